@@ -1,0 +1,101 @@
+"""The one dispatch point: every primitive runs through `apply`.
+
+In a trace it becomes a node of the open builder; otherwise the kernel for the operands' kind of array runs.
+Then every open recorder is shown what happened, the innermost first.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from .engine import ENGINE_OF, KERNELS_OF, default_engine
+from .state import STATE, next_serial
+from .tensor import Cut, Tensor, Value
+from .where import at_user_line
+
+if TYPE_CHECKING:
+    from .op import Op
+
+_data_of = attrgetter("_data")
+
+
+def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> Any:
+    """Runs (or traces) a primitive.
+
+    Args:
+        op: the primitive.
+        operands: tensors of exactly the types that its type rule admits; nothing is promoted or broadcast.
+        attrs: the values of its attributes, in declared order.
+
+    Returns:
+        A tensor, or a tuple of them if the op declares several outputs.
+    """
+    builder = STATE.builder
+    if builder is not None:
+        out = builder.add(op, operands, attrs)
+    else:
+        try:
+            natives = map(_data_of, operands)
+            kernels = KERNELS_OF[type(operands[0]._data)] if operands else default_engine().kernels
+            result = kernels[op.name](*natives, *attrs)
+        except Exception as error:
+            raise _explained(op, operands, attrs, error) from error
+        out = tuple(map(_fresh, result)) if op.is_multi else Tensor(result, next_serial())
+    recorders = STATE.recorders
+    if recorders:
+        outs = out if op.is_multi else (out,)
+        for operand in operands:
+            cut = operand._cut
+            if cut is not None:
+                _pass_on(cut, outs)
+        for recorder in reversed(recorders):
+            recorder.observe(op, operands, attrs, outs)
+    return out
+
+
+def _fresh(native: Any) -> Tensor:
+    return Tensor(native, next_serial())
+
+
+def _pass_on(cut: Cut, outs: tuple[Tensor, ...]) -> None:
+    for out in outs:
+        if out._cut is None:
+            out._cut = cut
+
+
+def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], error: Exception) -> Exception:
+    """The error to raise for a kernel's failure: the type rule's own words first, else the kernel's."""
+    for operand in operands:
+        if type(operand._data) is Value:
+            return _stray_symbol(op, operand)
+    engines = {ENGINE_OF[type(t._data)].name for t in operands if type(t._data) in ENGINE_OF}
+    if len(engines) > 1:
+        return TypeError(at_user_line(f"{op.name}: operands of two engines, {' and '.join(sorted(engines))}"))
+    (engine,) = engines or {default_engine().name}
+    kernels = KERNELS_OF[type(operands[0]._data)] if operands else default_engine().kernels
+    if op.name not in kernels:
+        return NotImplementedError(at_user_line(f"{op.name} is not supported on the {engine} engine"))
+    try:
+        op.type_rule(*op.group(tuple(map(_type_of, operands))), *attrs)
+    except Exception as explanation:
+        return explanation
+    try:
+        kind = type(error)
+        if kind.__module__ in ("builtins", "numpy.linalg") or issubclass(kind, (ValueError, TypeError)):
+            return kind(at_user_line(f"{op.name}: {error}"))
+    except Exception:
+        return error
+    return error
+
+
+def _stray_symbol(op: Op, operand: Tensor) -> Exception:
+    from_where = f"a symbolic tensor {operand!r}"
+    return ValueError(at_user_line(
+        f"{op.name}: {from_where} was used outside the trace that it belongs to; return it from the traced function "
+        f"instead of keeping it"
+    ))
+
+
+def _type_of(tensor: Tensor) -> Any:
+    return tensor._data

@@ -1,0 +1,93 @@
+"""Constants: plain numbers and arrays as tensors, and tensors back as what the caller works with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .apply import apply
+from .engine import ENGINE_OF, default_engine
+from .op import REGISTRY
+from .state import STATE, next_serial
+from .tensor import Tensor, Value
+from .where import at_user_line
+
+COPY_LIMIT = 64 * 1024  # bytes; larger arrays that a trace captures are held, not copied
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Tensor:
+    """A tensor of NumPy values, borrowed: in a trace a `constant` node, else a concrete tensor."""
+    if STATE.builder is not None:
+        kept = np.array(array) if array.nbytes <= COPY_LIMIT else array
+        tensor = apply(REGISTRY["constant"], (), (kept,))
+        tensor._weak = weak
+        return tensor
+    # a view, so that a result which is this very array is seen to be borrowed and is copied on the way out
+    borrowed = array.view() if isinstance(array, np.ndarray) else array
+    return Tensor(default_engine().from_numpy(borrowed), next_serial(), None, weak)
+
+
+def number(value: bool | int | float | complex, dtype: np.dtype[Any] | None = None) -> Tensor:
+    """A Python number as a tensor of the given dtype, or of its own default one (then it is weakly typed)."""
+    weak = dtype is None
+    return constant(scalar_array(value, dtype or number_dtype(value)), weak)
+
+
+def scalar_array(value: bool | int | float | complex, dtype: np.dtype[Any]) -> np.generic:
+    """A NumPy scalar of exactly the dtype; a Python integer that does not fit is an `OverflowError`."""
+    if type(value) is int and dtypes.is_integer(dtype):
+        info = np.iinfo(dtype)
+        if not info.min <= value <= info.max:
+            raise OverflowError(at_user_line(f"Python integer {value} out of bounds for {dtype.name}"))
+    return dtype.type(value)
+
+
+def number_dtype(value: bool | int | float | complex) -> np.dtype[Any]:
+    """The dtype that a bare Python number becomes."""
+    kind = type(value)
+    if kind is float:
+        return dtypes.default_float()
+    if kind is bool:
+        return dtypes.bool_
+    if kind is int:
+        return dtypes.int64 if -(2**63) <= value < 2**63 else np.dtype(np.uint64)  # type: ignore[operator]
+    return dtypes.default_complex() if kind is complex else number_dtype(_as_python(value))
+
+
+def _as_python(value: Any) -> Any:
+    """A subclass of a Python number as the number itself."""
+    return next(kind(value) for kind in _NUMBERS if isinstance(value, kind))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a Python number (NumPy's scalars are arrays)."""
+    return isinstance(value, _NUMBERS) and not isinstance(value, np.generic)
+
+
+def checked_array(value: Any, what: str) -> np.ndarray[Any, Any] | np.generic:
+    """A NumPy array of a supported dtype in native byte order, or `TypeError`."""
+    dtype = value.dtype
+    if not dtypes.is_supported(dtype):
+        raise TypeError(at_user_line(f"{what}: dtype {dtype} is not supported"))
+    return value if dtype.isnative else value.astype(dtype.newbyteorder("="))
+
+
+def to_numpy_result(tensor: Tensor) -> Any:
+    """A result for a NumPy caller: fresh, writable, C-contiguous, 0-d as a NumPy scalar.
+
+    A symbolic tensor stays as it is: it has no values yet.
+    """
+    data = tensor._data
+    if type(data) is Value or tensor.is_followed:
+        return tensor
+    array = ENGINE_OF[type(data)].to_numpy(data)
+    if array.shape == ():
+        return array[()]
+    flags = array.flags
+    if flags.owndata and flags.c_contiguous and flags.writeable:
+        return array
+    return np.array(array, order="C")

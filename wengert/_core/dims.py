@@ -1,0 +1,322 @@
+"""Dimensions that are not known while tracing: `Dim`, and shape arithmetic on ints and Dims alike.
+
+A Dim is a polynomial with integer coefficients over *atoms*: the free dimensions of a graph's inputs, and the
+results of `//`, `%`, `max` and `min` on Dims. Two Dims are the same dimension iff their polynomials are equal.
+What the trace assumed on the way (`n == 3`, `n != 1`) is collected as guards by the graph that owns the atoms.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Union
+
+from ..errors import TracingError
+from .where import at_user_line
+
+DimLike = Union[int, "Dim"]
+Shape = tuple[DimLike, ...]
+
+_serial = itertools.count()
+_OPERATIONS: dict[str, Callable[..., int]] = {
+    "floordiv": lambda x, y: x // y,
+    "mod": lambda x, y: x % y,
+    "max": max,
+    "min": min,
+}
+
+
+class Atom:
+    """An indivisible dimension: a free one (`arguments` empty) or an operation on other dimensions."""
+
+    __slots__ = ("arguments", "name", "operation", "serial")
+
+    def __init__(self, name: str, operation: str = "", arguments: tuple[DimLike, ...] = ()) -> None:
+        self.name = name
+        self.operation = operation
+        self.arguments = arguments
+        self.serial = next(_serial)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return (self.operation, self.arguments) if self.operation else (self.serial,)
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Atom) and self.identity == other.identity
+
+    def __str__(self) -> str:
+        if not self.operation:
+            return self.name
+        return f"{self.operation}({', '.join(map(str, self.arguments))})"
+
+
+Monomial = tuple[Atom, ...]  # sorted by serial; () is the constant term
+
+
+class Dim:
+    """A dimension of a traced shape: usable in shapes and integer arithmetic, not in `range` or `if`."""
+
+    __slots__ = ("_terms",)
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        self._terms = {m: c for m, c in terms.items() if c}
+
+    @staticmethod
+    def free(name: str) -> Dim:
+        """A fresh dimension that nothing is known of."""
+        return Dim({(Atom(name),): 1})
+
+    @property
+    def atoms(self) -> set[Atom]:
+        """The free atoms that the dimension depends on."""
+        found: set[Atom] = set()
+        waiting: list[Any] = [self]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, Dim):
+                waiting.extend(atom for monomial in item._terms for atom in monomial)
+            elif isinstance(item, Atom):
+                if item.operation:
+                    waiting.extend(item.arguments)
+                else:
+                    found.add(item)
+        return found
+
+    @property
+    def is_atom(self) -> bool:
+        """Whether the dimension is one free atom and nothing else."""
+        ((monomial, coefficient),) = self._terms.items() if len(self._terms) == 1 else (((), 0),)
+        return coefficient == 1 and len(monomial) == 1 and not monomial[0].operation
+
+    @property
+    def atom(self) -> Atom:
+        (monomial,) = self._terms
+        return monomial[0]
+
+    def evaluate(self, sizes: Mapping[Atom, int]) -> int:
+        """The dimension's value where the free atoms have the given sizes."""
+        return sum(c * math.prod(_atom_value(a, sizes) for a in m) for m, c in self._terms.items())
+
+    def source(self, names: Mapping[Atom, str]) -> str:
+        """The dimension as a Python expression over the named atoms."""
+        terms = []
+        for monomial, coefficient in self._terms.items():
+            factors = [_atom_source(a, names) for a in monomial]
+            if coefficient != 1 or not factors:
+                factors.insert(0, str(coefficient))
+            terms.append("*".join(factors))
+        return f"({' + '.join(terms)})"
+
+    def substitute(self, known: Mapping[Atom, DimLike]) -> DimLike:
+        """The dimension with some atoms replaced."""
+        total: DimLike = 0
+        for monomial, coefficient in self._terms.items():
+            product: DimLike = coefficient
+            for atom in monomial:
+                product = product * _atom_substitute(atom, known)
+            total = total + product
+        return total
+
+    def __add__(self, other: object) -> DimLike:
+        return _combine(self, other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> DimLike:
+        return _combine(self, other, -1)
+
+    def __rsub__(self, other: object) -> DimLike:
+        return _combine(_times(self, -1), other, 1)
+
+    def __neg__(self) -> DimLike:
+        return _times(self, -1)
+
+    def __mul__(self, other: object) -> DimLike:
+        return _times(self, other) if isinstance(other, (int, Dim)) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: object) -> DimLike:
+        return floordiv(self, other) if isinstance(other, (int, Dim)) else NotImplemented
+
+    def __rfloordiv__(self, other: object) -> DimLike:
+        return floordiv(other, self) if isinstance(other, int) else NotImplemented
+
+    def __mod__(self, other: object) -> DimLike:
+        return _operation("mod", self, other) if isinstance(other, (int, Dim)) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Dim):
+            return self._terms == other._terms
+        return False if isinstance(other, int) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._terms.items()))
+
+    def __lt__(self, other: object) -> bool:
+        raise self._refusal("an ordering comparison")
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def __bool__(self) -> bool:
+        raise self._refusal("`if`")
+
+    def __index__(self) -> int:
+        raise self._refusal("`range` or an index")
+
+    __int__ = __index__
+
+    def __repr__(self) -> str:
+        terms = []
+        for monomial, coefficient in self._terms.items():
+            factors = [str(a) for a in monomial]
+            if coefficient != 1 or not factors:
+                factors.insert(0, str(coefficient))
+            terms.append("*".join(factors))
+        return " + ".join(terms) or "0"
+
+    def _refusal(self, use: str) -> TracingError:
+        return TracingError(at_user_line(
+            f"{use} needs the value of dimension {self}, which is not known while tracing; compute with the "
+            f"dimension, use wg.fori_loop, or trace without None for it in the input_signature"
+        ))
+
+
+def _atom_value(atom: Atom, sizes: Mapping[Atom, int]) -> int:
+    if not atom.operation:
+        return sizes[atom]
+    return _OPERATIONS[atom.operation](*(evaluate(a, sizes) for a in atom.arguments))
+
+
+def _atom_source(atom: Atom, names: Mapping[Atom, str]) -> str:
+    if not atom.operation:
+        return names[atom]
+    parts = [source(a, names) for a in atom.arguments]
+    sign = {"floordiv": "//", "mod": "%"}.get(atom.operation)
+    return f"({parts[0]} {sign} {parts[1]})" if sign else f"{atom.operation}({', '.join(parts)})"
+
+
+def _atom_substitute(atom: Atom, known: Mapping[Atom, DimLike]) -> DimLike:
+    if atom in known:
+        return known[atom]
+    if not atom.operation:
+        return Dim({(atom,): 1})
+    arguments = [a.substitute(known) if isinstance(a, Dim) else a for a in atom.arguments]
+    return floordiv(*arguments) if atom.operation == "floordiv" else _operation(atom.operation, *arguments)
+
+
+def _normal(terms: Mapping[Monomial, int]) -> DimLike:
+    result = Dim(terms)
+    if not result._terms:
+        return 0
+    if len(result._terms) == 1 and () in result._terms:
+        return result._terms[()]
+    return result
+
+
+def _combine(x: Dim, other: object, sign: int) -> DimLike:
+    if isinstance(other, int):
+        other = Dim({(): int(other)})
+    if not isinstance(other, Dim):
+        return NotImplemented
+    terms = dict(x._terms)
+    for monomial, coefficient in other._terms.items():
+        terms[monomial] = terms.get(monomial, 0) + sign * coefficient
+    return _normal(terms)
+
+
+def _times(x: Dim, other: DimLike) -> DimLike:
+    if isinstance(other, int):
+        return _normal({m: c * int(other) for m, c in x._terms.items()})
+    terms: dict[Monomial, int] = {}
+    for (m1, c1), (m2, c2) in itertools.product(x._terms.items(), other._terms.items()):
+        monomial = tuple(sorted(m1 + m2, key=lambda a: (a.operation, a.serial if not a.operation else str(a))))
+        terms[monomial] = terms.get(monomial, 0) + c1 * c2
+    return _normal(terms)
+
+
+def floordiv(x: DimLike, y: DimLike) -> DimLike:
+    """x // y, simplified where y divides every term of x."""
+    if isinstance(x, int) and isinstance(y, int):
+        return x // y
+    if x == y:
+        return 1
+    if isinstance(x, Dim) and isinstance(y, int) and all(c % y == 0 for c in x._terms.values()):
+        return _normal({m: c // y for m, c in x._terms.items()})
+    quotient = _exact_monomial_quotient(x, y)
+    return _operation("floordiv", x, y) if quotient is None else quotient
+
+
+def _exact_monomial_quotient(x: DimLike, y: DimLike) -> DimLike | None:
+    """x / y where y is a single monomial that divides every term of x, else None."""
+    if not (isinstance(x, Dim) and isinstance(y, Dim) and len(y._terms) == 1):
+        return None
+    ((divisor, scale),) = y._terms.items()
+    terms: dict[Monomial, int] = {}
+    for monomial, coefficient in x._terms.items():
+        rest = list(monomial)
+        for atom in divisor:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if coefficient % scale:
+            return None
+        terms[tuple(rest)] = coefficient // scale
+    return _normal(terms)
+
+
+def _operation(name: str, *arguments: DimLike) -> DimLike:
+    if all(isinstance(a, int) for a in arguments):
+        return _OPERATIONS[name](*arguments)
+    return Dim({(Atom(name, name, arguments),): 1})
+
+
+def maximum(x: DimLike, y: DimLike) -> DimLike:
+    return x if x == y else _operation("max", x, y)
+
+
+def minimum(x: DimLike, y: DimLike) -> DimLike:
+    return x if x == y else _operation("min", x, y)
+
+
+def evaluate(dim: DimLike, sizes: Mapping[Atom, int]) -> int:
+    return dim.evaluate(sizes) if isinstance(dim, Dim) else dim
+
+
+def source(dim: DimLike, names: Mapping[Atom, str]) -> str:
+    return dim.source(names) if isinstance(dim, Dim) else str(dim)
+
+
+def is_static(shape: Sequence[DimLike]) -> bool:
+    """Whether a shape holds ints only."""
+    return not any(type(d) is Dim for d in shape)
+
+
+def size_of(shape: Sequence[DimLike]) -> DimLike:
+    """The number of elements of a shape."""
+    total: DimLike = 1
+    for dim in shape:
+        total = total * dim
+    return total
+
+
+def map_attribute(value: Any, change: Callable[[Dim], Any]) -> Any:
+    """An attribute value with `change` applied to every Dim in it (tuples and slices are entered)."""
+    if type(value) is Dim:
+        return change(value)
+    if type(value) is tuple:
+        return tuple(map_attribute(v, change) for v in value)
+    if type(value) is slice:
+        return slice(*(map_attribute(v, change) for v in (value.start, value.stop, value.step)))
+    return value
+
+
+def dims_in(value: Any) -> list[Dim]:
+    """Every Dim in an attribute value."""
+    found: list[Dim] = []
+    map_attribute(value, lambda d: found.append(d))
+    return found

@@ -1,0 +1,73 @@
+"""What an engine is to the core: a name, the native types it owns, and a table of kernels.
+
+The registry maps the type of a native array to its engine; the dispatch point looks nothing else up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+Kernel = Callable[..., Any]
+
+
+class Engine:
+    """Runs primitives on one kind of native array.
+
+    Attributes:
+        name: what users see as `Tensor.engine`.
+        kernels: primitive name -> `kernel(*natives, *attrs)`.
+        unsupported: primitive name -> the reason why the engine has no kernel for it.
+        to_numpy: native -> ndarray (may alias).
+        from_numpy: ndarray -> native (may alias).
+        is_concrete: whether a native holds values (False for a framework's own tracers).
+        can_raise: whether kernels raise on bad values (singular matrices, indices out of range).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        native_types: Iterable[type],
+        *,
+        to_numpy: Callable[[Any], np.ndarray[Any, Any]],
+        from_numpy: Callable[[np.ndarray[Any, Any]], Any],
+        device: Callable[[Any], str] = lambda native: "cpu",
+        is_concrete: Callable[[Any], bool] = lambda native: True,
+        canonical_dtype: Callable[[np.dtype[Any]], np.dtype[Any]] = lambda dtype: dtype,
+        can_raise: bool = True,
+        is_static_memory: bool = False,
+    ) -> None:
+        self.name = name
+        self.native_types = tuple(native_types)
+        self.kernels: dict[str, Kernel] = {}
+        self.unsupported: dict[str, str] = {}
+        self.to_numpy = to_numpy
+        self.from_numpy = from_numpy
+        self.device = device
+        self.is_concrete = is_concrete
+        self.canonical_dtype = canonical_dtype
+        self.can_raise = can_raise
+        self.is_static_memory = is_static_memory
+
+    def __repr__(self) -> str:
+        return f"Engine({self.name!r})"
+
+
+ENGINES: dict[str, Engine] = {}
+ENGINE_OF: dict[type, Engine] = {}
+KERNELS_OF: dict[type, dict[str, Kernel]] = {}
+
+
+def register_engine(engine: Engine) -> None:
+    """Makes an engine known under its name and its native types."""
+    ENGINES[engine.name] = engine
+    for native_type in engine.native_types:
+        ENGINE_OF[native_type] = engine
+        KERNELS_OF[native_type] = engine.kernels
+
+
+def default_engine() -> Engine:
+    """The engine of values that no array operand decides: NumPy's."""
+    return ENGINES["numpy"]

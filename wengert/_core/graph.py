@@ -1,0 +1,259 @@
+"""`Graph`: a program in static single assignment form, append-only while it is built, then frozen.
+
+Nodes are listed in program order and refer to values; values refer to nothing, so a graph has no cycles and
+is dropped without recursion. What a graph reads from outside is explicit: captures (tensors of an outer trace or
+concrete ones) and Variables read and written.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+
+from .dims import Dim, Shape
+from .state import STATE, building, next_serial
+from .tensor import Tensor, Value
+from .types import Guards, TensorType
+from .where import Site, at_user_line, user_site
+
+_names = itertools.count()
+_open: weakref.WeakValueDictionary[int, Graph] = weakref.WeakValueDictionary()
+
+
+class Node:
+    """One application of an op in a graph. `regions` holds the inner graphs of region ops."""
+
+    __slots__ = ("attrs", "inputs", "op", "outputs", "regions", "site")
+
+    def __init__(
+        self, op: Any, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: tuple[Any, ...],
+        site: Site | None, regions: tuple[Graph, ...] = (),
+    ) -> None:  # fmt: skip
+        self.op = op
+        self.inputs = inputs
+        self.outputs = outputs
+        self.attrs = attrs
+        self.site = site
+        self.regions = regions
+
+
+class Graph:
+    """A graph under construction, or finished.
+
+    Inside `with Graph().as_default():` every wg op becomes a node instead of running.
+
+    Example:
+        >>> import wengert as wg
+        >>> graph = wg.Graph()
+        >>> with graph.as_default():
+        ...     y = wg.sin(wg.tensor([1.0, 2.0]))
+        >>> y.shape
+        (2,)
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name or f"graph_{next(_names)}"
+        self.serial = next_serial()
+        self.outer = STATE.builder.serial if STATE.builder is not None else 0
+        self.inputs: list[Value] = []
+        self.outputs: list[Value] = []
+        self.nodes: list[Node] = []
+        self.captures: dict[int, tuple[Tensor, Value]] = {}
+        self.reads: dict[int, tuple[Any, Value]] = {}  # Variable key -> the variable, its value at entry
+        self.writes: dict[int, tuple[Any, Tensor]] = {}  # Variable key -> the variable, its value at exit
+        self.guards = Guards()
+        self.is_frozen = False
+        self.lock = threading.RLock()
+        self._count = 0
+        _open[self.serial] = self
+
+    # -- building ---------------------------------------------------------------------------------------
+
+    def as_default(self) -> building:
+        """A context in which every op is added to this graph."""
+        return building(self)
+
+    def add_input(self, shape: Shape, dtype: np.dtype[Any], name: str = "", weak: bool = False) -> Tensor:
+        """A new input of the given type."""
+        value = self._new_value(shape, dtype, name, weak)
+        self.inputs.append(value)
+        return symbol(value)
+
+    def add(self, op: Any, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
+        """Appends an application of an op; its type rule always runs."""
+        return self.add_region(op, operands, attrs, ())
+
+    def add_region(self, op: Any, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], regions: Any) -> Any:
+        """Appends an op with inner graphs."""
+        if self.is_frozen:
+            raise RuntimeError(f"{self.name} is finished: {op.name} cannot be added to it any more")
+        inputs = tuple(map(self.value_of, operands))
+        try:
+            types = op.type_rule(*op.group(inputs), *attrs)
+        except (TypeError, ValueError, IndexError) as error:
+            raise type(error)(at_user_line(str(error))) from None
+        types = types if op.is_multi else (types,)
+        outputs = tuple(self._new_value(t[0], t[1]) for t in types)
+        self.nodes.append(Node(op, inputs, outputs, attrs, user_site(), tuple(regions)))
+        outs = tuple(map(symbol, outputs))
+        self._carry_cuts(op, operands, outs)
+        return outs if op.is_multi else outs[0]
+
+    def _carry_cuts(self, op: Any, operands: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
+        cut = next((t._cut for t in operands if t._cut is not None), None)
+        if cut is not None:
+            for out in outs:
+                out._cut = cut
+
+    def _new_value(self, shape: Shape, dtype: np.dtype[Any], name: str = "", weak: bool = False) -> Value:
+        self._count += 1
+        return Value(tuple(shape), dtype, self.serial, name or str(self._count), weak)
+
+    def value_of(self, tensor: Tensor) -> Value:
+        """The graph's value for a tensor: its own, or a capture of an outer or concrete one."""
+        data = tensor._data
+        if type(data) is Value and data.graph == self.serial:
+            return data
+        known = self.captures.get(tensor._key)
+        if known is not None:
+            return known[1]
+        if type(data) is Value and not self._encloses(data.graph):
+            raise ValueError(at_user_line(
+                f"{tensor!r} belongs to another graph than {self.name}; symbolic tensors can only be used in the "
+                f"trace that made them or in one inside it"
+            ))
+        value = self._new_value(data.shape, data.dtype, weak=tensor._weak)
+        self.captures[tensor._key] = (tensor, value)
+        return value
+
+    def _encloses(self, serial: int) -> bool:
+        outer = self.outer
+        while outer:
+            if outer == serial:
+                return True
+            graph = _open.get(outer)
+            outer = graph.outer if graph is not None else 0
+        return False
+
+    # -- Variables --------------------------------------------------------------------------------------
+
+    def read_variable(self, variable: Any) -> Tensor:
+        """What a Variable holds at this point of the program: the last write, else its value at entry."""
+        written = self.writes.get(variable._key)
+        if written is not None:
+            return written[1]
+        known = self.reads.get(variable._key)
+        if known is None:
+            value = self._new_value(variable.shape, variable.dtype, variable.name)
+            known = self.reads[variable._key] = (variable, value)
+        return symbol(known[1])
+
+    def write_variable(self, variable: Any, tensor: Tensor) -> None:
+        self.writes[variable._key] = (variable, tensor)
+
+    # -- finishing --------------------------------------------------------------------------------------
+
+    def finish(self, outputs: list[Tensor]) -> Graph:
+        """Declares the outputs and freezes the graph."""
+        self.outputs = [self.value_of(t) for t in outputs]
+        self.is_frozen = True
+        return self
+
+    @property
+    def free_values(self) -> list[Value]:
+        """Every value that execution needs from outside, in order: inputs, captures, Variable reads."""
+        captured = [value for _, value in self.captures.values()]
+        read = [value for _, value in self.reads.values()]
+        return [*self.inputs, *captured, *read]
+
+    def to_text(self) -> str:
+        """The graph as text, one node a line."""
+        return graph_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"
+
+
+def symbol(value: Value) -> Tensor:
+    """The tensor that stands for a value of a graph; it shares the value's identity."""
+    return Tensor(value, value.key, None, value.weak)
+
+
+def graph_text(graph: Graph) -> str:
+    """A printable listing: inputs, captures, Variables, nodes with attributes and types, outputs."""
+    header = ", ".join(f"{v}: {type_text(v)}" for v in graph.inputs)
+    lines = [f"graph {graph.name}({header})"]
+    lines += [f"  {v} = capture  # {type_text(v)}" for _, v in graph.captures.values()]
+    lines += [f"  {v} = read {var.name}  # {type_text(v)}" for var, v in graph.reads.values()]
+    lines += [f"  {node_text(node)}" for node in graph.nodes]
+    lines += [f"  write {var.name} = {t._data!r}" for var, t in graph.writes.values()]
+    lines.append(f"  return {', '.join(map(repr, graph.outputs))}")
+    return "\n".join(lines)
+
+
+def type_text(value: Value) -> str:
+    """float64[3, n] and a star where the dtype is weak."""
+    return f"{TensorType((value.shape, value.dtype))}{'*' if value.weak else ''}"
+
+
+def node_text(node: Node) -> str:
+    """`%3: float64[2] = reduce_sum(%2, axes=(0,))`."""
+    outputs = ", ".join(f"{v}: {type_text(v)}" for v in node.outputs)
+    attrs = [f"{n}={_attr_text(a)}" for n, a in zip(node.op.attrs, node.attrs, strict=True)]
+    return f"{outputs} = {node.op.name}({', '.join([*map(repr, node.inputs), *attrs])})"
+
+
+def _attr_text(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        text = np.array2string(value, separator=", ", threshold=8, max_line_width=10**6)
+        return " ".join(text.split())
+    if isinstance(value, np.dtype):
+        return value.name
+    return repr(value)
+
+
+class VerificationError(AssertionError):
+    """A graph breaks an invariant: a bug in a rule or a pass, never a user's mistake."""
+
+
+def verify(graph: Graph) -> None:
+    """Checks that every value is defined once, before its uses, with the type that its op's rule gives."""
+    defined = {v.key for v in graph.free_values}
+    if len(defined) != len(graph.free_values):
+        raise VerificationError(f"{graph.name}: an input is listed twice")
+    for node in graph.nodes:
+        _verify_node(graph, node, defined)
+    for value in graph.outputs:
+        if value.key not in defined:
+            raise VerificationError(f"{graph.name}: the output {value} is not defined")
+
+
+def _verify_node(graph: Graph, node: Node, defined: set[int]) -> None:
+    for value in node.inputs:
+        if value.key not in defined:
+            raise VerificationError(f"{graph.name}: {node_text(node)} uses {value} before its definition")
+    with building(_Scratch(graph)):  # type: ignore[arg-type]  # type rules only ask a builder for its guards
+        types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
+    for value, expected in zip(node.outputs, types if node.op.is_multi else (types,), strict=True):
+        if value.key in defined:
+            raise VerificationError(f"{graph.name}: {value} is defined twice")
+        if tuple(value.shape) != tuple(expected[0]) or value.dtype != expected[1]:
+            raise VerificationError(f"{graph.name}: {node_text(node)} should give {TensorType(expected)}")
+        defined.add(value.key)
+
+
+class _Scratch:
+    """Stands in for a builder while types are checked again: guards found then are known already."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.guards = Guards()
+        self.serial = graph.serial
+
+
+def free_dims(shape: Shape) -> list[Dim]:
+    """The unknown dimensions of a shape."""
+    return [d for d in shape if type(d) is Dim]

@@ -1,0 +1,355 @@
+"""`Op`: one declaration per primitive — operands, attributes, type rule, kind of derivative, batch rule, facts.
+
+A rule is a plain function whose parameter *names* say what it reads, and so what is saved for it:
+
+========================  =============================================================================
+`x`                       the value of operand x
+`x_type`                  only its shape and dtype (keeps nothing alive)
+`out`                     the value of the result (declared names, if there are several)
+`axes`                    an attribute
+`ct`                      the cotangent of the result (a tuple, if there are several)
+`times`                   the product to use on cotangents: `mul`, or `scale` where structural zeros may meet
+                          infinite slopes
+`needed`                  which operands want a cotangent (joint rules)
+`x_dot`                   the tangent of operand x (jvp rules)
+========================  =============================================================================
+
+Kinds: `elementwise` (partials; both modes follow), `linear` and `multilinear` (transposes; the op itself is its
+jvp), `general` (vjp and jvp given), `zero` (connected, derivative zero), `stop` (cuts the path on purpose),
+`not_differentiable` (an error when a gradient needs it).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any
+
+from . import dtypes
+from .apply import apply
+from .tensor import Tensor
+from .types import TensorType, same_shape, tensor_type
+
+KINDS = ("elementwise", "linear", "multilinear", "general", "zero", "stop", "not_differentiable")
+
+REGISTRY: dict[str, Op] = {}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What holds of an op beside its mathematics; tests draw samples from it and the docs print it.
+
+    Attributes:
+        doc: one line, what it computes.
+        domain: (low, high) of sample points for the float operands, or one such pair per operand.
+        kink: what the derivative is where it is not smooth.
+        dtypes: the operand dtypes it takes: "float", "inexact", "real", "number", "integer", "bool" or "any".
+        ref: the source of a formula.
+        samples: test inputs, tuples (operand specs, attrs); a spec is a shape, an array, or a callable of a
+            random generator. Elementwise ops need none.
+        smooth: whether finite differences and second derivatives make sense at the samples.
+    """
+
+    doc: str = ""
+    domain: Any = (-2.0, 2.0)
+    kink: str = ""
+    dtypes: str = "inexact"
+    ref: str = ""
+    samples: Sequence[Any] = ()
+    smooth: bool = True
+
+
+class Rule:
+    """A derivative formula and the positions of what it reads."""
+
+    __slots__ = ("fn", "pick", "reads")
+
+    def __init__(self, fn: Callable[..., Any], layout: Sequence[str], op: str) -> None:
+        names = tuple(inspect.signature(fn).parameters)
+        unknown = [n for n in names if n not in layout]
+        if unknown:
+            raise TypeError(f"{op}: a rule reads {unknown}; known names are {list(layout)}")
+        self.fn = fn
+        self.reads = frozenset(names)
+        positions = [layout.index(n) for n in names]
+        # one index alone would come back bare, so it is taken as a slice
+        self.pick = (
+            itemgetter(*positions) if len(positions) > 1
+            else itemgetter(slice(positions[0], positions[0] + 1)) if positions
+            else itemgetter(slice(0, 0))
+        )  # fmt: skip
+
+
+class Plan:
+    """What a tape entry keeps when just these operands are tracked."""
+
+    __slots__ = ("keep", "tracked", "wanted")
+
+    def __init__(self, tracked: tuple[bool, ...], positions: Sequence[int]) -> None:
+        self.tracked = tracked
+        self.wanted = tuple(i for i, t in enumerate(tracked) if t)
+        # the tuple that `keep` picks from ends in None, so position -1 drops a value
+        self.keep = itemgetter(*positions)
+
+
+@dataclass(eq=False)
+class Op:
+    """A primitive. Calling it with operands, and attributes by name, applies it."""
+
+    name: str
+    operands: tuple[str, ...]
+    attrs: tuple[str, ...]
+    outs: tuple[str, ...]
+    kind: str
+    type_rule: Callable[..., Any]
+    batch_rule: Callable[..., Any] | None
+    is_variadic: bool = False
+    rules: tuple[Rule | None, ...] = ()
+    joint: Rule | None = None
+    jvp: Rule | None = None
+    inserts_zeros: bool = False
+    has_effect: bool = False
+    facts: Facts = field(default_factory=Facts)
+    plans: dict[tuple[bool, ...], Plan] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.is_multi = len(self.outs) != 1
+        self.fixed = len(self.operands) - self.is_variadic
+
+    def __call__(self, *operands: Tensor, **attrs: Any) -> Any:
+        if not self.attrs:
+            return apply(self, operands)
+        if attrs.keys() != set(self.attrs):
+            raise TypeError(f"{self.name}: wanted the attributes {self.attrs}, got {tuple(attrs)}")
+        return apply(self, operands, tuple(map(attrs.__getitem__, self.attrs)))
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def group(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Flat operands as declared: a variadic tail becomes one tuple."""
+        return (*flat[: self.fixed], flat[self.fixed :]) if self.is_variadic else flat
+
+    def position(self, flat_index: int) -> int:
+        """The declared operand that a flat operand belongs to."""
+        return min(flat_index, self.fixed) if self.is_variadic else flat_index
+
+    def plan(self, tracked: tuple[bool, ...]) -> Plan:
+        """What to keep for the reverse pass when these operands are tracked (cached)."""
+        known = self.plans.get(tracked)
+        if known is None:
+            known = self.plans[tracked] = self._make_plan(tracked)
+        return known
+
+    def _make_plan(self, tracked: tuple[bool, ...]) -> Plan:
+        reads: set[str] = set(self.joint.reads) if self.joint else set()
+        for index, is_tracked in enumerate(tracked):
+            rule = self.rules[self.position(index)] if is_tracked and self.rules else None
+            if rule is not None:
+                reads |= rule.reads
+        names = [self.operands[self.position(i)] for i in range(len(tracked))] + list(self.outs)
+        positions = [i if name in reads else -1 for i, name in enumerate(names)]
+        return Plan(tracked, positions if len(positions) > 1 else [*positions, -1])
+
+    def reverse_layout(self) -> list[str]:
+        return [
+            "ct", "times", "needed", *self.operands, *self.outs,
+            *(f"{n}_type" for n in self.operands), *(f"{n}_type" for n in self.outs), *self.attrs,
+        ]  # fmt: skip
+
+    def forward_layout(self) -> list[str]:
+        return [
+            "times", *self.operands, *self.outs, *(f"{n}_type" for n in self.operands),
+            *(f"{n}_dot" for n in self.operands), *self.attrs,
+        ]  # fmt: skip
+
+
+def _declare(
+    name: str,
+    operands: str,
+    kind: str,
+    *,
+    type: Callable[..., Any],
+    batch: Callable[..., Any] | None,
+    attrs: str = "",
+    outs: str = "out",
+    rules: Any = (),
+    joint: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    inserts_zeros: bool = False,
+    has_effect: bool = False,
+    registry: dict[str, Op] | None = None,
+    **facts: Any,
+) -> Op:
+    names = operands.split()
+    op = Op(
+        name=name,
+        operands=tuple(n.lstrip("*") for n in names),
+        attrs=tuple(attrs.split()),
+        outs=tuple(outs.split()),
+        kind=kind,
+        type_rule=type,
+        batch_rule=batch,
+        is_variadic=bool(names) and names[-1].startswith("*"),
+        inserts_zeros=inserts_zeros,
+        has_effect=has_effect,
+        facts=Facts(**facts),
+    )
+    layout = op.reverse_layout()
+    op.rules = tuple(None if r is None else Rule(r, layout, name) for r in rules)
+    if op.rules and len(op.rules) != len(op.operands):
+        raise TypeError(f"{name}: {len(op.operands)} operands but {len(op.rules)} rules")
+    op.joint = None if joint is None else Rule(joint, layout, name)
+    op.jvp = None if jvp is None else Rule(jvp, op.forward_layout(), name)
+    table = REGISTRY if registry is None else registry
+    if name in table:
+        raise KeyError(f"an op named {name!r} is registered already")
+    table[name] = op
+    return op
+
+
+def _per_operand(rules: Any) -> tuple[Any, ...]:
+    return tuple(rules) if isinstance(rules, (tuple, list)) else (rules,)
+
+
+def elementwise(
+    name: str, operands: str, *, partials: Any, result: Callable[..., Any] | None = None, attrs: str = "", **facts: Any
+) -> Op:
+    """Declares an op that works element by element on operands of one shape and dtype.
+
+    Args:
+        partials: for each operand a rule giving the slope d out / d operand (holomorphic for complex values; the
+            sweep conjugates), or None where the operand has none.
+        result: dtype of the result from the operands' dtype (default: the same).
+    """
+    return _declare(
+        name, operands, "elementwise", attrs=attrs, rules=_per_operand(partials),
+        type=elementwise_type(name, result, facts.get("dtypes", "inexact")), batch=batch_elementwise, **facts,
+    )  # fmt: skip
+
+
+def linear(name: str, operands: str, *, transpose: Any, **options: Any) -> Op:
+    """Declares an op that is jointly linear in the operands that have a transpose (None: they are not numbers that
+    a gradient flows to, such as indices or a condition). A rule maps `ct` to the operand's cotangent."""
+    return _declare(name, operands, "linear", rules=_per_operand(transpose), **options)
+
+
+def multilinear(name: str, operands: str, *, transpose: Any, **options: Any) -> Op:
+    """Declares an op that is linear in each operand while the others are held."""
+    return _declare(name, operands, "multilinear", rules=_per_operand(transpose), **options)
+
+
+def general(name: str, operands: str, *, vjp: Any, jvp: Callable[..., Any], **options: Any) -> Op:
+    """Declares an op by both rules. `vjp` is one rule per operand, or one function (joint) that returns a tuple."""
+    if callable(vjp):
+        return _declare(name, operands, "general", joint=vjp, jvp=jvp, **options)
+    return _declare(name, operands, "general", rules=tuple(vjp), jvp=jvp, **options)
+
+
+def zero(name: str, operands: str, **options: Any) -> Op:
+    """Declares an op whose result is connected to its operands but has derivative zero wherever it has one
+    (floor, sign), or whose result is integer or boolean and so a constant (argmax, comparisons)."""
+    return _declare(name, operands, "zero", **options)
+
+
+def stop(name: str, operands: str, **options: Any) -> Op:
+    """Declares an op that ends every differentiable path on purpose."""
+    return _declare(name, operands, "stop", **options)
+
+
+def not_differentiable(name: str, operands: str, **options: Any) -> Op:
+    """Declares an op with a float result and no derivative: needing one is a `LookupError`."""
+    return _declare(name, operands, "not_differentiable", **options)
+
+
+# -- type rules shared by families --------------------------------------------------------------------------
+
+_CATEGORIES: dict[str, Callable[[Any], bool]] = {
+    "float": dtypes.is_float,
+    "inexact": dtypes.is_inexact,
+    "real": lambda d: not dtypes.is_complex(d) and d != dtypes.bool_,
+    "number": lambda d: d != dtypes.bool_,
+    "integer": dtypes.is_integer,
+    "integer or bool": lambda d: dtypes.is_integer(d) or d == dtypes.bool_,
+    "bool": lambda d: d == dtypes.bool_,
+    "any": lambda d: True,
+}
+
+
+def require_dtype(op: str, operand: str, x: TensorType, category: str) -> None:
+    """Raises `TypeError` unless the operand's dtype is of the category."""
+    if not _CATEGORIES[category](x.dtype):
+        raise TypeError(f"{op}: {operand} has dtype {x.dtype.name}, wanted {category}")
+
+
+def require_same(op: str, names: Sequence[str], types: Sequence[TensorType]) -> None:
+    """Raises unless all operands have one shape and one dtype (the graph is strict)."""
+    first = types[0]
+    for name, other in zip(names[1:], types[1:], strict=True):
+        if not same_shape(first.shape, other.shape):
+            raise ValueError(f"{op}: {names[0]} has shape {first.shape} and {name} has shape {other.shape}")
+        if first.dtype != other.dtype:
+            raise TypeError(f"{op}: {names[0]} has dtype {first.dtype.name} and {name} has {other.dtype.name}")
+
+
+def elementwise_type(name: str, result: Callable[..., Any] | None, category: str) -> Callable[..., Any]:
+    """The type rule of elementwise ops: equal operand types, the category checked, the result's dtype derived."""
+
+    def type_rule(*types_and_attrs: Any) -> TensorType:
+        types = [t for t in types_and_attrs if hasattr(t, "dtype")]
+        require_dtype(name, "the operand", types[0], category)
+        require_same(name, [f"operand {i}" for i in range(len(types))], types)
+        dtype = types[0].dtype
+        return tensor_type(types[0].shape, dtype if result is None else result(dtype))
+
+    return type_rule
+
+
+def batch_elementwise(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+    """The batch rule of elementwise ops: operands without the batch axis are repeated along it."""
+    size = batch_size(operands, batched)
+    return apply(op, tuple(map(lambda x, b: x if b else repeat(x, size), operands, batched)), attrs)
+
+
+def batch_size(operands: tuple[Tensor, ...], batched: tuple[bool, ...]) -> Any:
+    """The extent of the leading batch axis."""
+    return next(x.shape[0] for x, b in zip(operands, batched, strict=True) if b)
+
+
+def repeat(x: Tensor, size: Any) -> Tensor:
+    """x with a new leading axis along which it repeats."""
+    return REGISTRY["broadcast_to"](x, shape=(size, *x.shape))
+
+
+def batch_leading(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+    """The batch rule of ops that treat all leading axes as a batch already: just repeat what lacks the axis."""
+    return batch_elementwise(op, operands, batched, attrs)
+
+
+def batch_shifting(**positions: int) -> Callable[..., Any]:
+    """The batch rule of one-operand ops whose named attributes are axis numbers (or tuples of them)."""
+
+    def rule(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+        size = batch_size(operands, batched)
+        operands = tuple(x if b else repeat(x, size) for x, b in zip(operands, batched, strict=True))
+        shifted = [_shift(a, positions[n]) if n in positions else a for n, a in zip(op.attrs, attrs, strict=True)]
+        return apply(op, operands, tuple(shifted))
+
+    return rule
+
+
+def _shift(axes: Any, by: int) -> Any:
+    return tuple(a + by for a in axes) if isinstance(axes, tuple) else axes + by
+
+
+class _Zero:
+    """The cotangent or tangent that is zero because of an op's kind (floor), not of its values: connected, and
+    never multiplied by anything. Rules may return it; the sweeps turn it into zeros only at the end."""
+
+    def __repr__(self) -> str:
+        return "ZERO"
+
+
+ZERO = _Zero()

@@ -1,0 +1,93 @@
+"""What is open in this thread: the recorders that follow operations and the builder that traces them."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+next_serial = itertools.count(1).__next__
+"""Hands out the serial numbers that identify tensors, values and graphs (never `id()`: those are reused)."""
+
+
+class State(threading.local):
+    """The thread's open contexts. Tuples are replaced, never changed, so that restoring one is an assignment."""
+
+    recorders: tuple[Any, ...] = ()  # outermost first
+    builder: Graph | None = None
+    eager_functions: bool = False  # inside `wg.eager()`: `function`s run as plain Python
+    reading: tuple[Any, ...] = ()  # observers of Variable reads (custom gradients, recomputation)
+
+
+STATE = State()
+
+
+class recording:
+    """Context manager: the recorder is open inside the block, and closed however the block ends."""
+
+    __slots__ = ("_before", "_recorder")
+
+    def __init__(self, recorder: Any) -> None:
+        self._recorder = recorder
+
+    def __enter__(self) -> Any:
+        self._before = STATE.recorders
+        STATE.recorders = (*self._before, self._recorder)
+        return self._recorder
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.recorders = self._before
+
+
+class pausing:
+    """Context manager: only the given recorders are open inside the block (none by default)."""
+
+    __slots__ = ("_before", "_recorders")
+
+    def __init__(self, recorders: tuple[Any, ...] = ()) -> None:
+        self._recorders = recorders
+
+    def __enter__(self) -> None:
+        self._before = STATE.recorders
+        STATE.recorders = self._recorders
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.recorders = self._before
+
+
+class building:
+    """Context manager: operations go to the given builder (None: they run) and recorders start afresh."""
+
+    __slots__ = ("_before", "_builder")
+
+    def __init__(self, builder: Graph | None) -> None:
+        self._builder = builder
+
+    def __enter__(self) -> Graph | None:
+        self._before = (STATE.builder, STATE.recorders)
+        STATE.builder = self._builder
+        STATE.recorders = ()
+        return self._builder
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.builder, STATE.recorders = self._before
+
+
+class observing_reads:
+    """Context manager: the observer's `on_read(variable, tensor)` is called for each Variable read inside."""
+
+    __slots__ = ("_before", "_observer")
+
+    def __init__(self, observer: Any) -> None:
+        self._observer = observer
+
+    def __enter__(self) -> Any:
+        self._before = STATE.reading
+        STATE.reading = (*self._before, self._observer)
+        return self._observer
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.reading = self._before

@@ -1,0 +1,356 @@
+"""`Tensor`: the value that users' functions see. Its arithmetic and methods are attached by `ops/methods.py`.
+
+A tensor wraps either a native array (it is *concrete*) or a `Value` of a graph under construction (it is
+*symbolic*); it knows neither recorders nor nodes. This file owns its identity, its inspection, and the
+refusals that keep a gradient from being lost in silence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ..errors import LostGradientError, TracingError
+from .dims import DimLike, size_of
+from .engine import ENGINE_OF
+from .state import STATE, next_serial
+from .where import Site, at_user_line, foreign_callee, user_site
+
+
+class Cut:
+    """Why a value computed from a tracked one is not tracked itself: the op, the place, and what it cut.
+
+    Holds no arrays and no frames; `key` is the serial number of the operand whose path ended here.
+    """
+
+    __slots__ = ("key", "op", "reason", "site")
+
+    def __init__(self, op: str, reason: str, site: Site | None, key: int) -> None:
+        self.op = op
+        self.reason = reason
+        self.site = site
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"{self.op} {self.reason}" + (f"\n    at {self.site}" if self.site else "")
+
+
+class Value:
+    """A value of a graph under construction: static type and identity, no data, no link to its node."""
+
+    __slots__ = ("dtype", "graph", "key", "name", "shape", "weak")
+
+    def __init__(self, shape: Any, dtype: np.dtype[Any], graph: int, name: str = "", weak: bool = False) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.graph = graph
+        self.name = name
+        self.weak = weak
+        self.key = next_serial()
+
+    def __repr__(self) -> str:
+        return f"%{self.name or self.key}"
+
+
+class Tensor:
+    """An immutable array whose operations can be differentiated and traced.
+
+    Made by `wg.tensor`; functions under differentiation or tracing receive them. NumPy's operators, methods,
+    indexing and functions work on tensors and are recorded.
+
+    Example:
+        >>> import wengert as wg
+        >>> x = wg.tensor([1.0, 2.0])
+        >>> x * 2
+        Tensor([2., 4.], shape=(2,), dtype=float64)
+    """
+
+    __slots__ = ("__weakref__", "_cut", "_data", "_key", "_weak")
+    __array_priority__ = 1000
+
+    def __init__(self, data: Any, key: int, cut: Cut | None = None, weak: bool = False) -> None:
+        self._data = data
+        self._key = key
+        self._cut = cut
+        self._weak = weak
+
+    # -- what it is -------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[DimLike, ...]:
+        """The extents; `Dim`s where a trace does not know them."""
+        return self._data.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The data type, as a `numpy.dtype`."""
+        return self._data.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._data.shape)
+
+    @property
+    def size(self) -> DimLike:
+        """The number of elements."""
+        return size_of(self._data.shape)
+
+    @property
+    def nbytes(self) -> DimLike:
+        """The bytes that the elements take."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes that one element takes."""
+        return self.dtype.itemsize
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether the tensor stands for a value of a trace and holds no numbers."""
+        return type(self._data) is Value
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that works on the tensor."""
+        return "numpy" if type(self._data) is Value else ENGINE_OF[type(self._data)].name
+
+    @property
+    def device(self) -> str:
+        """Where the elements lie."""
+        return "cpu" if type(self._data) is Value else ENGINE_OF[type(self._data)].device(self._data)
+
+    @property
+    def native(self) -> Any:
+        """The framework's own array (a read-only view of it on NumPy)."""
+        self._require_plain("Tensor.native", "use Tensor.numpy() to cut the gradient on purpose")
+        return self.numpy() if self.engine == "numpy" else self._data
+
+    # -- leaving on purpose -----------------------------------------------------------------------------
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The elements as a read-only NumPy array. Cuts the gradient, on purpose.
+
+        Raises:
+            TracingError: on a symbolic tensor, which has no elements.
+        """
+        self._require_concrete("Tensor.numpy()")
+        self._note_exit("Tensor.numpy()")
+        array = np.asarray(ENGINE_OF[type(self._data)].to_numpy(self._data)).view()
+        array.flags.writeable = False
+        return array
+
+    def item(self, *index: int) -> Any:
+        """The one element as a Python number (or the element at an index). Cuts the gradient, on purpose.
+
+        Raises:
+            TracingError: on a symbolic tensor, which has no elements.
+            ValueError: if there is more than one element and no index.
+        """
+        self._require_concrete("Tensor.item()")
+        self._note_exit("Tensor.item()")
+        return np.asarray(ENGINE_OF[type(self._data)].to_numpy(self._data)).item(*index)
+
+    def tolist(self) -> Any:
+        """The elements as nested Python lists; refused under differentiation."""
+        self._require_plain("Tensor.tolist()", "use Tensor.numpy().tolist() to cut the gradient on purpose")
+        return self.numpy().tolist()
+
+    def _note_exit(self, what: str) -> None:
+        for recorder in STATE.recorders:
+            recorder.note_exit(self, what)
+
+    # -- leaving by accident: refused -------------------------------------------------------------------
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether a recorder follows the tensor or a trace owns it: turning it into numbers loses something."""
+        if type(self._data) is Value:
+            return True
+        return any(recorder.tracks(self._key) for recorder in STATE.recorders)
+
+    def _require_concrete(self, what: str) -> None:
+        if type(self._data) is Value:
+            raise TracingError(at_user_line(
+                f"{what} needs the value of a symbolic tensor of shape {self.shape}, which is not known while "
+                f"tracing; compute with wg functions, or use wg.debug_print to see it at run time"
+            ))
+
+    def _require_plain(self, what: str, cure: str) -> None:
+        if self.is_followed:
+            self._refuse(what, cure)
+
+    def _refuse(self, what: str, cure: str) -> NoReturn:
+        state = "being traced" if type(self._data) is Value else "under differentiation"
+        raise LostGradientError(at_user_line(
+            f"{what} would turn a tensor of shape {self.shape} that is {state} into plain numbers, and its "
+            f"gradient would be lost; {cure}"
+        ))
+
+    def _refuse_numbers(self, protocol: str) -> NoReturn:
+        what, cure = _who_asked(protocol)
+        self._refuse(what, cure)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self.is_followed:
+            self._refuse_numbers("__array__")
+        array = self.numpy()
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __float__(self) -> float:
+        if self.is_followed:
+            self._refuse_numbers("__float__")
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        if self.is_followed:
+            self._refuse_numbers("__complex__")
+        return complex(self.item())
+
+    def __int__(self) -> int:
+        if self.is_followed:
+            self._refuse_numbers("__int__")
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.is_followed:
+            self._refuse_numbers("__index__")
+        if self.dtype.kind not in "iu":
+            raise TypeError(at_user_line(f"only integer tensors can be used as an index, got {self.dtype.name}"))
+        return int(self.item())
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        if self.is_followed:
+            self._refuse_numbers("__dlpack__")
+        return self.numpy().copy().__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if self.is_followed:
+            self._refuse_numbers("__dlpack_device__")
+        return (1, 0)
+
+    def __bool__(self) -> bool:
+        if type(self._data) is Value:
+            raise TracingError(at_user_line(
+                f"the truth of a symbolic tensor of shape {self.shape} is not known while tracing; use wg.cond for "
+                f"`if`, wg.while_loop for `while`, and wg.where for a choice per element"
+            ))
+        if self.size != 1:
+            raise ValueError(at_user_line(
+                f"the truth of a tensor with {self.size} elements is ambiguous; use .any() or .all()"
+            ))
+        return bool(self._data)
+
+    # -- being a value ----------------------------------------------------------------------------------
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TypeError(at_user_line(
+            "tensors are immutable: use x.at[index].set(value), which returns a new tensor, or wg.buffer to write "
+            "in place"
+        ))
+
+    def __delitem__(self, index: Any) -> NoReturn:
+        raise TypeError(at_user_line("tensors are immutable: their elements cannot be deleted"))
+
+    __hash__ = object.__hash__
+
+    def __copy__(self) -> Tensor:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if self.is_followed:
+            return self
+        return Tensor(np.array(self.numpy()), next_serial(), weak=self._weak)
+
+    def __reduce__(self) -> Any:
+        self._require_plain("pickling", "pickle Tensor.numpy() instead")
+        return (_unpickle, (np.array(self.numpy()),))
+
+    def __repr__(self) -> str:
+        if type(self._data) is Value:
+            return f"Tensor(<symbolic>, shape={self.shape}, dtype={self.dtype.name})"
+        array = np.asarray(ENGINE_OF[type(self._data)].to_numpy(self._data))
+        text = np.array2string(array, separator=", ", threshold=20, edgeitems=3, max_line_width=10**6)
+        text = " ".join(text.split())
+        return f"Tensor({text}, shape={self.shape}, dtype={self.dtype.name})"
+
+    def __str__(self) -> str:
+        if type(self._data) is Value:
+            return repr(self)
+        return str(np.asarray(ENGINE_OF[type(self._data)].to_numpy(self._data)))
+
+    def __format__(self, spec: str) -> str:
+        if type(self._data) is Value or not spec or self.size != 1:
+            return format(str(self), spec if not spec or spec[-1] in "s<>^0123456789" else "")
+        return format(np.asarray(ENGINE_OF[type(self._data)].to_numpy(self._data)).item(), spec)
+
+    def _repr_html_(self) -> str:
+        head = f"<b>Tensor</b> shape={self.shape} dtype={self.dtype.name}"
+        if type(self._data) is Value:
+            return f"<div>{head} <i>symbolic</i></div>"
+        body = str(self).replace("&", "&amp;").replace("<", "&lt;")
+        return f"<div>{head}<pre>{body}</pre></div>"
+
+    if TYPE_CHECKING:  # attached by ops/methods.py
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __len__(self) -> int: ...
+        def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor: ...
+
+
+def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:
+    return Tensor(array, next_serial())
+
+
+def _who_asked(protocol: str) -> tuple[str, str]:
+    """What the user's line called that wants plain numbers, and what to do instead."""
+    site = user_site()
+    expression = site.expression if site else ""
+    callee = foreign_callee()
+    name = callee or expression or protocol
+    what = f"{name} (which calls Tensor.{protocol})"
+    return what, _cure(name, expression)
+
+
+def _cure(name: str, expression: str) -> str:
+    text = f"{name} {expression}"
+    if "array" in text.split("(")[0] or "np.stack" in text:
+        return "build arrays from tensors with wengert.numpy (import wengert.numpy as np) or wg.tensor([...])"
+    if "math." in text:
+        return "use the wg or np function of that name instead of math's"
+    if "scipy" in text:
+        return "use the wg counterpart (wg.linalg, wg.special, wg.stats), or wg.primitive with a gradient of your own"
+    if "=" not in expression and expression.endswith("]") and "[" in expression:
+        return "write with x.at[index].set(value) or wg.buffer"
+    return (
+        "use wg or np functions, x.at[index].set(value) or wg.buffer to write into an array, wengert.numpy to build "
+        "one, or cut the gradient on purpose with .numpy() or .item()"
+    )
+
+
+def fresh(native: Any) -> Tensor:
+    """A new tensor around a native array."""
+    return Tensor(native, next_serial())

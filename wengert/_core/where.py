@@ -1,0 +1,120 @@
+"""Finds the user's own line: the innermost frame that belongs neither to Wengert nor to an array library.
+
+Frames are never kept: a `Site` holds a code object and an instruction index, and the text of the line is
+looked up only when a message needs it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from itertools import islice
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Frames of these libraries stand between the user and us when they call a tensor's methods.
+_LIBRARY_PARTS = tuple(
+    os.sep + name + os.sep
+    for name in ("numpy", "scipy", "ml_dtypes", "pandas", "sklearn", "matplotlib", "autograd", "jax", "torch",
+                 "tensorflow", "keras", "numba")
+)
+# Standard-library modules that call a user's data for them.
+_STDLIB_FILES = ("functools.py", "contextlib.py", "threading.py", "copy.py", "statistics.py", "random.py",
+                 "fractions.py", "decimal.py", "numbers.py")
+_STDLIB_DIR = os.path.dirname(os.__file__) + os.sep
+
+
+def is_wengert_file(filename: str) -> bool:
+    """Whether a file is part of the package itself (its tests and a user's files are not)."""
+    return filename.startswith(PACKAGE_DIR) or filename.startswith("<wengert")
+
+
+def is_library_file(filename: str) -> bool:
+    """Whether a file is internal to us, to an array library, or to the plumbing of the standard library."""
+    if is_wengert_file(filename) or filename.startswith("<frozen") or filename.startswith("<__array_function__"):
+        return True
+    if filename.startswith(_STDLIB_DIR) and "site-packages" not in filename:
+        return os.path.basename(filename) in _STDLIB_FILES
+    return "site-packages" in filename and any(part in filename for part in _LIBRARY_PARTS)
+
+
+class Site(NamedTuple):
+    """A place in the user's program: a code object and the instruction that was running."""
+
+    code: CodeType
+    instruction: int
+
+    @property
+    def lineno(self) -> int:
+        return _position(self)[0] or self.code.co_firstlineno
+
+    @property
+    def line(self) -> str:
+        return linecache.getline(self.code.co_filename, self.lineno).strip()
+
+    @property
+    def expression(self) -> str:
+        """The source text of the very expression that was running, or "" where it is not to be had."""
+        line, end_line, column, end_column = _position(self)
+        if line is None or line != end_line or column is None or end_column is None:
+            return ""
+        text = linecache.getline(self.code.co_filename, line).encode()
+        return text[column:end_column].decode(errors="replace")
+
+    def __str__(self) -> str:
+        place = f"{self.code.co_filename}:{self.lineno}, in {self.code.co_name}"
+        return f"{place}: {self.line}" if self.line else place
+
+
+def _position(site: Site) -> tuple[int | None, int | None, int | None, int | None]:
+    positions = islice(site.code.co_positions(), site.instruction // 2, None)
+    return next(positions, (None, None, None, None))
+
+
+def site_of(frame: FrameType) -> Site:
+    return Site(frame.f_code, frame.f_lasti)
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame of the user's own code, or None (a bare interpreter loop)."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_library_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def user_site() -> Site | None:
+    """Where the user's own code stands now."""
+    frame = user_frame()
+    return None if frame is None else site_of(frame)
+
+
+def foreign_callee() -> str:
+    """The dotted name of the library function that the user's line called and that led here, or ""."""
+    frame: FrameType | None = sys._getframe(1)
+    last = ""
+    while frame is not None and is_library_file(frame.f_code.co_filename):
+        if not is_wengert_file(frame.f_code.co_filename):
+            module = frame.f_globals.get("__name__", "")
+            last = f"{_public_module(module)}.{frame.f_code.co_name}"
+        frame = frame.f_back
+    return last
+
+
+def _public_module(module: str) -> str:
+    """scipy.linalg._basic -> scipy.linalg: private parts are not what the user wrote."""
+    parts = module.split(".")
+    public = []
+    for part in parts:
+        if part.startswith("_"):
+            break
+        public.append(part)
+    return ".".join(public)
+
+
+def at_user_line(message: str, site: Site | None = None) -> str:
+    """The message with the user's own line under it."""
+    site = site or user_site()
+    return message if site is None else f"{message}\n  at {site}"

@@ -1,0 +1,1 @@
+"""The engines: each runs primitives on one kind of array and never differentiates. They never import each other."""

@@ -1,0 +1,22 @@
+"""The NumPy engine: kernels on ndarrays and NumPy scalars.
+
+`table` joins the kernels of its files. A kernel takes natives and attribute values and returns a fresh array or a
+view; 0-d results may be NumPy scalars.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._core.engine import Engine, register_engine
+from . import elementwise, structural
+
+NUMPY = Engine(
+    "numpy",
+    (np.ndarray, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
+    to_numpy=np.asarray,
+    from_numpy=lambda array: array,
+)
+for _family in (structural, elementwise):
+    NUMPY.kernels.update(_family.KERNELS)
+register_engine(NUMPY)

@@ -1,0 +1,105 @@
+"""NumPy kernels of the elementwise ops: mostly NumPy's own ufuncs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._core import dtypes
+
+
+def _power_number(x: Any, number: Any) -> Any:
+    if number == 2:
+        return np.multiply(x, x)
+    return np.power(x, x.dtype.type(number) if dtypes.is_half(x.dtype) else number)
+
+
+def _rsqrt(x: Any) -> Any:
+    return np.reciprocal(np.sqrt(x))
+
+
+def _sigmoid(x: Any) -> Any:
+    # exp of a number that is never positive cannot overflow
+    decay = np.exp(-np.abs(x))
+    return np.where(x >= 0, np.reciprocal(1 + decay), decay / (1 + decay)).astype(x.dtype, copy=False)[()]
+
+
+def _softplus(x: Any) -> Any:
+    return np.logaddexp(x, x.dtype.type(0))
+
+
+def _in_float32(ufunc: Any) -> Any:
+    """A float kernel for ufuncs that ml_dtypes does not provide for bfloat16."""
+
+    def kernel(*xs: Any) -> Any:
+        dtype = xs[0].dtype
+        if dtype.kind != "V":
+            return ufunc(*xs)
+        return ufunc(*(x.astype(np.float32) for x in xs)).astype(dtype)
+
+    return kernel
+
+
+KERNELS: dict[str, Any] = {
+    "div": np.true_divide,
+    "reciprocal": lambda x: np.true_divide(x.dtype.type(1), x),
+    "square": np.square,
+    "sqrt": np.sqrt,
+    "rsqrt": _rsqrt,
+    "cbrt": np.cbrt,
+    "power_number": _power_number,
+    "power": np.power,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "logaddexp": np.logaddexp,
+    "logaddexp2": np.logaddexp2,
+    "sigmoid": _sigmoid,
+    "softplus": _softplus,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "arcsin": np.arcsin,
+    "arccos": np.arccos,
+    "arctan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "arcsinh": np.arcsinh,
+    "arccosh": np.arccosh,
+    "arctanh": np.arctanh,
+    "arctan2": np.arctan2,
+    "hypot": np.hypot,
+    "abs": np.absolute,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "signbit": np.signbit,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+    "logical_not": np.logical_not,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "bitwise_not": np.bitwise_not,
+    "left_shift": np.left_shift,
+    "right_shift": np.right_shift,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "rint": np.rint,
+    "sign": np.sign,
+    "floor_divide": np.floor_divide,
+}

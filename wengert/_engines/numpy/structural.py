@@ -1,0 +1,122 @@
+"""NumPy kernels of `_prims/structural.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._core import dtypes
+
+_ndarray = np.ndarray
+
+
+def _full(shape: Any, value: Any, dtype: Any) -> Any:
+    if shape == ():
+        return dtype.type(value)
+    out = np.empty(shape, dtype)
+    out.fill(value)
+    return out
+
+
+def _broadcast_to(x: Any, shape: Any) -> Any:
+    # A 0-d or contiguous operand becomes a view with zero strides without NumPy's costly iterator set-up.
+    if x.shape == () and shape and 0 not in shape:
+        try:
+            return _ndarray(shape, x.dtype, x, 0, None if len(shape) == 0 else (0,) * len(shape))
+        except (ValueError, TypeError, BufferError):
+            pass  # dtypes without the buffer protocol (bfloat16)
+    return np.broadcast_to(x, shape)
+
+
+def _reduce_sum(x: Any, axes: Any) -> Any:
+    dtype = x.dtype
+    if dtype.kind == "f" and dtype.itemsize > 2 or dtype.kind == "c":
+        return np.add.reduce(x, axes)
+    if dtype.kind in "iu":
+        return np.add.reduce(x, axes, dtype)
+    if dtype.kind == "b":
+        return np.logical_or.reduce(x, axes)
+    return np.add.reduce(np.asarray(x).astype(np.float32), axes).astype(dtype)
+
+
+def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+    return x[tuple(map(slice, starts, limits, strides))]
+
+
+def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
+    x = np.asarray(x)
+    inner = [n + max(n - 1, 0) * i for n, i in zip(x.shape, interior, strict=True)]
+    out = np.zeros([lo + n + hi for lo, n, hi in zip(low, inner, high, strict=True)], x.dtype)
+    target, source = [], []
+    for n, lo, hi, i in zip(inner, low, high, interior, strict=True):
+        step = i + 1
+        first = -(-max(-lo, 0) // step)  # the first element that negative padding leaves
+        last = (n - 1 - max(-hi, 0)) // step if n else -1  # and the last
+        source.append(slice(first, last + 1))
+        target.append(slice(lo + first * step, lo + last * step + 1, step) if last >= first else slice(0, 0))
+    out[tuple(target)] = x[tuple(source)]
+    return out
+
+
+def _convert(x: Any, dtype: Any) -> Any:
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = x.real
+    return x.astype(dtype)
+
+
+def _concatenate(*xs_and_axis: Any) -> Any:
+    *xs, axis = xs_and_axis
+    return np.concatenate(xs, axis)
+
+
+def _scale(x: Any, y: Any) -> Any:
+    product = np.multiply(x, y)
+    return np.where(np.equal(x, 0), x.dtype.type(0), product)[()]
+
+
+def _times_number(x: Any, number: Any) -> Any:
+    return np.multiply(x, x.dtype.type(number)) if dtypes.is_half(x.dtype) else np.multiply(x, number)
+
+
+def _add_number(x: Any, number: Any) -> Any:
+    return np.add(x, x.dtype.type(number)) if dtypes.is_half(x.dtype) else np.add(x, number)
+
+
+def _as_complex(x: Any, y: Any) -> Any:
+    out = np.empty(x.shape, dtypes.complex_of(x.dtype))
+    out.real = x
+    out.imag = y
+    return out
+
+
+KERNELS: dict[str, Any] = {
+    "constant": lambda value: value,
+    "full": _full,
+    "iota": lambda size, dtype: np.arange(size, dtype=dtype),
+    "dim_value": lambda dim: np.int64(dim),
+    "add": np.add,
+    "neg": np.negative,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "scale": _scale,
+    "times_number": _times_number,
+    "add_number": _add_number,
+    "convert": _convert,
+    "conj": np.conjugate,
+    "real": lambda x: x.real,
+    "imag": lambda x: x.imag,
+    "as_complex": _as_complex,
+    "reshape": lambda x, shape: np.reshape(x, shape),
+    "transpose": lambda x, perm: x.transpose(perm),
+    "broadcast_to": _broadcast_to,
+    "reduce_sum": _reduce_sum,
+    "slice": _slice,
+    "pad": _pad,
+    "flip": lambda x, axes: np.flip(x, axes),
+    "concatenate": _concatenate,
+    "select": lambda cond, x, y: np.where(cond, x, y),
+    "alias": lambda x: x,
+    "attach": lambda x, *sources: x,
+    "stop_gradient": lambda x: x,
+}

@@ -1,0 +1,9 @@
+"""The primitives: one declaration each, an op and its adjoint in one file.
+
+Importing this package registers all of them. A declaration gives operands, attributes, type rule, derivative and
+batch rule in one statement; engines hold their kernels in tables of their own.
+"""
+
+from . import discrete, elementwise, piecewise, structural
+
+__all__ = ["discrete", "elementwise", "piecewise", "structural"]

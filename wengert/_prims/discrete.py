@@ -1,0 +1,55 @@
+"""Ops whose results carry no derivative: comparisons, logic, integer arithmetic, rounding, sign.
+
+Rounding and sign give floats, connected with zero gradient; the others give integers or booleans, constants to a
+gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import dtypes
+from .._core.op import Op, batch_elementwise, elementwise_type, zero
+
+_TO_BOOL = lambda dtype: dtypes.bool_  # noqa: E731  # a table entry, not a function worth a name
+
+
+def _discrete(name: str, operands: str, category: str, doc: str, result: Any = None, **facts: Any) -> Op:
+    return zero(
+        name, operands, type=elementwise_type(name, result, category), batch=batch_elementwise, dtypes=category,
+        doc=doc, smooth=False, **facts,
+    )  # fmt: skip
+
+
+eq = _discrete("eq", "x y", "any", "x == y", _TO_BOOL)
+ne = _discrete("ne", "x y", "any", "x != y", _TO_BOOL)
+lt = _discrete("lt", "x y", "any", "x < y", _TO_BOOL)
+le = _discrete("le", "x y", "any", "x <= y", _TO_BOOL)
+gt = _discrete("gt", "x y", "any", "x > y", _TO_BOOL)
+ge = _discrete("ge", "x y", "any", "x >= y", _TO_BOOL)
+isnan = _discrete("isnan", "x", "any", "whether x is not a number", _TO_BOOL)
+isinf = _discrete("isinf", "x", "any", "whether x is infinite", _TO_BOOL)
+isfinite = _discrete("isfinite", "x", "any", "whether x is a finite number", _TO_BOOL)
+signbit = _discrete("signbit", "x", "real", "whether the sign bit of x is set", _TO_BOOL)
+
+logical_and = _discrete("logical_and", "x y", "bool", "x and y")
+logical_or = _discrete("logical_or", "x y", "bool", "x or y")
+logical_xor = _discrete("logical_xor", "x y", "bool", "exactly one of x and y")
+logical_not = _discrete("logical_not", "x", "bool", "not x")
+
+bitwise_and = _discrete("bitwise_and", "x y", "integer or bool", "x & y")
+bitwise_or = _discrete("bitwise_or", "x y", "integer or bool", "x | y")
+bitwise_xor = _discrete("bitwise_xor", "x y", "integer or bool", "x ^ y")
+bitwise_not = _discrete("bitwise_not", "x", "integer or bool", "~x")
+left_shift = _discrete("left_shift", "x y", "integer", "x << y")
+right_shift = _discrete("right_shift", "x y", "integer", "x >> y")
+
+_JUMPS = "zero everywhere, also at the jumps"
+floor = _discrete("floor", "x", "float", "the largest integer not above x", kink=_JUMPS)
+ceil = _discrete("ceil", "x", "float", "the smallest integer not below x", kink=_JUMPS)
+trunc = _discrete("trunc", "x", "float", "x without its fraction", kink=_JUMPS)
+rint = _discrete("rint", "x", "float", "the nearest integer, halves to even", kink=_JUMPS)
+sign = _discrete("sign", "x", "number", "-1, 0 or 1; z / |z| for complex z", kink="zero at 0")
+floor_divide = _discrete(
+    "floor_divide", "x y", "real", "the floor of x / y", kink=_JUMPS, domain=((-2.0, 2.0), (0.3, 2.0))
+)

@@ -1,0 +1,184 @@
+"""Smooth elementwise mathematics on operands of one shape and dtype: a slope for each operand.
+
+Comparisons, logic and rounding are in `discrete.py`; functions with kinks and choices in `piecewise.py`; the gamma
+and error functions in `special.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core.op import elementwise
+from .._core.tensor import Tensor
+from .discrete import eq, gt
+from .structural import add, add_number, fill, mul, neg, select, sub, times_number
+
+_POSITIVE = (0.2, 3.0)
+_INSIDE = (-0.9, 0.9)
+
+# -- division, roots and powers ---------------------------------------------------------------------------------
+
+div = elementwise(
+    "div", "x y", partials=(lambda y: reciprocal(y), lambda y, out: neg(div(out, y))),
+    domain=((-2.0, 2.0), (0.3, 2.0)), doc="x / y",
+)  # fmt: skip
+reciprocal = elementwise(
+    "reciprocal", "x", partials=lambda out: neg(mul(out, out)), domain=(0.3, 2.0), doc="1 / x",
+)  # fmt: skip
+square = elementwise("square", "x", partials=lambda x: times_number(x, number=2), dtypes="number", doc="x * x")
+sqrt = elementwise(
+    "sqrt", "x", partials=lambda out: times_number(reciprocal(out), number=0.5), domain=_POSITIVE,
+    kink="infinite slope at 0", doc="the square root",
+)  # fmt: skip
+rsqrt = elementwise(
+    "rsqrt", "x", partials=lambda x, out: times_number(div(out, x), number=-0.5), domain=_POSITIVE,
+    doc="1 / sqrt(x)",
+)  # fmt: skip
+cbrt = elementwise(
+    "cbrt", "x", partials=lambda out: reciprocal(times_number(mul(out, out), number=3)), dtypes="float",
+    domain=_POSITIVE, kink="infinite slope at 0", doc="the real cube root",
+)  # fmt: skip
+
+
+def _power_slope(x: Tensor, number: Any) -> Tensor:
+    if number == 0:
+        return fill(x, 0)
+    return fill(x, 1) if number == 1 else times_number(power_number(x, number=number - 1), number=number)
+
+
+power_number = elementwise(
+    "power_number", "x", attrs="number", partials=_power_slope, dtypes="number", domain=_POSITIVE,
+    samples=[(((3, 2),), (3,)), (((3,),), (-1.5,)), (((),), (0,)), (((2,),), (1,)), (((2,),), (2,))],
+    kink="slope 0 where the exponent is 0, also at x = 0", doc="x to the power of a Python number",
+)  # fmt: skip
+
+
+def _power_slope_x(x: Tensor, y: Tensor) -> Tensor:
+    slope = mul(y, power(x, add_number(y, number=-1)))
+    return select(eq(y, fill(y, 0)), fill(x, 0), slope)
+
+
+def _power_slope_y(x: Tensor, y: Tensor, out: Tensor) -> Tensor:
+    if x.dtype.kind == "c":
+        is_base = eq(x, fill(x, 0))
+        return select(is_base, fill(x, 0), mul(out, log(select(is_base, fill(x, 1), x))))
+    is_positive = gt(x, fill(x, 0))
+    return select(is_positive, mul(out, log(select(is_positive, x, fill(x, 1)))), fill(x, 0))
+
+
+power = elementwise(
+    "power", "x y", partials=(_power_slope_x, _power_slope_y), dtypes="number", domain=(_POSITIVE, (-2.0, 2.0)),
+    kink="d/dx is 0 where y is 0; d/dy is 0 where x <= 0", doc="x ** y",
+)  # fmt: skip
+
+# -- exponentials and logarithms ----------------------------------------------------------------------------------
+
+exp = elementwise("exp", "x", partials=lambda out: out, doc="e ** x")
+exp2 = elementwise(
+    "exp2", "x", partials=lambda out: times_number(out, number=math.log(2)), dtypes="float", doc="2 ** x"
+)
+expm1 = elementwise("expm1", "x", partials=lambda out: add_number(out, number=1), doc="e ** x - 1, exact near 0")
+log = elementwise("log", "x", partials=lambda x: reciprocal(x), domain=_POSITIVE, doc="the natural logarithm")
+log2 = elementwise(
+    "log2", "x", partials=lambda x: reciprocal(times_number(x, number=math.log(2))), domain=_POSITIVE,
+    doc="the logarithm to base 2",
+)  # fmt: skip
+log10 = elementwise(
+    "log10", "x", partials=lambda x: reciprocal(times_number(x, number=math.log(10))), domain=_POSITIVE,
+    doc="the logarithm to base 10",
+)  # fmt: skip
+log1p = elementwise(
+    "log1p", "x", partials=lambda x: reciprocal(add_number(x, number=1)), domain=(-0.5, 3.0),
+    doc="log(1 + x), exact near 0",
+)  # fmt: skip
+
+
+def _share(x: Tensor, y: Tensor) -> Tensor:
+    """e^x / (e^x + e^y), which is 1/2 where x = y = -inf."""
+    return sigmoid(select(eq(x, y), fill(x, 0), sub(x, y)))
+
+
+logaddexp = elementwise(
+    "logaddexp", "x y", partials=(lambda x, y: _share(x, y), lambda x, y: _share(y, x)), dtypes="float",
+    doc="log(e^x + e^y)",
+)  # fmt: skip
+logaddexp2 = elementwise(
+    "logaddexp2", "x y", dtypes="float", doc="log2(2^x + 2^y)",
+    partials=(lambda x, y: _share(times_number(x, number=math.log(2)), times_number(y, number=math.log(2))),
+              lambda x, y: _share(times_number(y, number=math.log(2)), times_number(x, number=math.log(2)))),
+)  # fmt: skip
+sigmoid = elementwise(
+    "sigmoid", "x", partials=lambda out: mul(out, add_number(neg(out), number=1)), dtypes="float",
+    doc="1 / (1 + e^-x)",
+)  # fmt: skip
+softplus = elementwise("softplus", "x", partials=lambda x: sigmoid(x), dtypes="float", doc="log(1 + e^x)")
+
+# -- trigonometry ---------------------------------------------------------------------------------------------------
+
+sin = elementwise("sin", "x", partials=lambda x: cos(x), doc="the sine of x radians")
+cos = elementwise("cos", "x", partials=lambda x: neg(sin(x)), doc="the cosine of x radians")
+tan = elementwise(
+    "tan", "x", partials=lambda out: add_number(mul(out, out), number=1), domain=(-1.3, 1.3),
+    doc="the tangent of x radians",
+)  # fmt: skip
+
+
+def _one_minus_square(x: Tensor) -> Tensor:
+    """(1 - x)(1 + x), exact near 1."""
+    return mul(add_number(neg(x), number=1), add_number(x, number=1))
+
+
+arcsin = elementwise(
+    "arcsin", "x", partials=lambda x: rsqrt(_one_minus_square(x)), domain=_INSIDE,
+    kink="infinite slope at -1 and 1", doc="the angle in radians whose sine is x",
+)  # fmt: skip
+arccos = elementwise(
+    "arccos", "x", partials=lambda x: neg(rsqrt(_one_minus_square(x))), domain=_INSIDE,
+    kink="infinite slope at -1 and 1", doc="the angle in radians whose cosine is x",
+)  # fmt: skip
+arctan = elementwise(
+    "arctan", "x", partials=lambda x: reciprocal(add_number(mul(x, x), number=1)),
+    doc="the angle in radians whose tangent is x",
+)  # fmt: skip
+sinh = elementwise("sinh", "x", partials=lambda x: cosh(x), doc="the hyperbolic sine")
+cosh = elementwise("cosh", "x", partials=lambda x: sinh(x), doc="the hyperbolic cosine")
+tanh = elementwise(
+    "tanh", "x", partials=lambda out: add_number(neg(mul(out, out)), number=1), doc="the hyperbolic tangent"
+)
+arcsinh = elementwise(
+    "arcsinh", "x", partials=lambda x: rsqrt(add_number(mul(x, x), number=1)), doc="the inverse of sinh"
+)
+arccosh = elementwise(
+    "arccosh", "x", partials=lambda x: rsqrt(mul(add_number(x, number=-1), add_number(x, number=1))),
+    domain=(1.2, 3.0), kink="infinite slope at 1", doc="the inverse of cosh",
+)  # fmt: skip
+arctanh = elementwise(
+    "arctanh", "x", partials=lambda x: reciprocal(_one_minus_square(x)), domain=_INSIDE,
+    kink="infinite slope at -1 and 1", doc="the inverse of tanh",
+)  # fmt: skip
+
+
+def _square_radius(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """x^2 + y^2 with 1 in place of 0, and where that was done."""
+    radius = add(mul(x, x), mul(y, y))
+    is_origin = eq(radius, fill(radius, 0))
+    return select(is_origin, fill(radius, 1), radius), is_origin
+
+
+arctan2 = elementwise(
+    "arctan2", "x y", partials=(lambda x, y: div(y, _square_radius(x, y)[0]),
+                                lambda x, y: neg(div(x, _square_radius(x, y)[0]))),
+    dtypes="float", domain=((0.3, 2.0), (-2.0, -0.3)), kink="zero at the origin",
+    doc="the angle in radians of the point (y, x)",
+)  # fmt: skip
+
+
+def _over_radius(x: Tensor, out: Tensor) -> Tensor:
+    return div(x, select(eq(out, fill(out, 0)), fill(out, 1), out))
+
+
+hypot = elementwise(
+    "hypot", "x y", partials=(lambda x, out: _over_radius(x, out), lambda y, out: _over_radius(y, out)),
+    dtypes="float", domain=(0.3, 2.0), kink="zero at the origin", doc="sqrt(x^2 + y^2) without overflow",
+)  # fmt: skip

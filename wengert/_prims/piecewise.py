@@ -1,0 +1,27 @@
+"""Elementwise functions with kinks: absolute value, choices between operands, remainders.
+
+What the slope is at each kink stands in the declaration and is a test.
+"""
+
+from __future__ import annotations
+
+from .._core import dtypes
+from .._core.op import batch_elementwise, elementwise_type, general
+from .._core.tensor import Tensor
+from .discrete import sign
+from .structural import cast, conj_of, mul, real
+
+
+def _abs_vjp(ct: Tensor, x: Tensor, times: object) -> Tensor:
+    return times(cast(ct, x.dtype), sign(x))  # type: ignore[operator]
+
+
+def _abs_jvp(x: Tensor, x_dot: Tensor) -> Tensor:
+    slope = mul(conj_of(sign(x)), x_dot)
+    return real(slope) if slope.dtype.kind == "c" else slope
+
+
+abs_ = general(
+    "abs", "x", vjp=(_abs_vjp,), jvp=_abs_jvp, type=elementwise_type("abs", dtypes.real_of, "number"),
+    batch=batch_elementwise, dtypes="number", kink="zero at 0", domain=(0.2, 2.0), doc="the magnitude",
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Program transformations on what the ops declare: reverse and forward sweeps, batching, replay, split."""

@@ -1,0 +1,52 @@
+"""Batching: a graph traced for one example, replayed on whole batches by each op's batch rule.
+
+The batch axis of a batched value is always its first; values that do not depend on the batch are computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._core.apply import apply
+from .._core.graph import Graph
+from .._core.op import repeat
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from .replay import attrs_for, bind_dims, entry_environment, store
+
+
+def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], size: int) -> list[Tensor]:
+    """The outputs of a graph for a batch of arguments, all with a leading batch axis.
+
+    Args:
+        graph: a finished graph of one example.
+        arguments: one tensor an input; those flagged in `batched` have an extra leading axis of extent `size`.
+    """
+    env = entry_environment(graph, arguments)
+    is_batched = {value.key: flag for value, flag in zip(graph.inputs, batched, strict=True)}
+    sizes = bind_dims(graph, [_example(x, b) for x, b in zip(arguments, batched, strict=True)])
+    for node in graph.nodes:
+        operands = tuple(env[v.key] for v in node.inputs)
+        flags = tuple(is_batched.get(v.key, False) for v in node.inputs)
+        attrs = attrs_for(node, sizes)
+        if not any(flags):
+            store(env, node, apply(node.op, operands, attrs))
+            continue
+        if node.op.batch_rule is None:
+            raise NotImplementedError(at_user_line(f"{node.op.name} has no batch rule"))
+        store(env, node, node.op.batch_rule(node.op, operands, flags, attrs))
+        is_batched.update({v.key: True for v in node.outputs})
+    return [
+        env[v.key] if is_batched.get(v.key, False) else repeat(env[v.key], size) for v in graph.outputs
+    ]
+
+
+class _Shape:
+    """The shape of one example of a batch."""
+
+    def __init__(self, shape: tuple[object, ...]) -> None:
+        self.shape = shape
+
+
+def _example(x: Tensor, is_batched: bool) -> Tensor:
+    return _Shape(x.shape[1:]) if is_batched else x  # type: ignore[return-value]  # bind_dims reads shapes only

@@ -1,0 +1,55 @@
+"""Runs a finished graph again, node by node, through the dispatch point: eagerly, into another trace, or under
+recorders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._core import dims
+from .._core.apply import apply
+from .._core.dims import Atom, DimLike
+from .._core.graph import Graph, Node
+from .._core.tensor import Tensor, Value
+
+
+def bind_dims(graph: Graph, tensors: Sequence[Tensor]) -> dict[Atom, DimLike]:
+    """What each free dimension of a graph's inputs is for these tensors."""
+    sizes: dict[Atom, DimLike] = {}
+    for value, tensor in zip(graph.inputs, tensors, strict=True):
+        for dim, size in zip(value.shape, tensor.shape, strict=True):
+            if isinstance(dim, dims.Dim) and dim.is_atom:
+                sizes.setdefault(dim.atom, size)
+    return sizes
+
+
+def entry_environment(graph: Graph, arguments: Sequence[Tensor]) -> dict[int, Tensor]:
+    """What the free values of a graph stand for: the arguments, captured tensors, Variables as they are now."""
+    env = {value.key: tensor for value, tensor in zip(graph.inputs, arguments, strict=True)}
+    env.update({value.key: tensor for tensor, value in graph.captures.values()})
+    env.update({value.key: variable.value for variable, value in graph.reads.values()})
+    return env
+
+
+def replay(graph: Graph, arguments: Sequence[Tensor]) -> list[Tensor]:
+    """The outputs of a graph for these arguments, each op applied anew."""
+    env = entry_environment(graph, arguments)
+    sizes = bind_dims(graph, arguments)
+    for node in graph.nodes:
+        results = apply(node.op, tuple(env[v.key] for v in node.inputs), attrs_for(node, sizes))
+        store(env, node, results)
+    return [env[value.key] for value in graph.outputs]
+
+
+def attrs_for(node: Node, sizes: dict[Atom, DimLike]) -> tuple[Any, ...]:
+    """A node's attributes with the free dimensions filled in."""
+    if not sizes:
+        return node.attrs
+    return tuple(dims.map_attribute(a, lambda d: d.substitute(sizes)) for a in node.attrs)
+
+
+def store(env: dict[int, Any], node: Node, results: Any) -> None:
+    """Files a node's results under its output values."""
+    outputs: tuple[Value, ...] = node.outputs
+    for value, result in zip(outputs, results if node.op.is_multi else (results,), strict=True):
+        env[value.key] = result

@@ -1,0 +1,273 @@
+"""Reverse mode: the Wengert list, and the one sweep that walks it backwards.
+
+`Tape` is the recorder: it appends an entry for each op that has a tracked operand. `sweep` turns cotangents of
+targets into cotangents of sources by applying primitives only, so it computes when run eagerly, builds graph when
+run under a trace, and is recorded when an outer tape is open: that is all there is to higher orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.op import ZERO, Op, Plan
+from .._core.tensor import Cut, Tensor
+from .._core.types import TensorType, same_shape, tensor_type
+from .._core.where import at_user_line, user_site
+from .._prims.structural import add, conj_of, full, mul, scale, zeros_of
+
+_key_of = attrgetter("_key")
+_shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
+_as_type = partial(tuple.__new__, TensorType)
+_NOTHING = (None,)
+_MAX_EXITS = 16  # .numpy() and .item() calls remembered for explanations
+
+
+class Entry:
+    """One line of the Wengert list: what ran, on which values, and what its rules will read."""
+
+    __slots__ = ("attrs", "in_keys", "in_types", "op", "out_keys", "out_types", "plan", "saved")
+
+    def __init__(
+        self, op: Op, attrs: tuple[Any, ...], plan: Plan, in_keys: tuple[int, ...], in_types: tuple[TensorType, ...],
+        out_keys: tuple[int, ...], out_types: tuple[TensorType, ...], saved: tuple[Tensor | None, ...],
+    ) -> None:  # fmt: skip
+        self.op = op
+        self.attrs = attrs
+        self.plan = plan
+        self.in_keys = in_keys
+        self.in_types = in_types
+        self.out_keys = out_keys
+        self.out_types = out_types
+        self.saved = saved
+
+
+class Tape:
+    """The reverse recorder: follows the values computed from its sources."""
+
+    __slots__ = ("entries", "exits", "is_tracked", "tracked")
+
+    def __init__(self, keys: Iterable[int] = ()) -> None:
+        self.tracked: set[int] = set(keys)
+        self.is_tracked = self.tracked.__contains__
+        self.entries: list[Entry] = []
+        self.exits: list[Cut] = []
+
+    def tracks(self, key: int) -> bool:
+        return key in self.tracked
+
+    def watch(self, tensor: Tensor) -> None:
+        """Makes a tensor a source."""
+        self.tracked.add(tensor._key)
+
+    def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
+        """Appends an entry if an operand is tracked; marks results that leave the differentiable path."""
+        keys = tuple(map(_key_of, operands))
+        tracked = tuple(map(self.is_tracked, keys))
+        if True not in tracked:
+            return
+        # only operands that can carry a gradient were ever tracked, so only the results need asking
+        if op.kind == "stop" or not any(map(_is_trackable, outs)):
+            _mark_cut(op, keys[tracked.index(True)], outs)
+            return
+        plan = op.plan(tracked)
+        types = tuple(map(_as_type, map(_shape_and_dtype, operands)))
+        out_keys = tuple(map(_key_of, outs))
+        out_types = tuple(map(_as_type, map(_shape_and_dtype, outs))) if len(outs) > 1 else ()
+        saved = plan.keep(operands + outs + _NOTHING)
+        self.entries.append(Entry(op, attrs, plan, keys, types, out_keys, out_types, saved))
+        self.tracked.update(map(_key_of, filter(_is_trackable, outs)) if out_types else out_keys)
+
+    def note_exit(self, tensor: Tensor, what: str) -> None:
+        """Remembers that the user took the numbers out on purpose, for `explain`."""
+        if tensor._key in self.tracked and len(self.exits) < _MAX_EXITS:
+            self.exits.append(Cut(what, "takes the numbers out, a constant from there on", user_site(), tensor._key))
+
+    def on_read(self, variable: Any, tensor: Tensor) -> None:
+        """A tape that does not watch Variables takes no notice of their reads."""
+
+
+def _is_trackable(tensor: Tensor) -> bool:
+    return dtypes.is_inexact(tensor._data.dtype)
+
+
+def _mark_cut(op: Op, key: int, outs: tuple[Tensor, ...]) -> None:
+    dtype = outs[0].dtype.name if outs else ""
+    reason = "stops the gradient" if op.kind == "stop" else f"gives {dtype} values, which are constants to a gradient"
+    for out in outs:
+        if out._cut is None:
+            out._cut = Cut(op.name, reason, user_site(), key)
+
+
+class Cotangents:
+    """The cotangents gathered so far, by value: a tensor (or ZERO) and whether it may hold structural zeros."""
+
+    __slots__ = ("masked", "terms")
+
+    def __init__(self) -> None:
+        self.terms: dict[int, Any] = {}
+        self.masked: set[int] = set()
+
+    def add(self, key: int, term: Any, may_hold_zeros: bool) -> None:
+        known = self.terms.get(key)
+        self.terms[key] = term if known is None or known is ZERO else known if term is ZERO else add(known, term)
+        if may_hold_zeros:
+            # a sum's zeros are zeros of every term only, but treating them so again is harmless: 0 * slope is 0
+            self.masked.add(key)
+
+
+def sweep(
+    entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int]
+) -> list[Any]:  # fmt: skip
+    """The cotangents of the sources, given those of the targets.
+
+    Args:
+        entries: the Wengert list, in program order, of values that depend on the sources.
+        seeds: (key, cotangent) of each target.
+        sources: keys whose cotangents are wanted.
+
+    Returns:
+        For each source a tensor, `ZERO` (connected, derivative zero) or None (not connected).
+    """
+    cts = Cotangents()
+    for key, seed in seeds:
+        cts.add(key, seed, False)
+    wanted = set(sources)
+    terms = cts.terms
+    for entry in reversed(entries):
+        out_keys = entry.out_keys
+        if len(out_keys) == 1:
+            key = out_keys[0]
+            if key not in terms:
+                continue
+            ct = terms[key] if key in wanted else terms.pop(key)
+            _pull_back(entry, ct, key in cts.masked, cts)
+        else:
+            _pull_back_outputs(entry, wanted, cts)
+    return [terms.get(key) for key in sources]
+
+
+def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
+    """The entry of an op with several results: those that nothing uses have zero cotangents."""
+    found = [cts.terms.get(k) if k in wanted else cts.terms.pop(k, None) for k in entry.out_keys]
+    if all(ct is None for ct in found):
+        return
+    if all(ct is None or ct is ZERO for ct in found):
+        _pull_back(entry, ZERO, False, cts)
+        return
+    filled = [
+        zeros_of(t) if (ct is None or ct is ZERO) and dtypes.is_inexact(t.dtype) else ct
+        for ct, t in zip(found, entry.out_types, strict=True)
+    ]
+    _pull_back(entry, tuple(filled), True, cts)
+
+
+def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> None:
+    """Adds to the operands' cotangents what one entry contributes."""
+    op = entry.op
+    keys = entry.in_keys
+    wanted = entry.plan.wanted
+    if ct is ZERO or op.kind == "zero":
+        for index in wanted:
+            cts.add(keys[index], ZERO, False)
+        return
+    if op.kind == "not_differentiable":
+        raise LookupError(at_user_line(f"no gradient is defined for the op {op.name}, which is on the path"))
+    times = scale if may_hold_zeros else mul
+    sources = (ct, times, entry.plan.tracked, *_saved(entry), *entry.attrs)
+    masks = may_hold_zeros or op.inserts_zeros
+    if op.joint is not None:
+        results = _flat(op, op.joint.fn(*op.joint.pick(sources)), len(keys))
+    else:
+        results = None
+    for index in wanted:
+        if results is not None:
+            term = results[index]
+        else:
+            rule = op.rules[op.position(index)]
+            if rule is None:
+                continue
+            term = rule.fn(*rule.pick(sources))
+            if op.is_variadic and type(term) is tuple:
+                term = term[index - op.fixed]
+            if op.kind == "elementwise":
+                term = times(ct, conj_of(term))
+        if term is None:
+            continue
+        if term is not ZERO:
+            _require_type(op, index, term, entry.in_types[index])
+        cts.add(keys[index], term, masks)
+
+
+def _saved(entry: Entry) -> tuple[Any, ...]:
+    """What was kept and what is known by type only, in the order of the op's rule layout."""
+    op, count = entry.op, len(entry.in_keys)
+    saved, outs = entry.saved[:count], entry.saved[count : count + len(op.outs)]
+    out_types = entry.out_types or (None,)
+    if op.is_variadic:
+        return (*op.group(saved), *outs, *op.group(entry.in_types), *out_types)
+    return saved + outs + entry.in_types + out_types
+
+
+def _flat(op: Op, results: Any, count: int) -> Sequence[Any]:
+    """A joint rule's results, one for each flat operand."""
+    if not isinstance(results, (tuple, list)):
+        results = (results,)
+    if op.is_variadic and len(results) == len(op.operands) and isinstance(results[-1], (tuple, list)):
+        results = (*results[: op.fixed], *results[-1])
+    if len(results) != count:
+        raise ValueError(at_user_line(f"{op.name}: its gradient gave {len(results)} results for {count} operands"))
+    return results
+
+
+def _require_type(op: Op, index: int, term: Any, wanted: TensorType) -> None:
+    data = term._data
+    if data.shape != wanted[0] and not same_shape(data.shape, wanted[0]):
+        name = op.operands[op.position(index)]
+        raise ValueError(at_user_line(
+            f"{op.name}: its gradient for {name} has shape {data.shape}, but {name} has shape {wanted[0]}"
+        ))
+    if data.dtype != wanted[1]:
+        name = op.operands[op.position(index)]
+        raise TypeError(at_user_line(
+            f"{op.name}: its gradient for {name} has dtype {data.dtype}, but {name} has dtype {wanted[1]}"
+        ))
+
+
+def ones_like_type(type_: TensorType) -> Tensor:
+    """The default seed: the gradient of the sum."""
+    return full(shape=type_[0], value=1, dtype=type_[1])
+
+
+def materialise(cotangent: Any, type_: TensorType) -> Tensor:
+    """A cotangent as a tensor: ZERO becomes zeros."""
+    return zeros_of(type_) if cotangent is ZERO else cotangent
+
+
+def reaches(entries: Sequence[Entry], keys: Iterable[int], targets: Iterable[int]) -> bool:
+    """Whether a differentiable path leads from some key to some target."""
+    reached = set(keys)
+    for entry in entries:
+        if not reached.isdisjoint(entry.in_keys):
+            reached.update(entry.out_keys)
+    return not reached.isdisjoint(targets)
+
+
+def ancestors(entries: Sequence[Entry], key: int, sources: Iterable[int]) -> set[int]:
+    """Which of the sources a value depends on by a differentiable path."""
+    needed = {key}
+    for entry in reversed(entries):
+        if not needed.isdisjoint(entry.out_keys):
+            needed.update(entry.in_keys)
+    return needed.intersection(sources)
+
+
+Sweep = Callable[..., list[Any]]
+__all__ = [
+    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "materialise", "ones_like_type", "reaches",
+    "sweep", "tensor_type",
+]  # fmt: skip
