@@ -21,7 +21,6 @@ jvp), `general` (vjp and jvp given), `zero` (connected, derivative zero), `stop`
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -67,7 +66,8 @@ class Rule:
     __slots__ = ("fn", "pick", "reads")
 
     def __init__(self, fn: Callable[..., Any], layout: Sequence[str], op: str) -> None:
-        names = tuple(inspect.signature(fn).parameters)
+        code = fn.__code__  # `inspect.signature` says the same at fifty times the cost, paid at import
+        names = code.co_varnames[: code.co_argcount]
         unknown = [n for n in names if n not in layout]
         if unknown:
             raise TypeError(f"{op}: a rule reads {unknown}; known names are {list(layout)}")
