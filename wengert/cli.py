@@ -1,7 +1,7 @@
 """Owns the command line: `wengert demo` and `wengert info`.
 
 Exit codes: 0 when all is well, 1 when a command did its work and found something wrong (an accuracy too
-low, a gradient that fails its check), 2 when it could not do its work (bad arguments, a file it cannot write).
+low, a gradient that fails its check), 2 when it could not do its work (bad arguments, an unwritable file).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 import wengert as wg
 from wengert import _engines
-from wengert.demo.digits import load_digits, split_digits
+from wengert.demo.digits import Digits, load_digits, split_digits
 from wengert.demo.figure import draw_figure
 from wengert.demo.progress import Progress
 from wengert.demo.training import (
@@ -71,8 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser(
         "demo",
         help="train a classifier of handwritten digits and draw what it learned",
-        description="Trains a classifier of handwritten digits with SciPy's L-BFGS on exact gradients, checks the "
-        f"gradient, and draws what it learned. Exits 1 below {REQUIRED_ACCURACY:.0%} held-out accuracy.",
+        description="Trains a classifier of handwritten digits with SciPy's L-BFGS on exact gradients, "
+        f"checks the gradient and draws the result. Exits 1 below {REQUIRED_ACCURACY:.0%} held-out accuracy.",
     )
     demo.add_argument(
         "-o", "--output", type=Path, default=Path("demo.svg"), help="the picture (default: %(default)s)"
@@ -102,19 +102,15 @@ def _positive(word: str) -> int:
 def _run_demo(options: argparse.Namespace) -> int:
     say = _silent if options.json else print
     train_digits, test_digits = split_digits(load_digits())
-    say(
-        f"data            {len(train_digits.labels):,} handwritten digits to learn from, {len(test_digits.labels)} held out"
-    )
+    learned_from, held_out = len(train_digits.labels), len(test_digits.labels)
+    say(f"data            {learned_from:,} handwritten digits to learn from, {held_out} held out")
 
     batch = train_digits.take(slice(IMAGES_IN_GRADIENT_CHECK))
     try:
         checked = check_loss_gradient(batch)
     except wg.GradientCheckError as error:
-        print(f"wengert demo: the gradient check failed\n{error}", file=sys.stderr)
-        return FOUND_WRONG
-    say(
-        f"gradient check  {checked:,} partial derivatives agree with finite differences ({len(batch.labels)} images)"
-    )
+        return _complain(f"the gradient check failed\n{error}", FOUND_WRONG)
+    say(f"gradient check  {checked:,} partial derivatives agree with finite differences")
 
     progress = Progress(options.iterations, sys.stderr)
     try:
@@ -122,55 +118,66 @@ def _run_demo(options: argparse.Namespace) -> int:
             train_digits,
             test_digits,
             options.iterations,
-            lambda step, loss: progress.step(step, f"loss {loss:.4f}"),
+            on_step=lambda step, loss: progress.step(step, f"loss {loss:.4f}"),
         )
     finally:
         progress.close()
     share = accuracy(training.parameters, test_digits)
-    right = round(share * len(test_digits.labels))
+    first, last, last_held_out = training.train_losses[0], training.train_losses[-1], training.test_losses[-1]
     say(
-        f"training        {training.iterations} L-BFGS steps, {training.gradients_taken} gradients, {training.seconds:.1f} s"
+        f"training        {training.iterations} L-BFGS steps, {training.gradients_taken} gradients, "
+        f"{training.seconds:.1f} s"
     )
-    say(
-        f"loss            {training.train_losses[0]:.3f} -> {training.train_losses[-1]:.4f} (held out {training.test_losses[-1]:.4f})"
-    )
-    say(f"accuracy        {share:.1%} of the held-out digits ({right} of {len(test_digits.labels)})")
+    say(f"loss            {first:.3f} -> {last:.4f} (held out {last_held_out:.4f})")
+    say(f"accuracy        {share:.1%} of the held-out digits ({round(share * held_out)} of {held_out})")
 
+    try:
+        options.output.write_text(
+            _draw_training(training, train_digits, test_digits, share), encoding="utf-8"
+        )
+    except OSError as error:
+        return _complain(f"cannot write {options.output}: {error.strerror}", CANNOT_WORK)
+    say(f"picture         {options.output}")
+
+    if options.json:
+        print(json.dumps(_demo_report(training, share, checked, learned_from, held_out, options.output)))
+    if share < REQUIRED_ACCURACY:
+        return _complain(f"accuracy {share:.1%} is below {REQUIRED_ACCURACY:.0%}", FOUND_WRONG)
+    return SUCCESS
+
+
+def _complain(what: str, code: int) -> int:
+    print(f"wengert demo: {what}", file=sys.stderr)
+    return code
+
+
+def _draw_training(training: Training, train_digits: Digits, test_digits: Digits, share: float) -> str:
+    hidden_weights = training.parameters["hidden"]
     subtitle = (
-        f"64 pixels – {training.parameters['hidden'].shape[1]} hidden units – 10 digits; "
-        f"{len(train_digits.labels):,} images to learn from, {share:.1%} right on {len(test_digits.labels)} held out"
+        f"64 pixels – {hidden_weights.shape[1]} hidden units – 10 digits; "
+        f"{len(train_digits.labels):,} images to learn from, "
+        f"{share:.1%} right on {len(test_digits.labels)} held out"
     )
-    svg = draw_figure(
-        training.parameters["hidden"],
+    return draw_figure(
+        hidden_weights,
         pixel_evidence(training.parameters, test_digits),
         training.train_losses,
         training.test_losses,
         subtitle,
     )
-    try:
-        options.output.write_text(svg, encoding="utf-8")
-    except OSError as error:
-        print(f"wengert demo: cannot write {options.output}: {error.strerror}", file=sys.stderr)
-        return CANNOT_WORK
-    say(f"picture         {options.output}")
-
-    good_enough = share >= REQUIRED_ACCURACY
-    if options.json:
-        report = _demo_report(training, share, good_enough, checked)
-        report |= {"train_images": len(train_digits.labels), "held_out_images": len(test_digits.labels)}
-        print(json.dumps(report | {"figure": str(options.output)}))
-    if not good_enough:
-        print(f"wengert demo: accuracy {share:.1%} is below {REQUIRED_ACCURACY:.0%}", file=sys.stderr)
-    return SUCCESS if good_enough else FOUND_WRONG
 
 
-def _demo_report(training: Training, share: float, good_enough: bool, checked: int) -> dict[str, Any]:
+def _demo_report(
+    training: Training, share: float, checked: int, learned_from: int, held_out: int, figure: Path
+) -> dict[str, Any]:
     return {
-        "passed": good_enough,
+        "passed": share >= REQUIRED_ACCURACY,
         "accuracy": share,
         "required_accuracy": REQUIRED_ACCURACY,
         "loss": training.train_losses[-1],
         "held_out_loss": training.test_losses[-1],
+        "train_images": learned_from,
+        "held_out_images": held_out,
         "iterations": training.iterations,
         "gradients": training.gradients_taken,
         "seconds": training.seconds,
@@ -180,6 +187,7 @@ def _demo_report(training: Training, share: float, good_enough: bool, checked: i
             "partial_derivatives": checked,
             "images": IMAGES_IN_GRADIENT_CHECK,
         },
+        "figure": str(figure),
     }
 
 
@@ -195,7 +203,7 @@ def _run_info(options: argparse.Namespace) -> int:
     for heading, entries in facts.items():
         print(heading)
         for name, value in entries.items():
-            print(f"  {name:<24}{value}")
+            print(f"  {name:<24}{'not set' if value is None else value}")
     return SUCCESS
 
 
@@ -203,7 +211,7 @@ def _facts() -> dict[str, dict[str, Any]]:
     versions = {name: _version_of(name) for name in ("wengert", "numpy", "scipy", "ml_dtypes")}
     versions["python"] = platform.python_version()
     threads: dict[str, Any] = {"processors": _processors()}
-    threads |= {name: os.environ.get(name, "not set") for name in THREAD_VARIABLES}
+    threads |= {name: os.environ.get(name) for name in THREAD_VARIABLES}
     engines = {name: _engine_state(name) for name in _engine_names()}
     return {"versions": versions, "threads": threads, "engines": engines}
 

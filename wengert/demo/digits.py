@@ -1,4 +1,7 @@
-"""Owns the handwritten digits: reads them from the package and splits them. See data/DIGITS.md for their source."""
+"""Owns the handwritten digits: reads them from the package and splits them.
+
+Their source and licence stand in data/DIGITS.md.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.demo.digits import SIDE
 
-WIDTH, HEIGHT = 1080, 664
+WIDTH, HEIGHT = 1160, 690
 MARGIN = 40
 
 # From strong blue (below zero) over near-white to strong red (above zero): ColorBrewer's RdBu, which
@@ -34,7 +34,8 @@ INK, MUTED, RULE = "#1f2933", "#616e7c", "#d9dee4"
 TRAIN_COLOUR, TEST_COLOUR = "#1b6ca8", "#d1495b"
 
 STYLE = f"""
-text {{ font-family: 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif; fill: {INK}; font-size: 13px; }}
+text {{ font-family: 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif; }}
+text {{ fill: {INK}; font-size: 13px; }}
 .title {{ font-size: 23px; font-weight: 600; }}
 .panel {{ font-size: 15px; font-weight: 600; }}
 .muted {{ fill: {MUTED}; font-size: 12.5px; }}
@@ -77,10 +78,10 @@ def draw_figure(
         >>> svg.startswith("<svg"), svg.count("<polyline")
         (True, 2)
     """
-    curve = Box(MARGIN + 620, 148, WIDTH - 2 * MARGIN - 620, 264)
+    curve = Box(MARGIN + 700, 154, WIDTH - 2 * MARGIN - 700, 238)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'role="img" aria-label="What the digit classifier learned">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="What the digit classifier learned">',
         f"<style>{STYLE}</style>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
         _text(MARGIN, 50, "Handwritten digits: what the network learned", "title"),
@@ -89,7 +90,7 @@ def draw_figure(
         _text(curve.x, 118, "Loss while training", "panel"),
         _text(curve.x, 137, "mean cross entropy, logarithmic scale", "muted"),
         *_loss_curves(train_losses, test_losses, curve),
-        *_evidence_panel(evidence, x=MARGIN, y=484),
+        *_evidence_panel(evidence, x=MARGIN, y=500),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -97,13 +98,13 @@ def draw_figure(
 
 def _weights_panel(weights: np.ndarray, x: float, y: float) -> list[str]:
     """A grid of heat maps, eight to a row, one per hidden unit."""
-    scale = float(np.abs(weights).max())
-    cell, gap, per_row = 7.0, 10, 8
+    scale = _colour_scale(weights)
+    cell, gap, per_row = 8.0, 8, 8
     size = cell * SIDE
     parts = [
         _text(x, y, f"Learned weights of the {weights.shape[1]} hidden units", "panel"),
         _text(x, y + 19, "each map shows the weight of every pixel of the 8 × 8 image", "muted"),
-        *_colour_bar(scale, x + per_row * (size + gap) - gap + 24, y + 58),
+        *_colour_bar(scale, x + per_row * (size + gap) - gap + 18, y + 36),
     ]
     for unit in range(weights.shape[1]):
         row, column = divmod(unit, per_row)
@@ -115,30 +116,35 @@ def _weights_panel(weights: np.ndarray, x: float, y: float) -> list[str]:
 
 def _evidence_panel(evidence: np.ndarray, x: float, y: float) -> list[str]:
     """A row of heat maps, one per digit."""
-    scale = float(np.abs(evidence).max())
+    scale = _colour_scale(evidence)
     cell = 9.0
     size = cell * SIDE
-    step = (WIDTH - 2 * MARGIN - 90 - size) / (len(evidence) - 1)
+    step = (WIDTH - 2 * MARGIN - 82 - size) / (len(evidence) - 1)
     parts = [
         _text(x, y, "What speaks for each digit", "panel"),
         _text(
-            x + 208,
-            y,
-            "gradient of its score with respect to the pixels, mean over its held-out images: red ink helps, "
-            "blue ink hurts",
+            x,
+            y + 19,
+            "gradient of its score over the others' with respect to the pixels, mean over its held-out "
+            "images: red pixels raise it, blue pixels lower it",
             "muted",
         ),
-        *_colour_bar(scale, WIDTH - MARGIN - 62, y + 18),
+        *_colour_bar(scale, WIDTH - MARGIN - 60, y + 36),
     ]
     for digit, row in enumerate(evidence):
         left = x + digit * step
-        parts += _heat_map(row / scale, left, y + 18, cell)
-        parts.append(_text(left + size / 2, y + 18 + size + 20, str(digit), "digit", anchor="middle"))
+        parts += _heat_map(row / scale, left, y + 36, cell)
+        parts.append(_text(left + size / 2, y + 36 + size + 20, str(digit), "digit", anchor="middle"))
     return parts
 
 
+def _colour_scale(values: np.ndarray) -> float:
+    """The value that gets the full colour: nearly the largest, so that one outlier does not pale the rest."""
+    return float(np.quantile(np.abs(values), 0.99)) or 1.0
+
+
 def _heat_map(values: np.ndarray, x: float, y: float, cell: float) -> list[str]:
-    """Draws 64 values between -1 and 1 as an 8 x 8 map with a hairline around it."""
+    """Draws 64 values, -1 to 1 and beyond clipped, as an 8 x 8 map with a hairline around it."""
     parts = [f'<g transform="translate({x:g} {y:g})" shape-rendering="crispEdges">']
     for index, value in enumerate(values):
         row, column = divmod(index, SIDE)
@@ -154,11 +160,10 @@ def _colour_bar(scale: float, x: float, y: float) -> list[str]:
     parts = [f'<g shape-rendering="crispEdges" transform="translate({x:g} {y:g})">']
     for step in range(steps):
         colour = diverging_colour(1 - 2 * (step + 0.5) / steps)
-        parts.append(
-            f'<rect y="{step * height / steps:g}" width="{width}" height="{height / steps:g}" fill="{colour}"/>'
-        )
+        top, thick = step * height / steps, height / steps
+        parts.append(f'<rect y="{top:g}" width="{width}" height="{thick:g}" fill="{colour}"/>')
     parts.append(f'<rect width="{width}" height="{height}" fill="none" stroke="{RULE}"/></g>')
-    for share, label in ((0.0, f"+{scale:.1f}"), (0.5, "0"), (1.0, f"−{scale:.1f}")):
+    for share, label in ((0.0, f"≥ {scale:.1f}"), (0.5, "0"), (1.0, f"≤ −{scale:.1f}")):
         parts.append(_text(x + width + 7, y + share * height + 4, label, "tick"))
     return parts
 
@@ -189,12 +194,14 @@ def _loss_curves(train_losses: Sequence[float], test_losses: Sequence[float], bo
     parts.append(_text((across(0) + across(steps)) / 2, base + 40, "L-BFGS step", "muted", anchor="middle"))
     for losses, colour in ((test_losses, TEST_COLOUR), (train_losses, TRAIN_COLOUR)):
         points = " ".join(f"{across(step):.1f},{up(loss):.1f}" for step, loss in enumerate(losses))
-        parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"/>'
-        )
+        stroke = f'stroke="{colour}" stroke-width="2.2" stroke-linejoin="round"'
+        parts.append(f'<polyline points="{points}" fill="none" {stroke}/>')
     legend = (
-        (f"held out  {test_losses[-1]:.3f}", TEST_COLOUR),
-        (f"training  {train_losses[-1]:.3f}", TRAIN_COLOUR),
+        (f"held out: {test_losses[-1]:.3f}", TEST_COLOUR),
+        (f"training: {train_losses[-1]:.3f}", TRAIN_COLOUR),
+    )
+    parts.append(
+        f'<rect x="{across(steps) - 158:g}" y="{box.y + 6:g}" width="158" height="54" fill="#ffffff"/>'
     )
     for row, (label, colour) in enumerate(legend):
         top = box.y + 22 + 22 * row

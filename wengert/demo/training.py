@@ -18,12 +18,12 @@ from wengert.demo.digits import CLASSES, SIDE, Digits
 
 Parameters = dict[str, Any]
 
-HIDDEN_UNITS = 24
+HIDDEN_UNITS = 32
 WEIGHT_DECAY = 1e-3
 
 
 def initial_parameters(seed: int = 0) -> Parameters:
-    """Small random weights and zero offsets of a network 64 - 24 - 10."""
+    """Small random weights and zero offsets of a network 64 - 32 - 10."""
     random = np.random.default_rng(seed)
     pixels = SIDE * SIDE
     return {
