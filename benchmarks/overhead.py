@@ -16,12 +16,12 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-# Before any framework is loaded: the CPU is what is compared, and their start-up talk would stand in the table.
+# Before any framework is loaded: it is the CPU that is compared, and start-up talk would stand in the table.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-import numpy as np  # noqa: E402 - after the environment is set
+import numpy as np
 
 SIZES = (10, 1_000, 1_000_000)
 CHAIN = 1_000
