@@ -15,6 +15,7 @@ import pkgutil
 import platform
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,8 @@ def _positive(word: str) -> int:
 
 
 def _run_demo(options: argparse.Namespace) -> int:
-    say = _silent if options.json else print
+    # Flushed, so that lines and the progress on stderr keep their order in a log.
+    say = _silent if options.json else partial(print, flush=True)
     train_digits, test_digits = split_digits(load_digits())
     learned_from, held_out = len(train_digits.labels), len(test_digits.labels)
     say(f"data            {learned_from:,} handwritten digits to learn from, {held_out} held out")
