@@ -14,7 +14,7 @@ from wengert._core.conv_shape import (
 )
 from wengert._engines.numpy.conv import conv
 
-CONFIGURATIONS = 400
+CONFIGURATIONS = 1000
 
 
 def naive_conv(lhs, rhs, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups):
