@@ -79,7 +79,7 @@ def random_bits(key, shape):
         index = np.arange(start, min(start + _CHUNK, blocks), dtype=np.uint64)
         _fill(words[..., start : start + len(index), :], k0, k1, index)
     flat = words.reshape(*key.shape[:-1], 2 * blocks)
-    return flat[..., :size].reshape(*key.shape[:-1], *shape)
+    return flat[..., :size].reshape((*key.shape[:-1], *shape))
 
 
 def split(key, n=2):
