@@ -1,7 +1,8 @@
 """Shape and parameter arithmetic of the general convolution, in plain Python integers.
 
 Owns the size of a convolution's result and the parameters of its two transposes. It must not know any
-engine and imports nothing: type rules, gradient rules and kernels all read it. Start at `ConvParams`.
+engine and imports nothing: type rules, gradient rules and kernels all read it. Start at `ConvParams`. Sizes may be
+the trace's symbolic dimensions: only arithmetic and equality touch them.
 
 The layout is canonical: ``lhs (N, C, *spatial)``, ``rhs (O, C / groups, *kernel)``, result
 ``(N / batch_groups, O, *out)``. Along one spatial axis, with zeros wherever the index leaves the array::
@@ -79,7 +80,9 @@ class ConvTranspose(NamedTuple):
 
 def dilated_size(size: int, dilation: int) -> int:
     """Length of an axis of `size` elements with `dilation - 1` zeros between neighbours."""
-    return (size - 1) * dilation + 1 if size else 0
+    if dilation == 1 or size == 0:
+        return size
+    return (size - 1) * dilation + 1
 
 
 def conv_out_size(
@@ -87,7 +90,8 @@ def conv_out_size(
 ) -> int:
     """Number of window positions along one spatial axis (0 where the window does not fit)."""
     room = dilated_size(size, lhs_dilation) + low + high - dilated_size(kernel, rhs_dilation)
-    return room // stride + 1 if room >= 0 else 0
+    # A dimension unknown while tracing cannot be compared; there the window is taken to fit.
+    return 0 if isinstance(room, int) and room < 0 else room // stride + 1
 
 
 def conv_out_shape(
@@ -256,5 +260,5 @@ def _require_groups(lhs_shape, rhs_shape, groups, batch_groups) -> None:
             f"conv: rhs has {o} output features, wanted a multiple of {groups * batch_groups} "
             f"(groups={groups}, batch_groups={batch_groups})"
         )
-    if n % batch_groups:
+    if batch_groups > 1 and n % batch_groups:
         raise ValueError(f"conv: lhs has {n} batch entries, wanted a multiple of batch_groups={batch_groups}")
