@@ -94,7 +94,8 @@ def test_both_transposes_pass_the_dot_test(first_seed):
         want = np.vdot(out, ct)
         in_lhs = transposed(transpose_lhs_params(lhs, rhs, out.shape, *params), ct, w)
         in_rhs = transposed(transpose_rhs_params(lhs, rhs, out.shape, *params), u, ct)
-        assert in_lhs.shape == lhs and in_rhs.shape == rhs, seed
+        assert in_lhs.shape == lhs, seed
+        assert in_rhs.shape == rhs, seed
         assert np.vdot(u, in_lhs) == want, (seed, params)
         assert np.vdot(w, in_rhs) == want, (seed, params)
 
@@ -136,7 +137,8 @@ def test_dtype_is_kept(dtype):
     )
     u, w = np.ones((1, 2, 5), dtype), np.ones((3, 2, 3), dtype)
     out = conv(u, w, (1,), ((0, 0),), (2,), (1,), 1, 1)
-    assert out.dtype == dtype and out.shape == (1, 3, 7)
+    assert out.dtype == dtype
+    assert out.shape == (1, 3, 7)
     assert out[0, 0].tolist() == [4, 2, 4, 2, 4, 2, 4]
 
 
@@ -183,9 +185,15 @@ def test_read_only_and_strided_operands():
 )
 def test_parameters_that_do_not_fit_are_named(changes, words):
     fit = {
-        "lhs": (2, 4, 8), "rhs": (4, 4, 3), "strides": (1,), "padding": ((0, 0),), "lhs_dilation": (1,), "rhs_dilation": (1,),
-        "groups": 1, "batch_groups": 1,
-    }  # fmt: skip
+        "lhs": (2, 4, 8),
+        "rhs": (4, 4, 3),
+        "strides": (1,),
+        "padding": ((0, 0),),
+        "lhs_dilation": (1,),
+        "rhs_dilation": (1,),
+        "groups": 1,
+        "batch_groups": 1,
+    }
     with pytest.raises(ValueError, match=words):
         conv_out_shape(*(fit | changes).values())
 

@@ -32,7 +32,8 @@ def words(pair):
 def test_known_answers(counter, key, want):
     assert plain.threefry2x32(key, counter) == want
     got = fast.threefry2x32(words(key), words(counter))
-    assert got.dtype == np.uint32 and tuple(got.tolist()) == want
+    assert got.dtype == np.uint32
+    assert tuple(got.tolist()) == want
 
 
 def test_block_function_broadcasts_keys_against_counters():
@@ -48,7 +49,8 @@ def test_block_function_broadcasts_keys_against_counters():
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (2,), (7,), (3, 5), (2, 0, 3), (2, 3, 4)])
 def test_both_engines_draw_the_same_bits(key, shape):
     got = fast.random_bits(words(key), shape)
-    assert got.dtype == np.uint32 and got.shape == shape
+    assert got.dtype == np.uint32
+    assert got.shape == shape
     assert got.ravel().tolist() == plain.random_bits(key, shape)
 
 
@@ -70,14 +72,14 @@ def test_equal_integers_fold_in_alike_at_every_width():
 
 def test_only_integers_fold_in():
     with pytest.raises(TypeError, match="float64"):
-        fold = fast.fold_in
-        fold(words((0, 0)), np.float64(1.0))
+        fast.fold_in(words((0, 0)), np.float64(1.0))
 
 
 def test_a_batch_of_keys_draws_what_each_key_draws():
     keys = fast.split(words((0, 7)), 6).reshape(2, 3, 2)
     bits, children = fast.random_bits(keys, (4, 3)), fast.split(keys, 5)
-    assert bits.shape == (2, 3, 4, 3) and children.shape == (2, 3, 5, 2)
+    assert bits.shape == (2, 3, 4, 3)
+    assert children.shape == (2, 3, 5, 2)
     for i in np.ndindex(2, 3):
         np.testing.assert_array_equal(bits[i], fast.random_bits(keys[i], (4, 3)))
         np.testing.assert_array_equal(children[i], fast.split(keys[i], 5))

@@ -1,8 +1,8 @@
 """Shape and parameter arithmetic of the general convolution, in plain Python integers.
 
 Owns the size of a convolution's result and the parameters of its two transposes. It must not know any
-engine and imports nothing: type rules, gradient rules and kernels all read it. Start at `ConvParams`. Sizes may be
-the trace's symbolic dimensions: only arithmetic and equality touch them.
+engine and imports nothing: type rules, gradient rules and kernels all read it. Start at `ConvParams`. Sizes
+may be the trace's symbolic dimensions: only arithmetic and equality touch them.
 
 The layout is canonical: ``lhs (N, C, *spatial)``, ``rhs (O, C / groups, *kernel)``, result
 ``(N / batch_groups, O, *out)``. Along one spatial axis, with zeros wherever the index leaves the array::
@@ -249,11 +249,13 @@ def _require_groups(lhs_shape, rhs_shape, groups, batch_groups) -> None:
     n, c, o, c_group = *lhs_shape[:2], *rhs_shape[:2]
     if groups < 1 or batch_groups < 1 or (groups > 1 and batch_groups > 1):
         raise ValueError(
-            f"conv: groups is {groups} and batch_groups is {batch_groups}, wanted both at least 1 and one equal to 1"
+            f"conv: groups is {groups} and batch_groups is {batch_groups}, "
+            "wanted both at least 1 and one equal to 1"
         )
     if c_group * groups != c:
         raise ValueError(
-            f"conv: lhs has {c} features, rhs of shape {rhs_shape} with groups={groups} wants {c_group * groups}"
+            f"conv: lhs has {c} features, rhs of shape {rhs_shape} with groups={groups} "
+            f"wants {c_group * groups}"
         )
     if o % (groups * batch_groups):
         raise ValueError(

@@ -86,7 +86,7 @@ def _accumulator(dtype):
 
 
 def _phases(stride, low, lhs_dilation, rhs_dilation):
-    """The residue classes (p mod out_step, k mod tap_step) with p * stride + k * rd - low in lhs_dilation * Z."""
+    """The residue classes of positions p and taps k where p * stride + k * rd - low meets an element."""
     out_step = lhs_dilation // gcd(stride, lhs_dilation)
     tap_step = lhs_dilation // gcd(rhs_dilation, lhs_dilation)
     return [
@@ -106,7 +106,7 @@ def _phases(stride, low, lhs_dilation, rhs_dilation):
 
 
 def _conv_phase(lhs, rhs, phases, out_shape, blocks):
-    """The plain strided convolution of one phase, cut along the batch where its windows would be too large."""
+    """The plain strided convolution of one phase, cut along the batch where windows grow too large."""
     n = out_shape[0]
     if not (prod(out_shape) and rhs.size):
         return np.zeros(out_shape, lhs.dtype)

@@ -228,7 +228,9 @@ def lanes(x: PyArray, axes: Sequence[int]) -> tuple[Shape, list[list[Any]]]:
     return shape, [[x.flat[start + i] for i in inner] for start in starts]
 
 
-def reduce(x: PyArray, axes: Sequence[int], fn: Callable[[Any, Any], Any], init: Any, dtype: Any = None) -> PyArray:
+def reduce(
+    x: PyArray, axes: Sequence[int], fn: Callable[[Any, Any], Any], init: Any, dtype: Any = None
+) -> PyArray:
     """Fold `fn` over `axes` (all dropped from the shape), from `init`; rounded once, at the end."""
     shape, groups = lanes(x, axes)
     return make(shape, dtype or x.dtype, (fold(fn, group, init) for group in groups))

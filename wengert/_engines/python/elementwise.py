@@ -176,7 +176,11 @@ _ROUNDINGS = ("floor", "ceil", "trunc", "rint")
 _OWN_DTYPE = ("sign", "reciprocal")
 
 KERNELS: dict[str, Kernel] = {
-    **{name: _float_function(fn) for name, fn in m.FUNCTIONS.items() if name not in (*_ROUNDINGS, *_OWN_DTYPE)},
+    **{
+        name: _float_function(fn)
+        for name, fn in m.FUNCTIONS.items()
+        if name not in (*_ROUNDINGS, *_OWN_DTYPE)
+    },
     **{name: _keeps_integers(name) for name in _ROUNDINGS},
     "sign": _same(_sign),
     "reciprocal": _same(_reciprocal),

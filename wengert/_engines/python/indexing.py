@@ -64,7 +64,9 @@ def take_along_axis(x: PyArray, indices: PyArray, axis: int) -> PyArray:
     return a.take_flat(x, *_along_places(x, indices, axis))
 
 
-def scatter_along_axis(x: PyArray, indices: PyArray, updates: PyArray, axis: int, reduction: str = "add") -> PyArray:
+def scatter_along_axis(
+    x: PyArray, indices: PyArray, updates: PyArray, axis: int, reduction: str = "add"
+) -> PyArray:
     """x with the elements that `take_along_axis` reads combined with `updates`."""
     return _update(x, _along_places(x, indices, axis)[0], updates, reduction)
 
@@ -79,7 +81,9 @@ def _along_places(x: PyArray, indices: PyArray, axis: int) -> tuple[list[int], t
     found = a.broadcast_to(indices, shape).flat
     length = x.shape[axis]
     bases = a.offsets(shape, jumps)
-    places = [b + wrap_index(i, length, "take_along_axis") * steps[axis] for b, i in zip(bases, found, strict=True)]
+    places = [
+        b + wrap_index(i, length, "take_along_axis") * steps[axis] for b, i in zip(bases, found, strict=True)
+    ]
     return places, tuple(shape)
 
 
@@ -200,7 +204,9 @@ def _triangle(keep: Callable[[int, int], bool]) -> Callable[..., PyArray]:
     def kernel(x: PyArray, offset: int = 0) -> PyArray:
         """x with zeros on the other side of a diagonal of the last two axes."""
         places = a.indices(x.shape)
-        values = (v if keep(index[-1] - index[-2], offset) else 0 for index, v in zip(places, x.flat, strict=True))
+        values = (
+            v if keep(index[-1] - index[-2], offset) else 0 for index, v in zip(places, x.flat, strict=True)
+        )
         return a.make(x.shape, x.dtype, values)
 
     return kernel

@@ -48,18 +48,23 @@ def dot_general(x: PyArray, y: PyArray, contract: Any, batch: Any = ((), ())) ->
     b, m, n, k = (prod(pick(*p)) for p in ((x, batch[0]), (x, free_x), (y, free_y), (x, contract[0])))
     left = _matrices(transpose(x, (*batch[0], *free_x, *contract[0])), b, m, k)
     right = _matrices(transpose(y, (*batch[1], *free_y, *contract[1])), b, n, k)
-    values = (dot(row, column) for rows, columns in zip(left, right, strict=True) for row in rows for column in columns)
+    values = (
+        dot(row, column)
+        for rows, columns in zip(left, right, strict=True)
+        for row in rows
+        for column in columns
+    )
     return make((*pick(x, batch[0]), *pick(x, free_x), *pick(y, free_y)), x.dtype, values)
 
 
 def matmul(x: PyArray, y: PyArray) -> PyArray:
-    """Matrix product over the last two axes, the axes before them broadcast; a vector is a row or a column."""
-    if x.ndim == 1:
-        out = matmul(reshape(x, (1, *x.shape)), y)
-        return reshape(out, (*out.shape[:-2], *out.shape[-1:]))
+    """Matrix product over the last two axes, the axes before them broadcast; vectors are rows or columns."""
     if y.ndim == 1:
         out = matmul(x, reshape(y, (*y.shape, 1)))
         return reshape(out, out.shape[:-1])
+    if x.ndim == 1:
+        out = matmul(reshape(x, (1, *x.shape)), y)
+        return reshape(out, (*out.shape[:-2], *out.shape[-1:]))
     if x.shape[-1] != y.shape[-2]:
         raise ValueError(f"matmul: shapes {x.shape} and {y.shape} do not fit together")
     lead = broadcast_shapes(x.shape[:-2], y.shape[:-2])
@@ -147,7 +152,9 @@ def _eliminate(a: Matrix, b: Matrix) -> tuple[Matrix, Matrix, int]:
             a[j], a[pivot], b[j], b[pivot], sign = a[pivot], a[j], b[pivot], b[j], -sign
         for i in range(j + 1, len(a)):
             factor = a[i][j] / a[j][j]
-            a[i] = [0 * v if k <= j else v - factor * w for k, (v, w) in enumerate(zip(a[i], a[j], strict=True))]
+            a[i] = [
+                0 * v if k <= j else v - factor * w for k, (v, w) in enumerate(zip(a[i], a[j], strict=True))
+            ]
             b[i] = [v - factor * w for v, w in zip(b[i], b[j], strict=True)]
     return a, b, sign
 
@@ -195,7 +202,9 @@ def conv(
     batch_groups: int = 1,
 ) -> PyArray:
     """Cross-correlation, product by product; layout and parameters as in `_core/conv_shape.py`."""
-    shape = conv_out_shape(lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
+    shape = conv_out_shape(
+        lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups
+    )
     out_block = rhs.shape[0] // (groups * batch_groups)
     values = []
     for n, o, *position in indices(shape):
@@ -204,23 +213,37 @@ def conv(
         pairs = [
             _axis_pairs(p * s - low, taps, rd, ld, size)
             for p, s, (low, _), taps, rd, ld, size in zip(
-                position, strides, padding, rhs.shape[2:], rhs_dilation, lhs_dilation, lhs.shape[2:], strict=True
+                position,
+                strides,
+                padding,
+                rhs.shape[2:],
+                rhs_dilation,
+                lhs_dilation,
+                lhs.shape[2:],
+                strict=True,
             )
         ]
         values.append(_windowed_sum(lhs, rhs, (entry, channel), o, pairs))
     return make(shape, lhs.dtype, values)
 
 
-def _axis_pairs(start: int, taps: int, rhs_dilation: int, lhs_dilation: int, size: int) -> list[tuple[int, int]]:
+def _axis_pairs(
+    start: int, taps: int, rhs_dilation: int, lhs_dilation: int, size: int
+) -> list[tuple[int, int]]:
     """The pairs (index in lhs, tap) of one axis whose product counts."""
     hits = ((start + k * rhs_dilation, k) for k in range(taps))
-    return [(at // lhs_dilation, k) for at, k in hits if at % lhs_dilation == 0 and 0 <= at < size * lhs_dilation]
+    return [
+        (at // lhs_dilation, k) for at, k in hits if at % lhs_dilation == 0 and 0 <= at < size * lhs_dilation
+    ]
 
 
 def _windowed_sum(lhs: PyArray, rhs: PyArray, first: tuple[int, int], o: int, pairs: list[Any]) -> Any:
     steps, jumps = strides(lhs.shape), strides(rhs.shape)
     entry, channel = first
-    places = [(entry * steps[0] + (channel + c) * steps[1], o * jumps[0] + c * jumps[1]) for c in range(rhs.shape[1])]
+    places = [
+        (entry * steps[0] + (channel + c) * steps[1], o * jumps[0] + c * jumps[1])
+        for c in range(rhs.shape[1])
+    ]
     for axis, axis_pairs in enumerate(pairs, start=2):
         places = [(i + a * steps[axis], j + k * jumps[axis]) for i, j in places for a, k in axis_pairs]
     return sum(lhs.flat[i] * rhs.flat[j] for i, j in places)
@@ -255,7 +278,9 @@ def _solve_columns(fn: Callable[[Matrix, Matrix], Matrix], a: PyArray, b: PyArra
     a, b = broadcast_to(a, (*lead, *a.shape[-2:])), broadcast_to(b, (*lead, *b.shape[-2:]))
     n, k = b.shape[-2:]
     pairs = zip(_matrices(a, prod(lead), n, n), _matrices(b, prod(lead), n, k), strict=True)
-    return make(b.shape, b.dtype, (v for matrix, columns in pairs for row in fn(matrix, columns) for v in row))
+    return make(
+        b.shape, b.dtype, (v for matrix, columns in pairs for row in fn(matrix, columns) for v in row)
+    )
 
 
 KERNELS: dict[str, Callable[..., PyArray]] = {

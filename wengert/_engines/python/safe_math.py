@@ -88,17 +88,6 @@ def _rsqrt(x: float) -> float:
     return _signed_inf(x) if x == 0 else 1.0 / math.sqrt(x) if x > 0 else NAN
 
 
-def _cbrt(x: float) -> float:
-    if not math.isfinite(x) or x == 0:
-        return x
-    root = math.copysign(abs(x) ** (1 / 3), x)
-    return root - (root - x / root / root) / 3  # one Newton step repairs the rounding of 1/3
-
-
-def _exp2(x: float) -> float:
-    return math.pow(2.0, x)
-
-
 def _sigmoid(x: float) -> float:
     if x >= 0:
         return 1.0 / (1.0 + math.exp(-x))
@@ -145,7 +134,9 @@ def digamma(x: float) -> float:
         shift -= 1.0 / x
         x += 1.0
     u = 1.0 / (x * x)
-    series = u * (1 / 12 - u * (1 / 120 - u * (1 / 252 - u * (1 / 240 - u * (1 / 132 - u * (691 / 32760 - u / 12))))))
+    series = u * (
+        1 / 12 - u * (1 / 120 - u * (1 / 252 - u * (1 / 240 - u * (1 / 132 - u * (691 / 32760 - u / 12)))))
+    )
     return shift + math.log(x) - 0.5 / x - series
 
 
@@ -185,18 +176,17 @@ def erfinv(y: float) -> float:
         return NAN
     if abs(y) == 1:
         return _signed_inf(y)
-    # Winitzki's closed form starts within 0.2 %.
-    # log(1 - y * y) would lose the digits near 1.
+    # Winitzki's closed form starts within 0.2 %. Its log(1 - y * y) is split to keep its digits near 1.
     log_gap = math.log1p(-y) + math.log1p(y)
     a = 0.147
     half = 2 / (math.pi * a) + log_gap / 2
-    x = math.copysign(math.sqrt(max(0.0, math.sqrt(half * half - log_gap / a) - half)), y)
+    x = math.sqrt(max(0.0, math.sqrt(half * half - log_gap / a) - half))
     for _ in range(4):
         # In the tails erf(x) - y cancels, so the small side is compared instead.
-        error = (1 - abs(y)) - math.erfc(abs(x)) if abs(y) > 0.5 else math.erf(abs(x)) - abs(y)
+        error = (1 - abs(y)) - math.erfc(x) if abs(y) > 0.5 else math.erf(x) - abs(y)
         step = error * math.sqrt(math.pi) / 2 * math.exp(x * x)
-        x -= math.copysign(step / (1 + abs(x) * step), y)
-    return x
+        x -= step / (1 + x * step)
+    return math.copysign(x, y)
 
 
 def _complex_log1p(z: complex) -> complex:
@@ -204,7 +194,9 @@ def _complex_log1p(z: complex) -> complex:
     if z == -1:
         return complex(-INF, y)
     square = x * (2 + x) + y * y
-    return complex(math.log1p(square) / 2 if abs(square) < 0.5 else math.log(abs(1 + z)), math.atan2(y, 1 + x))
+    return complex(
+        math.log1p(square) / 2 if abs(square) < 0.5 else math.log(abs(1 + z)), math.atan2(y, 1 + x)
+    )
 
 
 def _complex_expm1(z: complex) -> complex:
@@ -241,7 +233,7 @@ def power(x: Any, y: Any) -> Any:
     if isinstance(x, int) and isinstance(y, int):
         if y < 0:
             raise ValueError("power: integers to negative integer powers are not allowed")
-        return pow(x, y, 1 << 64) if x >= 0 else x**y if y < 64 else pow(x, y, 1 << 64)
+        return pow(x, y, 1 << 64)  # the widest integer dtype keeps no more than this
     try:
         return math.pow(x, y)
     except ValueError:
@@ -290,7 +282,13 @@ def fmod(x: Any, y: Any) -> Any:
 
 def logaddexp(x: float, y: float) -> float:
     """log(exp(x) + exp(y))."""
-    return x + math.log(2.0) if x == y else max(x, y) + math.log1p(math.exp(-abs(x - y))) if x - y == x - y else NAN
+    return (
+        x + math.log(2.0)
+        if x == y
+        else max(x, y) + math.log1p(math.exp(-abs(x - y)))
+        if x - y == x - y
+        else NAN
+    )
 
 
 def logaddexp2(x: float, y: float) -> float:
@@ -325,7 +323,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "arccosh": pick(real_function(math.acosh), complex_function(cmath.acosh)),
     "arctanh": pick(real_function(math.atanh, {1.0: INF, -1.0: -INF}), complex_function(cmath.atanh)),
     "exp": pick(real_function(math.exp), complex_function(cmath.exp)),
-    "exp2": pick(real_function(_exp2), complex_function(lambda z: cmath.exp(z * _LN2))),
+    "exp2": pick(real_function(math.exp2), complex_function(lambda z: cmath.exp(z * _LN2))),
     "expm1": pick(real_function(math.expm1), complex_function(_complex_expm1)),
     "log": pick(real_function(math.log, {0.0: -INF}), complex_function(cmath.log, {0j: complex(-INF, 0)})),
     "log1p": pick(real_function(math.log1p, {-1.0: -INF}), complex_function(_complex_log1p)),
@@ -333,9 +331,11 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         real_function(math.log2, {0.0: -INF}),
         complex_function(lambda z: cmath.log(z) / _LN2, {0j: complex(-INF, 0)}),
     ),
-    "log10": pick(real_function(math.log10, {0.0: -INF}), complex_function(cmath.log10, {0j: complex(-INF, 0)})),
+    "log10": pick(
+        real_function(math.log10, {0.0: -INF}), complex_function(cmath.log10, {0j: complex(-INF, 0)})
+    ),
     "sqrt": pick(real_function(math.sqrt), complex_function(cmath.sqrt)),
-    "cbrt": pick(_cbrt, None),
+    "cbrt": pick(math.cbrt, None),
     "reciprocal": pick(reciprocal, _complex_reciprocal),
     "rsqrt": pick(_rsqrt, lambda z: _complex_reciprocal(cmath.sqrt(z))),
     "sign": pick(sign, _complex_sign),
