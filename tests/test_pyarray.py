@@ -198,9 +198,9 @@ UNARY = {name: getattr(np, name) for name in NUMPYS.split()} | {
     "softplus": lambda x: np.logaddexp(x, 0),
 }
 BINARY = """
-    add subtract multiply divide power floor_divide mod fmod arctan2 hypot logaddexp logaddexp2 maximum
-    minimum fmax fmin copysign nextafter heaviside equal not_equal less less_equal greater greater_equal logical_and
-    logical_or logical_xor
+    add subtract multiply divide power floor_divide mod fmod arctan2 hypot logaddexp logaddexp2
+    maximum minimum fmax fmin copysign nextafter heaviside equal not_equal
+    less less_equal greater greater_equal logical_and logical_or logical_xor
 """
 INTEGER = """
     add subtract multiply floor_divide mod fmod maximum minimum fmax fmin gcd lcm equal not_equal less
@@ -311,6 +311,14 @@ def test_operands_broadcast():
 def test_negative_integer_powers_are_refused():
     with pytest.raises(ValueError, match="negative"):
         run("power", np.array([2]), np.array([-1]))
+
+
+def test_bfloat16_values():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    x = data(20).astype(bfloat16)
+    got = run("multiply", x, x)
+    assert got.dtype == np.dtype(bfloat16)
+    np.testing.assert_array_equal(got.astype(float), (x * x).astype(float))
 
 
 # Reductions, cumulation, sorting
