@@ -538,3 +538,9 @@ def test_matrices_without_a_factor_are_refused():
 def test_convolution_agrees_with_numpys(params):
     lhs, rhs = data(4, 4, 5, 6), data(6, 4 // params.groups, 2, 3, seed=1)
     check(run("conv", lhs, rhs, **params._asdict()), conv(lhs, rhs, *params), rtol=1e-12, atol=1e-13)
+
+
+def test_the_small_kernels():
+    check(run("full", (2, 3), np.dtype("float32"), 1.5), np.full((2, 3), 1.5, "float32"))
+    check(run("shape", data(2, 0, 3)), np.array([2, 0, 3]))
+    check(run("ldexp", np.array([1.5, -1.0]), np.array([3, 5000])), np.array([12.0, -math.inf]))

@@ -143,7 +143,7 @@ def transpose_lhs_params(
     batch groups the result carries the group in its feature axis and moves it back to the batch axis.
     """
     n, c, *spatial = lhs_shape
-    o, c_group, *kernel = rhs_shape
+    _, _, *kernel = rhs_shape
     blocks = groups * batch_groups  # one of the two is 1
     lows = [(k - 1) * rd - low for k, rd, (low, _) in zip(kernel, rhs_dilation, padding, strict=True)]
     transposed = ConvParams(
