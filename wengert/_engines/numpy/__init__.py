@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._core.engine import Engine, register_engine
 from . import elementwise, structural
+from .execute import executable
 
 NUMPY = Engine(
     "numpy",
@@ -19,4 +20,12 @@ NUMPY = Engine(
 )
 for _family in (structural, elementwise):
     NUMPY.kernels.update(_family.KERNELS)
+
+
+def _call(*operands_and_program: object) -> tuple[object, ...]:
+    *natives, program = operands_and_program
+    return executable(program, NUMPY.kernels)(*natives)  # type: ignore[arg-type]
+
+
+NUMPY.kernels["call"] = _call
 register_engine(NUMPY)
