@@ -121,7 +121,7 @@ def _einsum_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 
 einsum = multilinear(
-    "einsum", "*xs", attrs="labels out", type=_einsum_type, batch=_einsum_batch, dtypes="number",
+    "einsum", "*xs", attrs="labels out", outs="product", type=_einsum_type, batch=_einsum_batch, dtypes="number",
     transpose=_einsum_transpose,
     samples=[
         (((2, 3), (3, 4)), (("ij", "jk"), "ki")), (((2, 3, 4), (4, 2)), (("bij", "jb"), "bi")),

@@ -8,16 +8,25 @@ from __future__ import annotations
 from .._core import dtypes
 from .._core.op import batch_elementwise, elementwise_type, general
 from .._core.tensor import Tensor
-from .discrete import sign
-from .structural import cast, conj_of, mul, real
+from .discrete import eq, sign
+from .elementwise import div
+from .structural import cast, conj_of, fill, mul, real, select
 
 
-def _abs_vjp(ct: Tensor, x: Tensor, times: object) -> Tensor:
-    return times(cast(ct, x.dtype), sign(x))  # type: ignore[operator]
+def _direction(x: Tensor, out: Tensor) -> Tensor:
+    """x / |x|, 0 at 0. Its own derivative is 0 for real x, not for complex x."""
+    if x.dtype.kind != "c":
+        return sign(x)
+    is_zero = eq(out, fill(out, 0))
+    return div(x, cast(select(is_zero, fill(out, 1), out), x.dtype))
 
 
-def _abs_jvp(x: Tensor, x_dot: Tensor) -> Tensor:
-    slope = mul(conj_of(sign(x)), x_dot)
+def _abs_vjp(ct: Tensor, x: Tensor, out: Tensor, times: object) -> Tensor:
+    return times(cast(ct, x.dtype), _direction(x, out))  # type: ignore[operator]
+
+
+def _abs_jvp(x: Tensor, out: Tensor, x_dot: Tensor) -> Tensor:
+    slope = mul(conj_of(_direction(x, out)), x_dot)
     return real(slope) if slope.dtype.kind == "c" else slope
 
 

@@ -41,9 +41,9 @@ def _contract(x: Any, y: Any, x_labels: str, y_labels: str, out: str) -> Any:
     b, s, r, c = (tuple(extents[name] for name in group) for group in (batch, summed, rows, columns))
     left = x.transpose([x_labels.index(name) for name in (*batch, *rows, *summed)])
     right = y.transpose([y_labels.index(name) for name in (*batch, *summed, *columns)])
-    product = left.reshape(*b, prod(r), prod(s)) @ right.reshape(*b, prod(s), prod(c))
+    product = left.reshape((*b, prod(r), prod(s))) @ right.reshape((*b, prod(s), prod(c)))
     names = [*batch, *rows, *columns]
-    return product.reshape(*b, *r, *c).transpose([names.index(name) for name in out])
+    return product.reshape((*b, *r, *c)).transpose([names.index(name) for name in out])
 
 
 def _diagonal(x: Any) -> Any:
