@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert._core import dtypes
 from wengert._core.apply import apply
+from wengert._core.dims import Dim
 from wengert._core.engine import ENGINES
 from wengert._core.graph import Graph, verify
 from wengert._core.op import ZERO, Op
@@ -444,3 +445,51 @@ def check_empty(case: Case) -> None:
     if empty.active:
         for grad in pulled(empty, cotangents(empty, rng_for(case.op, 6))):
             assert grad.shape == (0, 3)
+
+
+# -- gradients traced, batched and with unknown dimensions ----------------------------------------------------------
+
+
+def traced_gradient(case: Case, cts: list[Array | None], unknown: bool = False) -> tuple[Graph, list[Array]]:
+    """The graph (operands, cotangents) -> gradients, and the arrays to call it with."""
+    arrays = [*case.operands, *(ct for ct in cts if ct is not None)]
+    graph = Graph()
+    with graph.as_default():
+        inputs = [graph.add_input(_unknown(x.shape) if unknown else x.shape, x.dtype) for x in arrays]
+        count = len(case.operands)
+        rest = iter(inputs[count:])
+        seeds = [None if ct is None else next(rest) for ct in cts]
+        grads = _pull(case, tuple(inputs[:count]), seeds)
+        graph.finish([g for g in grads if isinstance(g, Tensor)])
+    verify(graph)
+    return graph, arrays
+
+
+def _unknown(shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Every extent but 0 and 1 unknown."""
+    return tuple(Dim.free(f"n{i}") if extent > 1 else extent for i, extent in enumerate(shape))
+
+
+def check_batched_gradient(examples: list[Case]) -> None:
+    """The traced gradient, batched, gives the gradient of each example."""
+    first = examples[0]
+    draws = [cotangents(e, rng_for(e.op, 7 + i)) for i, e in enumerate(examples)]
+    graph, _ = traced_gradient(first, draws[0])
+    rows = [[*e.operands, *(ct for ct in cts if ct is not None)] for e, cts in zip(examples, draws, strict=True)]
+    stacked = [fresh(np.stack(column)) for column in zip(*rows, strict=True)]
+    together = batch(graph, stacked, (True,) * len(stacked), len(examples))
+    alone = [replay(graph, list(map(fresh, row))) for row in rows]
+    for k, out in enumerate(together):
+        _require_close(_array(out), np.stack([_array(a[k]) for a in alone]), 1e-12, f"{first}: batched gradient {k}")
+
+
+def check_unknown_dims(case: Case) -> None:
+    """A gradient traced with unknown extents gives, replayed, what it gives eagerly."""
+    cts = cotangents(case, rng_for(case.op, 8))
+    graph, arrays = traced_gradient(case, cts, unknown=True)
+    again = replay(graph, list(map(fresh, arrays)))
+    tensors = tuple(map(fresh, case.operands))
+    eager = _pull(case, tensors, [None if ct is None else fresh(ct) for ct in cts])
+    wanted = [_array(g) for g in eager if isinstance(g, Tensor)]
+    for x, y in zip(wanted, again, strict=True):
+        _require_close(_array(y), x, 1e-12, f"{case}: gradient with unknown extents")

@@ -114,3 +114,17 @@ def test_empty_operands(op: Op) -> None:
     for case in checks.cases(op):
         if case.operands and checks.preserves_shape(case):
             checks.check_empty(case)
+
+
+@every_differentiable_op
+def test_batched_gradient_is_looped(op: Op) -> None:
+    for dtype in checks.exact_dtypes(op):
+        draws = [checks.cases(op, dtype, salt=200 + i) for i in range(BATCH)]
+        for examples in zip(*draws, strict=True):
+            checks.check_batched_gradient(list(examples))
+
+
+@every_differentiable_op
+def test_gradient_with_unknown_dimensions(op: Op) -> None:
+    for case in checks.cases(op):
+        checks.check_unknown_dims(case)

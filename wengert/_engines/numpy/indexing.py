@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from math import prod
 from typing import Any
 
@@ -38,7 +39,9 @@ def _scatter(ufunc: np.ufunc, sums: bool = False) -> Any:
         wide = np.dtype(np.float32) if sums and dtypes.is_half(dtype) else dtype
         out = np.array(x, wide, order="C")
         places = _flat_places(out, indices)
-        ufunc.at(out.reshape(-1), places, np.ravel(updates).astype(wide, copy=False))
+        # maximum.at warns of the NaNs that maximum itself takes in silence
+        with np.errstate(invalid="ignore") if ufunc in (np.maximum, np.minimum) else nullcontext():
+            ufunc.at(out.reshape(-1), places, np.ravel(updates).astype(wide, copy=False))
         return out.astype(dtype, copy=False)
 
     return kernel
