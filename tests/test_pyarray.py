@@ -198,9 +198,9 @@ UNARY = {name: getattr(np, name) for name in NUMPYS.split()} | {
     "softplus": lambda x: np.logaddexp(x, 0),
 }
 BINARY = """
-    add subtract multiply divide power floor_divide mod fmod arctan2 hypot logaddexp logaddexp2 maximum minimum
-    fmax fmin copysign nextafter heaviside equal not_equal less less_equal greater greater_equal logical_and
-    logical_or logical_xor
+    add subtract multiply divide power floor_divide mod fmod arctan2 hypot logaddexp logaddexp2
+    maximum minimum fmax fmin copysign nextafter heaviside equal not_equal
+    less less_equal greater greater_equal logical_and logical_or logical_xor
 """
 INTEGER = """
     add subtract multiply floor_divide mod fmod maximum minimum fmax fmin gcd lcm equal not_equal less
@@ -270,9 +270,7 @@ def test_functions_of_one_complex(name):
     check(run(name, z), getattr(np, name)(z), rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    "name", "add subtract multiply divide power equal not_equal less greater_equal".split()
-)
+@pytest.mark.parametrize("name", COMPLEX_BINARY.split())
 def test_functions_of_two_complex(name):
     x, y = data(30, dtype="complex128"), data(30, dtype="complex128", seed=1)
     y[:3] = x[:3]
@@ -313,6 +311,14 @@ def test_operands_broadcast():
 def test_negative_integer_powers_are_refused():
     with pytest.raises(ValueError, match="negative"):
         run("power", np.array([2]), np.array([-1]))
+
+
+def test_bfloat16_values():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    x = data(20).astype(bfloat16)
+    got = run("multiply", x, x)
+    assert got.dtype == np.dtype(bfloat16)
+    np.testing.assert_array_equal(got.astype(float), (x * x).astype(float))
 
 
 # Reductions, cumulation, sorting
@@ -532,3 +538,9 @@ def test_matrices_without_a_factor_are_refused():
 def test_convolution_agrees_with_numpys(params):
     lhs, rhs = data(4, 4, 5, 6), data(6, 4 // params.groups, 2, 3, seed=1)
     check(run("conv", lhs, rhs, **params._asdict()), conv(lhs, rhs, *params), rtol=1e-12, atol=1e-13)
+
+
+def test_the_small_kernels():
+    check(run("full", (2, 3), np.dtype("float32"), 1.5), np.full((2, 3), 1.5, "float32"))
+    check(run("shape", data(2, 0, 3)), np.array([2, 0, 3]))
+    check(run("ldexp", np.array([1.5, -1.0]), np.array([3, 5000])), np.array([12.0, -math.inf]))

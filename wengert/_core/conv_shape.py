@@ -52,7 +52,8 @@ class Rearrangement(NamedTuple):
     """Data movement as data: ``flip(reshape(transpose(reshape(x, split), perm), merge), flip)``.
 
     `split` and `merge` are full shapes, `perm` is a permutation of split's axes, `flip` names axes of the
-    merged array. A step that changes nothing is still given in full, so a reader may skip it or not.
+    merged array. A step that changes nothing is given in full too, and may be skipped: a reshape to the
+    shape that is already there, a permutation in order, an empty flip.
     """
 
     split: Ints
@@ -144,7 +145,7 @@ def transpose_lhs_params(
     batch groups the result carries the group in its feature axis and moves it back to the batch axis.
     """
     n, c, *spatial = lhs_shape
-    o, c_group, *kernel = rhs_shape
+    _, _, *kernel = rhs_shape
     blocks = groups * batch_groups  # one of the two is 1
     lows = [(k - 1) * rd - low for k, rd, (low, _) in zip(kernel, rhs_dilation, padding, strict=True)]
     transposed = ConvParams(
@@ -154,21 +155,11 @@ def transpose_lhs_params(
         rhs_dilation=tuple(rhs_dilation),
         groups=blocks,
     )
-    flipped = tuple(range(2, len(rhs_shape)))
     return ConvTranspose(
         transposed,
         lhs=_identity(out_shape),
-        rhs=Rearrangement(
-            (blocks, o // blocks, c_group, *kernel),
-            _swap(1, 2, len(rhs_shape) + 1),
-            (blocks * c_group, o // blocks, *kernel),
-            flipped,
-        ),
-        result=Rearrangement(
-            (n // batch_groups, batch_groups, c, *spatial),
-            _swap(0, 1, len(lhs_shape) + 1),
-            tuple(lhs_shape),
-        ),
+        rhs=_swapped_in_blocks(rhs_shape, blocks)._replace(flip=tuple(range(2, len(rhs_shape)))),
+        result=_block_to_batch((n // batch_groups, batch_groups * c, *spatial), batch_groups),
     )
 
 
@@ -223,6 +214,24 @@ def _identity(shape) -> Rearrangement:
 
 def _swapped_leading_axes(shape) -> Rearrangement:
     return Rearrangement(tuple(shape), _swap(0, 1, len(shape)), (shape[1], shape[0], *shape[2:]))
+
+
+def _swapped_in_blocks(shape, blocks) -> Rearrangement:
+    """(blocks * O', C', *k) to (blocks * C', O', *k)."""
+    if blocks == 1:
+        return _swapped_leading_axes(shape)
+    o, c, *rest = shape
+    split = (blocks, o // blocks, c, *rest)
+    return Rearrangement(split, _swap(1, 2, len(split)), (blocks * c, o // blocks, *rest))
+
+
+def _block_to_batch(shape, blocks) -> Rearrangement:
+    """(N', blocks * C, *s) to (blocks * N', C, *s)."""
+    if blocks == 1:
+        return _identity(shape)
+    n, c, *rest = shape
+    split = (n, blocks, c // blocks, *rest)
+    return Rearrangement(split, _swap(0, 1, len(split)), (blocks * n, c // blocks, *rest))
 
 
 def _swap(a: int, b: int, rank: int) -> Ints:

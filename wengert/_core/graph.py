@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from .dims import Dim, Shape
+from .printer import graph_text
 from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
-from .types import Guards, TensorType
+from .types import Guards
 from .where import Site, at_user_line, user_site
 
 _names = itertools.count()
@@ -181,77 +182,6 @@ class Graph:
 def symbol(value: Value) -> Tensor:
     """The tensor that stands for a value of a graph; it shares the value's identity."""
     return Tensor(value, value.key, None, value.weak)
-
-
-def graph_text(graph: Graph) -> str:
-    """A printable listing: inputs, captures, Variables, nodes with attributes and types, outputs."""
-    header = ", ".join(f"{v}: {type_text(v)}" for v in graph.inputs)
-    lines = [f"graph {graph.name}({header})"]
-    lines += [f"  {v} = capture  # {type_text(v)}" for _, v in graph.captures.values()]
-    lines += [f"  {v} = read {var.name}  # {type_text(v)}" for var, v in graph.reads.values()]
-    lines += [f"  {node_text(node)}" for node in graph.nodes]
-    lines += [f"  write {var.name} = {t._data!r}" for var, t in graph.writes.values()]
-    lines.append(f"  return {', '.join(map(repr, graph.outputs))}")
-    return "\n".join(lines)
-
-
-def type_text(value: Value) -> str:
-    """float64[3, n] and a star where the dtype is weak."""
-    return f"{TensorType((value.shape, value.dtype))}{'*' if value.weak else ''}"
-
-
-def node_text(node: Node) -> str:
-    """`%3: float64[2] = reduce_sum(%2, axes=(0,))`."""
-    outputs = ", ".join(f"{v}: {type_text(v)}" for v in node.outputs)
-    attrs = [f"{n}={_attr_text(a)}" for n, a in zip(node.op.attrs, node.attrs, strict=True)]
-    return f"{outputs} = {node.op.name}({', '.join([*map(repr, node.inputs), *attrs])})"
-
-
-def _attr_text(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        text = np.array2string(value, separator=", ", threshold=8, max_line_width=10**6)
-        return " ".join(text.split())
-    if isinstance(value, np.dtype):
-        return value.name
-    return repr(value)
-
-
-class VerificationError(AssertionError):
-    """A graph breaks an invariant: a bug in a rule or a pass, never a user's mistake."""
-
-
-def verify(graph: Graph) -> None:
-    """Checks that every value is defined once, before its uses, with the type that its op's rule gives."""
-    defined = {v.key for v in graph.free_values}
-    if len(defined) != len(graph.free_values):
-        raise VerificationError(f"{graph.name}: an input is listed twice")
-    for node in graph.nodes:
-        _verify_node(graph, node, defined)
-    for value in graph.outputs:
-        if value.key not in defined:
-            raise VerificationError(f"{graph.name}: the output {value} is not defined")
-
-
-def _verify_node(graph: Graph, node: Node, defined: set[int]) -> None:
-    for value in node.inputs:
-        if value.key not in defined:
-            raise VerificationError(f"{graph.name}: {node_text(node)} uses {value} before its definition")
-    with building(_Scratch(graph)):  # type: ignore[arg-type]  # type rules only ask a builder for its guards
-        types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
-    for value, expected in zip(node.outputs, types if node.op.is_multi else (types,), strict=True):
-        if value.key in defined:
-            raise VerificationError(f"{graph.name}: {value} is defined twice")
-        if tuple(value.shape) != tuple(expected[0]) or value.dtype != expected[1]:
-            raise VerificationError(f"{graph.name}: {node_text(node)} should give {TensorType(expected)}")
-        defined.add(value.key)
-
-
-class _Scratch:
-    """Stands in for a builder while types are checked again: guards found then are known already."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.guards = Guards()
-        self.serial = graph.serial
 
 
 def free_dims(shape: Shape) -> list[Dim]:

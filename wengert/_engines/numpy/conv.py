@@ -144,24 +144,23 @@ def _pad_and_crop(lhs, phases, out, kernel):
 def _conv_windows(lhs, rhs, phases, out):
     """One matrix product a block: (O', C' * taps) times (C' * taps, n * positions)."""
     b, n, g, c = lhs.shape[:4]
-    d = len(out)
     kernel = rhs.shape[2:]
     blocks, depth, positions = b * g, c * prod(kernel), prod(out)
     base = lhs.strides
-    windows = as_strided(
-        lhs,
-        (b, g, c, *kernel, n, *out),
-        (
-            base[0],
-            base[2],
-            base[3],
-            *(base[4 + i] * phases[i].dilation for i in range(d)),
-            base[1],
-            *(base[4 + i] * phases[i].stride for i in range(d)),
-        ),
-        writeable=False,
-    )
-    columns = windows.reshape(blocks, depth, n * positions)
+    tap_steps = [step * phase.dilation for step, phase in zip(base[4:], phases, strict=True)]
+    position_steps = [step * phase.stride for step, phase in zip(base[4:], phases, strict=True)]
+    taps = (c, *kernel), (base[3], *tap_steps)
+    places = (n, *out), (base[1], *position_steps)
+    # Unrolling copies runs along the last axis, so the longer of the two goes there: a gradient with respect
+    # to the kernel has few positions and a "kernel" as large as the image.
+    taps_last = bool(out) and kernel[-1] > out[-1]
+    outer, inner = (places, taps) if taps_last else (taps, places)
+    shape, steps = (b, g, *outer[0], *inner[0]), (base[0], base[2], *outer[1], *inner[1])
+    windows = as_strided(lhs, shape, steps, writeable=False)
+    if taps_last:
+        columns = windows.reshape(blocks, n * positions, depth).swapaxes(1, 2)
+    else:
+        columns = windows.reshape(blocks, depth, n * positions)
     rows = rhs.reshape(blocks, -1, depth)
     result = (rows @ columns).reshape(blocks, rows.shape[1], n, positions)
     return result.transpose(2, 0, 1, 3).reshape(n, blocks * rows.shape[1], *out)

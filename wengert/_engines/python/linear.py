@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any
 
-from wengert._core.conv_shape import conv_out_shape
+from wengert._core.conv_shape import Ints, Padding, conv_out_shape
 from wengert._engines.python.array import (
     PyArray,
     broadcast_shapes,
@@ -194,10 +194,10 @@ def det(x: PyArray) -> PyArray:
 def conv(
     lhs: PyArray,
     rhs: PyArray,
-    strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    lhs_dilation: Sequence[int],
-    rhs_dilation: Sequence[int],
+    strides: Ints,
+    padding: Padding,
+    lhs_dilation: Ints,
+    rhs_dilation: Ints,
     groups: int = 1,
     batch_groups: int = 1,
 ) -> PyArray:

@@ -50,15 +50,15 @@ def complex_function(fn: Complex, poles: dict[complex, complex] | None = None) -
     return safe
 
 
-def pick(real: Real | None, complex_: Complex | None) -> Callable[[Any], Any]:
+def pick(real: Real, complex_: Complex | None) -> Callable[[Any], Any]:
     """A function of a Python number that goes by the number's type."""
 
     def choose(x: Any) -> Any:
-        if isinstance(x, complex):
-            if complex_ is None:
-                raise TypeError("the function is not defined for complex numbers")
-            return complex_(x)
-        return real(float(x))
+        if not isinstance(x, complex):
+            return real(float(x))
+        if complex_ is None:
+            raise TypeError("the function is not defined for complex numbers")
+        return complex_(x)
 
     return choose
 

@@ -1,0 +1,38 @@
+# Every target sets up what it needs: a virtual environment in .venv, made anew when pyproject.toml changes.
+#   make demo   trains the digits classifier and writes demo.svg
+#   make test   runs all tests and doctests; ENGINES=numpy,python picks the engines they run on
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types clean
+
+demo: $(VENV)/.installed
+	$(BIN)/wengert demo
+
+test: $(VENV)/.installed-dev
+	$(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+clean:
+	rm -rf $(VENV)
+
+# The stamps are written last, so that an install that was cut off is done again.
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/.installed
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Wengert needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

@@ -1,0 +1,56 @@
+"""Fails a run in which a test is skipped, or expected to fail, without saying why."""
+
+from __future__ import annotations
+
+import pytest
+
+# What pytest writes by itself where the author wrote nothing.
+AUTOMATIC_REASONS = {"", "unconditional skip", "all tests skipped by +SKIP option"}
+
+
+class SkipReasons:
+    """Collects the tests that are skipped or expected to fail without a reason."""
+
+    def __init__(self) -> None:
+        self.unexplained: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._look_at(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._look_at(report)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.unexplained and session.exitstatus in (
+            pytest.ExitCode.OK,
+            pytest.ExitCode.NO_TESTS_COLLECTED,
+        ):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.unexplained:
+            terminalreporter.section("skipped or expected to fail without a reason: not allowed", red=True)
+            for test in sorted(self.unexplained):
+                terminalreporter.line(test)
+
+    def _look_at(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        reason = reason_of(report)
+        if reason is not None and reason.strip() in AUTOMATIC_REASONS:
+            self.unexplained.add(report.nodeid)
+
+
+def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str | None:
+    """The reason given for a skip or an expected failure; None where the report is of neither."""
+    expected_failure = getattr(report, "wasxfail", None)
+    if expected_failure is not None:
+        return expected_failure.removeprefix("reason: ")
+    if not report.skipped:
+        return None
+    message = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return message.removeprefix("Skipped").removeprefix(":")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The workers of pytest-xdist send their reports to the one process that judges them.
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(SkipReasons(), "skip-reasons")

@@ -1,0 +1,128 @@
+"""The command line: what it prints, what it writes, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from wengert.cli import main
+from wengert.demo.digits import load_digits, split_digits
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One full run of `wengert demo --json`, as a user starts it."""
+    folder = tmp_path_factory.mktemp("demo")
+    command = [sys.executable, "-m", "wengert.cli", "demo", "--json", "-o", str(folder / "digits.svg")]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return {"report": json.loads(run.stdout), "progress": run.stderr, "figure": folder / "digits.svg"}
+
+
+def test_demo_learns_the_digits(demo: dict[str, Any]) -> None:
+    report = demo["report"]
+    assert report["passed"]
+    assert report["accuracy"] >= 0.95
+    assert report["held_out_images"] == 450
+    assert report["loss"] < 0.1
+    assert report["gradient_check"]["passed"]
+
+
+def test_demo_shows_progress_apart_from_the_result(demo: dict[str, Any]) -> None:
+    lines = demo["progress"].splitlines()
+    assert lines[-1].split()[:2] == ["step", f"{demo['report']['iterations']}/150"]
+    assert 3 <= len(lines) <= 20
+
+
+def test_demo_draws_weights_and_losses(demo: dict[str, Any]) -> None:
+    picture = ElementTree.parse(demo["figure"]).getroot()
+    assert picture.tag == f"{SVG}svg"
+    curves = picture.findall(f".//{SVG}polyline")
+    steps = demo["report"]["iterations"] + 1
+    assert [len(curve.attrib["points"].split()) for curve in curves] == [steps, steps]
+    cells = picture.findall(f".//{SVG}g/{SVG}rect[@fill]")
+    assert len([cell for cell in cells if cell.attrib["fill"] != "none"]) >= (32 + 10) * 64
+    words = {text.text for text in picture.findall(f".//{SVG}text")}
+    assert {"Loss while training", "L-BFGS step", "0", "9"} <= words
+
+
+def test_too_few_steps_are_an_exit_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--iterations", "1", "--json", "-o", str(tmp_path / "demo.svg")]) == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["passed"] is False
+    assert "below 95%" in said.err
+
+
+def test_text_names_loss_accuracy_check_and_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["demo", "--iterations", "2", "-o", str(tmp_path / "demo.svg")])
+    out = capsys.readouterr().out
+    assert [line.split("  ")[0] for line in out.splitlines()] == [
+        "data",
+        "gradient check",
+        "training",
+        "loss",
+        "accuracy",
+        "picture",
+    ]
+
+
+def test_unwritable_picture_is_an_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "no such folder" / "demo.svg"
+    assert main(["demo", "--iterations", "1", "-o", str(target)]) == 2
+    assert str(target) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["no-such-command"],
+        ["demo", "--iterations", "0"],
+        ["demo", "--iterations", "many"],
+        ["info", "--loud"],
+    ],
+    ids=" ".join,
+)
+def test_bad_arguments_are_an_exit_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert "usage: wengert" in capsys.readouterr().err
+
+
+def test_info_tells_versions_threads_and_engines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["versions"]["numpy"] == np.__version__
+    assert facts["threads"]["processors"] >= 1
+    assert facts["engines"]["numpy"] == f"ready (numpy {np.__version__})"
+    assert main(["info"]) == 0
+    assert f"ready (numpy {np.__version__})" in capsys.readouterr().out
+
+
+def test_digits_are_those_of_the_data_set() -> None:
+    digits = load_digits()
+    assert digits.images.shape == (1797, 64)
+    assert (digits.images.min(), digits.images.max()) == (0, 1)
+    # The class counts that the data set's own description gives for this part.
+    assert np.bincount(digits.labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+
+
+def test_split_is_fixed_and_shares_no_image() -> None:
+    digits = load_digits()
+    digits = digits._replace(images=np.arange(len(digits.labels)))
+    train, test = split_digits(digits)
+    again, _ = split_digits(digits)
+    np.testing.assert_array_equal(train.images, again.images)
+    assert sorted([*train.images, *test.images]) == list(range(1797))

@@ -1,0 +1,100 @@
+"""What a user meets first: a quiet and quick import of few modules, documented names, a complete package."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import statistics
+import subprocess
+import sys
+from importlib import metadata, resources
+from pathlib import Path
+
+import pytest
+
+import wengert as wg
+
+ROOT = Path(__file__).resolve().parent.parent
+
+IMPORT_BUDGET_SECONDS = 0.060
+RUNS_PER_ROUND = 7
+ROUNDS = 4
+
+TIMED_IMPORT = """
+import time
+import numpy
+started = time.perf_counter()
+import wengert
+print(time.perf_counter() - started)
+"""
+
+LOADED_MODULES = """
+import json, sys
+at_start = set(sys.modules)
+import numpy
+with_numpy = set(sys.modules)
+import wengert
+print(json.dumps(sorted(set(sys.modules) - with_numpy)))
+"""
+
+
+def run_python(source: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", source]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+
+
+def test_import_prints_nothing() -> None:
+    run = run_python("import wengert")
+    assert (run.stdout, run.stderr) == ("", "")
+
+
+def test_import_loads_numpy_and_the_standard_library_only() -> None:
+    loaded = json.loads(run_python(LOADED_MODULES).stdout)
+    allowed = {"wengert", "numpy", *sys.stdlib_module_names}
+    assert not [name for name in loaded if name.split(".")[0] not in allowed]
+
+
+def test_import_takes_at_most_60_ms_more_than_numpy() -> None:
+    run_python("import wengert")  # writes the bytecode, which an installed package has from the start
+    medians: list[float] = []
+    # Another process may hold the machine for a while: a later round then has its chance.
+    for _ in range(ROUNDS):
+        medians.append(
+            statistics.median(float(run_python(TIMED_IMPORT).stdout) for _ in range(RUNS_PER_ROUND))
+        )
+        if medians[-1] <= IMPORT_BUDGET_SECONDS:
+            return
+    pytest.fail(
+        f"importing wengert after numpy took {[f'{1e3 * m:.0f} ms' for m in medians]} in {ROUNDS} rounds"
+    )
+
+
+def test_all_is_without_doubles() -> None:
+    assert len(wg.__all__) == len(set(wg.__all__))
+
+
+@pytest.mark.parametrize("name", wg.__all__)
+def test_public_name_exists_and_is_documented(name: str) -> None:
+    thing = getattr(wg, name)
+    if inspect.ismodule(thing) or callable(thing):
+        assert (inspect.getdoc(thing) or "").strip(), f"wg.{name} has no docstring"
+
+
+def test_star_import_gives_the_public_names() -> None:
+    namespace: dict[str, object] = {}
+    exec("from wengert import *", namespace)
+    assert set(wg.__all__) <= set(namespace)
+
+
+@pytest.mark.parametrize("name", ["py.typed", "data/digits.npz", "data/DIGITS.md"])
+def test_package_file_is_there(name: str) -> None:
+    assert resources.files("wengert").joinpath(*name.split("/")).is_file()
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    assert wg.__version__ == metadata.version("wengert")
+
+
+def test_console_script_is_declared() -> None:
+    scripts = metadata.distribution("wengert").entry_points.select(group="console_scripts", name="wengert")
+    assert [script.value for script in scripts] == ["wengert.cli:main"]

@@ -1,0 +1,208 @@
+"""Nested structures: which containers are entered, what their leaves are, and how to put them together again.
+
+A list whose leaves are all Python numbers is one array, hence a leaf; any other list, and every tuple, dict, named
+tuple, dataclass or registered class is structure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .tensor import Tensor
+
+_NUMBERS = (bool, int, float, complex)
+_ATOMIC = frozenset({Tensor, np.ndarray, float, int, complex, bool, str, type(None)})
+
+
+class Spec(NamedTuple):
+    """The shape of a structure: its type, what identifies the children, and their own specs."""
+
+    kind: type
+    keys: Any
+    children: tuple[Spec | None, ...]
+
+
+LEAF = None  # the spec of a leaf
+
+
+class _Registered(NamedTuple):
+    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
+    unflatten: Callable[[Any, Sequence[Any]], Any]
+
+
+_registered: dict[type, _Registered] = {}
+
+
+def register(
+    cls: type, flatten: Callable[[Any], tuple[Iterable[Any], Any]], unflatten: Callable[[Any, Sequence[Any]], Any]
+) -> type:
+    """Makes instances of a class structures.
+
+    Args:
+        cls: the class (instances of subclasses are not affected).
+        flatten: maps an instance to (children, static): an iterable of values and a hashable rest.
+        unflatten: maps (static, children) back to an instance.
+
+    Returns:
+        The class, so that it can be used in a decorator.
+
+    Raises:
+        ValueError: if the class is registered already.
+
+    Example:
+        >>> import wengert as wg
+        >>> class Point:
+        ...     def __init__(self, x, y):
+        ...         self.x, self.y = x, y
+        >>> _ = wg.tree.register(Point, lambda p: ((p.x, p.y), None), lambda static, xy: Point(*xy))
+        >>> wg.tree.leaves(Point(1.0, 2.0))
+        [1.0, 2.0]
+    """
+    if cls in _registered:
+        raise ValueError(f"tree.register: {cls.__name__} is registered already")
+    _registered[cls] = _Registered(flatten, unflatten)
+    return cls
+
+
+def is_number_list(value: Any) -> bool:
+    """Whether a list holds Python (or NumPy) numbers only, at any depth: then it is one array."""
+    waiting = [value]
+    found = False
+    while waiting:
+        for item in waiting.pop():
+            if isinstance(item, list):
+                waiting.append(item)
+            elif isinstance(item, (*_NUMBERS, np.generic)):
+                found = True
+            else:
+                return False
+    return found
+
+
+def _open(value: Any) -> tuple[list[Any], Any] | None:
+    """A container's children and keys, or None for a leaf."""
+    kind = type(value)
+    if kind in _ATOMIC:
+        return None
+    if kind in _registered:
+        children, static = _registered[kind].flatten(value)
+        return list(children), static
+    if isinstance(value, list):
+        return None if is_number_list(value) else (list(value), None)
+    if isinstance(value, tuple):
+        return list(value), None
+    if isinstance(value, dict):
+        return list(value.values()), tuple(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = tuple(f.name for f in dataclasses.fields(value))
+        return [getattr(value, n) for n in names], names
+    return None
+
+
+def flatten(tree: Any) -> tuple[list[Any], Spec | None]:
+    """The leaves of a structure, in order, and its spec."""
+    opened = _open(tree)
+    if opened is None:
+        return [tree], LEAF
+    children, keys = opened
+    leaves: list[Any] = []
+    specs = []
+    for child in children:
+        found, spec = flatten(child)
+        leaves += found
+        specs.append(spec)
+    return leaves, Spec(type(tree), keys, tuple(specs))
+
+
+def unflatten(spec: Spec | None, leaves: Iterable[Any]) -> Any:
+    """The structure of a spec with these leaves."""
+    remaining = iter(leaves)
+    result = _build(spec, remaining)
+    if next(remaining, _END) is not _END:
+        raise ValueError("tree.unflatten: more leaves than the structure has places")
+    return result
+
+
+_END = object()
+
+
+def _build(spec: Spec | None, leaves: Any) -> Any:
+    if spec is LEAF:
+        leaf = next(leaves, _END)
+        if leaf is _END:
+            raise ValueError("tree.unflatten: fewer leaves than the structure has places")
+        return leaf
+    children = [_build(child, leaves) for child in spec.children]
+    kind = spec.kind
+    if kind in _registered:
+        return _registered[kind].unflatten(spec.keys, children)
+    if issubclass(kind, dict):
+        return _rebuilt_dict(kind, zip(spec.keys, children, strict=True))
+    if issubclass(kind, tuple):
+        return kind(*children) if hasattr(kind, "_fields") else kind(children)
+    if issubclass(kind, list):
+        return kind(children)
+    return _rebuilt_dataclass(kind, dict(zip(spec.keys, children, strict=True)))
+
+
+def _rebuilt_dict(kind: type, items: Iterable[tuple[Any, Any]]) -> Any:
+    if kind is dict:
+        return dict(items)
+    result = kind.__new__(kind)
+    dict.update(result, items)
+    return result
+
+
+def _rebuilt_dataclass(kind: type, values: dict[str, Any]) -> Any:
+    result = object.__new__(kind)  # __init__ may convert or check what stands in for numbers here
+    for name, value in values.items():
+        object.__setattr__(result, name, value)
+    return result
+
+
+def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """Applies f to the leaves of structures of one shape."""
+    leaves, spec = flatten(tree)
+    others = []
+    for other in rest:
+        other_leaves, other_spec = flatten(other)
+        if other_spec != spec:
+            raise ValueError(f"tree.map: structures differ: {describe(spec)} and {describe(other_spec)}")
+        others.append(other_leaves)
+    return unflatten(spec, [f(*group) for group in zip(leaves, *others, strict=True)])
+
+
+def paths(spec: Spec | None, prefix: str) -> list[str]:
+    """How each leaf is reached: `params['b2']`, `args[0].x`."""
+    if spec is LEAF:
+        return [prefix]
+    found: list[str] = []
+    for position, child in enumerate(spec.children):
+        found += paths(child, prefix + _step(spec, position))
+    return found
+
+
+def _step(spec: Spec, position: int) -> str:
+    if issubclass(spec.kind, dict):
+        return f"[{spec.keys[position]!r}]"
+    fields = getattr(spec.kind, "_fields", None) if issubclass(spec.kind, tuple) else None
+    if fields is None and dataclasses.is_dataclass(spec.kind):
+        fields = spec.keys
+    return f".{fields[position]}" if fields else f"[{position}]"
+
+
+def describe(spec: Spec | None) -> str:
+    """A spec for messages: {'a': *, 'b': (*, *)}."""
+    if spec is LEAF:
+        return "*"
+    children = [describe(c) for c in spec.children]
+    if issubclass(spec.kind, dict):
+        return "{" + ", ".join(f"{k!r}: {c}" for k, c in zip(spec.keys, children, strict=True)) + "}"
+    if issubclass(spec.kind, list):
+        return f"[{', '.join(children)}]"
+    name = "" if spec.kind is tuple else spec.kind.__name__
+    return f"{name}({', '.join(children)})"

@@ -1,0 +1,319 @@
+"""Elementwise ops: arithmetic, powers, exponentials, trigonometry, comparison, logic, rounding.
+
+Plain ones are a primitive behind a promotion rule and are made by `_one` and `_two`, which write the docstring from
+the primitive's own facts; those that choose between primitives stand as functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.op import Op
+from .._core.tensor import Tensor
+from .._prims import discrete as D
+from .._prims import elementwise as E
+from .._prims import piecewise as W
+from .._prims import structural as S
+from .promotion import as_float, binary, binary_float, outward, tensors_of, unary, unary_float, with_number
+
+_NUMBER = frozenset({float, int, bool, complex})
+_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+def _document(f: Callable[..., Any], name: str, op: Op, arguments: str, example: str) -> Callable[..., Any]:
+    kink = f"\n\n    At kinks: {op.facts.kink}." if op.facts.kink else ""
+    source = f"\n\n    Source: {op.facts.ref}." if op.facts.ref else ""
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = (
+        f"{op.facts.doc[:1].upper()}{op.facts.doc[1:]}, element by element.\n\n    Args:\n{arguments}\n\n"
+        f"    Returns:\n        The result in the kind of array that came in.{kink}{source}\n\n"
+        f"    Example:\n        >>> import wengert as wg\n        >>> {example}\n        (2,)\n    "
+    )
+    _FUNCTIONS[name] = f
+    return f
+
+
+def _one(name: str, op: Op, rule: Callable[[Op, Any], Any] = unary_float) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        return rule(op, x)
+
+    arguments = f"        x: an array of {_dtypes_text(op)} values, or a number."
+    return _document(function, name, op, arguments, f"wg.{name}({_sample(op)}).shape")
+
+
+def _two(name: str, op: Op, rule: Callable[[Op, Any, Any], Any] = binary) -> Callable[[Any, Any], Any]:
+    def function(x1: Any, x2: Any) -> Any:
+        return rule(op, x1, x2)
+
+    arguments = (
+        f"        x1: an array of {_dtypes_text(op)} values, or a number.\n"
+        f"        x2: the same; shapes broadcast and dtypes promote as NumPy's."
+    )
+    return _document(function, name, op, arguments, f"wg.{name}({_sample(op)}, {_sample(op)}).shape")
+
+
+def _dtypes_text(op: Op) -> str:
+    return {"any": "any", "float": "real", "inexact": "real or complex"}.get(op.facts.dtypes, op.facts.dtypes)
+
+
+def _sample(op: Op) -> str:
+    if op.facts.dtypes in ("bool", "integer", "integer or bool"):
+        return "wg.tensor([1, 0])" if "integer" in op.facts.dtypes else "wg.tensor([True, False])"
+    domain = op.facts.domain
+    low, high = domain[0] if isinstance(domain[0], tuple) else domain
+    middle = (low + high) / 2 or 0.25
+    return f"wg.tensor([{middle:g}, {middle:g}])"
+
+
+# -- arithmetic ------------------------------------------------------------------------------------------------------
+
+
+def add(x1: Any, x2: Any) -> Any:
+    """x1 + x2, element by element.
+
+    Args:
+        x1: an array or a number.
+        x2: the same; shapes broadcast and dtypes promote as NumPy's.
+
+    Returns:
+        The sum, in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.add([1.0, 2.0], 3)
+        array([4., 5.])
+    """
+    if type(x2) in _NUMBER and type(x1) is Tensor and not x1._weak:
+        return with_number(S.add_number, x1, x2) if x1._data.dtype.kind != "b" else binary(S.add, x1, x2)
+    if type(x1) in _NUMBER and type(x2) is Tensor and not x2._weak and x2._data.dtype.kind != "b":
+        return with_number(S.add_number, x2, x1)
+    return binary(S.add, x1, x2)
+
+
+def subtract(x1: Any, x2: Any) -> Any:
+    """x1 - x2, element by element.
+
+    Args:
+        x1: an array or a number.
+        x2: the same; shapes broadcast and dtypes promote as NumPy's.
+
+    Returns:
+        The difference, in the kind of array that came in.
+
+    Raises:
+        TypeError: for boolean operands, as NumPy.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.subtract([1.0, 2.0], 3)
+        array([-2., -1.])
+    """
+    if type(x2) in _NUMBER and type(x1) is Tensor and not x1._weak and dtypes.is_inexact(x1._data.dtype):
+        return with_number(S.add_number, x1, -x2)
+    return binary(S.sub, x1, x2)
+
+
+def multiply(x1: Any, x2: Any) -> Any:
+    """x1 * x2, element by element.
+
+    Args:
+        x1: an array or a number.
+        x2: the same; shapes broadcast and dtypes promote as NumPy's.
+
+    Returns:
+        The product, in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.multiply([1.0, 2.0], 3)
+        array([3., 6.])
+    """
+    if type(x2) in _NUMBER and type(x1) is Tensor and not x1._weak and x1._data.dtype.kind != "b":
+        return with_number(S.times_number, x1, x2)
+    if type(x1) in _NUMBER and type(x2) is Tensor and not x2._weak and x2._data.dtype.kind != "b":
+        return with_number(S.times_number, x2, x1)
+    return binary(S.mul, x1, x2)
+
+
+def power(x1: Any, x2: Any) -> Any:
+    """x1 ** x2, element by element.
+
+    At kinks: the slope in x1 is 0 where x2 is 0; the slope in x2 is 0 where x1 <= 0.
+
+    Args:
+        x1: an array or a number.
+        x2: the same; shapes broadcast and dtypes promote as NumPy's.
+
+    Returns:
+        The power, in the kind of array that came in; NaN where a negative real base has a fractional exponent.
+
+    Raises:
+        ValueError: an integer base with a negative integer exponent, as NumPy.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.power([1.0, 2.0], 3)
+        array([1., 8.])
+    """
+    if type(x2) in _NUMBER and type(x1) is Tensor and not x1._weak and x1._data.dtype.kind != "b":
+        if type(x2) is int and x2 < 0 and dtypes.is_integer(x1._data.dtype):
+            return binary(E.power, x1, x2)  # raises, with NumPy's words
+        return with_number(E.power_number, x1, x2)
+    return binary(E.power, x1, x2)
+
+
+divide = true_divide = _two("divide", E.div, binary_float)
+negative = _one("negative", S.neg, unary)
+reciprocal = _one("reciprocal", E.reciprocal)
+square = _one("square", E.square, unary)
+sqrt = _one("sqrt", E.sqrt)
+rsqrt = _one("rsqrt", E.rsqrt)
+cbrt = _one("cbrt", E.cbrt)
+floor_divide = _two("floor_divide", D.floor_divide)
+
+
+def positive(x: Any) -> Any:
+    """x itself, as a new array.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        The same values in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.positive([1.0, -2.0])
+        array([ 1., -2.])
+    """
+    return unary(S.alias, x)
+
+
+def abs(x: Any) -> Any:
+    """The magnitude of x, element by element.
+
+    At kinks: the gradient is 0 at 0.
+
+    Args:
+        x: an array of real or complex values, or a number.
+
+    Returns:
+        The magnitudes, real, in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.abs([1.0, -2.0])
+        array([1., 2.])
+    """
+    if type(x) is Tensor and x._data.dtype.kind == "b":
+        return x
+    return unary(W.abs_, x)
+
+
+absolute = fabs = abs
+
+# -- exponentials and logarithms ---------------------------------------------------------------------------------------
+
+exp = _one("exp", E.exp)
+exp2 = _one("exp2", E.exp2)
+expm1 = _one("expm1", E.expm1)
+log = _one("log", E.log)
+log2 = _one("log2", E.log2)
+log10 = _one("log10", E.log10)
+log1p = _one("log1p", E.log1p)
+logaddexp = _two("logaddexp", E.logaddexp, binary_float)
+logaddexp2 = _two("logaddexp2", E.logaddexp2, binary_float)
+sigmoid = _one("sigmoid", E.sigmoid)
+
+# -- trigonometry ------------------------------------------------------------------------------------------------------
+
+sin = _one("sin", E.sin)
+cos = _one("cos", E.cos)
+tan = _one("tan", E.tan)
+arcsin = _one("arcsin", E.arcsin)
+arccos = _one("arccos", E.arccos)
+arctan = _one("arctan", E.arctan)
+sinh = _one("sinh", E.sinh)
+cosh = _one("cosh", E.cosh)
+tanh = _one("tanh", E.tanh)
+arcsinh = _one("arcsinh", E.arcsinh)
+arccosh = _one("arccosh", E.arccosh)
+arctanh = _one("arctanh", E.arctanh)
+arctan2 = _two("arctan2", E.arctan2, binary_float)
+hypot = _two("hypot", E.hypot, binary_float)
+
+# -- comparison and logic ----------------------------------------------------------------------------------------------
+
+equal = _two("equal", D.eq)
+not_equal = _two("not_equal", D.ne)
+less = _two("less", D.lt)
+less_equal = _two("less_equal", D.le)
+greater = _two("greater", D.gt)
+greater_equal = _two("greater_equal", D.ge)
+isnan = _one("isnan", D.isnan, unary)
+isinf = _one("isinf", D.isinf, unary)
+isfinite = _one("isfinite", D.isfinite, unary)
+signbit = _one("signbit", D.signbit, unary)
+
+
+def _truth(x: Tensor) -> Tensor:
+    """Whether each element is not zero."""
+    return x if x.dtype == dtypes.bool_ else apply(D.ne, (x, S.fill(x, 0)))
+
+
+def _logical(op: Op, x: Any, y: Any) -> Any:
+    a, b = tensors_of(x, y, op.name)
+    return outward(binary(op, _truth(a), _truth(b)), x, y)
+
+
+logical_and = _two("logical_and", D.logical_and, _logical)
+logical_or = _two("logical_or", D.logical_or, _logical)
+logical_xor = _two("logical_xor", D.logical_xor, _logical)
+
+
+def logical_not(x: Any) -> Any:
+    """Whether each element is zero (or False).
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        Booleans in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.logical_not([1.0, 0.0])
+        array([False,  True])
+    """
+    (a,) = (tensors_of(x, 0, "logical_not")[0],)
+    return outward(apply(D.logical_not, (_truth(a),)), x)
+
+
+bitwise_and = _two("bitwise_and", D.bitwise_and)
+bitwise_or = _two("bitwise_or", D.bitwise_or)
+bitwise_xor = _two("bitwise_xor", D.bitwise_xor)
+bitwise_not = bitwise_invert = invert = _one("bitwise_not", D.bitwise_not, unary)
+left_shift = bitwise_left_shift = _two("left_shift", D.left_shift)
+right_shift = bitwise_right_shift = _two("right_shift", D.right_shift)
+
+# -- rounding ----------------------------------------------------------------------------------------------------------
+
+
+def _rounding(op: Op, x: Any) -> Any:
+    """Integers are round already; floats take the primitive."""
+    a = tensors_of(x, 0, op.name)[0]
+    rounded = a if not dtypes.is_inexact(a.dtype) else apply(op, (as_float(a),))
+    return outward(rounded, x)
+
+
+floor = _one("floor", D.floor, _rounding)
+ceil = _one("ceil", D.ceil, _rounding)
+trunc = fix = _one("trunc", D.trunc, _rounding)
+rint = _one("rint", D.rint, _rounding)
+sign = _one("sign", D.sign, unary)
+
+__all__ = [name for name in dir() if not name.startswith("_") and name in globals() and callable(globals()[name])
+           and getattr(globals()[name], "__module__", "") == __name__]  # fmt: skip

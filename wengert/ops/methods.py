@@ -1,0 +1,85 @@
+"""Attaches arithmetic, comparison and the usual array methods to `Tensor`, which the core keeps bare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core.dims import Dim
+from .._core.tensor import Tensor
+from . import elementwise as E
+from .promotion import is_number_list
+
+_TAKES = (Tensor, np.ndarray, np.generic, bool, int, float, complex, Dim)
+
+
+def _is_operand(x: Any) -> bool:
+    """Whether Python's operators take the other operand, rather than giving it its turn."""
+    return isinstance(x, _TAKES) or hasattr(type(x), "__wengert_tensor__") or (isinstance(x, list) and is_number_list(x))
+
+
+def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Tensor, Any], Any]:
+    """A binary operator method. Two weak tensors (traced Python numbers) give a weak one, as Python would."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        if type(other) not in _FAST and not _is_operand(other):
+            return NotImplemented
+        result = f(other, self) if swapped else f(self, other)
+        if self._weak and _is_weak(other):
+            result._weak = True
+        return result
+
+    return forward
+
+
+_FAST = frozenset({Tensor, float, int, np.ndarray})
+
+
+def _is_weak(x: Any) -> bool:
+    return x._weak if type(x) is Tensor else type(x) in (bool, int, float, complex)
+
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": E.add,
+    "sub": E.subtract,
+    "mul": E.multiply,
+    "truediv": E.divide,
+    "floordiv": E.floor_divide,
+    "pow": E.power,
+    "and": E.bitwise_and,
+    "or": E.bitwise_or,
+    "xor": E.bitwise_xor,
+    "lshift": E.left_shift,
+    "rshift": E.right_shift,
+}
+_COMPARE = {
+    "eq": E.equal, "ne": E.not_equal, "lt": E.less, "le": E.less_equal, "gt": E.greater, "ge": E.greater_equal,
+}  # fmt: skip
+
+
+def _unary(f: Callable[[Any], Any]) -> Callable[[Tensor], Any]:
+    def method(self: Tensor) -> Any:
+        result = f(self)
+        result._weak = self._weak
+        return result
+
+    return method
+
+
+def attach_operators() -> None:
+    """Gives `Tensor` Python's operators."""
+    for name, f in _BINARY.items():
+        setattr(Tensor, f"__{name}__", _operator(f))
+        setattr(Tensor, f"__r{name}__", _operator(f, swapped=True))
+    for name, f in _COMPARE.items():
+        setattr(Tensor, f"__{name}__", _operator(f))
+    setattr(Tensor, "__neg__", _unary(E.negative))  # noqa: B010  # the class declares them for type checkers only
+    setattr(Tensor, "__pos__", _unary(E.positive))  # noqa: B010
+    setattr(Tensor, "__abs__", _unary(E.abs))  # noqa: B010
+    setattr(Tensor, "__invert__", _unary(E.bitwise_not))  # noqa: B010
+    Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]  # __eq__ compares elements, identity hashes
+
+
+attach_operators()

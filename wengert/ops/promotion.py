@@ -1,0 +1,313 @@
+"""From what users pass to what primitives take: conversion, promotion, broadcasting — and back to the kind of
+array that came in.
+
+Every op of this package goes through here, so that no primitive and no gradient rule ever meets a Python number, a
+mixture of dtypes or shapes that do not match.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from .._core import dims, dtypes
+from .._core.apply import apply
+from .._core.constant import checked_array, constant, is_number, number, scalar_array, to_numpy_result
+from .._core.dims import Dim, DimLike, Shape
+from .._core.engine import ENGINE_OF
+from .._core.op import Op
+from .._core.state import STATE
+from .._core.structure import flatten, is_number_list
+from .._core.tensor import Tensor, Value, fresh
+from .._core.types import is_one, same_dim
+from .._core.where import at_user_line
+from .._prims import structural
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_PLAIN = frozenset({float, int, bool, complex})
+
+# -- in ------------------------------------------------------------------------------------------------------------
+
+
+def as_tensor(x: Any, what: str = "argument") -> Tensor:
+    """Any array-like value as a tensor, recorded if it is a list that holds tensors."""
+    if type(x) is Tensor:
+        return x
+    if isinstance(x, (np.ndarray, np.generic)):
+        return constant(checked_array(x, what))
+    if is_number(x):
+        return number(x)
+    if type(x) is Dim:
+        return structural.dim_value(dim=x)
+    held = getattr(type(x), "__wengert_tensor__", None)
+    if held is not None:
+        return held(x)
+    if type(x) in ENGINE_OF:
+        return fresh(x)
+    if isinstance(x, (list, tuple)):
+        return _from_list(x, what)
+    if hasattr(x, "__array__"):
+        return constant(checked_array(np.asarray(x), what))
+    raise TypeError(at_user_line(f"{what}: wanted an array, a tensor or a number, got {type(x).__name__}"))
+
+
+def _from_list(x: Any, what: str) -> Tensor:
+    if not is_followed_inside(x):
+        array = nested_array(x, what)
+        return constant(checked_array(array, what))
+    rows = [as_tensor(item, what) for item in x]
+    return stack_rows(rows, what)
+
+
+def is_followed_inside(x: Any) -> bool:
+    """Whether a nested list or tuple holds a tensor, a Variable or a dimension of a trace."""
+    waiting = [x]
+    while waiting:
+        for item in waiting.pop():
+            if isinstance(item, (list, tuple)):
+                waiting.append(item)
+            elif type(item) is Tensor or type(item) is Dim or hasattr(type(item), "__wengert_tensor__"):
+                return True
+    return False
+
+
+def nested_array(x: Any, what: str) -> np.ndarray[Any, Any]:
+    """A nested list without tensors as an array; bare Python floats take the default float."""
+    try:
+        array = np.array(x)
+    except ValueError:
+        raise ValueError(at_user_line(f"{what}: the nested list is ragged: {_short(x)}")) from None
+    if array.dtype == object or array.dtype.kind in "USMmO":
+        raise TypeError(at_user_line(f"{what}: wanted numbers, got {_short(x)}"))
+    default = dtypes.default_float()
+    if default != array.dtype and array.dtype.kind in "fc" and is_number_list([x]) and _is_python_only(x):
+        array = array.astype(default if array.dtype.kind == "f" else dtypes.default_complex())
+    return array
+
+
+def _is_python_only(x: Any) -> bool:
+    return not any(isinstance(leaf, (np.generic, np.ndarray)) for leaf in np.array(x, dtype=object).ravel())
+
+
+def _short(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def stack_rows(rows: list[Tensor], what: str = "stack") -> Tensor:
+    """Tensors of one shape joined along a new leading axis, in their common dtype."""
+    dtype = common_dtype(rows)
+    shape = rows[0].shape
+    for row in rows[1:]:
+        if row.shape != shape:
+            raise ValueError(at_user_line(f"{what}: the entries have different shapes, {shape} and {row.shape}"))
+    wide = tuple(structural.reshape(structural.cast(r, dtype), shape=(1, *shape)) for r in rows)
+    return apply(structural.concatenate, wide, (0,))
+
+
+# -- promotion -------------------------------------------------------------------------------------------------------
+
+
+def common_dtype(tensors: list[Tensor]) -> np.dtype[Any]:
+    """The dtype in which tensors meet; weak ones give way."""
+    strong = [t.dtype for t in tensors if not t._weak]
+    result = functools.reduce(dtypes.promote, strong) if strong else None
+    for t in tensors:
+        if t._weak:
+            result = t.dtype if result is None else (
+                dtypes.weak_promote(dtypes.python_type(t.dtype), result) if strong
+                else dtypes.promote(result, t.dtype)
+            )  # fmt: skip
+    assert result is not None
+    return result
+
+
+def cast(x: Tensor, dtype: Any) -> Tensor:
+    """x in a dtype; x itself if it has it."""
+    return x if x._data.dtype == dtype else structural.convert(x, dtype=dtype)
+
+
+def broadcast_shapes(x: Shape, y: Shape, what: str) -> Shape:
+    """The shape in which two operands meet, or `ValueError` with both."""
+    if x == y:
+        return x
+    width = max(len(x), len(y))
+    wide_x, wide_y = (1,) * (width - len(x)) + tuple(x), (1,) * (width - len(y)) + tuple(y)
+    met: list[DimLike] = []
+    for a, b in zip(wide_x, wide_y, strict=True):
+        if a == b or is_one(b):
+            met.append(a)
+        elif is_one(a):
+            met.append(b)
+        elif same_dim(a, b):
+            met.append(b if type(a) is Dim else a)
+        else:
+            raise ValueError(at_user_line(f"{what}: shapes {tuple(x)} and {tuple(y)} do not broadcast together"))
+    return tuple(met)
+
+
+def broadcast(x: Tensor, shape: Shape) -> Tensor:
+    """x in a shape; x itself if it has it."""
+    return x if x._data.shape == shape else apply(structural.broadcast_to, (x,), (shape,))
+
+
+def meet(x: Tensor, y: Tensor, what: str) -> tuple[Tensor, Tensor]:
+    """Two tensors in their common dtype and shape."""
+    dtype = common_dtype([x, y])
+    shape = broadcast_shapes(x.shape, y.shape, what)
+    return broadcast(cast(x, dtype), shape), broadcast(cast(y, dtype), shape)
+
+
+def as_float(x: Tensor) -> Tensor:
+    """x in the dtype that a float function works in."""
+    dtype = x._data.dtype
+    return x if dtypes.is_inexact(dtype) else structural.convert(x, dtype=dtypes.float_of(dtype))
+
+
+# -- elementwise calls: the hot path ---------------------------------------------------------------------------------
+
+
+def unary(op: Op, x: Any) -> Any:
+    """Applies a one-operand op in x's own dtype."""
+    if type(x) is Tensor:
+        return apply(op, (x,))
+    return outward(apply(op, (as_tensor(x, op.name),)), x)
+
+
+def unary_float(op: Op, x: Any) -> Any:
+    """Applies a one-operand float op; integers and booleans become floats first."""
+    if type(x) is Tensor:
+        return apply(op, (x if dtypes.is_inexact(x._data.dtype) else as_float(x),))
+    return outward(apply(op, (as_float(as_tensor(x, op.name)),)), x)
+
+
+def binary(op: Op, x: Any, y: Any) -> Any:
+    """Applies a two-operand op to operands that may have to be promoted and broadcast."""
+    if type(x) is Tensor and type(y) is Tensor:
+        a, b = x._data, y._data
+        if a.dtype is b.dtype and a.shape == b.shape:
+            return apply(op, (x, y))
+        return apply(op, meet(x, y, op.name))
+    a, b = tensors_of(x, y, op.name)
+    return outward(apply(op, meet(a, b, op.name)), x, y)
+
+
+def binary_float(op: Op, x: Any, y: Any) -> Any:
+    """As `binary`, for ops that work in floats only (division)."""
+    a, b = tensors_of(x, y, op.name)
+    a, b = meet(a, b, op.name)
+    return outward(apply(op, (as_float(a), as_float(b))), x, y)
+
+
+def tensors_of(x: Any, y: Any, what: str) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors; a Python number takes its dtype from a strong partner."""
+    if type(x) in _PLAIN and type(y) not in _PLAIN:
+        b = as_tensor(y, what)
+        return _number_beside(x, b), b
+    a = as_tensor(x, what)
+    if type(y) in _PLAIN and type(x) not in _PLAIN:
+        return a, _number_beside(y, a)
+    return a, as_tensor(y, what)
+
+
+def _number_beside(value: Any, partner: Tensor) -> Tensor:
+    if partner._weak:
+        return number(value)
+    return constant(scalar_array(value, dtypes.weak_dtype(value, partner._data.dtype)))
+
+
+def with_number(op: Op, x: Tensor, value: Any) -> Tensor:
+    """Applies an op that takes a Python number as its attribute, in the dtype where the two meet."""
+    kind = type(value)
+    dtype = x._data.dtype
+    met = dtypes.weak_promote(kind, dtype)
+    if kind is int and dtypes.is_integer(met):
+        scalar_array(value, met)  # an integer that does not fit is the user's error, said here
+    return apply(op, (cast(x, met),), (value,))
+
+
+# -- out -------------------------------------------------------------------------------------------------------------
+
+
+def outward(result: Any, *inputs: Any) -> Any:
+    """A result in the kind of the inputs: a tensor if one came in, else a NumPy array or scalar."""
+    if any(map(is_tensor_like, inputs)):
+        return result
+    if type(result) is Tensor:
+        return to_numpy_result(result)
+    if isinstance(result, (tuple, list)):
+        converted = [outward(r) for r in result]
+        return type(result)(*converted) if hasattr(result, "_fields") else type(result)(converted)
+    return result
+
+
+def is_tensor_like(x: Any) -> bool:
+    """Whether a value is a tensor or Variable, or a nested list or tuple that holds one."""
+    if type(x) is Tensor or hasattr(type(x), "__wengert_tensor__"):
+        return True
+    return isinstance(x, (list, tuple)) and is_followed_inside(x)
+
+
+def public(f: Callable[P, R]) -> Callable[P, R]:
+    """Wraps an op written for tensors: NumPy arrays, numbers and lists give NumPy results."""
+
+    @functools.wraps(f)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        result = f(*args, **kwargs)
+        if args and type(args[0]) is Tensor:
+            return result
+        return outward(result, *args, *kwargs.values())
+
+    return wrapper
+
+
+def is_symbolic(x: Tensor) -> bool:
+    """Whether a tensor belongs to a trace."""
+    return type(x._data) is Value
+
+
+def is_tracing() -> bool:
+    """Whether ops become nodes now."""
+    return STATE.builder is not None
+
+
+# -- axes ------------------------------------------------------------------------------------------------------------
+
+
+def normal_axis(axis: Any, ndim: int, what: str) -> int:
+    """An axis number counted from 0, or `ValueError` (NumPy's AxisError is one)."""
+    try:
+        number_ = axis.__index__()
+    except AttributeError:
+        raise TypeError(at_user_line(f"{what}: axis must be an integer, got {axis!r}")) from None
+    if not -ndim <= number_ < ndim:
+        raise np.exceptions.AxisError(at_user_line(
+            f"{what}: axis {number_} is out of bounds for an array of {ndim} dimensions"
+        ))
+    return number_ % ndim
+
+
+def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
+    """Axis numbers counted from 0: None means all; repeated ones are a `ValueError`."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    normal = tuple(normal_axis(a, ndim, what) for a in axes)
+    if len(set(normal)) != len(normal):
+        raise ValueError(at_user_line(f"{what}: axis {axis} repeats an axis"))
+    return normal
+
+
+def flatten_tensors(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves and spec of a structure of results."""
+    return flatten(tree)
+
+
+def size_of(shape: Shape) -> DimLike:
+    """The number of elements of a shape."""
+    return dims.size_of(shape)
