@@ -13,18 +13,21 @@ from ..._core import dtypes
 Kernel = Callable[..., Any]
 
 
-def lazy(module: str, name: str) -> Kernel:
-    """A kernel that is a function of a module which loads at the first call; half floats go through float32."""
+def lazy(module: str, name: str, call: Kernel | None = None) -> Kernel:
+    """A kernel that is a function of a module which loads at the first call; half floats go through float32.
+
+    Args:
+        call: `call(function, *natives, *attrs)`, where the function takes them in another order.
+    """
     function: Kernel | None = None
 
-    def kernel(*xs: Any) -> Any:
+    def kernel(x: Any, *rest: Any) -> Any:
         nonlocal function
         if function is None:
             function = getattr(importlib.import_module(module), name)
-        dtype = xs[0].dtype
-        if dtypes.is_half(dtype):
-            xs = tuple(map(widened, xs))
-        return function(*xs).astype(dtype, copy=False)
+        operands = (widened(x), *map(widened, rest))
+        result = function(*operands) if call is None else call(function, *operands)
+        return result.astype(x.dtype, copy=False)
 
     return kernel
 
