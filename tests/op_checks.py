@@ -19,11 +19,12 @@ from wengert._core import dtypes
 from wengert._core.apply import apply
 from wengert._core.dims import Dim
 from wengert._core.engine import ENGINES
-from wengert._core.graph import Graph, verify
+from wengert._core.graph import Graph
 from wengert._core.op import ZERO, Op
 from wengert._core.state import recording
 from wengert._core.tensor import Tensor, fresh
 from wengert._core.types import TensorType, type_of
+from wengert._core.verifier import verify
 from wengert._transforms.batch import batch
 from wengert._transforms.forward import Tangents
 from wengert._transforms.replay import replay
@@ -301,7 +302,7 @@ def _moved(case: Case, dots: dict[int, Array], step: float) -> list[Array]:
     return [x + step * dots[i] if i in dots else x for i, x in enumerate(case.operands)]
 
 
-def _difference(function: Callable[[float], Any], h: float = 1e-3) -> list[Array]:
+def _difference(function: Callable[[float], Any], h: float = 3e-4) -> list[Array]:
     near, far = (zip(function(s), function(-s), strict=True) for s in (h, 2 * h))
     return [
         (8 * (a - b) - (c - d)) / (12 * h) if dtypes.is_inexact(a.dtype) else a

@@ -87,7 +87,8 @@ def test_an_infinite_factor_stays_at_its_place() -> None:
 
 
 def test_a_zero_coefficient_starts_the_recurrence_afresh() -> None:
-    case = checks.Case(indexing.linear_recurrence, (np.array([1.0, 2, 0, 3]), np.array([np.inf, 1, 1, 1])), ())
+    operands = (np.array([1.0, 2, 0, 3]), np.array([np.inf, 1, 1, 1]))
+    case = checks.Case(REGISTRY["linear_recurrence"], operands, (0, False))
     assert case.run()[0].tolist() == [np.inf, np.inf, 1, 4]
 
 

@@ -218,7 +218,7 @@ def _scaled_identity(n: int, value: float) -> Any:
 _SOLVE_SHAPES = [(_well_conditioned(3, 3), (3, 2)), (_well_conditioned(2, 2, 2), (2, 2, 1)), (_well_conditioned(1, 1), (1, 3))]
 
 solve = general(
-    "solve", "a b", type=_solve_type("solve"), batch=batch_leading, vjp=_solve_vjp,
+    "solve", "a b", can_raise=True, type=_solve_type("solve"), batch=batch_leading, vjp=_solve_vjp,
     jvp=lambda a, out, a_dot, b_dot: solve(a, sub(b_dot, matmul(a_dot, out))),
     samples=[(operands, ()) for operands in _SOLVE_SHAPES],
     kink="a singular matrix raises numpy.linalg.LinAlgError", doc="x with a @ x = b",
@@ -258,7 +258,7 @@ def _triangular_jvp(
 
 
 triangular_solve = general(
-    "triangular_solve", "a b", attrs="lower trans unit_diagonal", type=_solve_type("triangular_solve"),
+    "triangular_solve", "a b", can_raise=True, attrs="lower trans unit_diagonal", type=_solve_type("triangular_solve"),
     batch=batch_leading, vjp=_triangular_vjp, jvp=_triangular_jvp, inserts_zeros=True,
     samples=[
         (operands, attrs)
@@ -273,7 +273,7 @@ triangular_solve = general(
 )  # fmt: skip
 
 inv = general(
-    "inv", "a", type=lambda a: _square_type("inv", a), batch=batch_elementwise,
+    "inv", "a", can_raise=True, type=lambda a: _square_type("inv", a), batch=batch_elementwise,
     vjp=(lambda ct, out: neg(matmul(adjoint(out), matmul(ct, adjoint(out)))),),
     jvp=lambda out, a_dot: neg(matmul(out, matmul(a_dot, out))),
     samples=[((_well_conditioned(3, 3),), ()), ((_well_conditioned(2, 2, 2),), ())],
@@ -324,7 +324,7 @@ def _positive_definite(*shape: int) -> Any:
 
 
 cholesky = general(
-    "cholesky", "a", type=lambda a: _square_type("cholesky", a), batch=batch_elementwise, vjp=(_cholesky_vjp,),
+    "cholesky", "a", can_raise=True, type=lambda a: _square_type("cholesky", a), batch=batch_elementwise, vjp=(_cholesky_vjp,),
     jvp=_cholesky_jvp, samples=[((_positive_definite(3, 3),), ()), ((_positive_definite(2, 2, 2),), ())],
     kink="the lower triangle is read, the gradient is symmetric (Hermitian); a matrix that is not positive definite "
          "raises numpy.linalg.LinAlgError",
