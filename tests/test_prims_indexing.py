@@ -1,4 +1,4 @@
-"""Gather and the scatters: values against plain loops, and gradients at duplicates, ties, zeros and outside."""
+"""Gather and the scatters: values against plain loops; gradients at duplicates, ties and zeros; errors."""
 
 from __future__ import annotations
 

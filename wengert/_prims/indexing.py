@@ -33,7 +33,7 @@ from .structural import (
     zeros_of,
 )
 
-# -- types, batching ----------------------------------------------------------------------------------------------
+# -- types, batching -------------------------------------------------------------------------------
 
 
 def _gather_type(x: TensorType, indices: tuple[TensorType, ...]) -> TensorType:
@@ -86,7 +86,7 @@ def _repeated(operands: Any, batched: Any, size: Any) -> tuple[Tensor, ...]:
     return tuple(x if b else repeat(x, size) for x, b in zip(operands, batched, strict=True))
 
 
-# -- gather and scatter_add ---------------------------------------------------------------------------------------
+# -- gather and scatter_add ------------------------------------------------------------------------
 
 
 def _ints(*shape_and_limit: Any) -> Any:
@@ -94,10 +94,14 @@ def _ints(*shape_and_limit: Any) -> Any:
     return lambda rng: rng.integers(-limit, limit, tuple(shape))
 
 
-_DUPLICATES = lambda rng: rng.permutation([0, 2, 2, -1, -2])  # of 4: position 2 three times, once from the end
+def _duplicates(rng: Any) -> Any:
+    """Of four positions one three times, once counted from the end."""
+    return rng.permutation([0, 2, 2, -1, -2])
+
 
 gather = linear(
-    "gather", "x *indices", can_raise=True, type=_gather_type, batch=_gather_batch, inserts_zeros=True, dtypes="any",
+    "gather", "x *indices", type=_gather_type, batch=_gather_batch, inserts_zeros=True, can_raise=True,
+    dtypes="any",
     transpose=(lambda ct, x_type, indices: scatter_add(zeros_of(x_type), ct, *indices), None),
     samples=[
         (((5, 3), _ints(4, 5)), ()), (((3, 4), _ints(2, 2, 3), _ints(2, 2, 4)), ()), (((6,), _ints(6)), ()),
@@ -107,25 +111,26 @@ gather = linear(
 )  # fmt: skip
 
 _SCATTER_SAMPLES = [
-    (((4, 3), (5, 3), _DUPLICATES), ()),
-    (((4,), (5,), _DUPLICATES), ()),
+    (((4, 3), (5, 3), _duplicates), ()),
+    (((4,), (5,), _duplicates), ()),
     (((3, 2), (2, 3), _ints(2, 3, 3), _ints(2, 3, 2)), ()),
     (((3, 2), (2,), _ints(3)), ()),
     (((3,), (0,), _ints(0, 3)), ()),
 ]  # fmt: skip
 
 scatter_add = linear(
-    "scatter_add", "x updates *indices", can_raise=True, type=_scatter_type("scatter_add", "number"), batch=_batch_by_number,
+    "scatter_add", "x updates *indices", can_raise=True, type=_scatter_type("scatter_add", "number"),
+    batch=_batch_by_number,
     transpose=(lambda ct: ct, lambda ct, indices: gather(ct, *indices), None), dtypes="number",
     samples=_SCATTER_SAMPLES, doc="x with updates added at integer positions; those of one position add up",
 )  # fmt: skip
 
 
-# -- scatter_set ----------------------------------------------------------------------------------------------------
+# -- scatter_set -----------------------------------------------------------------------------------
 
 
 def _winners(lead: Shape, indices: tuple[Tensor, ...]) -> Tensor:
-    """For each update the number of the last update that goes to the same place; `lead` is the addressed shape."""
+    """For each update the number of the last one that goes to its place; `lead` is the addressed shape."""
     numbers = _numbers(indices)
     slots = scatter_set(full(shape=lead, value=-1, dtype=dtypes.int64), numbers, *indices)
     return gather(slots, *indices)
@@ -153,16 +158,19 @@ def _set_transpose_updates(ct: Tensor, indices: tuple[Tensor, ...]) -> Tensor:
 
 
 scatter_set = linear(
-    "scatter_set", "x updates *indices", can_raise=True, type=_scatter_type("scatter_set", "any"), batch=_batch_by_number,
+    "scatter_set", "x updates *indices", can_raise=True, type=_scatter_type("scatter_set", "any"),
+    batch=_batch_by_number,
     transpose=(_set_transpose_x, _set_transpose_updates, None), inserts_zeros=True, dtypes="any",
     samples=_SCATTER_SAMPLES, kink="of updates to one position the last wins and has the gradient",
     doc="x with updates written at integer positions",
 )  # fmt: skip
 
-# -- scatter_max, scatter_min -----------------------------------------------------------------------------------------
+# -- scatter_max, scatter_min ----------------------------------------------------------------------
 
 
-def _ties(x: Tensor, updates: Tensor, indices: tuple[Tensor, ...], out: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _ties(
+    x: Tensor, updates: Tensor, indices: tuple[Tensor, ...], out: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """Whether the entry of x, and each update, attains the result; and how many do, in the dtype of x."""
     is_x = eq(x, out)
     is_update = eq(updates, gather(out, *indices))
@@ -195,7 +203,8 @@ def _extreme_jvp(
 
 def _extreme(name: str, doc: str) -> Op:
     return general(
-        name, "x updates *indices", type=_scatter_type(name, "real"), batch=_batch_by_number, vjp=_extreme_vjp, can_raise=True,
+        name, "x updates *indices", type=_scatter_type(name, "real"), batch=_batch_by_number,
+        vjp=_extreme_vjp, can_raise=True,
         jvp=_extreme_jvp, inserts_zeros=True, dtypes="real", samples=_SCATTER_SAMPLES, doc=doc,
         kink="ties, the entry of x among them, share evenly",
     )  # fmt: skip
@@ -204,7 +213,7 @@ def _extreme(name: str, doc: str) -> Op:
 scatter_max = _extreme("scatter_max", "the larger of x and the updates that go to each position")
 scatter_min = _extreme("scatter_min", "the smaller of x and the updates that go to each position")
 
-# -- scatter_mul ------------------------------------------------------------------------------------------------------
+# -- scatter_mul -----------------------------------------------------------------------------------
 
 
 def _moved(x: Tensor, back: bool) -> Tensor:
@@ -232,7 +241,7 @@ def _other_factors(x_type: TensorType, updates: Tensor, indices: tuple[Tensor, .
 
 
 def _products_on_one_side(rows: Tensor, places: Tensor, behind: bool) -> Tensor:
-    """The product of the rows before (or behind) each one in its place; places are positive, equal ones adjoin."""
+    """For each row the product of those before (or behind) it in its place; equal places adjoin."""
     starts = _along_rows(ne(places, _moved(places, behind)), rows.shape)
     none, one = fill(rows, 0), fill(rows, 1)
     factors = select(starts, none, _moved(rows, behind))
@@ -240,7 +249,13 @@ def _products_on_one_side(rows: Tensor, places: Tensor, behind: bool) -> Tensor:
 
 
 def _multiply_vjp(
-    ct: Tensor, x: Tensor, x_type: TensorType, updates: Tensor, indices: tuple[Tensor, ...], times: Any, needed: Any
+    ct: Tensor,
+    x: Tensor,
+    x_type: TensorType,
+    updates: Tensor,
+    indices: tuple[Tensor, ...],
+    times: Any,
+    needed: Any,
 ) -> tuple[Any, ...]:
     nothing = (None,) * len(indices)
     to_x = times(ct, conj_of(scatter_mul(fill(x, 1), updates, *indices))) if needed[0] else None
@@ -251,19 +266,26 @@ def _multiply_vjp(
 
 
 def _multiply_jvp(
-    x: Tensor, x_type: TensorType, updates: Tensor, indices: tuple[Tensor, ...], x_dot: Tensor, updates_dot: Tensor
+    x: Tensor,
+    x_type: TensorType,
+    updates: Tensor,
+    indices: tuple[Tensor, ...],
+    x_dot: Tensor,
+    updates_dot: Tensor,
 ) -> Tensor:
     slope = mul(gather(x, *indices), _other_factors(x_type, updates, indices))
     from_x = mul(x_dot, scatter_mul(fill(x, 1), updates, *indices))
     return scatter_add(from_x, mul(slope, updates_dot), *indices)
 
 
-_WITH_ZEROS = lambda rng: rng.normal(size=5) * [1, 0, 1, 0, 1]
+def _with_zeros(*mask: int) -> Any:
+    return lambda rng: rng.normal(size=len(mask)) * mask
+
 
 scatter_mul = general(
     "scatter_mul", "x updates *indices", type=_scatter_type("scatter_mul", "number"), batch=_batch_by_number,
     vjp=_multiply_vjp, jvp=_multiply_jvp, can_raise=True, dtypes="number", inserts_zeros=True,
-    samples=[*_SCATTER_SAMPLES, (((4,), _WITH_ZEROS, _DUPLICATES), ()),
-             ((lambda rng: rng.normal(size=4) * [1, 0, 0, 1], (5,), _DUPLICATES), ())],
+    samples=[*_SCATTER_SAMPLES, (((4,), _with_zeros(1, 0, 1, 0, 1), _duplicates), ()),
+             ((_with_zeros(1, 0, 0, 1), (5,), _duplicates), ())],
     doc="x multiplied by the updates that go to each position; slopes are exact where factors are 0",
 )  # fmt: skip
