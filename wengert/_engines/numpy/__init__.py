@@ -9,7 +9,19 @@ from __future__ import annotations
 import numpy as np
 
 from ..._core.engine import Engine, register_engine
-from . import elementwise, structural
+from . import (
+    conv,
+    cumulative,
+    elementwise,
+    indexing,
+    linalg,
+    piecewise,
+    random,
+    reductions,
+    sorting,
+    special,
+    structural,
+)
 from .execute import executable
 
 NUMPY = Engine(
@@ -18,7 +30,9 @@ NUMPY = Engine(
     to_numpy=np.asarray,
     from_numpy=lambda array: array,
 )
-for _family in (structural, elementwise):
+for _family in (
+    structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, conv, random,
+):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 
 
