@@ -13,7 +13,7 @@ from . import cumulative, elementwise, piecewise, reductions, sorting, special, 
 
 NUMPY = Engine(
     "numpy",
-    (np.ndarray, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
+    (np.ndarray, np.generic, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
     to_numpy=np.asarray,
     from_numpy=lambda array: array,
 )
