@@ -15,6 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from wengert._control.call import Program, call, call_program
 from wengert._core import dtypes
 from wengert._core.apply import apply
 from wengert._core.dims import Dim
@@ -25,6 +26,7 @@ from wengert._core.state import recording
 from wengert._core.tensor import Tensor, fresh
 from wengert._core.types import TensorType, type_of
 from wengert._core.verifier import verify
+from wengert._prims.structural import mul, reduce_sum
 from wengert._transforms.batch import batch
 from wengert._transforms.forward import Tangents
 from wengert._transforms.replay import replay
@@ -74,10 +76,15 @@ class Case:
         return tuple(_array(t) for t in _call(self, tuple(map(fresh, operands or self.operands))))
 
     def with_operands(self, operands: Any) -> Case:
-        return Case(self.op, tuple(operands), self.attrs)
+        operands = tuple(operands)
+        if self.op is call and operands[0].dtype != self.operands[0].dtype:  # a program is for one dtype
+            return Case(self.op, operands, _program_samples(operands[0].dtype)[0][1])
+        return Case(self.op, operands, self.attrs)
 
 
 def _call(case: Case, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    if case.op is call:
+        return call_program(case.attrs[0], tensors)
     result = apply(case.op, tensors, case.attrs)
     return result if case.op.is_multi else (result,)
 
@@ -96,7 +103,7 @@ def rng_for(op: Op, salt: int = 0) -> np.random.Generator:
 def cases(op: Op, dtype: Any = np.float64, salt: int = 0) -> list[Case]:
     """The op's samples with floats in a dtype (complex ones get imaginary parts)."""
     rng = rng_for(op, salt)
-    samples = op.facts.samples or _default_samples(op)
+    samples = _program_samples(dtype) if op is call else op.facts.samples or _default_samples(op)
     return [
         Case(
             op, tuple(_draw(op, spec, i, rng, np.dtype(dtype)) for i, spec in enumerate(specs)), tuple(attrs)
@@ -109,6 +116,16 @@ def _default_samples(op: Op) -> list[Any]:
     if op.attrs or op.is_variadic:
         raise AssertionError(f"{op.name} needs samples")
     return [((shape,) * len(op.operands), ()) for shape in ((3, 2), ())]
+
+
+def _program_samples(dtype: Any) -> list[Any]:
+    """A program with two results, one of which is used in the other, and an operand that neither needs."""
+    graph = Graph()
+    with graph.as_default():
+        x, y, _ = (graph.add_input((3, 2), np.dtype(dtype)) for _ in range(3))
+        product = mul(x, y)
+        graph.finish([product, reduce_sum(mul(product, x), axes=(0,))])
+    return [(((3, 2),) * 3, (Program(graph),))]
 
 
 def _draw(op: Op, spec: Any, index: int, rng: np.random.Generator, dtype: np.dtype[Any]) -> Array:
@@ -464,7 +481,7 @@ def check_layouts(case: Case) -> None:
 
 def preserves_shape(case: Case) -> bool:
     """Whether an op works element by element, so that it must take any shape."""
-    return case.op.kind == "elementwise" or not case.op.facts.samples
+    return case.op is not call and (case.op.kind == "elementwise" or not case.op.facts.samples)
 
 
 def check_empty(case: Case) -> None:

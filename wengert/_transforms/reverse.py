@@ -123,7 +123,8 @@ class Cotangents:
 
 
 def sweep(
-    entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int]
+    entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int],
+    masked: Sequence[bool] | None = None,
 ) -> list[Any]:  # fmt: skip
     """The cotangents of the sources, given those of the targets.
 
@@ -131,13 +132,14 @@ def sweep(
         entries: the Wengert list, in program order, of values that depend on the sources.
         seeds: (key, cotangent) of each target.
         sources: keys whose cotangents are wanted.
+        masked: for each seed whether it may hold structural zeros (by default none does).
 
     Returns:
         For each source a tensor, `ZERO` (connected, derivative zero) or None (not connected).
     """
     cts = Cotangents()
-    for key, seed in seeds:
-        cts.add(key, seed, False)
+    for index, (key, seed) in enumerate(seeds):
+        cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
     terms = cts.terms
     for entry in reversed(entries):

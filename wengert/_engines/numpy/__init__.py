@@ -22,6 +22,7 @@ from . import (
     special,
     structural,
 )
+from .execute import executable
 
 NUMPY = Engine(
     "numpy",
@@ -33,4 +34,12 @@ for _family in (
     structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, conv, random,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
+
+
+def _call(*operands_and_program: object) -> tuple[object, ...]:
+    *natives, program = operands_and_program
+    return executable(program, NUMPY.kernels)(*natives)  # type: ignore[arg-type]
+
+
+NUMPY.kernels["call"] = _call
 register_engine(NUMPY)
