@@ -149,6 +149,8 @@ cumprod = general(
 
 def products_of_others(x: Tensor, axis: int) -> Tensor:
     """For each place the product of all others along the axis: exact with zeros, for nothing is divided by."""
+    if dtypes.is_half(x.dtype):  # rounded once, as the product itself
+        return cast(products_of_others(cast(x, dtypes.float32), axis), x.dtype)
     ahead = _before(cumprod(x, axis=axis, reverse=False), axis, False, 1)
     behind = _before(cumprod(x, axis=axis, reverse=True), axis, True, 1)
     return mul(ahead, behind)

@@ -26,7 +26,7 @@ from .execute import executable
 
 NUMPY = Engine(
     "numpy",
-    (np.ndarray, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
+    (np.ndarray, np.generic, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
     to_numpy=np.asarray,
     from_numpy=lambda array: array,
 )

@@ -48,9 +48,13 @@ def _scan_in_blocks(factor: Any, term: Any, product: Any) -> Any:
     width = math.isqrt(extent)
     count = -(-extent // width)
     missing = count * width - extent
-    # blocks side by side: (place in the block, block, lane)
-    factor = np.concatenate([factor, np.zeros((missing, lanes), factor.dtype)]).reshape(count, width, lanes).swapaxes(0, 1)
-    term = np.concatenate([term, np.zeros((missing, lanes), term.dtype)]).reshape(count, width, lanes).swapaxes(0, 1)
+
+    def side_by_side(x: Any) -> Any:
+        """The axes: place in the block, block, lane."""
+        padded = np.concatenate([x, np.zeros((missing, lanes), x.dtype)])
+        return padded.reshape(count, width, lanes).swapaxes(0, 1)
+
+    factor, term = side_by_side(factor), side_by_side(term)
     with np.errstate(over="ignore", invalid="ignore"):
         inside = _scan(factor, term, product)
         carry = np.logical_and.accumulate(factor) if factor.dtype == bool else np.multiply.accumulate(factor)

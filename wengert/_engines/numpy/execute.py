@@ -14,7 +14,7 @@ from ..._control.call import Program
 from ..._core import dims
 from ..._core.dims import Atom
 from ..._core.engine import Kernel
-from ..._core.graph import Graph
+from ..._core.graph import Graph, Node
 from ..._passes import optimise
 from ..interpret import compile_instructions, dim_sources, last_uses
 
@@ -66,14 +66,19 @@ def _source(graph: Graph, kernels: dict[str, Kernel], namespace: dict[str, Any])
             indent, is_quiet = ("        ", True) if node.is_quiet else ("    ", False)
             if is_quiet:
                 lines.append("    with errstate(all='ignore'):")
-        targets = ", ".join(names[v.key] for v in node.outputs) + ("," if node.op.is_multi else "")
-        lines.append(f"{indent}{targets} = {kernel}({', '.join(arguments)})")
+        lines.append(f"{indent}{_targets(node, names)}{kernel}({', '.join(arguments)})")
         freed = [names[v.key] for v in frees[index] if names[v.key] not in namespace]
         if freed:
             lines.append(f"{indent}del {', '.join(freed)}")
     results = "".join(f"{names[v.key]}, " for v in graph.outputs)
     lines.append(f"    return ({results})")
     return "\n".join(lines)
+
+
+def _targets(node: Node, names: dict[int, str]) -> str:
+    if not node.outputs:
+        return ""
+    return ", ".join(names[v.key] for v in node.outputs) + (", = " if node.op.is_multi else " = ")
 
 
 def _frozen(array: Any) -> Any:
