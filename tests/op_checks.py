@@ -105,9 +105,7 @@ def cases(op: Op, dtype: Any = np.float64, salt: int = 0) -> list[Case]:
     rng = rng_for(op, salt)
     samples = _program_samples(dtype) if op is call else op.facts.samples or _default_samples(op)
     return [
-        Case(
-            op, tuple(_draw(op, spec, i, rng, np.dtype(dtype)) for i, spec in enumerate(specs)), tuple(attrs)
-        )
+        Case(op, tuple(_draw(op, spec, i, rng, np.dtype(dtype)) for i, spec in enumerate(specs)), tuple(attrs))
         for specs, attrs in samples
     ]
 
@@ -146,9 +144,7 @@ def _draw_shape(op: Op, shape: Any, index: int, rng: np.random.Generator, dtype:
     domain = op.facts.domain
     low, high = domain[min(index, len(domain) - 1)] if isinstance(domain[0], tuple) else domain
     array = np.asarray(rng.uniform(low, high, shape))
-    return (
-        array + 0.3j * rng.normal(size=shape) if dtype.kind == "c" or op.facts.dtypes == "complex" else array
-    )
+    return array + 0.3j * rng.normal(size=shape) if dtype.kind == "c" or op.facts.dtypes == "complex" else array
 
 
 def _imaginary(array: Array, rng: np.random.Generator) -> Array:
@@ -226,9 +222,7 @@ def pulled(case: Case, cts: list[Array | None]) -> list[Array]:
 def is_exact(case: Case) -> bool:
     """Whether no value is narrower than float64, so that differences mean something."""
     return all(
-        dtypes.real_of(x.dtype) == np.float64
-        for x in (*case.operands, *case.run())
-        if dtypes.is_inexact(x.dtype)
+        dtypes.real_of(x.dtype) == np.float64 for x in (*case.operands, *case.run()) if dtypes.is_inexact(x.dtype)
     )
 
 
@@ -255,9 +249,7 @@ def check_adjoint(case: Case) -> None:
     left, right = inner(cts, forward), inner(backward, dots.values())
     scale = _size(cts) * _size(forward) + _size(backward) * _size(dots.values())
     tolerance = 1e-12 if is_exact(case) else 1e-6
-    assert abs(left - right) <= tolerance * max(scale, 1e-300), (
-        f"{case}: <u, Jv> = {left}, <J^T u, v> = {right}"
-    )
+    assert abs(left - right) <= tolerance * max(scale, 1e-300), f"{case}: <u, Jv> = {left}, <J^T u, v> = {right}"
 
 
 def check_tangent(case: Case) -> None:
@@ -298,9 +290,7 @@ def check_constant(case: Case) -> None:
     """An op of kind zero does not change near its samples."""
     rng = rng_for(case.op, 9)
     dots = {i: _random_like(x, rng) for i, x in enumerate(case.operands) if dtypes.is_inexact(x.dtype)}
-    for out in (
-        _difference(lambda step: case.run(_moved(case, dots, step))) if dots and is_exact(case) else ()
-    ):
+    for out in _difference(lambda step: case.run(_moved(case, dots, step))) if dots and is_exact(case) else ():
         if dtypes.is_inexact(out.dtype):
             _require_close(out, np.zeros_like(out), 1e-9, f"{case}: difference of an op of kind zero")
 
@@ -319,9 +309,7 @@ def _forward_over_reverse(case: Case, cts: Any, dots: dict[int, Array], ct_dots:
     return [_filled(f, case.operands[i]) for f, i in zip(found, case.active, strict=True)]
 
 
-def _reverse_over_reverse(
-    case: Case, cts: Any, probes: list[Array]
-) -> tuple[list[Array], list[Array | None]]:
+def _reverse_over_reverse(case: Case, cts: Any, probes: list[Array]) -> tuple[list[Array], list[Array | None]]:
     tensors, seeds = tuple(map(fresh, case.operands)), [None if c is None else fresh(c) for c in cts]
     sources = [tensors[i] for i in case.active]
     tape = Tape(t._key for t in (*sources, *(s for s in seeds if s is not None)))
@@ -447,9 +435,7 @@ def check_low_precision(exact: Case, dtype: np.dtype[Any]) -> None:
     cts = [None if ct is None else ct.astype(out.dtype) for ct, out in
            zip(cotangents(exact, rng_for(case.op, 4)), case.run(), strict=True)]  # fmt: skip
     grads = pulled(case, cts)
-    wanted = pulled(
-        exact, [None if ct is None else ct.astype(w.dtype) for ct, w in zip(cts, wide, strict=True)]
-    )
+    wanted = pulled(exact, [None if ct is None else ct.astype(w.dtype) for ct, w in zip(cts, wide, strict=True)])
     for i, got, want in zip(case.active, grads, wanted, strict=True):
         assert got.dtype == case.operands[i].dtype, f"{case}: gradient in {got.dtype}"
         if exact.op.facts.smooth:
@@ -523,16 +509,12 @@ def check_batched_gradient(examples: list[Case]) -> None:
     first = examples[0]
     draws = [cotangents(e, rng_for(e.op, 7 + i)) for i, e in enumerate(examples)]
     graph, _ = traced_gradient(first, draws[0])
-    rows = [
-        [*e.operands, *(ct for ct in cts if ct is not None)] for e, cts in zip(examples, draws, strict=True)
-    ]
+    rows = [[*e.operands, *(ct for ct in cts if ct is not None)] for e, cts in zip(examples, draws, strict=True)]
     stacked = [fresh(np.stack(column)) for column in zip(*rows, strict=True)]
     together = batch(graph, stacked, (True,) * len(stacked), len(examples))
     alone = [replay(graph, list(map(fresh, row))) for row in rows]
     for k, out in enumerate(together):
-        _require_close(
-            _array(out), np.stack([_array(a[k]) for a in alone]), 1e-12, f"{first}: batched gradient {k}"
-        )
+        _require_close(_array(out), np.stack([_array(a[k]) for a in alone]), 1e-12, f"{first}: batched gradient {k}")
 
 
 def check_unknown_dims(case: Case) -> None:
