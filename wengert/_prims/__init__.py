@@ -4,6 +4,6 @@ Importing this package registers all of them. A declaration gives operands, attr
 batch rule in one statement; engines hold their kernels in tables of their own.
 """
 
-from . import discrete, elementwise, piecewise, special, structural
+from . import conv, discrete, elementwise, indexing, linalg, piecewise, random, special, structural
 
-__all__ = ["discrete", "elementwise", "piecewise", "special", "structural"]
+__all__ = ["conv", "discrete", "elementwise", "indexing", "linalg", "piecewise", "random", "special", "structural"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._core.engine import Engine, register_engine
-from . import elementwise, piecewise, special, structural
+from . import conv, elementwise, indexing, linalg, piecewise, random, special, structural
 
 NUMPY = Engine(
     "numpy",
@@ -17,6 +17,6 @@ NUMPY = Engine(
     to_numpy=np.asarray,
     from_numpy=lambda array: array,
 )
-for _family in (structural, elementwise, piecewise, special):
+for _family in (structural, elementwise, piecewise, special, indexing, linalg, conv, random):
     NUMPY.kernels.update(_family.KERNELS)
 register_engine(NUMPY)
