@@ -4,6 +4,22 @@ Importing this package registers all of them. A declaration gives operands, attr
 batch rule in one statement; engines hold their kernels in tables of their own.
 """
 
-from . import conv, discrete, elementwise, indexing, linalg, piecewise, random, special, structural
+from . import (
+    conv,
+    cumulative,
+    discrete,
+    elementwise,
+    indexing,
+    linalg,
+    piecewise,
+    random,
+    reductions,
+    sorting,
+    special,
+    structural,
+)
 
-__all__ = ["conv", "discrete", "elementwise", "indexing", "linalg", "piecewise", "random", "special", "structural"]
+__all__ = [
+    "conv", "cumulative", "discrete", "elementwise", "indexing", "linalg", "piecewise", "random", "reductions",
+    "sorting", "special", "structural",
+]  # fmt: skip

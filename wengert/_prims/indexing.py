@@ -234,7 +234,7 @@ def _recurrence_vjp(ct: Tensor, a: Tensor, out: Tensor, needed: Any) -> tuple[An
 
 
 def _recurrence_type(a: TensorType, b: TensorType) -> TensorType:
-    require_dtype("linear_recurrence", "a", a, "inexact")
+    require_dtype("restarting_recurrence", "a", a, "inexact")
     if a.dtype != b.dtype:
         raise TypeError(f"linear_recurrence: a has dtype {a.dtype.name} and b has {b.dtype.name}")
     if not a.shape or not same_shape(a.shape, b.shape):
@@ -249,7 +249,7 @@ def _recurrence_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor
 
 
 linear_recurrence = general(
-    "linear_recurrence", "a b", type=_recurrence_type, batch=_recurrence_batch, vjp=_recurrence_vjp,
+    "restarting_recurrence", "a b", type=_recurrence_type, batch=_recurrence_batch, vjp=_recurrence_vjp,
     jvp=lambda a, out, a_dot, b_dot: linear_recurrence(a, add(mul(a_dot, _before(out)), b_dot)),
     samples=[(((5, 2), (5, 2)), ()), (((3,), (3,)), ()), (((0, 2), (0, 2)), ())],
     doc="out[i] = a[i] out[i - 1] + b[i] along axis 0; where a[i] is 0 it starts afresh, even after an infinity",

@@ -16,7 +16,7 @@ from .._core.op import ZERO, batch_elementwise, elementwise, elementwise_type, g
 from .._core.tensor import Tensor
 from .discrete import eq, floor_divide, ge, gt, le, logical_and, logical_not, logical_or, lt, rint, sign
 from .elementwise import div, log, log1p
-from .structural import add, add_number, cast, conj, fill, mul, neg, real, select, sub, times_number
+from .structural import add, add_number, cast, conj_of, fill, mul, neg, real, select, sub, times_number
 
 
 def _choice(name: str, operands: str, *, vjp: Any, jvp: Any, doc: str, **options: Any) -> Any:
@@ -41,25 +41,27 @@ def unit(z: Tensor) -> Tensor:
 
     `sign` is constant between its jumps and this is not: a complex direction turns with z.
     """
+    return _direction(z, abs_(z)) if z.dtype.kind == "c" else sign(z)
+
+
+def _direction(z: Tensor, magnitude: Tensor) -> Tensor:
+    """z over its magnitude, and 0 at 0 with slope 0."""
     if z.dtype.kind != "c":
         return sign(z)
-    magnitude = abs_(z)
     is_zero = eq(magnitude, fill(magnitude, 0))
     safe = select(is_zero, fill(magnitude, 1), magnitude)
-    return select(is_zero, fill(z, 0), div(z, cast(safe, z.dtype)))
-
-
-def _abs_jvp(x: Tensor, x_dot: Tensor) -> Tensor:
-    return _along(unit(x), x_dot) if x.dtype.kind == "c" else mul(sign(x), x_dot)
+    return _keep(logical_not(is_zero), div(z, cast(safe, z.dtype)))
 
 
 def _along(direction: Tensor, z_dot: Tensor) -> Tensor:
-    """Re(conj(direction) z_dot), the part of a complex tangent in a direction."""
-    return real(mul(conj(direction), z_dot))
+    """Re(conj(direction) z_dot), the part of a tangent in a direction."""
+    product = mul(conj_of(direction), z_dot)
+    return real(product) if product.dtype.kind == "c" else product
 
 
 abs_ = general(
-    "abs", "x", vjp=(lambda ct, x, times: times(cast(ct, x.dtype), unit(x)),), jvp=_abs_jvp,
+    "abs", "x", vjp=(lambda ct, x, out, times: times(cast(ct, x.dtype), _direction(x, out)),),
+    jvp=lambda x, out, x_dot: _along(_direction(x, out), x_dot),
     type=elementwise_type("abs", dtypes.real_of, "number"), batch=batch_elementwise, dtypes="number",
     kink="zero at 0", domain=(0.2, 2.0), doc="the magnitude",
 )  # fmt: skip
@@ -71,7 +73,7 @@ def _turn(z: Tensor) -> Tensor:
     is_zero = eq(magnitude, fill(magnitude, 0))
     safe = cast(select(is_zero, fill(magnitude, 1), magnitude), z.dtype)
     # divided twice, for |z|^2 can overflow where the quotient does not
-    return select(is_zero, fill(z, 0), times_number(div(div(z, safe), safe), number=1j))
+    return _keep(logical_not(is_zero), times_number(div(div(z, safe), safe), number=1j))
 
 
 def _angle_vjp(ct: Tensor, x: Tensor, times: Any) -> Any:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import dtypes
 from .._core.op import Op, elementwise
 from .._core.tensor import Tensor
 from .discrete import gt, sign
 from .elementwise import exp, reciprocal
-from .structural import add, add_number, fill, mul, select, sub, times_number
+from .structural import add, add_number, cast, fill, mul, select, sub, times_number
 
 _POSITIVE = (0.3, 4.0)
 
@@ -58,6 +59,9 @@ def _erfcx_slope_far(x: Tensor) -> Tensor:
 
 def _erfcx_slope(x: Tensor, out: Tensor) -> Tensor:
     """2 x erfcx(x) - 2/sqrt(pi), whose terms cancel where x is large."""
+    if dtypes.is_half(x.dtype):  # neither the difference nor the series' coefficients fit half floats
+        wide = cast(x, dtypes.float32)
+        return cast(_erfcx_slope(wide, erfcx(wide)), x.dtype)
     near = add_number(times_number(mul(x, out), number=2), number=-_TWO_OVER_ROOT_PI)
     far = fill(x, _FAR)
     is_far = gt(x, far)
@@ -77,6 +81,8 @@ ndtri = _special(
 
 def _hazard(x: Tensor) -> Tensor:
     """density / distribution, through erfcx so that neither tail is 0 / 0."""
+    if dtypes.is_half(x.dtype):
+        return cast(_hazard(cast(x, dtypes.float32)), x.dtype)
     return times_number(reciprocal(erfcx(times_number(x, number=-math.sqrt(0.5)))), number=math.sqrt(2 / math.pi))
 
 

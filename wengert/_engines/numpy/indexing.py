@@ -67,6 +67,6 @@ KERNELS: dict[str, Any] = {
     "scatter_mul": _scatter(np.multiply),
     "scatter_max": _scatter(np.maximum),
     "scatter_min": _scatter(np.minimum),
-    "linear_recurrence": _linear_recurrence,
+    "restarting_recurrence": _linear_recurrence,
     "stable_order": lambda x: np.argsort(x, axis=-1, kind="stable"),
 }
