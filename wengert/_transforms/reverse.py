@@ -184,6 +184,7 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
         results = _flat(op, op.joint.fn(*op.joint.pick(sources)), len(keys))
     else:
         results = None
+    tail = None
     for index in wanted:
         if results is not None:
             term = results[index]
@@ -191,9 +192,12 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
             rule = op.rules[op.position(index)]
             if rule is None:
                 continue
-            term = rule.fn(*rule.pick(sources))
-            if op.is_variadic and type(term) is tuple:
-                term = term[index - op.fixed]
+            if op.is_variadic and index >= op.fixed:
+                # one rule serves the whole variadic tail, so it runs once
+                tail = rule.fn(*rule.pick(sources)) if tail is None else tail
+                term = tail[index - op.fixed] if type(tail) is tuple else tail
+            else:
+                term = rule.fn(*rule.pick(sources))
             if op.kind == "elementwise":
                 term = times(ct, conj_of(term))
         if term is None:

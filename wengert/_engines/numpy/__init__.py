@@ -9,14 +9,28 @@ from __future__ import annotations
 import numpy as np
 
 from ..._core.engine import Engine, register_engine
-from . import elementwise, structural
+from . import (
+    conv,
+    cumulative,
+    elementwise,
+    indexing,
+    linalg,
+    piecewise,
+    random,
+    reductions,
+    sorting,
+    special,
+    structural,
+)
 
 NUMPY = Engine(
     "numpy",
-    (np.ndarray, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
+    (np.ndarray, np.generic, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
     to_numpy=np.asarray,
     from_numpy=lambda array: array,
 )
-for _family in (structural, elementwise):
+for _family in (
+    structural, elementwise, piecewise, special, cumulative, reductions, sorting, indexing, linalg, conv, random,
+):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 register_engine(NUMPY)

@@ -1,0 +1,169 @@
+"""The general convolution on NumPy arrays.
+
+Owns the kernel of the `conv` primitive: windows taken by strides, then one matrix product a block. Knows
+nothing of the graph. Layout and parameters are those of `_core/conv_shape.py`.
+
+A dilated lhs is never built. Its zeros make the result fall apart into phases: for the positions p of one
+residue class only the taps k of one residue class meet real input, and within the two classes the
+convolution is a plain strided one. A transposed convolution thus costs no more than its primal.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import gcd, prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..._core.conv_shape import conv_out_shape
+
+# The unrolled windows of one matrix product hold at most about this many elements; a larger batch is cut.
+_WINDOW_ELEMENTS = 1 << 24
+
+
+class _Phase(NamedTuple):
+    """One residue class along one axis: ``out[first_out::out_step]`` reads ``rhs[first_tap::tap_step]``.
+
+    Position q of the class and tap m read ``lhs[start + q * stride + m * dilation]``.
+    """
+
+    first_out: int
+    out_step: int
+    first_tap: int
+    tap_step: int
+    start: int
+    stride: int
+    dilation: int
+
+
+def conv(lhs, rhs, strides, padding, lhs_dilation, rhs_dilation, groups=1, batch_groups=1):
+    """Cross-correlate `lhs (N, C, *spatial)` with `rhs (O, C / groups, *kernel)`.
+
+    Args:
+        lhs: array of rank 2 + d.
+        rhs: array of rank 2 + d, of the same dtype.
+        strides: d positive integers, the step of the window.
+        padding: d pairs (low, high); a negative entry crops.
+        lhs_dilation: d positive integers; n puts n - 1 zeros between elements of lhs.
+        rhs_dilation: the same between taps of the kernel.
+        groups: pairs blocks of C with blocks of O.
+        batch_groups: pairs blocks of N with blocks of O.
+
+    Returns:
+        Array (N / batch_groups, O, *out) of the operands' dtype. float16 and bfloat16 are summed in float32.
+
+    Raises:
+        ValueError: if the shapes and parameters do not fit together.
+    """
+    out_shape = conv_out_shape(
+        lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups
+    )
+    dtype = np.result_type(lhs, rhs)
+    wide = _accumulator(dtype)
+    lhs, rhs = lhs.astype(wide, copy=False), rhs.astype(wide, copy=False)
+    axes = [
+        _phases(stride, low, ld, rd)
+        for stride, (low, _), ld, rd in zip(strides, padding, lhs_dilation, rhs_dilation, strict=True)
+    ]
+    blocks = groups, batch_groups
+    if all(ld == 1 for ld in lhs_dilation):
+        out = _conv_phase(lhs, rhs, tuple(p[0] for p in axes), out_shape, blocks)
+        return out.astype(dtype, copy=False)
+    out = np.zeros(out_shape, wide)
+    for phases in product(*axes):
+        target = (..., *(slice(p.first_out, None, p.out_step) for p in phases))
+        taps = (..., *(slice(p.first_tap, None, p.tap_step) for p in phases))
+        out[target] = _conv_phase(lhs, rhs[taps], phases, out[target].shape, blocks)
+    return out.astype(dtype, copy=False)
+
+
+def _accumulator(dtype):
+    """float32 for the two-byte floats (bfloat16 is not NumPy's own: kind 'V'), else the dtype itself."""
+    is_half = dtype == np.float16 or dtype.name == "bfloat16"
+    return np.dtype(np.float32) if is_half else dtype
+
+
+def _phases(stride, low, lhs_dilation, rhs_dilation):
+    """The residue classes of positions p and taps k where p * stride + k * rd - low meets an element."""
+    out_step = lhs_dilation // gcd(stride, lhs_dilation)
+    tap_step = lhs_dilation // gcd(rhs_dilation, lhs_dilation)
+    return [
+        _Phase(
+            p,
+            out_step,
+            k,
+            tap_step,
+            (p * stride + k * rhs_dilation - low) // lhs_dilation,
+            out_step * stride // lhs_dilation,
+            tap_step * rhs_dilation // lhs_dilation,
+        )
+        for p in range(out_step)
+        for k in range(tap_step)
+        if (p * stride + k * rhs_dilation - low) % lhs_dilation == 0
+    ]
+
+
+def _conv_phase(lhs, rhs, phases, out_shape, blocks):
+    """The plain strided convolution of one phase, cut along the batch where windows grow too large."""
+    n = out_shape[0]
+    if not (prod(out_shape) and rhs.size):
+        return np.zeros(out_shape, lhs.dtype)
+    groups, batch_groups = blocks
+    grouped = lhs.reshape(batch_groups, n, groups, rhs.shape[1], *lhs.shape[2:])
+    grouped = _pad_and_crop(grouped, phases, out_shape[2:], rhs.shape[2:])
+    per_entry = batch_groups * lhs.shape[1] * prod(out_shape[2:]) * prod(rhs.shape[2:])
+    step = max(1, _WINDOW_ELEMENTS // per_entry)
+    if step >= n:
+        return _conv_windows(grouped, rhs, phases, out_shape[2:])
+    cuts = [_conv_windows(grouped[:, i : i + step], rhs, phases, out_shape[2:]) for i in range(0, n, step)]
+    return np.concatenate(cuts)
+
+
+def _pad_and_crop(lhs, phases, out, kernel):
+    """lhs (b, n, g, c, *spatial) with exactly the stretch of each spatial axis that the windows cover."""
+    sizes, kept, placed = [], [], []
+    for size, phase, positions, taps in zip(lhs.shape[4:], phases, out, kernel, strict=True):
+        needed = (positions - 1) * phase.stride + (taps - 1) * phase.dilation + 1
+        first = min(max(phase.start, 0), size)
+        last = max(min(phase.start + needed, size), first)
+        sizes.append(needed)
+        kept.append(slice(first, last))
+        # Where nothing is kept the target must be empty too, wherever `first` was clipped to.
+        offset = first - phase.start if last > first else 0
+        placed.append(slice(offset, offset + last - first))
+    inside = lhs[(..., *kept)]
+    if inside.shape[4:] == tuple(sizes):
+        return inside
+    padded = np.zeros((*lhs.shape[:4], *sizes), lhs.dtype)
+    padded[(..., *placed)] = inside
+    return padded
+
+
+def _conv_windows(lhs, rhs, phases, out):
+    """One matrix product a block: (O', C' * taps) times (C' * taps, n * positions)."""
+    b, n, g, c = lhs.shape[:4]
+    kernel = rhs.shape[2:]
+    blocks, depth, positions = b * g, c * prod(kernel), prod(out)
+    base = lhs.strides
+    tap_steps = [step * phase.dilation for step, phase in zip(base[4:], phases, strict=True)]
+    position_steps = [step * phase.stride for step, phase in zip(base[4:], phases, strict=True)]
+    taps = (c, *kernel), (base[3], *tap_steps)
+    places = (n, *out), (base[1], *position_steps)
+    # Unrolling copies runs along the last axis, so the longer of the two goes there: a gradient with respect
+    # to the kernel has few positions and a "kernel" as large as the image.
+    taps_last = bool(out) and kernel[-1] > out[-1]
+    outer, inner = (places, taps) if taps_last else (taps, places)
+    shape, steps = (b, g, *outer[0], *inner[0]), (base[0], base[2], *outer[1], *inner[1])
+    windows = as_strided(lhs, shape, steps, writeable=False)
+    if taps_last:
+        columns = windows.reshape(blocks, n * positions, depth).swapaxes(1, 2)
+    else:
+        columns = windows.reshape(blocks, depth, n * positions)
+    rows = rhs.reshape(blocks, -1, depth)
+    result = (rows @ columns).reshape(blocks, rows.shape[1], n, positions)
+    return result.transpose(2, 0, 1, 3).reshape(n, blocks * rows.shape[1], *out)
+
+
+KERNELS = {"conv": conv}
