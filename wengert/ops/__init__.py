@@ -1,12 +1,14 @@
 """The vocabulary that users call, by family: each op converts, promotes, broadcasts, then applies primitives."""
 
-from . import creation, elementwise, identity, reductions, shapes
-from .creation import *  # noqa: F403  # each family's __all__ is its public list
+from .copies import *  # noqa: F403  # each family's __all__ is its public list
+from .copies import __all__ as _copies
+from .creation import *  # noqa: F403
+from .creation import __all__ as _creation
 from .elementwise import *  # noqa: F403
-from .identity import *  # noqa: F403
+from .elementwise import __all__ as _elementwise
 from .reductions import *  # noqa: F403
+from .reductions import __all__ as _reductions
 from .shapes import *  # noqa: F403
+from .shapes import __all__ as _shapes
 
-__all__ = sorted(
-    name for family in (creation, elementwise, identity, reductions, shapes) for name in family.__all__
-)
+__all__ = [*_copies, *_creation, *_elementwise, *_reductions, *_shapes]
