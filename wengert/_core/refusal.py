@@ -22,7 +22,9 @@ _BUILDERS = frozenset({
     "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "full", "full_like",
     "fromiter", "require", "block", "r_", "c_", "fromfunction",
 })  # fmt: skip
-_WRITERS = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"})
+_WRITERS = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"})
+_SAVERS = frozenset({"save", "savez", "savez_compressed", "savetxt", "dump", "dumps"})
+_CASTS = frozenset({"float", "int", "complex", "round", "float64", "float32", "float16", "complex128", "complex64"})
 _ON_PURPOSE = "cut the gradient on purpose with .numpy() or .item()"
 _WRITE = (
     "x.at[index].set(value) and wg.buffer are recorded, and so is wengert.numpy (import wengert.numpy as np), "
@@ -48,17 +50,15 @@ def asker() -> Asker:
     if _opcode(site) == "STORE_SUBSCR":
         return Asker(f"the assignment {text} = ..." if text else "the assignment to an array's element", "", "=")
     node = _parsed(text)
-    if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
-        return _of_call(ast.unparse(node.func), frame)
-    callee = foreign_callee()
+    if isinstance(node, ast.Call):
+        return _of_call(node.func, frame)
     if isinstance(node, ast.AugAssign):
-        return Asker(f"the statement {_shown(text)}", "", "=")
+        return Asker(f"the statement {_shown(text)}", "", "+=")
     if isinstance(node, ast.Subscript):
         return Asker(f"the index in {_shown(text)}", "", "[]")
-    if callee:
-        module, _, name = callee.rpartition(".")
-        return Asker(callee, module, name)
-    return Asker(_shown(text) if text else "", "", "")
+    callee = foreign_callee()
+    module, _, name = callee.rpartition(".")
+    return Asker(f"the expression {_shown(text)}" if text else callee, module, name)
 
 
 def _opcode(site: Site) -> str:
@@ -84,9 +84,12 @@ def _shown(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _of_call(written: str, frame: FrameType) -> Asker:
+def _of_call(func: ast.expr, frame: FrameType) -> Asker:
     """A call by the name that the user wrote, with the module that the function comes from."""
-    found = _resolved(written, frame)
+    written = _shown(ast.unparse(func))
+    while isinstance(func, ast.Call):  # np.vectorize(f)(x) is NumPy's vectorize at work
+        func = func.func
+    found = _resolved(ast.unparse(func), frame)
     if found is None:
         module, _, name = foreign_callee().rpartition(".")
         return Asker(written, module, name or written.rpartition(".")[2])
@@ -94,7 +97,7 @@ def _of_call(written: str, frame: FrameType) -> Asker:
     if isinstance(found, type) and module == "builtins":
         return Asker(written, "builtins", found.__name__)
     if not module or module.startswith("builtins"):
-        module = _module_written(written, frame) or getattr(type(found), "__module__", "")
+        module = _module_written(ast.unparse(func), frame) or getattr(type(found), "__module__", "")
     name = getattr(found, "__name__", "")
     module = public_module(module if isinstance(module, str) else "")
     return Asker(written, module, name if isinstance(name, str) and name else written.rpartition(".")[2])
@@ -127,12 +130,12 @@ def described(who: Asker, protocol: str = "", function: str = "") -> str:
     """How a message names the asker: what the user wrote, where it is from, and what it led to."""
     name = who.written or function or f"Tensor.{protocol}"
     package = who.module.partition(".")[0]
-    aliases = {"numpy": ("np.", "numpy."), "builtins": ("",), "": ("",)}.get(package, (f"{package}.",))
-    if package and who.written and not who.written.startswith(aliases) and not who.written.startswith("the "):
+    known = {"numpy": ("np.", "numpy."), "builtins": ("",), "wengert": ("",)}.get(package, (f"{package}.",))
+    if package and who.written and not who.written.startswith((*known, "the ")):
         name += f" (of {who.module})"
     if function and who.written and function.rpartition(".")[2] != who.name:
         return f"{name} (which calls {function})"
-    if protocol and who.written:
+    if protocol and who.written and who.name != protocol:
         return f"{name} (which calls Tensor.{protocol})"
     return name
 
@@ -140,7 +143,7 @@ def described(who: Asker, protocol: str = "", function: str = "") -> str:
 def counterpart(module: str, name: str) -> str:
     """What Wengert calls a function of another library, or ""."""
     for theirs, ours, namespace in COUNTERPARTS:
-        if (module == theirs or (module == "cmath" and theirs == "math")) and hasattr(namespace, name):
+        if (module == theirs or (module == "cmath" and theirs == "math")) and name in vars(namespace):
             return f"{ours}.{name}"
     return ""
 
@@ -148,12 +151,16 @@ def counterpart(module: str, name: str) -> str:
 def cure_for(who: Asker) -> str:
     """What to write instead of a call that wants plain numbers."""
     package = who.module.partition(".")[0]
+    if who.name == "+=":
+        return f"write y = y + x instead of y += x; {_WRITE}; or {_ON_PURPOSE}"
     if who.name in ("=", *_WRITERS):
         return f"{_WRITE}; or {_ON_PURPOSE}"
     if who.name == "[]" or (package == "builtins" and who.name in ("range", "slice", "bytes", "bytearray", "hex")):
         return f"an index or a count is a plain integer: {_ON_PURPOSE}"
-    if package == "builtins" and who.name in ("float", "int", "complex", "round"):
-        return f"leave it out, for a tensor computes as a number does; or {_ON_PURPOSE}"
+    if who.name in _SAVERS:
+        return "save x.numpy() instead, which is meant for that"
+    if package in ("builtins", "numpy") and who.name in _CASTS:
+        return f"leave it out, for a tensor computes as a number does, or use x.astype(dtype); or {_ON_PURPOSE}"
     if package == "numpy" and who.name in _BUILDERS:
         return (
             "build arrays from tensors with wengert.numpy (import wengert.numpy as np) or wg.tensor([...]), which "

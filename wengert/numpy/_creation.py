@@ -12,7 +12,6 @@ import numpy as np
 from .. import ops
 from .._core import dtypes
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast
 from ._writing import accept, as_numpy
 
@@ -305,9 +304,7 @@ def eye(
         Tensor([[1., 0.], [0., 1.]], shape=(2, 2), dtype=float64)
     """
     accept("np.eye", order=order, device=device)
-    columns = N if M is None else M
-    rows = ops.reshape(ops.arange(N), (N, 1))
-    return cast(ops.equal(ops.add(rows, k), ops.reshape(ops.arange(columns), (1, columns))), np.dtype(dtype or float))
+    return ops.eye(N, M, k, None if dtype is float else dtype)
 
 
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
@@ -326,7 +323,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
         >>> np.identity(2)
         Tensor([[1., 0.], [0., 1.]], shape=(2, 2), dtype=float64)
     """
-    return eye(n, dtype=dtype)
+    return ops.identity(n, dtype)
 
 
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Tensor:
@@ -347,9 +344,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = No
         >>> np.tri(2)
         Tensor([[1., 0.], [1., 1.]], shape=(2, 2), dtype=float64)
     """
-    columns = N if M is None else M
-    rows = ops.reshape(ops.arange(N), (N, 1))
-    return cast(ops.greater_equal(ops.add(rows, k), ops.reshape(ops.arange(columns), (1, columns))), np.dtype(dtype))
+    return ops.tri(N, M, k, None if dtype is float else dtype)
 
 
 # -- ranges ----------------------------------------------------------------------------------------------------------
@@ -382,33 +377,6 @@ def arange(
     return ops.arange(start_or_stop, stop, step, dtype=dtype)
 
 
-@as_numpy
-def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
-    first, last = as_tensor(start, "linspace"), as_tensor(stop, "linspace")
-    work = np.result_type(first.dtype, last.dtype, np.float64 if not _is_inexact(first, last) else first.dtype)
-    first, last = ops.cast(first, work), ops.cast(last, work)
-    gaps = num - 1 if endpoint else num
-    span = ops.subtract(last, first)
-    column = (num,) + (1,) * span.ndim
-    steps = as_tensor(np.arange(num).astype(work if work.kind == "f" else np.float64) / (gaps or 1))
-    values = ops.add(ops.multiply(ops.reshape(cast(steps, work), column), span), first)
-    if endpoint and num > 1:
-        # the last value is the end itself, not its neighbour by rounding
-        is_last = as_tensor(np.arange(num).reshape(column) == num - 1)
-        values = ops.where(is_last, last, values)
-    if axis != 0:
-        values = ops.moveaxis(values, 0, axis)
-    if dtype is None:
-        return values
-    if np.dtype(dtype).kind in "iu":
-        values = ops.floor(values)
-    return cast(values, np.dtype(dtype))
-
-
-def _is_inexact(*tensors: Tensor) -> bool:
-    return all(dtypes.is_inexact(t.dtype) for t in tensors)
-
-
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,
@@ -437,13 +405,13 @@ def linspace(
         Tensor([0. , 0.5, 1. ], shape=(3,), dtype=float64)
     """
     accept("np.linspace", device=device)
-    if num < 0:
-        raise ValueError(at_user_line(f"np.linspace: the number of values, {num}, must not be negative"))
-    values = _linspace(as_tensor(start, "linspace"), as_tensor(stop, "linspace"), num, endpoint, dtype, axis)
-    if not retstep:
-        return values
-    gaps = num - 1 if endpoint else num
-    return values, ops.divide(ops.subtract(as_tensor(stop), as_tensor(start)), gaps if gaps else np.nan)
+    wanted = None if dtype is None else np.dtype(dtype)
+    exact = wanted is not None and wanted.kind in "iu"
+    result = ops.linspace(as_tensor(start), as_tensor(stop), num, endpoint, retstep, None if exact else wanted, axis)
+    if not exact:
+        return result
+    points = cast(ops.floor(result[0] if retstep else result), wanted)  # NumPy rounds integers down
+    return (points, result[1]) if retstep else points
 
 
 def logspace(
@@ -468,8 +436,7 @@ def logspace(
         >>> np.logspace(0, 2, 3)
         Tensor([ 1., 10., 100.], shape=(3,), dtype=float64)
     """
-    values = ops.power(as_tensor(base), linspace(start, stop, num, endpoint, axis=axis))
-    return values if dtype is None else cast(values, np.dtype(dtype))
+    return ops.logspace(as_tensor(start), stop, num, endpoint, base, dtype, axis)
 
 
 @as_numpy
@@ -481,20 +448,13 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         >>> [g.shape for g in np.meshgrid([1.0, 2.0, 3.0], [4.0, 5.0])]
         [(2, 3), (2, 3)]
     """
-    if indexing not in ("xy", "ij"):
-        raise ValueError(at_user_line(f"np.meshgrid: indexing is 'xy' or 'ij', got {indexing!r}"))
-    axes = [ops.reshape(as_tensor(x, "meshgrid"), (-1,)) for x in xi]
-    n = len(axes)
-    places = list(range(n))
-    if indexing == "xy" and n > 1:
-        places[0], places[1] = 1, 0
-    grids = [ops.reshape(x, tuple(-1 if i == place else 1 for i in range(n))) for x, place in zip(axes, places)]
     if sparse:
-        return tuple(grids)
-    shape = [0] * n
-    for x, place in zip(axes, places):
-        shape[place] = x.shape[0]
-    return tuple(ops.broadcast_to(g, tuple(shape)) for g in grids)
+        axes = list(np.ix_(*(range(as_tensor(x).size) for x in xi)))
+        order = [1, 0, *range(2, len(xi))] if indexing == "xy" and len(xi) > 1 else list(range(len(xi)))
+        shapes = [grid.shape for grid in axes]
+        narrow = [tuple(shape[order[i]] for i in range(len(xi))) for shape in shapes]
+        return tuple(ops.reshape(as_tensor(x), shape) for x, shape in zip(xi, narrow))
+    return tuple(ops.meshgrid(*map(as_tensor, xi), indexing=indexing))
 
 
 @as_numpy

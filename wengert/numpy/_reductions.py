@@ -25,19 +25,19 @@ def _kept(keepdims: Any) -> bool:
     return keepdims is not NO_VALUE and bool(keepdims)
 
 
-def _is_all(where: Any) -> bool:
-    return where is NO_VALUE or where is True or where is None
+def _or_none(x: Any) -> Any:
+    return None if x is NO_VALUE or x is True else x
 
 
 def _count(x: Tensor, axis: Any, keepdims: bool, where: Any) -> Any:
     """How many elements take part: a number, or an array of them with a mask."""
-    if _is_all(where):
-        size: Any = 1
-        for i in normal_axes(axis, x.ndim, "axis"):
-            size = size * x.shape[i]
+    size: Any = 1
+    for i in normal_axes(axis, x.ndim, "axis"):
+        size = size * x.shape[i]
+    if _or_none(where) is None:
         return size
     mask = ops.broadcast_to(as_tensor(where, "where"), x.shape)
-    return ops.sum(ops.cast(mask, "int64"), axis=axis, keepdims=keepdims)
+    return ops.count_nonzero(mask, axis=axis, keepdims=keepdims)
 
 
 @as_numpy
@@ -52,11 +52,9 @@ def sum(
         >>> float(np.sum([1.0, 2.0]))
         3.0
     """
-    x = _prepared(a, dtype, "sum")
-    if not _is_all(where):
-        x = ops.where(where, x, ops.zeros_like(x))
-    total = ops.sum(x, axis=axis, keepdims=_kept(keepdims))
-    return total if initial is NO_VALUE or initial is None else ops.add(total, initial)
+    return ops.sum(
+        a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
+    )
 
 
 @as_numpy
@@ -71,34 +69,9 @@ def prod(
         >>> float(np.prod([3.0, 2.0]))
         6.0
     """
-    x = _prepared(a, dtype, "prod")
-    if not _is_all(where):
-        x = ops.where(where, x, ops.ones_like(x))
-    total = ops.prod(x, axis=axis, keepdims=_kept(keepdims))
-    return total if initial is NO_VALUE or initial is None else ops.multiply(total, initial)
-
-
-def _extreme(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Tensor:
-    x = as_tensor(a, name)
-    has_initial = initial is not NO_VALUE and initial is not None
-    if not _is_all(where):
-        if not has_initial:
-            raise ValueError(at_user_line(f"{name}: where= needs initial=, for a row may have no element left"))
-        x = ops.where(where, x, _bound(x.dtype, name))
-    more = {"initial": initial} if has_initial else {}
-    return getattr(ops, name)(x, axis=axis, keepdims=_kept(keepdims), **more)
-
-
-def _bound(dtype: np.dtype[Any], name: str) -> Tensor:
-    """The value that no element loses against."""
-    if dtype.kind == "b":
-        value: Any = name == "min"
-    elif dtypes.is_integer(dtype):
-        info = np.iinfo(dtype)
-        value = info.min if name == "max" else info.max
-    else:
-        value = -np.inf if name == "max" else np.inf
-    return cast(as_tensor(value), dtype)
+    return ops.prod(
+        a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
+    )
 
 
 @as_numpy
@@ -112,7 +85,7 @@ def max(
         >>> float(np.max([3.0, 2.0]))
         3.0
     """
-    return _extreme("max", a, axis, keepdims, initial, where)
+    return ops.max(a, axis=axis, keepdims=_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
 
 
 @as_numpy
@@ -126,7 +99,7 @@ def min(
         >>> float(np.min([3.0, 2.0]))
         2.0
     """
-    return _extreme("min", a, axis, keepdims, initial, where)
+    return ops.min(a, axis=axis, keepdims=_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
 
 
 amax, amin = max, min
@@ -141,8 +114,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> 
         >>> float(np.ptp([3.0, 5.0]))
         2.0
     """
-    x = as_tensor(a, "ptp")
-    return ops.subtract(max(x, axis, None, keepdims), min(x, axis, None, keepdims))
+    return ops.ptp(a, axis=axis, keepdims=_kept(keepdims))
 
 
 @as_numpy
@@ -156,33 +128,27 @@ def mean(
         >>> float(np.mean([3.0, 5.0]))
         4.0
     """
-    x = _prepared(a, dtype, "mean")
-    if _is_all(where):
-        return ops.mean(x, axis=axis, keepdims=_kept(keepdims))
-    total = ops.sum(ops.where(where, x, ops.zeros_like(x)), axis=axis, keepdims=_kept(keepdims))
-    return _over(total, _count(x, axis, _kept(keepdims), where))
+    return ops.mean(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, where=_or_none(where))
 
 
-def _over(total: Tensor, count: Any) -> Tensor:
-    """A sum over a count, in the sum's own dtype."""
-    if isinstance(count, Tensor) and dtypes.is_inexact(total.dtype):
-        count = cast(count, total.dtype)
-    return ops.divide(total, count)
+def _divisor_offset(ddof: Any, correction: Any) -> Any:
+    if correction is NO_VALUE:
+        return ddof
+    if ddof != 0:
+        raise ValueError(at_user_line("ddof and correction are the same argument: give one of them"))
+    return correction
 
 
-def _variance(
-    x: Tensor, axis: Any, ddof: Any, keepdims: Any, where: Any, mean_: Any, correction: Any
+def _variance_about(
+    center: Any, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any
 ) -> Tensor:  # fmt: skip
-    if correction is not NO_VALUE:
-        if ddof != 0:
-            raise ValueError(at_user_line("ddof and correction are the same argument: give one of them"))
-        ddof = correction
-    center = mean(x, axis, None, None, True, where=where) if mean_ is NO_VALUE else mean_
+    """The mean square distance from a centre that the caller knows."""
+    x = _prepared(a, dtype, "var")
     off = ops.subtract(x, center)
     squares = ops.real(ops.multiply(off, ops.conj(off))) if x.dtype.kind == "c" else ops.square(off)
-    total = sum(squares, axis, None, None, _kept(keepdims), where=where)
-    count = ops.subtract(_count(x, axis, _kept(keepdims), where), ddof)
-    return _over(total, as_tensor(ops.maximum(count, 0)))
+    total = ops.sum(squares, axis=axis, keepdims=_kept(keepdims), where=_or_none(where))
+    freedom = ops.subtract(_count(x, axis, _kept(keepdims), where), ddof)
+    return ops.divide(total, ops.cast(as_tensor(freedom), total.dtype))
 
 
 @as_numpy
@@ -197,7 +163,10 @@ def var(
         >>> float(np.var([3.0, 5.0]))
         1.0
     """
-    return _variance(_prepared(a, dtype, "var"), axis, ddof, keepdims, where, mean, correction)
+    ddof = _divisor_offset(ddof, correction)
+    if mean is NO_VALUE:
+        return ops.var(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where))
+    return _variance_about(mean, a, axis, dtype, ddof, keepdims, where)
 
 
 @as_numpy
@@ -212,10 +181,10 @@ def std(
         >>> float(np.std([3.0, 5.0]))
         1.0
     """
-    variance = _variance(_prepared(a, dtype, "std"), axis, ddof, keepdims, where, mean, correction)
-    # the inner choice keeps the slope finite where the outer one takes zero
-    is_flat = ops.equal(variance, 0)
-    return ops.where(is_flat, ops.zeros_like(variance), ops.sqrt(ops.where(is_flat, ops.ones_like(variance), variance)))
+    ddof = _divisor_offset(ddof, correction)
+    if mean is NO_VALUE:
+        return ops.std(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where))
+    return ops.sqrt(_variance_about(mean, a, axis, dtype, ddof, keepdims, where))
 
 
 @as_numpy
@@ -229,10 +198,7 @@ def any(
         >>> bool(np.any([False, True]))
         True
     """
-    x = as_tensor(a, "any")
-    if not _is_all(where):
-        x = ops.logical_and(x, where)
-    return ops.any(x, axis=axis, keepdims=_kept(keepdims))
+    return ops.any(a, axis=axis, keepdims=_kept(keepdims), where=_or_none(where))
 
 
 @as_numpy
@@ -246,10 +212,7 @@ def all(
         >>> bool(np.all([False, True]))
         False
     """
-    x = as_tensor(a, "all")
-    if not _is_all(where):
-        x = ops.logical_or(x, ops.logical_not(where))
-    return ops.all(x, axis=axis, keepdims=_kept(keepdims))
+    return ops.all(a, axis=axis, keepdims=_kept(keepdims), where=_or_none(where))
 
 
 @as_numpy
@@ -261,7 +224,7 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALU
         >>> int(np.argmax([3.0, 5.0]))
         1
     """
-    return ops.argmax(as_tensor(a, "argmax"), axis=axis, keepdims=_kept(keepdims))
+    return ops.argmax(a, axis=axis, keepdims=_kept(keepdims))
 
 
 @as_numpy
@@ -273,7 +236,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALU
         >>> int(np.argmin([3.0, 5.0]))
         0
     """
-    return ops.argmin(as_tensor(a, "argmin"), axis=axis, keepdims=_kept(keepdims))
+    return ops.argmin(a, axis=axis, keepdims=_kept(keepdims))
 
 
 @as_numpy
@@ -285,8 +248,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> _Reduc
         >>> int(np.count_nonzero([3.0, 0.0]))
         1
     """
-    x = as_tensor(a, "count_nonzero")
-    return ops.sum(ops.cast(ops.not_equal(x, ops.zeros_like(x)), "int64"), axis=axis, keepdims=keepdims)
+    return ops.count_nonzero(a, axis=axis, keepdims=keepdims)
 
 
 @as_numpy
@@ -298,26 +260,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         >>> float(np.average([3.0, 5.0], weights=[1.0, 3.0]))
         4.5
     """
-    x = as_tensor(a, "average")
-    if weights is None:
-        result = ops.mean(x, axis=axis, keepdims=_kept(keepdims))
-        count = cast(as_tensor(_count(x, axis, False, NO_VALUE)), result.dtype)
-        return (result, ops.broadcast_to(count, result.shape)) if returned else result
-    w = as_tensor(weights, "average")
-    if w.shape != x.shape:
-        axes = normal_axes(axis, x.ndim, "average")
-        if axis is None or tuple(x.shape[i] for i in axes) != tuple(w.shape):
-            raise TypeError(at_user_line(
-                f"average: weights have shape {w.shape}, which is neither {x.shape} nor that of the given axes"
-            ))
-        w = ops.reshape(
-            ops.transpose(w, tuple(int(i) for i in np.argsort(axes))),
-            tuple(n if i in axes else 1 for i, n in enumerate(x.shape)),
-        )
-        w = ops.broadcast_to(w, x.shape)
-    total = ops.sum(w, axis=axis, keepdims=_kept(keepdims))
-    result = ops.divide(ops.sum(ops.multiply(x, w), axis=axis, keepdims=_kept(keepdims)), total)
-    return (result, total) if returned else result
+    return ops.average(a, axis=axis, weights=weights, returned=returned, keepdims=_kept(keepdims))
 
 
 # -- accumulations ---------------------------------------------------------------------------------------------------
@@ -332,7 +275,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         >>> np.cumsum([1.0, 2.0])
         array([1., 3.])
     """
-    return ops.cumsum(_prepared(a, dtype, "cumsum"), axis=axis)
+    return ops.cumsum(a, axis=axis, dtype=dtype)
 
 
 @as_numpy
@@ -344,7 +287,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
         >>> np.cumprod([3.0, 2.0])
         array([3., 6.])
     """
-    return ops.cumprod(_prepared(a, dtype, "cumprod"), axis=axis)
+    return ops.cumprod(a, axis=axis, dtype=dtype)
 
 
 def _cumulative(running: Any, start: Any, x: Tensor, axis: Any, include_initial: bool) -> Tensor:
@@ -397,7 +340,7 @@ def _numbers(x: Tensor) -> Any:
 
 
 def _both(mask: Any, where: Any) -> Any:
-    return mask if _is_all(where) else ops.logical_and(mask, where)
+    return mask if _or_none(where) is None else ops.logical_and(mask, where)
 
 
 @as_numpy
@@ -483,14 +426,19 @@ def nanstd(
     )  # fmt: skip
 
 
+def _bound(dtype: np.dtype[Any], name: str) -> Tensor:
+    """The value that no element loses against."""
+    return cast(as_tensor(-np.inf if name == "max" else np.inf), dtype)
+
+
 def _nan_extreme(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Tensor:
     x = as_tensor(a, name)
+    fold = ops.max if name == "max" else ops.min
     mask = _numbers(x)
-    if mask is True:
-        return _extreme(name, x, axis, keepdims, initial, where)
-    bound = _bound(x.dtype, name)
-    result = _extreme(name, ops.where(mask, x, bound), axis, keepdims, initial, where)
-    if initial is not NO_VALUE and initial is not None:
+    if mask is not True:
+        x = ops.where(mask, x, _bound(x.dtype, name))
+    result = fold(x, axis=axis, keepdims=_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
+    if mask is True or _or_none(initial) is not None:
         return result
     is_empty = ops.logical_not(ops.any(mask, axis=axis, keepdims=_kept(keepdims)))
     return ops.where(is_empty, cast(as_tensor(np.nan), x.dtype), result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from .. import ops
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, normal_axes, normal_axis
+from ..ops.promotion import as_tensor, cast, normal_axis
 from ._writing import NO_VALUE, accept, as_numpy
 
 
@@ -23,12 +22,12 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any
         >>> np.reshape([1.0, 2.0], (2, 1)).shape
         (2, 1)
     """
-    x = as_tensor(a, "reshape")
-    wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if order == "F":
+        x = as_tensor(a, "reshape")
+        wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         return ops.transpose(ops.reshape(ops.transpose(x), wanted[::-1]))
     accept("np.reshape", order=order)
-    return ops.reshape(x, wanted)
+    return ops.reshape(a, shape)
 
 
 @as_numpy
@@ -52,7 +51,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
         >>> np.transpose([[1.0, 2.0]]).shape
         (2, 1)
     """
-    return ops.transpose(as_tensor(a, "transpose"), axes)
+    return ops.transpose(a, axes)
 
 
 permute_dims = transpose
@@ -67,7 +66,7 @@ def matrix_transpose(x: Any, /) -> Any:
         >>> np.matrix_transpose([[1.0, 2.0]]).shape
         (2, 1)
     """
-    return ops.swapaxes(as_tensor(x, "matrix_transpose"), -1, -2)
+    return ops.matrix_transpose(x)
 
 
 @as_numpy
@@ -79,7 +78,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
         >>> np.swapaxes([[1.0, 2.0]], 0, 1).shape
         (2, 1)
     """
-    return ops.swapaxes(as_tensor(a, "swapaxes"), axis1, axis2)
+    return ops.swapaxes(a, axis1, axis2)
 
 
 @as_numpy
@@ -91,7 +90,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
         >>> np.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
         (3, 4, 2)
     """
-    return ops.moveaxis(as_tensor(a, "moveaxis"), source, destination)
+    return ops.moveaxis(a, source, destination)
 
 
 @as_numpy
@@ -103,10 +102,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
         >>> np.rollaxis(np.zeros((2, 3, 4)), 2).shape
         (4, 2, 3)
     """
-    x = as_tensor(a, "rollaxis")
-    axis = normal_axis(axis, x.ndim, "rollaxis")
-    start = start + x.ndim if start < 0 else start
-    return ops.moveaxis(x, axis, start - 1 if axis < start else start)
+    return ops.rollaxis(a, axis, start)
 
 
 @as_numpy
@@ -118,12 +114,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
         >>> np.expand_dims([1.0, 2.0], 0).shape
         (1, 2)
     """
-    x = as_tensor(a, "expand_dims")
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    width = x.ndim + len(axes)
-    new = normal_axes(tuple(axes), width, "expand_dims")
-    rest = iter(x.shape)
-    return ops.reshape(x, tuple(1 if i in new else next(rest) for i in range(width)))
+    return ops.expand_dims(a, axis)
 
 
 @as_numpy
@@ -135,7 +126,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
         >>> np.squeeze([[1.0, 2.0]]).shape
         (2,)
     """
-    return ops.squeeze(as_tensor(a, "squeeze"), axis)
+    return ops.squeeze(a, axis)
 
 
 @as_numpy
@@ -147,8 +138,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
         >>> np.broadcast_to([1.0, 2.0], (3, 2)).shape
         (3, 2)
     """
-    wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    return ops.broadcast_to(as_tensor(array, "broadcast_to"), wanted)
+    return ops.broadcast_to(array, shape)
 
 
 @as_numpy
@@ -160,20 +150,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
         >>> [b.shape for b in np.broadcast_arrays([1.0, 2.0], [[3.0]])]
         [(1, 2), (1, 2)]
     """
-    tensors = [as_tensor(x, "broadcast_arrays") for x in args]
-    shape = np.broadcast_shapes(*(t.shape for t in tensors))
-    return tuple(ops.broadcast_to(t, shape) for t in tensors)
-
-
-def _at_least(ndim: int, arys: tuple[Any, ...]) -> Any:
-    found = []
-    for ary in arys:
-        x = as_tensor(ary, f"atleast_{ndim}d")
-        missing = max(ndim - x.ndim, 0)
-        # the third axis goes behind, the first two before, as NumPy has it
-        behind = 1 if ndim == 3 and x.ndim in (1, 2) else 0
-        found.append(ops.reshape(x, (1,) * (missing - behind) + tuple(x.shape) + (1,) * behind) if missing else x)
-    return found[0] if len(found) == 1 else tuple(found)
+    return ops.broadcast_arrays(*args)
 
 
 @as_numpy
@@ -185,7 +162,7 @@ def atleast_1d(*arys: Any) -> Any:
         >>> np.atleast_1d(1.0)
         array([1.])
     """
-    return _at_least(1, arys)
+    return ops.atleast_1d(*arys)
 
 
 @as_numpy
@@ -197,7 +174,7 @@ def atleast_2d(*arys: Any) -> Any:
         >>> np.atleast_2d([1.0])
         array([[1.]])
     """
-    return _at_least(2, arys)
+    return ops.atleast_2d(*arys)
 
 
 @as_numpy
@@ -209,7 +186,7 @@ def atleast_3d(*arys: Any) -> Any:
         >>> np.atleast_3d([1.0]).shape
         (1, 1, 1)
     """
-    return _at_least(3, arys)
+    return ops.atleast_3d(*arys)
 
 
 # -- joining ---------------------------------------------------------------------------------------------------------
@@ -233,10 +210,7 @@ def concatenate(
         >>> np.concatenate([[1.0], [2.0]])
         array([1., 2.])
     """
-    tensors = _joinable(arrays, dtype, "concatenate")
-    if axis is None:
-        return ops.concatenate([ops.reshape(t, (-1,)) for t in tensors], axis=0)
-    return ops.concatenate(tensors, axis=axis)
+    return ops.concatenate(_joinable(arrays, dtype, "concatenate"), axis=axis)
 
 
 concat = concatenate
@@ -265,7 +239,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
         >>> np.vstack([[1.0], [2.0]]).shape
         (2, 1)
     """
-    return ops.concatenate([_at_least(2, (t,)) for t in _joinable(tup, dtype, "vstack")], axis=0)
+    return ops.vstack(_joinable(tup, dtype, "vstack"))
 
 
 @as_numpy
@@ -277,8 +251,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
         >>> np.hstack([[1.0], [2.0]])
         array([1., 2.])
     """
-    tensors = [_at_least(1, (t,)) for t in _joinable(tup, dtype, "hstack")]
-    return ops.concatenate(tensors, axis=0 if tensors[0].ndim == 1 else 1)
+    return ops.hstack(_joinable(tup, dtype, "hstack"))
 
 
 @as_numpy
@@ -290,7 +263,7 @@ def dstack(tup: Any) -> Any:
         >>> np.dstack([[1.0], [2.0]]).shape
         (1, 1, 2)
     """
-    return ops.concatenate([_at_least(3, (t,)) for t in _joinable(tup, None, "dstack")], axis=2)
+    return ops.dstack(_joinable(tup, None, "dstack"))
 
 
 @as_numpy
@@ -302,8 +275,7 @@ def column_stack(tup: Any) -> Any:
         >>> np.column_stack([[1.0], [2.0]]).shape
         (1, 2)
     """
-    tensors = [t if t.ndim > 1 else ops.reshape(t, (-1, 1)) for t in _joinable(tup, None, "column_stack")]
-    return ops.concatenate(tensors, axis=1)
+    return ops.column_stack(_joinable(tup, None, "column_stack"))
 
 
 @as_numpy
@@ -359,15 +331,10 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
         >>> np.append([1.0], 2.0)
         array([1., 2.])
     """
-    return concatenate([as_tensor(arr, "append"), as_tensor(values, "append")], axis)
+    return ops.append(arr, values, axis)
 
 
 # -- splitting -------------------------------------------------------------------------------------------------------
-
-
-def _cut(x: Tensor, bounds: Sequence[Any], axis: int) -> list[Tensor]:
-    before = (slice(None),) * axis
-    return [x[(*before, slice(int(a), int(b)))] for a, b in zip(bounds[:-1], bounds[1:])]
 
 
 @as_numpy
@@ -379,21 +346,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         >>> [len(part) for part in np.array_split([1.0, 2.0, 3.0], 2)]
         [2, 1]
     """
-    x = as_tensor(ary, "array_split")
-    axis = normal_axis(axis, x.ndim, "array_split")
-    size: Any = x.shape[axis]
-    if np.ndim(indices_or_sections) == 0:
-        count = int(indices_or_sections)
-        if count <= 0:
-            raise ValueError(at_user_line("np.array_split: the number of parts must be positive"))
-        each, extra = divmod(size, count)
-        bounds = [0]
-        for i in range(count):
-            bounds.append(bounds[-1] + each + (i < extra))
-    else:
-        inner = [int(i) for i in indices_or_sections]
-        bounds = [0, *inner, size]
-    return _cut(x, bounds, axis)
+    return ops.array_split(ary, indices_or_sections, axis)
 
 
 @as_numpy
@@ -405,11 +358,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         >>> [len(part) for part in np.split([1.0, 2.0, 3.0, 4.0], 2)]
         [2, 2]
     """
-    x = as_tensor(ary, "split")
-    size: Any = x.shape[normal_axis(axis, x.ndim, "split")]
-    if np.ndim(indices_or_sections) == 0 and size % indices_or_sections:
-        raise ValueError(at_user_line(f"np.split: {size} elements do not make {indices_or_sections} equal parts"))
-    return array_split(x, indices_or_sections, axis)
+    return ops.split(ary, indices_or_sections, axis)
 
 
 @as_numpy
@@ -421,8 +370,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> Any:
         >>> [part.shape for part in np.hsplit(np.zeros((2, 4)), 2)]
         [(2, 2), (2, 2)]
     """
-    x = as_tensor(ary, "hsplit")
-    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+    return ops.hsplit(ary, indices_or_sections)
 
 
 @as_numpy
@@ -434,7 +382,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> Any:
         >>> [part.shape for part in np.vsplit(np.zeros((4, 2)), 2)]
         [(2, 2), (2, 2)]
     """
-    return split(as_tensor(ary, "vsplit"), indices_or_sections, 0)
+    return ops.vsplit(ary, indices_or_sections)
 
 
 @as_numpy
@@ -446,7 +394,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> Any:
         >>> [part.shape for part in np.dsplit(np.zeros((1, 1, 4)), 2)]
         [(1, 1, 2), (1, 1, 2)]
     """
-    return split(as_tensor(ary, "dsplit"), indices_or_sections, 2)
+    return ops.dsplit(ary, indices_or_sections)
 
 
 @as_numpy
@@ -458,10 +406,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
         >>> len(np.unstack([1.0, 2.0]))
         2
     """
-    t = as_tensor(x, "unstack")
-    axis = normal_axis(axis, t.ndim, "unstack")
-    before = (slice(None),) * axis
-    return tuple(t[(*before, i)] for i in range(t.shape[axis]))
+    return tuple(ops.unstack(x, axis=axis))
 
 
 # -- repeating and reordering ----------------------------------------------------------------------------------------
@@ -476,7 +421,7 @@ def tile(A: Any, reps: Any) -> Any:
         >>> np.tile([1.0, 2.0], 2)
         array([1., 2., 1., 2.])
     """
-    return ops.tile(as_tensor(A, "tile"), reps)
+    return ops.tile(A, reps)
 
 
 @as_numpy
@@ -488,7 +433,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         >>> np.repeat([1.0, 2.0], 2)
         array([1., 1., 2., 2.])
     """
-    return ops.repeat(as_tensor(a, "repeat"), repeats, axis=axis)
+    return ops.repeat(a, repeats, axis)
 
 
 @as_numpy
@@ -500,18 +445,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         >>> np.roll([1.0, 2.0, 3.0], 1)
         array([3., 1., 2.])
     """
-    x = as_tensor(a, "roll")
-    if axis is None:
-        return reshape(roll(ravel(x), int(np.sum(shift)), 0), x.shape)
-    moves = np.broadcast(np.asarray(shift), np.asarray(axis))
-    for s, i in moves:
-        i = normal_axis(int(i), x.ndim, "roll")
-        size: Any = x.shape[i]
-        s = int(s) % size if size else 0
-        if s:
-            before = (slice(None),) * i
-            x = ops.concatenate([x[(*before, slice(size - s, None))], x[(*before, slice(None, size - s))]], axis=i)
-    return x
+    return ops.roll(a, shift, axis)
 
 
 @as_numpy
@@ -523,7 +457,7 @@ def flip(m: Any, axis: Any = None) -> Any:
         >>> np.flip([1.0, 2.0])
         array([2., 1.])
     """
-    return ops.flip(as_tensor(m, "flip"), axis=axis)
+    return ops.flip(m, axis)
 
 
 @as_numpy
@@ -535,7 +469,7 @@ def flipud(m: Any) -> Any:
         >>> np.flipud([1.0, 2.0])
         array([2., 1.])
     """
-    return flip(as_tensor(m, "flipud"), 0)
+    return ops.flipud(m)
 
 
 @as_numpy
@@ -547,7 +481,7 @@ def fliplr(m: Any) -> Any:
         >>> np.fliplr([[1.0, 2.0]])
         array([[2., 1.]])
     """
-    return flip(as_tensor(m, "fliplr"), 1)
+    return ops.fliplr(m)
 
 
 @as_numpy
@@ -560,14 +494,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
         array([[2.],
                [1.]])
     """
-    x = as_tensor(m, "rot90")
-    first, second = normal_axes(tuple(axes), x.ndim, "rot90")
-    k = k % 4
-    if k == 0:
-        return x
-    if k == 2:
-        return flip(x, (first, second))
-    return ops.swapaxes(flip(x, second), first, second) if k == 1 else flip(ops.swapaxes(x, first, second), second)
+    return ops.rot90(m, k, axes)
 
 
 @as_numpy
@@ -579,43 +506,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         >>> np.pad([1.0, 2.0], 1)
         array([0., 1., 2., 0.])
     """
-    x = as_tensor(array, "pad")
-    widths = np.broadcast_to(np.asarray(_by_axis(pad_width, x.ndim)), (x.ndim, 2))
-    if (widths < 0).any():
-        raise ValueError(at_user_line("np.pad: widths must not be negative"))
-    if mode == "constant":
-        return _pad_with(x, widths, kwargs.pop("constant_values", 0), kwargs)
-    if mode not in ("edge", "reflect", "symmetric", "wrap") or kwargs:
-        raise ValueError(at_user_line(f"np.pad: mode={mode!r} with {sorted(kwargs)} is not supported"))
-    for axis, (low, high) in enumerate(widths):
-        # NumPy itself says which element goes where
-        places = np.pad(np.arange(x.shape[axis]), (low, high), mode=mode)  # type: ignore[call-overload]
-        if low or high:
-            x = ops.take(x, places, axis=axis)
-    return x
-
-
-def _by_axis(pad_width: Any, ndim: int) -> Any:
-    """A dict of widths by axis as pairs for all axes."""
-    if not isinstance(pad_width, dict):
-        return pad_width
-    pairs = np.zeros((ndim, 2), int)
-    for axis, width in pad_width.items():
-        pairs[axis] = width
-    return pairs
-
-
-def _pad_with(x: Tensor, widths: Any, values: Any, others: dict[str, Any]) -> Tensor:
-    if others:
-        raise ValueError(at_user_line(f"np.pad: {sorted(others)} does not go with mode='constant'"))
-    is_single = isinstance(values, Tensor) and values.ndim == 0
-    pairs = [[values, values]] * x.ndim if is_single else np.broadcast_to(np.asarray(values), (x.ndim, 2)).tolist()
-    for axis, (low, high) in enumerate(widths):
-        edge = [tuple(int(w) if i == axis else n for i, n in enumerate(x.shape)) for w in (low, high)]
-        ends = [cast(ops.broadcast_to(as_tensor(v), shape), x.dtype) for v, shape in zip(pairs[axis], edge)]
-        parts = [part for part, width in zip((ends[0], x, ends[1]), (low, 1, high)) if width]
-        x = ops.concatenate(parts, axis=axis) if len(parts) > 1 else x
-    return x
+    values = kwargs.pop("constant_values", None)
+    if kwargs:
+        raise ValueError(at_user_line(f"np.pad: {', '.join(sorted(kwargs))} is not supported"))
+    return ops.pad(array, pad_width, mode, values)
 
 
 # -- diagonals -------------------------------------------------------------------------------------------------------
@@ -630,7 +524,7 @@ def diag(v: Any, k: int = 0) -> Any:
         >>> np.diag([[1.0, 2.0], [3.0, 4.0]])
         array([1., 4.])
     """
-    return ops.diag(as_tensor(v, "diag"), k=k)
+    return ops.diag(v, k)
 
 
 @as_numpy
@@ -642,7 +536,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
         >>> np.diagflat([[1.0, 2.0]]).shape
         (2, 2)
     """
-    return diag(ravel(as_tensor(v, "diagflat")), k)
+    return ops.diagflat(v, k)
 
 
 @as_numpy
@@ -654,7 +548,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         >>> np.diagonal([[1.0, 2.0], [3.0, 4.0]], 1)
         array([2.])
     """
-    return ops.diagonal(as_tensor(a, "diagonal"), offset=offset, axis1=axis1, axis2=axis2)
+    return ops.diagonal(a, offset, axis1, axis2)
 
 
 @as_numpy
@@ -669,8 +563,7 @@ def trace(
         5.0
     """
     x = as_tensor(a, "trace")
-    x = x if dtype is None else cast(x, np.dtype(dtype))
-    return ops.sum(ops.diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1)
+    return ops.trace(x if dtype is None else cast(x, np.dtype(dtype)), offset, axis1, axis2)
 
 
 @as_numpy
@@ -683,7 +576,7 @@ def tril(m: Any, k: int = 0) -> Any:
         array([[1., 0.],
                [3., 4.]])
     """
-    return ops.tril(as_tensor(m, "tril"), k=k)
+    return ops.tril(m, k)
 
 
 @as_numpy
@@ -696,7 +589,7 @@ def triu(m: Any, k: int = 0) -> Any:
         array([[1., 2.],
                [0., 4.]])
     """
-    return ops.triu(as_tensor(m, "triu"), k=k)
+    return ops.triu(m, k)
 
 
 # -- differences -----------------------------------------------------------------------------------------------------
@@ -712,16 +605,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
         array([2., 3.])
     """
     x = as_tensor(a, "diff")
-    if n < 0:
-        raise ValueError(at_user_line(f"np.diff: n must not be negative, got {n}"))
     axis = normal_axis(axis, x.ndim, "diff")
     parts = [x if part is None else _edge(part, x, axis) for part in (prepend, None, append) if part is not NO_VALUE]
-    x = parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=axis)
-    before = (slice(None),) * axis
-    for _ in range(n):
-        later, earlier = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
-        x = ops.not_equal(later, earlier) if x.dtype.kind == "b" else ops.subtract(later, earlier)
-    return x
+    return ops.diff(parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=axis), n, axis)
 
 
 def _edge(part: Any, x: Tensor, axis: int) -> Tensor:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
+from .._core.refusal import asker, cure_for
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
@@ -112,10 +113,16 @@ def refuse_target(out: Any, name: str) -> NoReturn:
 
 def refuse_out(name: str) -> NoReturn:
     """Refuses to write a value under differentiation into an ndarray."""
+    who = asker()
+    if who.name == "+=":
+        name, cure = f"{who.written} ({name} into an ndarray)", cure_for(who)
+    else:
+        name, cure = f"{name} with out=", (
+            "leave out= away and use the result; x.at[index].set(value) and wg.buffer write into arrays, and are recorded"
+        )
     raise LostGradientError(at_user_line(
         f"{name} would write a tensor that is under differentiation or being traced into a NumPy array, and its "
-        f"gradient would be lost; leave out= away, or write y = y + x instead of y += x, and use the result "
-        f"(x.at[index].set(value) and wg.buffer write into arrays)"
+        f"gradient would be lost; {cure}"
     ))
 
 
