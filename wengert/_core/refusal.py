@@ -33,11 +33,15 @@ _WRITE = (
 
 
 class Asker(NamedTuple):
-    """Who wants plain numbers: as the user wrote it, and the module and name behind it ("" where unknown)."""
+    """Who wants plain numbers: as the user wrote it, and the module and name behind it ("" where unknown).
+
+    `instead` is what could stand in the place of a statement.
+    """
 
     written: str
     module: str
     name: str
+    instead: str = ""
 
 
 def asker() -> Asker:
@@ -53,7 +57,8 @@ def asker() -> Asker:
     if isinstance(node, ast.Call):
         return _of_call(node.func, frame)
     if isinstance(node, ast.AugAssign):
-        return Asker(f"the statement {_shown(text)}", "", "+=")
+        out_of_place = ast.Assign([node.target], ast.BinOp(_loaded(node.target), node.op, node.value), lineno=0)
+        return Asker(f"the statement {_shown(text)}", "", "+=", _shown(ast.unparse(out_of_place)))
     if isinstance(node, ast.Subscript):
         return Asker(f"the index in {_shown(text)}", "", "[]")
     callee = foreign_callee()
@@ -77,6 +82,11 @@ def _parsed(text: str) -> ast.AST | None:
     if len(body) != 1:
         return None
     return body[0].value if isinstance(body[0], ast.Expr) else body[0]
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    """What an assignment writes to, as an expression that reads it."""
+    return ast.parse(ast.unparse(target), mode="eval").body
 
 
 def _shown(text: str) -> str:
@@ -152,7 +162,7 @@ def cure_for(who: Asker) -> str:
     """What to write instead of a call that wants plain numbers."""
     package = who.module.partition(".")[0]
     if who.name == "+=":
-        return f"write y = y + x instead of y += x; {_WRITE}; or {_ON_PURPOSE}"
+        return f"write {who.instead}; {_WRITE}; or {_ON_PURPOSE}"
     if who.name in ("=", *_WRITERS):
         return f"{_WRITE}; or {_ON_PURPOSE}"
     if who.name == "[]" or (package == "builtins" and who.name in ("range", "slice", "bytes", "bytearray", "hex")):

@@ -24,6 +24,7 @@ try:
 except ImportError:
     import types
     linalg = special = types.ModuleType("empty")
+from .. import ops as _ops
 from .._core.refusal import COUNTERPARTS as _COUNTERPARTS
 from . import _creation, _elementwise, _products, _protocols, _reductions, _selection, _shapes
 from ._creation import *  # noqa: F403  # each part's __all__ is its public list
@@ -70,13 +71,16 @@ def _fill_tables() -> None:
     _protocols.map_namespace(_numpy.linalg, linalg, getattr(linalg, "__all__", ()))
     _protocols.map_ufuncs_of("scipy.special", special)
     for ufunc, fold in (
-        (_numpy.add, "sum"), (_numpy.multiply, "prod"), (_numpy.maximum, "max"), (_numpy.minimum, "min"),
-        (_numpy.logical_and, "all"), (_numpy.logical_or, "any"),
+        (_numpy.add, _reductions.sum), (_numpy.multiply, _reductions.prod), (_numpy.maximum, _reductions.max), (_numpy.minimum, _reductions.min),
+        (_numpy.logical_and, _reductions.all), (_numpy.logical_or, _reductions.any), (_numpy.logaddexp, _ops.logsumexp),
     ):  # fmt: skip
-        _protocols.map_fold(ufunc, "reduce", names[fold])
-    for ufunc, running in ((_numpy.add, "cumsum"), (_numpy.multiply, "cumprod")):
-        _protocols.map_fold(ufunc, "accumulate", names[running])
-    _protocols.map_clip(names["clip"])
+        _protocols.map_fold(ufunc, "reduce", fold)
+    for ufunc, running in (
+        (_numpy.add, _reductions.cumsum), (_numpy.multiply, _reductions.cumprod), (_numpy.maximum, _ops.cummax), (_numpy.minimum, _ops.cummin),
+        (_numpy.logaddexp, _ops.cumlogsumexp),
+    ):  # fmt: skip
+        _protocols.map_fold(ufunc, "accumulate", running)
+    _protocols.map_clip(_selection.clip)
 
 
 _fill_tables()
