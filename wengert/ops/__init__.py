@@ -6,9 +6,11 @@ from .creation import *  # noqa: F403
 from .creation import __all__ as _creation
 from .elementwise import *  # noqa: F403
 from .elementwise import __all__ as _elementwise
+from .indexing import *  # noqa: F403
+from .indexing import __all__ as _indexing
 from .reductions import *  # noqa: F403
 from .reductions import __all__ as _reductions
 from .shapes import *  # noqa: F403
 from .shapes import __all__ as _shapes
 
-__all__ = [*_copies, *_creation, *_elementwise, *_reductions, *_shapes]
+__all__ = [*_copies, *_creation, *_elementwise, *_indexing, *_reductions, *_shapes]
