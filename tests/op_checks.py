@@ -15,14 +15,18 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from wengert._control.call import Program, call, call_program
 from wengert._core import dtypes
 from wengert._core.apply import apply
+from wengert._core.dims import Dim
 from wengert._core.engine import ENGINES
-from wengert._core.graph import Graph, verify
+from wengert._core.graph import Graph
 from wengert._core.op import ZERO, Op
 from wengert._core.state import recording
 from wengert._core.tensor import Tensor, fresh
 from wengert._core.types import TensorType, type_of
+from wengert._core.verifier import verify
+from wengert._prims.structural import mul, reduce_sum
 from wengert._transforms.batch import batch
 from wengert._transforms.forward import Tangents
 from wengert._transforms.replay import replay
@@ -41,7 +45,7 @@ def _hermitian(v: Array) -> Array:
     return (v + v.swapaxes(-1, -2).conj()) / 2
 
 
-# Ops of a symmetric argument, of which they read one half: differences make sense along symmetric directions only.
+# Ops of a symmetric argument, of which they read one half: differences make sense along symmetric directions.
 SYMMETRIC = {"cholesky", "eigh", "eigvalsh"}
 
 
@@ -72,10 +76,15 @@ class Case:
         return tuple(_array(t) for t in _call(self, tuple(map(fresh, operands or self.operands))))
 
     def with_operands(self, operands: Any) -> Case:
-        return Case(self.op, tuple(operands), self.attrs)
+        operands = tuple(operands)
+        if self.op is call and operands[0].dtype != self.operands[0].dtype:  # a program is for one dtype
+            return Case(self.op, operands, _program_samples(operands[0].dtype)[0][1])
+        return Case(self.op, operands, self.attrs)
 
 
 def _call(case: Case, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    if case.op is call:
+        return call_program(case.attrs[0], tensors)
     result = apply(case.op, tensors, case.attrs)
     return result if case.op.is_multi else (result,)
 
@@ -84,7 +93,7 @@ def _array(tensor: Tensor) -> Array:
     return np.asarray(tensor._data)
 
 
-# -- samples ------------------------------------------------------------------------------------------------------
+# -- samples ---------------------------------------------------------------------------------------
 
 
 def rng_for(op: Op, salt: int = 0) -> np.random.Generator:
@@ -94,7 +103,7 @@ def rng_for(op: Op, salt: int = 0) -> np.random.Generator:
 def cases(op: Op, dtype: Any = np.float64, salt: int = 0) -> list[Case]:
     """The op's samples with floats in a dtype (complex ones get imaginary parts)."""
     rng = rng_for(op, salt)
-    samples = op.facts.samples or _default_samples(op)
+    samples = _program_samples(dtype) if op is call else op.facts.samples or _default_samples(op)
     return [
         Case(op, tuple(_draw(op, spec, i, rng, np.dtype(dtype)) for i, spec in enumerate(specs)), tuple(attrs))
         for specs, attrs in samples
@@ -102,8 +111,19 @@ def cases(op: Op, dtype: Any = np.float64, salt: int = 0) -> list[Case]:
 
 
 def _default_samples(op: Op) -> list[Any]:
-    assert not op.attrs and not op.is_variadic, f"{op.name} needs samples"
+    if op.attrs or op.is_variadic:
+        raise AssertionError(f"{op.name} needs samples")
     return [((shape,) * len(op.operands), ()) for shape in ((3, 2), ())]
+
+
+def _program_samples(dtype: Any) -> list[Any]:
+    """A program with two results, one of which is used in the other, and an operand that neither needs."""
+    graph = Graph()
+    with graph.as_default():
+        x, y, _ = (graph.add_input((3, 2), np.dtype(dtype)) for _ in range(3))
+        product = mul(x, y)
+        graph.finish([product, reduce_sum(mul(product, x), axes=(0,))])
+    return [(((3, 2),) * 3, (Program(graph),))]
 
 
 def _draw(op: Op, spec: Any, index: int, rng: np.random.Generator, dtype: np.dtype[Any]) -> Array:
@@ -165,7 +185,7 @@ def _random_like(x: Array, rng: np.random.Generator) -> Array:
     return np.asarray(v + 1j * rng.normal(size=x.shape) if x.dtype.kind == "c" else v).astype(x.dtype)
 
 
-# -- derivatives --------------------------------------------------------------------------------------------------
+# -- derivatives -----------------------------------------------------------------------------------
 
 
 def _filled(cotangent: Any, like: Array) -> Array:
@@ -201,7 +221,9 @@ def pulled(case: Case, cts: list[Array | None]) -> list[Array]:
 
 def is_exact(case: Case) -> bool:
     """Whether no value is narrower than float64, so that differences mean something."""
-    return all(dtypes.real_of(x.dtype) == np.float64 for x in (*case.operands, *case.run()) if dtypes.is_inexact(x.dtype))
+    return all(
+        dtypes.real_of(x.dtype) == np.float64 for x in (*case.operands, *case.run()) if dtypes.is_inexact(x.dtype)
+    )
 
 
 def cotangents(case: Case, rng: np.random.Generator) -> list[Array | None]:
@@ -264,6 +286,15 @@ def check_second_order(case: Case) -> None:
     assert abs(got - inner(probes, expected)) <= 2e-7 * scale, f"{case}: reverse over reverse"
 
 
+def check_constant(case: Case) -> None:
+    """An op of kind zero does not change near its samples."""
+    rng = rng_for(case.op, 9)
+    dots = {i: _random_like(x, rng) for i, x in enumerate(case.operands) if dtypes.is_inexact(x.dtype)}
+    for out in _difference(lambda step: case.run(_moved(case, dots, step))) if dots and is_exact(case) else ():
+        if dtypes.is_inexact(out.dtype):
+            _require_close(out, np.zeros_like(out), 1e-9, f"{case}: difference of an op of kind zero")
+
+
 def _forward_over_reverse(case: Case, cts: Any, dots: dict[int, Array], ct_dots: Any) -> list[Array]:
     tensors, seeds = tuple(map(fresh, case.operands)), [None if c is None else fresh(c) for c in cts]
     tangents = Tangents()
@@ -300,7 +331,7 @@ def _moved(case: Case, dots: dict[int, Array], step: float) -> list[Array]:
     return [x + step * dots[i] if i in dots else x for i, x in enumerate(case.operands)]
 
 
-def _difference(function: Callable[[float], Any], h: float = 1e-3) -> list[Array]:
+def _difference(function: Callable[[float], Any], h: float = 3e-4) -> list[Array]:
     near, far = (zip(function(s), function(-s), strict=True) for s in (h, 2 * h))
     return [
         (8 * (a - b) - (c - d)) / (12 * h) if dtypes.is_inexact(a.dtype) else a
@@ -317,7 +348,7 @@ def _require_close(got: Array, want: Array, tolerance: float, what: str) -> None
     assert error <= bound, f"{what} is {got}, wanted {want}"
 
 
-# -- types, graphs, batches ---------------------------------------------------------------------------------------
+# -- types, graphs, batches ------------------------------------------------------------------------
 
 
 def check_type(case: Case) -> None:
@@ -325,7 +356,9 @@ def check_type(case: Case) -> None:
     types = tuple(map(type_of, case.operands))
     expected = case.op.type_rule(*case.op.group(types), *case.attrs)
     for want, out in zip(expected if case.op.is_multi else (expected,), case.run(), strict=True):
-        assert (tuple(want[0]), want[1]) == (out.shape, out.dtype), f"{case}: {TensorType(want)} declared, {type_of(out)}"
+        assert (tuple(want[0]), want[1]) == (out.shape, out.dtype), (
+            f"{case}: {TensorType(want)} declared, {type_of(out)}"
+        )
 
 
 def traced(case: Case) -> Graph:
@@ -383,16 +416,15 @@ def check_batch(examples: list[Case]) -> None:
                 np.testing.assert_array_equal(got, want, f"{first}: batched {flags}")
 
 
-# -- dtypes and layouts -------------------------------------------------------------------------------------------
+# -- dtypes and layouts ----------------------------------------------------------------------------
 
 
 def check_low_precision(exact: Case, dtype: np.dtype[Any]) -> None:
     """Values and gradients stay in the operands' dtype and near those in float64."""
-    case = exact.with_operands(
-        x.astype(dtype) if dtypes.is_inexact(x.dtype) else x for x in exact.operands
-    )
+    case = exact.with_operands(x.astype(dtype) if dtypes.is_inexact(x.dtype) else x for x in exact.operands)
     exact = exact.with_operands(
-        x.astype(y.dtype) if dtypes.is_inexact(x.dtype) else x for x, y in zip(case.operands, exact.operands, strict=True)
+        x.astype(y.dtype) if dtypes.is_inexact(x.dtype) else x
+        for x, y in zip(case.operands, exact.operands, strict=True)
     )  # rounded once, so that the two differ by the arithmetic only
     check_type(case)
     bound = PRECISION[dtype.name]
@@ -422,17 +454,20 @@ def check_layouts(case: Case) -> None:
         strided.append(view)
     moved = case.with_operands(strided)
     for x, y in zip(plain, moved.run(), strict=True):
-        assert x.dtype == y.dtype and x.shape == y.shape, f"{case}: strided operands give {type_of(y)}"
-        _require_close(np.asarray(y, x.dtype), x, 1e-14, f"{case}: strided") if dtypes.is_inexact(x.dtype) else (
-            np.testing.assert_array_equal(x, y))  # fmt: skip
-    pulled(moved, cotangents(moved, rng_for(case.op, 5))) if case.active else None
+        assert type_of(x) == type_of(y), f"{case}: strided operands give {type_of(y)}"
+        if dtypes.is_inexact(x.dtype):
+            _require_close(y, x, 1e-14, f"{case}: strided")
+        else:
+            np.testing.assert_array_equal(x, y)
+    if case.active:
+        pulled(moved, cotangents(moved, rng_for(case.op, 5)))
     for x, y in zip(case.operands, strided, strict=True):
         np.testing.assert_array_equal(x, y, f"{case}: an operand was written to")
 
 
 def preserves_shape(case: Case) -> bool:
     """Whether an op works element by element, so that it must take any shape."""
-    return case.op.kind == "elementwise" or not case.op.facts.samples
+    return case.op is not call and (case.op.kind == "elementwise" or not case.op.facts.samples)
 
 
 def check_empty(case: Case) -> None:
@@ -444,3 +479,51 @@ def check_empty(case: Case) -> None:
     if empty.active:
         for grad in pulled(empty, cotangents(empty, rng_for(case.op, 6))):
             assert grad.shape == (0, 3)
+
+
+# -- gradients traced, batched and with unknown dimensions -----------------------------------------
+
+
+def traced_gradient(case: Case, cts: list[Array | None], unknown: bool = False) -> tuple[Graph, list[Array]]:
+    """The graph (operands, cotangents) -> gradients, and the arrays to call it with."""
+    arrays = [*case.operands, *(ct for ct in cts if ct is not None)]
+    graph = Graph()
+    with graph.as_default():
+        inputs = [graph.add_input(_unknown(x.shape) if unknown else x.shape, x.dtype) for x in arrays]
+        count = len(case.operands)
+        rest = iter(inputs[count:])
+        seeds = [None if ct is None else next(rest) for ct in cts]
+        grads = _pull(case, tuple(inputs[:count]), seeds)
+        graph.finish([g for g in grads if isinstance(g, Tensor)])
+    verify(graph)
+    return graph, arrays
+
+
+def _unknown(shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Every extent but 0 and 1 unknown."""
+    return tuple(Dim.free(f"n{i}") if extent > 1 else extent for i, extent in enumerate(shape))
+
+
+def check_batched_gradient(examples: list[Case]) -> None:
+    """The traced gradient, batched, gives the gradient of each example."""
+    first = examples[0]
+    draws = [cotangents(e, rng_for(e.op, 7 + i)) for i, e in enumerate(examples)]
+    graph, _ = traced_gradient(first, draws[0])
+    rows = [[*e.operands, *(ct for ct in cts if ct is not None)] for e, cts in zip(examples, draws, strict=True)]
+    stacked = [fresh(np.stack(column)) for column in zip(*rows, strict=True)]
+    together = batch(graph, stacked, (True,) * len(stacked), len(examples))
+    alone = [replay(graph, list(map(fresh, row))) for row in rows]
+    for k, out in enumerate(together):
+        _require_close(_array(out), np.stack([_array(a[k]) for a in alone]), 1e-12, f"{first}: batched gradient {k}")
+
+
+def check_unknown_dims(case: Case) -> None:
+    """A gradient traced with unknown extents gives, replayed, what it gives eagerly."""
+    cts = cotangents(case, rng_for(case.op, 8))
+    graph, arrays = traced_gradient(case, cts, unknown=True)
+    again = replay(graph, list(map(fresh, arrays)))
+    tensors = tuple(map(fresh, case.operands))
+    eager = _pull(case, tensors, [None if ct is None else fresh(ct) for ct in cts])
+    wanted = [_array(g) for g in eager if isinstance(g, Tensor)]
+    for x, y in zip(wanted, again, strict=True):
+        _require_close(_array(y), x, 1e-12, f"{case}: gradient with unknown extents")

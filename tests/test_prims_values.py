@@ -16,7 +16,7 @@ import pytest
 import scipy.special as sc
 
 import wengert._engines.numpy  # noqa: F401  # registers the kernels
-import wengert._prims  # noqa: F401  # registers the ops
+import wengert._prims  # registers the ops
 from wengert._core.dtypes import bfloat16
 from wengert._core.op import REGISTRY
 from wengert._core.state import recording
@@ -30,7 +30,7 @@ INF, NAN = math.inf, math.nan
 Function = Callable[..., Tensor]
 
 
-# -- derivatives, without the library's own door ------------------------------------------------------------------------
+# -- derivatives, without the library's own door ----------------------------------------------------
 
 
 def calling(name: str, **attrs: Any) -> Function:
@@ -80,7 +80,7 @@ def gradient(f: Function, *arrays: Any, weights: Any = None) -> list[Any]:
         return [g.numpy() for g in pull(f, xs, fresh(ct))]
 
 
-# -- the table of ops --------------------------------------------------------------------------------------------------
+# -- the table of ops -------------------------------------------------------------------------------
 
 RNG = np.random.default_rng(7)
 X = np.array([[-1.7, 0.6, 1.2], [0.3, -0.4, 2.1]])
@@ -273,10 +273,11 @@ def tangent_or_zero(f: Function, xs: Sequence[Tensor], dots: Sequence[Tensor]) -
 
 
 REAL = [row for row in SMOOTH if all(a.dtype.kind == "f" for a in row[2])]
+REAL_IDS = [f"{name}-{i}" for i, (name, *_) in enumerate(REAL)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize(("name", "attrs", "arrays", "reference"), REAL, ids=[f"{n}-{i}" for i, (n, *_) in enumerate(REAL)])
+@pytest.mark.parametrize(("name", "attrs", "arrays", "reference"), REAL, ids=REAL_IDS)
 def test_narrow_floats(
     name: str, attrs: dict[str, Any], arrays: tuple[Any, ...], reference: Any, dtype: str, rng: np.random.Generator
 ) -> None:
@@ -300,7 +301,7 @@ def test_narrow_floats(
         np.testing.assert_allclose(g.numpy().astype(float), exact_g.numpy(), rtol=tolerance, atol=tolerance * scale)
 
 
-# -- the page of kinks -----------------------------------------------------------------------------------------------------
+# -- the page of kinks ------------------------------------------------------------------------------
 
 CUMPROD = {"axis": 0, "reverse": False}
 ROW = {"axes": (0,)}
@@ -433,7 +434,7 @@ def test_a_cotangent_of_infinity_stays_in_its_segment() -> None:
     np.testing.assert_allclose(g, [0.25, 0.5, INF])
 
 
-# -- discrete results and long scans ----------------------------------------------------------------------------------------
+# -- discrete results and long scans ----------------------------------------------------------------
 
 
 def test_places_and_orders() -> None:

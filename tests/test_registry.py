@@ -9,8 +9,7 @@ import numpy as np
 import op_checks as checks
 import pytest
 
-import wengert._engines.numpy  # noqa: F401  # registers the engine
-import wengert._prims  # noqa: F401  # registers the primitives
+import wengert  # noqa: F401  # registers primitives and engines
 from wengert._core.engine import ENGINES
 from wengert._core.op import KINDS, REGISTRY, Op
 
@@ -114,3 +113,24 @@ def test_empty_operands(op: Op) -> None:
     for case in checks.cases(op):
         if case.operands and checks.preserves_shape(case):
             checks.check_empty(case)
+
+
+@every_differentiable_op
+def test_batched_gradient_is_looped(op: Op) -> None:
+    for dtype in checks.exact_dtypes(op):
+        draws = [checks.cases(op, dtype, salt=200 + i) for i in range(BATCH)]
+        for examples in zip(*draws, strict=True):
+            checks.check_batched_gradient(list(examples))
+
+
+@every_differentiable_op
+def test_gradient_with_unknown_dimensions(op: Op) -> None:
+    for case in checks.cases(op):
+        checks.check_unknown_dims(case)
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.kind == "zero"], ids=str)
+def test_what_has_derivative_zero_is_constant(op: Op) -> None:
+    for dtype in checks.exact_dtypes(op):
+        for case in checks.cases(op, dtype):
+            checks.check_constant(case)

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from .dims import Dim, Shape
+from .printer import graph_text
 from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
-from .types import Guards, TensorType
+from .types import Guards
 from .where import Site, at_user_line, user_site
 
 _names = itertools.count()
@@ -25,13 +26,17 @@ _open: weakref.WeakValueDictionary[int, Graph] = weakref.WeakValueDictionary()
 
 
 class Node:
-    """One application of an op in a graph. `regions` holds the inner graphs of region ops."""
+    """One application of an op in a graph.
 
-    __slots__ = ("attrs", "inputs", "op", "outputs", "regions", "site")
+    `regions` holds the inner graphs of region ops; `is_quiet` marks the nodes of a reverse sweep, which gives no
+    floating-point warnings.
+    """
+
+    __slots__ = ("attrs", "inputs", "is_quiet", "op", "outputs", "regions", "site")
 
     def __init__(
         self, op: Any, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: tuple[Any, ...],
-        site: Site | None, regions: tuple[Graph, ...] = (),
+        site: Site | None, regions: tuple[Graph, ...] = (), is_quiet: bool = False,
     ) -> None:  # fmt: skip
         self.op = op
         self.inputs = inputs
@@ -39,6 +44,11 @@ class Node:
         self.attrs = attrs
         self.site = site
         self.regions = regions
+        self.is_quiet = is_quiet
+
+    def remade(self, op: Any, inputs: tuple[Value, ...], attrs: tuple[Any, ...]) -> Node:
+        """Another op in this one's place, with the same outputs."""
+        return Node(op, inputs, self.outputs, attrs, self.site, self.regions, self.is_quiet)
 
 
 class Graph:
@@ -67,6 +77,7 @@ class Graph:
         self.writes: dict[int, tuple[Any, Tensor]] = {}  # Variable key -> the variable, its value at exit
         self.guards = Guards()
         self.is_frozen = False
+        self.is_quiet = False
         self.lock = threading.RLock()
         self._count = 0
         _open[self.serial] = self
@@ -98,7 +109,7 @@ class Graph:
             raise type(error)(at_user_line(str(error))) from None
         types = types if op.is_multi else (types,)
         outputs = tuple(self._new_value(t[0], t[1]) for t in types)
-        self.nodes.append(Node(op, inputs, outputs, attrs, user_site(), tuple(regions)))
+        self.nodes.append(Node(op, inputs, outputs, attrs, user_site(), tuple(regions), self.is_quiet))
         outs = tuple(map(symbol, outputs))
         self._carry_cuts(op, operands, outs)
         return outs if op.is_multi else outs[0]
@@ -146,6 +157,10 @@ class Graph:
         written = self.writes.get(variable._key)
         if written is not None:
             return written[1]
+        return self.entry_value(variable)
+
+    def entry_value(self, variable: Any) -> Tensor:
+        """What a Variable holds when the graph starts."""
         known = self.reads.get(variable._key)
         if known is None:
             value = self._new_value(variable.shape, variable.dtype, variable.name)
@@ -183,75 +198,25 @@ def symbol(value: Value) -> Tensor:
     return Tensor(value, value.key, None, value.weak)
 
 
-def graph_text(graph: Graph) -> str:
-    """A printable listing: inputs, captures, Variables, nodes with attributes and types, outputs."""
-    header = ", ".join(f"{v}: {type_text(v)}" for v in graph.inputs)
-    lines = [f"graph {graph.name}({header})"]
-    lines += [f"  {v} = capture  # {type_text(v)}" for _, v in graph.captures.values()]
-    lines += [f"  {v} = read {var.name}  # {type_text(v)}" for var, v in graph.reads.values()]
-    lines += [f"  {node_text(node)}" for node in graph.nodes]
-    lines += [f"  write {var.name} = {t._data!r}" for var, t in graph.writes.values()]
-    lines.append(f"  return {', '.join(map(repr, graph.outputs))}")
-    return "\n".join(lines)
+class quietly:
+    """Context manager for reverse sweeps: no floating-point warnings from what runs or is traced inside."""
 
+    __slots__ = ("_before", "_builder", "_errstate")
 
-def type_text(value: Value) -> str:
-    """float64[3, n] and a star where the dtype is weak."""
-    return f"{TensorType((value.shape, value.dtype))}{'*' if value.weak else ''}"
+    def __enter__(self) -> None:
+        self._builder = STATE.builder
+        if self._builder is not None:
+            self._before = self._builder.is_quiet
+            self._builder.is_quiet = True
+        else:
+            self._errstate = np.errstate(all="ignore")
+            self._errstate.__enter__()
 
-
-def node_text(node: Node) -> str:
-    """`%3: float64[2] = reduce_sum(%2, axes=(0,))`."""
-    outputs = ", ".join(f"{v}: {type_text(v)}" for v in node.outputs)
-    attrs = [f"{n}={_attr_text(a)}" for n, a in zip(node.op.attrs, node.attrs, strict=True)]
-    return f"{outputs} = {node.op.name}({', '.join([*map(repr, node.inputs), *attrs])})"
-
-
-def _attr_text(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        text = np.array2string(value, separator=", ", threshold=8, max_line_width=10**6)
-        return " ".join(text.split())
-    if isinstance(value, np.dtype):
-        return value.name
-    return repr(value)
-
-
-class VerificationError(AssertionError):
-    """A graph breaks an invariant: a bug in a rule or a pass, never a user's mistake."""
-
-
-def verify(graph: Graph) -> None:
-    """Checks that every value is defined once, before its uses, with the type that its op's rule gives."""
-    defined = {v.key for v in graph.free_values}
-    if len(defined) != len(graph.free_values):
-        raise VerificationError(f"{graph.name}: an input is listed twice")
-    for node in graph.nodes:
-        _verify_node(graph, node, defined)
-    for value in graph.outputs:
-        if value.key not in defined:
-            raise VerificationError(f"{graph.name}: the output {value} is not defined")
-
-
-def _verify_node(graph: Graph, node: Node, defined: set[int]) -> None:
-    for value in node.inputs:
-        if value.key not in defined:
-            raise VerificationError(f"{graph.name}: {node_text(node)} uses {value} before its definition")
-    with building(_Scratch(graph)):  # type: ignore[arg-type]  # type rules only ask a builder for its guards
-        types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
-    for value, expected in zip(node.outputs, types if node.op.is_multi else (types,), strict=True):
-        if value.key in defined:
-            raise VerificationError(f"{graph.name}: {value} is defined twice")
-        if tuple(value.shape) != tuple(expected[0]) or value.dtype != expected[1]:
-            raise VerificationError(f"{graph.name}: {node_text(node)} should give {TensorType(expected)}")
-        defined.add(value.key)
-
-
-class _Scratch:
-    """Stands in for a builder while types are checked again: guards found then are known already."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.guards = Guards()
-        self.serial = graph.serial
+    def __exit__(self, *exc: Any) -> None:
+        if self._builder is not None:
+            self._builder.is_quiet = self._before
+        else:
+            self._errstate.__exit__(*exc)
 
 
 def free_dims(shape: Shape) -> list[Dim]:

@@ -17,6 +17,9 @@ A rule is a plain function whose parameter *names* say what it reads, and so wha
 Kinds: `elementwise` (partials; both modes follow), `linear` and `multilinear` (transposes; the op itself is its
 jvp), `general` (vjp and jvp given), `zero` (connected, derivative zero), `stop` (cuts the path on purpose),
 `not_differentiable` (an error when a gradient needs it).
+
+`outs="*outs"` declares an op whose number of results its attributes decide; `takes_missing` ops get None, not zeros, as
+the cotangent of a result that nothing uses; `can_raise` ops fail on some values, so no pass drops them.
 """
 
 from __future__ import annotations
@@ -85,13 +88,14 @@ class Rule:
 class Plan:
     """What a tape entry keeps when just these operands are tracked."""
 
-    __slots__ = ("keep", "tracked", "wanted")
+    __slots__ = ("keep", "keep_outs", "tracked", "wanted")
 
-    def __init__(self, tracked: tuple[bool, ...], positions: Sequence[int]) -> None:
+    def __init__(self, tracked: tuple[bool, ...], positions: Sequence[int], keep_outs: bool = False) -> None:
         self.tracked = tracked
+        self.keep_outs = keep_outs  # for ops whose number of results is their attributes' matter
         self.wanted = tuple(i for i, t in enumerate(tracked) if t)
-        # the tuple that `keep` picks from ends in None, so position -1 drops a value
-        self.keep = itemgetter(*positions)
+        # the tuple that `keep` picks from ends in None, so position -1 drops a value; two at least give a tuple
+        self.keep = itemgetter(*positions, -1)
 
 
 @dataclass(eq=False)
@@ -111,11 +115,14 @@ class Op:
     jvp: Rule | None = None
     inserts_zeros: bool = False
     has_effect: bool = False
+    can_raise: bool = False
+    has_many_outs: bool = False
+    takes_missing: bool = False
     facts: Facts = field(default_factory=Facts)
     plans: dict[tuple[bool, ...], Plan] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.is_multi = len(self.outs) != 1
+        self.is_multi = self.has_many_outs or len(self.outs) != 1
         self.fixed = len(self.operands) - self.is_variadic
 
     def __call__(self, *operands: Tensor, **attrs: Any) -> Any:
@@ -149,9 +156,12 @@ class Op:
             rule = self.rules[self.position(index)] if is_tracked and self.rules else None
             if rule is not None:
                 reads |= rule.reads
-        names = [self.operands[self.position(i)] for i in range(len(tracked))] + list(self.outs)
+        names = [self.operands[self.position(i)] for i in range(len(tracked))]
+        if self.has_many_outs:
+            return Plan(tracked, [i if n in reads else -1 for i, n in enumerate(names)], self.outs[0] in reads)
+        names += self.outs
         positions = [i if name in reads else -1 for i, name in enumerate(names)]
-        return Plan(tracked, positions if len(positions) > 1 else [*positions, -1])
+        return Plan(tracked, positions)
 
     def reverse_layout(self) -> list[str]:
         return [
@@ -180,6 +190,8 @@ def _declare(
     jvp: Callable[..., Any] | None = None,
     inserts_zeros: bool = False,
     has_effect: bool = False,
+    can_raise: bool = False,
+    takes_missing: bool = False,
     registry: dict[str, Op] | None = None,
     **facts: Any,
 ) -> Op:
@@ -188,13 +200,16 @@ def _declare(
         name=name,
         operands=tuple(n.lstrip("*") for n in names),
         attrs=tuple(attrs.split()),
-        outs=tuple(outs.split()),
+        outs=tuple(n.lstrip("*") for n in outs.split()),
         kind=kind,
         type_rule=type,
         batch_rule=batch,
         is_variadic=bool(names) and names[-1].startswith("*"),
         inserts_zeros=inserts_zeros,
         has_effect=has_effect,
+        can_raise=can_raise,
+        has_many_outs=outs.startswith("*"),
+        takes_missing=takes_missing,
         facts=Facts(**facts),
     )
     layout = op.reverse_layout()

@@ -1,8 +1,8 @@
 """The general convolution, in one canonical layout: lhs (N, C, *spatial), rhs (O, C / groups, *kernel).
 
 It is a cross-correlation with strides, padding (negative: a crop), dilation of both operands and two kinds of
-groups. The family contains its own transposes, so one op serves all orders; the arithmetic of their parameters
-is in `_core/conv_shape.py`. The ops layer brings other layouts into this one.
+groups. The family contains its own transposes, so one op serves all orders; the arithmetic of their
+parameters is in `_core/conv_shape.py`. The ops layer brings other layouts into this one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .structural import conj_of, flip, reshape, transpose
 
 
 def _conv_type(
-    lhs: TensorType, rhs: TensorType, strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, groups: int,
-    batch_groups: int,
+    lhs: TensorType, rhs: TensorType, strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
+    groups: int, batch_groups: int,
 ) -> TensorType:  # fmt: skip
     if lhs.dtype != rhs.dtype:
         raise TypeError(f"conv: lhs has dtype {lhs.dtype.name} and rhs has {rhs.dtype.name}")
@@ -41,22 +41,22 @@ def _transposed(how: Any, lhs: Tensor, rhs: Tensor) -> Tensor:
 
 
 def _to_lhs(
-    ct: Tensor, lhs_type: TensorType, rhs: Tensor, strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
-    groups: int, batch_groups: int,
+    ct: Tensor, lhs_type: TensorType, rhs: Tensor, strides: Any, padding: Any, lhs_dilation: Any,
+    rhs_dilation: Any, groups: int, batch_groups: int,
 ) -> Tensor:  # fmt: skip
     attrs = (strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
     return _transposed(transpose_lhs_params(lhs_type.shape, rhs.shape, ct.shape, *attrs), ct, conj_of(rhs))
 
 
 def _to_rhs(
-    ct: Tensor, lhs: Tensor, rhs_type: TensorType, strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
-    groups: int, batch_groups: int,
+    ct: Tensor, lhs: Tensor, rhs_type: TensorType, strides: Any, padding: Any, lhs_dilation: Any,
+    rhs_dilation: Any, groups: int, batch_groups: int,
 ) -> Tensor:  # fmt: skip
     attrs = (strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
     return _transposed(transpose_rhs_params(lhs.shape, rhs_type.shape, ct.shape, *attrs), conj_of(lhs), ct)
 
 
-# -- batching: the batch axis is folded into an axis that is treated as a batch anyway ---------------------------------
+# -- batching: the batch axis is folded into an axis that is treated as a batch anyway -------------
 
 
 def _conv_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:

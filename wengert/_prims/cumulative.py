@@ -95,7 +95,8 @@ linear_recurrence = general(
     "linear_recurrence", "a b", attrs="axis reverse", vjp=(_to_factor, _carried_back), jvp=_recurrence_jvp,
     type=_recurrence_type, batch=_BATCH, dtypes="number", inserts_zeros=True,
     samples=[(((2, 3, 2), (2, 3, 2)), (1, False)), (((4,), (4,)), (0, True))],
-    doc="s_i = a_i s_(i-1) + b_i along an axis, from the last place down if reverse; the first a is not read",
+    doc="s_i = a_i s_(i-1) + b_i along an axis, from the last place down if reverse; the first a is not read, "
+        "and where a is 0 it starts afresh, even after an infinity",
 )  # fmt: skip
 
 

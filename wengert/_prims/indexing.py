@@ -11,30 +11,29 @@ from typing import Any
 from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.dims import Shape
-from .._core.op import Op, batch_leading, batch_size, general, linear, repeat, require_dtype, zero
+from .._core.op import Op, batch_size, general, linear, repeat, require_dtype
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, tensor_type
+from .cumulative import linear_recurrence
 from .discrete import eq, ne
 from .elementwise import div
+from .sorting import argsort
 from .structural import (
-    add,
     add_number,
     broadcast_to,
     cast,
     conj_of,
     fill,
-    flip,
     full,
     iota,
     mul,
     pad,
     reshape,
     select,
-    transpose,
     zeros_of,
 )
 
-# -- types, batching ----------------------------------------------------------------------------------------------
+# -- types, batching -------------------------------------------------------------------------------
 
 
 def _gather_type(x: TensorType, indices: tuple[TensorType, ...]) -> TensorType:
@@ -87,7 +86,7 @@ def _repeated(operands: Any, batched: Any, size: Any) -> tuple[Tensor, ...]:
     return tuple(x if b else repeat(x, size) for x, b in zip(operands, batched, strict=True))
 
 
-# -- gather and scatter_add ---------------------------------------------------------------------------------------
+# -- gather and scatter_add ------------------------------------------------------------------------
 
 
 def _ints(*shape_and_limit: Any) -> Any:
@@ -95,10 +94,14 @@ def _ints(*shape_and_limit: Any) -> Any:
     return lambda rng: rng.integers(-limit, limit, tuple(shape))
 
 
-_DUPLICATES = lambda rng: rng.permutation([0, 2, 2, -1, -2])  # of 4: position 2 three times, once from the end
+def _duplicates(rng: Any) -> Any:
+    """Of four positions one three times, once counted from the end."""
+    return rng.permutation([0, 2, 2, -1, -2])
+
 
 gather = linear(
-    "gather", "x *indices", type=_gather_type, batch=_gather_batch, inserts_zeros=True, dtypes="any",
+    "gather", "x *indices", type=_gather_type, batch=_gather_batch, inserts_zeros=True, can_raise=True,
+    dtypes="any",
     transpose=(lambda ct, x_type, indices: scatter_add(zeros_of(x_type), ct, *indices), None),
     samples=[
         (((5, 3), _ints(4, 5)), ()), (((3, 4), _ints(2, 2, 3), _ints(2, 2, 4)), ()), (((6,), _ints(6)), ()),
@@ -108,25 +111,26 @@ gather = linear(
 )  # fmt: skip
 
 _SCATTER_SAMPLES = [
-    (((4, 3), (5, 3), _DUPLICATES), ()),
-    (((4,), (5,), _DUPLICATES), ()),
+    (((4, 3), (5, 3), _duplicates), ()),
+    (((4,), (5,), _duplicates), ()),
     (((3, 2), (2, 3), _ints(2, 3, 3), _ints(2, 3, 2)), ()),
     (((3, 2), (2,), _ints(3)), ()),
     (((3,), (0,), _ints(0, 3)), ()),
 ]  # fmt: skip
 
 scatter_add = linear(
-    "scatter_add", "x updates *indices", type=_scatter_type("scatter_add", "number"), batch=_batch_by_number,
+    "scatter_add", "x updates *indices", can_raise=True, type=_scatter_type("scatter_add", "number"),
+    batch=_batch_by_number,
     transpose=(lambda ct: ct, lambda ct, indices: gather(ct, *indices), None), dtypes="number",
     samples=_SCATTER_SAMPLES, doc="x with updates added at integer positions; those of one position add up",
 )  # fmt: skip
 
 
-# -- scatter_set ----------------------------------------------------------------------------------------------------
+# -- scatter_set -----------------------------------------------------------------------------------
 
 
 def _winners(lead: Shape, indices: tuple[Tensor, ...]) -> Tensor:
-    """For each update the number of the last update that goes to the same place; `lead` is the addressed shape."""
+    """For each update the number of the last one that goes to its place; `lead` is the addressed shape."""
     numbers = _numbers(indices)
     slots = scatter_set(full(shape=lead, value=-1, dtype=dtypes.int64), numbers, *indices)
     return gather(slots, *indices)
@@ -154,16 +158,19 @@ def _set_transpose_updates(ct: Tensor, indices: tuple[Tensor, ...]) -> Tensor:
 
 
 scatter_set = linear(
-    "scatter_set", "x updates *indices", type=_scatter_type("scatter_set", "any"), batch=_batch_by_number,
+    "scatter_set", "x updates *indices", can_raise=True, type=_scatter_type("scatter_set", "any"),
+    batch=_batch_by_number,
     transpose=(_set_transpose_x, _set_transpose_updates, None), inserts_zeros=True, dtypes="any",
     samples=_SCATTER_SAMPLES, kink="of updates to one position the last wins and has the gradient",
     doc="x with updates written at integer positions",
 )  # fmt: skip
 
-# -- scatter_max, scatter_min -----------------------------------------------------------------------------------------
+# -- scatter_max, scatter_min ----------------------------------------------------------------------
 
 
-def _ties(x: Tensor, updates: Tensor, indices: tuple[Tensor, ...], out: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _ties(
+    x: Tensor, updates: Tensor, indices: tuple[Tensor, ...], out: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """Whether the entry of x, and each update, attains the result; and how many do, in the dtype of x."""
     is_x = eq(x, out)
     is_update = eq(updates, gather(out, *indices))
@@ -196,7 +203,8 @@ def _extreme_jvp(
 
 def _extreme(name: str, doc: str) -> Op:
     return general(
-        name, "x updates *indices", type=_scatter_type(name, "real"), batch=_batch_by_number, vjp=_extreme_vjp,
+        name, "x updates *indices", type=_scatter_type(name, "real"), batch=_batch_by_number,
+        vjp=_extreme_vjp, can_raise=True,
         jvp=_extreme_jvp, inserts_zeros=True, dtypes="real", samples=_SCATTER_SAMPLES, doc=doc,
         kink="ties, the entry of x among them, share evenly",
     )  # fmt: skip
@@ -205,61 +213,14 @@ def _extreme(name: str, doc: str) -> Op:
 scatter_max = _extreme("scatter_max", "the larger of x and the updates that go to each position")
 scatter_min = _extreme("scatter_min", "the smaller of x and the updates that go to each position")
 
-# -- scatter_mul ------------------------------------------------------------------------------------------------------
+# -- scatter_mul -----------------------------------------------------------------------------------
 
 
-def _recurrence_ct(ct: Tensor, a: Tensor) -> Tensor:
-    """The cotangent of b: the same recurrence from the end, each step with the coefficient of the next."""
-    following = _after(conj_of(a))
-    return flip(linear_recurrence(flip(following, axes=(0,)), flip(ct, axes=(0,))), axes=(0,))
-
-
-def _before(x: Tensor) -> Tensor:
-    """x moved one step along axis 0, a zero in front."""
-    return pad(x, low=_first_axis(x, 1), high=_first_axis(x, -1), interior=_first_axis(x, 0))
-
-
-def _after(x: Tensor) -> Tensor:
-    """x moved one step back along axis 0, a zero behind."""
-    return pad(x, low=_first_axis(x, -1), high=_first_axis(x, 1), interior=_first_axis(x, 0))
-
-
-def _first_axis(x: Tensor, number: int) -> tuple[int, ...]:
-    return (number, *(0,) * (len(x.shape) - 1))
-
-
-def _recurrence_vjp(ct: Tensor, a: Tensor, out: Tensor, needed: Any) -> tuple[Any, ...]:
-    to_b = _recurrence_ct(ct, a)
-    return (mul(to_b, conj_of(_before(out))) if needed[0] else None, to_b)
-
-
-def _recurrence_type(a: TensorType, b: TensorType) -> TensorType:
-    require_dtype("restarting_recurrence", "a", a, "inexact")
-    if a.dtype != b.dtype:
-        raise TypeError(f"linear_recurrence: a has dtype {a.dtype.name} and b has {b.dtype.name}")
-    if not a.shape or not same_shape(a.shape, b.shape):
-        raise ValueError(f"linear_recurrence: a has shape {a.shape} and b has shape {b.shape}, wanted one, of rank 1 up")
-    return tensor_type(a.shape, a.dtype)
-
-
-def _recurrence_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
-    a, b = _repeated(operands, batched, batch_size(operands, batched))
-    swap = (1, 0, *range(2, len(a.shape)))
-    return transpose(linear_recurrence(transpose(a, perm=swap), transpose(b, perm=swap)), perm=swap)
-
-
-linear_recurrence = general(
-    "restarting_recurrence", "a b", type=_recurrence_type, batch=_recurrence_batch, vjp=_recurrence_vjp,
-    jvp=lambda a, out, a_dot, b_dot: linear_recurrence(a, add(mul(a_dot, _before(out)), b_dot)),
-    samples=[(((5, 2), (5, 2)), ()), (((3,), (3,)), ()), (((0, 2), (0, 2)), ())],
-    doc="out[i] = a[i] out[i - 1] + b[i] along axis 0; where a[i] is 0 it starts afresh, even after an infinity",
-)  # fmt: skip
-
-stable_order = zero(
-    "stable_order", "x", type=lambda x: tensor_type(x.shape, dtypes.int64), batch=batch_leading, dtypes="integer",
-    samples=[((lambda rng: rng.integers(0, 4, (2, 6)),), ()), ((lambda rng: rng.integers(0, 4, 7),), ())],
-    doc="the positions that sort the last axis of an integer array, equal elements in their order",
-)  # fmt: skip
+def _moved(x: Tensor, back: bool) -> Tensor:
+    """x moved one step along axis 0, a zero moving in."""
+    rest = (0,) * (len(x.shape) - 1)
+    step = -1 if back else 1
+    return pad(x, low=(step, *rest), high=(-step, *rest), interior=(0, *rest))
 
 
 def _other_factors(x_type: TensorType, updates: Tensor, indices: tuple[Tensor, ...]) -> Tensor:
@@ -272,23 +233,29 @@ def _other_factors(x_type: TensorType, updates: Tensor, indices: tuple[Tensor, .
     count = dims.size_of(indices[0].shape)
     rows = reshape(updates, shape=(count, *updates.shape[len(indices[0].shape) :]))
     places = reshape(_winners(lead, indices), shape=(count,))
-    order = stable_order(places)
-    back = stable_order(order)
+    order = argsort(places, axis=0, descending=False)
+    back = argsort(order, axis=0, descending=False)
     rows, places = gather(rows, order), add_number(gather(places, order), number=1)
-    before = _products_before(rows, places)
-    behind = flip(_products_before(flip(rows, axes=(0,)), flip(places, axes=(0,))), axes=(0,))
+    before, behind = _products_on_one_side(rows, places, False), _products_on_one_side(rows, places, True)
     return reshape(gather(mul(before, behind), back), shape=updates.shape)
 
 
-def _products_before(rows: Tensor, places: Tensor) -> Tensor:
-    """The product of the rows before each one among those of its place (places are positive, equal ones adjoin)."""
-    starts = _along_rows(ne(places, _before(places)), rows.shape)
+def _products_on_one_side(rows: Tensor, places: Tensor, behind: bool) -> Tensor:
+    """For each row the product of those before (or behind) it in its place; equal places adjoin."""
+    starts = _along_rows(ne(places, _moved(places, behind)), rows.shape)
     none, one = fill(rows, 0), fill(rows, 1)
-    return linear_recurrence(select(starts, none, _before(rows)), select(starts, one, none))
+    factors = select(starts, none, _moved(rows, behind))
+    return linear_recurrence(factors, select(starts, one, none), axis=0, reverse=behind)
 
 
 def _multiply_vjp(
-    ct: Tensor, x: Tensor, x_type: TensorType, updates: Tensor, indices: tuple[Tensor, ...], times: Any, needed: Any
+    ct: Tensor,
+    x: Tensor,
+    x_type: TensorType,
+    updates: Tensor,
+    indices: tuple[Tensor, ...],
+    times: Any,
+    needed: Any,
 ) -> tuple[Any, ...]:
     nothing = (None,) * len(indices)
     to_x = times(ct, conj_of(scatter_mul(fill(x, 1), updates, *indices))) if needed[0] else None
@@ -299,19 +266,26 @@ def _multiply_vjp(
 
 
 def _multiply_jvp(
-    x: Tensor, x_type: TensorType, updates: Tensor, indices: tuple[Tensor, ...], x_dot: Tensor, updates_dot: Tensor
+    x: Tensor,
+    x_type: TensorType,
+    updates: Tensor,
+    indices: tuple[Tensor, ...],
+    x_dot: Tensor,
+    updates_dot: Tensor,
 ) -> Tensor:
     slope = mul(gather(x, *indices), _other_factors(x_type, updates, indices))
     from_x = mul(x_dot, scatter_mul(fill(x, 1), updates, *indices))
     return scatter_add(from_x, mul(slope, updates_dot), *indices)
 
 
-_WITH_ZEROS = lambda rng: rng.normal(size=5) * [1, 0, 1, 0, 1]
+def _with_zeros(*mask: int) -> Any:
+    return lambda rng: rng.normal(size=len(mask)) * mask
+
 
 scatter_mul = general(
     "scatter_mul", "x updates *indices", type=_scatter_type("scatter_mul", "number"), batch=_batch_by_number,
-    vjp=_multiply_vjp, jvp=_multiply_jvp, dtypes="number", inserts_zeros=True,
-    samples=[*_SCATTER_SAMPLES, (((4,), _WITH_ZEROS, _DUPLICATES), ()),
-             ((lambda rng: rng.normal(size=4) * [1, 0, 0, 1], (5,), _DUPLICATES), ())],
+    vjp=_multiply_vjp, jvp=_multiply_jvp, can_raise=True, dtypes="number", inserts_zeros=True,
+    samples=[*_SCATTER_SAMPLES, (((4,), _with_zeros(1, 0, 1, 0, 1), _duplicates), ()),
+             ((_with_zeros(1, 0, 0, 1), (5,), _duplicates), ())],
     doc="x multiplied by the updates that go to each position; slopes are exact where factors are 0",
 )  # fmt: skip

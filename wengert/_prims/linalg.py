@@ -1,7 +1,7 @@
 """Linear algebra on the last two axes: products, triangles and diagonals, solving, Cholesky's factor.
 
-Every axis before the last two is a batch; operands have equal leading axes. Rules are written in these same ops,
-so they have derivatives of every order. Adjoints are with respect to Re<u, v>, so transposes are conjugated.
+Every axis before the last two is a batch; operands have equal leading axes. Rules are written in these same
+ops, so they have derivatives of every order. Adjoints are those of Re<u, v>: transposes are conjugated.
 """
 
 from __future__ import annotations
@@ -34,13 +34,15 @@ def adjoint(x: Tensor) -> Tensor:
     return conj_of(swap_last(x))
 
 
-# -- products -----------------------------------------------------------------------------------------------------
+# -- products --------------------------------------------------------------------------------------
 
 
 def _matmul_type(x: TensorType, y: TensorType) -> TensorType:
     _require_matrices("matmul", ("x", "y"), (x, y))
     if not same_dim(x.shape[-1], y.shape[-2]):
-        raise ValueError(f"matmul: x has shape {x.shape} and y has shape {y.shape}, whose inner extents differ")
+        raise ValueError(
+            f"matmul: x has shape {x.shape} and y has shape {y.shape}, whose inner extents differ"
+        )
     return tensor_type((*x.shape[:-1], y.shape[-1]), x.dtype)
 
 
@@ -50,10 +52,13 @@ def _require_matrices(name: str, names: tuple[str, ...], types: tuple[TensorType
         if len(x.shape) < 2:
             raise ValueError(f"{name}: {operand} has shape {x.shape}, wanted at least two axes")
         if x.dtype != first.dtype:
-            raise TypeError(f"{name}: {names[0]} has dtype {first.dtype.name} and {operand} has {x.dtype.name}")
+            raise TypeError(
+                f"{name}: {names[0]} has dtype {first.dtype.name} and {operand} has {x.dtype.name}"
+            )
         if not same_shape(x.shape[:-2], first.shape[:-2]):
             raise ValueError(
-                f"{name}: {names[0]} has shape {first.shape} and {operand} has shape {x.shape}, whose leading axes differ"
+                f"{name}: {names[0]} has shape {first.shape} and {operand} has shape {x.shape}, "
+                "whose leading axes differ"
             )
 
 
@@ -94,7 +99,9 @@ def _require_labels(labels: tuple[str, ...], out: str) -> None:
     everywhere = "".join((*labels, *set(out)))
     alone = [name for names in labels for name in names if everywhere.count(name) < 2]
     if alone:
-        raise ValueError(f"einsum: label {alone[0]!r} appears in one operand only and not in out; sum that axis first")
+        raise ValueError(
+            f"einsum: label {alone[0]!r} appears in one operand only and not in out; sum that axis first"
+        )
     if len(set(out)) != len(out) or not set(out) <= set("".join(labels)):
         raise ValueError(f"einsum: out {out!r} must name labels of the operands {labels}, each once")
 
@@ -121,18 +128,20 @@ def _einsum_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 
 einsum = multilinear(
-    "einsum", "*xs", attrs="labels out", outs="product", type=_einsum_type, batch=_einsum_batch, dtypes="number",
+    "einsum", "*xs", attrs="labels out", outs="product", type=_einsum_type, batch=_einsum_batch,
+    dtypes="number",
     transpose=_einsum_transpose,
     samples=[
         (((2, 3), (3, 4)), (("ij", "jk"), "ki")), (((2, 3, 4), (4, 2)), (("bij", "jb"), "bi")),
         (((2, 3), (3, 2), (2,)), (("ij", "jk", "k"), "i")), (((3,), (2,)), (("i", "j"), "ji")),
-        (((3,), (3,)), (("i", "i"), "")), (((3, 2),), (("ij",), "ji")), (((3,), (3,), (3,)), (("i", "i", "i"), "i")),
+        (((3,), (3,)), (("i", "i"), "")), (((3, 2),), (("ij",), "ji")), (((3,), (3,), (3,)), (("i", "i",
+        "i"), "i")),
         (((2,), (), (3,)), (("a", "", "b"), "ba")),
     ],
     doc="sums of products over labelled axes; no label twice in one operand, none in a single operand alone",
 )  # fmt: skip
 
-# -- triangles and diagonals ------------------------------------------------------------------------------------------
+# -- triangles and diagonals -----------------------------------------------------------------------
 
 
 def _triangle_type(name: str) -> Any:
@@ -146,12 +155,14 @@ def _triangle_type(name: str) -> Any:
 _TRIANGLE_SAMPLES = [(((3, 3),), (0,)), (((2, 3, 4),), (1,)), (((4, 2),), (-1,))]
 
 tril = linear(
-    "tril", "x", attrs="k", type=_triangle_type("tril"), batch=batch_elementwise, inserts_zeros=True, dtypes="any",
+    "tril", "x", attrs="k", type=_triangle_type("tril"), batch=batch_elementwise, inserts_zeros=True,
+    dtypes="any",
     transpose=lambda ct, k: tril(ct, k=k), samples=_TRIANGLE_SAMPLES,
     doc="the entries on and below the k-th diagonal, zeros elsewhere",
 )  # fmt: skip
 triu = linear(
-    "triu", "x", attrs="k", type=_triangle_type("triu"), batch=batch_elementwise, inserts_zeros=True, dtypes="any",
+    "triu", "x", attrs="k", type=_triangle_type("triu"), batch=batch_elementwise, inserts_zeros=True,
+    dtypes="any",
     transpose=lambda ct, k: triu(ct, k=k), samples=_TRIANGLE_SAMPLES,
     doc="the entries on and above the k-th diagonal, zeros elsewhere",
 )  # fmt: skip
@@ -184,7 +195,7 @@ make_diagonal = linear(
     doc="square matrices with x as their main diagonals",
 )  # fmt: skip
 
-# -- solving ----------------------------------------------------------------------------------------------------------
+# -- solving ---------------------------------------------------------------------------------------
 
 
 def _solve_type(name: str) -> Any:
@@ -215,10 +226,14 @@ def _scaled_identity(n: int, value: float) -> Any:
     return [[value if i == j else 0.0 for j in range(n)] for i in range(n)]
 
 
-_SOLVE_SHAPES = [(_well_conditioned(3, 3), (3, 2)), (_well_conditioned(2, 2, 2), (2, 2, 1)), (_well_conditioned(1, 1), (1, 3))]
+_SOLVE_SHAPES = [
+    (_well_conditioned(3, 3), (3, 2)),
+    (_well_conditioned(2, 2, 2), (2, 2, 1)),
+    (_well_conditioned(1, 1), (1, 3)),
+]
 
 solve = general(
-    "solve", "a b", type=_solve_type("solve"), batch=batch_leading, vjp=_solve_vjp,
+    "solve", "a b", can_raise=True, type=_solve_type("solve"), batch=batch_leading, vjp=_solve_vjp,
     jvp=lambda a, out, a_dot, b_dot: solve(a, sub(b_dot, matmul(a_dot, out))),
     samples=[(operands, ()) for operands in _SOLVE_SHAPES],
     kink="a singular matrix raises numpy.linalg.LinAlgError", doc="x with a @ x = b",
@@ -258,13 +273,15 @@ def _triangular_jvp(
 
 
 triangular_solve = general(
-    "triangular_solve", "a b", attrs="lower trans unit_diagonal", type=_solve_type("triangular_solve"),
+    "triangular_solve", "a b", can_raise=True, attrs="lower trans unit_diagonal",
+    type=_solve_type("triangular_solve"),
     batch=batch_leading, vjp=_triangular_vjp, jvp=_triangular_jvp, inserts_zeros=True,
     samples=[
         (operands, attrs)
         for operands, attrs in zip(
             (*_SOLVE_SHAPES, *_SOLVE_SHAPES),
-            ((True, 0, False), (False, 1, True), (True, 2, False), (False, 2, False), (True, 1, True), (False, 0, True)),
+            ((True, 0, False), (False, 1, True), (True, 2, False), (False, 2, False), (True, 1, True),
+            (False, 0, True)),
             strict=True,
         )
     ],
@@ -273,7 +290,7 @@ triangular_solve = general(
 )  # fmt: skip
 
 inv = general(
-    "inv", "a", type=lambda a: _square_type("inv", a), batch=batch_elementwise,
+    "inv", "a", can_raise=True, type=lambda a: _square_type("inv", a), batch=batch_elementwise,
     vjp=(lambda ct, out: neg(matmul(adjoint(out), matmul(ct, adjoint(out)))),),
     jvp=lambda out, a_dot: neg(matmul(out, matmul(a_dot, out))),
     samples=[((_well_conditioned(3, 3),), ()), ((_well_conditioned(2, 2, 2),), ())],
@@ -287,11 +304,11 @@ def _square_type(name: str, a: TensorType) -> TensorType:
     return tensor_type(a.shape, a.dtype)
 
 
-# -- Cholesky ---------------------------------------------------------------------------------------------------------
+# -- Cholesky --------------------------------------------------------------------------------------
 
 
 def _half(x: Tensor) -> Tensor:
-    """The lower triangle with half of the diagonal: the part of a Hermitian matrix that its factor carries."""
+    """The lower triangle with half of the diagonal: the share of a Hermitian matrix that is its factor's."""
     return times_number(add(tril(x, k=0), tril(x, k=-1)), number=0.5)
 
 
@@ -304,7 +321,7 @@ def _solve_lower(out: Tensor, x: Tensor, trans: int) -> Tensor:
 
 
 def _cholesky_vjp(ct: Tensor, out: Tensor) -> Tensor:
-    # L^-H half(L^H ct) L^-1, made Hermitian: the argument stands for a Hermitian matrix, whichever half is read
+    # L^-H half(L^H ct) L^-1, made Hermitian: the argument stands for a Hermitian matrix
     middle = _half(matmul(adjoint(out), ct))
     left = _solve_lower(out, middle, _ADJOINT)
     return _hermitian(_solve_lower(out, adjoint(left), _ADJOINT))
@@ -324,9 +341,10 @@ def _positive_definite(*shape: int) -> Any:
 
 
 cholesky = general(
-    "cholesky", "a", type=lambda a: _square_type("cholesky", a), batch=batch_elementwise, vjp=(_cholesky_vjp,),
+    "cholesky", "a", can_raise=True, type=lambda a: _square_type("cholesky", a), batch=batch_elementwise,
+    vjp=(_cholesky_vjp,),
     jvp=_cholesky_jvp, samples=[((_positive_definite(3, 3),), ()), ((_positive_definite(2, 2, 2),), ())],
-    kink="the lower triangle is read, the gradient is symmetric (Hermitian); a matrix that is not positive definite "
-         "raises numpy.linalg.LinAlgError",
+    kink="the lower triangle is read, the gradient is symmetric (Hermitian); a matrix that is not positive "
+         "definite raises numpy.linalg.LinAlgError",
     doc="the lower triangular factor L of a = L L^H",
 )  # fmt: skip

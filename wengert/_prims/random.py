@@ -35,7 +35,9 @@ def _fold_type(key: TensorType, data: TensorType) -> TensorType:
     _require_key("random_fold_in", key)
     require_dtype("random_fold_in", "data", data, "integer")
     if not same_shape(key.shape[:-1], data.shape):
-        raise ValueError(f"random_fold_in: data has shape {data.shape}, wanted one integer a key: {key.shape[:-1]}")
+        raise ValueError(
+            f"random_fold_in: data has shape {data.shape}, wanted one integer a key: {key.shape[:-1]}"
+        )
     return tensor_type(key.shape, dtypes.uint32)
 
 
@@ -61,6 +63,7 @@ random_split = zero(
 )  # fmt: skip
 random_fold_in = zero(
     "random_fold_in", "key data", type=_fold_type, batch=batch_leading, dtypes="uint32",
-    samples=[((_key(), lambda rng: rng.integers(-9, 9)), ()), ((_key(3), lambda rng: rng.integers(0, 9, 3)), ())],
+    samples=[((_key(), lambda rng: rng.integers(-9, 9)), ()), ((_key(3), lambda rng: rng.integers(0, 9, 3)),
+    ())],
     doc="the key that belongs to a key and an integer, such as the number of a step",
 )  # fmt: skip

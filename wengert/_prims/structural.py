@@ -453,3 +453,20 @@ attach = general(
     samples=[(((3,), (2, 2)), ())],
     doc="x, counted as depending on the sources with derivative zero",
 )  # fmt: skip
+
+reassign = general(
+    "reassign", "x held", type=lambda x, held: tensor_type(x.shape, x.dtype), batch=batch_elementwise, dtypes="any",
+    vjp=(None, lambda ct: ct), jvp=lambda held_dot: held_dot, samples=[(((3,), (3,)), ())],
+    smooth=False,  # its derivative is a convention, not that of its value
+    doc="x as the new value of a Variable: later reads count as reads of the Variable, not as uses of x",
+)  # fmt: skip
+
+
+def _print_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> tuple[Tensor, ...]:
+    return debug_print(*operands, text=attrs[0])
+
+
+debug_print = zero(
+    "debug_print", "*xs", attrs="text", outs="*outs", has_effect=True, type=lambda xs, text: (), batch=_print_batch,
+    dtypes="any", samples=[(((2,),), ("x = {}",))], doc="prints a text with the operands' values when it runs",
+)  # fmt: skip

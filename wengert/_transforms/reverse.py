@@ -77,8 +77,10 @@ class Tape:
         plan = op.plan(tracked)
         types = tuple(map(_as_type, map(_shape_and_dtype, operands)))
         out_keys = tuple(map(_key_of, outs))
-        out_types = tuple(map(_as_type, map(_shape_and_dtype, outs))) if len(outs) > 1 else ()
+        out_types = tuple(map(_as_type, map(_shape_and_dtype, outs))) if op.is_multi else ()
         saved = plan.keep(operands + outs + _NOTHING)
+        if plan.keep_outs:
+            saved = (*saved[:-1], outs)
         self.entries.append(Entry(op, attrs, plan, keys, types, out_keys, out_types, saved))
         self.tracked.update(map(_key_of, filter(_is_trackable, outs)) if out_types else out_keys)
 
@@ -121,7 +123,8 @@ class Cotangents:
 
 
 def sweep(
-    entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int]
+    entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int],
+    masked: Sequence[bool] | None = None,
 ) -> list[Any]:  # fmt: skip
     """The cotangents of the sources, given those of the targets.
 
@@ -129,18 +132,19 @@ def sweep(
         entries: the Wengert list, in program order, of values that depend on the sources.
         seeds: (key, cotangent) of each target.
         sources: keys whose cotangents are wanted.
+        masked: for each seed whether it may hold structural zeros (by default none does).
 
     Returns:
         For each source a tensor, `ZERO` (connected, derivative zero) or None (not connected).
     """
     cts = Cotangents()
-    for key, seed in seeds:
-        cts.add(key, seed, False)
+    for index, (key, seed) in enumerate(seeds):
+        cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
     terms = cts.terms
     for entry in reversed(entries):
         out_keys = entry.out_keys
-        if len(out_keys) == 1:
+        if not entry.op.is_multi:
             key = out_keys[0]
             if key not in terms:
                 continue
@@ -158,6 +162,9 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
         return
     if all(ct is None or ct is ZERO for ct in found):
         _pull_back(entry, ZERO, False, cts)
+        return
+    if entry.op.takes_missing:
+        _pull_back(entry, tuple(found), any(k in cts.masked for k in entry.out_keys), cts)
         return
     filled = [
         zeros_of(t) if (ct is None or ct is ZERO) and dtypes.is_inexact(t.dtype) else ct
@@ -210,8 +217,11 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
 def _saved(entry: Entry) -> tuple[Any, ...]:
     """What was kept and what is known by type only, in the order of the op's rule layout."""
     op, count = entry.op, len(entry.in_keys)
-    saved, outs = entry.saved[:count], entry.saved[count : count + len(op.outs)]
-    out_types = entry.out_types or (None,)
+    saved = entry.saved[:count]
+    if op.has_many_outs:
+        outs, out_types = entry.saved[count:], (entry.out_types,)
+    else:
+        outs, out_types = entry.saved[count : count + len(op.outs)], entry.out_types or (None,)
     if op.is_variadic:
         return (*op.group(saved), *outs, *op.group(entry.in_types), *out_types)
     return saved + outs + entry.in_types + out_types

@@ -1,4 +1,4 @@
-"""Ops that give back what they get: copies, casts, constants on purpose, and questions about shape and dtype."""
+"""Ops that give back what they get: copies and casts; and questions about shape and dtype."""
 
 from __future__ import annotations
 
@@ -101,24 +101,6 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
     return tensor if dtype is None else promotion.cast(tensor, dtypes.as_dtype(dtype))
 
 
-def array(x: Any, dtype: Any = None) -> Tensor:
-    """Any array-like value as a Wengert tensor: NumPy's name of `convert_to_tensor`.
-
-    Args:
-        x: an array, a number, a tensor or a nested list of them.
-        dtype: the dtype wanted, or None for that of x.
-
-    Returns:
-        A tensor of x's shape.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.ops.array([1, 2])
-        Tensor([1, 2], shape=(2,), dtype=int64)
-    """
-    return convert_to_tensor(x, dtype)
-
-
 def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
     """The values as a NumPy array of their own. Cuts the gradient, on purpose.
 
@@ -137,41 +119,6 @@ def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
         array([1., 2.])
     """
     return np.array(as_tensor(x, "convert_to_numpy").numpy())
-
-
-@public
-def stop_gradient(variable: Any) -> Any:
-    """x as a constant: the same values, and no gradient flows through.
-
-    Args:
-        variable: an array or a number.
-
-    Returns:
-        The same values in the kind of array that came in.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.ops.stop_gradient([1.0, 2.0])
-        array([1., 2.])
-    """
-    return S.stop_gradient(as_tensor(variable, "stop_gradient"))
-
-
-def is_tensor(x: Any) -> bool:
-    """Whether x is a Wengert tensor.
-
-    Args:
-        x: anything.
-
-    Returns:
-        A Python bool.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.ops.is_tensor(wg.ops.zeros(2)), wg.ops.is_tensor([0.0, 0.0])
-        (True, False)
-    """
-    return type(x) is Tensor
 
 
 def shape(x: Any) -> Shape:
@@ -243,6 +190,6 @@ def dtype(x: Any) -> np.dtype[Any]:
 
 
 __all__ = [
-    "cast", "astype", "copy", "convert_to_tensor", "array", "convert_to_numpy", "stop_gradient", "is_tensor",
+    "cast", "astype", "copy", "convert_to_tensor", "convert_to_numpy",
     "shape", "ndim", "size", "dtype",
 ]  # fmt: skip

@@ -34,7 +34,7 @@ def _filled(shape: Shape, value: Any, dtype: Any) -> Tensor:
     return promotion.broadcast(a if dtype is None else promotion.cast(a, dtypes.as_dtype(dtype)), shape)
 
 
-# -- one number ---------------------------------------------------------------------------------------------------------
+# -- one number ----------------------------------------------------------------------------------------------
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
@@ -199,7 +199,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
     return _like(x, fill_value, dtype, "full_like")
 
 
-# -- matrices -----------------------------------------------------------------------------------------------------------
+# -- matrices ------------------------------------------------------------------------------------------------
 
 
 def _band(height: Any, width: Any, k: int, name: str) -> tuple[DimLike, DimLike, int]:
@@ -271,7 +271,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     return promotion.cast(band_mask(rows, columns, k, upper=False), _dtype(dtype))
 
 
-# -- ranges -------------------------------------------------------------------------------------------------------------
+# -- ranges --------------------------------------------------------------------------------------------------
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
@@ -417,7 +417,7 @@ def logspace(
     return points if all(map(is_number, (start, stop, base))) else outward(points, start, stop, base)
 
 
-# -- classes as vectors -----------------------------------------------------------------------------------------------------
+# -- classes as vectors --------------------------------------------------------------------------------------
 
 
 @public

@@ -28,7 +28,7 @@ from .elementwise import _truth
 from .promotion import as_float, as_tensor, broadcast_shapes, normal_axes, normal_axis, public
 from .shapes import flat, joined, permuted, reshaped
 
-# -- on tensors -----------------------------------------------------------------------------------------------------------
+# -- on tensors ----------------------------------------------------------------------------------------------
 
 
 def _kept(result: Tensor, x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
@@ -79,7 +79,7 @@ def _divided(x: Tensor, count: Any) -> Tensor:
     return E.div(x, promotion.broadcast(promotion.cast(S.dim_value(dim=count), x.dtype), x.shape))
 
 
-# -- sums and products --------------------------------------------------------------------------------------------------
+# -- sums and products ---------------------------------------------------------------------------------------
 
 
 @public
@@ -140,7 +140,7 @@ def prod(
     return _with_initial(_folded(R.reduce_prod, a, axis, keepdims, "prod"), initial, S.mul, "prod")
 
 
-# -- moments --------------------------------------------------------------------------------------------------------------
+# -- moments -------------------------------------------------------------------------------------------------
 
 
 def _moment_dtypes(x: Tensor, dtype: Any) -> tuple[np.dtype[Any], np.dtype[Any]]:
@@ -375,7 +375,7 @@ def _spread_weights(x: Tensor, w: Tensor, axis: Any) -> Tensor:
     return promotion.broadcast(reshaped(permuted(w, tuple(order)), narrow), x.shape)
 
 
-# -- extremes -------------------------------------------------------------------------------------------------------------
+# -- extremes ------------------------------------------------------------------------------------------------
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:
@@ -555,7 +555,7 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _place(R.argmin, x, axis, keepdims, "argmin")
 
 
-# -- truth ----------------------------------------------------------------------------------------------------------------
+# -- truth ---------------------------------------------------------------------------------------------------
 
 
 @public
@@ -620,7 +620,7 @@ def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return sum(_truth(as_tensor(x, "count_nonzero")), axis, keepdims)
 
 
-# -- sums of exponentials -------------------------------------------------------------------------------------------------
+# -- sums of exponentials ------------------------------------------------------------------------------------
 
 
 @public
@@ -643,7 +643,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _folded(R.logsumexp, as_float(as_tensor(x, "logsumexp")), axis, keepdims, "logsumexp")
 
 
-# -- running sums and products ----------------------------------------------------------------------------------------------
+# -- running sums and products -------------------------------------------------------------------------------
 
 
 def _running(op: Op, x: Any, axis: Any, dtype: Any, name: str) -> Tensor:

@@ -20,7 +20,7 @@ from .._prims import structural as S
 from . import promotion
 from .promotion import as_tensor, broadcast_shapes, common_dtype, normal_axes, normal_axis, public
 
-# -- shapes as users write them -----------------------------------------------------------------------------------------
+# -- shapes as users write them ------------------------------------------------------------------------------
 
 
 def extent(value: Any, what: str) -> DimLike:
@@ -61,7 +61,7 @@ def _filled_in(shape: Shape, size: DimLike, x: Tensor, what: str) -> Shape:
     return tuple(dims.floordiv(size, known) if i in unknown else d for i, d in enumerate(shape))
 
 
-# -- on tensors, for this file and the other families ---------------------------------------------------------------------
+# -- on tensors, for this file and the other families --------------------------------------------------------
 
 
 def reshaped(x: Tensor, shape: Shape) -> Tensor:
@@ -132,7 +132,7 @@ def known_extent(x: Tensor, axis: int, what: str) -> int:
     return size  # type: ignore[return-value]
 
 
-# -- one array: the shape -------------------------------------------------------------------------------------------------
+# -- one array: the shape ------------------------------------------------------------------------------------
 
 
 @public
@@ -457,7 +457,7 @@ def atleast_3d(*xs: Any) -> Any:
     return _each(lambda x: _at_least(x, 3, "atleast_3d"), xs)
 
 
-# -- one array: order and repetition ----------------------------------------------------------------------------------------
+# -- one array: order and repetition -------------------------------------------------------------------------
 
 
 @public
@@ -667,7 +667,7 @@ def _picked(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor:
     return moved(taken, 0, axis)
 
 
-# -- several arrays ---------------------------------------------------------------------------------------------------------
+# -- several arrays ------------------------------------------------------------------------------------------
 
 
 @public
@@ -1055,7 +1055,7 @@ def broadcast_arrays(*xs: Any) -> Any:
     return tuple(promotion.broadcast(t, shape) for t in tensors)
 
 
-# -- padding ------------------------------------------------------------------------------------------------------------------
+# -- padding -------------------------------------------------------------------------------------------------
 
 _GATHERED_MODES = ("edge", "reflect", "symmetric", "wrap")
 
@@ -1137,7 +1137,7 @@ def _pad_constant(x: Tensor, widths: list[Any], values: Any) -> Tensor:
     return x
 
 
-# -- matrices: diagonals and triangles ----------------------------------------------------------------------------------------
+# -- matrices: diagonals and triangles -----------------------------------------------------------------------
 
 
 def band_mask(height: DimLike, width: DimLike, k: int, upper: bool) -> Tensor:

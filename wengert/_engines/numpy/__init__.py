@@ -22,6 +22,7 @@ from . import (
     special,
     structural,
 )
+from .execute import executable
 
 NUMPY = Engine(
     "numpy",
@@ -30,7 +31,15 @@ NUMPY = Engine(
     from_numpy=lambda array: array,
 )
 for _family in (
-    structural, elementwise, piecewise, special, cumulative, reductions, sorting, indexing, linalg, conv, random,
+    structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, conv, random,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
+
+
+def _call(*operands_and_program: object) -> tuple[object, ...]:
+    *natives, program = operands_and_program
+    return executable(program, NUMPY.kernels)(*natives)  # type: ignore[arg-type]
+
+
+NUMPY.kernels["call"] = _call
 register_engine(NUMPY)

@@ -48,9 +48,13 @@ def _scan_in_blocks(factor: Any, term: Any, product: Any) -> Any:
     width = math.isqrt(extent)
     count = -(-extent // width)
     missing = count * width - extent
-    # blocks side by side: (place in the block, block, lane)
-    factor = np.concatenate([factor, np.zeros((missing, lanes), factor.dtype)]).reshape(count, width, lanes).swapaxes(0, 1)
-    term = np.concatenate([term, np.zeros((missing, lanes), term.dtype)]).reshape(count, width, lanes).swapaxes(0, 1)
+
+    def side_by_side(x: Any) -> Any:
+        """The axes: place in the block, block, lane."""
+        padded = np.concatenate([x, np.zeros((missing, lanes), x.dtype)])
+        return padded.reshape(count, width, lanes).swapaxes(0, 1)
+
+    factor, term = side_by_side(factor), side_by_side(term)
     with np.errstate(over="ignore", invalid="ignore"):
         inside = _scan(factor, term, product)
         carry = np.logical_and.accumulate(factor) if factor.dtype == bool else np.multiply.accumulate(factor)
@@ -81,8 +85,19 @@ def _recurrence(product: Any) -> Any:
     return along
 
 
-_multiplied = in_float32(_recurrence(np.multiply))
+def _restarting(factor: Any, state: Any) -> Any:
+    return np.multiply(factor, state, where=factor != 0, out=np.zeros_like(state))
+
+
 _masked = _recurrence(_where_kept)
+_plain, _careful = _recurrence(np.multiply), _recurrence(_restarting)
+
+
+def _linear_recurrence(a: Any, b: Any, axis: int, reverse: bool) -> Any:
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = _plain(a, b, axis, reverse)
+    # zero factors need care only where they meet infinities
+    return out if np.isfinite(out).all() else _careful(a, b, axis, reverse)
 
 
 def _segmented_cumsum(x: Any, restart: Any, axis: int, reverse: bool) -> Any:
@@ -90,7 +105,7 @@ def _segmented_cumsum(x: Any, restart: Any, axis: int, reverse: bool) -> Any:
 
 
 KERNELS: dict[str, Any] = {
-    "linear_recurrence": _multiplied,
+    "linear_recurrence": in_float32(_linear_recurrence),
     "segmented_cumsum": in_float32(_segmented_cumsum),
     "cumsum": _directed(lambda x, axis: np.cumsum(x, axis, x.dtype)),
     "cumprod": _directed(lambda x, axis: np.cumprod(x, axis, x.dtype)),

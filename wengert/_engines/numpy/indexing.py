@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from math import prod
 from typing import Any
 
@@ -38,7 +39,9 @@ def _scatter(ufunc: np.ufunc, sums: bool = False) -> Any:
         wide = np.dtype(np.float32) if sums and dtypes.is_half(dtype) else dtype
         out = np.array(x, wide, order="C")
         places = _flat_places(out, indices)
-        ufunc.at(out.reshape(-1), places, np.ravel(updates).astype(wide, copy=False))
+        # maximum.at warns of the NaNs that maximum itself takes in silence
+        with np.errstate(invalid="ignore") if ufunc in (np.maximum, np.minimum) else nullcontext():
+            ufunc.at(out.reshape(-1), places, np.ravel(updates).astype(wide, copy=False))
         return out.astype(dtype, copy=False)
 
     return kernel
@@ -50,16 +53,6 @@ def _scatter_set(x: Any, updates: Any, *indices: Any) -> Any:
     return out
 
 
-def _linear_recurrence(a: Any, b: Any) -> Any:
-    wide = np.dtype(np.float32) if dtypes.is_half(a.dtype) else a.dtype
-    out = np.array(b, wide, order="C")
-    coefficients = a.astype(wide, copy=False)
-    keeps = coefficients != 0
-    for i in range(1, len(out)):
-        out[i] += np.multiply(coefficients[i], out[i - 1], where=keeps[i], out=np.zeros_like(out[i]))
-    return out.astype(a.dtype, copy=False)
-
-
 KERNELS: dict[str, Any] = {
     "gather": _gather,
     "scatter_add": _scatter(np.add, sums=True),
@@ -67,6 +60,4 @@ KERNELS: dict[str, Any] = {
     "scatter_mul": _scatter(np.multiply),
     "scatter_max": _scatter(np.maximum),
     "scatter_min": _scatter(np.minimum),
-    "restarting_recurrence": _linear_recurrence,
-    "stable_order": lambda x: np.argsort(x, axis=-1, kind="stable"),
 }

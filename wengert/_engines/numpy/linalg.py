@@ -7,20 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import dtypes
-
-
-def in_float32(kernel: Any) -> Any:
-    """A kernel that works on float16 and bfloat16 in float32 and rounds once, at the end."""
-
-    def wide(*arguments: Any) -> Any:
-        dtype = arguments[0].dtype
-        if not dtypes.is_half(dtype):
-            return kernel(*arguments)
-        widened = [a.astype(np.float32) if getattr(a, "dtype", None) == dtype else a for a in arguments]
-        return kernel(*widened).astype(dtype)
-
-    return wide
+from .common import in_float32
 
 
 def _einsum(*xs_labels_out: Any) -> Any:
@@ -64,7 +51,9 @@ def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any
     if not out.size:
         return out
     n, k = b.shape[-2:]
-    for target, matrix, right in zip(out.reshape(-1, n, k), a.reshape(-1, n, n), b.reshape(-1, n, k), strict=True):
+    for target, matrix, right in zip(
+        out.reshape(-1, n, k), a.reshape(-1, n, n), b.reshape(-1, n, k), strict=True
+    ):
         target[...] = solve_triangular(
             matrix, right, lower=lower, trans=trans, unit_diagonal=unit_diagonal, check_finite=False
         )

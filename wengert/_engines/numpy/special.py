@@ -6,7 +6,9 @@ from typing import Any
 
 from .common import lazy
 
-_SAME_NAME = ("erf", "erfc", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "digamma", "gamma", "i0", "i1", "i0e", "i1e")
+_SAME_NAME = (
+    "erf", "erfc", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "digamma", "gamma", "i0", "i1", "i0e", "i1e",
+)  # fmt: skip
 _ORDER_FIRST = ("polygamma", "iv", "ive")
 
 

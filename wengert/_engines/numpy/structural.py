@@ -90,6 +90,12 @@ def _as_complex(x: Any, y: Any) -> Any:
     return out
 
 
+def _debug_print(*xs_and_text: Any) -> tuple[Any, ...]:
+    *xs, text = xs_and_text
+    print(text.format(*xs), flush=True)
+    return ()
+
+
 KERNELS: dict[str, Any] = {
     "constant": lambda value: value,
     "full": _full,
@@ -119,4 +125,6 @@ KERNELS: dict[str, Any] = {
     "alias": lambda x: x,
     "attach": lambda x, *sources: x,
     "stop_gradient": lambda x: x,
+    "reassign": lambda x, held: x,
+    "debug_print": _debug_print,
 }

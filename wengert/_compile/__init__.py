@@ -1,0 +1,1 @@
+"""From Python functions to graphs and executables: arguments, signatures, tracing, caching."""

@@ -1,0 +1,217 @@
+"""Arguments on their way into a user's function, and results on their way out.
+
+Decides which arguments are arrays, gives each differentiated leaf an identity of its own, and remembers in which kind
+of array the caller works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.constant import checked_array, constant, is_number, number, to_numpy_result
+from .._core.engine import ENGINE_OF
+from .._core.state import STATE, next_serial
+from .._core.structure import LEAF, Spec, flatten, is_number_list, paths, unflatten
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from .._prims.structural import alias
+
+_SCALARS = (float, int, complex)
+
+
+def is_tensor_kind(values: Sequence[Any]) -> bool:
+    """Whether some argument is a tensor or a Variable: then results are tensors, else NumPy's."""
+    for value in values:
+        kind = type(value)
+        if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
+            return True
+        if kind in _LEAF_TYPES:
+            continue
+        if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__") or _is_registered(value):
+            leaves, spec = flatten(value)
+            if spec is not LEAF and is_tensor_kind(leaves):
+                return True
+    return False
+
+
+_LEAF_TYPES = frozenset({np.ndarray, float, int, complex, bool, str, type(None)})
+
+
+def _is_registered(value: Any) -> bool:
+    return flatten(value)[1] is not LEAF
+
+
+class Differentiated:
+    """One differentiated argument: its leaves as fresh tensors, and how to build results in its structure."""
+
+    __slots__ = ("name", "positions", "spec", "tensors", "total")
+
+    def __init__(self, value: Any, name: str) -> None:
+        self.name = name
+        if type(value) in _DIRECT:
+            leaves, self.spec = [value], LEAF
+        else:
+            leaves, self.spec = flatten(value)
+        self.total = len(leaves)
+        self.tensors: list[Tensor] = []
+        self.positions: list[int] = []
+        for position, leaf in enumerate(leaves):
+            tensor = _source(leaf, self, position)
+            if tensor is not None:
+                self.tensors.append(tensor)
+                self.positions.append(position)
+        if not self.tensors and self.spec is LEAF:
+            raise TypeError(at_user_line(f"{name}: wanted an array to differentiate with respect to, got "
+                                         f"{type(value).__name__} {_short(value)}"))  # fmt: skip
+
+    def path(self, index: int) -> str:
+        """How the user reaches a leaf."""
+        return paths(self.spec, self.name)[self.positions[index]]
+
+    def argument(self, value: Any) -> Any:
+        """What f receives: the structure with tensors in the numeric places."""
+        if self.spec is LEAF:
+            return self.tensors[0]
+        leaves = flatten(value)[0]
+        for position, tensor in zip(self.positions, self.tensors, strict=True):
+            leaves[position] = tensor
+        return unflatten(self.spec, leaves)
+
+    def result(self, gradients: Sequence[Any]) -> Any:
+        """Gradients in the argument's structure; None in places that are not numeric."""
+        if self.spec is LEAF:
+            return gradients[0]
+        leaves: list[Any] = [None] * self.total
+        for position, gradient in zip(self.positions, gradients, strict=True):
+            leaves[position] = gradient
+        return unflatten(self.spec, leaves)
+
+
+_DIRECT = frozenset({Tensor, np.ndarray, float, int, complex})
+
+
+def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None:
+    """A leaf as a fresh tensor, or None where there is nothing numeric."""
+    kind = type(leaf)
+    held = getattr(kind, "__wengert_tensor__", None)
+    if held is not None:
+        leaf = held(leaf)
+        kind = Tensor
+    if kind is Tensor:
+        _require_inexact(leaf.dtype, argument, position)
+        if STATE.builder is not None or STATE.recorders:
+            fresh = alias(leaf)
+            fresh._weak = leaf._weak
+            return fresh
+        return Tensor(leaf._data, next_serial(), None, leaf._weak)
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        if leaf.dtype.kind in "USOMmV" and not dtypes.is_supported(leaf.dtype):
+            return None
+        _require_inexact(leaf.dtype, argument, position)
+        return constant(checked_array(leaf, argument.name))
+    if isinstance(leaf, bool):
+        raise TypeError(at_user_line(f"{_path(argument, position)}: cannot differentiate with respect to a bool"))
+    if isinstance(leaf, _SCALARS):
+        return number(leaf if isinstance(leaf, complex) else float(leaf))
+    if isinstance(leaf, list):
+        return _list_source(leaf, argument, position)
+    if kind in ENGINE_OF:
+        return Tensor(leaf, next_serial())
+    return None
+
+
+def _list_source(leaf: list[Any], argument: Differentiated, position: int) -> Tensor:
+    try:
+        array = np.array(leaf)
+    except ValueError:
+        raise ValueError(at_user_line(f"{_path(argument, position)}: the nested list is ragged: {_short(leaf)}")) from None
+    if array.dtype.kind == "b":
+        raise TypeError(at_user_line(f"{_path(argument, position)}: cannot differentiate with respect to bools"))
+    if array.dtype.kind in "iuf":
+        array = array.astype(dtypes.default_float())
+    return constant(array)
+
+
+def _path(argument: Differentiated, position: int) -> str:
+    return paths(argument.spec, argument.name)[position]
+
+
+def _require_inexact(dtype: np.dtype[Any], argument: Differentiated, position: int) -> None:
+    if not dtypes.is_inexact(dtype):
+        raise TypeError(at_user_line(
+            f"{_path(argument, position)}: cannot differentiate with respect to an array of dtype {dtype.name}; "
+            f"convert it to a floating dtype first"
+        ))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def array_argument(value: Any) -> Any:
+    """An argument that is not differentiated: arrays arrive as tensors, everything else untouched."""
+    kind = type(value)
+    if kind is Tensor or kind in (int, float, str, bool, type(None)):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return constant(value) if dtypes.is_supported(value.dtype) else value
+    held = getattr(kind, "__wengert_tensor__", None)
+    if held is not None:
+        return held(value)
+    if isinstance(value, list) and is_number_list(value):
+        return _float_list(value)
+    if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__"):
+        leaves, spec = flatten(value)
+        if spec is LEAF:
+            return value
+        return unflatten(spec, [array_argument(leaf) for leaf in leaves])
+    return value
+
+
+def _float_list(value: list[Any]) -> Any:
+    """A list of numbers is an array; one of bare ints may be sizes or axes, and stays a list."""
+    array = np.array(value)
+    if array.dtype.kind not in "fc":
+        return value
+    return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
+
+
+def result_of(value: Any, keep_tensors: bool) -> Any:
+    """Results in the caller's kind: tensors anywhere in a structure become NumPy arrays unless kept."""
+    if keep_tensors:
+        return value
+    if type(value) is Tensor:
+        return to_numpy_result(value)
+    if type(value) in _LEAF_TYPES:
+        return value
+    leaves, spec = flatten(value)
+    if spec is LEAF:
+        return value
+    return unflatten(spec, [to_numpy_result(leaf) if type(leaf) is Tensor else leaf for leaf in leaves])
+
+
+def one_tensor(value: Any, what: str) -> Tensor:
+    """What a differentiated function returned, as one tensor."""
+    if type(value) is Tensor:
+        return value
+    held = getattr(type(value), "__wengert_tensor__", None)
+    if held is not None:
+        return held(value)
+    if isinstance(value, (np.ndarray, np.generic)) and dtypes.is_supported(value.dtype):
+        return constant(value)
+    if is_number(value):
+        return number(value)
+    raise TypeError(at_user_line(
+        f"{what}: f must return one tensor, got {type(value).__name__} {_short(value)}"
+        + ("; return (y, aux) with has_aux=True for more than one result" if isinstance(value, tuple) else "")
+    ))
+
+
+def leaf_spec(value: Any) -> Spec | None:
+    """The spec of a structure."""
+    return flatten(value)[1]

@@ -1,0 +1,543 @@
+"""Gradients of functions: `grad`, `value_and_grad`, `grads`, `value_and_grads`, `variable_grads`.
+
+Each opens a tape, runs f on tensors, and sweeps back once. Start with `_Run`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+
+from ._compile.arguments import Differentiated, array_argument, is_tensor_kind, one_tensor, result_of
+from ._core import dtypes
+from ._core.constant import to_numpy_result
+from ._core.graph import quietly
+from ._core.state import STATE, observing_reads, recording
+from ._core.tensor import Tensor
+from ._core.types import type_of
+from ._core.where import at_user_line
+from ._prims.structural import attach, convert, zeros_of
+from ._transforms.reverse import Tape, ancestors, materialise, ones_like_type, sweep
+from .errors import DisconnectedError
+from .ops.promotion import as_tensor
+from .state import Variable, live_variables
+
+__all__ = [
+    "ValueAndGrad", "ValueAndGrads", "VariableGrads", "grad", "grads", "value_and_grad", "value_and_grads",
+    "variable_grads",
+]  # fmt: skip
+
+P = ParamSpec("P")
+T = TypeVar("T", covariant=True)
+
+
+class ValueAndGrad(NamedTuple):
+    """What `value_and_grad` returns: f's value and the gradient."""
+
+    value: Any
+    grad: Any
+
+
+class ValueAndGrads(NamedTuple):
+    """What `value_and_grads` returns: f's value and one gradient per argument."""
+
+    value: Any
+    grads: list[Any]
+
+
+class VariableGrads(NamedTuple):
+    """What `variable_grads` returns: f's value and the gradients by Variable name (or Variable)."""
+
+    value: Any
+    grads: VariableMap
+
+
+class VariableMap(dict[str, Any]):
+    """Gradients by Variable name; a Variable works as a key, too."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(_name_of(key))
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(_name_of(key))
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The gradient of a Variable, or the default if it has none."""
+        return super().get(_name_of(key), default)
+
+
+def _name_of(key: Any) -> Any:
+    return key.name if isinstance(key, Variable) else key
+
+
+class GradientFunction(Protocol, Generic[P, T]):
+    """A gradient function: takes f's arguments, and `dy` to weight f's result with."""
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T: ...
+    @overload
+    def __call__(self, *args: Any, dy: Any, **kwargs: Any) -> T: ...
+
+
+# -- the public functions ---------------------------------------------------------------------------------------------
+
+
+def value_and_grad(
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *,
+    unconnected_gradients: Any = "error", sparse: bool = False,
+) -> GradientFunction[P, ValueAndGrad]:  # fmt: skip
+    """A function that gives f's value and its gradient.
+
+    Args:
+        f: takes arrays (and anything else) and returns one tensor of any shape; differentiated and array arguments
+            reach it as tensors. NumPy functions called on them are recorded.
+        argnums: which positional argument to differentiate with respect to, or several; an argument may be a nested
+            structure.
+        has_aux: f returns `(y, aux)`; then the result is `((y, aux), gradient)`.
+        unconnected_gradients: what an argument that y does not depend on gets: "error" (`DisconnectedError`), "zero"
+            or "none".
+        sparse: gradients of gathered rows as `IndexedSlices`.
+
+    Returns:
+        `g(*args, dy=None, **kwargs) -> ValueAndGrad(value, grad)`, in the kind of array that came in. Without `dy`
+        the gradient of `f(x).sum()`; with it, of `(f(x) * dy).sum()`. A gradient has its argument's shape, dtype and
+        structure. At kinks it is what the op's documentation says.
+
+    Raises:
+        TypeError: f is not callable, an argument is not floating, f does not return one tensor, or y is complex
+            and there is no `dy`.
+        ValueError: `dy` has another shape than y; an option is unknown.
+        DisconnectedError: y does not depend on an argument; the message says why.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> wg.value_and_grad(lambda x: np.sum(x**2))(np.array([2.0, 3.0]))
+        ValueAndGrad(value=np.float64(13.0), grad=array([4., 6.]))
+    """
+    return _gradient_function(f, "value_and_grad", argnums, has_aux, unconnected_gradients, sparse, _value_and_grad)
+
+
+def _value_and_grad(value: Any, gradient: Any, aux: Any, has_aux: bool) -> ValueAndGrad:
+    return ValueAndGrad((value, aux) if has_aux else value, gradient)
+
+
+def grad(
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *,
+    unconnected_gradients: Any = "error", sparse: bool = False,
+) -> GradientFunction[P, Any]:  # fmt: skip
+    """A function that gives f's gradient.
+
+    Args:
+        f: takes arrays (and anything else) and returns one tensor of any shape.
+        argnums: which positional argument to differentiate with respect to, or several (then a tuple results).
+        has_aux: f returns `(y, aux)`; then the result is `(gradient, aux)`.
+        unconnected_gradients: "error", "zero" or "none": what an argument gets that y does not depend on.
+        sparse: gradients of gathered rows as `IndexedSlices`.
+
+    Returns:
+        `g(*args, dy=None, **kwargs)` -> the gradient of `f(x).sum()`, or with `dy` of `(f(x) * dy).sum()`, with the
+        argument's shape, dtype, structure and kind of array. g can be differentiated again.
+
+    Raises:
+        TypeError: f is not callable, an argument is not floating, f does not return one tensor, or y is complex
+            and there is no `dy`.
+        ValueError: `dy` has another shape than y; an option is unknown.
+        DisconnectedError: y does not depend on an argument; the message says why.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.grad(lambda x: x**3)(2.0)
+        np.float64(12.0)
+        >>> wg.grad(wg.grad(lambda x: x**3))(2.0)
+        np.float64(12.0)
+    """
+    return _gradient_function(f, "grad", argnums, has_aux, unconnected_gradients, sparse, _gradient_only)
+
+
+def _gradient_only(value: Any, gradient: Any, aux: Any, has_aux: bool) -> Any:
+    return (gradient, aux) if has_aux else gradient
+
+
+def grads(f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False) -> Callable[..., list[Any]]:
+    """A function that gives f's gradients with respect to all its arguments, taken as one list.
+
+    Args:
+        f: takes N arrays and returns one tensor of any shape.
+        unconnected_gradients: "error", "zero" or "none": what an argument gets that y does not depend on.
+        sparse: gradients of gathered rows as `IndexedSlices`.
+
+    Returns:
+        `g(args, dy=None)`: takes the list or tuple of arguments and gives the list of gradients, in order.
+
+    Raises:
+        TypeError: f is not callable; `args` is not a list or tuple; otherwise as `grad`.
+        ValueError: `args` is empty; `dy` has another shape than y.
+        DisconnectedError: y does not depend on one of the arguments.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.grads(lambda a, b: a * b)([[2.0, 3.0], [-2.0, -3.0]])
+        [array([-2., -3.]), array([2., 3.])]
+    """
+    return _list_function(f, "grads", unconnected_gradients, sparse, lambda value, gradients: gradients)
+
+
+def value_and_grads(
+    f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False
+) -> Callable[..., ValueAndGrads]:
+    """A function that gives f's value and its gradients with respect to all its arguments, taken as one list.
+
+    Args:
+        f: takes N arrays and returns one tensor of any shape.
+        unconnected_gradients: "error", "zero" or "none": what an argument gets that y does not depend on.
+        sparse: gradients of gathered rows as `IndexedSlices`.
+
+    Returns:
+        `g(args, dy=None) -> ValueAndGrads(value, grads)`.
+
+    Raises:
+        TypeError: f is not callable; `args` is not a list or tuple; otherwise as `grad`.
+        ValueError: `args` is empty; `dy` has another shape than y.
+        DisconnectedError: y does not depend on one of the arguments.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.value_and_grads(lambda a, b: a * b)([2.0, 3.0])
+        ValueAndGrads(value=np.float64(6.0), grads=[np.float64(3.0), np.float64(2.0)])
+    """
+    return _list_function(f, "value_and_grads", unconnected_gradients, sparse, ValueAndGrads)
+
+
+# -- how they work ----------------------------------------------------------------------------------------------------
+
+
+def _gradient_function(
+    f: Callable[..., Any], name: str, argnums: Any, has_aux: bool, unconnected: Any, sparse: bool,
+    combine: Callable[..., Any],
+) -> Any:  # fmt: skip
+    _require_callable(f, name)
+    mode = unconnected_mode(unconnected)
+    positions = _positions(argnums, name)
+    f_takes_dy = not hasattr(f, "__wengert_gradient_of__") and _has_parameter(f, "dy")
+
+    def gradient_function(*args: Any, **kwargs: Any) -> Any:
+        dy = None if f_takes_dy else kwargs.pop("dy", None)
+        chosen = _chosen(positions, args, name)
+        keep = is_tensor_kind(args) or (bool(kwargs) and is_tensor_kind(tuple(kwargs.values()))) or type(dy) is Tensor
+        sources = [Differentiated(args[i], f"args[{i}]" if len(args) > 1 else "x") for i in chosen]
+        call = [array_argument(a) for a in args] if len(args) > 1 else list(args)
+        for i, source in zip(chosen, sources, strict=True):
+            call[i] = source.argument(args[i])
+        if kwargs:
+            kwargs = {k: array_argument(v) for k, v in kwargs.items()}
+        run = _Run(f, name, call, kwargs, sources, has_aux)
+        found = run.gradients(dy, mode, sparse, keep)
+        gradient = found[0] if isinstance(positions, int) else tuple(found)
+        value = run.y if keep else to_numpy_result(run.y)
+        aux = result_of(run.aux, keep) if has_aux else None
+        return combine(value, gradient, aux, has_aux)
+
+    return _named_after(f, gradient_function, name)
+
+
+def _list_function(
+    f: Callable[..., Any], name: str, unconnected: Any, sparse: bool, combine: Callable[[Any, Any], Any]
+) -> Any:
+    _require_callable(f, name)
+    mode = unconnected_mode(unconnected)
+
+    def gradient_function(args: Any, dy: Any = None) -> Any:
+        if not isinstance(args, (list, tuple)):
+            raise TypeError(at_user_line(
+                f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one argument use grad"
+            ))
+        if not args:
+            raise ValueError(at_user_line(f"{name}: the list of arguments is empty"))
+        keep = is_tensor_kind(args) or type(dy) is Tensor
+        sources = [Differentiated(a, f"args[{i}]") for i, a in enumerate(args)]
+        call = [s.argument(a) for s, a in zip(sources, args, strict=True)]
+        run = _Run(f, name, call, {}, sources, False)
+        found = run.gradients(dy, mode, sparse, keep)
+        return combine(run.y if keep else to_numpy_result(run.y), found)
+
+    return _named_after(f, gradient_function, name)
+
+
+class _Run:
+    """One run of f under a tape, and the sweep back from its result."""
+
+    __slots__ = ("aux", "name", "sources", "tape", "y")
+
+    def __init__(
+        self, f: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any],
+        sources: Sequence[Differentiated], has_aux: bool,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.sources = sources
+        self.tape = Tape()
+        for source in sources:
+            for tensor in source.tensors:
+                self.tape.tracked.add(tensor._key)
+        with recording(self.tape):
+            result = f(*args, **kwargs)
+        self.aux: Any = None
+        if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(at_user_line(
+                    f"{name}: with has_aux=True f must return a pair (y, aux), got {type(result).__name__}"
+                ))
+            result, self.aux = result
+        self.y = one_tensor(result, name)
+
+    def gradients(self, dy: Any, mode: str, sparse: bool, keep: bool) -> list[Any]:
+        """The gradient for each source, in its structure and in the caller's kind of array."""
+        y = self.y
+        seed = self._seed(dy)
+        keys = [t._key for s in self.sources for t in s.tensors]
+        if seed is None:
+            found: list[Any] = [None] * len(keys)
+        else:
+            with quietly():
+                found = sweep(self.tape.entries, ((y._key, seed),), keys)
+        results = iter(found)
+        return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
+
+    def _of_source(self, source: Differentiated, found: list[Any], mode: str, keep: bool) -> Any:
+        finished = []
+        for index, (tensor, cotangent) in enumerate(zip(source.tensors, found, strict=True)):
+            if cotangent is None and mode == "error":
+                raise DisconnectedError(self._explanation(source.path(index), tensor))
+            if cotangent is None and mode == "none":
+                finished.append(None)
+                continue
+            gradient = zeros_of(type_of(tensor)) if cotangent is None else materialise(cotangent, type_of(tensor))
+            if STATE.recorders or STATE.builder is not None:
+                # counts as connected to whatever the value is connected to, with derivative zero
+                gradient = attach(gradient, self.y)
+            finished.append(gradient if keep else to_numpy_result(gradient))
+        return source.result(finished)
+
+    def _seed(self, dy: Any) -> Tensor | None:
+        """The cotangent of y: ones, or dy in y's dtype. None where y cannot carry a gradient."""
+        y = self.y
+        if dy is not None:
+            return checked_seed(dy, y, f"{self.name}: dy")
+        if not dtypes.is_inexact(y.dtype):
+            return None
+        if dtypes.is_complex(y.dtype):
+            raise TypeError(at_user_line(
+                f"{self.name}: f returned complex values ({y.dtype.name}); give dy, or return a real function of them"
+            ))
+        return ones_like_type(type_of(y))
+
+    def _explanation(self, path: str, tensor: Tensor) -> str:
+        return at_user_line(f"{self.name}: {disconnection(self.tape, self.y, tensor, path)}")
+
+
+def checked_seed(seed: Any, y: Tensor, what: str) -> Tensor | None:
+    """A given cotangent of y, with exactly its shape and kind, in its dtype (None where y is an integer)."""
+    given = as_tensor(seed, what)
+    if given.shape != y.shape:
+        raise ValueError(at_user_line(f"{what} has shape {given.shape}, wanted exactly f(x)'s shape {y.shape}"))
+    if dtypes.is_complex(given.dtype) != dtypes.is_complex(y.dtype) or given.dtype == dtypes.bool_:
+        raise TypeError(at_user_line(
+            f"{what} has dtype {given.dtype.name}, but f(x) has dtype {y.dtype.name}: real goes with real, complex with "
+            f"complex"
+        ))
+    if not dtypes.is_inexact(y.dtype):
+        return None
+    return given if given.dtype == y.dtype else convert(given, dtype=y.dtype)
+
+
+def disconnection(tape: Tape, y: Tensor, x: Tensor, path: str) -> str:
+    """Why no gradient leads from y to x."""
+    entries, key = tape.entries, x._key
+    text = f"the result does not depend differentiably on {path}"
+    cut = y._cut
+    if cut is not None and (cut.key == key or key in ancestors(entries, cut.key, (key,))):
+        return f"{text}: the path is cut where {cut}"
+    for exit_ in tape.exits:
+        if exit_.key == key or key in ancestors(entries, exit_.key, (key,)):
+            return f"{text}: the path is cut where {exit_}"
+    if not dtypes.is_inexact(y.dtype):
+        return f"{text}: the result has dtype {y.dtype.name}, and integers and bools are constants to a gradient"
+    if any(key in e.in_keys for e in entries):
+        return f"{text}: {path} is used, but nothing computed from it reaches the result"
+    return (
+        f"{text}: f does not use it (make sure that f itself does all the operations that lead from {path} to the "
+        f"result, or pass unconnected_gradients='zero')"
+    )
+
+
+def unconnected_mode(option: Any) -> str:
+    """The option as "error", "zero" or "none"."""
+    value = getattr(option, "value", option)
+    if isinstance(value, str) and value in ("error", "zero", "none"):
+        return value
+    raise ValueError(at_user_line(
+        f"unknown value for unconnected_gradients: {option!r}; wanted 'error', 'zero' or 'none'"
+    ))
+
+
+def _require_callable(f: Any, name: str) -> None:
+    if not callable(f):
+        raise TypeError(at_user_line(f"{name}: the f passed in {name}(f) must be callable, got {type(f).__name__}"))
+
+
+def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
+    try:
+        if isinstance(argnums, (tuple, list)):
+            positions = tuple(int(i.__index__()) for i in argnums)
+            if len(set(positions)) != len(positions) or not positions:
+                raise ValueError(at_user_line(f"{name}: argnums {argnums} must be distinct and not empty"))
+            return positions
+        return int(argnums.__index__())
+    except AttributeError:
+        raise TypeError(at_user_line(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}")) from None
+
+
+def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) -> tuple[int, ...]:
+    wanted = (positions,) if isinstance(positions, int) else positions
+    for position in wanted:
+        if not -len(args) <= position < len(args):
+            raise ValueError(at_user_line(
+                f"{name}: argnums {positions} asks for positional argument {position}, but {len(args)} were given"
+            ))
+    return tuple(p % len(args) for p in wanted)
+
+
+def _has_parameter(f: Callable[..., Any], name: str) -> bool:
+    try:
+        return name in inspect.signature(f).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _named_after(f: Callable[..., Any], function: Callable[..., Any], name: str) -> Any:
+    inner = getattr(f, "__name__", type(f).__name__)
+    function.__name__ = function.__qualname__ = f"{name}({inner})"
+    function.__doc__ = f"{name} of {inner}."
+    function.__wengert_gradient_of__ = f  # type: ignore[attr-defined]
+    return function
+
+
+# -- Variables --------------------------------------------------------------------------------------------------------
+
+
+class _VariableWatch:
+    """Tracks, on a tape, the tensors that Variables give when f reads them."""
+
+    def __init__(self, tape: Tape, wanted: Sequence[Variable] | None) -> None:
+        self.tape = tape
+        self.wanted = None if wanted is None else {v._key for v in wanted}
+        self.read: dict[int, tuple[Variable, list[int]]] = {}
+
+    def on_read(self, variable: Variable, tensor: Tensor) -> None:
+        if not variable.trainable or not dtypes.is_inexact(tensor.dtype):
+            return
+        if self.wanted is not None and variable._key not in self.wanted:
+            return
+        keys = self.read.setdefault(variable._key, (variable, []))[1]
+        # a value that is followed already (one reassigned in a trace) leads back to a read that is counted
+        if tensor._key not in keys and not self.tape.tracks(tensor._key):
+            keys.append(tensor._key)
+            self.tape.watch(tensor)
+
+
+def variable_grads(
+    f: Callable[[], Any], var_list: Sequence[Variable] | None = None, sparse: bool = False
+) -> VariableGrads:
+    """The value of f and its gradients with respect to Variables, at once.
+
+    Args:
+        f: takes no arguments and returns a scalar.
+        var_list: the Variables wanted; by default all live trainable ones, those that f does not use left out.
+        sparse: gradients of gathered rows as `IndexedSlices`.
+
+    Returns:
+        `VariableGrads(value, grads)`: grads maps each Variable's name (or the Variable) to its gradient, a tensor of
+        its shape and dtype. Variables that the result does not depend on are left out; those of an explicit list
+        that are not trainable map to None. A Variable read before and after an assignment gets the sum over reads.
+
+    Raises:
+        TypeError: f is not callable, or `var_list` holds anything but Variables.
+        ValueError: f's result is not a scalar, no Variable is trainable, none is connected, or two share a name.
+
+    Example:
+        >>> import wengert as wg
+        >>> a, b = wg.Variable([3.0, 4.0], name="a"), wg.Variable([5.0, 6.0], name="b")
+        >>> x = wg.tensor([1.0, 2.0])
+        >>> value, grads = wg.variable_grads(lambda: (a * x * x + b * x).sum())
+        >>> value.item(), grads["a"].numpy(), grads[b].numpy()
+        (36.0, array([1., 4.]), array([1., 2.]))
+    """
+    _require_callable(f, "variable_grads")
+    wanted = None if var_list is None else _checked_list(var_list)
+    _require_trainable(live_variables() if wanted is None else wanted)
+    tape = Tape()
+    watch = _VariableWatch(tape, wanted)
+    with recording(tape), observing_reads(watch):
+        y = one_tensor(f(), "variable_grads")
+    used = [watch.read[k] for k in sorted(watch.read)] if wanted is None else [
+        watch.read[v._key] for v in wanted if v._key in watch.read
+    ]  # fmt: skip
+    _require_distinct([v for v, _ in used] if wanted is None else wanted)
+    found = _variable_cotangents(tape, y, used)
+    grads = VariableMap()
+    for (variable, _), gradient in zip(used, found, strict=True):
+        if gradient is not None:
+            grads[variable.name] = gradient
+    if not grads:
+        raise ValueError(at_user_line(
+            "variable_grads: no trainable Variable is connected to the result of f; make sure that f reads the "
+            "Variables themselves and does all the operations that lead to the result"
+        ))
+    if y.shape != ():
+        raise ValueError(at_user_line(f"variable_grads: f must return a scalar, but it returned shape {y.shape}"))
+    for variable in wanted or ():
+        if not variable.trainable:
+            grads[variable.name] = None
+    return VariableGrads(y, grads)
+
+
+def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, list[int]]]) -> list[Any]:
+    """One gradient a Variable, summed over its reads; None where the result does not depend on it."""
+    if not dtypes.is_inexact(y.dtype):
+        return [None] * len(used)
+    if dtypes.is_complex(y.dtype):
+        raise TypeError(at_user_line(f"variable_grads: f must return a real scalar, got {y.dtype.name}"))
+    keys = [k for _, read in used for k in read]
+    with quietly():
+        found = dict(zip(keys, sweep(tape.entries, ((y._key, ones_like_type(type_of(y))),), keys), strict=True))
+        totals = []
+        for variable, read in used:
+            terms = [materialise(found[k], type_of(variable)) for k in read if found[k] is not None]
+            total = terms[0] if terms else None
+            for term in terms[1:]:
+                total = total + term
+            if total is not None and (STATE.recorders or STATE.builder is not None):
+                total = attach(total, y)
+            totals.append(total)
+    return totals
+
+
+def _checked_list(var_list: Any) -> list[Variable]:
+    if not isinstance(var_list, (list, tuple)) or not all(isinstance(v, Variable) for v in var_list):
+        raise TypeError(at_user_line("variable_grads: var_list must be a list of Variables"))
+    return list({v._key: v for v in var_list}.values())
+
+
+def _require_trainable(variables: Sequence[Variable]) -> None:
+    if not any(v.trainable for v in variables):
+        raise ValueError(at_user_line(
+            f"variable_grads: wanted at least one trainable Variable, but none of the {len(variables)} Variables is "
+            f"trainable"
+        ))
+
+
+def _require_distinct(variables: Sequence[Variable]) -> None:
+    names = [v.name for v in variables]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise ValueError(at_user_line(f"variable_grads: two Variables are named {twice[0]!r}; name them apart"))

@@ -1,0 +1,143 @@
+"""Nested structures of arrays: map, flatten, put together again, and ravel into one vector.
+
+A list of plain numbers is one array; any other list, every tuple, dict, named tuple, dataclass and registered class
+is structure; everything else is a leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ._core.structure import flatten as _flatten
+from ._core.structure import map_structure as map
+from ._core.structure import register, unflatten
+from ._core.tensor import Tensor
+from ._prims import structural
+from .ops.promotion import as_tensor, common_dtype, is_tensor_like, outward, size_of
+
+__all__ = ["flatten", "leaves", "map", "ravel", "register", "unflatten"]
+
+map.__doc__ = """Applies a function to the leaves of one or more structures of the same shape.
+
+    Args:
+        f: called with one leaf of each structure.
+        tree: a nested structure.
+        *rest: more structures of exactly that shape.
+
+    Returns:
+        The structure with the results as leaves.
+
+    Raises:
+        ValueError: if the structures differ.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.tree.map(lambda a, b: a + b, {"x": 1, "y": (2, 3)}, {"x": 10, "y": (20, 30)})
+        {'x': 11, 'y': (22, 33)}
+    """
+unflatten.__doc__ = """Puts a structure together from leaves.
+
+    Args:
+        spec: what `flatten` returned beside the leaves.
+        leaves: as many leaves as it has places.
+
+    Returns:
+        The structure.
+
+    Raises:
+        ValueError: if there are too many leaves or too few.
+
+    Example:
+        >>> import wengert as wg
+        >>> leaves, spec = wg.tree.flatten({"a": 1, "b": (2, 3)})
+        >>> wg.tree.unflatten(spec, [10, 20, 30])
+        {'a': 10, 'b': (20, 30)}
+    """
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of a structure, in order, and what puts it together again.
+
+    Args:
+        tree: a nested structure.
+
+    Returns:
+        (leaves, spec): a list, and a hashable spec for `unflatten`.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.tree.flatten({"a": 1.0, "b": (2.0, "name")})[0]
+        [1.0, 2.0, 'name']
+    """
+    return _flatten(tree)
+
+
+def leaves(tree: Any) -> list[Any]:
+    """The leaves of a structure, in order.
+
+    Args:
+        tree: a nested structure.
+
+    Returns:
+        A list of the leaves.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.tree.leaves([{"a": 1.0}, (2.0, None)])
+        [1.0, 2.0, None]
+    """
+    return _flatten(tree)[0]
+
+
+def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """All numbers of a structure in one vector, and the function that undoes it.
+
+    Args:
+        tree: a nested structure whose leaves are arrays, tensors or numbers.
+
+    Returns:
+        (flat, unravel): a vector in the leaves' common dtype, and a function from such a vector (array or tensor,
+        differentiable) to the structure, each leaf in its own shape and dtype.
+
+    Raises:
+        TypeError: if a leaf is not numeric.
+        ValueError: (from `unravel`) if the vector has another length.
+
+    Example:
+        >>> import wengert as wg
+        >>> flat, unravel = wg.tree.ravel({"w": [[1.0, 2.0]], "b": 3.0})
+        >>> flat
+        array([1., 2., 3.])
+        >>> unravel(flat)["w"]
+        array([[1., 2.]])
+    """
+    found, spec = _flatten(tree)
+    tensors = [as_tensor(leaf, "tree.ravel") for leaf in found]
+    types = [(t.shape, t.dtype) for t in tensors]
+    flat = _join(tensors)
+    total = flat.shape[0]
+
+    def unravel(vector: Any) -> Any:
+        """Puts a vector back into the structure."""
+        x = as_tensor(vector, "unravel")
+        if x.shape != (total,):
+            raise ValueError(f"unravel: wanted a vector of {total} numbers, got shape {x.shape}")
+        parts, start = [], 0
+        for shape, dtype in types:
+            stop = start + size_of(shape)
+            part = structural.slice_(x, starts=(start,), limits=(stop,), strides=(1,))
+            parts.append(structural.cast(structural.reshape(part, shape=shape), dtype))
+            start = stop
+        kept: Iterable[Any] = parts if is_tensor_like(vector) else [outward(p) for p in parts]
+        return unflatten(spec, kept)
+
+    return outward(flat, *found), unravel
+
+
+def _join(tensors: list[Tensor]) -> Tensor:
+    if not tensors:
+        return as_tensor([0.0])[:0]
+    dtype = common_dtype(tensors)
+    flat = [structural.reshape(structural.cast(t, dtype), shape=(size_of(t.shape),)) for t in tensors]
+    return structural.concatenate(*flat, axis=0)
