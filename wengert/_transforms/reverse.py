@@ -123,7 +123,8 @@ class Cotangents:
 
 
 def sweep(
-    entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int]
+    entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int],
+    may_hold_zeros: bool = False,
 ) -> list[Any]:  # fmt: skip
     """The cotangents of the sources, given those of the targets.
 
@@ -131,13 +132,14 @@ def sweep(
         entries: the Wengert list, in program order, of values that depend on the sources.
         seeds: (key, cotangent) of each target.
         sources: keys whose cotangents are wanted.
+        may_hold_zeros: whether the seeds may hold structural zeros (where the sweep goes on with another's).
 
     Returns:
         For each source a tensor, `ZERO` (connected, derivative zero) or None (not connected).
     """
     cts = Cotangents()
     for key, seed in seeds:
-        cts.add(key, seed, False)
+        cts.add(key, seed, may_hold_zeros)
     wanted = set(sources)
     terms = cts.terms
     for entry in reversed(entries):
@@ -158,7 +160,7 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
     found = [cts.terms.get(k) if k in wanted else cts.terms.pop(k, None) for k in entry.out_keys]
     if all(ct is None for ct in found):
         return
-    if all(ct is None or ct is ZERO for ct in found):
+    if entry.op.kind != "custom" and all(ct is None or ct is ZERO for ct in found):
         _pull_back(entry, ZERO, False, cts)
         return
     if entry.op.takes_missing:
