@@ -17,9 +17,12 @@ from .functional import (
     value_and_grads,
     variable_grads,
 )
+from .graph import Function, TensorSpec, eager, function
 from .ops import *  # noqa: F403
 from .ops import methods as _methods
 from .ops.conversion import array, constant, stop_gradient, tensor
 from .state import Variable
+
+jit = function
 
 __version__ = "0.1.0"

@@ -9,11 +9,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
-import numpy as np
-
 from ._compile.arguments import Differentiated, array_argument, is_tensor_kind, one_tensor, result_of
 from ._core import dtypes
 from ._core.constant import to_numpy_result
+from ._core.graph import quietly
 from ._core.state import STATE, observing_reads, recording
 from ._core.tensor import Tensor
 from ._core.types import type_of
@@ -299,7 +298,7 @@ class _Run:
         if seed is None:
             found: list[Any] = [None] * len(keys)
         else:
-            with np.errstate(all="ignore"):
+            with quietly():
                 found = sweep(self.tape.entries, ((y._key, seed),), keys)
         results = iter(found)
         return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
@@ -440,7 +439,8 @@ class _VariableWatch:
         if self.wanted is not None and variable._key not in self.wanted:
             return
         keys = self.read.setdefault(variable._key, (variable, []))[1]
-        if tensor._key not in keys:
+        # a value that is followed already (one reassigned in a trace) leads back to a read that is counted
+        if tensor._key not in keys and not self.tape.tracks(tensor._key):
             keys.append(tensor._key)
             self.tape.watch(tensor)
 
@@ -508,7 +508,7 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
     if dtypes.is_complex(y.dtype):
         raise TypeError(at_user_line(f"variable_grads: f must return a real scalar, got {y.dtype.name}"))
     keys = [k for _, read in used for k in read]
-    with np.errstate(all="ignore"):
+    with quietly():
         found = dict(zip(keys, sweep(tape.entries, ((y._key, ones_like_type(type_of(y))),), keys), strict=True))
         totals = []
         for variable, read in used:

@@ -108,7 +108,8 @@ class Variable:
         if STATE.pins is not None:
             STATE.pins[self._key] = structural.stop_gradient(new)
         elif STATE.builder is not None:
-            STATE.builder.write_variable(self, structural.stop_gradient(new))
+            builder = STATE.builder
+            builder.write_variable(self, structural.reassign(new, builder.entry_value(self)))
         else:
             cut = Cut(f"{self.name}.assign", "stores a value, a constant from there on", user_site(), new._key)
             # a copy of its own: what was assigned may be an array that its owner goes on to change

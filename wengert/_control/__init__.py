@@ -1,1 +1,1 @@
-"""Ops that hold programs: custom gradients and recomputation, and the regions of control flow."""
+"""Ops that hold programs: custom gradients, recomputation, and region ops, which hold inner graphs; one file each."""

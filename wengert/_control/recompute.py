@@ -62,7 +62,7 @@ class RecomputeRule(CustomRule):
         seeds = [
             (y._key, ct) for y, ct in zip(results, cotangents, strict=True) if dtypes.is_inexact(y.dtype)
         ]
-        found = sweep(tape.entries, seeds, [sources[i]._key for i in floats], may_hold_zeros)
+        found = sweep(tape.entries, seeds, [sources[i]._key for i in floats], [may_hold_zeros] * len(seeds))
         pulled: list[Any] = [None] * self.inputs
         for i, ct in zip(floats, found, strict=True):
             pulled[i] = ZERO if ct is None and i < self.arguments else ct

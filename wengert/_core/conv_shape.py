@@ -1,8 +1,8 @@
 """Shape and parameter arithmetic of the general convolution, in plain Python integers.
 
 Owns the size of a convolution's result and the parameters of its two transposes. It must not know any
-engine and imports nothing: type rules, gradient rules and kernels all read it. Start at `ConvParams`. Sizes
-may be the trace's symbolic dimensions: only arithmetic and equality touch them.
+engine: type rules, gradient rules and kernels all read it. Start at `ConvParams`. Sizes may be the trace's
+symbolic dimensions: only arithmetic and `same_dim` touch them, and what is unknown is checked by the kernel.
 
 The layout is canonical: ``lhs (N, C, *spatial)``, ``rhs (O, C / groups, *kernel)``, result
 ``(N / batch_groups, O, *out)``. Along one spatial axis, with zeros wherever the index leaves the array::
@@ -30,6 +30,8 @@ which is all that the rhs transpose does; so the family must contain both kinds 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from .types import same_dim
 
 Ints = tuple[int, ...]
 Padding = tuple[tuple[int, int], ...]
@@ -261,15 +263,15 @@ def _require_groups(lhs_shape, rhs_shape, groups, batch_groups) -> None:
             f"conv: groups is {groups} and batch_groups is {batch_groups}, "
             "wanted both at least 1 and one equal to 1"
         )
-    if c_group * groups != c:
+    if not same_dim(c_group * groups, c):
         raise ValueError(
             f"conv: lhs has {c} features, rhs of shape {rhs_shape} with groups={groups} "
             f"wants {c_group * groups}"
         )
-    if o % (groups * batch_groups):
+    if isinstance(o, int) and o % (groups * batch_groups):
         raise ValueError(
             f"conv: rhs has {o} output features, wanted a multiple of {groups * batch_groups} "
             f"(groups={groups}, batch_groups={batch_groups})"
         )
-    if batch_groups > 1 and n % batch_groups:
+    if isinstance(n, int) and n % batch_groups:
         raise ValueError(f"conv: lhs has {n} batch entries, wanted a multiple of batch_groups={batch_groups}")

@@ -56,8 +56,24 @@ class Engine:
 
 
 ENGINES: dict[str, Engine] = {}
-ENGINE_OF: dict[type, Engine] = {}
-KERNELS_OF: dict[type, dict[str, Kernel]] = {}
+
+
+class ByType(dict[type, Any]):
+    """A table by the type of a native; a type that is not in it counts as its nearest base class that is.
+
+    ml_dtypes, which loads late if at all, makes scalar types of its own beneath `np.generic`.
+    """
+
+    def __missing__(self, native_type: type) -> Any:
+        for base in native_type.__mro__:
+            if base in self:
+                found = self[native_type] = self[base]
+                return found
+        raise KeyError(native_type)
+
+
+ENGINE_OF: dict[type, Engine] = ByType()
+KERNELS_OF: dict[type, dict[str, Kernel]] = ByType()
 
 
 def register_engine(engine: Engine) -> None:

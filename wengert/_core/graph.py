@@ -26,13 +26,17 @@ _open: weakref.WeakValueDictionary[int, Graph] = weakref.WeakValueDictionary()
 
 
 class Node:
-    """One application of an op in a graph. `regions` holds the inner graphs of region ops."""
+    """One application of an op in a graph.
 
-    __slots__ = ("attrs", "inputs", "op", "outputs", "regions", "site")
+    `regions` holds the inner graphs of region ops; `is_quiet` marks the nodes of a reverse sweep, which gives no
+    floating-point warnings.
+    """
+
+    __slots__ = ("attrs", "inputs", "is_quiet", "op", "outputs", "regions", "site")
 
     def __init__(
         self, op: Any, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: tuple[Any, ...],
-        site: Site | None, regions: tuple[Graph, ...] = (),
+        site: Site | None, regions: tuple[Graph, ...] = (), is_quiet: bool = False,
     ) -> None:  # fmt: skip
         self.op = op
         self.inputs = inputs
@@ -40,6 +44,11 @@ class Node:
         self.attrs = attrs
         self.site = site
         self.regions = regions
+        self.is_quiet = is_quiet
+
+    def remade(self, op: Any, inputs: tuple[Value, ...], attrs: tuple[Any, ...]) -> Node:
+        """Another op in this one's place, with the same outputs."""
+        return Node(op, inputs, self.outputs, attrs, self.site, self.regions, self.is_quiet)
 
 
 class Graph:
@@ -68,6 +77,7 @@ class Graph:
         self.writes: dict[int, tuple[Any, Tensor]] = {}  # Variable key -> the variable, its value at exit
         self.guards = Guards()
         self.is_frozen = False
+        self.is_quiet = False
         self.lock = threading.RLock()
         self._count = 0
         _open[self.serial] = self
@@ -99,7 +109,7 @@ class Graph:
             raise type(error)(at_user_line(str(error))) from None
         types = types if op.is_multi else (types,)
         outputs = tuple(self._new_value(t[0], t[1]) for t in types)
-        self.nodes.append(Node(op, inputs, outputs, attrs, user_site(), tuple(regions)))
+        self.nodes.append(Node(op, inputs, outputs, attrs, user_site(), tuple(regions), self.is_quiet))
         outs = tuple(map(symbol, outputs))
         self._carry_cuts(op, operands, outs)
         return outs if op.is_multi else outs[0]
@@ -147,6 +157,10 @@ class Graph:
         written = self.writes.get(variable._key)
         if written is not None:
             return written[1]
+        return self.entry_value(variable)
+
+    def entry_value(self, variable: Any) -> Tensor:
+        """What a Variable holds when the graph starts."""
         known = self.reads.get(variable._key)
         if known is None:
             value = self._new_value(variable.shape, variable.dtype, variable.name)
@@ -182,6 +196,27 @@ class Graph:
 def symbol(value: Value) -> Tensor:
     """The tensor that stands for a value of a graph; it shares the value's identity."""
     return Tensor(value, value.key, None, value.weak)
+
+
+class quietly:
+    """Context manager for reverse sweeps: no floating-point warnings from what runs or is traced inside."""
+
+    __slots__ = ("_before", "_builder", "_errstate")
+
+    def __enter__(self) -> None:
+        self._builder = STATE.builder
+        if self._builder is not None:
+            self._before = self._builder.is_quiet
+            self._builder.is_quiet = True
+        else:
+            self._errstate = np.errstate(all="ignore")
+            self._errstate.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        if self._builder is not None:
+            self._builder.is_quiet = self._before
+        else:
+            self._errstate.__exit__(*exc)
 
 
 def free_dims(shape: Shape) -> list[Dim]:

@@ -217,6 +217,8 @@ def _declare(
         facts=Facts(**facts),
     )
     layout = op.reverse_layout()
+    if len(set(layout)) != len(layout):
+        raise TypeError(f"{name}: an operand, an attribute and a result share a name in {layout}")
     op.rules = tuple(None if r is None else Rule(r, layout, name) for r in rules)
     if op.rules and len(op.rules) != len(op.operands):
         raise TypeError(f"{name}: {len(op.operands)} operands but {len(op.rules)} rules")

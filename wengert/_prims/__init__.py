@@ -4,6 +4,22 @@ Importing this package registers all of them. A declaration gives operands, attr
 batch rule in one statement; engines hold their kernels in tables of their own.
 """
 
-from . import discrete, elementwise, piecewise, structural
+from . import (
+    conv,
+    cumulative,
+    discrete,
+    elementwise,
+    indexing,
+    linalg,
+    piecewise,
+    random,
+    reductions,
+    sorting,
+    special,
+    structural,
+)
 
-__all__ = ["discrete", "elementwise", "piecewise", "structural"]
+__all__ = [
+    "conv", "cumulative", "discrete", "elementwise", "indexing", "linalg", "piecewise", "random", "reductions",
+    "sorting", "special", "structural",
+]  # fmt: skip

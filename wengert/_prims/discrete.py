@@ -49,7 +49,8 @@ floor = _discrete("floor", "x", "float", "the largest integer not above x", kink
 ceil = _discrete("ceil", "x", "float", "the smallest integer not below x", kink=_JUMPS)
 trunc = _discrete("trunc", "x", "float", "x without its fraction", kink=_JUMPS)
 rint = _discrete("rint", "x", "float", "the nearest integer, halves to even", kink=_JUMPS)
-sign = _discrete("sign", "x", "number", "-1, 0 or 1; z / |z| for complex z", kink="zero at 0")
+# real only: the direction z / |z| of a complex number is not constant between jumps (`piecewise.unit`)
+sign = _discrete("sign", "x", "real", "-1, 0 or 1", kink="zero at 0")
 floor_divide = _discrete(
     "floor_divide", "x y", "real", "the floor of x / y", kink=_JUMPS, domain=((-2.0, 2.0), (0.3, 2.0))
 )

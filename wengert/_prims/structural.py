@@ -36,25 +36,27 @@ def _no_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
 
 constant = zero(
     "constant", "", attrs="value", batch=_no_batch, dtypes="any",
-    type=lambda value: tensor_type(value.shape, value.dtype),
+    type=lambda value: tensor_type(value.shape, value.dtype), samples=[((), (dtypes.float64.type(1.5),))],
     doc="an array that is part of the program",
 )  # fmt: skip
 
 full = zero(
     "full", "", attrs="shape value dtype", batch=_no_batch, dtypes="any",
     type=lambda shape, value, dtype: tensor_type(shape, dtype),
+    samples=[((), ((2, 3), 1.5, dtypes.float32)), ((), ((), 1, dtypes.int64))],
     doc="an array of one repeated number",
 )  # fmt: skip
 
 iota = zero(
     "iota", "", attrs="size dtype", batch=_no_batch, dtypes="real",
     type=lambda size, dtype: tensor_type((size,), dtype),
+    samples=[((), (4, dtypes.int64)), ((), (0, dtypes.float32))],
     doc="0, 1, ..., size - 1",
 )  # fmt: skip
 
 dim_value = zero(
     "dim_value", "", attrs="dim", batch=_no_batch, dtypes="integer",
-    type=lambda dim: tensor_type((), dtypes.int64),
+    type=lambda dim: tensor_type((), dtypes.int64), samples=[((), (3,))],
     doc="a dimension that is known at run time only, as an integer",
 )  # fmt: skip
 
@@ -450,4 +452,21 @@ attach = general(
     vjp=lambda ct, sources_type: (ct, (ZERO,) * len(sources_type)), jvp=lambda x_dot: x_dot,
     samples=[(((3,), (2, 2)), ())],
     doc="x, counted as depending on the sources with derivative zero",
+)  # fmt: skip
+
+reassign = general(
+    "reassign", "x held", type=lambda x, held: tensor_type(x.shape, x.dtype), batch=batch_elementwise, dtypes="any",
+    vjp=(None, lambda ct: ct), jvp=lambda held_dot: held_dot, samples=[(((3,), (3,)), ())],
+    smooth=False,  # its derivative is a convention, not that of its value
+    doc="x as the new value of a Variable: later reads count as reads of the Variable, not as uses of x",
+)  # fmt: skip
+
+
+def _print_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> tuple[Tensor, ...]:
+    return debug_print(*operands, text=attrs[0])
+
+
+debug_print = zero(
+    "debug_print", "*xs", attrs="text", outs="*outs", has_effect=True, type=lambda xs, text: (), batch=_print_batch,
+    dtypes="any", samples=[(((2,),), ("x = {}",))], doc="prints a text with the operands' values when it runs",
 )  # fmt: skip

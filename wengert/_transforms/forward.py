@@ -119,7 +119,8 @@ def _push_general(op: Op, operands: Any, attrs: Any, outs: Any, dots: list[Any])
     ]
     types = tuple(map(type_of, operands))
     assert op.jvp is not None  # push() has asked
+    results = (outs,) if op.has_many_outs else outs  # several results under one name are one tuple to the rule
     sources = (
-        mul, *op.group(tuple(operands)), *((outs,) if op.has_many_outs else outs), *op.group(types), *op.group(tuple(filled)), *attrs,
+        mul, *op.group(tuple(operands)), *results, *op.group(types), *op.group(tuple(filled)), *attrs,
     )  # fmt: skip
     return op.jvp.fn(*op.jvp.pick(sources))

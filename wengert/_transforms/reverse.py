@@ -124,7 +124,7 @@ class Cotangents:
 
 def sweep(
     entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int],
-    may_hold_zeros: bool = False,
+    masked: Sequence[bool] | None = None,
 ) -> list[Any]:  # fmt: skip
     """The cotangents of the sources, given those of the targets.
 
@@ -132,14 +132,14 @@ def sweep(
         entries: the Wengert list, in program order, of values that depend on the sources.
         seeds: (key, cotangent) of each target.
         sources: keys whose cotangents are wanted.
-        may_hold_zeros: whether the seeds may hold structural zeros (where the sweep goes on with another's).
+        masked: for each seed whether it may hold structural zeros (by default none does).
 
     Returns:
         For each source a tensor, `ZERO` (connected, derivative zero) or None (not connected).
     """
     cts = Cotangents()
-    for key, seed in seeds:
-        cts.add(key, seed, may_hold_zeros)
+    for index, (key, seed) in enumerate(seeds):
+        cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
     terms = cts.terms
     for entry in reversed(entries):
@@ -191,6 +191,7 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
         results = _flat(op, op.joint.fn(*op.joint.pick(sources)), len(keys))
     else:
         results = None
+    tail = None
     for index in wanted:
         if results is not None:
             term = results[index]
@@ -198,9 +199,12 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
             rule = op.rules[op.position(index)]
             if rule is None:
                 continue
-            term = rule.fn(*rule.pick(sources))
-            if op.is_variadic and type(term) is tuple:
-                term = term[index - op.fixed]
+            if op.is_variadic and index >= op.fixed:
+                # one rule serves the whole variadic tail, so it runs once
+                tail = rule.fn(*rule.pick(sources)) if tail is None else tail
+                term = tail[index - op.fixed] if type(tail) is tuple else tail
+            else:
+                term = rule.fn(*rule.pick(sources))
             if op.kind == "elementwise":
                 term = times(ct, conj_of(term))
         if term is None:

@@ -13,7 +13,7 @@ from .._core.tensor import Tensor, Value
 from .._prims import structural
 from .promotion import as_tensor, cast, unary
 
-__all__ = ["array", "constant", "convert_to_tensor", "is_tensor", "stop_gradient", "tensor"]
+__all__ = ["array", "constant", "convert_to_tensor", "debug_print", "is_tensor", "stop_gradient", "tensor"]
 
 
 def tensor(data: Any, dtype: Any = None) -> Tensor:
@@ -86,3 +86,23 @@ def stop_gradient(x: Any) -> Any:
         np.float64(3.0)
     """
     return unary(structural.stop_gradient, x)
+
+
+def debug_print(fmt: str, *tensors: Any) -> None:
+    """Prints values when the program runs: at once eagerly, at each call in a compiled function, also in loops.
+
+    Args:
+        fmt: a format text with one `{}` (or `{:.3f}` for a single number) per tensor.
+        *tensors: arrays, tensors or numbers.
+
+    Example:
+        >>> import wengert as wg
+        >>> @wg.function
+        ... def f(x):
+        ...     wg.debug_print("x is {}", x)
+        ...     return x * 2
+        >>> f(1.5)
+        x is 1.5
+        np.float64(3.0)
+    """
+    structural.debug_print(*(as_tensor(t, "debug_print") for t in tensors), text=fmt)

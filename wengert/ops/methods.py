@@ -10,7 +10,7 @@ import numpy as np
 from .._core.dims import Dim
 from .._core.tensor import Tensor
 from . import elementwise as E
-from .promotion import is_number_list
+from .promotion import as_tensor, is_number_list
 
 _TAKES = (Tensor, np.ndarray, np.generic, bool, int, float, complex, Dim)
 
@@ -80,6 +80,21 @@ def attach_operators() -> None:
     setattr(Tensor, "__abs__", _unary(E.abs))  # noqa: B010
     setattr(Tensor, "__invert__", _unary(E.bitwise_not))  # noqa: B010
     Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]  # __eq__ compares elements, identity hashes
+    for name in ("add", "sub", "mul", "truediv", "pow"):
+        for method in (f"__{name}__", f"__r{name}__"):
+            setattr(Dim, method, _dim_operator(getattr(Dim, method, None), getattr(Tensor, method)))
+
+
+def _dim_operator(exact: Any, inexact: Callable[[Tensor, Any], Any]) -> Callable[[Dim, Any], Any]:
+    """A Dim's own arithmetic where it gives a Dim; beside floats and in true division a (weak) tensor."""
+
+    def method(self: Dim, other: Any) -> Any:
+        result = NotImplemented if exact is None else exact(self, other)
+        if result is NotImplemented and isinstance(other, (int, float, complex, Dim)):
+            return inexact(as_tensor(self), as_tensor(other) if type(other) is Dim else other)
+        return result
+
+    return method
 
 
 attach_operators()

@@ -9,14 +9,37 @@ from __future__ import annotations
 import numpy as np
 
 from ..._core.engine import Engine, register_engine
-from . import elementwise, structural
+from . import (
+    conv,
+    cumulative,
+    elementwise,
+    indexing,
+    linalg,
+    piecewise,
+    random,
+    reductions,
+    sorting,
+    special,
+    structural,
+)
+from .execute import executable
 
 NUMPY = Engine(
     "numpy",
-    (np.ndarray, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
+    (np.ndarray, np.generic, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
     to_numpy=np.asarray,
     from_numpy=lambda array: array,
 )
-for _family in (structural, elementwise):
+for _family in (
+    structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, conv, random,
+):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
+
+
+def _call(*operands_and_program: object) -> tuple[object, ...]:
+    *natives, program = operands_and_program
+    return executable(program, NUMPY.kernels)(*natives)  # type: ignore[arg-type]
+
+
+NUMPY.kernels["call"] = _call
 register_engine(NUMPY)

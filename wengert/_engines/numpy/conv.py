@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from wengert._core.conv_shape import conv_out_shape
+from ..._core.conv_shape import conv_out_shape
 
 # The unrolled windows of one matrix product hold at most about this many elements; a larger batch is cut.
 _WINDOW_ELEMENTS = 1 << 24
@@ -164,3 +164,6 @@ def _conv_windows(lhs, rhs, phases, out):
     rows = rhs.reshape(blocks, -1, depth)
     result = (rows @ columns).reshape(blocks, rows.shape[1], n, positions)
     return result.transpose(2, 0, 1, 3).reshape(n, blocks * rows.shape[1], *out)
+
+
+KERNELS = {"conv": conv}

@@ -90,6 +90,12 @@ def _as_complex(x: Any, y: Any) -> Any:
     return out
 
 
+def _debug_print(*xs_and_text: Any) -> tuple[Any, ...]:
+    *xs, text = xs_and_text
+    print(text.format(*xs), flush=True)
+    return ()
+
+
 KERNELS: dict[str, Any] = {
     "constant": lambda value: value,
     "full": _full,
@@ -121,4 +127,6 @@ KERNELS: dict[str, Any] = {
     "stop_gradient": lambda x: x,
     "after": lambda x, token: x,
     "custom": lambda *operands: operands[operands[-1].inputs :][: operands[-1].outputs],
+    "reassign": lambda x, held: x,
+    "debug_print": _debug_print,
 }

@@ -1,0 +1,129 @@
+"""The compiled form of one traced signature: how a call runs, checks its guards, and reads and writes Variables."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._control.call import Program, call_program, closed
+from .._core.constant import to_numpy_result
+from .._core.dims import Atom, Dim, evaluate
+from .._core.state import STATE, next_serial
+from .._core.structure import LEAF, Spec, unflatten
+from .._core.tensor import Cut, Tensor
+from .._core.where import user_site
+from .._engines.interpret import dim_sources
+from .._engines.numpy import NUMPY
+from .._engines.numpy.execute import executable
+from .trace import Static, Traced
+
+_commit_lock = threading.Lock()
+
+
+class Compiled:
+    """A traced signature, ready to be called."""
+
+    __slots__ = (
+        "captured", "dims", "executable", "graph", "guards", "has_state", "is_plain", "program", "rebuild",
+        "result_count", "traced", "variables", "written",
+    )  # fmt: skip
+
+    def __init__(self, traced: Traced) -> None:
+        graph = traced.graph
+        self.traced = traced
+        self.graph = graph
+        self.program = Program(closed(graph))
+        self.executable: Callable[..., tuple[Any, ...]] | None = None
+        self.captured = [tensor for tensor, _ in graph.captures.values()]
+        self.variables = [variable for variable, _ in graph.reads.values()]
+        self.written = [variable for variable, _ in graph.writes.values()]
+        self.result_count = len(graph.outputs) - len(self.written)
+        self.guards = graph.guards
+        self.dims = dim_sources(graph.inputs)
+        self.has_state = bool(self.captured or self.variables or self.written)
+        # plain: no Variables, nothing captured that could be followed, so natives can go straight through
+        self.is_plain = not self.has_state and not self.dims
+        self.rebuild = _rebuilder(traced.results, traced.places)
+
+    # -- guards -----------------------------------------------------------------------------------------
+
+    def admits(self, arguments: Sequence[Any]) -> bool:
+        """Whether the assumptions that the trace made about unknown dimensions hold for these arguments."""
+        if not self.dims:
+            return True
+        sizes: dict[Atom, int] = {
+            atom: arguments[index].shape[axis] for atom, (index, axis) in self.dims.items()
+        }
+        for value, argument in zip(self.graph.inputs, arguments, strict=True):
+            for dim, size in zip(value.shape, argument.shape, strict=True):
+                if isinstance(dim, Dim) and dim.evaluate(sizes) != size:
+                    return False
+        equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal)
+        return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one)
+
+    # -- calls ------------------------------------------------------------------------------------------
+
+    def run_natives(self, natives: Sequence[Any]) -> Any:
+        """The results for NumPy arguments when nothing follows them: NumPy arrays in the result's structure."""
+        run = self.executable
+        if run is None:
+            run = self.executable = executable(self.program, NUMPY.kernels)
+        return self.rebuild(tuple(map(_finished, run(*natives))))
+
+    def run(self, arguments: Sequence[Tensor], keep_tensors: bool) -> Any:
+        """The results for tensors: one node where recorders follow, Variables read at entry, written on success."""
+        with _commit_lock if len(self.variables) > 1 else _no_lock:
+            read = [variable.value for variable in self.variables]
+        outs = call_program(self.program, [*arguments, *self.captured, *read])
+        results = outs[: self.result_count]
+        if self.written:
+            self._commit(outs[self.result_count :])
+        return self.rebuild(results if keep_tensors else tuple(map(to_numpy_result, results)))
+
+    def _commit(self, values: Sequence[Tensor]) -> None:
+        site = user_site() if STATE.recorders else None
+        fresh = []
+        for variable, value in zip(self.written, values, strict=True):
+            cut = Cut(f"{variable.name}.assign", "stores a value, a constant from there on", site, value._key)
+            native = np.array(value._data) if isinstance(value._data, np.ndarray) else value._data
+            fresh.append(Tensor(native, next_serial(), cut if STATE.recorders else None))
+        with _commit_lock:
+            for variable, tensor in zip(self.written, fresh, strict=True):
+                variable._tensor = tensor
+
+
+class _NoLock:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exc: object) -> None: ...
+
+
+_no_lock = _NoLock()
+
+
+def _finished(native: Any) -> Any:
+    """An array that is the caller's own: fresh, writable, C-contiguous, a scalar if 0-d."""
+    if type(native) is np.ndarray:
+        if native.shape == ():
+            return native[()]
+        flags = native.flags
+        if not (flags.owndata and flags.c_contiguous and flags.writeable):
+            return np.array(native, order="C")
+    return native
+
+
+def _rebuilder(spec: Spec | None, places: Sequence[Any]) -> Callable[[tuple[Any, ...]], Any]:
+    """From outputs to the result's structure, without walking the spec for the common ones."""
+    if spec is LEAF:
+        (place,) = places
+        if isinstance(place, Static):
+            return lambda outs: place.value
+        return lambda outs: outs[place]
+    if all(c is LEAF for c in spec.children) and places == tuple(range(len(places))):
+        if spec.kind is tuple:
+            return tuple
+        if issubclass(spec.kind, tuple) and hasattr(spec.kind, "_make"):
+            return spec.kind._make  # type: ignore[attr-defined]
+    return lambda outs: unflatten(spec, [p.value if isinstance(p, Static) else outs[p] for p in places])

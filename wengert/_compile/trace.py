@@ -1,0 +1,110 @@
+"""Tracing: a Python function run once on symbolic tensors, its arguments given by a signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.constant import constant
+from .._core.graph import Graph
+from .._core.state import building
+from .._core.structure import LEAF, Spec, flatten, unflatten
+from .._core.tensor import Tensor
+from .._core.types import type_of
+from .._core.verifier import verify
+
+
+class ArrayKey(NamedTuple):
+    """What a signature knows of an array argument."""
+
+    shape: tuple[Any, ...]
+    dtype: np.dtype[Any]
+    weak: bool
+
+
+class Static:
+    """A value that is part of the signature: compared by type and value, or by identity if it has no hash."""
+
+    __slots__ = ("_hash", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        try:
+            self._hash = hash((type(value), value))
+        except TypeError:
+            self._hash = -1
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Static):
+            return NotImplemented
+        if self.value is other.value:
+            return True
+        if self._hash == -1 or type(self.value) is not type(other.value):
+            return False
+        return bool(self.value == other.value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Traced(NamedTuple):
+    """A traced function: its graph, and what its results look like."""
+
+    graph: Graph
+    results: Spec | None  # the structure of the result
+    places: tuple[Any, ...]  # for each leaf of it an output position, or a Static that is not a tensor
+
+
+def trace(f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: str) -> Traced:
+    """Runs f on symbolic arguments.
+
+    Args:
+        f: the function.
+        spec: the structure of `(args, kwargs)`.
+        keys: for each leaf an `ArrayKey` (becomes an input) or a `Static` (passed as it is).
+        name: the graph's name.
+    """
+    graph = Graph(name)
+    leaves = []
+    with building(graph):
+        for index, key in enumerate(keys):
+            if isinstance(key, ArrayKey):
+                leaves.append(graph.add_input(key.shape, key.dtype, f"x{index}", key.weak))
+            else:
+                leaves.append(key.value)
+        args, kwargs = unflatten(spec, leaves)
+        result = f(*args, **kwargs)
+        found, results = flatten(result)
+        outputs: list[Tensor] = []
+        places = tuple(_place(leaf, outputs) for leaf in found)
+        graph.finish([*outputs, *(tensor for _, tensor in graph.writes.values())])
+    verify(graph)
+    return Traced(graph, results, places)
+
+
+def _place(leaf: Any, outputs: list[Tensor]) -> Any:
+    tensor = leaf
+    held = getattr(type(leaf), "__wengert_tensor__", None)
+    if held is not None:
+        tensor = held(leaf)
+    elif isinstance(leaf, (np.ndarray, np.generic)) and dtypes.is_supported(leaf.dtype):
+        tensor = constant(leaf)
+    if type(tensor) is not Tensor:
+        return Static(leaf)
+    outputs.append(tensor)
+    return len(outputs) - 1
+
+
+def array_key(tensor: Tensor) -> ArrayKey:
+    """The key of a tensor as an argument."""
+    shape, dtype = type_of(tensor)
+    return ArrayKey(shape, dtype, tensor._weak)
+
+
+__all__ = ["LEAF", "ArrayKey", "Static", "Traced", "array_key", "trace"]

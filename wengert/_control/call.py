@@ -1,0 +1,218 @@
+"""`call`: a traced program as one op, differentiated as a whole.
+
+`split` cuts the joint graph of a program and its reverse sweep where the sweep reads the program: the forward half
+returns residuals beside its results, the backward half starts from them. A program that is called under k recorders
+is split k times, so that the sweep of an outer one finds residuals for what the inner one added.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.dims import Dim, dims_in
+from .._core.graph import Graph, Node, quietly, symbol
+from .._core.op import ZERO, Op, general
+from .._core.state import STATE, building, recording
+from .._core.tensor import Tensor, Value
+from .._core.types import TensorType, tensor_type, type_of
+from .._prims.structural import zeros_of
+from .._transforms.batch import batch
+from .._transforms.forward import Tangents
+from .._transforms.replay import replay
+from .._transforms.reverse import Tape, sweep
+
+
+class Program:
+    """A closed graph (all it needs are inputs), what engines made of it, and its derivatives so far.
+
+    Attributes:
+        graph: inputs to outputs; the first `count` outputs are the program's own, the rest residuals.
+        stages: the residual outputs of each split, innermost first, with the program that pulls back from them.
+    """
+
+    def __init__(self, graph: Graph, count: int | None = None, stages: tuple[Stage, ...] = ()) -> None:
+        self.graph = graph
+        self.count = len(graph.outputs) if count is None else count
+        self.stages = stages
+        self.executables: dict[str, Any] = {}
+        self.lock = threading.RLock()
+        self._splits: dict[tuple[bool, ...], Program] = {}
+        self._jvps: dict[tuple[bool, ...], tuple[Program, list[Any]]] = {}
+
+    def split(self, active: tuple[bool, ...]) -> Program:
+        """The program that also returns what a reverse sweep to the active inputs reads."""
+        with self.lock:
+            if active not in self._splits:
+                self._splits[active] = _split(self, active)
+            return self._splits[active]
+
+    def jvp(self, active: tuple[bool, ...]) -> tuple[Program, list[Any]]:
+        """The program from inputs and the tangents of active ones to result tangents, with what each result's is."""
+        with self.lock:
+            if active not in self._jvps:
+                self._jvps[active] = _forward(self, active)
+            return self._jvps[active]
+
+    def __repr__(self) -> str:
+        return f"<program {self.graph.name}>"
+
+
+class Stage:
+    """One split: where its residuals lie among the outputs, and how to pull cotangents back from them."""
+
+    def __init__(self, backward: Program, start: int, stop: int, seeded: list[int], results: list[Any]) -> None:
+        self.backward = backward
+        self.start = start  # outputs [0, start) have cotangents; [start, stop) are the residuals
+        self.stop = stop
+        self.seeded = seeded  # which of the outputs before `start` the backward program takes cotangents of
+        self.results = results  # for each input: a position among the backward outputs, ZERO or None
+
+
+def closed(graph: Graph) -> Graph:
+    """A graph whose captures and Variable reads have become inputs."""
+    result = Graph(graph.name)
+    result.inputs = list(graph.free_values)
+    result.nodes = graph.nodes
+    result.outputs = list(graph.outputs)
+    result.guards = graph.guards
+    result.is_frozen = True
+    return result
+
+
+def call_program(program: Program, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The results of a program; under recorders, one node that they can pull back or push through."""
+    current = program
+    for recorder in reversed(STATE.recorders):
+        active = tuple(recorder.tracks(x._key) and dtypes.is_inexact(x.dtype) for x in operands)
+        if any(active) and isinstance(recorder, Tape):
+            current = current.split(active)
+    outs = apply(call, tuple(operands), (current,))
+    return tuple(outs[: program.count])
+
+
+def _split(program: Program, active: tuple[bool, ...]) -> Program:
+    graph = program.graph
+    joint = Graph(graph.name)
+    with building(joint):
+        inputs = [joint.add_input(v.shape, v.dtype, weak=v.weak) for v in graph.inputs]
+        tape = Tape(x._key for x, a in zip(inputs, active, strict=True) if a)
+        with recording(tape):
+            outs = replay(graph, inputs)
+        boundary = len(joint.nodes)
+        seeded = [i for i, out in enumerate(outs) if out._key in tape.tracked]
+        seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
+        keys = [x._key for x in inputs]
+        # cotangents that arrive from outside may hold structural zeros, unless there is just one number
+        masked = [outs[i].shape != () for i in seeded]
+        with quietly():
+            found = sweep(tape.entries, [(outs[i]._key, s) for i, s in zip(seeded, seeds, strict=True)], keys, masked)
+        found = [g if a else None for g, a in zip(found, active, strict=True)]
+        gradients = [g for g in found if isinstance(g, Tensor)]
+        backward_outputs = [joint.value_of(g) for g in gradients]
+        forward_outputs = [joint.value_of(out) for out in outs]
+    forward_nodes, backward_nodes = joint.nodes[:boundary], joint.nodes[boundary:]
+    seed_values = [joint.value_of(s) for s in seeds]
+    residuals = _read_across(forward_nodes, [joint.value_of(x) for x in inputs], backward_nodes, backward_outputs)
+    backward = Program(_assembled(f"{graph.name}.backward", [*residuals, *seed_values], backward_nodes, backward_outputs))
+    positions = iter(range(len(gradients)))
+    results = [next(positions) if isinstance(g, Tensor) else g for g in found]
+    start = len(forward_outputs)
+    stage = Stage(backward, start, start + len(residuals), seeded, results)
+    forward = _assembled(
+        f"{graph.name}.forward", [joint.value_of(x) for x in inputs], forward_nodes, [*forward_outputs, *residuals]
+    )
+    forward.guards = graph.guards
+    return Program(forward, program.count, (*program.stages, stage))
+
+
+def _assembled(name: str, inputs: list[Value], nodes: list[Node], outputs: list[Value]) -> Graph:
+    graph = Graph(name)
+    graph.inputs, graph.nodes, graph.outputs, graph.is_frozen = inputs, nodes, outputs, True
+    return graph
+
+
+def _read_across(
+    forward: list[Node], inputs: list[Value], backward: list[Node], results: list[Value]
+) -> list[Value]:  # fmt: skip
+    """The values of the forward half that the backward half reads, in the order of their definition."""
+    needed = {v.key for v in results}
+    for node in reversed(backward):
+        if any(v.key in needed for v in node.outputs):
+            needed.update(v.key for v in node.inputs)
+    defined = [*inputs, *(v for node in forward for v in node.outputs)]
+    residuals = [v for v in defined if v.key in needed]
+    return residuals + _holders_of_dims(residuals, inputs, backward)
+
+
+def _holders_of_dims(residuals: list[Value], inputs: list[Value], backward: list[Node]) -> list[Value]:
+    """Inputs that the backward half needs only for the size of an unknown dimension."""
+    missing = {a for node in backward for d in dims_in(node.attrs) for a in d.atoms} - _known_atoms(residuals)
+    holders = []
+    for value in inputs:
+        found = _known_atoms([value]) & missing
+        if found:
+            holders.append(value)
+            missing -= found
+    return holders
+
+
+def _known_atoms(values: Sequence[Value]) -> set[Any]:
+    return {d.atom for v in values for d in v.shape if isinstance(d, Dim) and d.is_atom}
+
+
+def _forward(program: Program, active: tuple[bool, ...]) -> tuple[Program, list[Any]]:
+    graph = program.graph
+    pushed = Graph(f"{graph.name}.jvp")
+    with building(pushed):
+        inputs = [pushed.add_input(v.shape, v.dtype, weak=v.weak) for v in graph.inputs]
+        tangents = Tangents()
+        for x, is_active in zip(inputs, active, strict=True):
+            if is_active:
+                tangents.set(x, pushed.add_input(x.shape, x.dtype))
+        with recording(tangents):
+            outs = replay(graph, inputs)
+        found = [tangents.of(out) for out in outs]
+        pushed.finish([t for t in found if isinstance(t, Tensor)])
+    positions = iter(range(len(pushed.outputs)))
+    return Program(pushed), [next(positions) if isinstance(t, Tensor) else t for t in found]
+
+
+def _pull_back(ct: tuple[Any, ...], outs: tuple[Tensor, ...], outs_type: tuple[TensorType, ...], program: Program) -> Any:
+    """The joint rule: the stage whose residuals lie behind every output that has a cotangent does the work."""
+    last = max(i for i, c in enumerate(ct) if isinstance(c, Tensor))
+    stage = next(s for s in program.stages if s.start > last)
+    residuals = outs[stage.start : stage.stop]
+    seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
+    found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
+    return (tuple(found[r] if isinstance(r, int) else r for r in stage.results),)
+
+
+def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], program: Program) -> tuple[Any, ...]:
+    active = tuple(d is not None for d in operands_dot)
+    pushed, places = program.jvp(active)
+    found = call_program(pushed, [*operands, *(d for d in operands_dot if d is not None)])
+    return tuple(
+        found[p] if isinstance(p, int) else zeros_of(v) if p is ZERO else None  # type: ignore[arg-type]
+        for p, v in zip(places, map(type_of, program.graph.outputs), strict=True)
+    )
+
+
+def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+    size = next(x.shape[0] for x, b in zip(operands, batched, strict=True) if b)
+    return tuple(batch(attrs[0].graph, operands, batched, size))  # type: ignore[arg-type]  # a Dim is a size, too
+
+
+def _types(operands: tuple[TensorType, ...], program: Program) -> tuple[TensorType, ...]:
+    return tuple(tensor_type(v.shape, v.dtype) for v in program.graph.outputs)
+
+
+call = general(
+    "call", "*operands", attrs="program", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=_batch,
+    takes_missing=True, dtypes="any", can_raise=True, doc="the results of a traced program",
+)  # fmt: skip
+
+__all__ = ["Program", "call", "call_program", "closed", "symbol"]

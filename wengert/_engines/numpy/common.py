@@ -1,0 +1,48 @@
+"""What kernels of several files share: SciPy on first call, and arithmetic in a wider dtype."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._core import dtypes
+
+Kernel = Callable[..., Any]
+
+
+def lazy(module: str, name: str, call: Kernel | None = None) -> Kernel:
+    """A kernel that is a function of a module which loads at the first call; half floats go through float32.
+
+    Args:
+        call: `call(function, *natives, *attrs)`, where the function takes them in another order.
+    """
+    function: Kernel | None = None
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        nonlocal function
+        if function is None:
+            function = getattr(importlib.import_module(module), name)
+        operands = (widened(x), *map(widened, rest))
+        result = function(*operands) if call is None else call(function, *operands)
+        return result.astype(x.dtype, copy=False)
+
+    return kernel
+
+
+def widened(x: Any) -> Any:
+    """A half float array in float32; anything else as it is."""
+    return x.astype(np.float32) if dtypes.is_half(getattr(x, "dtype", dtypes.float64)) else x
+
+
+def in_float32(function: Kernel) -> Kernel:
+    """A kernel that computes half floats in float32 and rounds once, at the end."""
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        if not dtypes.is_half(x.dtype):
+            return function(x, *rest)
+        return function(widened(x), *map(widened, rest)).astype(x.dtype)
+
+    return kernel

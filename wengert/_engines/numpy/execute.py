@@ -1,0 +1,105 @@
+"""Compiles a graph for NumPy: Python source that calls kernels, each buffer dropped after its last use.
+
+Long graphs run as instructions instead, since generating source for them takes longer than it saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._control.call import Program
+from ..._core import dims
+from ..._core.dims import Atom
+from ..._core.engine import Kernel
+from ..._core.graph import Graph, Node
+from ..._passes import optimise
+from ..interpret import compile_instructions, dim_sources, last_uses
+
+SOURCE_LIMIT = 2000  # nodes
+
+Executable = Callable[..., tuple[Any, ...]]
+
+
+def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
+    """What runs a program on NumPy arrays, compiled on first use."""
+    found = program.executables.get("numpy")
+    if found is None:
+        with program.lock:
+            found = program.executables.get("numpy")
+            if found is None:
+                found = program.executables["numpy"] = compile_graph(optimise(program.graph), kernels)
+    return found
+
+
+def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:
+    """A callable from input natives to output natives."""
+    if len(graph.nodes) > SOURCE_LIMIT:
+        return compile_instructions(graph, kernels)
+    namespace: dict[str, Any] = {"max": max, "min": min, "errstate": np.errstate}
+    source = _source(graph, kernels, namespace)
+    exec(compile(source, f"<wengert {graph.name}>", "exec"), namespace)
+    return namespace["run"]
+
+
+def _source(graph: Graph, kernels: dict[str, Kernel], namespace: dict[str, Any]) -> str:
+    names = {v.key: f"v{i}" for i, v in enumerate(graph.inputs)}
+    atoms: dict[Atom, str] = {}
+    lines = [f"def run({', '.join(names[v.key] for v in graph.inputs)}):"]
+    for atom, (index, axis) in dim_sources(graph.inputs).items():
+        atoms[atom] = f"d{len(atoms)}"
+        lines.append(f"    {atoms[atom]} = v{index}.shape[{axis}]")
+    frees = last_uses(graph)
+    indent, is_quiet = "    ", False
+    for index, node in enumerate(graph.nodes):
+        for v in node.outputs:
+            names[v.key] = f"v{len(names)}"
+        if node.op.name == "constant":
+            namespace[names[node.outputs[0].key]] = _frozen(node.attrs[0])
+            continue
+        arguments = [names[v.key] for v in node.inputs]
+        arguments += [_attribute(a, atoms, namespace) for a in node.attrs]
+        kernel = _kernel(node.op.name, kernels, namespace)
+        if node.is_quiet != is_quiet:
+            indent, is_quiet = ("        ", True) if node.is_quiet else ("    ", False)
+            if is_quiet:
+                lines.append("    with errstate(all='ignore'):")
+        lines.append(f"{indent}{_targets(node, names)}{kernel}({', '.join(arguments)})")
+        freed = [names[v.key] for v in frees[index] if names[v.key] not in namespace]
+        if freed:
+            lines.append(f"{indent}del {', '.join(freed)}")
+    results = "".join(f"{names[v.key]}, " for v in graph.outputs)
+    lines.append(f"    return ({results})")
+    return "\n".join(lines)
+
+
+def _targets(node: Node, names: dict[int, str]) -> str:
+    if not node.outputs:
+        return ""
+    return ", ".join(names[v.key] for v in node.outputs) + (", = " if node.op.is_multi else " = ")
+
+
+def _frozen(array: Any) -> Any:
+    """A constant that no kernel and no caller can change."""
+    kept = np.asarray(array).view()
+    kept.flags.writeable = False
+    return kept
+
+
+def _kernel(name: str, kernels: dict[str, Kernel], namespace: dict[str, Any]) -> str:
+    reference = f"k_{name}"
+    namespace[reference] = kernels[name]
+    return reference
+
+
+def _attribute(value: Any, atoms: dict[Atom, str], namespace: dict[str, Any]) -> str:
+    """An attribute as source: a constant by reference, one with unknown dimensions as an expression."""
+    if type(value) is dims.Dim:
+        return value.source(atoms)
+    if type(value) is tuple and dims.dims_in(value):
+        return f"({''.join(_attribute(v, atoms, namespace) + ', ' for v in value)})"
+    reference = f"a{len(namespace)}"
+    namespace[reference] = value
+    return reference

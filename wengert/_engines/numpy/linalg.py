@@ -1,0 +1,74 @@
+"""NumPy kernels of `_prims/linalg.py`: NumPy's own where it has one, SciPy's for triangular systems."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .common import in_float32
+
+
+def _einsum(*xs_labels_out: Any) -> Any:
+    *xs, labels, out = xs_labels_out
+    if len(xs) == 2:
+        return _contract(*xs, *labels, out)
+    return np.einsum(f"{','.join(labels)}->{out}", *xs, optimize=len(xs) > 2)
+
+
+def _contract(x: Any, y: Any, x_labels: str, y_labels: str, out: str) -> Any:
+    """Two operands as one batched matrix product: every label is shared and kept, summed, or of one side."""
+    shared = [c for c in x_labels if c in y_labels]
+    batch = [c for c in shared if c in out]
+    summed = [c for c in shared if c not in out]
+    rows = [c for c in x_labels if c not in shared]
+    columns = [c for c in y_labels if c not in shared]
+    extents = {**dict(zip(x_labels, x.shape, strict=True)), **dict(zip(y_labels, y.shape, strict=True))}
+    b, s, r, c = (tuple(extents[name] for name in group) for group in (batch, summed, rows, columns))
+    left = x.transpose([x_labels.index(name) for name in (*batch, *rows, *summed)])
+    right = y.transpose([y_labels.index(name) for name in (*batch, *summed, *columns)])
+    product = left.reshape((*b, prod(r), prod(s))) @ right.reshape((*b, prod(s), prod(c)))
+    names = [*batch, *rows, *columns]
+    return product.reshape((*b, *r, *c)).transpose([names.index(name) for name in out])
+
+
+def _diagonal(x: Any) -> Any:
+    return np.diagonal(x, axis1=-2, axis2=-1)
+
+
+def _make_diagonal(x: Any) -> Any:
+    n = x.shape[-1]
+    out = np.zeros((*x.shape, n), x.dtype)
+    np.einsum("...ii->...i", out)[...] = x
+    return out
+
+
+def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+    from scipy.linalg import solve_triangular
+
+    out = np.empty(b.shape, b.dtype)
+    if not out.size:
+        return out
+    n, k = b.shape[-2:]
+    for target, matrix, right in zip(
+        out.reshape(-1, n, k), a.reshape(-1, n, n), b.reshape(-1, n, k), strict=True
+    ):
+        target[...] = solve_triangular(
+            matrix, right, lower=lower, trans=trans, unit_diagonal=unit_diagonal, check_finite=False
+        )
+    return out
+
+
+KERNELS: dict[str, Any] = {
+    "matmul": in_float32(np.matmul),
+    "einsum": in_float32(_einsum),
+    "tril": np.tril,
+    "triu": np.triu,
+    "diagonal": _diagonal,
+    "make_diagonal": _make_diagonal,
+    "solve": in_float32(np.linalg.solve),
+    "triangular_solve": in_float32(_triangular_solve),
+    "inv": in_float32(np.linalg.inv),
+    "cholesky": in_float32(np.linalg.cholesky),
+}

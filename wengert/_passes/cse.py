@@ -1,0 +1,44 @@
+"""Computes equal things once: nodes with the same op, inputs and attributes share a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core.graph import Graph, Node
+from .._core.tensor import Value
+from .rewrite import rewritten
+
+_SMALL = 1024  # bytes of a constant that are compared; larger ones are equal only if identical
+
+
+def share_common(graph: Graph) -> Graph:
+    """The graph with repeated computations shared."""
+    seen: dict[Any, Value] = {}
+
+    def change(node: Node) -> Value | None:
+        if node.op.is_multi or node.op.has_effect or node.regions:
+            return None
+        identity = (node.op.name, tuple(v.key for v in node.inputs), tuple(map(attribute_identity, node.attrs)))
+        known = seen.setdefault(identity, node.outputs[0])
+        return None if known is node.outputs[0] else known
+
+    return rewritten(graph, change)
+
+
+def attribute_identity(value: Any) -> Any:
+    """A hashable stand-in for an attribute, equal only where results are (0.0 and -0.0, 1 and True differ)."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        if value.nbytes <= _SMALL:
+            return (value.shape, value.dtype.str, value.tobytes())
+        return ("object", id(value))
+    if isinstance(value, tuple):
+        return tuple(map(attribute_identity, value))
+    if isinstance(value, (bool, int, float, complex)):
+        return (type(value), repr(value))
+    try:
+        hash(value)
+    except TypeError:
+        return ("object", id(value))
+    return value

@@ -1,0 +1,53 @@
+"""Computes at compile time what depends on constants only, where the result is small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core import dims
+from .._core.engine import default_engine
+from .._core.graph import Graph, Node
+from .._prims import structural as S
+from .rewrite import rewritten
+
+_LIMIT = 64 * 1024  # bytes that a folded result may take
+
+
+def fold_constants(graph: Graph) -> Graph:
+    """The graph with constant expressions replaced by constants."""
+    known: dict[int, Any] = {}
+    kernels = default_engine().kernels
+
+    def change(node: Node) -> Node | None:
+        if not _is_foldable(node, known):
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                value = kernels[node.op.name](*(known[v.key] for v in node.inputs), *node.attrs)
+        except Exception:
+            return None  # it raises at run time, as it would have without this pass
+        value = np.array(value)
+        known[node.outputs[0].key] = value
+        return node.remade(S.constant, (), (value,))
+
+    return rewritten(graph, change)
+
+
+def _is_foldable(node: Node, known: dict[int, Any]) -> bool:
+    if node.op.is_multi or node.op.has_effect or node.op.can_raise or node.op.name in _KEPT:
+        return node.op.name == "constant" and _remember(node, known)
+    if not all(v.key in known for v in node.inputs) or dims.dims_in(node.attrs):
+        return False
+    size = dims.size_of(node.outputs[0].shape)
+    return isinstance(size, int) and size * node.outputs[0].dtype.itemsize <= _LIMIT
+
+
+def _remember(node: Node, known: dict[int, Any]) -> bool:
+    known[node.outputs[0].key] = node.attrs[0]
+    return False
+
+
+# `full` stays symbolic for the rules of `simplify` and is cheap to make; `constant` is folded already
+_KEPT = frozenset({"constant", "dim_value"})

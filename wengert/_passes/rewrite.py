@@ -1,0 +1,46 @@
+"""What every pass needs: a copy of a graph with other nodes, values replaced throughout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .._core.graph import Graph, Node
+from .._core.tensor import Value
+
+Replacement = Callable[[Node], "Node | Value | None"]
+
+
+def with_nodes(graph: Graph, nodes: list[Node], outputs: list[Value]) -> Graph:
+    """A frozen copy of a graph with other nodes and outputs, the same inputs and guards."""
+    result = Graph(graph.name)
+    result.inputs = graph.inputs
+    result.captures = graph.captures
+    result.reads = graph.reads
+    result.guards = graph.guards
+    result.nodes, result.outputs, result.is_frozen = nodes, outputs, True
+    return result
+
+
+def rewritten(graph: Graph, change: Replacement) -> Graph:
+    """Applies `change` to each node in program order.
+
+    It may return another node with the same outputs, a value that stands for the node's one output, or None to keep
+    the node. Inputs of the nodes it sees are replaced already.
+    """
+    stands_for: dict[int, Value] = {}
+    nodes = []
+    for node in graph.nodes:
+        node = _with_inputs(node, stands_for)
+        result = change(node)
+        if isinstance(result, Value):
+            stands_for[node.outputs[0].key] = result
+        else:
+            nodes.append(node if result is None else result)
+    return with_nodes(graph, nodes, [stands_for.get(v.key, v) for v in graph.outputs])
+
+
+def _with_inputs(node: Node, stands_for: dict[int, Value]) -> Node:
+    if not any(v.key in stands_for for v in node.inputs):
+        return node
+    inputs = tuple(stands_for.get(v.key, v) for v in node.inputs)
+    return node.remade(node.op, inputs, node.attrs)

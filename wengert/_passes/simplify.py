@@ -1,0 +1,120 @@
+"""Local rules that remove work without touching a result: identities, repeated movements, products with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._core.graph import Graph, Node
+from .._core.tensor import Value
+from .._prims import structural as S
+from .rewrite import rewritten
+
+Found = "Node | Value | None"
+
+
+def simplify(graph: Graph) -> Graph:
+    """The graph after the rules below, each applied where its op stands."""
+    producers: dict[int, Node] = {}
+
+    def change(node: Node) -> Any:
+        rule = _RULES.get(node.op.name)
+        result = rule(node, producers) if rule is not None else None
+        kept = node if result is None else result
+        if isinstance(kept, Node):
+            producers.update((v.key, kept) for v in kept.outputs)
+        return result
+
+    return rewritten(graph, change)
+
+
+def _identity(node: Node, producers: dict[int, Node]) -> Any:
+    return node.inputs[0]
+
+
+def _same_type(node: Node, producers: dict[int, Node]) -> Any:
+    x, out = node.inputs[0], node.outputs[0]
+    return x if x.shape == out.shape and x.dtype == out.dtype else None
+
+
+def _producer(value: Value, producers: dict[int, Node], name: str) -> Node | None:
+    node = producers.get(value.key)
+    return node if node is not None and node.op.name == name else None
+
+
+def _reshape(node: Node, producers: dict[int, Node]) -> Any:
+    if _same_type(node, producers) is not None:
+        return node.inputs[0]
+    inner = _producer(node.inputs[0], producers, "reshape")
+    if inner is not None:
+        return node.remade(S.reshape, inner.inputs, node.attrs)
+    return _of_full(node, producers)
+
+
+def _broadcast(node: Node, producers: dict[int, Node]) -> Any:
+    if _same_type(node, producers) is not None:
+        return node.inputs[0]
+    return _of_full(node, producers)
+
+
+def _of_full(node: Node, producers: dict[int, Node]) -> Any:
+    """One repeated number, moved about, is the same number in the new shape."""
+    inner = _producer(node.inputs[0], producers, "full")
+    if inner is None:
+        return None
+    return node.remade(S.full, (), (node.outputs[0].shape, *inner.attrs[1:]))
+
+
+def _transpose(node: Node, producers: dict[int, Node]) -> Any:
+    (perm,) = node.attrs
+    if perm == tuple(range(len(perm))):
+        return node.inputs[0]
+    inner = _producer(node.inputs[0], producers, "transpose")
+    if inner is None:
+        return None
+    together = tuple(inner.attrs[0][p] for p in perm)
+    if together == tuple(range(len(perm))):
+        return inner.inputs[0]
+    return node.remade(S.transpose, inner.inputs, (together,))
+
+
+def _neg(node: Node, producers: dict[int, Node]) -> Any:
+    inner = _producer(node.inputs[0], producers, "neg")
+    return None if inner is None else inner.inputs[0]
+
+
+def _mul(node: Node, producers: dict[int, Node]) -> Any:
+    x, y = node.inputs
+    if _is_one(y, producers):
+        return x
+    return y if _is_one(x, producers) else None
+
+
+def _scale(node: Node, producers: dict[int, Node]) -> Any:
+    # scale(1, y) is y; scale(x, 1) is x but for the sign of a zero, which it drops: kept
+    return node.inputs[1] if _is_one(node.inputs[0], producers) else None
+
+
+def _is_one(value: Value, producers: dict[int, Node]) -> bool:
+    node = _producer(value, producers, "full")
+    return node is not None and node.attrs[1] == 1
+
+
+def _reduce(node: Node, producers: dict[int, Node]) -> Any:
+    return node.inputs[0] if node.attrs[0] == () else None
+
+
+_RULES: dict[str, Callable[[Node, dict[int, Node]], Any]] = {
+    "alias": _identity,
+    "attach": _identity,
+    "stop_gradient": _identity,
+    "reassign": _identity,
+    "convert": _same_type,
+    "reshape": _reshape,
+    "broadcast_to": _broadcast,
+    "transpose": _transpose,
+    "neg": _neg,
+    "mul": _mul,
+    "scale": _scale,
+    "reduce_sum": _reduce,
+}

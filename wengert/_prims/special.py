@@ -1,0 +1,144 @@
+"""The error, gamma and Bessel functions, elementwise on floats.
+
+A family whose derivatives are members of the same family (polygamma, the modified Bessel functions) is one op with
+the member as an attribute, so that every order is exact also where the closed formula has a hole.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core import dtypes
+from .._core.op import Op, elementwise
+from .._core.tensor import Tensor
+from .discrete import gt, sign
+from .elementwise import exp, reciprocal
+from .structural import add, add_number, cast, fill, mul, select, sub, times_number
+
+_POSITIVE = (0.3, 4.0)
+
+
+def _special(name: str, partials: Any, doc: str, **facts: Any) -> Op:
+    return elementwise(name, facts.pop("operands", "x"), partials=partials, dtypes="float", doc=doc, **facts)
+
+
+def _exp_square(x: Tensor, factor: float, scale: float) -> Tensor:
+    """scale * e^(factor x^2)."""
+    return times_number(exp(times_number(mul(x, x), number=factor)), number=scale)
+
+
+# -- the error function and the normal distribution -----------------------------------------------------------------
+
+_TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+_ONE_OVER_ROOT_2PI = 1 / math.sqrt(2 * math.pi)
+
+erf = _special(
+    "erf", lambda x: _exp_square(x, -1, _TWO_OVER_ROOT_PI), "the error function: 2/sqrt(pi) times the integral of "
+    "e^(-t^2) from 0 to x",
+)  # fmt: skip
+erfc = _special("erfc", lambda x: _exp_square(x, -1, -_TWO_OVER_ROOT_PI), "1 - erf(x), exact for large x")
+erfinv = _special(
+    "erfinv", lambda out: _exp_square(out, 1, 1 / _TWO_OVER_ROOT_PI), "the number whose erf is x",
+    domain=(-0.9, 0.9), kink="infinite slope at -1 and 1",
+)  # fmt: skip
+
+_FAR = 20.0  # from here on nine terms of the asymptotic series are exact to double precision
+_FAR_TERMS = 9
+
+
+def _erfcx_slope_far(x: Tensor) -> Tensor:
+    """The derivative of the asymptotic series: -1/(sqrt(pi) x^2) times the sum of (2k + 1)!! (-1 / (2 x^2))^k."""
+    inverse_square = reciprocal(mul(x, x))
+    total = fill(x, 0)
+    for k in range(_FAR_TERMS - 1, -1, -1):
+        coefficient = math.prod(range(1, 2 * k + 2, 2)) * (-0.5) ** k
+        total = add_number(mul(total, inverse_square), number=coefficient)
+    return times_number(mul(total, inverse_square), number=-0.5 * _TWO_OVER_ROOT_PI)
+
+
+def _erfcx_slope(x: Tensor, out: Tensor) -> Tensor:
+    """2 x erfcx(x) - 2/sqrt(pi), whose terms cancel where x is large."""
+    if dtypes.is_half(x.dtype):  # neither the difference nor the series' coefficients fit half floats
+        wide = cast(x, dtypes.float32)
+        return cast(_erfcx_slope(wide, erfcx(wide)), x.dtype)
+    near = add_number(times_number(mul(x, out), number=2), number=-_TWO_OVER_ROOT_PI)
+    far = fill(x, _FAR)
+    is_far = gt(x, far)
+    return select(is_far, _erfcx_slope_far(select(is_far, x, far)), near)
+
+
+erfcx = _special("erfcx", _erfcx_slope, "e^(x^2) erfc(x), which neither overflows nor vanishes for large x")
+
+ndtr = _special(
+    "ndtr", lambda x: _exp_square(x, -0.5, _ONE_OVER_ROOT_2PI), "the standard normal distribution function"
+)
+ndtri = _special(
+    "ndtri", lambda out: _exp_square(out, 0.5, 1 / _ONE_OVER_ROOT_2PI), "the standard normal quantile of x",
+    domain=(0.05, 0.95), kink="infinite slope at 0 and 1",
+)  # fmt: skip
+
+
+def _hazard(x: Tensor) -> Tensor:
+    """density / distribution, through erfcx so that neither tail is 0 / 0."""
+    if dtypes.is_half(x.dtype):
+        return cast(_hazard(cast(x, dtypes.float32)), x.dtype)
+    return times_number(reciprocal(erfcx(times_number(x, number=-math.sqrt(0.5)))), number=math.sqrt(2 / math.pi))
+
+
+log_ndtr = _special(
+    "log_ndtr", _hazard, "the logarithm of the standard normal distribution function, exact in its tail"
+)
+
+# -- the gamma function ---------------------------------------------------------------------------------------------
+
+lgamma = _special(
+    "lgamma", lambda x: digamma(x), "the logarithm of |gamma(x)|", domain=_POSITIVE,
+    kink="not defined at 0, -1, -2, ...",
+)  # fmt: skip
+digamma = _special(
+    "digamma", lambda x: polygamma(x, order=1), "the derivative of log(gamma(x))", domain=_POSITIVE,
+    kink="not defined at 0, -1, -2, ...",
+)  # fmt: skip
+polygamma = _special(
+    "polygamma", lambda x, order: polygamma(x, order=order + 1),
+    "the derivative of the given order of digamma (digamma itself for 0)", attrs="order", domain=_POSITIVE,
+    samples=[(((3, 2),), (0,)), (((3,),), (1,)), (((),), (2,))], kink="not defined at 0, -1, -2, ...",
+)  # fmt: skip
+gamma = _special(
+    "gamma", lambda x, out: mul(out, digamma(x)), "the gamma function, (x - 1)! at whole x", domain=_POSITIVE,
+    kink="not defined at 0, -1, -2, ...",
+)  # fmt: skip
+
+# -- modified Bessel functions of the first kind ----------------------------------------------------------------------
+
+
+def _neighbours(function: Op, x: Tensor, order: int) -> Tensor:
+    """(I_(n-1) + I_(n+1)) / 2, and I_(-1) = I_1: the derivative of I_n, with no division by x."""
+    if order == 0:
+        return function(x, order=1)
+    return times_number(add(function(x, order=order - 1), function(x, order=order + 1)), number=0.5)
+
+
+def _unscaled(slope: Tensor, x: Tensor, out: Tensor) -> Tensor:
+    """The slope of e^-|x| I from e^-|x| times the slope of I; the middle of its two sides at 0."""
+    return sub(slope, mul(sign(x), out))
+
+
+_ORDERS = [(((3, 2),), (0,)), (((3,),), (1,)), (((),), (3,))]
+_BEND = "the middle of the slopes of its two sides at 0"
+
+iv = _special(
+    "iv", lambda x, order: _neighbours(iv, x, order), "the modified Bessel function of whole order", attrs="order",
+    samples=_ORDERS,
+)  # fmt: skip
+ive = _special(
+    "ive", lambda x, out, order: _unscaled(_neighbours(ive, x, order), x, out), "e^-|x| iv(x)", attrs="order",
+    samples=_ORDERS, kink=_BEND, domain=(0.2, 3.0),
+)  # fmt: skip
+i0 = _special("i0", lambda x: i1(x), "the modified Bessel function of order 0")
+i1 = _special("i1", lambda x: _neighbours(iv, x, 1), "the modified Bessel function of order 1")
+i0e = _special("i0e", lambda x, out: _unscaled(i1e(x), x, out), "e^-|x| i0(x)", kink=_BEND, domain=(0.2, 3.0))
+i1e = _special(
+    "i1e", lambda x, out: _unscaled(_neighbours(ive, x, 1), x, out), "e^-|x| i1(x)", kink=_BEND, domain=(0.2, 3.0)
+)

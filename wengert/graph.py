@@ -1,0 +1,451 @@
+"""`function`: traced, compiled, cached. Also `TensorSpec`, `Graph` and the eager switch.
+
+A call looks its signature up; a new signature is traced and compiled once, under a lock. Start with
+`Function.__call__`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+import numpy as np
+
+from ._compile.arguments import array_argument, is_tensor_kind, result_of
+from ._compile.cache import Compiled
+from ._compile.trace import ArrayKey, Static, array_key, trace
+from ._core import dtypes
+from ._core.constant import constant, number
+from ._core.dims import Dim
+from ._core.graph import Graph
+from ._core.state import STATE
+from ._core.structure import Spec, flatten, is_number_list, paths, unflatten
+from ._core.tensor import Tensor
+from ._core.where import at_user_line
+from .ops.promotion import as_tensor
+
+__all__ = ["Function", "Graph", "TensorSpec", "eager", "function"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+CACHE_LIMIT = 256  # signatures kept for one function; the oldest goes first
+_WARN_AT = 5  # traces
+
+
+class TensorSpec:
+    """The shape and dtype of an argument; None for a dimension that may vary.
+
+    Args:
+        shape: a tuple of ints and Nones.
+        dtype: the data type (default: the default float).
+        name: names the argument in messages.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.TensorSpec((None, 3), "float32")
+        TensorSpec(shape=(None, 3), dtype=float32)
+    """
+
+    __slots__ = ("dtype", "name", "shape")
+
+    def __init__(self, shape: Sequence[int | None], dtype: Any = None, name: str | None = None) -> None:
+        if isinstance(shape, int) or not all(d is None or isinstance(d, (int, np.integer)) for d in shape):
+            raise TypeError(at_user_line(f"TensorSpec: wanted a tuple of ints and Nones as shape, got {shape!r}"))
+        self.shape = tuple(None if d is None else int(d) for d in shape)
+        self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TensorSpec):
+            return NotImplemented
+        return (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+class eager:
+    """A context in which `function`s run as plain Python, op by op (to step through them, or to print).
+
+    Example:
+        >>> import wengert as wg
+        >>> with wg.eager():
+        ...     wg.function(lambda x: x * 2)(3.0)
+        np.float64(6.0)
+    """
+
+    def __enter__(self) -> None:
+        self._before = STATE.eager_functions
+        STATE.eager_functions = True
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.eager_functions = self._before
+
+
+class Function(Generic[P, R]):
+    """A traced and compiled function; made by `function`.
+
+    Attributes:
+        trace_count: how often f has been traced.
+    """
+
+    def __init__(
+        self, f: Callable[P, R], input_signature: Sequence[TensorSpec] | None, engine: str | None, name: str | None
+    ) -> None:
+        if not callable(f):
+            raise TypeError(at_user_line(f"function: wanted a callable, got {type(f).__name__}"))
+        if engine not in (None, "numpy"):
+            raise ValueError(at_user_line(f"function: unknown engine {engine!r}; there is 'numpy'"))
+        functools.update_wrapper(self, f)
+        self._f = f
+        self._name = name or getattr(f, "__name__", type(f).__name__)
+        self._signature = None if input_signature is None else _checked_signature(input_signature)
+        self._cache: OrderedDict[Any, Compiled] = OrderedDict()
+        self._plain: dict[Any, Compiled] = {}
+        self._lock = threading.RLock()
+        self._watch = _RetraceWatch(f, self._name)
+        self.trace_count = 0
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else _BoundFunction(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<function {self._name}, {self.trace_count} traces>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
+            # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
+            default = dtypes.default_float()
+            key: list[Any] = [default]
+            natives: list[Any] = []
+            for a in args:
+                kind = type(a)
+                if kind is np.ndarray:
+                    key.append(a.shape)  # type: ignore[union-attr]
+                    key.append(a.dtype)  # type: ignore[union-attr]
+                    natives.append(a)
+                elif kind is float:
+                    key.append(float)
+                    natives.append(default.type(a))
+                else:
+                    break
+            else:
+                plain = self._plain.get(tuple(key))
+                if plain is not None:
+                    return plain.run_natives(natives)
+        return self._call(args, kwargs)
+
+    # -- the general path -------------------------------------------------------------------------------
+
+    def _call(self, args: Any, kwargs: Any) -> Any:
+        if STATE.builder is not None or STATE.eager_functions:
+            return self._call_python(args, kwargs)
+        keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        args, kwargs = self._fitted(args, kwargs)
+        spec, keys, tensors = _signature(args, kwargs)
+        compiled = self._compiled(spec, keys, tensors)
+        if compiled.is_plain and not keep and not kwargs and not STATE.recorders:
+            self._remember_plain(args, compiled)
+        # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
+        return compiled.run(tensors, keep)
+
+    def _call_python(self, args: Any, kwargs: Any) -> Any:
+        """Inside another trace, or where functions are switched off: f itself, on tensors."""
+        keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        args, kwargs = self._fitted(args, kwargs)
+        leaves, spec = flatten((tuple(args), kwargs))
+        tensors = map(_traced_leaf, leaves)
+        args, kwargs = unflatten(spec, [x if t is None else t for x, t in zip(leaves, tensors, strict=True)])
+        result = self._f(*args, **kwargs)
+        return result_of(result, keep or STATE.builder is not None)
+
+    def _remember_plain(self, args: Any, compiled: Compiled) -> None:
+        if self._signature is not None or len(self._plain) >= CACHE_LIMIT:
+            return
+        key: list[Any] = [dtypes.default_float()]
+        for a in args:
+            if type(a) is np.ndarray and dtypes.is_supported(a.dtype) and a.dtype.isnative:
+                key += [a.shape, a.dtype]
+            elif type(a) is float:
+                key.append(float)
+            else:
+                return
+        self._plain[tuple(key)] = compiled
+
+    def _fitted(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments checked against the input signature, if there is one."""
+        if self._signature is None:
+            return args, kwargs
+        if kwargs:
+            args, kwargs = _bound(self._f, args, kwargs, self._name), {}
+        if len(args) != len(self._signature):
+            raise TypeError(at_user_line(
+                f"{self._name}: the input_signature has {len(self._signature)} entries, but {len(args)} arguments came"
+            ))
+        pairs = zip(args, self._signature, strict=True)
+        return tuple(_fit(a, s, i, self._name) for i, (a, s) in enumerate(pairs)), {}
+
+    def _compiled(self, spec: Spec | None, keys: tuple[Any, ...], tensors: Sequence[Tensor]) -> Compiled:
+        """The compiled form for a signature: from the cache, or traced now."""
+        general = self._generalised(keys)
+        for candidate in (general, keys) if general is not keys else (keys,):
+            found = self._lookup(spec, candidate)
+            if found is None:
+                with self._lock:
+                    found = self._lookup(spec, candidate)
+                    if found is None:
+                        found = self._trace(spec, candidate)
+            if found.admits(tensors):
+                return found
+        raise AssertionError("a trace for concrete shapes admits them")
+
+    def _lookup(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled | None:
+        return self._cache.get(_cache_key(spec, keys))
+
+    def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
+        self._watch.note(spec, keys)
+        concrete = [k if not isinstance(k, ArrayKey) else _with_dims(k, i) for i, k in enumerate(keys)]
+        compiled = Compiled(trace(self._f, spec, concrete, self._name))
+        self.trace_count += 1
+        self._cache[_cache_key(spec, keys)] = compiled
+        if len(self._cache) > CACHE_LIMIT:
+            self._cache.popitem(last=False)
+        return compiled
+
+    def _generalised(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The keys with None in the dimensions that the input signature leaves open."""
+        if self._signature is None:
+            return keys
+        return tuple(ArrayKey(s.shape, s.dtype, False) for s in self._signature)
+
+    def trace(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
+        """The graph of f for arguments (values or `TensorSpec`s) like these, traced anew.
+
+        Returns:
+            A `Graph`; `graph.to_text()` prints it.
+
+        Example:
+            >>> import wengert as wg
+            >>> print(wg.function(lambda x: x * x, name="square").trace(2.0).to_text())
+            graph square(%x0: float64[]*)
+              %2: float64[] = mul(%x0, %x0)
+              return %2
+        """
+        if self._signature is not None and not args and not kwargs:
+            args = self._signature  # type: ignore[assignment]
+        if any(isinstance(a, TensorSpec) for a in args):
+            spec = flatten((tuple(range(len(args))), {}))[1]
+            keys: tuple[Any, ...] = tuple(
+                ArrayKey(a.shape, a.dtype, False) if isinstance(a, TensorSpec) else _signature((a,), {})[1][0]
+                for a in args
+            )
+        else:
+            fitted, named = self._fitted(args, kwargs)
+            spec, keys, _ = _signature(fitted, named)
+            keys = self._generalised(keys)
+        concrete = [_with_dims(k, i) if isinstance(k, ArrayKey) else k for i, k in enumerate(keys)]
+        return trace(self._f, spec, concrete, self._name).graph
+
+
+class _BoundFunction:
+    """A method: the function with its instance as first argument."""
+
+    def __init__(self, inner: Function[Any, Any], instance: Any) -> None:
+        self._inner = inner
+        self.__self__ = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._inner(self.__self__, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph for arguments like these."""
+        return self._inner.trace(self.__self__, *args, **kwargs)
+
+
+@overload
+def function(
+    f: Callable[P, R], *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
+    name: str | None = None,
+) -> Function[P, R]: ...  # fmt: skip
+@overload
+def function(
+    f: None = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
+    name: str | None = None,
+) -> Callable[[Callable[P, R]], Function[P, R]]: ...  # fmt: skip
+def function(
+    f: Any = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """Compiles a function: traced once per signature, optimised, cached.
+
+    The signature is the structure of the arguments, the shapes and dtypes of arrays (Python floats are traced, too),
+    and the values of ints, bools, strings, None and callables. Works with and without parentheses, on functions,
+    methods and gradient functions; results are those of the eager run.
+
+    Args:
+        f: the function; its array arguments reach it as symbolic tensors.
+        input_signature: one `TensorSpec` per argument; dimensions that are None may vary from call to call without
+            a new trace.
+        engine: what runs it; by default what the arrays' kind asks for.
+        name: of the graph.
+
+    Returns:
+        A `Function`: call it as f; `.trace(*args)` gives its graph, `.trace_count` counts traces.
+
+    Raises:
+        TypeError: f is not callable, or arguments do not fit the signature.
+        TracingError: f asks for the value of a symbolic tensor (`if x:`, `float(x)`).
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> @wg.function
+        ... def energy(x):
+        ...     return wg.exp(x) * x
+        >>> energy(1.0), energy(2.0), energy.trace_count
+        (np.float64(2.718281828459045), np.float64(14.7781121978613), 1)
+    """
+    if f is None:
+        return functools.partial(function, input_signature=input_signature, engine=engine, name=name)
+    return Function(f, input_signature, engine, name)
+
+
+# -- signatures -------------------------------------------------------------------------------------------------------
+
+
+def _signature(args: Any, kwargs: Any) -> tuple[Spec | None, tuple[Any, ...], list[Tensor]]:
+    """The structure of the arguments, a key per leaf, and the array leaves as tensors."""
+    leaves, spec = flatten((tuple(args), dict(kwargs)))
+    keys: list[Any] = []
+    tensors: list[Tensor] = []
+    for leaf in leaves:
+        tensor = _traced_leaf(leaf)
+        if tensor is None:
+            keys.append(Static(leaf))
+        else:
+            keys.append(array_key(tensor))
+            tensors.append(tensor)
+    return spec, tuple(keys), tensors
+
+
+def _traced_leaf(leaf: Any) -> Tensor | None:
+    """An array, a Python float or complex as a tensor; None for what belongs to the signature by value."""
+    kind = type(leaf)
+    if kind is Tensor:
+        return leaf
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return constant(leaf) if dtypes.is_supported(leaf.dtype) else None
+    if isinstance(leaf, (float, complex)):
+        return number(leaf)
+    held = getattr(kind, "__wengert_tensor__", None)
+    if held is not None:
+        return held(leaf)
+    if isinstance(leaf, list) and is_number_list(leaf):
+        array = array_argument(leaf)
+        return array if type(array) is Tensor else None
+    return None
+
+
+def _cache_key(spec: Spec | None, keys: tuple[Any, ...]) -> Any:
+    return (spec, keys, dtypes.default_float())
+
+
+def _with_dims(key: ArrayKey, index: int) -> ArrayKey:
+    """A key with a fresh unknown dimension in place of each None."""
+    names = "nmkpqrst"
+    shape = tuple(
+        Dim.free(f"{names[(index + axis) % len(names)]}{index}") if d is None else d for axis, d in enumerate(key.shape)
+    )
+    return ArrayKey(shape, key.dtype, key.weak)
+
+
+def _checked_signature(signature: Any) -> tuple[TensorSpec, ...]:
+    if not isinstance(signature, (list, tuple)) or not all(isinstance(s, TensorSpec) for s in signature):
+        raise TypeError(at_user_line(f"function: input_signature must be a list of TensorSpecs, got {signature!r}"))
+    return tuple(signature)
+
+
+def _fit(argument: Any, spec: TensorSpec, index: int, name: str) -> Any:
+    if isinstance(argument, (np.ndarray, np.generic, Tensor)) or hasattr(type(argument), "__wengert_tensor__"):
+        tensor = as_tensor(argument, name)
+        if tensor.dtype != spec.dtype:
+            raise TypeError(at_user_line(
+                f"{name}: argument {index} has dtype {tensor.dtype.name}, but its TensorSpec says {spec.dtype.name}"
+            ))
+    else:
+        tensor = constant(np.asarray(argument, dtype=spec.dtype))
+    fits = len(tensor.shape) == len(spec.shape) and all(
+        s is None or s == d for s, d in zip(spec.shape, tensor.shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(at_user_line(
+            f"{name}: argument {index} has shape {tensor.shape}, which does not fit its TensorSpec's {spec.shape}"
+        ))
+    return tensor
+
+
+def _bound(f: Callable[..., Any], args: Any, kwargs: Any, name: str) -> tuple[Any, ...]:
+    """Positional arguments from mixed ones, for functions with an input signature."""
+    try:
+        bound = inspect.signature(f).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(at_user_line(f"{name}: {error}")) from None
+    if bound.kwargs:
+        raise TypeError(at_user_line(f"{name}: keyword-only arguments cannot have an input_signature"))
+    return bound.args
+
+
+class _RetraceWatch:
+    """Warns when one argument keeps causing traces."""
+
+    def __init__(self, f: Callable[..., Any], name: str) -> None:
+        self._f = f
+        self._name = name
+        self._last: tuple[Spec | None, tuple[Any, ...]] | None = None
+        self._counts: dict[str, int] = {}
+
+    def note(self, spec: Spec | None, keys: tuple[Any, ...]) -> None:
+        last, self._last = self._last, (spec, keys)
+        if last is None or last[0] != spec:
+            return
+        for path, key, before in zip(_argument_paths(self._f, spec), keys, last[1], strict=True):
+            if key != before:
+                self._counts[path] = self._counts.get(path, 1) + 1
+                if self._counts[path] == _WARN_AT:
+                    warnings.warn(
+                        f"{self._name} was traced {_WARN_AT} times because of its argument {path} (now {_text(key)}, "
+                        f"before {_text(before)}): pass a value that varies as an array or a float, or give an "
+                        f"input_signature with None for sizes that vary", stacklevel=6,
+                    )  # fmt: skip
+
+
+def _text(key: Any) -> str:
+    return f"shape {key.shape} {key.dtype.name}" if isinstance(key, ArrayKey) else repr(key)
+
+
+def _argument_paths(f: Callable[..., Any], spec: Spec | None) -> list[str]:
+    """Each leaf's path by parameter name."""
+    assert spec is not None  # the spec of (args, kwargs)
+    positional, named = spec.children
+    assert positional is not None and named is not None
+    try:
+        names = list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        names = []
+    found: list[str] = []
+    for i, child in enumerate(positional.children):
+        found += paths(child, names[i] if i < len(names) else f"args[{i}]")
+    for keyword, child in zip(named.keys, named.children, strict=True):
+        found += paths(child, keyword)
+    return found
