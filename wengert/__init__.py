@@ -5,6 +5,7 @@ from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
 from ._engines import numpy as _numpy_engine
+from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .functional import (
     ValueAndGrad,

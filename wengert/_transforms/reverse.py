@@ -165,7 +165,7 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
     found = [cts.terms.get(k) if k in wanted else cts.terms.pop(k, None) for k in entry.out_keys]
     if all(ct is None for ct in found):
         return
-    if all(ct is None or ct is ZERO for ct in found):
+    if entry.op.kind != "custom" and all(ct is None or ct is ZERO for ct in found):
         _pull_back(entry, ZERO, False, cts)
         return
     if entry.op.takes_missing:
