@@ -24,6 +24,7 @@ from .functional import (
 from .graph import Function, TensorSpec, eager, function, jit
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .numpy import __all__ as _numpy_names
+from .ops import methods as _methods
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import rsqrt, sigmoid
 from .state import Variable
