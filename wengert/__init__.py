@@ -21,6 +21,7 @@ from .ops import *  # noqa: F403
 from .ops import methods as _methods
 from .ops.conversion import array, constant, stop_gradient, tensor
 from .state import Variable
+from .testing import GradientCheck, check_gradients
 
 jit = function
 
