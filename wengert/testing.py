@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -349,7 +350,7 @@ class _Check:
             if mode == "reverse":
                 derived = _gradient_of(program, weights)
             else:
-                derived = _tangent_of(program, self._directions()[0])
+                derived = _tangent_of(program, self._direction())
             self.run(derived, order - 1, f"the {mode} derivative of {what}")
 
     def _tolerance(self, results: Sequence[Tensor]) -> float:
@@ -358,9 +359,7 @@ class _Check:
         widths = [x.dtype for x in (*self.point.leaves, *results)]
         return max(_default_rtol(dtype) for dtype in widths)
 
-    def _reverse_rows(
-        self, program: Program, weights: Any, numeric: _Differences, rtol: float
-    ) -> Iterator[_Row]:
+    def _reverse_rows(self, program: Program, weights: Any, numeric: _Differences, rtol: float) -> Iterator[_Row]:
         tensors = self.point.tensors(self.point.vector, False)
         gradient = self.point.flat(_gradient_of(program, weights)(*tensors))
         for label, direction in self._probes("reverse"):
@@ -369,9 +368,7 @@ class _Check:
             else:
                 yield numeric.row(label, float(gradient @ direction), direction, rtol)
 
-    def _forward_rows(
-        self, program: Program, weights: Any, numeric: _Differences, rtol: float
-    ) -> Iterator[_Row]:
+    def _forward_rows(self, program: Program, weights: Any, numeric: _Differences, rtol: float) -> Iterator[_Row]:
         tensors = self.point.tensors(self.point.vector, False)
         for label, probe in self._probes("forward"):
             direction = _unit(probe, self.point.vector.size) if isinstance(probe, int) else probe
@@ -391,9 +388,9 @@ class _Check:
         for index in chosen:
             yield self.point.name(int(index)), int(index)
 
-    def _directions(self) -> list[list[np.ndarray[Any, Any]]]:
+    def _direction(self) -> list[np.ndarray[Any, Any]]:
         direction = self.random.uniform(0.5, 1.5, self.point.vector.size) * self.point.scales
-        return [[t.numpy() for t in self.point.tensors(direction, True)]]
+        return [t.numpy() for t in self.point.tensors(direction, True)]
 
     def _judge(self, rows: list[_Row], rtol: float, what: str, weights: Sequence[Any]) -> None:
         """Raises a table of the rows that disagree."""
@@ -482,7 +479,7 @@ class _Differences:
             return first
         steps = [step / _SHRINK**i for i in range(_STEPS)]
         found = [first.numeric, *(self._along(direction, s) for s in steps[1:])]
-        gaps = [abs(a - b) for a, b in zip(found, found[1:])]
+        gaps = [abs(a - b) for a, b in pairwise(found)]
         best = int(np.argmin(np.nan_to_num(gaps, nan=np.inf)))
         return _Row(label, analytic, found[best + 1], self._noise(steps[best + 1]))
 
@@ -503,19 +500,22 @@ class _Differences:
             return _inner(self.weights, terms) / (12 * step)
 
 
+def _cells(row: _Row) -> tuple[str, str, str, str]:
+    return row.label, f"{row.analytic:.8g}", f"{row.numeric:.8g}", f"{row.analytic - row.numeric:.8g}"
+
+
 def _table(rows: Sequence[_Row], total: int, what: str, weights: Sequence[Any]) -> str:
     """The rows as text, the largest differences first."""
     worst = sorted(rows, key=lambda r: -np.nan_to_num(abs(r.analytic - r.numeric), nan=np.inf))
-    head = ("entry", "analytic", "numeric", "difference")
-    cells = [head, *((r.label, *(f"{v:.8g}" for v in (r.analytic, r.numeric, r.analytic - r.numeric))) for r in worst[:ROWS])]
+    cells = [("entry", "analytic", "numeric", "difference"), *map(_cells, worst[:ROWS])]
     widths = [max(len(row[i]) for row in cells) for i in range(4)]
     lines = [
         f"check_gradients: the {what} disagrees with finite differences in {len(rows)} of {total} derivatives"
         + ("" if weights[0].shape == () and len(weights) == 1 else " (of its results, weighted and summed)")
     ]
     for row in cells:
-        lines.append("  " + "  ".join(text.ljust(w) if i == 0 else text.rjust(w) for i, (text, w) in
-                                       enumerate(zip(row, widths))))
+        first, *rest = map(str.rjust, row, widths)
+        lines.append("  ".join(["", first.lstrip().ljust(widths[0]), *rest]))
     if len(worst) > ROWS:
         lines.append(f"  and {len(worst) - ROWS} more")
     return "\n".join(lines)
