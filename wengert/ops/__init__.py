@@ -1,5 +1,6 @@
 """The vocabulary that users call, by family: each op converts, promotes, broadcasts, then applies primitives."""
 
+from . import methods as _methods  # attaches the operators to Tensor
 from .conversion import *  # noqa: F403  # each family's __all__ is its public list
 from .conversion import __all__ as _conversion
 from .copies import *  # noqa: F403
