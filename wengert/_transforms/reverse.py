@@ -124,7 +124,7 @@ class Cotangents:
 
 def sweep(
     entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int],
-    masked: Sequence[bool] | None = None,
+    masked: Sequence[bool] | None = None, consume: bool = False,
 ) -> list[Any]:  # fmt: skip
     """The cotangents of the sources, given those of the targets.
 
@@ -133,6 +133,7 @@ def sweep(
         seeds: (key, cotangent) of each target.
         sources: keys whose cotangents are wanted.
         masked: for each seed whether it may hold structural zeros (by default none does).
+        consume: frees what each entry kept as soon as it has been used; the entries cannot be swept again.
 
     Returns:
         For each source a tensor, `ZERO` (connected, derivative zero) or None (not connected).
@@ -147,11 +148,15 @@ def sweep(
         if not entry.op.is_multi:
             key = out_keys[0]
             if key not in terms:
+                if consume:
+                    entry.saved = ()
                 continue
             ct = terms[key] if key in wanted else terms.pop(key)
             _pull_back(entry, ct, key in cts.masked, cts)
         else:
             _pull_back_outputs(entry, wanted, cts)
+        if consume:
+            entry.saved = ()
     return [terms.get(key) for key in sources]
 
 
@@ -160,7 +165,7 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
     found = [cts.terms.get(k) if k in wanted else cts.terms.pop(k, None) for k in entry.out_keys]
     if all(ct is None for ct in found):
         return
-    if all(ct is None or ct is ZERO for ct in found):
+    if entry.op.kind != "custom" and all(ct is None or ct is ZERO for ct in found):
         _pull_back(entry, ZERO, False, cts)
         return
     if entry.op.takes_missing:
