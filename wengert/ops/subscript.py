@@ -314,7 +314,7 @@ def _addresses_rows(entries: list[Entry], x: Tensor) -> bool:
     """Whether arrays and integers come first, and after them axes that are taken whole."""
     marks = [type(e) in (Array, Single) for e in entries]
     count = builtins.sum(marks)
-    return 0 < count and all(marks[:count]) and all(_is_full(e, x) for e in entries[count:])
+    return count > 0 and all(marks[:count]) and all(_is_full(e, x) for e in entries[count:])
 
 
 def _is_full(entry: Entry, x: Tensor) -> bool:
