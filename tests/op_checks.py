@@ -15,6 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from wengert._control.call import Program, call, call_program
 from wengert._core import dtypes
 from wengert._core.apply import apply
 from wengert._core.dims import Dim
@@ -25,6 +26,7 @@ from wengert._core.state import recording
 from wengert._core.tensor import Tensor, fresh
 from wengert._core.types import TensorType, type_of
 from wengert._core.verifier import verify
+from wengert._prims.structural import mul, reduce_sum
 from wengert._transforms.batch import batch
 from wengert._transforms.forward import Tangents
 from wengert._transforms.replay import replay
@@ -74,10 +76,15 @@ class Case:
         return tuple(_array(t) for t in _call(self, tuple(map(fresh, operands or self.operands))))
 
     def with_operands(self, operands: Any) -> Case:
-        return Case(self.op, tuple(operands), self.attrs)
+        operands = tuple(operands)
+        if self.op is call and operands[0].dtype != self.operands[0].dtype:  # a program is for one dtype
+            return Case(self.op, operands, _program_samples(operands[0].dtype)[0][1])
+        return Case(self.op, operands, self.attrs)
 
 
 def _call(case: Case, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    if case.op is call:
+        return call_program(case.attrs[0], tensors)
     result = apply(case.op, tensors, case.attrs)
     return result if case.op.is_multi else (result,)
 
@@ -96,11 +103,9 @@ def rng_for(op: Op, salt: int = 0) -> np.random.Generator:
 def cases(op: Op, dtype: Any = np.float64, salt: int = 0) -> list[Case]:
     """The op's samples with floats in a dtype (complex ones get imaginary parts)."""
     rng = rng_for(op, salt)
-    samples = op.facts.samples or _default_samples(op)
+    samples = _program_samples(dtype) if op is call else op.facts.samples or _default_samples(op)
     return [
-        Case(
-            op, tuple(_draw(op, spec, i, rng, np.dtype(dtype)) for i, spec in enumerate(specs)), tuple(attrs)
-        )
+        Case(op, tuple(_draw(op, spec, i, rng, np.dtype(dtype)) for i, spec in enumerate(specs)), tuple(attrs))
         for specs, attrs in samples
     ]
 
@@ -109,6 +114,16 @@ def _default_samples(op: Op) -> list[Any]:
     if op.attrs or op.is_variadic:
         raise AssertionError(f"{op.name} needs samples")
     return [((shape,) * len(op.operands), ()) for shape in ((3, 2), ())]
+
+
+def _program_samples(dtype: Any) -> list[Any]:
+    """A program with two results, one of which is used in the other, and an operand that neither needs."""
+    graph = Graph()
+    with graph.as_default():
+        x, y, _ = (graph.add_input((3, 2), np.dtype(dtype)) for _ in range(3))
+        product = mul(x, y)
+        graph.finish([product, reduce_sum(mul(product, x), axes=(0,))])
+    return [(((3, 2),) * 3, (Program(graph),))]
 
 
 def _draw(op: Op, spec: Any, index: int, rng: np.random.Generator, dtype: np.dtype[Any]) -> Array:
@@ -129,9 +144,7 @@ def _draw_shape(op: Op, shape: Any, index: int, rng: np.random.Generator, dtype:
     domain = op.facts.domain
     low, high = domain[min(index, len(domain) - 1)] if isinstance(domain[0], tuple) else domain
     array = np.asarray(rng.uniform(low, high, shape))
-    return (
-        array + 0.3j * rng.normal(size=shape) if dtype.kind == "c" or op.facts.dtypes == "complex" else array
-    )
+    return array + 0.3j * rng.normal(size=shape) if dtype.kind == "c" or op.facts.dtypes == "complex" else array
 
 
 def _imaginary(array: Array, rng: np.random.Generator) -> Array:
@@ -209,9 +222,7 @@ def pulled(case: Case, cts: list[Array | None]) -> list[Array]:
 def is_exact(case: Case) -> bool:
     """Whether no value is narrower than float64, so that differences mean something."""
     return all(
-        dtypes.real_of(x.dtype) == np.float64
-        for x in (*case.operands, *case.run())
-        if dtypes.is_inexact(x.dtype)
+        dtypes.real_of(x.dtype) == np.float64 for x in (*case.operands, *case.run()) if dtypes.is_inexact(x.dtype)
     )
 
 
@@ -238,9 +249,7 @@ def check_adjoint(case: Case) -> None:
     left, right = inner(cts, forward), inner(backward, dots.values())
     scale = _size(cts) * _size(forward) + _size(backward) * _size(dots.values())
     tolerance = 1e-12 if is_exact(case) else 1e-6
-    assert abs(left - right) <= tolerance * max(scale, 1e-300), (
-        f"{case}: <u, Jv> = {left}, <J^T u, v> = {right}"
-    )
+    assert abs(left - right) <= tolerance * max(scale, 1e-300), f"{case}: <u, Jv> = {left}, <J^T u, v> = {right}"
 
 
 def check_tangent(case: Case) -> None:
@@ -281,9 +290,7 @@ def check_constant(case: Case) -> None:
     """An op of kind zero does not change near its samples."""
     rng = rng_for(case.op, 9)
     dots = {i: _random_like(x, rng) for i, x in enumerate(case.operands) if dtypes.is_inexact(x.dtype)}
-    for out in (
-        _difference(lambda step: case.run(_moved(case, dots, step))) if dots and is_exact(case) else ()
-    ):
+    for out in _difference(lambda step: case.run(_moved(case, dots, step))) if dots and is_exact(case) else ():
         if dtypes.is_inexact(out.dtype):
             _require_close(out, np.zeros_like(out), 1e-9, f"{case}: difference of an op of kind zero")
 
@@ -302,9 +309,7 @@ def _forward_over_reverse(case: Case, cts: Any, dots: dict[int, Array], ct_dots:
     return [_filled(f, case.operands[i]) for f, i in zip(found, case.active, strict=True)]
 
 
-def _reverse_over_reverse(
-    case: Case, cts: Any, probes: list[Array]
-) -> tuple[list[Array], list[Array | None]]:
+def _reverse_over_reverse(case: Case, cts: Any, probes: list[Array]) -> tuple[list[Array], list[Array | None]]:
     tensors, seeds = tuple(map(fresh, case.operands)), [None if c is None else fresh(c) for c in cts]
     sources = [tensors[i] for i in case.active]
     tape = Tape(t._key for t in (*sources, *(s for s in seeds if s is not None)))
@@ -430,9 +435,7 @@ def check_low_precision(exact: Case, dtype: np.dtype[Any]) -> None:
     cts = [None if ct is None else ct.astype(out.dtype) for ct, out in
            zip(cotangents(exact, rng_for(case.op, 4)), case.run(), strict=True)]  # fmt: skip
     grads = pulled(case, cts)
-    wanted = pulled(
-        exact, [None if ct is None else ct.astype(w.dtype) for ct, w in zip(cts, wide, strict=True)]
-    )
+    wanted = pulled(exact, [None if ct is None else ct.astype(w.dtype) for ct, w in zip(cts, wide, strict=True)])
     for i, got, want in zip(case.active, grads, wanted, strict=True):
         assert got.dtype == case.operands[i].dtype, f"{case}: gradient in {got.dtype}"
         if exact.op.facts.smooth:
@@ -464,7 +467,7 @@ def check_layouts(case: Case) -> None:
 
 def preserves_shape(case: Case) -> bool:
     """Whether an op works element by element, so that it must take any shape."""
-    return case.op.kind == "elementwise" or not case.op.facts.samples
+    return case.op is not call and (case.op.kind == "elementwise" or not case.op.facts.samples)
 
 
 def check_empty(case: Case) -> None:
@@ -506,16 +509,12 @@ def check_batched_gradient(examples: list[Case]) -> None:
     first = examples[0]
     draws = [cotangents(e, rng_for(e.op, 7 + i)) for i, e in enumerate(examples)]
     graph, _ = traced_gradient(first, draws[0])
-    rows = [
-        [*e.operands, *(ct for ct in cts if ct is not None)] for e, cts in zip(examples, draws, strict=True)
-    ]
+    rows = [[*e.operands, *(ct for ct in cts if ct is not None)] for e, cts in zip(examples, draws, strict=True)]
     stacked = [fresh(np.stack(column)) for column in zip(*rows, strict=True)]
     together = batch(graph, stacked, (True,) * len(stacked), len(examples))
     alone = [replay(graph, list(map(fresh, row))) for row in rows]
     for k, out in enumerate(together):
-        _require_close(
-            _array(out), np.stack([_array(a[k]) for a in alone]), 1e-12, f"{first}: batched gradient {k}"
-        )
+        _require_close(_array(out), np.stack([_array(a[k]) for a in alone]), 1e-12, f"{first}: batched gradient {k}")
 
 
 def check_unknown_dims(case: Case) -> None:

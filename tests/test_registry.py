@@ -9,8 +9,7 @@ import numpy as np
 import op_checks as checks
 import pytest
 
-import wengert._engines.numpy  # registers the engine
-import wengert._prims  # noqa: F401  # registers the primitives
+import wengert  # noqa: F401  # registers primitives and engines
 from wengert._core.engine import ENGINES
 from wengert._core.op import KINDS, REGISTRY, Op
 

@@ -300,7 +300,7 @@ class _Run:
             found: list[Any] = [None] * len(keys)
         else:
             with quietly():
-                found = sweep(self.tape.entries, ((y._key, seed),), keys)
+                found = sweep(self.tape.entries, ((y._key, seed),), keys, consume=True)
         results = iter(found)
         return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
 
@@ -312,7 +312,7 @@ class _Run:
             if cotangent is None and mode == "none":
                 finished.append(None)
                 continue
-            gradient = zeros_of(type_of(tensor)) if cotangent is None else materialise(cotangent, type_of(tensor))
+            gradient = cotangent if type(cotangent) is Tensor else zeros_of(type_of(tensor))
             if STATE.recorders or STATE.builder is not None:
                 # counts as connected to whatever the value is connected to, with derivative zero
                 gradient = attach(gradient, self.y)
@@ -403,13 +403,16 @@ def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
 
 
 def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) -> tuple[int, ...]:
+    count = len(args)
+    if positions == 0 and count:
+        return (0,)
     wanted = (positions,) if isinstance(positions, int) else positions
     for position in wanted:
-        if not -len(args) <= position < len(args):
+        if not -count <= position < count:
             raise ValueError(at_user_line(
                 f"{name}: argnums {positions} asks for positional argument {position}, but {len(args)} were given"
             ))
-    return tuple(p % len(args) for p in wanted)
+    return tuple(p % count for p in wanted)
 
 
 def _has_parameter(f: Callable[..., Any], name: str) -> bool:

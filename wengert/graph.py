@@ -24,12 +24,12 @@ from ._core.constant import constant, number
 from ._core.dims import Dim
 from ._core.graph import Graph
 from ._core.state import STATE
-from ._core.structure import Spec, flatten, is_number_list, paths
+from ._core.structure import Spec, flatten, is_number_list, paths, unflatten
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from .ops.promotion import as_tensor
 
-__all__ = ["Function", "Graph", "TensorSpec", "eager", "function"]
+__all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -124,20 +124,24 @@ class Function(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
             # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
-            key: list[Any] = [dtypes.default_float()]
+            default = dtypes.default_float()
+            key: list[Any] = [default]
+            natives: list[Any] = []
             for a in args:
                 kind = type(a)
                 if kind is np.ndarray:
                     key.append(a.shape)  # type: ignore[union-attr]
                     key.append(a.dtype)  # type: ignore[union-attr]
+                    natives.append(a)
                 elif kind is float:
                     key.append(float)
+                    natives.append(default.type(a))
                 else:
                     break
             else:
                 plain = self._plain.get(tuple(key))
                 if plain is not None:
-                    return plain.run_natives(args)
+                    return plain.run_natives(natives)
         return self._call(args, kwargs)
 
     # -- the general path -------------------------------------------------------------------------------
@@ -158,7 +162,10 @@ class Function(Generic[P, R]):
         """Inside another trace, or where functions are switched off: f itself, on tensors."""
         keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
         args, kwargs = self._fitted(args, kwargs)
-        result = self._f(*map(array_argument, args), **{k: array_argument(v) for k, v in kwargs.items()})
+        leaves, spec = flatten((tuple(args), kwargs))
+        tensors = map(_traced_leaf, leaves)
+        args, kwargs = unflatten(spec, [x if t is None else t for x, t in zip(leaves, tensors, strict=True)])
+        result = self._f(*args, **kwargs)
         return result_of(result, keep or STATE.builder is not None)
 
     def _remember_plain(self, args: Any, compiled: Compiled) -> None:
@@ -312,6 +319,9 @@ def function(
     if f is None:
         return functools.partial(function, input_signature=input_signature, engine=engine, name=name)
     return Function(f, input_signature, engine, name)
+
+
+jit = function
 
 
 # -- signatures -------------------------------------------------------------------------------------------------------

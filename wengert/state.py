@@ -74,7 +74,9 @@ class Variable:
     def value(self) -> Tensor:
         """The tensor held now."""
         builder = STATE.builder
-        held = self._tensor if builder is None else builder.read_variable(self)
+        held = None if STATE.pins is None else STATE.pins.get(self._key)
+        if held is None:
+            held = self._tensor if builder is None else builder.read_variable(self)
         for observer in STATE.reading:
             observer.on_read(self, held)
         return held
@@ -105,7 +107,9 @@ class Variable:
             TypeError: if the dtype cannot be converted without losing its kind (float to int, complex to real).
         """
         new = self._checked(value)
-        if STATE.builder is not None:
+        if STATE.pins is not None:
+            STATE.pins[self._key] = structural.stop_gradient(new)
+        elif STATE.builder is not None:
             builder = STATE.builder
             builder.write_variable(self, structural.reassign(new, builder.entry_value(self)))
         else:

@@ -1,1 +1,1 @@
-"""Region ops: ops that hold inner graphs, one file each, with declaration, type rule and derivative."""
+"""Ops that hold programs: custom gradients, recomputation, and region ops, which hold inner graphs; one file each."""

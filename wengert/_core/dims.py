@@ -312,7 +312,8 @@ def map_attribute(value: Any, change: Callable[[Dim], Any]) -> Any:
         return tuple(map_attribute(v, change) for v in value)
     if type(value) is slice:
         return slice(*(map_attribute(v, change) for v in (value.start, value.stop, value.step)))
-    return value
+    inside = getattr(type(value), "__wengert_map_dims__", None)
+    return value if inside is None else inside(value, change)
 
 
 def dims_in(value: Any) -> list[Dim]:

@@ -80,6 +80,7 @@ class Graph:
         self.is_quiet = False
         self.lock = threading.RLock()
         self._count = 0
+        self._last_site: Site | None = None
         _open[self.serial] = self
 
     # -- building ---------------------------------------------------------------------------------------
@@ -109,10 +110,17 @@ class Graph:
             raise type(error)(at_user_line(str(error))) from None
         types = types if op.is_multi else (types,)
         outputs = tuple(self._new_value(t[0], t[1]) for t in types)
-        self.nodes.append(Node(op, inputs, outputs, attrs, user_site(), tuple(regions), self.is_quiet))
+        self.nodes.append(Node(op, inputs, outputs, attrs, self._site(), tuple(regions), self.is_quiet))
         outs = tuple(map(symbol, outputs))
         self._carry_cuts(op, operands, outs)
         return outs if op.is_multi else outs[0]
+
+    def _site(self) -> Site | None:
+        """The user's line; one object for all the nodes that a line makes in a row."""
+        site = user_site()
+        if site != self._last_site:
+            self._last_site = site
+        return self._last_site
 
     def _carry_cuts(self, op: Any, operands: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
         cut = next((t._cut for t in operands if t._cut is not None), None)
@@ -122,7 +130,8 @@ class Graph:
 
     def _new_value(self, shape: Shape, dtype: np.dtype[Any], name: str = "", weak: bool = False) -> Value:
         self._count += 1
-        return Value(tuple(shape), dtype, self.serial, name or str(self._count), weak)
+        # a value without a name of its own is shown by its number in the graph
+        return Value(tuple(shape), dtype, self.serial, name or self._count, weak)
 
     def value_of(self, tensor: Tensor) -> Value:
         """The graph's value for a tensor: its own, or a capture of an outer or concrete one."""

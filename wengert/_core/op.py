@@ -16,7 +16,8 @@ A rule is a plain function whose parameter *names* say what it reads, and so wha
 
 Kinds: `elementwise` (partials; both modes follow), `linear` and `multilinear` (transposes; the op itself is its
 jvp), `general` (vjp and jvp given), `zero` (connected, derivative zero), `stop` (cuts the path on purpose),
-`not_differentiable` (an error when a gradient needs it).
+`not_differentiable` (an error when a gradient needs it), `custom` (a user's rule, which always runs and sees plain
+zeros; which results are connected is its own matter).
 
 `outs="*outs"` declares an op whose number of results its attributes decide; `takes_missing` ops get None, not zeros, as
 the cotangent of a result that nothing uses; `can_raise` ops fail on some values, so no pass drops them.
@@ -34,7 +35,7 @@ from .apply import apply
 from .tensor import Tensor
 from .types import TensorType, same_shape, tensor_type
 
-KINDS = ("elementwise", "linear", "multilinear", "general", "zero", "stop", "not_differentiable")
+KINDS = ("elementwise", "linear", "multilinear", "general", "zero", "stop", "not_differentiable", "custom")
 
 REGISTRY: dict[str, Op] = {}
 
@@ -68,9 +69,12 @@ class Rule:
 
     __slots__ = ("fn", "pick", "reads")
 
-    def __init__(self, fn: Callable[..., Any], layout: Sequence[str], op: str) -> None:
-        code = fn.__code__  # `inspect.signature` says the same at fifty times the cost, paid at import
-        names = code.co_varnames[: code.co_argcount]
+    def __init__(
+        self, fn: Callable[..., Any], layout: Sequence[str], op: str, names: Sequence[str] | None = None
+    ) -> None:
+        if names is None:
+            code = fn.__code__  # `inspect.signature` says the same at fifty times the cost, paid at import
+            names = code.co_varnames[: code.co_argcount]
         unknown = [n for n in names if n not in layout]
         if unknown:
             raise TypeError(f"{op}: a rule reads {unknown}; known names are {list(layout)}")

@@ -20,6 +20,7 @@ class State(threading.local):
     builder: Graph | None = None
     eager_functions: bool = False  # inside `wg.eager()`: `function`s run as plain Python
     reading: tuple[Any, ...] = ()  # observers of Variable reads (custom gradients, recomputation)
+    pins: dict[int, Any] | None = None  # Variable key -> what it holds while a computation is repeated
 
 
 STATE = State()
@@ -91,3 +92,23 @@ class observing_reads:
 
     def __exit__(self, *exc: object) -> None:
         STATE.reading = self._before
+
+
+class pinning:
+    """Context manager: the Variables with these keys hold these tensors; assignments change them inside only.
+
+    Nobody outside is told of the reads: the repeated computation stands for one that they have seen. None pins
+    nothing and keeps the reads from observers all the same.
+    """
+
+    __slots__ = ("_before", "_pins")
+
+    def __init__(self, pins: dict[int, Any] | None) -> None:
+        self._pins = pins
+
+    def __enter__(self) -> None:
+        self._before = (STATE.pins, STATE.reading)
+        STATE.pins, STATE.reading = self._pins, ()
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.pins, STATE.reading = self._before

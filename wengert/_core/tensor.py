@@ -14,8 +14,9 @@ import numpy as np
 from ..errors import LostGradientError, TracingError
 from .dims import DimLike, size_of
 from .engine import ENGINE_OF
+from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
-from .where import Site, at_user_line, foreign_callee, user_site
+from .where import Site, at_user_line
 
 
 class Cut:
@@ -41,7 +42,7 @@ class Value:
 
     __slots__ = ("dtype", "graph", "key", "name", "shape", "weak")
 
-    def __init__(self, shape: Any, dtype: np.dtype[Any], graph: int, name: str = "", weak: bool = False) -> None:
+    def __init__(self, shape: Any, dtype: np.dtype[Any], graph: int, name: str | int = "", weak: bool = False) -> None:
         self.shape = shape
         self.dtype = dtype
         self.graph = graph
@@ -190,8 +191,8 @@ class Tensor:
         ))
 
     def _refuse_numbers(self, protocol: str) -> NoReturn:
-        what, cure = _who_asked(protocol)
-        self._refuse(what, cure)
+        who = asker()
+        self._refuse(described(who, protocol), cure_for(who))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.is_followed:
@@ -324,32 +325,6 @@ class Tensor:
 
 def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:
     return Tensor(array, next_serial())
-
-
-def _who_asked(protocol: str) -> tuple[str, str]:
-    """What the user's line called that wants plain numbers, and what to do instead."""
-    site = user_site()
-    expression = site.expression if site else ""
-    callee = foreign_callee()
-    name = callee or expression or protocol
-    what = f"{name} (which calls Tensor.{protocol})"
-    return what, _cure(name, expression)
-
-
-def _cure(name: str, expression: str) -> str:
-    text = f"{name} {expression}"
-    if "array" in text.split("(")[0] or "np.stack" in text:
-        return "build arrays from tensors with wengert.numpy (import wengert.numpy as np) or wg.tensor([...])"
-    if "math." in text:
-        return "use the wg or np function of that name instead of math's"
-    if "scipy" in text:
-        return "use the wg counterpart (wg.linalg, wg.special, wg.stats), or wg.primitive with a gradient of your own"
-    if "=" not in expression and expression.endswith("]") and "[" in expression:
-        return "write with x.at[index].set(value) or wg.buffer"
-    return (
-        "use wg or np functions, x.at[index].set(value) or wg.buffer to write into an array, wengert.numpy to build "
-        "one, or cut the gradient on purpose with .numpy() or .item()"
-    )
 
 
 def fresh(native: Any) -> Tensor:

@@ -20,9 +20,6 @@ _LIBRARY_PARTS = tuple(
     for name in ("numpy", "scipy", "ml_dtypes", "pandas", "sklearn", "matplotlib", "autograd", "jax", "torch",
                  "tensorflow", "keras", "numba")
 )
-# Standard-library modules that call a user's data for them.
-_STDLIB_FILES = ("functools.py", "contextlib.py", "threading.py", "copy.py", "statistics.py", "random.py",
-                 "fractions.py", "decimal.py", "numbers.py")
 _STDLIB_DIR = os.path.dirname(os.__file__) + os.sep
 
 
@@ -32,12 +29,13 @@ def is_wengert_file(filename: str) -> bool:
 
 
 def is_library_file(filename: str) -> bool:
-    """Whether a file is internal to us, to an array library, or to the plumbing of the standard library."""
+    """Whether a file is internal to us, to an array library, or to the standard library."""
     if is_wengert_file(filename) or filename.startswith("<frozen") or filename.startswith("<__array_function__"):
         return True
-    if filename.startswith(_STDLIB_DIR) and "site-packages" not in filename:
-        return os.path.basename(filename) in _STDLIB_FILES
-    return "site-packages" in filename and any(part in filename for part in _LIBRARY_PARTS)
+    installed = "site-packages" in filename or "dist-packages" in filename
+    if not installed:
+        return filename.startswith(_STDLIB_DIR)
+    return any(part in filename for part in _LIBRARY_PARTS)
 
 
 class Site(NamedTuple):
@@ -58,10 +56,12 @@ class Site(NamedTuple):
     def expression(self) -> str:
         """The source text of the very expression that was running, or "" where it is not to be had."""
         line, end_line, column, end_column = _position(self)
-        if line is None or line != end_line or column is None or end_column is None:
+        if line is None or end_line is None or column is None or end_column is None:
             return ""
-        text = linecache.getline(self.code.co_filename, line).encode()
-        return text[column:end_column].decode(errors="replace")
+        lines = [linecache.getline(self.code.co_filename, n).encode() for n in range(line, end_line + 1)]
+        lines[-1] = lines[-1][:end_column]
+        lines[0] = lines[0][column:]
+        return b"".join(lines).decode(errors="replace")
 
     def __str__(self) -> str:
         place = f"{self.code.co_filename}:{self.lineno}, in {self.code.co_name}"
@@ -98,12 +98,12 @@ def foreign_callee() -> str:
     while frame is not None and is_library_file(frame.f_code.co_filename):
         if not is_wengert_file(frame.f_code.co_filename):
             module = frame.f_globals.get("__name__", "")
-            last = f"{_public_module(module)}.{frame.f_code.co_name}"
+            last = f"{public_module(module)}.{frame.f_code.co_name}"
         frame = frame.f_back
     return last
 
 
-def _public_module(module: str) -> str:
+def public_module(module: str) -> str:
     """scipy.linalg._basic -> scipy.linalg: private parts are not what the user wrote."""
     parts = module.split(".")
     public = []

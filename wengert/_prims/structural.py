@@ -457,6 +457,7 @@ attach = general(
 reassign = general(
     "reassign", "x held", type=lambda x, held: tensor_type(x.shape, x.dtype), batch=batch_elementwise, dtypes="any",
     vjp=(None, lambda ct: ct), jvp=lambda held_dot: held_dot, samples=[(((3,), (3,)), ())],
+    smooth=False,  # its derivative is a convention, not that of its value
     doc="x as the new value of a Variable: later reads count as reads of the Variable, not as uses of x",
 )  # fmt: skip
 

@@ -61,7 +61,7 @@ def push(
     op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...], dots: list[Any]
 ) -> tuple[Any, ...]:  # fmt: skip
     """The tangents of an op's results (ZERO where the op's kind says so)."""
-    if op.kind == "zero" or all(d is None or d is ZERO for d in dots):
+    if op.kind == "zero" or (op.kind != "custom" and all(d is None or d is ZERO for d in dots)):
         return (ZERO,) * len(outs)
     if op.kind == "not_differentiable" or (op.kind == "general" and op.jvp is None):
         raise LookupError(at_user_line(f"no forward derivative is defined for the op {op.name}, which is on the path"))
@@ -112,13 +112,15 @@ def _push_elementwise(op: Op, operands: Any, attrs: Any, outs: Any, dots: list[A
 
 
 def _push_general(op: Op, operands: Any, attrs: Any, outs: Any, dots: list[Any]) -> Any:
-    filled = [
+    # a user's rule is told which operands have no tangent: its results may not be connected to the others
+    filled = dots if op.kind == "custom" else [
         d if _is_tensor(d) else zeros_of(type_of(x)) if dtypes.is_inexact(x.dtype) else None
         for x, d in zip(operands, dots, strict=True)
     ]
     types = tuple(map(type_of, operands))
     assert op.jvp is not None  # push() has asked
+    results = (outs,) if op.has_many_outs else outs  # several results under one name are one tuple to the rule
     sources = (
-        mul, *op.group(tuple(operands)), *outs, *op.group(types), *op.group(tuple(filled)), *attrs,
+        mul, *op.group(tuple(operands)), *results, *op.group(types), *op.group(tuple(filled)), *attrs,
     )  # fmt: skip
     return op.jvp.fn(*op.jvp.pick(sources))

@@ -3,12 +3,12 @@ recorders."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import dims
 from .._core.apply import apply
-from .._core.dims import Atom, DimLike
+from .._core.dims import Atom, Dim, DimLike
 from .._core.graph import Graph, Node
 from .._core.tensor import Tensor, Value
 
@@ -31,21 +31,32 @@ def entry_environment(graph: Graph, arguments: Sequence[Tensor]) -> dict[int, Te
     return env
 
 
-def replay(graph: Graph, arguments: Sequence[Tensor]) -> list[Tensor]:
-    """The outputs of a graph for these arguments, each op applied anew."""
+def replay(
+    graph: Graph, arguments: Sequence[Tensor], dims_of: Callable[[Dim], DimLike] | None = None
+) -> list[Tensor]:
+    """The outputs of a graph for these arguments, each op applied anew.
+
+    Args:
+        graph: a finished graph.
+        arguments: one tensor an input.
+        dims_of: what the dimensions of an enclosing trace have become, for graphs that live inside another.
+    """
     env = entry_environment(graph, arguments)
     sizes = bind_dims(graph, arguments)
     for node in graph.nodes:
-        results = apply(node.op, tuple(env[v.key] for v in node.inputs), attrs_for(node, sizes))
+        results = apply(node.op, tuple(env[v.key] for v in node.inputs), attrs_for(node, sizes, dims_of))
         store(env, node, results)
     return [env[value.key] for value in graph.outputs]
 
 
-def attrs_for(node: Node, sizes: dict[Atom, DimLike]) -> tuple[Any, ...]:
+def attrs_for(
+    node: Node, sizes: dict[Atom, DimLike], dims_of: Callable[[Dim], DimLike] | None = None
+) -> tuple[Any, ...]:  # fmt: skip
     """A node's attributes with the free dimensions filled in."""
+    attrs = node.attrs if dims_of is None else tuple(dims.map_attribute(a, dims_of) for a in node.attrs)
     if not sizes:
-        return node.attrs
-    return tuple(dims.map_attribute(a, lambda d: d.substitute(sizes)) for a in node.attrs)
+        return attrs
+    return tuple(dims.map_attribute(a, lambda d: d.substitute(sizes)) for a in attrs)
 
 
 def store(env: dict[int, Any], node: Node, results: Any) -> None:

@@ -9,8 +9,10 @@ import numpy as np
 
 from .._core.dims import Dim
 from .._core.tensor import Tensor
+from . import choices, linalg
 from . import elementwise as E
-from .promotion import is_number_list
+from .array_methods import attach_methods
+from .promotion import as_tensor, is_number_list
 
 _TAKES = (Tensor, np.ndarray, np.generic, bool, int, float, complex, Dim)
 
@@ -47,6 +49,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "mul": E.multiply,
     "truediv": E.divide,
     "floordiv": E.floor_divide,
+    "mod": choices.mod,
+    "matmul": linalg.matmul,
     "pow": E.power,
     "and": E.bitwise_and,
     "or": E.bitwise_or,
@@ -80,6 +84,22 @@ def attach_operators() -> None:
     setattr(Tensor, "__abs__", _unary(E.abs))  # noqa: B010
     setattr(Tensor, "__invert__", _unary(E.bitwise_not))  # noqa: B010
     Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]  # __eq__ compares elements, identity hashes
+    for name in ("add", "sub", "mul", "truediv", "pow"):
+        for method in (f"__{name}__", f"__r{name}__"):
+            setattr(Dim, method, _dim_operator(getattr(Dim, method, None), getattr(Tensor, method)))
+
+
+def _dim_operator(exact: Any, inexact: Callable[[Tensor, Any], Any]) -> Callable[[Dim, Any], Any]:
+    """A Dim's own arithmetic where it gives a Dim; beside floats and in true division a (weak) tensor."""
+
+    def method(self: Dim, other: Any) -> Any:
+        result = NotImplemented if exact is None else exact(self, other)
+        if result is NotImplemented and isinstance(other, (int, float, complex, Dim)):
+            return inexact(as_tensor(self), as_tensor(other) if type(other) is Dim else other)
+        return result
+
+    return method
 
 
 attach_operators()
+attach_methods()

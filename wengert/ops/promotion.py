@@ -43,7 +43,9 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     if is_number(x):
         return number(x)
     if type(x) is Dim:
-        return structural.dim_value(dim=x)
+        value = structural.dim_value(dim=x)
+        value._weak = True  # as the Python integer that it stands for
+        return value
     held = getattr(type(x), "__wengert_tensor__", None)
     if held is not None:
         return held(x)

@@ -1,0 +1,505 @@
+"""`wg.function`: signatures, tracing, compiled results, Variables, threads, derivatives of the call."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert._core.state import STATE, recording
+from wengert._prims.structural import reduce_sum
+from wengert._transforms.forward import Tangents
+
+X = np.linspace(0.5, 2.0, 6)
+
+
+def total(x):
+    return reduce_sum(x, axes=tuple(range(len(x.shape))))
+
+
+def count_calls(f, *args):
+    import sys
+
+    names = []
+    sys.setprofile(lambda frame, event, arg: names.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        f(*args)
+    finally:
+        sys.setprofile(None)
+    return names
+
+
+# -- signatures and traces ---------------------------------------------------------------------------------------------
+
+
+def test_one_trace_per_signature():
+    f = wg.function(lambda x, n: x**n)
+    assert f(X, 2).tolist() == (X**2).tolist()
+    f(X + 1, 2)
+    assert f.trace_count == 1
+    f(X, 3)
+    f(X[:3], 3)
+    f(X.astype(np.float32), 3)
+    assert f.trace_count == 4
+
+
+def test_python_floats_are_traced_and_stay_weak():
+    f = wg.function(lambda x, c: x * c)
+    single = X.astype(np.float32)
+    assert f(single, 0.5).dtype == np.float32
+    assert f(single, 0.75)[0] == single[0] * np.float32(0.75)
+    assert f.trace_count == 1
+    assert f(X, 0.5).dtype == np.float64
+
+
+def test_python_arithmetic_of_weak_numbers_stays_weak_but_functions_do_not():
+    single = X.astype(np.float32)
+    assert wg.function(lambda x, c: x * (c * 2 + 1))(single, 0.5).dtype == np.float32
+    assert wg.function(lambda x, c: x * wg.sin(c))(single, 0.5).dtype == (single * wg.sin(0.5)).dtype == np.float64
+
+
+def test_structures_statics_and_keywords():
+    class Pair(NamedTuple):
+        a: object
+        b: object
+
+    @dataclasses.dataclass
+    class Box:
+        v: object
+        name: str
+
+    @wg.function
+    def f(params, box, *, scale, flag):
+        assert box.name == "n"
+        out = params["w"] * scale + box.v
+        return Pair(out if flag else -out, {"kept": None, "text": "t", "list": [params["w"], 3]})
+
+    result = f({"w": X}, Box(X, "n"), scale=2.0, flag=True)
+    assert isinstance(result, Pair)
+    np.testing.assert_array_equal(result.a, X * 2 + X)
+    assert result.b["kept"] is None and result.b["text"] == "t" and result.b["list"][1] == 3
+    np.testing.assert_array_equal(result.b["list"][0], X)
+    f({"w": X}, Box(X, "n"), scale=3.0, flag=False)
+    assert f.trace_count == 2
+
+
+def test_unhashable_and_callable_arguments_are_part_of_the_signature():
+    f = wg.function(lambda g, x, table: g(x) * len(table))
+    table = {1, 2}
+    assert f(wg.sin, 1.0, table) == np.sin(1.0) * 2
+    f(wg.sin, 2.0, table)
+    assert f.trace_count == 1
+    assert f(wg.cos, 1.0, table) == np.cos(1.0) * 2
+
+
+def test_kinds():
+    f = wg.function(lambda x: x * 2.0)
+    assert type(f(X)) is np.ndarray
+    assert type(f(1.5)) is np.float64
+    assert type(f(wg.tensor(X))) is wg.Tensor
+    assert type(f([1.0, 2.0])) is np.ndarray
+
+
+def test_results_are_fresh_even_where_they_are_an_argument():
+    f = wg.function(lambda x: (x, x[::2] if False else x, wg.ops.stop_gradient(x)))
+    for out in f(X):
+        assert out.flags.owndata and out.flags.writeable and out.flags.c_contiguous
+        assert not np.shares_memory(out, X)
+    first = f(X)
+    first[0][:] = 0
+    np.testing.assert_array_equal(f(X)[1], X)
+
+
+def test_constants_are_not_handed_out():
+    f = wg.function(lambda x: wg.tensor([1.0, 2.0]) * 1.0)
+    out = f(1.0)
+    out[:] = 7
+    np.testing.assert_array_equal(f(1.0), [1.0, 2.0])
+
+
+def test_decorator_forms_and_methods():
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+        @wg.function
+        def apply(self, x):
+            """Doc."""
+            return x * self.w
+
+    a, b = Model(2.0), Model(3.0)
+    assert a.apply(1.5) == 3.0 and b.apply(1.5) == 4.5 and a.apply(2.0) == 4.0
+    assert wg.function(name="named")(lambda x: x).trace(1.0).name == "named"
+    assert Model.__dict__["apply"].__doc__ == "Doc."
+
+
+def test_fifth_trace_caused_by_one_argument_warns_and_names_it():
+    @wg.function
+    def f(x, steps):
+        return x * steps
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in range(4):
+            f(X, n)
+    with pytest.warns(UserWarning, match="argument steps"):
+        f(X, 10)
+
+
+def test_default_float_is_part_of_the_signature():
+    f = wg.function(lambda x: x + 0.0)
+    assert f(1.0).dtype == np.float64
+    wg.set_default_float("float32")
+    try:
+        assert f(1.0).dtype == np.float32
+    finally:
+        wg.set_default_float("float64")
+    assert f(1.0).dtype == np.float64
+
+
+def test_eager_runs_plain_python():
+    seen = []
+
+    @wg.function
+    def f(x):
+        seen.append(x.is_symbolic)
+        return x * 2
+
+    f(1.0)
+    with wg.eager():
+        assert f(1.0) == 2.0
+    assert seen == [True, False]
+
+
+# -- tracing errors ------------------------------------------------------------------------------------------------------
+
+
+def test_if_on_a_symbol_names_the_line_and_the_cure():
+    @wg.function
+    def f(x):
+        if x > 0:  # the line to be named
+            return x
+        return -x
+
+    with pytest.raises(wg.TracingError, match=r"wg\.cond.*(?s:.)*if x > 0:  # the line to be named"):
+        f(1.0)
+    assert STATE.builder is None and STATE.recorders == ()
+
+
+def test_float_of_a_symbol_is_refused():
+    with pytest.raises(wg.LostGradientError, match="float"):
+        wg.function(lambda x: float(x))(1.0)
+    with pytest.raises(wg.TracingError):
+        wg.function(lambda x: x.item())(1.0)
+
+
+def test_a_symbol_that_escapes_is_named_when_used():
+    kept = []
+    wg.function(lambda x: kept.append(x) or x)(1.0)
+    with pytest.raises(ValueError, match="outside the trace"):
+        wg.sin(kept[0])
+
+
+def test_errors_inside_traces_name_op_and_line():
+    @wg.function
+    def f(x, y):
+        return x + y  # meets the wrong shape
+
+    with pytest.raises(ValueError, match=r"\(6,\) and \(5,\)(?s:.)*return x \+ y  # meets the wrong shape"):
+        f(X, X[:5])
+    assert STATE.builder is None
+    assert f(X, X)[0] == 2 * X[0]
+
+
+# -- unknown dimensions ----------------------------------------------------------------------------------------------------
+
+
+def test_one_trace_serves_every_size():
+    @wg.function(input_signature=[wg.TensorSpec((None, 3)), wg.TensorSpec((3,))])
+    def f(x, w):
+        return total(x * w) / x.shape[0]
+
+    for n in (2, 5, 100):
+        x = np.arange(3.0 * n).reshape(n, 3)
+        np.testing.assert_allclose(f(x, np.ones(3)), x.sum() / n, rtol=1e-13)
+    assert f.trace_count == 1
+
+
+def test_gradient_with_unknown_dimensions():
+    f = wg.function(
+        wg.grad(lambda x: total(x * x) * (1.0 / x.shape[0])), input_signature=[wg.TensorSpec((None,))]
+    )
+    for n in (2, 7):
+        np.testing.assert_allclose(f(np.ones(n)), np.full(n, 2.0 / n))
+    assert f.trace_count == 1
+
+
+def test_guards_retrace_where_the_assumption_fails():
+    f = wg.function(lambda a, b: a + b, input_signature=[wg.TensorSpec((None, 2)), wg.TensorSpec((None, 2))])
+    assert f(np.ones((3, 2)), np.ones((3, 2))).shape == (3, 2)
+    assert f.trace_count == 1
+    assert f(np.ones((1, 2)), np.ones((4, 2))).shape == (4, 2)
+    assert f.trace_count == 2
+    assert f(np.ones((4, 2)), np.ones((4, 2))).shape == (4, 2)
+    assert f.trace_count == 2
+    with pytest.raises(ValueError, match="broadcast"):
+        f(np.ones((2, 2)), np.ones((3, 2)))
+
+
+def test_python_refusals_on_unknown_dimensions():
+    spec = [wg.TensorSpec((None,))]
+    with pytest.raises(wg.TracingError, match="fori_loop"):
+        wg.function(lambda x: [x for _ in range(x.shape[0])][0], input_signature=spec)(X)
+    with pytest.raises(wg.TracingError):
+        wg.function(lambda x: x if x.shape[0] > 3 else -x, input_signature=spec)(X)
+
+
+def test_signature_mismatches():
+    f = wg.function(lambda x: x, input_signature=[wg.TensorSpec((None, 2), "float32")])
+    with pytest.raises(TypeError, match="float64.*float32"):
+        f(np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"\(3, 3\)"):
+        f(np.ones((3, 3), np.float32))
+    with pytest.raises(TypeError, match="1 entries"):
+        f(np.ones((3, 2), np.float32), 1)
+    assert f([[1, 2]]).dtype == np.float32
+
+
+def test_trace_gives_the_graph():
+    f = wg.function(lambda x: wg.sin(x) * x, name="wave")
+    text = f.trace(wg.TensorSpec((None,))).to_text()
+    assert text.startswith("graph wave(%x0: float64[n0])") and "sin(%x0)" in text
+    assert "mul" in f.trace(X).to_text()
+
+
+# -- Variables ---------------------------------------------------------------------------------------------------------
+
+
+def test_variables_are_read_at_call_time_and_written_at_each_call():
+    v = wg.Variable(1.0)
+    order = []
+
+    @wg.function
+    def step(x):
+        v.assign_add(x)
+        order.append("traced")
+        return v * 10.0
+
+    assert step(1.0) == 20.0
+    v.assign(5.0)
+    assert step(2.0) == 70.0
+    assert v.numpy() == 7.0 and order == ["traced"]
+
+
+def test_no_write_happens_when_the_call_fails():
+    v = wg.Variable([1.0, 2.0])
+
+    @wg.function
+    def f(x):
+        v.assign(v * 2.0)
+        return wg.ops.sin(x) if False else np.linalg.cholesky(x)
+
+    with pytest.raises(np.linalg.LinAlgError):
+        f(-np.eye(2))
+    assert v.numpy().tolist() == [1.0, 2.0]
+
+
+def test_gradients_to_variables_through_a_function():
+    v = wg.Variable(2.0, name="v")
+    f = wg.function(lambda x: v * v * x)
+    value, grads = wg.variable_grads(lambda: f(3.0) + v)
+    assert value.item() == 14.0 and grads["v"].item() == 13.0
+    value, grads = wg.function(lambda: wg.variable_grads(lambda: f(3.0)))()
+    assert grads["v"] == 12.0
+
+
+def test_each_reads_value_counts_when_a_function_assigns():
+    v = wg.Variable(2.0, name="v")
+
+    @wg.function
+    def f(x):
+        first = v * 1.0
+        v.assign_add(1.0)
+        return (first + v * v) * x
+
+    assert wg.variable_grads(lambda: f(1.0)).grads["v"].item() == 1.0 + 2 * 3.0
+
+
+# -- derivatives of a call -----------------------------------------------------------------------------------------------
+
+
+def energy(x, c=1.5):
+    return total(wg.sin(x) * x * c)
+
+
+def test_gradient_of_a_function_is_one_call_node():
+    f = wg.function(energy)
+    np.testing.assert_allclose(wg.grad(f)(X), wg.grad(energy)(X), rtol=1e-14)
+    from wengert._core.tensor import fresh
+    from wengert._transforms.reverse import Tape
+
+    x = fresh(X)
+    tape = Tape([x._key])
+    with recording(tape):
+        f(x)
+    assert [e.op.name for e in tape.entries] == ["call"]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_higher_orders_through_functions(order):
+    def nest(f):
+        g = f
+        for _ in range(order):
+            inner = wg.grad(g)
+            g = lambda x, inner=inner: total(inner(x) * x)  # noqa: E731  # a closure per order
+        return g
+
+    plain, compiled = nest(energy)(wg.tensor(X)).numpy(), nest(wg.function(energy))(wg.tensor(X)).numpy()
+    np.testing.assert_allclose(compiled, plain, rtol=1e-11)
+    np.testing.assert_allclose(wg.function(nest(energy))(X), plain, rtol=1e-11)
+
+
+def test_forward_mode_through_a_function_and_over_its_gradient():
+    f = wg.function(energy)
+    for g in (f, wg.grad(f)):
+        x = wg.tensor(X)
+        tangents = Tangents()
+        with recording(tangents):
+            x = wg.ops.positive(x)
+            tangents.set(x, wg.tensor(np.ones_like(X)))
+            y = g(x)
+        found = tangents.of(y).numpy()
+        plain = energy if g is f else wg.grad(energy)
+        h = 1e-5
+        expected = (np.asarray(plain(wg.tensor(X + h)).numpy()) - plain(wg.tensor(X - h)).numpy()) / (2 * h)
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
+
+
+def test_captured_tensors_get_their_gradient():
+    def outer(a):
+        f = wg.function(lambda x: x * a * a)
+        return f(3.0)
+
+    assert wg.grad(outer)(2.0) == 12.0
+
+
+def test_functions_inside_functions_and_gradients_inside():
+    inner = wg.function(lambda x: x**3)
+    f = wg.function(lambda x: wg.grad(inner)(x) + inner(x))
+    assert f(2.0) == 12.0 + 8.0
+
+
+def test_masked_gradient_does_not_meet_infinite_slopes_through_a_call():
+    log = wg.function(lambda x: wg.log(x))
+
+    def f(x):
+        return total(wg.ops.where(x > 0, log(x), 0.0))
+
+    np.testing.assert_array_equal(wg.grad(f)(np.array([0.0, 2.0])), [0.0, 0.5])
+    np.testing.assert_array_equal(wg.function(wg.grad(f))(np.array([0.0, 2.0])), [0.0, 0.5])
+
+
+def test_unused_argument_of_a_function_is_disconnected():
+    f = wg.function(lambda a, b: a * 2.0)
+    with pytest.raises(wg.DisconnectedError, match=r"args\[1\]"):
+        wg.grad(f, argnums=1)(1.0, 2.0)
+
+
+# -- running -----------------------------------------------------------------------------------------------------------
+
+
+def test_cache_hit_takes_at_most_12_python_calls():
+    g = wg.function(wg.value_and_grad(lambda x: total(wg.sin(x) * x)))
+    g(X)
+    g(X)
+    names = count_calls(g, X)
+    assert len(names) <= 12, names
+
+
+def test_buffers_are_freed_at_their_last_use():
+    import tracemalloc
+
+    n = 200_000
+
+    def chain(x):
+        for _ in range(30):
+            x = wg.sin(x)
+        return x
+
+    f = wg.function(chain)
+    x = np.ones(n)
+    f(x)
+    tracemalloc.start()
+    f(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3.5 * n * 8  # two buffers and the result, not thirty
+
+
+def test_long_graphs_run_as_instructions():
+    def chain(x):
+        for _ in range(3000):
+            x = x * 1.0001
+        return x
+
+    f = wg.function(wg.value_and_grad(lambda x: total(chain(x))))
+    value, grad = f(X)
+    eager = wg.value_and_grad(lambda x: total(chain(x)))(X)
+    np.testing.assert_allclose(value, eager.value, rtol=1e-12)
+    np.testing.assert_allclose(grad, eager.grad, rtol=1e-12)
+
+
+def test_warnings_come_from_the_forward_part_only():
+    def f(x):
+        return total(wg.ops.where(x > 0, wg.sqrt(x), 0.0))
+
+    zero = np.array([0.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert wg.grad(f)(zero)[0] == 0.0
+        assert wg.function(wg.grad(f))(zero)[0] == 0.0
+    with pytest.warns(RuntimeWarning):
+        wg.function(lambda x: wg.log(x))(np.array([-1.0]))
+
+
+def test_eight_threads_ten_thousand_calls_first_one_concurrent():
+    traces = []
+
+    def f(x):
+        traces.append(1)
+        return total(wg.sin(x) * x)
+
+    g = wg.function(wg.value_and_grad(f))
+    expected = wg.value_and_grad(lambda x: total(wg.sin(x) * x))(X)
+    barrier = threading.Barrier(8)
+    failures = []
+
+    def work():
+        barrier.wait()
+        for _ in range(10_000):
+            value, grad = g(X)
+            if value != expected.value or not np.array_equal(grad, expected.grad):
+                failures.append((value, grad))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures and len(traces) == 1 and g.trace_count == 1
+
+
+def test_debug_print_prints_at_each_call(capsys):
+    @wg.function
+    def f(x):
+        wg.debug_print("x = {}", x)
+        return x * 2
+
+    f(1.0)
+    f(2.0)
+    assert capsys.readouterr().out == "x = 1.0\nx = 2.0\n"

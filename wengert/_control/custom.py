@@ -1,0 +1,275 @@
+"""The op `custom`: lets results through and answers for them with a user's rule on the way back.
+
+`follow` is the way in. Operands: the inputs, the results of the user's function (cut off from the ops that computed
+them, so that nothing flows there and what the function captured gets nothing), and what the rule keeps. The results
+of the op are the user's results under a new identity. How many there are of each is the layout, and every layout
+is an `Op` of its own, so that a tape keeps just what the rule keeps.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.dims import Dim, DimLike
+from .._core.op import ZERO, Op, Rule, batch_size, repeat
+from .._core.tensor import Tensor
+from .._core.types import TensorType, type_of
+from .._core.where import at_user_line
+from .._prims.structural import reduce_sum, scale, stop_gradient, zeros_of
+from .._transforms.batch import batch
+from .closed import Closed
+from .linearity import transpose
+
+Pull = Callable[[list[Tensor]], "Sequence[Tensor | None]"]  # cotangents of the results -> of the inputs
+Push = Callable[[list[Any]], "Sequence[Tensor | None]"]  # tangents of the inputs (None: not a float) -> of the results
+
+
+class CustomRule:
+    """What the op's attribute is: both directions of a derivative.
+
+    Attributes:
+        name: the user's function, for messages.
+        inputs, outputs, kept: how many operands of each sort there are.
+    """
+
+    __slots__ = ("inputs", "kept", "name", "outputs")
+
+    def __init__(self, name: str, inputs: int, outputs: int, kept: int) -> None:
+        self.name = name
+        self.inputs = inputs
+        self.outputs = outputs
+        self.kept = kept
+
+    def pull(
+        self, cotangents: list[Tensor], kept: Sequence[Tensor], may_hold_zeros: bool
+    ) -> Sequence[Any]:  # fmt: skip
+        """The inputs' cotangents (a tensor, ZERO or None each)."""
+        raise NotImplementedError
+
+    def push(self, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+        """The results' tangents (a tensor, ZERO or None each); a tangent is None where an input has none."""
+        types = [type_of(y) for y in outs]
+        return transpose(lambda cts: self.pull(cts, kept, False), types, tangents, self.name)
+
+    def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
+        """The rule where dimensions of the enclosing trace have become what `change` says."""
+        return self
+
+    def __wengert_map_dims__(self, change: Callable[[Dim], DimLike]) -> CustomRule:
+        return self.with_dims(change)
+
+    def __repr__(self) -> str:
+        return f"<rule of {self.name}>"
+
+
+class EagerRule(CustomRule):
+    """A rule that is a Python function, called whenever a gradient is asked for."""
+
+    __slots__ = ("_pull", "_push")
+
+    def __init__(self, name: str, inputs: int, outputs: int, pull: Pull, push: Push | None) -> None:
+        super().__init__(name, inputs, outputs, 0)
+        self._pull = pull
+        self._push = push
+
+    def pull(self, cotangents: list[Tensor], kept: Sequence[Tensor], may_hold_zeros: bool) -> Sequence[Any]:
+        return self._pull(cotangents)
+
+    def push(self, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+        if self._push is None:
+            return super().push(primals, tangents, outs, kept)
+        return pushed(self._push, primals, tangents, outs)
+
+
+def pushed(push: Push, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor]) -> Any:
+    """The results' tangents by a forward rule, which sees zeros for inputs without a tangent."""
+    if all(t is None for t in tangents):
+        return (None,) * len(outs)
+    found = push([
+        None if not dtypes.is_inexact(x.dtype) else zeros_of(type_of(x)) if t is None or t is ZERO else t
+        for x, t in zip(primals, tangents, strict=True)
+    ])
+    return tuple(ZERO if t is None else t for t in found)
+
+
+class TracedRule(CustomRule):
+    """A rule inside a trace: both directions traced at once, when the user's function was."""
+
+    __slots__ = ("_forward", "_held", "_reverse", "_shift")
+
+    def __init__(
+        self, name: str, input_types: Sequence[TensorType], output_types: Sequence[TensorType], pull: Pull,
+        push: Push | None,
+    ) -> None:  # fmt: skip
+        self._reverse = Closed(pull, output_types, f"gradient of {name}")
+        self._forward = None if push is None else Closed(_on_floats(push, input_types), [
+            t for t in input_types if dtypes.is_inexact(t.dtype)
+        ], f"tangent of {name}")  # fmt: skip
+        self._shift = len(self._reverse.captured)
+        self._held: tuple[Tensor, ...] = (*self._reverse.captured, *(self._forward.captured if self._forward else ()))
+        super().__init__(name, len(input_types), len(output_types), len(self._held))
+
+    def release(self) -> tuple[Tensor, ...]:
+        """What the rule's graphs captured: operands from now on, and not held here any more."""
+        held, self._held = self._held, ()
+        self._reverse.captured = ()
+        if self._forward is not None:
+            self._forward.captured = ()
+        return held
+
+    def pull(self, cotangents: list[Tensor], kept: Sequence[Tensor], may_hold_zeros: bool) -> Sequence[Any]:
+        return self._reverse.run(cotangents, kept[: self._shift])
+
+    def push(self, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+        forward = self._forward
+        if forward is None:
+            return super().push(primals, tangents, outs, kept)
+
+        def run(dots: list[Any]) -> Sequence[Any]:
+            return forward.run([d for d in dots if d is not None], kept[self._shift :])
+
+        return pushed(run, primals, tangents, outs)
+
+    def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
+        copy = TracedRule.__new__(TracedRule)
+        CustomRule.__init__(copy, self.name, self.inputs, self.outputs, self.kept)
+        copy._reverse = self._reverse.with_dims(change)
+        copy._forward = None if self._forward is None else self._forward.with_dims(change)
+        copy._shift, copy._held = self._shift, self._held
+        return copy
+
+
+def _on_floats(push: Push, types: Sequence[TensorType]) -> Callable[[list[Tensor]], Any]:
+    """A forward rule as a function of the tangents of the float inputs only."""
+
+    def on_floats(dots: list[Tensor]) -> Any:
+        remaining = iter(dots)
+        return push([next(remaining) if dtypes.is_inexact(t.dtype) else None for t in types])
+
+    return on_floats
+
+
+class BatchedRule(CustomRule):
+    """The rule of one example, for a batch: traced for an example when it is used, then batched like any graph."""
+
+    __slots__ = ("_inner", "_input_flags", "_kept_flags")
+
+    def __init__(self, inner: CustomRule, input_flags: Sequence[bool], kept_flags: Sequence[bool]) -> None:
+        super().__init__(inner.name, inner.inputs, inner.outputs, inner.kept)
+        self._inner = inner
+        self._input_flags = tuple(input_flags)
+        self._kept_flags = tuple(kept_flags)
+
+    def pull(self, cotangents: list[Tensor], kept: Sequence[Tensor], may_hold_zeros: bool) -> Sequence[Any]:
+        count = len(cotangents)
+        found = _batched(
+            lambda a: self._inner.pull(a[:count], a[count:], may_hold_zeros),
+            [*cotangents, *kept], (*(True,) * count, *self._kept_flags), self.name,
+        )  # fmt: skip
+        return [
+            x if x is None or flag else reduce_sum(x, axes=(0,))
+            for x, flag in zip(found, self._input_flags, strict=True)
+        ]
+
+    def push(self, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+        if all(t is None or t is ZERO for t in tangents):
+            return (None if all(t is None for t in tangents) else ZERO,) * len(outs)
+        given = [i for i, t in enumerate(tangents) if t is not None and t is not ZERO]
+        ends = [len(primals), len(primals) + len(outs), len(primals) + len(outs) + len(kept)]
+
+        def example(a: list[Tensor]) -> list[Any]:
+            dots: list[Any] = list(tangents)
+            for place, dot in zip(given, a[ends[2] :], strict=True):
+                dots[place] = dot
+            results = self._inner.push(a[: ends[0]], dots, a[ends[0] : ends[1]], a[ends[1] : ends[2]])
+            return [None if d is ZERO else d for d in results]
+
+        found = _batched(
+            example, [*primals, *outs, *kept, *(tangents[i] for i in given)],
+            (*self._input_flags, *(True,) * len(outs), *self._kept_flags, *(self._input_flags[i] for i in given)),
+            self.name,
+        )  # fmt: skip
+        return tuple(ZERO if t is None else t for t in found)
+
+    def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
+        return BatchedRule(self._inner.with_dims(change), self._input_flags, self._kept_flags)
+
+
+def _batched(function: Any, arguments: Sequence[Tensor], flags: Sequence[bool], name: str) -> list[Any]:
+    """A function of one example, on a batch."""
+    types = [
+        TensorType((x.shape[1:], x.dtype)) if flag else type_of(x) for x, flag in zip(arguments, flags, strict=True)
+    ]
+    closed = Closed(function, types, f"batch of {name}")
+    if closed.error is not None:
+        raise closed.error
+    if closed.writes:
+        raise TypeError(at_user_line(f"{name}: Variables cannot be assigned in the gradient of a batch"))
+    size = next(x.shape[0] for x, flag in zip(arguments, flags, strict=True) if flag)
+    captured = closed.captured
+    results = iter(batch(closed.graph, [*arguments, *captured], [*flags, *(False,) * len(captured)], size))
+    return [next(results) if present else None for present in closed.present]
+
+
+# -- the op -----------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def custom_op(inputs: int, outputs: int, kept: int) -> Op:
+    """The op of a layout."""
+    ins = [f"input_{i}" for i in range(inputs)]
+    results = [f"result_{i}" for i in range(outputs)]
+    keeps = [f"kept_{i}" for i in range(kept)]
+    op = Op(
+        name="custom", operands=(*ins, *results, *keeps), attrs=("rule",), outs=("outs",), kind="custom",
+        type_rule=_type_rule, batch_rule=_batch_rule, has_many_outs=True, takes_missing=True,
+    )  # fmt: skip
+    op.joint = Rule(_pull, op.reverse_layout(), "custom", ["ct", "times", "rule", "outs_type", *keeps])
+    dots = [f"{name}_dot" for name in ins]
+    op.jvp = Rule(_push, op.forward_layout(), "custom", ["rule", "outs", *ins, *dots, *keeps])
+    return op
+
+
+def follow(rule: CustomRule, inputs: Sequence[Tensor], results: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+    """The results under a new identity, with the rule as their derivative with respect to the inputs."""
+    sealed = [stop_gradient(y) for y in results]
+    op = custom_op(rule.inputs, rule.outputs, rule.kept)
+    fresh = apply(op, (*inputs, *sealed, *kept), (rule,))
+    for y, out in zip(results, fresh, strict=True):
+        out._weak = y._weak
+    return fresh
+
+
+def _results(operands: Sequence[Any], rule: CustomRule) -> Sequence[Any]:
+    return operands[rule.inputs : rule.inputs + rule.outputs]
+
+
+def _type_rule(*types_and_rule: Any) -> tuple[TensorType, ...]:
+    return tuple(map(type_of, _results(types_and_rule[:-1], types_and_rule[-1])))
+
+
+def _pull(ct: Sequence[Any], times: Any, rule: CustomRule, outs_type: Sequence[TensorType], *kept: Tensor) -> Any:
+    cotangents = [
+        zeros_of(t) if c is None or c is ZERO else c for c, t in zip(ct, outs_type, strict=True)
+    ]
+    # structural zeros are plain zeros to the rule, but a rule that goes on with a sweep may pass them on
+    found = rule.pull(cotangents, kept, times is scale or any(c is None for c in ct))
+    return (*found, *(None,) * (rule.outputs + rule.kept))
+
+
+def _push(rule: CustomRule, outs: Sequence[Tensor], *rest: Any) -> Any:
+    n = rule.inputs
+    return rule.push(rest[:n], rest[n : 2 * n], outs, rest[2 * n :])
+
+
+def _batch_rule(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+    (rule,) = attrs
+    size = batch_size(operands, batched)
+    first, last = rule.inputs, rule.inputs + rule.outputs
+    results = [x if b else repeat(x, size) for x, b in zip(operands[first:last], batched[first:last], strict=True)]
+    new = BatchedRule(rule, batched[:first], batched[last:])
+    return apply(op, (*operands[:first], *results, *operands[last:]), (new,))

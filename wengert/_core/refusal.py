@@ -1,0 +1,194 @@
+"""The words of a refusal: which function of the user's line asks for plain numbers, and what to write instead.
+
+Nothing here runs unless an error is being made, so it may take its time: it reads the source of the line, finds the
+very call that is running, and looks up whether Wengert has that function.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import inspect
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
+
+from .where import Site, foreign_callee, public_module, site_of, user_frame
+
+# (module that users call, what we write for ours, our module); the public layer appends its own.
+COUNTERPARTS: list[tuple[str, str, ModuleType]] = []
+
+_BUILDERS = frozenset({
+    "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "full", "full_like",
+    "fromiter", "require", "block", "r_", "c_", "fromfunction",
+})  # fmt: skip
+_WRITERS = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"})
+_SAVERS = frozenset({"save", "savez", "savez_compressed", "savetxt", "dump", "dumps"})
+_CASTS = frozenset({"float", "int", "complex", "round", "float64", "float32", "float16", "complex128", "complex64"})
+_ON_PURPOSE = "cut the gradient on purpose with .numpy() or .item()"
+_WRITE = (
+    "x.at[index].set(value) and wg.buffer are recorded, and so is wengert.numpy (import wengert.numpy as np), "
+    "which builds arrays from tensors"
+)
+
+
+class Asker(NamedTuple):
+    """Who wants plain numbers: as the user wrote it, and the module and name behind it ("" where unknown).
+
+    `instead` is what could stand in the place of a statement.
+    """
+
+    written: str
+    module: str
+    name: str
+    instead: str = ""
+
+
+def asker() -> Asker:
+    """The function or statement of the user's own line that is running now."""
+    frame = user_frame()
+    if frame is None:
+        return Asker(foreign_callee(), "", "")
+    site = site_of(frame)
+    text = site.expression
+    if _opcode(site) == "STORE_SUBSCR":
+        return Asker(f"the assignment {text} = ..." if text else "the assignment to an array's element", "", "=")
+    node = _parsed(text)
+    if isinstance(node, ast.Call):
+        return _of_call(node.func, frame)
+    if isinstance(node, ast.AugAssign):
+        out_of_place = ast.Assign([node.target], ast.BinOp(_loaded(node.target), node.op, node.value), lineno=0)
+        return Asker(f"the statement {_shown(text)}", "", "+=", _shown(ast.unparse(out_of_place)))
+    if isinstance(node, ast.Subscript):
+        return Asker(f"the index in {_shown(text)}", "", "[]")
+    callee = foreign_callee()
+    module, _, name = callee.rpartition(".")
+    return Asker(f"the expression {_shown(text)}" if text else callee, module, name)
+
+
+def _opcode(site: Site) -> str:
+    code = site.code.co_code
+    return dis.opname[code[site.instruction]] if 0 <= site.instruction < len(code) else ""
+
+
+def _parsed(text: str) -> ast.AST | None:
+    """The expression or augmented assignment in a piece of source, or None."""
+    if not text:
+        return None
+    try:
+        body = ast.parse(text if "\n" not in text else f"({text})").body
+    except (SyntaxError, ValueError):
+        return None
+    if len(body) != 1:
+        return None
+    return body[0].value if isinstance(body[0], ast.Expr) else body[0]
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    """What an assignment writes to, as an expression that reads it."""
+    return ast.parse(ast.unparse(target), mode="eval").body
+
+
+def _shown(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _of_call(func: ast.expr, frame: FrameType) -> Asker:
+    """A call by the name that the user wrote, with the module that the function comes from."""
+    written = _shown(ast.unparse(func))
+    while isinstance(func, ast.Call):  # np.vectorize(f)(x) is NumPy's vectorize at work
+        func = func.func
+    found = _resolved(ast.unparse(func), frame)
+    if found is None:
+        module, _, name = foreign_callee().rpartition(".")
+        return Asker(written, module, name or written.rpartition(".")[2])
+    module = found.__name__ if isinstance(found, ModuleType) else getattr(found, "__module__", None) or ""
+    if isinstance(found, type) and module == "builtins":
+        return Asker(written, "builtins", found.__name__)
+    if not module or module.startswith("builtins"):
+        module = _module_written(ast.unparse(func), frame) or getattr(type(found), "__module__", "")
+    name = getattr(found, "__name__", "")
+    module = public_module(module if isinstance(module, str) else "")
+    return Asker(written, module, name if isinstance(name, str) and name else written.rpartition(".")[2])
+
+
+def _resolved(dotted: str, frame: FrameType) -> Any:
+    """The object that a dotted name stands for in a frame, found without running any code of its own, or None."""
+    first, *rest = dotted.split(".")
+    for names in (frame.f_locals, frame.f_globals, vars(builtins)):
+        if first in names:
+            found = names[first]
+            break
+    else:
+        return None
+    for part in rest:
+        try:
+            found = inspect.getattr_static(found, part)
+        except (AttributeError, TypeError):
+            return None
+    return found
+
+
+def _module_written(dotted: str, frame: FrameType) -> str:
+    """The module in front of the last dot, where there is one (SciPy's ufuncs do not say theirs)."""
+    owner = _resolved(dotted.rpartition(".")[0], frame) if "." in dotted else None
+    return owner.__name__ if isinstance(owner, ModuleType) else ""
+
+
+def described(who: Asker, protocol: str = "", function: str = "") -> str:
+    """How a message names the asker: what the user wrote, where it is from, and what it led to."""
+    name = who.written or function or f"Tensor.{protocol}"
+    package = who.module.partition(".")[0]
+    known = {"numpy": ("np.", "numpy."), "builtins": ("",), "wengert": ("",)}.get(package, (f"{package}.",))
+    if package and who.written and not who.written.startswith((*known, "the ")):
+        name += f" (of {who.module})"
+    if function and who.written and function.rpartition(".")[2] != who.name:
+        return f"{name} (which calls {function})"
+    if protocol and who.written and who.name != protocol:
+        return f"{name} (which calls Tensor.{protocol})"
+    return name
+
+
+def counterpart(module: str, name: str) -> str:
+    """What Wengert calls a function of another library, or ""."""
+    for theirs, ours, namespace in COUNTERPARTS:
+        if (module == theirs or (module == "cmath" and theirs == "math")) and name in vars(namespace):
+            return f"{ours}.{name}"
+    return ""
+
+
+def cure_for(who: Asker) -> str:
+    """What to write instead of a call that wants plain numbers."""
+    package = who.module.partition(".")[0]
+    if who.name == "+=":
+        return f"write {who.instead}; {_WRITE}; or {_ON_PURPOSE}"
+    if who.name in ("=", *_WRITERS):
+        return f"{_WRITE}; or {_ON_PURPOSE}"
+    if who.name == "[]" or (package == "builtins" and who.name in ("range", "slice", "bytes", "bytearray", "hex")):
+        return f"an index or a count is a plain integer: {_ON_PURPOSE}"
+    if who.name in _SAVERS:
+        return "save x.numpy() instead, which is meant for that"
+    if package in ("builtins", "numpy") and who.name in _CASTS:
+        return f"leave it out, for a tensor computes as a number does, or use x.astype(dtype); or {_ON_PURPOSE}"
+    if package == "numpy" and who.name in _BUILDERS:
+        return (
+            "build arrays from tensors with wengert.numpy (import wengert.numpy as np) or wg.tensor([...]), which "
+            f"are recorded; or {_ON_PURPOSE}"
+        )
+    ours = counterpart(who.module, who.name)
+    if package == "numpy" and ours:
+        return (
+            f"NumPy itself sees only arguments that are tensors, not lists of them: use {ours} (import wengert.numpy "
+            f"as np), or wg.tensor([...]) around the list; or {_ON_PURPOSE}"
+        )
+    if ours:
+        return f"use {ours}, which is recorded; or {_ON_PURPOSE}"
+    if package in ("math", "cmath", "statistics"):
+        return f"use wg or np functions, which are recorded, in place of {package}'s; or {_ON_PURPOSE}"
+    if package in ("scipy", "numpy", "sklearn", "numba"):
+        return (
+            "write it with wg or np functions (wg.linalg, wg.special), or give it a gradient of its own with "
+            f"wg.custom_gradient or wg.primitive; or {_ON_PURPOSE}"
+        )
+    return f"use wg or np functions, which are recorded; {_WRITE}; or {_ON_PURPOSE}"

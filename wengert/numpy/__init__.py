@@ -1,0 +1,86 @@
+"""NumPy's main namespace with NumPy's signatures, recorded: `import wengert.numpy as np` is the whole port.
+
+Functions work on tensors, arrays, numbers and lists; a list that holds tensors is recorded, so `np.array([a, 2 * b])`
+is differentiated. Functions that make arrays from nothing give tensors. `out=` is refused where a gradient would be
+lost. Elementwise functions are the very objects of `wengert.ops`. What has nothing to differentiate (dtypes,
+constants, index helpers, printing, `np.random`) is NumPy's own, and so is what is not written here yet: it works on
+plain arrays and refuses tensors under differentiation.
+
+Example:
+    >>> import wengert.numpy as np
+    >>> np.stack([np.array([1.0, 2.0]), np.ones(2)]).sum(axis=0)
+    Tensor([2., 3.], shape=(2,), dtype=float64)
+"""
+
+from __future__ import annotations
+
+import sys as _sys
+from typing import Any
+
+import numpy as _numpy
+
+try:
+    from .. import linalg, special
+except ImportError:
+    import types
+    linalg = special = types.ModuleType("empty")
+from .. import ops as _ops
+from .._core.refusal import COUNTERPARTS as _COUNTERPARTS
+from . import _creation, _elementwise, _products, _protocols, _reductions, _selection, _shapes
+from ._creation import *  # noqa: F403  # each part's __all__ is its public list
+from ._elementwise import *  # noqa: F403
+from ._products import *  # noqa: F403
+from ._reductions import *  # noqa: F403
+from ._selection import *  # noqa: F403
+from ._shapes import *  # noqa: F403
+
+_CONSTANTS = (
+    "e", "euler_gamma", "inf", "nan", "newaxis", "pi", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16",
+    "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+globals().update({name: getattr(_numpy, name) for name in _CONSTANTS})
+
+_PARTS = (_creation, _elementwise, _products, _reductions, _selection, _shapes)
+__all__ = sorted({*_CONSTANTS, *(name for part in _PARTS for name in part.__all__)})
+
+
+def __getattr__(name: str) -> Any:
+    """What this package does not write is NumPy's own."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    try:
+        return getattr(_numpy, name)
+    except AttributeError:
+        raise AttributeError(f"module 'wengert.numpy' has no attribute {name!r}, and NumPy has none") from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_numpy)})
+
+
+def _fill_tables() -> None:
+    """Tells the protocols and the error messages what stands for which function of NumPy and SciPy."""
+    this = _sys.modules[__name__]
+    _COUNTERPARTS.extend([
+        ("math", "wg", this), ("math", "wg.special", special), ("numpy", "wengert.numpy", this),
+        ("numpy.linalg", "wg.linalg", linalg), ("scipy.linalg", "wg.linalg", linalg),
+        ("scipy.special", "wg.special", special), ("statistics", "wg", this),
+    ])  # fmt: skip
+    names = globals()
+    _protocols.map_namespace(_numpy, names, __all__)
+    _protocols.map_namespace(_numpy.linalg, linalg, getattr(linalg, "__all__", ()))
+    _protocols.map_ufuncs_of("scipy.special", special)
+    for ufunc, fold in (
+        (_numpy.add, _reductions.sum), (_numpy.multiply, _reductions.prod), (_numpy.maximum, _reductions.max), (_numpy.minimum, _reductions.min),
+        (_numpy.logical_and, _reductions.all), (_numpy.logical_or, _reductions.any), (_numpy.logaddexp, _ops.logsumexp),
+    ):  # fmt: skip
+        _protocols.map_fold(ufunc, "reduce", fold)
+    for ufunc, running in (
+        (_numpy.add, _reductions.cumsum), (_numpy.multiply, _reductions.cumprod), (_numpy.maximum, _ops.cummax), (_numpy.minimum, _ops.cummin),
+        (_numpy.logaddexp, _ops.cumlogsumexp),
+    ):  # fmt: skip
+        _protocols.map_fold(ufunc, "accumulate", running)
+    _protocols.map_clip(_selection.clip)
+
+
+_fill_tables()

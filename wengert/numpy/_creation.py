@@ -1,0 +1,484 @@
+"""NumPy's makers of arrays: from data, from a shape, from a range.
+
+Those with no array argument give tensors; `array` and its kin give what came in, and record lists that hold tensors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._core import dtypes
+from .._core.tensor import Tensor
+from ..ops.promotion import as_tensor, cast
+from ._writing import accept, as_numpy
+
+
+def array(
+    object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
+    ndmax: int = 0, like: Any = None,
+) -> Tensor:  # fmt: skip
+    """A tensor of an array, a number or a nested list; a list that holds tensors is recorded.
+
+    Args:
+        object: an array, a tensor, a number or a nested list of these.
+        dtype: the dtype of the result; by default that of the data.
+        copy: accepted for NumPy's sake: tensors are never overwritten.
+        order: accepted for NumPy's sake.
+        subok: accepted for NumPy's sake.
+        ndmin: the least number of axes; leading ones of length 1 are added.
+        ndmax: accepted for NumPy's sake.
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        ValueError: if a nested list is ragged.
+        TypeError: if it holds anything but numbers and arrays.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.array([1.0, 2.0])
+        Tensor([1., 2.], shape=(2,), dtype=float64)
+    """
+    accept("np.array", order=order)
+    x = as_tensor(_list_of(object), "array")
+    if isinstance(object, np.ndarray):
+        x = as_tensor(np.array(object), "array")  # what the caller writes into it later is not ours
+    if dtype is not None:
+        x = cast(x, np.dtype(dtype))
+    if x.ndim < ndmin:
+        x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
+    return x
+
+
+def _list_of(data: Any) -> Any:
+    """An array of Python objects (which may hold tensors) as nested lists; anything else as it is."""
+    return data.tolist() if isinstance(data, np.ndarray) and data.dtype == np.object_ else data
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Tensor:
+    """A tensor of an array, a number or a nested list; a tensor is itself.
+
+    Args:
+        a: an array, a tensor, a number or a nested list of these.
+        dtype: the dtype of the result; by default that of the data.
+        order: accepted for NumPy's sake.
+        device: None or "cpu".
+        copy: accepted for NumPy's sake: tensors are never overwritten.
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.asarray([1.0, 2.0])
+        Tensor([1., 2.], shape=(2,), dtype=float64)
+    """
+    accept("np.asarray", order=order, device=device)
+    x = as_tensor(_list_of(a), "asarray")
+    return x if dtype is None else cast(x, np.dtype(dtype))
+
+
+asanyarray = asarray
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
+    """`asarray` with at least one axis, as NumPy's.
+
+    Args:
+        a: an array, a tensor, a number or a nested list of these.
+        dtype: the dtype of the result; by default that of the data.
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.ascontiguousarray(1.0)
+        Tensor([1.], shape=(1,), dtype=float64)
+    """
+    return array(a, dtype, ndmin=1)
+
+
+@as_numpy
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    """The same values as a new array.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.copy([1.0, 2.0])
+        array([1., 2.])
+    """
+    accept("np.copy", order=order)
+    return ops.positive(as_tensor(a, "copy"))
+
+
+@as_numpy
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """The values in another dtype. A cast to integers or booleans ends the gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.astype([1.0, 2.0], "float32")
+        array([1., 2.], dtype=float32)
+    """
+    accept("np.astype", device=device)
+    return cast(as_tensor(x, "astype"), np.dtype(dtype))
+
+
+# -- from a shape ----------------------------------------------------------------------------------------------------
+
+
+def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: Any) -> Tensor:
+    accept(f"np.{name}", order=order, device=device)
+    return ops.full(shape, value, dtype=np.dtype(dtype) if dtype is not None else dtypes.default_float())
+
+
+def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
+    """A tensor of zeros.
+
+    Args:
+        shape: its extents, an integer or a tuple.
+        dtype: its dtype; by default the default float.
+        order: accepted for NumPy's sake.
+        device: None or "cpu".
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.zeros(2)
+        Tensor([0., 0.], shape=(2,), dtype=float64)
+    """
+    return _filled(shape, 0, dtype, "zeros", order, device)
+
+
+empty = zeros
+
+
+def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
+    """A tensor of ones.
+
+    Args:
+        shape: its extents, an integer or a tuple.
+        dtype: its dtype; by default the default float.
+        order: accepted for NumPy's sake.
+        device: None or "cpu".
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.ones(2)
+        Tensor([1., 1.], shape=(2,), dtype=float64)
+    """
+    return _filled(shape, 1, dtype, "ones", order, device)
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Tensor:
+    """A tensor of one value, which may be a tensor itself, and is broadcast.
+
+    Args:
+        shape: the extents, an integer or a tuple.
+        fill_value: a number, an array or a tensor.
+        dtype: the dtype; by default that of the value.
+        order: accepted for NumPy's sake.
+        device: None or "cpu".
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.full(2, 3.0)
+        Tensor([3., 3.], shape=(2,), dtype=float64)
+    """
+    accept("np.full", order=order, device=device)
+    x = as_tensor(fill_value, "full")
+    x = x if dtype is None else cast(x, np.dtype(dtype))
+    return ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,))
+
+
+def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
+    x = as_tensor(a)
+    return (x.shape if shape is None else shape), (x.dtype if dtype is None else np.dtype(dtype))
+
+
+@as_numpy
+def zeros_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """Zeros in the shape and dtype of an array.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.zeros_like([1.0, 2.0])
+        array([0., 0.])
+    """
+    shape, dtype = _like(a, dtype, shape)
+    return _filled(shape, 0, dtype, "zeros_like", order, device)
+
+
+@as_numpy
+def empty_like(
+    prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    """Zeros in the shape and dtype of an array: no result is ever left to chance.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.empty_like([1.0, 2.0])
+        array([0., 0.])
+    """
+    shape, dtype = _like(prototype, dtype, shape)
+    return _filled(shape, 0, dtype, "empty_like", order, device)
+
+
+@as_numpy
+def ones_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """Ones in the shape and dtype of an array.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.ones_like([1.0, 2.0])
+        array([1., 1.])
+    """
+    shape, dtype = _like(a, dtype, shape)
+    return _filled(shape, 1, dtype, "ones_like", order, device)
+
+
+@as_numpy
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    """One value, which may be a tensor and is recorded, in the shape and dtype of an array.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.full_like([1.0, 2.0], 3)
+        array([3., 3.])
+    """
+    shape, dtype = _like(a, dtype, shape)
+    return full(shape, fill_value, dtype, order, device=device)
+
+
+def eye(
+    N: Any, M: Any = None, k: int = 0, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Tensor:
+    """Ones on a diagonal, zeros elsewhere.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; by default N.
+        k: the diagonal.
+        dtype: its dtype.
+        order: accepted for NumPy's sake.
+        device: None or "cpu".
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.eye(2)
+        Tensor([[1., 0.], [0., 1.]], shape=(2, 2), dtype=float64)
+    """
+    accept("np.eye", order=order, device=device)
+    return ops.eye(N, M, k, None if dtype is float else dtype)
+
+
+def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
+    """The identity matrix.
+
+    Args:
+        n: the number of rows and columns.
+        dtype: its dtype.
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.identity(2)
+        Tensor([[1., 0.], [0., 1.]], shape=(2, 2), dtype=float64)
+    """
+    return ops.identity(n, dtype)
+
+
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Tensor:
+    """Ones on and below a diagonal, zeros above.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; by default N.
+        k: the diagonal.
+        dtype: its dtype.
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.tri(2)
+        Tensor([[1., 0.], [1., 1.]], shape=(2, 2), dtype=float64)
+    """
+    return ops.tri(N, M, k, None if dtype is float else dtype)
+
+
+# -- ranges ----------------------------------------------------------------------------------------------------------
+
+
+def arange(
+    start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, like: Any = None
+) -> Tensor:
+    """Evenly spaced values of a half-open interval.
+
+    Args:
+        start_or_stop: the first value; the end, if it is the only argument.
+        stop: the end, which is left out.
+        step: the spacing.
+        dtype: the dtype; by default that of the arguments.
+        device: None or "cpu".
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.arange(3)
+        Tensor([0, 1, 2], shape=(3,), dtype=int64)
+    """
+    accept("np.arange", device=device)
+    if stop is None:
+        return ops.arange(0, start_or_stop, step, dtype=dtype)
+    return ops.arange(start_or_stop, stop, step, dtype=dtype)
+
+
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    """Evenly spaced values of an interval; differentiable in both ends, which may be arrays.
+
+    Args:
+        start: the first value.
+        stop: the last value (or the end that is left out).
+        num: how many values.
+        endpoint: whether `stop` is the last value.
+        retstep: whether to return the spacing too.
+        dtype: the dtype; by default floats.
+        axis: where the new axis goes, if the ends are arrays.
+        device: None or "cpu".
+
+    Returns:
+        A tensor; with `retstep`, and the spacing.
+
+    Raises:
+        ValueError: if num is negative.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.linspace(0, 1, 3)
+        Tensor([0. , 0.5, 1. ], shape=(3,), dtype=float64)
+    """
+    accept("np.linspace", device=device)
+    wanted = None if dtype is None else np.dtype(dtype)
+    exact = wanted is not None and wanted.kind in "iu"
+    result = ops.linspace(as_tensor(start), as_tensor(stop), num, endpoint, retstep, None if exact else wanted, axis)
+    if not exact:
+        return result
+    points = cast(ops.floor(result[0] if retstep else result), wanted)  # NumPy rounds integers down
+    return (points, result[1]) if retstep else points
+
+
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Tensor:
+    """Powers of a base whose exponents are evenly spaced.
+
+    Args:
+        start: the first exponent.
+        stop: the last exponent.
+        num: how many values.
+        endpoint: whether `stop` is the last exponent.
+        base: the base.
+        dtype: the dtype; by default floats.
+        axis: where the new axis goes, if the ends are arrays.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.logspace(0, 2, 3)
+        Tensor([ 1., 10., 100.], shape=(3,), dtype=float64)
+    """
+    return ops.logspace(as_tensor(start), stop, num, endpoint, base, dtype, axis)
+
+
+@as_numpy
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """The coordinates of a grid from those of its axes.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> [g.shape for g in np.meshgrid([1.0, 2.0, 3.0], [4.0, 5.0])]
+        [(2, 3), (2, 3)]
+    """
+    if sparse:
+        axes = list(np.ix_(*(range(as_tensor(x).size) for x in xi)))
+        order = [1, 0, *range(2, len(xi))] if indexing == "xy" and len(xi) > 1 else list(range(len(xi)))
+        shapes = [grid.shape for grid in axes]
+        narrow = [tuple(shape[order[i]] for i in range(len(xi))) for shape in shapes]
+        return tuple(ops.reshape(as_tensor(x), shape) for x, shape in zip(xi, narrow))
+    return tuple(ops.meshgrid(*map(as_tensor, xi), indexing=indexing))
+
+
+@as_numpy
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+    """The Vandermonde matrix: powers of a vector in columns.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.vander([2.0, 3.0], 3)
+        array([[4., 2., 1.],
+               [9., 3., 1.]])
+    """
+    column = ops.expand_dims(as_tensor(x, "vander"), -1)
+    count = column.shape[0] if N is None else N
+    powers = np.arange(count) if increasing else np.arange(count)[::-1]
+    return ops.concatenate([_integer_power(column, int(p)) for p in powers], axis=1)
+
+
+def _integer_power(x: Tensor, exponent: int) -> Tensor:
+    return ops.ones_like(x) if exponent == 0 else ops.power(x, exponent)
+
+
+__all__ = [
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "astype", "copy", "empty", "empty_like", "eye",
+    "full", "full_like", "identity", "linspace", "logspace", "meshgrid", "ones", "ones_like", "tri", "vander", "zeros",
+    "zeros_like",
+]  # fmt: skip

@@ -1,0 +1,156 @@
+"""NumPy's elementwise functions: the very objects of `wengert.ops`, under all the names that NumPy gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._core import dtypes
+from ..ops import (
+    abs, absolute, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, bitwise_and, bitwise_invert,
+    bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, cbrt, ceil, cos, cosh, divide,
+    equal, exp, exp2, expm1, fabs, floor, floor_divide, greater, greater_equal, hypot, invert, isfinite, isinf, isnan,
+    left_shift, less, less_equal, log, log1p, log2, log10, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
+    logical_xor, multiply, negative, not_equal, positive, power, reciprocal, right_shift, rint, sign, signbit, sin,
+    sinh, sqrt, square, subtract, tan, tanh, true_divide, trunc,
+)  # fmt: skip
+from ..ops.promotion import as_tensor, public
+
+acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
+pow = power
+_LATER = ("conj", "conjugate", "copysign", "fmax", "fmin", "fmod", "heaviside", "maximum", "minimum", "mod", "remainder", "sinc", "i0", "matmul")
+globals().update({n: getattr(ops, n) for n in _LATER if hasattr(ops, n)})
+
+
+@public
+def deg2rad(x: Any, /) -> Any:
+    """Degrees as radians.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        The angles in the kind of array that came in.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.deg2rad([180.0])
+        array([3.14159265])
+    """
+    return multiply(as_tensor(x, "deg2rad"), np.pi / 180)
+
+
+@public
+def rad2deg(x: Any, /) -> Any:
+    """Radians as degrees.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        The angles in the kind of array that came in.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.rad2deg([np.pi])
+        array([180.])
+    """
+    return multiply(as_tensor(x, "rad2deg"), 180 / np.pi)
+
+
+radians, degrees = deg2rad, rad2deg
+
+
+@public
+def float_power(x1: Any, x2: Any, /) -> Any:
+    """x1 ** x2 in float64 at least.
+
+    Args:
+        x1: an array or a number.
+        x2: the same; shapes broadcast.
+
+    Returns:
+        The powers in the kind of array that came in.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.float_power([2], -1)
+        array([0.5])
+    """
+    base, exponent = (
+        ops.cast(x, dtypes.promote(x.dtype, dtypes.float64)) for x in (as_tensor(x1), as_tensor(x2))
+    )  # fmt: skip
+    return power(base, exponent)
+
+
+@public
+def divmod(x1: Any, x2: Any, /) -> Any:
+    """The quotient rounded down, and the remainder.
+
+    Args:
+        x1: an array or a number.
+        x2: the same; shapes broadcast.
+
+    Returns:
+        A pair in the kind of array that came in. The quotient has gradient zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> [part.tolist() for part in np.divmod([5.0], 3.0)]
+        [[1.0], [2.0]]
+    """
+    return floor_divide(x1, x2), ops.mod(x1, x2)
+
+
+@public
+def modf(x: Any, /) -> Any:
+    """The fraction and the whole part, both with the sign of x.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        A pair in the kind of array that came in. The whole part has gradient zero, the fraction one.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> [part.tolist() for part in np.modf([1.5])]
+        [[0.5], [1.0]]
+    """
+    whole = trunc(as_tensor(x, "modf"))
+    return subtract(as_tensor(x, "modf"), whole), whole
+
+
+@public
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """x1 times two to the power of an integer.
+
+    Args:
+        x1: an array or a number.
+        x2: integers, constants to a gradient; shapes broadcast.
+
+    Returns:
+        The products in the kind of array that came in.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.ldexp([3.0], 2)
+        array([12.])
+    """
+    x = as_tensor(x1, "ldexp")
+    return multiply(x, ops.cast(exp2(ops.cast(as_tensor(x2, "ldexp"), "float64")), x.dtype))
+
+
+__all__ = [
+    "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
+    "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
+    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "cos", "cosh", "deg2rad",
+    "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "float_power", "floor", "floor_divide",
+    "greater", "greater_equal", "hypot", "invert", "isfinite", "isinf", "isnan", "ldexp", "left_shift", "less",
+    "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "modf", "multiply", "negative", "not_equal", "positive", "pow", "power", "rad2deg",
+    "radians", "reciprocal", "right_shift", "rint", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract",
+    "tan", "tanh", "true_divide", "trunc", *(n for n in _LATER if n in globals()),
+]  # fmt: skip

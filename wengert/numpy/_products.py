@@ -1,0 +1,441 @@
+"""NumPy's products of arrays, and the sums of products that statistics and polynomials are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._core import dtypes
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from ..ops.promotion import as_tensor, cast, normal_axis
+from ._creation import linspace
+from ._reductions import average
+from ._shapes import ravel
+from ._writing import as_numpy
+
+
+@as_numpy
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """NumPy's dot product: the last axis of a with the last but one of b.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.dot([1.0, 2.0], [3.0, 4.0]))
+        11.0
+    """
+    return ops.dot(as_tensor(a, "dot"), as_tensor(b, "dot"))
+
+
+@as_numpy
+def vdot(a: Any, b: Any, /) -> Any:
+    """The product of two arrays in one row each, the first conjugated.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.vdot([1.0, 2.0], [3.0, 4.0]))
+        11.0
+    """
+    x, y = ravel(as_tensor(a, "vdot")), ravel(as_tensor(b, "vdot"))
+    return ops.dot(ops.conj(x), y)
+
+
+@as_numpy
+def inner(a: Any, b: Any, /) -> Any:
+    """Products over the last axes of both.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.inner([1.0, 2.0], [3.0, 4.0]))
+        11.0
+    """
+    x, y = as_tensor(a, "inner"), as_tensor(b, "inner")
+    if x.ndim == 0 or y.ndim == 0:
+        return ops.multiply(x, y)
+    return ops.tensordot(x, y, axes=([-1], [-1]))
+
+
+@as_numpy
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    """All products of an element of a with one of b.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.outer([1.0, 2.0], [3.0, 4.0])
+        array([[3., 4.],
+               [6., 8.]])
+    """
+    return ops.multiply(ops.reshape(as_tensor(a, "outer"), (-1, 1)), ops.reshape(as_tensor(b, "outer"), (1, -1)))
+
+
+@as_numpy
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Products summed over the given axes of both.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.tensordot([1.0, 2.0], [3.0, 4.0], 1))
+        11.0
+    """
+    return ops.tensordot(as_tensor(a, "tensordot"), as_tensor(b, "tensordot"), axes=axes)
+
+
+@as_numpy
+def matmul(x1: Any, x2: Any, /) -> Any:
+    """The matrix product, over stacks of matrices that broadcast.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.matmul([[1.0, 2.0]], [3.0, 4.0])
+        array([11.])
+    """
+    return ops.matmul(x1, x2)
+
+
+@as_numpy
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Products of vectors along an axis, the first conjugated.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.vecdot([1.0, 2.0], [3.0, 4.0]))
+        11.0
+    """
+    return ops.sum(ops.multiply(ops.conj(as_tensor(x1, "vecdot")), as_tensor(x2, "vecdot")), axis=axis)
+
+
+@as_numpy
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """Products of matrices with vectors, over stacks of both.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.matvec([[1.0, 2.0]], [3.0, 4.0])
+        array([11.])
+    """
+    return ops.squeeze(ops.matmul(as_tensor(x1, "matvec"), ops.expand_dims(as_tensor(x2, "matvec"), -1)), -1)
+
+
+@as_numpy
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """Products of vectors, conjugated, with matrices, over stacks of both.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.vecmat([1.0, 2.0], [[3.0], [4.0]])
+        array([11.])
+    """
+    rows = ops.expand_dims(ops.conj(as_tensor(x1, "vecmat")), -2)
+    return ops.squeeze(ops.matmul(rows, as_tensor(x2, "vecmat")), -2)
+
+
+@as_numpy
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+    """Einstein's summation, with the letters in one string or with lists of axes.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.einsum("i,i->", [1.0, 2.0], [3.0, 4.0]))
+        11.0
+    """
+    if not isinstance(operands[0], str):
+        operands = _with_letters(operands)
+    dtype = kwargs.pop("dtype", None)
+    subscripts, *arrays = operands
+    tensors = [as_tensor(x, "einsum") for x in arrays]
+    result = ops.einsum(subscripts, *(tensors if dtype is None else [cast(t, np.dtype(dtype)) for t in tensors]))
+    return result
+
+
+def _with_letters(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """(array, axes, array, axes, ..., axes of the result) as a string and the arrays."""
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+    def text(axes: Any) -> str:
+        return "".join("..." if axis is Ellipsis else letters[axis] for axis in axes)
+
+    pairs = len(operands) // 2
+    inputs = ",".join(text(operands[2 * i + 1]) for i in range(pairs))
+    result = "->" + text(operands[-1]) if len(operands) % 2 else ""
+    return (inputs + result, *operands[0 : 2 * pairs : 2])
+
+
+@as_numpy
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product: a with each element replaced by its product with b.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.kron([1.0, 2.0], [1.0, 1.0])
+        array([1., 1., 2., 2.])
+    """
+    x, y = as_tensor(a, "kron"), as_tensor(b, "kron")
+    n = max(x.ndim, y.ndim)
+    wide_x = (1,) * (n - x.ndim) + tuple(x.shape)
+    wide_y = (1,) * (n - y.ndim) + tuple(y.shape)
+    x = ops.reshape(x, tuple(extent for size in wide_x for extent in (size, 1)))
+    y = ops.reshape(y, tuple(extent for size in wide_y for extent in (1, size)))
+    return ops.reshape(ops.multiply(x, y), tuple(p * q for p, q in zip(wide_x, wide_y)))
+
+
+@as_numpy
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+    """The cross product of vectors with three components.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+        array([0., 0., 1.])
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = as_tensor(a, "cross"), as_tensor(b, "cross")
+    x, y = ops.moveaxis(x, axisa, -1), ops.moveaxis(y, axisb, -1)
+    if x.shape[-1] != 3 or y.shape[-1] != 3:
+        raise ValueError(at_user_line(f"np.cross: vectors of 3 components, got {x.shape[-1]} and {y.shape[-1]}"))
+
+    def turned(v: Tensor, by: int) -> Tensor:
+        return ops.concatenate([v[..., by:], v[..., :by]], axis=-1)
+
+    result = ops.subtract(ops.multiply(turned(x, 1), turned(y, 2)), ops.multiply(turned(x, 2), turned(y, 1)))
+    return ops.moveaxis(result, -1, normal_axis(axisc, result.ndim, "cross"))
+
+
+# -- statistics ------------------------------------------------------------------------------------------------------
+
+
+@as_numpy
+def cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None,
+    aweights: Any = None, *, dtype: Any = None,
+) -> Any:  # fmt: skip
+    """The covariances of variables, which are rows.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.cov([1.0, 3.0]))
+        2.0
+    """
+    x = _variables(m, rowvar, dtype)
+    if y is not None:
+        x = ops.concatenate([x, _variables(y, rowvar, dtype)], axis=0)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    weights = _weights(fweights, aweights)
+    if weights is None:
+        center, norm = ops.mean(x, axis=1, keepdims=True), x.shape[1] - ddof
+        off = ops.subtract(x, center)
+        weighted = off
+    else:
+        total = ops.sum(weights)
+        off = ops.subtract(x, average(x, 1, weights, keepdims=True))
+        weighted = ops.multiply(off, weights)
+        norm = total if ddof == 0 else ops.subtract(total, ddof * 1.0)
+        if ddof != 0 and aweights is not None:
+            share = ops.divide(ops.sum(ops.multiply(weights, as_tensor(aweights))), total)
+            norm = ops.subtract(total, ops.multiply(share, ddof * 1.0))
+    return ops.squeeze(ops.divide(ops.matmul(weighted, ops.conj(ops.transpose(off))), norm))
+
+
+def _variables(m: Any, rowvar: bool, dtype: Any) -> Tensor:
+    x = as_tensor(m, "cov")
+    x = cast(x, np.dtype(dtype)) if dtype is not None else x if dtypes.is_inexact(x.dtype) else ops.cast(x, "float64")
+    if x.ndim > 2:
+        raise ValueError(at_user_line(f"np.cov: at most two axes, got shape {x.shape}"))
+    if x.ndim < 2:
+        return ops.reshape(x, (1, -1))
+    return x if rowvar or x.shape[0] == 1 else ops.transpose(x)
+
+
+def _weights(fweights: Any, aweights: Any) -> Tensor | None:
+    given = [as_tensor(w, "cov") for w in (fweights, aweights) if w is not None]
+    if not given:
+        return None
+    return ops.cast(given[0], "float64") if len(given) == 1 else ops.multiply(given[0], given[1])
+
+
+@as_numpy
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """The correlation coefficients of variables, which are rows.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.corrcoef([1.0, 2.0], [2.0, 4.0]).shape
+        (2, 2)
+    """
+    c = cov(as_tensor(x, "corrcoef"), y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return ops.divide(c, c)
+    deviations = ops.sqrt(ops.real(ops.diagonal(c)))
+    return ops.divide(c, ops.multiply(ops.expand_dims(deviations, 1), ops.expand_dims(deviations, 0)))
+
+
+@as_numpy
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral of samples by the trapezoidal rule; differentiable in the samples and their places.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.trapezoid([1.0, 2.0, 3.0]))
+        4.0
+    """
+    values = as_tensor(y, "trapezoid")
+    axis = normal_axis(axis, values.ndim, "trapezoid")
+    before = (slice(None),) * axis
+    if x is not None:
+        places = as_tensor(x, "trapezoid")
+        if places.ndim == 1:
+            gaps = ops.subtract(places[1:], places[:-1])
+            dx = ops.reshape(gaps, tuple(-1 if i == axis else 1 for i in range(values.ndim)))
+        else:
+            own = normal_axis(axis - values.ndim, places.ndim, "trapezoid")
+            mine = (slice(None),) * own
+            dx = ops.subtract(places[(*mine, slice(1, None))], places[(*mine, slice(None, -1))])
+    middle = ops.add(values[(*before, slice(1, None))], values[(*before, slice(None, -1))])
+    return ops.sum(ops.divide(ops.multiply(dx, middle), 2.0), axis=axis)
+
+
+@as_numpy
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Central differences of samples (NumPy's `gradient`; for derivatives of functions see `wg.grad`).
+
+    The spacings are numbers, one for all axes or one for each; edges take one-sided differences.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.gradient([1.0, 2.0, 4.0])
+        array([1. , 1.5, 2. ])
+    """
+    values = as_tensor(f, "gradient")
+    values = values if dtypes.is_inexact(values.dtype) else ops.cast(values, "float64")
+    axes = tuple(range(values.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(normal_axis(i, values.ndim, "gradient") for i in axes)
+    spacings: Any = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    if len(spacings) != len(axes):
+        raise TypeError(at_user_line(f"np.gradient: {len(axes)} axes take one spacing or {len(axes)}"))
+    if edge_order != 1 or any(np.ndim(h) for h in spacings):
+        raise NotImplementedError(at_user_line("np.gradient: coordinates and edge_order=2 are not supported"))
+    found = tuple(_slopes(values, h, i) for h, i in zip(spacings, axes))
+    return found[0] if len(found) == 1 else found
+
+
+def _slopes(values: Tensor, spacing: Any, axis: int) -> Tensor:
+    before = (slice(None),) * axis
+
+    def part(start: Any, stop: Any) -> Tensor:
+        return values[(*before, slice(start, stop))]
+
+    first = ops.subtract(part(1, 2), part(0, 1))
+    last = ops.subtract(part(-1, None), part(-2, -1))
+    inside = ops.divide(ops.subtract(part(2, None), part(None, -2)), 2.0)
+    return ops.divide(ops.concatenate([first, inside, last], axis=axis), spacing)
+
+
+# -- polynomials and filters -----------------------------------------------------------------------------------------
+
+
+@as_numpy
+def polyval(p: Any, x: Any) -> Any:
+    """A polynomial at points, its coefficients from the highest power down; differentiable in both.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.polyval([1.0, 0.0, 1.0], 3.0))
+        10.0
+    """
+    coefficients, points = as_tensor(p, "polyval"), as_tensor(x, "polyval")
+    value = ops.zeros_like(points)
+    for i in range(coefficients.shape[0]):
+        value = ops.add(ops.multiply(value, points), coefficients[i])
+    return value
+
+
+@as_numpy
+def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+    """The convolution of two rows.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.convolve([1.0, 2.0], [1.0, 1.0])
+        array([1., 3., 2.])
+    """
+    x, y = as_tensor(a, "convolve"), as_tensor(v, "convolve")
+    if x.ndim != 1 or y.ndim != 1 or 0 in (x.shape[0], y.shape[0]):
+        raise ValueError(at_user_line("np.convolve: two rows that are not empty, please"))
+    if y.shape[0] > x.shape[0]:
+        x, y = y, x
+    n: Any = x.shape[0]
+    m: Any = y.shape[0]
+    # windows of the row, padded by zeros, times the kernel turned round
+    margins = {"full": (m - 1, m - 1), "same": (m - 1 - (m - 1) // 2, (m - 1) // 2), "valid": (0, 0)}
+    if mode not in margins:
+        raise ValueError(at_user_line(f"np.convolve: mode is 'full', 'same' or 'valid', got {mode!r}"))
+    low, high = margins[mode]
+    ends = [ops.cast(ops.zeros((size,)), x.dtype) for size in (low, high)]
+    padded = ops.concatenate([ends[0], x, ends[1]], axis=0)
+    count = n + low + high - m + 1
+    windows = ops.take(padded, np.arange(count)[:, None] + np.arange(m), axis=0)
+    return ops.matmul(windows, ops.flip(y))
+
+
+@as_numpy
+def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    """The correlation of two rows, the second conjugated.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.correlate([1.0, 2.0, 3.0], [0.0, 1.0])
+        array([2., 3.])
+    """
+    x, y = as_tensor(a, "correlate"), as_tensor(v, "correlate")
+    is_swapped = x.shape[0] < y.shape[0]
+    result = convolve(x, ops.flip(ops.conj(y)), mode)
+    if is_swapped and mode == "same":
+        full = convolve(x, ops.flip(ops.conj(y)), "full")
+        start = (x.shape[0] - 1) - (x.shape[0] - 1) // 2
+        return full[start : start + y.shape[0]]
+    return result
+
+
+@as_numpy
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.283185307179586) -> Any:
+    """Angles without jumps of a period or more; what is added is a constant to the gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.unwrap([0.0, 6.283185307179586])
+        array([0., 0.])
+    """
+    x = as_tensor(p, "unwrap")
+    axis = normal_axis(axis, x.ndim, "unwrap")
+    before = (slice(None),) * axis
+    step = ops.stop_gradient(ops.subtract(x[(*before, slice(1, None))], x[(*before, slice(None, -1))]))
+    limit = period / 2 if discont is None else discont
+    turns = ops.subtract(ops.mod(ops.add(step, period / 2), period), period / 2)
+    turns = ops.where(ops.logical_and(ops.equal(turns, -period / 2), ops.greater(step, 0)), period / 2, turns)
+    fix = ops.where(ops.less(ops.abs(step), limit), 0.0, ops.subtract(turns, step))
+    moved = ops.add(x[(*before, slice(1, None))], ops.cumsum(fix, axis=axis))
+    return ops.concatenate([x[(*before, slice(None, 1))], moved], axis=axis)
+
+
+@as_numpy
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Values whose ratios are equal, from positive ends.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.geomspace(1.0, 100.0, 3)
+        array([  1.,  10., 100.])
+    """
+    first, last = as_tensor(start, "geomspace"), as_tensor(stop, "geomspace")
+    return ops.exp(linspace(ops.log(first), ops.log(last), num, endpoint, dtype=dtype, axis=axis))
+
+
+__all__ = [
+    "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "einsum", "geomspace", "gradient", "inner", "kron",
+    "matmul", "matvec", "outer", "polyval", "tensordot", "trapezoid", "unwrap", "vdot", "vecdot", "vecmat",
+]  # fmt: skip

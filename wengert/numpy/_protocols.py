@@ -1,0 +1,269 @@
+"""NumPy's three protocols on tensors: its ufuncs, its functions and its namespace, called on tensors, are ours.
+
+What we do not have is refused while a gradient is being followed, naming the function and the user's line, and
+computed by NumPy on plain arrays otherwise. Importing this file attaches the methods to `Tensor`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .. import ops
+from .._core.refusal import asker, cure_for, described
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from ..errors import LostGradientError
+from ..ops.promotion import as_tensor, cast
+from ._writing import refuse_out, refuse_target
+
+_UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's and SciPy's ufuncs -> ours
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's other functions -> ours
+_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}  # (ufunc, "reduce" or "accumulate") -> ours
+_NAMESPACES: list[tuple[str, ModuleType]] = []  # ("linalg", wengert.linalg): NumPy's submodules that we have
+_UFUNC_HOMES: list[tuple[str, ModuleType]] = []  # ("scipy.special", wengert.special)
+_THIS = "wengert.numpy"
+
+# These only look at attributes that a tensor has, so NumPy's own code serves.
+_LOOKING = frozenset({np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj})
+# These print, compare memory or look at types: no gradient is asked of them.
+_HARMLESS = frozenset({
+    np.array_repr, np.array_str, np.array2string, np.shares_memory, np.may_share_memory, np.common_type,
+    np.min_scalar_type, np.isfortran,
+})  # fmt: skip
+# The results are integers or booleans, which are constants to a gradient.
+_COUNTING = frozenset({
+    np.lexsort, np.isin, np.ravel_multi_index, np.unravel_index, np.linalg.matrix_rank, np.nanargmax, np.nanargmin,
+    np.packbits, np.unpackbits, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from,
+})  # fmt: skip
+_COUNTING_UFUNCS = frozenset({np.bitwise_count, np.gcd, np.lcm, np.isnat})
+
+
+# -- ufuncs ----------------------------------------------------------------------------------------------------------
+
+
+def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy's protocol for ufuncs: `np.sin(x)` is `wg.sin(x)`, one Python frame later."""
+    if method == "__call__" and not kwargs and ufunc in _UFUNCS:
+        return _UFUNCS[ufunc](*inputs)
+    return _uncommon(ufunc, method, inputs, kwargs)
+
+
+def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    outs = kwargs.get("out") or ()
+    if any(out is not None for out in outs):
+        return _into(ufunc, method, inputs, kwargs, outs)
+    kwargs = {key: value for key, value in kwargs.items() if key not in ("out", "casting", "order", "subok")}
+    ours = _UFUNCS.get(ufunc) or _found_ufunc(ufunc)
+    if method == "__call__" and ours is not None:
+        return _called(ours, ufunc, inputs, kwargs)
+    if (ufunc, method) in _METHODS and set(kwargs) <= {"axis", "dtype", "keepdims", "initial", "where"}:
+        return _folded(_METHODS[ufunc, method], inputs, kwargs)
+    if method == "outer" and ours is not None and not kwargs:
+        first, second = as_tensor(inputs[0]), as_tensor(inputs[1])
+        return ours(ops.reshape(first, (*first.shape, *(1,) * second.ndim)), second)
+    if method == "__call__" and ufunc in _COUNTING_UFUNCS and not kwargs:
+        return _counted(ufunc, inputs, kwargs)
+    name = _ufunc_name(ufunc) + ("" if method == "__call__" else f".{method}")
+    return _plainly(getattr(ufunc, method), name, inputs, kwargs)
+
+
+def _called(ours: Callable[..., Any], ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    dtype = kwargs.pop("dtype", None)
+    if kwargs.pop("where", True) is not True:
+        raise TypeError(at_user_line(
+            f"{_ufunc_name(ufunc)}: where= leaves the other elements to chance; use np.where(condition, "
+            f"{_ufunc_name(ufunc)}(x), other)"
+        ))
+    if dtype is not None:
+        inputs = tuple(cast(as_tensor(x), np.dtype(dtype)) for x in inputs)
+    return ours(*inputs, **kwargs)
+
+
+def _folded(ours: Callable[..., Any], inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc's reduce or accumulate; its axis is the first by default."""
+    (array, *positional) = inputs
+    kwargs = {"axis": positional[0] if positional else 0, **kwargs}
+    if len(positional) > 1:
+        kwargs["dtype"] = positional[1]
+    kwargs = {key: value for key, value in kwargs.items() if not (value is None and key != "axis")}
+    if kwargs.get("where", True) is True:
+        kwargs.pop("where", None)
+    return ours(array, **kwargs)
+
+
+def _into(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any], outs: Any) -> Any:
+    """`out=`, which is also how `ndarray += tensor` arrives."""
+    name = _ufunc_name(ufunc)
+    for out in outs:
+        if out is not None and not isinstance(out, np.ndarray):
+            refuse_target(out, name)
+    if _is_followed((inputs, kwargs)):
+        refuse_out(name)
+    return getattr(ufunc, method)(*_plain(inputs), **_plain(kwargs))
+
+
+def _found_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Our function for another library's ufunc: SciPy's go by their names, without loading SciPy."""
+    for home, namespace in _UFUNC_HOMES:
+        theirs, name = sys.modules.get(home), ufunc.__name__
+        if theirs is not None and getattr(theirs, name, None) is ufunc and name in vars(namespace):
+            _UFUNCS[ufunc] = getattr(namespace, name)
+            return _UFUNCS[ufunc]
+    return None
+
+
+def _ufunc_name(ufunc: np.ufunc) -> str:
+    name = ufunc.__name__
+    if getattr(np, name, None) is ufunc:
+        return f"np.{name}"
+    for home, _ in _UFUNC_HOMES:
+        if getattr(sys.modules.get(home), name, None) is ufunc:
+            return f"{home}.{name}"
+    return name
+
+
+# -- functions -------------------------------------------------------------------------------------------------------
+
+
+def array_function(self: Any, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """NumPy's protocol for its other functions: `np.sum(x)` is `wg.sum(x)`."""
+    ours = _FUNCTIONS.get(func)
+    if ours is not None:
+        return ours(*args, **kwargs)
+    if func in _LOOKING:
+        return func.__wrapped__(*args, **kwargs)  # type: ignore[attr-defined]
+    if func is np.result_type or func is np.can_cast:
+        return func(*(x.dtype if isinstance(x, Tensor) else x for x in args), **kwargs)
+    if func in _HARMLESS:
+        return func(*_plain(args, peek=True), **_plain(kwargs, peek=True))
+    if func in _COUNTING:
+        return _counted(func, args, kwargs)
+    return _plainly(func, _function_name(func), args, kwargs)
+
+
+def array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType:
+    """The array API's protocol: the namespace whose functions take tensors."""
+    return sys.modules[_THIS]
+
+
+def _function_name(func: Any) -> str:
+    module = getattr(func, "__module__", "") or "numpy"
+    return f"{module}.{func.__name__}".replace("numpy.", "np.", 1)
+
+
+def _counted(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Runs NumPy on the values, for the result is integers; a trace has no values."""
+    for tensor in _tensors((args, kwargs)):
+        tensor._require_concrete(_function_name(func))
+    return _as_tensors(func(*_plain(args, peek=True), **_plain(kwargs, peek=True)))
+
+
+def _as_tensors(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(map(_as_tensors, result))
+    return as_tensor(result) if isinstance(result, (np.ndarray, np.generic)) else result
+
+
+# -- what we do not have ---------------------------------------------------------------------------------------------
+
+
+def _plainly(func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+    """NumPy's own function on plain arrays, or the refusal if a gradient would be lost."""
+    if _is_followed((args, kwargs)):
+        _refuse(name)
+    return func(*_plain(args), **_plain(kwargs))
+
+
+def _refuse(name: str) -> NoReturn:
+    who = asker()
+    if who.name == name.rpartition(".")[2]:
+        who = who._replace(module=who.module or "numpy")
+    elif not who.written or who.name in ("[]", "=", "+="):
+        module, _, last = name.rpartition(".")
+        who = who._replace(module=module.replace("np", "numpy", 1) or "numpy", name=last, written="")
+    raise LostGradientError(at_user_line(
+        f"{described(who, function=name)} is not recorded, and the gradient of a tensor that is under "
+        f"differentiation or being traced would be lost; {cure_for(who)}"
+    ))
+
+
+def _is_followed(tree: Any) -> bool:
+    return any(tensor.is_followed for tensor in _tensors(tree))
+
+
+def _tensors(tree: Any) -> Iterable[Tensor]:
+    """The tensors in nested arguments."""
+    waiting = [tree]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Tensor):
+            yield item
+        elif isinstance(item, (list, tuple)):
+            waiting.extend(item)
+        elif isinstance(item, dict):
+            waiting.extend(item.values())
+        elif hasattr(type(item), "__wengert_tensor__"):
+            yield type(item).__wengert_tensor__(item)
+
+
+def _plain(tree: Any, peek: bool = False) -> Any:
+    """Nested arguments with arrays in place of tensors; `peek` where no gradient can be meant."""
+    if isinstance(tree, Tensor):
+        tree._require_concrete("NumPy")
+        return np.asarray(tree._data) if peek else np.asarray(tree)
+    if hasattr(type(tree), "__wengert_tensor__"):
+        return _plain(type(tree).__wengert_tensor__(tree), peek)
+    if isinstance(tree, list):
+        return [_plain(item, peek) for item in tree]
+    if isinstance(tree, tuple):
+        items = (_plain(item, peek) for item in tree)
+        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
+    if isinstance(tree, dict):
+        return {key: _plain(item, peek) for key, item in tree.items()}
+    return tree
+
+
+# -- filling the tables ----------------------------------------------------------------------------------------------
+
+
+def attach(cls: type) -> None:
+    """Gives a class (`Tensor`, and `Variable` too) NumPy's protocols."""
+    for name, method in (
+        ("__array_ufunc__", array_ufunc), ("__array_function__", array_function),
+        ("__array_namespace__", array_namespace),
+    ):  # fmt: skip
+        setattr(cls, name, method)
+
+
+def map_namespace(theirs: ModuleType, ours: ModuleType | dict[str, Any], names: Iterable[str]) -> None:
+    """Enters our functions in the tables, each for NumPy's of the same name."""
+    table = ours if isinstance(ours, dict) else vars(ours)
+    for name in names:
+        f, g = table.get(name), getattr(theirs, name, None)
+        if callable(f) and callable(g) and f is not g and not isinstance(g, type):
+            (_UFUNCS if isinstance(g, np.ufunc) else _FUNCTIONS)[g] = f
+
+
+def map_fold(ufunc: np.ufunc, method: str, ours: Callable[..., Any]) -> None:
+    """Enters our function for a ufunc's `reduce` or `accumulate`."""
+    _METHODS[ufunc, method] = ours
+
+
+def map_clip(ours: Callable[..., Any]) -> None:
+    """Enters `clip`, whose ufunc NumPy keeps to itself and calls for `array.clip(low, high)`."""
+    umath = getattr(getattr(np, "_core", None), "umath", None)
+    if hasattr(umath, "clip"):
+        _UFUNCS[umath.clip] = ours
+
+
+def map_ufuncs_of(home: str, ours: ModuleType) -> None:
+    """Makes the ufuncs of a library that may be loaded later known by their names."""
+    _UFUNC_HOMES.append((home, ours))
+
+
+attach(Tensor)

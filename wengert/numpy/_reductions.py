@@ -1,0 +1,505 @@
+"""NumPy's reductions and accumulations, with NumPy's arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._core import dtypes
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from ..ops.promotion import as_tensor, cast, normal_axes
+from ._writing import NO_VALUE, as_numpy
+
+_Reduced = Any
+
+
+def _prepared(a: Any, dtype: Any, name: str) -> Tensor:
+    x = as_tensor(a, name)
+    return x if dtype is None else cast(x, np.dtype(dtype))
+
+
+def _kept(keepdims: Any) -> bool:
+    return keepdims is not NO_VALUE and bool(keepdims)
+
+
+def _or_none(x: Any) -> Any:
+    return None if x is NO_VALUE or x is True else x
+
+
+def _count(x: Tensor, axis: Any, keepdims: bool, where: Any) -> Any:
+    """How many elements take part: a number, or an array of them with a mask."""
+    size: Any = 1
+    for i in normal_axes(axis, x.ndim, "axis"):
+        size = size * x.shape[i]
+    if _or_none(where) is None:
+        return size
+    mask = ops.broadcast_to(as_tensor(where, "where"), x.shape)
+    return ops.count_nonzero(mask, axis=axis, keepdims=keepdims)
+
+
+@as_numpy
+def sum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> _Reduced:  # fmt: skip
+    """The sum of elements.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.sum([1.0, 2.0]))
+        3.0
+    """
+    return ops.sum(
+        a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
+    )
+
+
+@as_numpy
+def prod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> _Reduced:  # fmt: skip
+    """The product of elements; its gradient is exact where some of them are zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.prod([3.0, 2.0]))
+        6.0
+    """
+    return ops.prod(
+        a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
+    )
+
+
+@as_numpy
+def max(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
+) -> _Reduced:
+    """The largest element. At a tie the gradient is split evenly.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.max([3.0, 2.0]))
+        3.0
+    """
+    return ops.max(a, axis=axis, keepdims=_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
+
+
+@as_numpy
+def min(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
+) -> _Reduced:
+    """The smallest element. At a tie the gradient is split evenly.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.min([3.0, 2.0]))
+        2.0
+    """
+    return ops.min(a, axis=axis, keepdims=_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
+
+
+amax, amin = max, min
+
+
+@as_numpy
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> _Reduced:
+    """The largest element less the smallest.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.ptp([3.0, 5.0]))
+        2.0
+    """
+    return ops.ptp(a, axis=axis, keepdims=_kept(keepdims))
+
+
+@as_numpy
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+) -> _Reduced:
+    """The arithmetic mean.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.mean([3.0, 5.0]))
+        4.0
+    """
+    return ops.mean(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, where=_or_none(where))
+
+
+def _divisor_offset(ddof: Any, correction: Any) -> Any:
+    if correction is NO_VALUE:
+        return ddof
+    if ddof != 0:
+        raise ValueError(at_user_line("ddof and correction are the same argument: give one of them"))
+    return correction
+
+
+def _variance_about(
+    center: Any, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any
+) -> Tensor:  # fmt: skip
+    """The mean square distance from a centre that the caller knows."""
+    x = _prepared(a, dtype, "var")
+    off = ops.subtract(x, center)
+    squares = ops.real(ops.multiply(off, ops.conj(off))) if x.dtype.kind == "c" else ops.square(off)
+    total = ops.sum(squares, axis=axis, keepdims=_kept(keepdims), where=_or_none(where))
+    freedom = ops.subtract(_count(x, axis, _kept(keepdims), where), ddof)
+    return ops.divide(total, ops.cast(as_tensor(freedom), total.dtype))
+
+
+@as_numpy
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
+    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> _Reduced:  # fmt: skip
+    """The variance; of complex elements, that of their distances.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.var([3.0, 5.0]))
+        1.0
+    """
+    ddof = _divisor_offset(ddof, correction)
+    if mean is NO_VALUE:
+        return ops.var(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where))
+    return _variance_about(mean, a, axis, dtype, ddof, keepdims, where)
+
+
+@as_numpy
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
+    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> _Reduced:  # fmt: skip
+    """The standard deviation. Its gradient is zero where all elements are equal.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.std([3.0, 5.0]))
+        1.0
+    """
+    ddof = _divisor_offset(ddof, correction)
+    if mean is NO_VALUE:
+        return ops.std(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where))
+    return ops.sqrt(_variance_about(mean, a, axis, dtype, ddof, keepdims, where))
+
+
+@as_numpy
+def any(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+) -> _Reduced:  # fmt: skip
+    """Whether some element is true.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> bool(np.any([False, True]))
+        True
+    """
+    return ops.any(a, axis=axis, keepdims=_kept(keepdims), where=_or_none(where))
+
+
+@as_numpy
+def all(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+) -> _Reduced:  # fmt: skip
+    """Whether every element is true.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> bool(np.all([False, True]))
+        False
+    """
+    return ops.all(a, axis=axis, keepdims=_kept(keepdims), where=_or_none(where))
+
+
+@as_numpy
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> _Reduced:
+    """Where the largest element is: integers, constants to a gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> int(np.argmax([3.0, 5.0]))
+        1
+    """
+    return ops.argmax(a, axis=axis, keepdims=_kept(keepdims))
+
+
+@as_numpy
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> _Reduced:
+    """Where the smallest element is: integers, constants to a gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> int(np.argmin([3.0, 5.0]))
+        0
+    """
+    return ops.argmin(a, axis=axis, keepdims=_kept(keepdims))
+
+
+@as_numpy
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> _Reduced:
+    """How many elements are not zero: integers, constants to a gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> int(np.count_nonzero([3.0, 0.0]))
+        1
+    """
+    return ops.count_nonzero(a, axis=axis, keepdims=keepdims)
+
+
+@as_numpy
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE) -> Any:
+    """The weighted mean; with `returned`, also the sum of the weights.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.average([3.0, 5.0], weights=[1.0, 3.0]))
+        4.5
+    """
+    return ops.average(a, axis=axis, weights=weights, returned=returned, keepdims=_kept(keepdims))
+
+
+# -- accumulations ---------------------------------------------------------------------------------------------------
+
+
+@as_numpy
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """The running sum; of all elements in one row, without an axis.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.cumsum([1.0, 2.0])
+        array([1., 3.])
+    """
+    return ops.cumsum(a, axis=axis, dtype=dtype)
+
+
+@as_numpy
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """The running product; of all elements in one row, without an axis. Exact with zeros.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.cumprod([3.0, 2.0])
+        array([3., 6.])
+    """
+    return ops.cumprod(a, axis=axis, dtype=dtype)
+
+
+def _cumulative(running: Any, start: Any, x: Tensor, axis: Any, include_initial: bool) -> Tensor:
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError(at_user_line("axis must be given for an array of more than one dimension"))
+        axis = 0
+    result = running(x, axis=axis)
+    if not include_initial:
+        return result
+    (axis,) = normal_axes(axis, x.ndim, "axis")
+    edge = tuple(1 if i == axis else n for i, n in enumerate(x.shape))
+    return ops.concatenate([cast(ops.full(edge, start), result.dtype), result], axis=axis)
+
+
+@as_numpy
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Any:
+    """The running sum along an axis, as the array API has it.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.cumulative_sum([1.0, 2.0], include_initial=True)
+        array([0., 1., 3.])
+    """
+    return _cumulative(ops.cumsum, 0, _prepared(x, dtype, "cumulative_sum"), axis, include_initial)
+
+
+@as_numpy
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Any:
+    """The running product along an axis, as the array API has it.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.cumulative_prod([3.0, 2.0], include_initial=True)
+        array([1., 3., 6.])
+    """
+    return _cumulative(ops.cumprod, 1, _prepared(x, dtype, "cumulative_prod"), axis, include_initial)
+
+
+# -- leaving NaN out -------------------------------------------------------------------------------------------------
+
+
+def _numbers(x: Tensor) -> Any:
+    """Which elements are not NaN; True where the dtype has none."""
+    return ops.logical_not(ops.isnan(x)) if dtypes.is_inexact(x.dtype) else True
+
+
+def _both(mask: Any, where: Any) -> Any:
+    return mask if _or_none(where) is None else ops.logical_and(mask, where)
+
+
+@as_numpy
+def nansum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> _Reduced:  # fmt: skip
+    """The sum of the elements that are not NaN; the others have gradient zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.nansum([1.0, np.nan]))
+        1.0
+    """
+    x = _prepared(a, dtype, "nansum")
+    return sum(x, axis, None, None, keepdims, initial, _both(_numbers(x), where))
+
+
+@as_numpy
+def nanprod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> _Reduced:  # fmt: skip
+    """The product of the elements that are not NaN; the others have gradient zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.nanprod([2.0, np.nan]))
+        2.0
+    """
+    x = _prepared(a, dtype, "nanprod")
+    return prod(x, axis, None, None, keepdims, initial, _both(_numbers(x), where))
+
+
+@as_numpy
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+) -> _Reduced:
+    """The mean of the elements that are not NaN; the others have gradient zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.nanmean([2.0, np.nan]))
+        2.0
+    """
+    x = _prepared(a, dtype, "nanmean")
+    return mean(x, axis, None, None, keepdims, where=_both(_numbers(x), where))
+
+
+@as_numpy
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
+    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> _Reduced:  # fmt: skip
+    """The variance of the elements that are not NaN; the others have gradient zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.nanvar([3.0, 5.0, np.nan]))
+        1.0
+    """
+    x = _prepared(a, dtype, "nanvar")
+    return var(
+        x, axis, None, None, ddof, keepdims, where=_both(_numbers(x), where), mean=mean, correction=correction
+    )  # fmt: skip
+
+
+@as_numpy
+def nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
+    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> _Reduced:  # fmt: skip
+    """The standard deviation of the elements that are not NaN; the others have gradient zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.nanstd([3.0, 5.0, np.nan]))
+        1.0
+    """
+    x = _prepared(a, dtype, "nanstd")
+    return std(
+        x, axis, None, None, ddof, keepdims, where=_both(_numbers(x), where), mean=mean, correction=correction
+    )  # fmt: skip
+
+
+def _bound(dtype: np.dtype[Any], name: str) -> Tensor:
+    """The value that no element loses against."""
+    return cast(as_tensor(-np.inf if name == "max" else np.inf), dtype)
+
+
+def _nan_extreme(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Tensor:
+    x = as_tensor(a, name)
+    fold = ops.max if name == "max" else ops.min
+    mask = _numbers(x)
+    if mask is not True:
+        x = ops.where(mask, x, _bound(x.dtype, name))
+    result = fold(x, axis=axis, keepdims=_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
+    if mask is True or _or_none(initial) is not None:
+        return result
+    is_empty = ops.logical_not(ops.any(mask, axis=axis, keepdims=_kept(keepdims)))
+    return ops.where(is_empty, cast(as_tensor(np.nan), x.dtype), result)
+
+
+@as_numpy
+def nanmax(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
+) -> _Reduced:
+    """The largest element that is not NaN. At a tie the gradient is split evenly.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.nanmax([2.0, np.nan]))
+        2.0
+    """
+    return _nan_extreme("max", a, axis, keepdims, initial, where)
+
+
+@as_numpy
+def nanmin(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
+) -> _Reduced:
+    """The smallest element that is not NaN. At a tie the gradient is split evenly.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.nanmin([2.0, np.nan]))
+        2.0
+    """
+    return _nan_extreme("min", a, axis, keepdims, initial, where)
+
+
+@as_numpy
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """The running sum in which NaN counts as zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.nancumsum([1.0, np.nan, 2.0])
+        array([1., 1., 3.])
+    """
+    x = _prepared(a, dtype, "nancumsum")
+    return ops.cumsum(ops.where(_numbers(x), x, ops.zeros_like(x)), axis=axis)
+
+
+@as_numpy
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """The running product in which NaN counts as one.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.nancumprod([2.0, np.nan, 3.0])
+        array([2., 2., 6.])
+    """
+    x = _prepared(a, dtype, "nancumprod")
+    return ops.cumprod(ops.where(_numbers(x), x, ops.ones_like(x)), axis=axis)
+
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
+    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "nancumprod", "nancumsum", "nanmax", "nanmean",
+    "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std", "sum", "var",
+]  # fmt: skip

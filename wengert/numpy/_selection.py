@@ -1,0 +1,596 @@
+"""NumPy's functions that choose, order, compare or clean elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._core import dtypes
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from ..ops.promotion import as_tensor, cast, normal_axis
+from ._shapes import ravel
+from ._writing import NO_VALUE, accept, as_numpy
+
+
+@as_numpy
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """x where the condition holds, else y; with the condition alone, the indices where it does.
+
+    The side that is not taken gets gradient zero, whatever its slope.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.where([True, False], 1.0, 2.0)
+        array([1., 2.])
+    """
+    if (x is None) != (y is None):
+        raise ValueError(at_user_line("np.where: give both x and y, or neither"))
+    if x is None:
+        return nonzero(as_tensor(condition, "where"))
+    return ops.where(condition, x, y)
+
+
+def _found(name: str, a: Any) -> np.ndarray[Any, Any]:
+    """The values that decide the shape of a result: they must be known now."""
+    x = as_tensor(a, name)
+    x._require_concrete(f"np.{name}")
+    return np.asarray(x._data)
+
+
+@as_numpy
+def nonzero(a: Any) -> Any:
+    """The indices of the elements that are not zero, an integer array for each axis.
+
+    Raises TracingError in a trace, where their number is not known.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.nonzero([0.0, 2.0])
+        (array([1]),)
+    """
+    return tuple(as_tensor(i) for i in np.nonzero(_found("nonzero", a)))
+
+
+@as_numpy
+def flatnonzero(a: Any) -> Any:
+    """The indices, in one row, of the elements that are not zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.flatnonzero([0.0, 2.0])
+        array([1])
+    """
+    return as_tensor(np.flatnonzero(_found("flatnonzero", a)))
+
+
+@as_numpy
+def argwhere(a: Any) -> Any:
+    """The indices of the elements that are not zero, one row for each.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.argwhere([0.0, 2.0])
+        array([[1]])
+    """
+    return as_tensor(np.argwhere(_found("argwhere", a)))
+
+
+@as_numpy
+def extract(condition: Any, arr: Any) -> Any:
+    """The elements for which a condition holds, in one row.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.extract([True, False], [1.0, 2.0])
+        array([1.])
+    """
+    places = np.flatnonzero(_found("extract", condition))
+    return ops.take(ravel(as_tensor(arr, "extract")), places, axis=0)
+
+
+@as_numpy
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    """The slices for which a condition holds.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.compress([True, False], [1.0, 2.0])
+        array([1.])
+    """
+    places = np.flatnonzero(_found("compress", condition))
+    x = as_tensor(a, "compress")
+    return ops.take(ravel(x) if axis is None else x, places, axis=0 if axis is None else axis)
+
+
+@as_numpy
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Each element from the first choice whose condition holds, else the default.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.select([[True, False]], [[1.0, 2.0]], -1.0)
+        array([ 1., -1.])
+    """
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError(at_user_line("np.select: there must be as many choices as conditions, and one at least"))
+    result = as_tensor(default, "select")
+    for condition, choice in zip(reversed(condlist), reversed(choicelist)):
+        result = ops.where(condition, as_tensor(choice, "select"), result)
+    return result
+
+
+@as_numpy
+def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+    """Each element from the choice that an integer names.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.choose([1, 0], [[1.0, 2.0], [3.0, 4.0]])
+        array([3., 2.])
+    """
+    index = as_tensor(a, "choose")
+    tensors = [as_tensor(c, "choose") for c in choices]
+    if mode == "wrap":
+        index = ops.mod(index, len(tensors))
+    elif mode == "clip":
+        index = ops.clip(index, 0, len(tensors) - 1)
+    elif mode != "raise":
+        raise ValueError(at_user_line(f"np.choose: mode={mode!r} is not known"))
+    elif not index.is_symbolic:
+        values = np.asarray(index._data)
+        if values.size and not (0 <= values.min() and values.max() < len(tensors)):
+            raise ValueError(at_user_line("np.choose: an index is out of bounds"))
+    result = tensors[-1]
+    for number in reversed(range(len(tensors) - 1)):
+        result = ops.where(ops.equal(index, number), tensors[number], result)
+    return ops.broadcast_to(result, np.broadcast_shapes(result.shape, index.shape))
+
+
+@as_numpy
+def clip(
+    a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, *, min: Any = NO_VALUE,
+    max: Any = NO_VALUE, **kwargs: Any,
+) -> Any:  # fmt: skip
+    """Elements kept between two bounds. The gradient passes on the closed interval.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.clip([1.0, 5.0], 0.0, 3.0)
+        array([1., 3.])
+    """
+    accept("np.clip", **kwargs)
+    low = next((v for v in (a_min, min) if v is not NO_VALUE), None)
+    high = next((v for v in (a_max, max) if v is not NO_VALUE), None)
+    x = as_tensor(a, "clip")
+    if low is not None and high is not None:
+        return ops.clip(x, low, high)
+    if low is not None:
+        return ops.clip(x, low, _open_end(x, low, 1))
+    return x if high is None else ops.clip(x, _open_end(x, high, -1), high)
+
+
+def _open_end(x: Tensor, bound: Any, side: int) -> Any:
+    """A bound that no element meets."""
+    dtype = ops.add(x, bound).dtype if not isinstance(bound, (int, float)) else x.dtype
+    if dtypes.is_inexact(dtype) or isinstance(bound, float):
+        return side * float("inf")
+    info = np.iinfo(dtype)
+    return int(info.max if side > 0 else info.min)
+
+
+@as_numpy
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    """Elements, or slices along an axis, by number.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.take([1.0, 2.0, 3.0], [2, 0])
+        array([3., 1.])
+    """
+    x = as_tensor(a, "take")
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = normal_axis(axis, x.ndim, "take")
+    index = as_tensor(indices, "take")
+    if mode == "wrap":
+        index = ops.mod(index, x.shape[axis])
+    elif mode == "clip":
+        index = ops.clip(index, 0, x.shape[axis] - 1)
+    elif mode != "raise":
+        raise ValueError(at_user_line(f"np.take: mode={mode!r} is not known"))
+    return ops.take(x, index, axis=axis)
+
+
+@as_numpy
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """Elements along an axis by number, row by row.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.take_along_axis([[1.0, 2.0]], [[1]], 1)
+        array([[2.]])
+    """
+    return ops.take_along_axis(as_tensor(arr, "take_along_axis"), as_tensor(indices, "take_along_axis"), axis=axis)
+
+
+@as_numpy
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """The array without the slices of the given numbers.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.delete([1.0, 2.0, 3.0], 1)
+        array([1., 3.])
+    """
+    x = as_tensor(arr, "delete")
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = normal_axis(axis, x.ndim, "delete")
+    return ops.take(x, np.delete(np.arange(x.shape[axis]), obj), axis=axis)
+
+
+@as_numpy
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """The array with values put in before the given places.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.insert([1.0, 3.0], 1, 2.0)
+        array([1., 2., 3.])
+    """
+    x, new = as_tensor(arr, "insert"), as_tensor(values, "insert")
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = normal_axis(axis, x.ndim, "insert")
+    size: Any = x.shape[axis]
+    # NumPy itself puts marks in; each says from which of the two arrays its place is filled
+    marks = np.insert(np.arange(size), obj, -1)
+    count = len(marks) - size
+    shape = tuple(count if i == axis else n for i, n in enumerate(x.shape))
+    if np.ndim(obj) == 0 and not isinstance(obj, slice) and new.ndim and axis > 0 and new.ndim == x.ndim - 1:
+        new = ops.expand_dims(new, axis)
+    both = ops.concatenate([x, cast(ops.broadcast_to(new, shape), x.dtype)], axis=axis)
+    places = np.where(marks < 0, size + np.cumsum(marks < 0) - 1, marks)
+    return ops.take(both, places, axis=axis)
+
+
+# -- order -----------------------------------------------------------------------------------------------------------
+
+
+@as_numpy
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """The elements in order along an axis. At a tie each keeps its own gradient, in the order they came.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.sort([2.0, 1.0])
+        array([1., 2.])
+    """
+    accept("np.sort", kind=kind, stable=stable)
+    x = as_tensor(a, "sort")
+    return ops.sort(ravel(x), axis=0) if axis is None else ops.sort(x, axis=axis)
+
+
+@as_numpy
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """The integers that would put the elements in order: constants to a gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.argsort([2.0, 1.0])
+        array([1, 0])
+    """
+    accept("np.argsort", kind=kind, stable=stable)
+    x = as_tensor(a, "argsort")
+    return ops.argsort(ravel(x), axis=0) if axis is None else ops.argsort(x, axis=axis)
+
+
+@as_numpy
+def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+    """The elements with the kth in its place: here, all of them are.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.partition([2.0, 1.0], 0)
+        array([1., 2.])
+    """
+    return sort(as_tensor(a, "partition"), axis)
+
+
+@as_numpy
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+    """The integers that would put the kth element in its place: here, all of them.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.argpartition([2.0, 1.0], 0)
+        array([1, 0])
+    """
+    return argsort(as_tensor(a, "argpartition"), axis)
+
+
+# -- comparing -------------------------------------------------------------------------------------------------------
+
+
+@as_numpy
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether elements are equal within tolerances.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.isclose([1.0, 2.0], [1.0, 3.0])
+        array([ True, False])
+    """
+    x, y = as_tensor(a, "isclose"), as_tensor(b, "isclose")
+    if not dtypes.is_inexact(y.dtype):
+        y = ops.cast(y, "float64")
+    near = ops.less_equal(ops.abs(ops.subtract(x, y)), ops.add(atol, ops.multiply(rtol, ops.abs(y))))
+    close = ops.logical_or(ops.logical_and(near, ops.isfinite(y)), ops.equal(x, y))
+    return ops.logical_or(close, ops.logical_and(ops.isnan(x), ops.isnan(y))) if equal_nan else close
+
+
+def _verdict(result: Any) -> Any:
+    """A Python bool, unless the value belongs to a trace."""
+    tensor = as_tensor(result)
+    return tensor if tensor.is_symbolic else bool(np.asarray(tensor._data))
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether all elements are equal within tolerances.
+
+    Args:
+        a: an array or a tensor.
+        b: another that broadcasts with it.
+        rtol: the tolerance relative to b.
+        atol: the absolute tolerance.
+        equal_nan: whether NaN equals NaN.
+
+    Returns:
+        A bool (in a trace a boolean tensor).
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.allclose([1.0, 2.0], [1.0, 2.0])
+        True
+    """
+    return _verdict(ops.all(isclose(as_tensor(a), as_tensor(b), rtol, atol, equal_nan)))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have one shape and equal elements.
+
+    Args:
+        a1: an array or a tensor.
+        a2: another.
+        equal_nan: whether NaN equals NaN.
+
+    Returns:
+        A bool (in a trace a boolean tensor).
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.array_equal([1.0, 2.0], [1.0, 2.0])
+        True
+    """
+    x, y = as_tensor(a1, "array_equal"), as_tensor(a2, "array_equal")
+    if tuple(x.shape) != tuple(y.shape):
+        return False
+    same = ops.equal(x, y)
+    if equal_nan:
+        same = ops.logical_or(same, ops.logical_and(ops.isnan(x), ops.isnan(y)))
+    return _verdict(ops.all(same))
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether two arrays broadcast to equal elements.
+
+    Args:
+        a1: an array or a tensor.
+        a2: another.
+
+    Returns:
+        A bool (in a trace a boolean tensor).
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.array_equiv([1.0, 1.0], 1.0)
+        True
+    """
+    x, y = as_tensor(a1, "array_equiv"), as_tensor(a2, "array_equiv")
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        return False
+    return _verdict(ops.all(ops.equal(x, y)))
+
+
+# -- parts and cleaning ----------------------------------------------------------------------------------------------
+
+
+@as_numpy
+def real(val: Any) -> Any:
+    """The real part.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.real([1.0 + 2.0j])
+        array([1.])
+    """
+    return ops.real(as_tensor(val, "real"))
+
+
+@as_numpy
+def imag(val: Any) -> Any:
+    """The imaginary part; zeros for real elements.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.imag([1.0 + 2.0j])
+        array([2.])
+    """
+    return ops.imag(as_tensor(val, "imag"))
+
+
+@as_numpy
+def angle(z: Any, deg: bool = False) -> Any:
+    """The angle of complex elements. Its gradient is zero at 0.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.angle([1.0j], deg=True)
+        array([90.])
+    """
+    x = ops.angle(as_tensor(z, "angle"))
+    return ops.multiply(x, 180 / np.pi) if deg else x
+
+
+@as_numpy
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """NaN and infinities replaced; what is replaced has gradient zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.nan_to_num([1.0, np.nan])
+        array([1., 0.])
+    """
+    t = as_tensor(x, "nan_to_num")
+    if not dtypes.is_inexact(t.dtype):
+        return t
+    if t.dtype.kind == "c":
+        parts = [nan_to_num(part, copy, nan, posinf, neginf) for part in (ops.real(t), ops.imag(t))]
+        return ops.cast(ops.add(parts[0], ops.multiply(parts[1], 1j)), t.dtype)
+    limits = dtypes.finfo(t.dtype) if hasattr(dtypes, "finfo") else np.finfo(t.dtype)
+    top = float(limits.max) if posinf is None else posinf
+    bottom = float(limits.min) if neginf is None else neginf
+    is_infinite = ops.isinf(t)
+    t = ops.where(ops.logical_and(is_infinite, ops.greater(t, 0)), top, t)
+    t = ops.where(ops.logical_and(is_infinite, ops.less(t, 0)), bottom, t)
+    return ops.where(ops.isnan(t), nan, t)
+
+
+@as_numpy
+def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    """Rounded to a number of decimals, halves to even. Its gradient is zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.round([1.26, 2.5], 1)
+        array([1.3, 2.5])
+    """
+    x = as_tensor(a, "round")
+    if decimals == 0:
+        return ops.rint(x) if dtypes.is_inexact(x.dtype) else x
+    scale = 10.0 ** abs(decimals)
+    wide = x if dtypes.is_inexact(x.dtype) else ops.cast(x, "float64")
+    if decimals > 0:
+        return x if wide is not x else ops.divide(ops.rint(ops.multiply(wide, scale)), scale)
+    return cast(ops.multiply(ops.rint(ops.divide(wide, scale)), scale), x.dtype)
+
+
+around = round
+
+
+@as_numpy
+def fix(x: Any, out: Any = None) -> Any:
+    """Rounded towards zero. Its gradient is zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.fix([1.7, -1.7])
+        array([ 1., -1.])
+    """
+    return ops.trunc(as_tensor(x, "fix"))
+
+
+def _signed_infinity(name: str, compare: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def function(x: Any, out: Any = None) -> Any:
+        t = as_tensor(x, name)
+        return ops.logical_and(ops.isinf(t), compare(t, 0))
+
+    sign = "positive" if name == "isposinf" else "negative"
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"Whether elements are {sign} infinity.\n\nExample:\n    >>> import wengert.numpy as np\n"
+        f"    >>> np.{name}([np.inf, -np.inf]).tolist()\n    {[name == 'isposinf', name == 'isneginf']}\n"
+    )
+    return as_numpy(function)
+
+
+isposinf = _signed_infinity("isposinf", ops.greater)
+isneginf = _signed_infinity("isneginf", ops.less)
+
+
+@as_numpy
+def iscomplex(x: Any) -> Any:
+    """Whether elements have an imaginary part that is not zero.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.iscomplex([1.0, 1.0j])
+        array([False,  True])
+    """
+    return ops.not_equal(ops.imag(as_tensor(x, "iscomplex")), 0)
+
+
+@as_numpy
+def isreal(x: Any) -> Any:
+    """Whether elements have no imaginary part, or a zero one.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.isreal([1.0, 1.0j])
+        array([ True, False])
+    """
+    return ops.equal(ops.imag(as_tensor(x, "isreal")), 0)
+
+
+@as_numpy
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    """Where values belong in a sorted row: integers, constants to a gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.searchsorted([1.0, 2.0], [1.5])
+        array([1])
+    """
+    if side not in ("left", "right"):
+        raise ValueError(at_user_line(f"np.searchsorted: side is 'left' or 'right', got {side!r}"))
+    row, values = as_tensor(a, "searchsorted"), as_tensor(v, "searchsorted")
+    if row.ndim != 1:
+        raise ValueError(at_user_line(f"np.searchsorted: the sorted array must have one axis, got {row.shape}"))
+    if sorter is not None:
+        row = ops.take(row, sorter, axis=0)
+    is_before = (ops.less if side == "left" else ops.less_equal)(row, ops.expand_dims(values, -1))
+    return ops.sum(ops.cast(is_before, "int64"), axis=-1)
+
+
+@as_numpy
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """The number of the bin that each value falls into: integers, constants to a gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.digitize([0.5, 1.5], [0.0, 1.0, 2.0])
+        array([1, 2])
+    """
+    values, edges = as_tensor(x, "digitize"), as_tensor(bins, "digitize")
+    edges._require_concrete("np.digitize")
+    ordered = np.asarray(edges._data)
+    if np.all(ordered[1:] >= ordered[:-1]):
+        return searchsorted(edges, values, "left" if right else "right")
+    if not np.all(ordered[1:] <= ordered[:-1]):
+        raise ValueError(at_user_line("np.digitize: the bins must be in order"))
+    place = searchsorted(ops.flip(edges), values, "right" if right else "left")
+    return ops.subtract(len(ordered), place)
+
+
+__all__ = [
+    "allclose", "angle", "argpartition", "argsort", "argwhere", "around", "array_equal", "array_equiv", "choose",
+    "clip", "compress", "delete", "digitize", "extract", "fix", "flatnonzero", "imag", "insert", "isclose",
+    "iscomplex", "isneginf", "isposinf", "isreal", "nan_to_num", "nonzero", "partition", "real", "round",
+    "searchsorted", "select", "sort", "take", "take_along_axis", "where",
+]  # fmt: skip

@@ -1,0 +1,638 @@
+"""NumPy's functions that move values without computing: shapes, axes, joining, splitting, repeating, diagonals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from ..ops.promotion import as_tensor, cast, normal_axis
+from ._writing import NO_VALUE, accept, as_numpy
+
+
+@as_numpy
+def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any:
+    """The same elements in another shape; one extent may be -1.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.reshape([1.0, 2.0], (2, 1)).shape
+        (2, 1)
+    """
+    if order == "F":
+        x = as_tensor(a, "reshape")
+        wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        return ops.transpose(ops.reshape(ops.transpose(x), wanted[::-1]))
+    accept("np.reshape", order=order)
+    return ops.reshape(a, shape)
+
+
+@as_numpy
+def ravel(a: Any, order: Any = "C") -> Any:
+    """The elements in one row.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.ravel([[1.0], [2.0]])
+        array([1., 2.])
+    """
+    return reshape(as_tensor(a, "ravel"), (-1,), order)
+
+
+@as_numpy
+def transpose(a: Any, axes: Any = None) -> Any:
+    """The axes in another order; reversed by default.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.transpose([[1.0, 2.0]]).shape
+        (2, 1)
+    """
+    return ops.transpose(a, axes)
+
+
+permute_dims = transpose
+
+
+@as_numpy
+def matrix_transpose(x: Any, /) -> Any:
+    """The last two axes exchanged.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.matrix_transpose([[1.0, 2.0]]).shape
+        (2, 1)
+    """
+    return ops.matrix_transpose(x)
+
+
+@as_numpy
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Two axes exchanged.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.swapaxes([[1.0, 2.0]], 0, 1).shape
+        (2, 1)
+    """
+    return ops.swapaxes(a, axis1, axis2)
+
+
+@as_numpy
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Axes moved to new places, the others keeping their order.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
+        (3, 4, 2)
+    """
+    return ops.moveaxis(a, source, destination)
+
+
+@as_numpy
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """One axis moved before another.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.rollaxis(np.zeros((2, 3, 4)), 2).shape
+        (4, 2, 3)
+    """
+    return ops.rollaxis(a, axis, start)
+
+
+@as_numpy
+def expand_dims(a: Any, axis: Any) -> Any:
+    """New axes of length 1.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.expand_dims([1.0, 2.0], 0).shape
+        (1, 2)
+    """
+    return ops.expand_dims(a, axis)
+
+
+@as_numpy
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """Axes of length 1 taken away.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.squeeze([[1.0, 2.0]]).shape
+        (2,)
+    """
+    return ops.squeeze(a, axis)
+
+
+@as_numpy
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    """Repeated along new axes and along those of length 1.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.broadcast_to([1.0, 2.0], (3, 2)).shape
+        (3, 2)
+    """
+    return ops.broadcast_to(array, shape)
+
+
+@as_numpy
+def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    """Arrays in the shape that they have in common.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> [b.shape for b in np.broadcast_arrays([1.0, 2.0], [[3.0]])]
+        [(1, 2), (1, 2)]
+    """
+    return ops.broadcast_arrays(*args)
+
+
+@as_numpy
+def atleast_1d(*arys: Any) -> Any:
+    """Numbers as rows of one element.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.atleast_1d(1.0)
+        array([1.])
+    """
+    return ops.atleast_1d(*arys)
+
+
+@as_numpy
+def atleast_2d(*arys: Any) -> Any:
+    """Numbers and rows as matrices.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.atleast_2d([1.0])
+        array([[1.]])
+    """
+    return ops.atleast_2d(*arys)
+
+
+@as_numpy
+def atleast_3d(*arys: Any) -> Any:
+    """Arrays with three axes at least.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.atleast_3d([1.0]).shape
+        (1, 1, 1)
+    """
+    return ops.atleast_3d(*arys)
+
+
+# -- joining ---------------------------------------------------------------------------------------------------------
+
+
+def _joinable(arrays: Any, dtype: Any, name: str) -> list[Tensor]:
+    tensors = [as_tensor(x, name) for x in arrays]
+    if not tensors:
+        raise ValueError(at_user_line(f"np.{name}: there is no array to join"))
+    return tensors if dtype is None else [cast(t, np.dtype(dtype)) for t in tensors]
+
+
+@as_numpy
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:  # fmt: skip
+    """Arrays joined along an axis that they have.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.concatenate([[1.0], [2.0]])
+        array([1., 2.])
+    """
+    return ops.concatenate(_joinable(arrays, dtype, "concatenate"), axis=axis)
+
+
+concat = concatenate
+
+
+@as_numpy
+def stack(
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:  # fmt: skip
+    """Arrays joined along a new axis.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.stack([[1.0], [2.0]]).shape
+        (2, 1)
+    """
+    return ops.stack(_joinable(arrays, dtype, "stack"), axis=axis)
+
+
+@as_numpy
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    """Arrays joined as rows.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.vstack([[1.0], [2.0]]).shape
+        (2, 1)
+    """
+    return ops.vstack(_joinable(tup, dtype, "vstack"))
+
+
+@as_numpy
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    """Arrays joined along the second axis; rows along their only one.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.hstack([[1.0], [2.0]])
+        array([1., 2.])
+    """
+    return ops.hstack(_joinable(tup, dtype, "hstack"))
+
+
+@as_numpy
+def dstack(tup: Any) -> Any:
+    """Arrays joined along the third axis.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.dstack([[1.0], [2.0]]).shape
+        (1, 1, 2)
+    """
+    return ops.dstack(_joinable(tup, None, "dstack"))
+
+
+@as_numpy
+def column_stack(tup: Any) -> Any:
+    """Arrays joined as columns.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.column_stack([[1.0], [2.0]]).shape
+        (1, 2)
+    """
+    return ops.column_stack(_joinable(tup, None, "column_stack"))
+
+
+@as_numpy
+def block(arrays: Any) -> Any:
+    """An array from nested lists of blocks, the innermost lists joined along the last axis.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.block([[np.ones((2, 1)), np.zeros((2, 2))]]).shape
+        (2, 3)
+    """
+    depth = _depth(arrays)
+    width = max(depth, *(as_tensor(leaf).ndim for leaf in _leaves(arrays)))
+
+    def joined(blocks: Any, level: int) -> Tensor:
+        if not isinstance(blocks, list):
+            return _at_least_leading(as_tensor(blocks, "block"), width)
+        return ops.concatenate([joined(b, level + 1) for b in blocks], axis=width - depth + level)
+
+    return joined(arrays, 0)
+
+
+def _depth(blocks: Any) -> int:
+    depth = 0
+    while isinstance(blocks, list):
+        if not blocks:
+            raise ValueError(at_user_line("np.block: a list of blocks is empty"))
+        depth, blocks = depth + 1, blocks[0]
+    return depth
+
+
+def _leaves(blocks: Any) -> list[Any]:
+    leaves, waiting = [], [blocks]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list):
+            waiting.extend(item)
+        else:
+            leaves.append(item)
+    return leaves
+
+
+def _at_least_leading(x: Tensor, ndim: int) -> Tensor:
+    return x if x.ndim >= ndim else ops.reshape(x, (1,) * (ndim - x.ndim) + tuple(x.shape))
+
+
+@as_numpy
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """Values joined behind an array; both in one row, without an axis.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.append([1.0], 2.0)
+        array([1., 2.])
+    """
+    return ops.append(arr, values, axis)
+
+
+# -- splitting -------------------------------------------------------------------------------------------------------
+
+
+@as_numpy
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """A list of parts, at the given indices or as many as asked, the first ones being longer by one if need be.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> [len(part) for part in np.array_split([1.0, 2.0, 3.0], 2)]
+        [2, 1]
+    """
+    return ops.array_split(ary, indices_or_sections, axis)
+
+
+@as_numpy
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """A list of equal parts, or of parts at the given indices.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> [len(part) for part in np.split([1.0, 2.0, 3.0, 4.0], 2)]
+        [2, 2]
+    """
+    return ops.split(ary, indices_or_sections, axis)
+
+
+@as_numpy
+def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """`split` along the second axis (the only one of a row).
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> [part.shape for part in np.hsplit(np.zeros((2, 4)), 2)]
+        [(2, 2), (2, 2)]
+    """
+    return ops.hsplit(ary, indices_or_sections)
+
+
+@as_numpy
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """`split` along the first axis of a matrix.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> [part.shape for part in np.vsplit(np.zeros((4, 2)), 2)]
+        [(2, 2), (2, 2)]
+    """
+    return ops.vsplit(ary, indices_or_sections)
+
+
+@as_numpy
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """`split` along the third axis.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> [part.shape for part in np.dsplit(np.zeros((1, 1, 4)), 2)]
+        [(1, 1, 2), (1, 1, 2)]
+    """
+    return ops.dsplit(ary, indices_or_sections)
+
+
+@as_numpy
+def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    """A tuple of the slices along an axis.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> len(np.unstack([1.0, 2.0]))
+        2
+    """
+    return tuple(ops.unstack(x, axis=axis))
+
+
+# -- repeating and reordering ----------------------------------------------------------------------------------------
+
+
+@as_numpy
+def tile(A: Any, reps: Any) -> Any:
+    """An array repeated as a whole.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.tile([1.0, 2.0], 2)
+        array([1., 2., 1., 2.])
+    """
+    return ops.tile(A, reps)
+
+
+@as_numpy
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """Each element repeated.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.repeat([1.0, 2.0], 2)
+        array([1., 1., 2., 2.])
+    """
+    return ops.repeat(a, repeats, axis)
+
+
+@as_numpy
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Elements moved along axes, those that leave coming in again.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.roll([1.0, 2.0, 3.0], 1)
+        array([3., 1., 2.])
+    """
+    return ops.roll(a, shift, axis)
+
+
+@as_numpy
+def flip(m: Any, axis: Any = None) -> Any:
+    """Elements in reverse order along axes.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.flip([1.0, 2.0])
+        array([2., 1.])
+    """
+    return ops.flip(m, axis)
+
+
+@as_numpy
+def flipud(m: Any) -> Any:
+    """Rows in reverse order.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.flipud([1.0, 2.0])
+        array([2., 1.])
+    """
+    return ops.flipud(m)
+
+
+@as_numpy
+def fliplr(m: Any) -> Any:
+    """Columns in reverse order.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.fliplr([[1.0, 2.0]])
+        array([[2., 1.]])
+    """
+    return ops.fliplr(m)
+
+
+@as_numpy
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """A quarter turn, k times, from the first axis towards the second.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.rot90([[1.0, 2.0]])
+        array([[2.],
+               [1.]])
+    """
+    return ops.rot90(m, k, axes)
+
+
+@as_numpy
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    """Values put around an array: "constant" (constant_values=), "edge", "reflect", "symmetric", "wrap".
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.pad([1.0, 2.0], 1)
+        array([0., 1., 2., 0.])
+    """
+    values = kwargs.pop("constant_values", None)
+    if kwargs:
+        raise ValueError(at_user_line(f"np.pad: {', '.join(sorted(kwargs))} is not supported"))
+    return ops.pad(array, pad_width, mode, values)
+
+
+# -- diagonals -------------------------------------------------------------------------------------------------------
+
+
+@as_numpy
+def diag(v: Any, k: int = 0) -> Any:
+    """A row as a diagonal matrix, or the diagonal of a matrix.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.diag([[1.0, 2.0], [3.0, 4.0]])
+        array([1., 4.])
+    """
+    return ops.diag(v, k)
+
+
+@as_numpy
+def diagflat(v: Any, k: int = 0) -> Any:
+    """All elements on the diagonal of a matrix.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.diagflat([[1.0, 2.0]]).shape
+        (2, 2)
+    """
+    return ops.diagflat(v, k)
+
+
+@as_numpy
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonals of the matrices that lie along two axes.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.diagonal([[1.0, 2.0], [3.0, 4.0]], 1)
+        array([2.])
+    """
+    return ops.diagonal(a, offset, axis1, axis2)
+
+
+@as_numpy
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Any:  # fmt: skip
+    """The sum of the elements on a diagonal.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.trace([[1.0, 2.0], [3.0, 4.0]]))
+        5.0
+    """
+    x = as_tensor(a, "trace")
+    return ops.trace(x if dtype is None else cast(x, np.dtype(dtype)), offset, axis1, axis2)
+
+
+@as_numpy
+def tril(m: Any, k: int = 0) -> Any:
+    """Zeros above a diagonal.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.tril([[1.0, 2.0], [3.0, 4.0]])
+        array([[1., 0.],
+               [3., 4.]])
+    """
+    return ops.tril(m, k)
+
+
+@as_numpy
+def triu(m: Any, k: int = 0) -> Any:
+    """Zeros below a diagonal.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.triu([[1.0, 2.0], [3.0, 4.0]])
+        array([[1., 2.],
+               [0., 4.]])
+    """
+    return ops.triu(m, k)
+
+
+# -- differences -----------------------------------------------------------------------------------------------------
+
+
+@as_numpy
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Any:
+    """Differences of neighbours, n times.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.diff([1.0, 3.0, 6.0])
+        array([2., 3.])
+    """
+    x = as_tensor(a, "diff")
+    axis = normal_axis(axis, x.ndim, "diff")
+    parts = [x if part is None else _edge(part, x, axis) for part in (prepend, None, append) if part is not NO_VALUE]
+    return ops.diff(parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=axis), n, axis)
+
+
+def _edge(part: Any, x: Tensor, axis: int) -> Tensor:
+    edge = as_tensor(part, "diff")
+    return edge if edge.ndim else ops.broadcast_to(edge, tuple(1 if i == axis else n for i, n in enumerate(x.shape)))
+
+
+@as_numpy
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours in one row, with values put at the ends.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.ediff1d([1.0, 3.0, 6.0])
+        array([2., 3.])
+    """
+    x = ravel(as_tensor(ary, "ediff1d"))
+    ends = [to_begin, diff(x), to_end]
+    return ops.concatenate([ravel(as_tensor(part, "ediff1d")) for part in ends if part is not None], axis=0)
+
+
+__all__ = [
+    "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays", "broadcast_to",
+    "column_stack", "concat", "concatenate", "diag", "diagflat", "diagonal", "diff", "dsplit", "dstack", "ediff1d",
+    "expand_dims", "flip", "fliplr", "flipud", "hsplit", "hstack", "matrix_transpose", "moveaxis", "pad",
+    "permute_dims", "ravel", "repeat", "reshape", "roll", "rollaxis", "rot90", "split", "squeeze", "stack",
+    "swapaxes", "tile", "trace", "transpose", "tril", "triu", "unstack", "vsplit", "vstack",
+]  # fmt: skip

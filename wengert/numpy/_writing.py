@@ -1,0 +1,142 @@
+"""How this package writes a NumPy function: kinds of arrays in and out, `out=`, and the text about arguments.
+
+`as_numpy` wraps a function written for tensors. The wrapped one takes what NumPy's takes, gives NumPy arrays where
+no tensor came in, and says in its docstring what each argument is.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+import numpy as np
+
+from .._core.refusal import asker, cure_for
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from ..errors import LostGradientError
+from ..ops.promotion import as_tensor, outward
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  # NumPy's own mark of an argument not given
+
+_GLOSSARY = {
+    "a": "an array, a tensor, a number or a nested list (which may hold tensors)",
+    "axis": "the axis or axes to work along; None for all elements, as NumPy's default says",
+    "dtype": "the dtype to compute in and to return",
+    "out": "not for tensors: an array that takes the result; refused where a gradient would be lost",
+    "keepdims": "whether reduced axes stay, with length 1",
+    "initial": "a starting value, which counts as one more element",
+    "where": "which elements take part, a boolean array that broadcasts",
+    "ddof": "what is taken off the number of elements in the divisor",
+    "correction": "the same as ddof",
+    "mean": "the mean, if it is known already, with the reduced axes kept",
+    "shape": "the extents of the result",
+    "order": "the order of elements in memory, for NumPy callers; tensors take 'C'",
+    "like": "accepted for NumPy's sake, and not used",
+    "device": "accepted for NumPy's sake; None or 'cpu'",
+    "copy": "accepted for NumPy's sake: tensors are never overwritten",
+    "subok": "accepted for NumPy's sake, and not used",
+    "casting": "accepted for NumPy's sake: dtypes promote",
+    "kind": "accepted for NumPy's sake: the sort is stable",
+    "stable": "accepted for NumPy's sake: the sort is stable",
+    "k": "the diagonal, 0 for the main one; the number of turns for rot90",
+    "condition": "a boolean array",
+    "indices": "integers; their shape goes where the axis was",
+    "mode": "the way to treat what lies outside, as NumPy names it",
+}
+_ARRAYS = ("arrays", "tup", "arys")
+
+
+def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
+    """Makes a function on tensors a NumPy function: any kind of array in, the same kind out, `out=` honoured."""
+    parameters = tuple(inspect.signature(f).parameters)
+    place = parameters.index("out") if "out" in parameters else None
+    name = f.__name__
+
+    @functools.wraps(f)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        result = f(*args, **kwargs)
+        if place is not None:
+            out = kwargs.get("out") if "out" in kwargs else args[place] if len(args) > place else None
+            if out is not None:
+                return written(result, out, f"np.{name}")
+        if args and type(args[0]) is Tensor:
+            return result
+        return outward(result, *args, *kwargs.values())
+
+    function.__doc__ = _documented(f, parameters)
+    return function
+
+
+def _documented(f: Callable[..., Any], parameters: tuple[str, ...]) -> str:
+    """The docstring with a list of arguments and a word on results put before its example."""
+    text = inspect.getdoc(f) or ""
+    head, mark, example = text.partition("Example:")
+    lines = []
+    for p in parameters:
+        meaning = _GLOSSARY.get(p)
+        if p in _ARRAYS:
+            meaning = "a sequence of arrays or tensors"
+        if meaning is None:
+            meaning = f"as in `numpy.{f.__name__}`"
+        lines.append(f"    {p}: {meaning}.")
+    section = "Args:\n" + "\n".join(lines) if lines else ""
+    returns = "Returns:\n    The result in the kind of array that came in, recorded where a tensor did."
+    parts = [head.rstrip(), section, returns, mark + example]
+    return "\n\n".join(part for part in parts if part)
+
+
+def written(result: Any, out: Any, name: str) -> Any:
+    """`out` with a result in it: computed plainly, or refused because the gradient would end there."""
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    if not isinstance(out, np.ndarray):
+        refuse_target(out, name)
+    tensor = as_tensor(result, name)
+    if tensor.is_followed:
+        refuse_out(name)
+    np.copyto(out, tensor.numpy(), casting="same_kind")
+    return out
+
+
+def refuse_target(out: Any, name: str) -> NoReturn:
+    """Refuses to write into something that is not an ndarray."""
+    raise TypeError(at_user_line(
+        f"{name}: out= takes a NumPy array, got {type(out).__name__}; tensors are immutable, use the result instead"
+    ))
+
+
+def refuse_out(name: str) -> NoReturn:
+    """Refuses to write a value under differentiation into an ndarray."""
+    who = asker()
+    if who.name == "+=":
+        name, cure = f"{who.written} ({name} into an ndarray)", cure_for(who)
+    else:
+        name, cure = f"{name} with out=", (
+            "leave out= away and use the result; x.at[index].set(value) and wg.buffer write into arrays, and are recorded"
+        )
+    raise LostGradientError(at_user_line(
+        f"{name} would write a tensor that is under differentiation or being traced into a NumPy array, and its "
+        f"gradient would be lost; {cure}"
+    ))
+
+
+def accept(name: str, **arguments: Any) -> None:
+    """Checks the arguments that are there for NumPy's sake: a value that would change the result is refused."""
+    for key, value in arguments.items():
+        if value not in _HARMLESS.get(key, (None,)):
+            raise TypeError(at_user_line(f"{name}: {key}={value!r} is not supported"))
+
+
+_HARMLESS: dict[str, tuple[Any, ...]] = {
+    "order": (None, "C", "K", "A"),
+    "device": (None, "cpu"),
+    "casting": (None, "same_kind", "safe", "unsafe", "no", "equiv"),
+    "kind": (None, "quicksort", "mergesort", "heapsort", "stable", "introselect"),
+    "stable": (None, True, False),
+}

@@ -1,0 +1,232 @@
+"""Functional updates: `x.at[index].set(value)` and its kin, which return a new tensor."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from .._core import dtypes
+from .._core.dims import Shape
+from .._core.tensor import Tensor
+from .._core.types import same_dim
+from .._core.where import at_user_line
+from .._prims import indexing as I
+from .._prims import structural as S
+from . import promotion
+from .elementwise import divide, power
+from .shapes import reshaped
+from .subscript import take_index, targets_of
+
+
+def fitting(value: Tensor, x: Tensor, what: str) -> Tensor:
+    """A value in x's dtype; one that x cannot hold without loss of its kind is a `TypeError`."""
+    kinds = "biufc"
+    of_value, of_x = (("f" if dtypes.is_float(t.dtype) else t.dtype.kind).replace("u", "i") for t in (value, x))
+    if kinds.index(of_value) > kinds.index(of_x):
+        raise TypeError(at_user_line(
+            f"{what}: {value.dtype.name} values do not go into an array of {x.dtype.name}; cast one of the two"
+        ))
+    return promotion.cast(value, x.dtype)
+
+
+class At:
+    """`x.at[index]`: writes that return a new tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.zeros(3).at[1].set(5.0)
+        Tensor([0., 5., 0.], shape=(3,), dtype=float64)
+    """
+
+    __slots__ = ("_x",)
+
+    def __init__(self, x: Tensor) -> None:
+        self._x = x
+
+    def __getitem__(self, index: Any) -> Places:
+        return Places(self._x, index)
+
+    def __repr__(self) -> str:
+        return f"<at of {self._x!r}>"
+
+
+class Places:
+    """The elements of a tensor that an index addresses: `get` reads them, the others return a new tensor.
+
+    Values broadcast to the shape of x[index] and take x's dtype. Where an index addresses an element twice, `set`
+    keeps the last value, and the others take all of them in.
+    """
+
+    __slots__ = ("_index", "_x")
+
+    def __init__(self, x: Tensor, index: Any) -> None:
+        self._x = x
+        self._index = index
+
+    def get(self) -> Tensor:
+        """x[index]."""
+        return take_index(self._x, self._index, "at.get")
+
+    def set(self, value: Any) -> Tensor:
+        """x with the value at x[index]; of two values for one element the last wins and has the gradient.
+
+        Args:
+            value: an array or a number that broadcasts to the shape of x[index].
+
+        Returns:
+            A tensor of x's shape and dtype.
+
+        Raises:
+            TypeError: for a value of a dtype that x's cannot hold.
+            ValueError: for a value that does not broadcast.
+
+        Example:
+            >>> import wengert as wg
+            >>> wg.ops.zeros(3).at[:2].set([1.0, 2.0])
+            Tensor([1., 2., 0.], shape=(3,), dtype=float64)
+        """
+        return self._scattered(I.scatter_set, value, "at.set")
+
+    def add(self, value: Any) -> Tensor:
+        """x with the value added at x[index].
+
+        Args:
+            value: an array or a number that broadcasts to the shape of x[index].
+
+        Returns:
+            A tensor of x's shape and dtype.
+
+        Example:
+            >>> import wengert as wg
+            >>> wg.ops.zeros(2).at[[0, 0]].add(1.0)
+            Tensor([2., 0.], shape=(2,), dtype=float64)
+        """
+        return self._scattered(I.scatter_add, value, "at.add")
+
+    def subtract(self, value: Any) -> Tensor:
+        """x with the value taken away at x[index].
+
+        Args:
+            value: an array or a number that broadcasts to the shape of x[index].
+
+        Returns:
+            A tensor of x's shape and dtype.
+
+        Example:
+            >>> import wengert as wg
+            >>> wg.ops.zeros(2).at[0].subtract(1.0)
+            Tensor([-1.,  0.], shape=(2,), dtype=float64)
+        """
+        return self._scattered(I.scatter_add, value, "at.subtract", S.neg)
+
+    def multiply(self, value: Any) -> Tensor:
+        """x multiplied by the value at x[index]; the gradient is exact where factors are 0.
+
+        Args:
+            value: an array or a number that broadcasts to the shape of x[index].
+
+        Returns:
+            A tensor of x's shape and dtype.
+
+        Example:
+            >>> import wengert as wg
+            >>> wg.ops.ones(2).at[0].multiply(3.0)
+            Tensor([3., 1.], shape=(2,), dtype=float64)
+        """
+        return self._scattered(I.scatter_mul, value, "at.multiply")
+
+    def divide(self, value: Any) -> Tensor:
+        """x divided by the value at x[index]; where an index repeats an element, by the product of its values.
+
+        Args:
+            value: an array or a number that broadcasts to the shape of x[index].
+
+        Returns:
+            A tensor of x's shape and dtype, which is a floating one.
+
+        Example:
+            >>> import wengert as wg
+            >>> wg.ops.ones(2).at[0].divide(4.0)
+            Tensor([0.25, 1.  ], shape=(2,), dtype=float64)
+        """
+        if not dtypes.is_inexact(self._x.dtype):
+            raise TypeError(at_user_line(f"at.divide: x has dtype {self._x.dtype.name}, wanted a floating one"))
+        factors = Places(ones_of(self._x), self._index).multiply(value)
+        return divide(self._x, factors)
+
+    def power(self, value: Any) -> Tensor:
+        """x to the power of the value at x[index]; of two values for one element the last counts.
+
+        Args:
+            value: an array or a number that broadcasts to the shape of x[index].
+
+        Returns:
+            A tensor of x's shape and dtype.
+
+        Example:
+            >>> import wengert as wg
+            >>> wg.ops.full(2, 3.0).at[0].power(2.0)
+            Tensor([9., 3.], shape=(2,), dtype=float64)
+        """
+        return power(self._x, Places(ones_of(self._x), self._index).set(value))
+
+    def max(self, value: Any) -> Tensor:
+        """The larger of x and the value at x[index]; equal ones, x among them, share the gradient evenly.
+
+        Args:
+            value: an array or a number that broadcasts to the shape of x[index].
+
+        Returns:
+            A tensor of x's shape and dtype.
+
+        Example:
+            >>> import wengert as wg
+            >>> wg.ops.zeros(2).at[:].max([1.0, -1.0])
+            Tensor([1., 0.], shape=(2,), dtype=float64)
+        """
+        return self._scattered(I.scatter_max, value, "at.max")
+
+    def min(self, value: Any) -> Tensor:
+        """The smaller of x and the value at x[index]; equal ones, x among them, share the gradient evenly.
+
+        Args:
+            value: an array or a number that broadcasts to the shape of x[index].
+
+        Returns:
+            A tensor of x's shape and dtype.
+
+        Example:
+            >>> import wengert as wg
+            >>> wg.ops.zeros(2).at[:].min([1.0, -1.0])
+            Tensor([ 0., -1.], shape=(2,), dtype=float64)
+        """
+        return self._scattered(I.scatter_min, value, "at.min")
+
+    def _scattered(self, op: Any, value: Any, what: str, change: Any = None) -> Tensor:
+        x = self._x
+        updates = fitting(promotion.tensors_of(x, value, what)[1], x, what)
+        updates = updates if change is None else change(updates)
+        targets = targets_of(x, self._index, what)
+        if not _broadcasts(updates.shape, targets.shape):
+            raise ValueError(at_user_line(
+                f"{what}: the value has shape {updates.shape}, which does not broadcast to {targets.shape}, the shape "
+                f"of x[index]"
+            ))
+        lead = updates.ndim - len(targets.shape)
+        updates = reshaped(updates, updates.shape[lead:]) if lead > 0 else updates
+        result = op(targets.base, promotion.broadcast(updates, targets.shape), *targets.positions)
+        return reshaped(result, tuple(x.shape))
+
+
+def ones_of(x: Tensor) -> Tensor:
+    """Ones in the type of x."""
+    return S.fill(x, 1)
+
+
+def _broadcasts(shape: Shape, goal: Shape) -> bool:
+    """Whether a value goes into a place: as `broadcast_to`, and spare leading axes of extent 1 are let pass."""
+    lead = len(shape) - len(goal)
+    if lead > 0 and builtins.any(d != 1 for d in shape[:lead]):
+        return False
+    tail = shape[builtins.max(lead, 0) :]
+    return all(d == 1 or same_dim(d, g) for d, g in zip(reversed(tail), reversed(goal)))

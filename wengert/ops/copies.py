@@ -1,0 +1,195 @@
+"""Ops that give back what they get: copies and casts; and questions about shape and dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.dims import DimLike, Shape
+from .._core.tensor import Tensor
+from .._prims import structural as S
+from . import promotion
+from .promotion import as_tensor, public
+
+
+@public
+def cast(x: Any, dtype: Any) -> Any:
+    """x in another dtype.
+
+    Args:
+        x: an array or a number, of any shape and dtype.
+        dtype: the dtype wanted, in any spelling that NumPy takes, or "bfloat16".
+
+    Returns:
+        The values in that dtype and in x's kind. Floats to integers lose their fraction and their gradient;
+        complex to real keeps the real part.
+
+    Raises:
+        TypeError: if the dtype is not a supported one.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.cast([1.7, -1.7], "int32")
+        array([ 1, -1], dtype=int32)
+    """
+    return promotion.cast(as_tensor(x, "cast"), dtypes.as_dtype(dtype))
+
+
+@public
+def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
+    """x in another dtype: the array API standard's name of `cast`.
+
+    Args:
+        x: an array or a number, of any shape and dtype.
+        dtype: the dtype wanted.
+        copy: taken for NumPy's sake; results are fresh, or immutable.
+
+    Returns:
+        The values in that dtype and in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.astype([1, 0], bool)
+        array([ True, False])
+    """
+    return promotion.cast(as_tensor(x, "astype"), dtypes.as_dtype(dtype))
+
+
+@public
+def copy(x: Any) -> Any:
+    """x as a new array with the same gradient.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        The same values in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.copy([1.0, 2.0])
+        array([1., 2.])
+    """
+    return S.alias(as_tensor(x, "copy"))
+
+
+def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Tensor:
+    """Any array-like value as a Wengert tensor; a list that holds tensors is recorded.
+
+    Args:
+        x: an array, a number, a tensor or a nested list of them.
+        dtype: the dtype wanted, or None for that of x.
+        sparse: must be None or False: tensors are dense.
+        ragged: must be None or False: tensors are rectangular.
+
+    Returns:
+        A tensor of x's shape.
+
+    Raises:
+        ValueError: for `sparse=True` and `ragged=True`.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.convert_to_tensor([1.0, 2.0])
+        Tensor([1., 2.], shape=(2,), dtype=float64)
+    """
+    if sparse or ragged:
+        raise ValueError("convert_to_tensor: tensors are dense and rectangular; sparse and ragged must be False")
+    tensor = as_tensor(np.array(x) if isinstance(x, np.ndarray) else x, "convert_to_tensor")
+    return tensor if dtype is None else promotion.cast(tensor, dtypes.as_dtype(dtype))
+
+
+def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
+    """The values as a NumPy array of their own. Cuts the gradient, on purpose.
+
+    Args:
+        x: an array, a number, a tensor or a nested list of numbers.
+
+    Returns:
+        A fresh, writable array.
+
+    Raises:
+        TracingError: on a symbolic tensor, which has no values.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.convert_to_numpy([1.0, 2.0])
+        array([1., 2.])
+    """
+    return np.array(as_tensor(x, "convert_to_numpy").numpy())
+
+
+def shape(x: Any) -> Shape:
+    """The extents of x.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        A tuple of ints, with a `Dim` where a trace does not know one.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.shape([[1, 2, 3]])
+        (1, 3)
+    """
+    return tuple(as_tensor(x, "shape").shape)
+
+
+def ndim(x: Any) -> int:
+    """The number of axes of x.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        A Python int.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.ndim([[1, 2, 3]])
+        2
+    """
+    return as_tensor(x, "ndim").ndim
+
+
+def size(x: Any) -> DimLike:
+    """The number of elements of x.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        An int, or a `Dim` where a trace does not know it.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.size([[1, 2, 3]])
+        3
+    """
+    return as_tensor(x, "size").size
+
+
+def dtype(x: Any) -> np.dtype[Any]:
+    """The data type of x.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        A `numpy.dtype`.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.dtype([1.0, 2.0])
+        dtype('float64')
+    """
+    return as_tensor(x, "dtype").dtype
+
+
+__all__ = [
+    "cast", "astype", "copy", "convert_to_tensor", "convert_to_numpy",
+    "shape", "ndim", "size", "dtype",
+]  # fmt: skip

@@ -1,0 +1,473 @@
+"""Arrays made from shapes and numbers. Without an array among the arguments they are Wengert tensors."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.constant import constant, is_number, number_dtype
+from .._core.dims import Dim, DimLike, Shape
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from .._prims import discrete as D
+from .._prims import structural as S
+from . import promotion
+from .elementwise import power
+from .promotion import as_tensor, common_dtype, normal_axis, outward, public
+from .shapes import extent, joined, moved, new_shape, reshaped, step_times
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    return dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
+
+
+def _filled(shape: Shape, value: Any, dtype: Any) -> Tensor:
+    """A shape filled with a number, or with an array that broadcasts to it."""
+    if is_number(value):
+        wanted = number_dtype(value) if dtype is None else dtypes.as_dtype(dtype)
+        return S.full(shape=shape, value=value, dtype=wanted)
+    a = as_tensor(value, "full")
+    return promotion.broadcast(a if dtype is None else promotion.cast(a, dtypes.as_dtype(dtype)), shape)
+
+
+# -- one number ----------------------------------------------------------------------------------------------
+
+
+def zeros(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of zeros.
+
+    Args:
+        shape: an integer or a sequence of them.
+        dtype: the dtype; None means the default float.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        ValueError: for a negative extent.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.zeros(2)
+        Tensor([0., 0.], shape=(2,), dtype=float64)
+    """
+    return S.full(shape=new_shape(shape, "zeros"), value=0, dtype=_dtype(dtype))
+
+
+def ones(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ones.
+
+    Args:
+        shape: an integer or a sequence of them.
+        dtype: the dtype; None means the default float.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        ValueError: for a negative extent.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.ones(2)
+        Tensor([1., 1.], shape=(2,), dtype=float64)
+    """
+    return S.full(shape=new_shape(shape, "ones"), value=1, dtype=_dtype(dtype))
+
+
+def empty(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor whose values do not matter; they are zeros, for tensors cannot be filled afterwards.
+
+    Args:
+        shape: an integer or a sequence of them.
+        dtype: the dtype; None means the default float.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.empty((2, 3)).shape
+        (2, 3)
+    """
+    return S.full(shape=new_shape(shape, "empty"), value=0, dtype=_dtype(dtype))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """One value repeated.
+
+    Args:
+        shape: an integer or a sequence of them.
+        fill_value: a number, or an array that broadcasts to the shape; a gradient flows to it.
+        dtype: the dtype; None means that of the value.
+
+    Returns:
+        A tensor, or a NumPy array if the value is one.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.full(2, 7)
+        Tensor([7, 7], shape=(2,), dtype=int64)
+    """
+    result = _filled(new_shape(shape, "full"), fill_value, dtype)
+    return result if is_number(fill_value) else outward(result, fill_value)
+
+
+def _like(x: Any, value: Any, dtype: Any, name: str) -> Tensor:
+    a = as_tensor(x, name)
+    return _filled(a.shape, value, a.dtype if dtype is None else dtype)
+
+
+@public
+def zeros_like(x: Any, dtype: Any = None) -> Any:
+    """Zeros in the shape of x.
+
+    Args:
+        x: an array or a number.
+        dtype: the dtype; None means that of x.
+
+    Returns:
+        An array in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.zeros_like([1.5, 2.5])
+        array([0., 0.])
+    """
+    return _like(x, 0, dtype, "zeros_like")
+
+
+@public
+def ones_like(x: Any, dtype: Any = None) -> Any:
+    """Ones in the shape of x.
+
+    Args:
+        x: an array or a number.
+        dtype: the dtype; None means that of x.
+
+    Returns:
+        An array in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.ones_like([1.5, 2.5])
+        array([1., 1.])
+    """
+    return _like(x, 1, dtype, "ones_like")
+
+
+@public
+def empty_like(x: Any, dtype: Any = None) -> Any:
+    """An array in the shape of x whose values do not matter; they are zeros.
+
+    Args:
+        x: an array or a number.
+        dtype: the dtype; None means that of x.
+
+    Returns:
+        An array in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.empty_like([1.5, 2.5]).shape
+        (2,)
+    """
+    return _like(x, 0, dtype, "empty_like")
+
+
+@public
+def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """One value repeated in the shape of x.
+
+    Args:
+        x: an array or a number.
+        fill_value: a number, or an array that broadcasts to x's shape; a gradient flows to it.
+        dtype: the dtype; None means that of x.
+
+    Returns:
+        An array in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.full_like([1, 2], 7)
+        array([7, 7])
+    """
+    return _like(x, fill_value, dtype, "full_like")
+
+
+# -- matrices ------------------------------------------------------------------------------------------------
+
+
+def _band(height: Any, width: Any, k: int, name: str) -> tuple[DimLike, DimLike, int]:
+    (rows,) = new_shape(height, name)
+    return rows, rows if width is None else new_shape(width, name)[0], operator.index(k)
+
+
+def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+    """A matrix with ones on a diagonal and zeros elsewhere.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; None means as many.
+        k: which diagonal; 0 is the main one, positive ones lie above.
+        dtype: the dtype; None means the default float.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.eye(2)
+        Tensor([[1., 0.], [0., 1.]], shape=(2, 2), dtype=float64)
+    """
+    rows, columns, k = _band(N, M, k, "eye")
+    row = reshaped(step_times(S.iota(size=rows, dtype=dtypes.int64), 1, k), (rows, 1))
+    column = reshaped(S.iota(size=columns, dtype=dtypes.int64), (1, columns))
+    shape = (rows, columns)
+    is_one = apply(D.eq, (promotion.broadcast(row, shape), promotion.broadcast(column, shape)))
+    return promotion.cast(is_one, _dtype(dtype))
+
+
+def identity(n: Any, dtype: Any = None) -> Tensor:
+    """The square matrix with ones on its main diagonal.
+
+    Args:
+        n: the number of rows and columns.
+        dtype: the dtype; None means the default float.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.identity(2)
+        Tensor([[1., 0.], [0., 1.]], shape=(2, 2), dtype=float64)
+    """
+    return eye(n, dtype=dtype)
+
+
+def _band_mask(height: DimLike, width: DimLike, k: int) -> Tensor:
+    """Where a matrix has its k-th diagonal and what lies below it."""
+    row = reshaped(S.iota(size=height, dtype=dtypes.int64), (height, 1))
+    column = reshaped(S.iota(size=width, dtype=dtypes.int64), (1, width))
+    row = S.add_number(row, number=k) if k else row
+    wide = (promotion.broadcast(row, (height, width)), promotion.broadcast(column, (height, width)))
+    return apply(D.ge, wide)
+
+
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+    """A matrix with ones on and below a diagonal and zeros above.
+
+    Args:
+        N: the number of rows.
+        M: the number of columns; None means as many.
+        k: which diagonal; 0 is the main one, positive ones lie above.
+        dtype: the dtype; None means the default float.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.tri(2)
+        Tensor([[1., 0.], [1., 1.]], shape=(2, 2), dtype=float64)
+    """
+    rows, columns, k = _band(N, M, k, "tri")
+    return promotion.cast(_band_mask(rows, columns, k), _dtype(dtype))
+
+
+# -- ranges --------------------------------------------------------------------------------------------------
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
+    """Evenly spaced numbers, the end excluded.
+
+    Args:
+        start: the first number; the end, if `stop` is None and the first is 0.
+        stop: the end, which is not reached.
+        step: the distance, 1 if None.
+        dtype: the dtype; None means that of the arguments.
+
+    Returns:
+        A tensor with one axis. The arguments are numbers known while tracing (or dimensions) and have no gradient.
+
+    Raises:
+        ZeroDivisionError: if `step` is 0.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.arange(3)
+        Tensor([0, 1, 2], shape=(3,), dtype=int64)
+    """
+    first, end, by = (0, start, step) if stop is None else (start, stop, step)
+    by = 1 if by is None else by
+    if any(type(v) is Dim for v in (first, end, by)):
+        return _dim_range(first, end, operator.index(by), dtype)
+    numbers = [_plain(v) for v in (first, end, by)]
+    made = np.arange(*numbers)
+    if dtype is not None:
+        return constant(np.arange(*numbers, dtype=dtypes.as_dtype(dtype)))
+    if made.dtype.kind == "f" and all(type(v) in (int, float) for v in numbers):
+        made = made.astype(dtypes.default_float())
+    return constant(made)
+
+
+def _plain(value: Any) -> Any:
+    """A number without array clothes: what NumPy computes ranges of."""
+    if not isinstance(value, Tensor):
+        return value
+    return value.item() if not value.is_followed else float(value)  # float() refuses, with the user's line
+
+
+def _dim_range(first: Any, end: Any, by: int, dtype: Any) -> Tensor:
+    from .._core import dims
+
+    size = dims.maximum(dims.floordiv(end - first + (by - (1 if by > 0 else -1)), by), 0)
+    if first == 0 and by == 1:
+        size = end
+    steps = step_times(S.iota(size=size, dtype=dtypes.int64), by, first)
+    return steps if dtype is None else promotion.cast(steps, dtypes.as_dtype(dtype))
+
+
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Evenly spaced numbers between two ends.
+
+    Args:
+        start: the first number, or an array of them.
+        stop: the last number (or the first left out, without `endpoint`); shapes broadcast.
+        num: how many.
+        endpoint: whether `stop` is one of them.
+        retstep: whether to return the distance, too.
+        dtype: the dtype; None means a float that holds the ends.
+        axis: where the new axis goes.
+
+    Returns:
+        A tensor (or an array, if an end is one), and the distance with `retstep`. Gradients flow to both ends.
+
+    Raises:
+        ValueError: if `num` is negative.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.linspace(0, 1, 3)
+        Tensor([0. , 0.5, 1. ], shape=(3,), dtype=float64)
+    """
+    count = operator.index(num)
+    if count < 0:
+        raise ValueError(at_user_line(f"linspace: num is {num}, wanted a number that is not negative"))
+    points, step = _spaced(as_tensor(start, "linspace"), as_tensor(stop, "linspace"), count, bool(endpoint))
+    if dtype is not None:
+        points = promotion.cast(points, dtypes.as_dtype(dtype))
+    points = moved(points, 0, normal_axis(axis, points.ndim, "linspace"))
+    result = (points, step) if retstep else points
+    return result if is_number(start) and is_number(stop) else outward(result, start, stop)
+
+
+def _spaced(start: Tensor, stop: Tensor, count: int, endpoint: bool) -> tuple[Tensor, Tensor]:
+    """The points along a new first axis, and their distance."""
+    dtype = common_dtype([start, stop])
+    dtype = dtype if dtypes.is_inexact(dtype) else dtypes.default_float()
+    shape = promotion.broadcast_shapes(start.shape, stop.shape, "linspace")
+    first, last = (promotion.broadcast(promotion.cast(t, dtype), shape) for t in (start, stop))
+    gaps = count - 1 if endpoint else count
+    if gaps < 1:
+        only = promotion.broadcast(reshaped(first, (1, *shape)), (count, *shape))
+        return only, S.full(shape=shape, value=float("nan"), dtype=dtype)
+    step = _divided(S.sub(last, first), gaps)
+    inner = gaps if endpoint else count
+    numbers = promotion.cast(S.iota(size=inner, dtype=dtypes.int64), dtype)
+    wide = (inner, *shape)
+    numbers = promotion.broadcast(reshaped(numbers, (inner, *(1,) * len(shape))), wide)
+    rise = S.mul(numbers, promotion.broadcast(reshaped(step, (1, *shape)), wide))
+    points = S.add(rise, promotion.broadcast(reshaped(first, (1, *shape)), wide))
+    if endpoint:  # the last point is `stop` itself, not what rounding makes of it
+        points = joined([points, reshaped(last, (1, *shape))], 0)
+    return points, step
+
+
+def _divided(x: Tensor, by: int) -> Tensor:
+    from .._prims.elementwise import div
+
+    return div(x, S.fill(x, by))
+
+
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Powers of a base whose exponents are evenly spaced.
+
+    Args:
+        start: the first exponent, or an array of them.
+        stop: the last exponent; shapes broadcast.
+        num: how many.
+        endpoint: whether `stop` is one of the exponents.
+        base: the base.
+        dtype: the dtype; None means a float that holds the ends.
+        axis: where the new axis goes.
+
+    Returns:
+        A tensor (or an array, if an end is one). Gradients flow to both ends and to the base.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.logspace(0, 2, 3)
+        Tensor([  1.,  10., 100.], shape=(3,), dtype=float64)
+    """
+    exponents = linspace(as_tensor(start, "logspace"), as_tensor(stop, "logspace"), num, endpoint, axis=axis)
+    points = power(as_tensor(base, "logspace"), exponents)
+    if dtype is not None:
+        points = promotion.cast(points, dtypes.as_dtype(dtype))
+    return points if all(map(is_number, (start, stop, base))) else outward(points, start, stop, base)
+
+
+# -- classes as vectors --------------------------------------------------------------------------------------
+
+
+@public
+def one_hot(x: Any, num_classes: Any, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
+    """For each class number a vector with a one at its place and zeros elsewhere.
+
+    Args:
+        x: an array of integers; numbers outside 0 to num_classes - 1 give zeros only.
+        num_classes: the length of the vectors.
+        axis: where the new axis goes.
+        dtype: the dtype; None means the default float.
+        sparse: must be False: results are dense.
+
+    Returns:
+        An array of one more axis in x's kind.
+
+    Raises:
+        TypeError: if x does not hold integers.
+        ValueError: for `sparse=True`.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.one_hot([1, 0], 2)
+        array([[0., 1.],
+               [1., 0.]])
+    """
+    if sparse:
+        raise ValueError(at_user_line("one_hot: results are dense; sparse must be False"))
+    a = as_tensor(x, "one_hot")
+    if not dtypes.is_integer(a.dtype) and a.dtype != dtypes.bool_:
+        raise TypeError(at_user_line(f"one_hot: x has dtype {a.dtype.name}, wanted integers"))
+    place = normal_axis(axis, a.ndim + 1, "one_hot")
+    size = extent(num_classes, "one_hot")
+    shape = (*a.shape, size)
+    number = promotion.broadcast(reshaped(promotion.cast(a, dtypes.int64), (*a.shape, 1)), shape)
+    classes = promotion.broadcast(S.iota(size=size, dtype=dtypes.int64), shape)
+    hot = promotion.cast(apply(D.eq, (number, classes)), _dtype(dtype))
+    return moved(hot, a.ndim, place)
+
+
+__all__ = [
+    "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "eye", "identity", "tri",
+    "arange", "linspace", "logspace", "one_hot",
+]  # fmt: skip

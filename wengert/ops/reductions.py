@@ -1,0 +1,804 @@
+"""Ops that fold axes away: sums, products, extremes, moments, truth; and their running forms.
+
+Arguments are Keras's; `dtype`, `initial`, `where` and `ddof` are NumPy's, by keyword. Sums of booleans and small
+integers are in int64, means of integers in the default float, and float16 and bfloat16 accumulate in float32.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from .._core import dims, dtypes
+from .._core.apply import apply
+from .._core.dims import Dim
+from .._core.op import Op
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from .._prims import cumulative as C
+from .._prims import discrete as D
+from .._prims import elementwise as E
+from .._prims import reductions as R
+from .._prims import structural as S
+from . import promotion
+from .elementwise import _truth
+from .promotion import as_float, as_tensor, broadcast_shapes, normal_axes, normal_axis, public
+from .shapes import flat, joined, permuted, reshaped
+
+# -- on tensors ----------------------------------------------------------------------------------------------
+
+
+def _kept(result: Tensor, x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    return reshaped(result, S.kept(x.shape, axes)) if keepdims else result
+
+
+def _folded(op: Op, x: Tensor, axis: Any, keepdims: bool, name: str) -> Tensor:
+    axes = normal_axes(axis, x.ndim, name)
+    return _kept(apply(op, (x,), (axes,)), x, axes, keepdims)
+
+
+def _sum_dtype(dtype: Any, wanted: Any) -> np.dtype[Any]:
+    """The dtype of a sum or product: booleans and integers narrower than 64 bits widen, as in NumPy."""
+    if wanted is not None:
+        return dtypes.as_dtype(wanted)
+    if dtype == dtypes.bool_:
+        return dtypes.int64
+    if dtypes.is_integer(dtype) and dtype.itemsize < 8:
+        return dtypes.int64 if dtype.kind == "i" else np.dtype(np.uint64)
+    return dtype
+
+
+def _chosen(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:
+    """x with a neutral value where `where` is false."""
+    if where is None or where is True:
+        return x
+    mask = as_tensor(where, name)
+    shape = broadcast_shapes(x.shape, mask.shape, name)
+    x = promotion.broadcast(x, shape)
+    return S.select(promotion.broadcast(_truth(mask), shape), x, S.fill(x, neutral))
+
+
+def _with_initial(result: Tensor, initial: Any, op: Op, name: str) -> Tensor:
+    if initial is None:
+        return result
+    start = promotion.cast(as_tensor(initial, name), result.dtype)
+    return apply(op, (result, promotion.broadcast(start, result.shape)))
+
+
+def _count(x: Tensor, axes: tuple[int, ...]) -> Any:
+    return dims.size_of([x.shape[i] for i in axes])
+
+
+def _divided(x: Tensor, count: Any) -> Tensor:
+    """x over a number that a trace may not know."""
+    if type(count) is not Dim:
+        return E.div(x, S.fill(x, count))
+    return E.div(x, promotion.broadcast(promotion.cast(S.dim_value(dim=count), x.dtype), x.shape))
+
+
+# -- sums and products ---------------------------------------------------------------------------------------
+
+
+@public
+def sum(
+    x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, initial: Any = None, where: Any = None
+) -> Any:
+    """The sum over axes.
+
+    Args:
+        x: an array or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        dtype: the dtype in which to sum; None means x's, and int64 for booleans and small integers.
+        initial: a number to start from.
+        where: booleans that broadcast with x: which elements count.
+
+    Returns:
+        The sums in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
+        array([4., 6.])
+    """
+    a = as_tensor(x, "sum")
+    a = _chosen(promotion.cast(a, _sum_dtype(a.dtype, dtype)), where, 0, "sum")
+    if a.dtype == dtypes.bool_:
+        return _folded(R.reduce_any, a, axis, keepdims, "sum")
+    return _with_initial(_folded(S.reduce_sum, a, axis, keepdims, "sum"), initial, S.add, "sum")
+
+
+@public
+def prod(
+    x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, *, initial: Any = None, where: Any = None
+) -> Any:
+    """The product over axes; its gradient is exact where elements are 0.
+
+    Args:
+        x: an array or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        dtype: the dtype in which to multiply; None means x's, and int64 for booleans and small integers.
+        initial: a number to start from.
+        where: booleans that broadcast with x: which elements count.
+
+    Returns:
+        The products in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.prod([[1.0, 2.0], [3.0, 4.0]], axis=0)
+        array([3., 8.])
+    """
+    a = as_tensor(x, "prod")
+    a = _chosen(promotion.cast(a, _sum_dtype(a.dtype, dtype)), where, 1, "prod")
+    if a.dtype == dtypes.bool_:
+        return _folded(R.reduce_all, a, axis, keepdims, "prod")
+    return _with_initial(_folded(R.reduce_prod, a, axis, keepdims, "prod"), initial, S.mul, "prod")
+
+
+# -- moments -------------------------------------------------------------------------------------------------
+
+
+def _moment_dtypes(x: Tensor, dtype: Any) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """The dtype in which a moment is computed, and that of its result."""
+    wanted = x.dtype if dtype is None else dtypes.as_dtype(dtype)
+    if not dtypes.is_inexact(wanted):
+        wanted = dtypes.default_float()
+    return (dtypes.float32 if dtypes.is_half(wanted) else wanted), wanted
+
+
+def _mean(x: Tensor, axes: tuple[int, ...], where: Any) -> Tensor:
+    """The mean with its axes kept."""
+    if where is None or where is True:
+        total = reshaped(apply(S.reduce_sum, (x,), (axes,)), S.kept(x.shape, axes))
+        return _divided(total, _count(x, axes))
+    mask = promotion.broadcast(_truth(as_tensor(where, "mean")), x.shape)
+    total = reshaped(apply(S.reduce_sum, (_chosen(x, mask, 0, "mean"),), (axes,)), S.kept(x.shape, axes))
+    return E.div(total, _number_chosen(mask, axes, x))
+
+
+def _number_chosen(mask: Tensor, axes: tuple[int, ...], x: Tensor) -> Tensor:
+    count = apply(S.reduce_sum, (promotion.cast(mask, dtypes.int64),), (axes,))
+    return promotion.cast(reshaped(count, S.kept(x.shape, axes)), x.dtype)
+
+
+@public
+def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, where: Any = None) -> Any:
+    """The arithmetic mean over axes.
+
+    Args:
+        x: an array or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        dtype: the dtype of the mean; None means x's, and the default float for integers.
+        where: booleans that broadcast to x: which elements count.
+
+    Returns:
+        The means in x's kind; NaN over no elements, with NumPy's warning.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.mean([[1, 2], [3, 4]], axis=0)
+        array([2., 3.])
+    """
+    a = as_tensor(x, "mean")
+    inner, outer = _moment_dtypes(a, dtype)
+    axes = normal_axes(axis, a.ndim, "mean")
+    result = promotion.cast(_mean(promotion.cast(a, inner), axes, where), outer)
+    return result if keepdims else reshaped(result, S.without(a.shape, axes))
+
+
+def _variance(x: Tensor, axes: tuple[int, ...], ddof: Any, where: Any) -> Tensor:
+    """The variance with its axes kept."""
+    deviation = S.sub(x, promotion.broadcast(_mean(x, axes, where), x.shape))
+    square = _square_magnitude(deviation)
+    if where is not None and where is not True:
+        mask = promotion.broadcast(_truth(as_tensor(where, "var")), x.shape)
+        total = reshaped(apply(S.reduce_sum, (_chosen(square, mask, 0, "var"),), (axes,)), S.kept(x.shape, axes))
+        freedom = S.add_number(_number_chosen(mask, axes, square), number=-ddof)
+        return E.div(total, _at_least_zero(freedom))
+    total = reshaped(apply(S.reduce_sum, (square,), (axes,)), S.kept(x.shape, axes))
+    count = _count(x, axes)
+    return _divided(total, builtins.max(count - ddof, 0) if type(count) is int else count - ddof)
+
+
+def _at_least_zero(x: Tensor) -> Tensor:
+    zero = S.fill(x, 0)
+    return S.select(apply(D.gt, (x, zero)), x, zero)
+
+
+def _square_magnitude(x: Tensor) -> Tensor:
+    if x.dtype.kind != "c":
+        return E.square(x)
+    return S.add(E.square(S.real(x)), E.square(S.imag(x)))
+
+
+@public
+def var(
+    x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, ddof: Any = 0, where: Any = None
+) -> Any:
+    """The variance over axes: the mean square distance from the mean.
+
+    Args:
+        x: an array or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        dtype: the dtype of the result; None means x's, and the default float for integers.
+        ddof: what is taken off the number of elements before dividing by it.
+        where: booleans that broadcast to x: which elements count.
+
+    Returns:
+        The variances, real, in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.var([[1, 2], [3, 4]], axis=0)
+        array([1., 1.])
+    """
+    a = as_tensor(x, "var")
+    inner, outer = _moment_dtypes(a, dtype)
+    axes = normal_axes(axis, a.ndim, "var")
+    result = promotion.cast(_variance(promotion.cast(a, inner), axes, ddof, where), dtypes.real_of(outer))
+    return result if keepdims else reshaped(result, S.without(a.shape, axes))
+
+
+def sqrt_flat_at_zero(x: Tensor) -> Tensor:
+    """The square root of what is not negative, with slope 0 at 0."""
+    is_zero = apply(D.eq, (x, S.fill(x, 0)))
+    root = E.sqrt(S.select(is_zero, S.fill(x, 1), x))
+    return S.select(is_zero, S.fill(x, 0), root)
+
+
+@public
+def std(
+    x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, ddof: Any = 0, where: Any = None
+) -> Any:
+    """The standard deviation over axes: the root of the variance.
+
+    At kinks: the gradient is 0 where all elements are equal.
+
+    Args:
+        x: an array or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        dtype: the dtype of the result; None means x's, and the default float for integers.
+        ddof: what is taken off the number of elements before dividing by it.
+        where: booleans that broadcast to x: which elements count.
+
+    Returns:
+        The deviations, real, in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.std([[1, 2], [3, 4]], axis=0)
+        array([1., 1.])
+    """
+    a = as_tensor(x, "std")
+    inner, outer = _moment_dtypes(a, dtype)
+    axes = normal_axes(axis, a.ndim, "std")
+    root = sqrt_flat_at_zero(_variance(promotion.cast(a, inner), axes, ddof, where))
+    result = promotion.cast(root, dtypes.real_of(outer))
+    return result if keepdims else reshaped(result, S.without(a.shape, axes))
+
+
+@public
+def moments(x: Any, axes: Any, keepdims: bool = False, synchronized: bool = False) -> Any:
+    """The mean and the variance over axes.
+
+    Args:
+        x: an array of floats.
+        axes: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        synchronized: must be False: there is one device.
+
+    Returns:
+        The pair (mean, variance) in x's kind.
+
+    Raises:
+        ValueError: for `synchronized=True`.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.moments([[1.0, 2.0], [3.0, 4.0]], 0)
+        (array([2., 3.]), array([1., 1.]))
+    """
+    if synchronized:
+        raise ValueError(at_user_line("moments: there is one device; synchronized must be False"))
+    a = as_tensor(x, "moments")
+    axes = tuple(axes) if isinstance(axes, list) else axes
+    return mean(a, axes, keepdims), var(a, axes, keepdims)
+
+
+@public
+def average(
+    x: Any, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False
+) -> Any:
+    """The weighted mean over axes.
+
+    Args:
+        x: an array or a number.
+        axis: an axis or a tuple of them; None means all.
+        weights: an array of x's shape, or a vector along the one axis; None means equal weights.
+        returned: whether to return the sum of the weights, too.
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        The means in x's kind; with `returned` the pair (means, sums of weights). Gradients flow to both arguments.
+
+    Raises:
+        ValueError: if the weights' shape does not fit.
+        ZeroDivisionError: if weights that are known sum to zero.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.average([1.0, 2.0], weights=[3.0, 1.0]).item()
+        1.25
+    """
+    a = as_tensor(x, "average")
+    if weights is None:
+        result = mean(a, axis, keepdims)
+        axes = normal_axes(axis, a.ndim, "average")
+        return (result, _like_count(result, _count(a, axes))) if returned else result
+    w = _spread_weights(a, as_tensor(weights, "average"), axis)
+    dtype = dtypes.promote(promotion.common_dtype([a, w]), dtypes.float64 if not dtypes.is_inexact(a.dtype) else a.dtype)
+    a, w = promotion.cast(a, dtype), promotion.cast(w, dtype)
+    scale = sum(w, axis, keepdims)
+    _refuse_zero_weights(scale)
+    result = E.div(sum(S.mul(a, w), axis, keepdims), scale)
+    return (result, scale) if returned else result
+
+
+def _like_count(result: Tensor, count: Any) -> Tensor:
+    ones = S.fill(result, 1)
+    return S.mul(ones, promotion.broadcast(promotion.cast(as_tensor(count), result.dtype), result.shape))
+
+
+def _refuse_zero_weights(scale: Tensor) -> None:
+    if not scale.is_symbolic and scale.engine == "numpy" and np.any(np.equal(scale._data, 0)):
+        raise ZeroDivisionError(at_user_line("average: the weights sum to zero"))
+
+
+def _spread_weights(x: Tensor, w: Tensor, axis: Any) -> Tensor:
+    if w.shape == x.shape:
+        return w
+    axes = normal_axes(axis, x.ndim, "average") if axis is not None else ()
+    if len(w.shape) != len(axes) or builtins.any(x.shape[i] != d for i, d in zip(axes, w.shape)):
+        raise ValueError(at_user_line(
+            f"average: weights of shape {w.shape} fit neither shape {x.shape} nor its axis {axis}"
+        ))
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    narrow = tuple(x.shape[i] if i in axes else 1 for i in range(x.ndim))
+    return promotion.broadcast(reshaped(permuted(w, tuple(order)), narrow), x.shape)
+
+
+# -- extremes ------------------------------------------------------------------------------------------------
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    return -math.inf if dtypes.is_float(dtype) else False if dtype == dtypes.bool_ else int(np.iinfo(dtype).min)
+
+
+def _highest(dtype: np.dtype[Any]) -> Any:
+    return math.inf if dtypes.is_float(dtype) else True if dtype == dtypes.bool_ else int(np.iinfo(dtype).max)
+
+
+def _extreme(
+    op: Op, of_bool: Op, x: Any, axis: Any, keepdims: bool, initial: Any, where: Any, neutral: Any, name: str
+) -> Tensor:
+    a = as_tensor(x, name)
+    if a.dtype.kind == "c":
+        raise TypeError(at_user_line(f"{name}: complex numbers have no order"))
+    if where is not None and where is not True and initial is None:
+        raise ValueError(at_user_line(f"{name}: where= leaves out elements, so initial= must say what to start from"))
+    a = _chosen(a, where, neutral(a.dtype), name)
+    axes = normal_axes(axis, a.ndim, name)
+    if initial is not None:
+        a, axes, full_shape = _with_entry(a, axes, initial, name)
+    else:
+        full_shape = a.shape
+        if builtins.any(type(a.shape[i]) is int and a.shape[i] == 0 for i in axes):
+            raise ValueError(at_user_line(f"{name}: x has shape {a.shape}: no elements, and no initial= to return"))
+    result = apply(of_bool if a.dtype == dtypes.bool_ else op, (a,), (axes,))
+    if not keepdims:
+        return result
+    folded = axes if initial is None else normal_axes(axis, len(full_shape), name)
+    return reshaped(result, S.kept(full_shape, folded))
+
+
+def _with_entry(x: Tensor, axes: tuple[int, ...], initial: Any, name: str) -> tuple[Tensor, tuple[int, ...], Any]:
+    """x with the folded axes as one last axis, and on it one more entry: so it shares in ties like any other."""
+    rest = tuple(i for i in range(x.ndim) if i not in axes)
+    lead = tuple(x.shape[i] for i in rest)
+    line = reshaped(permuted(x, (*rest, *sorted(axes))), (*lead, _count(x, axes)))
+    entry = promotion.broadcast(promotion.cast(as_tensor(initial, name), x.dtype), (*lead, 1))
+    return joined([line, entry], len(lead)), (len(lead),), x.shape
+
+
+@public
+def max(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, *, where: Any = None) -> Any:
+    """The largest element over axes; NaN if one is.
+
+    At kinks: equal largest elements share the gradient evenly, `initial` as one of them.
+
+    Args:
+        x: an array of real values, or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        initial: one more entry for each result.
+        where: booleans that broadcast with x: which elements count; needs `initial`.
+
+    Returns:
+        The largest elements in x's kind.
+
+    Raises:
+        ValueError: over no elements without `initial`.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.max([[1.0, 4.0], [3.0, 2.0]], axis=0)
+        array([3., 4.])
+    """
+    return _extreme(R.reduce_max, R.reduce_any, x, axis, keepdims, initial, where, _lowest, "max")
+
+
+@public
+def min(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, *, where: Any = None) -> Any:
+    """The smallest element over axes; NaN if one is.
+
+    At kinks: equal smallest elements share the gradient evenly, `initial` as one of them.
+
+    Args:
+        x: an array of real values, or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        initial: one more entry for each result.
+        where: booleans that broadcast with x: which elements count; needs `initial`.
+
+    Returns:
+        The smallest elements in x's kind.
+
+    Raises:
+        ValueError: over no elements without `initial`.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.min([[1.0, 4.0], [3.0, 2.0]], axis=0)
+        array([1., 2.])
+    """
+    return _extreme(R.reduce_min, R.reduce_all, x, axis, keepdims, initial, where, _highest, "min")
+
+
+amax, amin = max, min
+
+
+@public
+def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The distance from the smallest to the largest element over axes.
+
+    At kinks: equal extremes share the gradient evenly.
+
+    Args:
+        x: an array of real values.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        The distances in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.ptp([[1.0, 4.0], [3.0, 2.0]], axis=0)
+        array([2., 2.])
+    """
+    a = as_tensor(x, "ptp")
+    return S.sub(max(a, axis, keepdims), min(a, axis, keepdims))
+
+
+def _place(op: Op, x: Any, axis: Any, keepdims: bool, name: str) -> Tensor:
+    a = as_tensor(x, name)
+    if a.dtype == dtypes.bool_:
+        a = promotion.cast(a, np.dtype(np.uint8))
+    if axis is None:
+        result = apply(op, (flat(a),), (0,))
+        return reshaped(result, (1,) * a.ndim) if keepdims else result
+    place = normal_axis(axis, a.ndim, name)
+    return _kept(apply(op, (a,), (place,)), a, (place,), keepdims)
+
+
+@public
+def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The index of the largest element, the first of equal ones, or of the first NaN.
+
+    Args:
+        x: an array of real values.
+        axis: the axis; None means the flattened array.
+        keepdims: whether the axis stays, with extent 1.
+
+    Returns:
+        Integers (int64) in x's kind, constants to a gradient.
+
+    Raises:
+        ValueError: along an axis without elements.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.argmax([[1, 4], [3, 2]], axis=0)
+        array([1, 0])
+    """
+    return _place(R.argmax, x, axis, keepdims, "argmax")
+
+
+@public
+def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The index of the smallest element, the first of equal ones, or of the first NaN.
+
+    Args:
+        x: an array of real values.
+        axis: the axis; None means the flattened array.
+        keepdims: whether the axis stays, with extent 1.
+
+    Returns:
+        Integers (int64) in x's kind, constants to a gradient.
+
+    Raises:
+        ValueError: along an axis without elements.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.argmin([[1, 4], [3, 2]], axis=0)
+        array([0, 1])
+    """
+    return _place(R.argmin, x, axis, keepdims, "argmin")
+
+
+# -- truth ---------------------------------------------------------------------------------------------------
+
+
+@public
+def any(x: Any, axis: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    """Whether some element over axes is not zero.
+
+    Args:
+        x: an array or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        where: booleans that broadcast with x: which elements count.
+
+    Returns:
+        Booleans in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.any([[0, 1], [0, 0]], axis=0)
+        array([False,  True])
+    """
+    return _folded(R.reduce_any, _chosen(_truth(as_tensor(x, "any")), where, False, "any"), axis, keepdims, "any")
+
+
+@public
+def all(x: Any, axis: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    """Whether every element over axes is not zero.
+
+    Args:
+        x: an array or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        where: booleans that broadcast with x: which elements count.
+
+    Returns:
+        Booleans in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.all([[0, 1], [0, 1]], axis=0)
+        array([False,  True])
+    """
+    return _folded(R.reduce_all, _chosen(_truth(as_tensor(x, "all")), where, True, "all"), axis, keepdims, "all")
+
+
+@public
+def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """How many elements over axes are not zero.
+
+    Args:
+        x: an array or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        Integers (int64) in x's kind, constants to a gradient.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.count_nonzero([[0, 1], [0, 2]], axis=0)
+        array([0, 2])
+    """
+    return sum(_truth(as_tensor(x, "count_nonzero")), axis, keepdims)
+
+
+# -- sums of exponentials ------------------------------------------------------------------------------------
+
+
+@public
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))) over axes, without overflow.
+
+    Args:
+        x: an array of real values, or a number.
+        axis: an axis or a tuple of them; None means all.
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        The values in x's kind; -inf where all elements are.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.logsumexp([1000.0, 1000.0]).round(6))
+        1000.693147
+    """
+    return _folded(R.logsumexp, as_float(as_tensor(x, "logsumexp")), axis, keepdims, "logsumexp")
+
+
+# -- running sums and products -------------------------------------------------------------------------------
+
+
+def _running(op: Op, x: Any, axis: Any, dtype: Any, name: str) -> Tensor:
+    a = as_tensor(x, name)
+    if op in (C.cumsum, C.cumprod) or dtype is not None:
+        a = promotion.cast(a, _sum_dtype(a.dtype, dtype))
+    if axis is None:
+        return apply(op, (flat(a),), (0, False))
+    return apply(op, (a,), (normal_axis(axis, a.ndim, name), False))
+
+
+@public
+def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """The running sum along an axis.
+
+    Args:
+        x: an array.
+        axis: the axis; None means the flattened array.
+        dtype: the dtype in which to sum; None means x's, and int64 for booleans and small integers.
+
+    Returns:
+        The sums in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.cumsum([1.0, 2.0, 3.0])
+        array([1., 3., 6.])
+    """
+    return _running(C.cumsum, x, axis, dtype, "cumsum")
+
+
+@public
+def cumprod(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """The running product along an axis; its gradient is exact where elements are 0.
+
+    Args:
+        x: an array.
+        axis: the axis; None means the flattened array.
+        dtype: the dtype in which to multiply; None means x's, and int64 for booleans and small integers.
+
+    Returns:
+        The products in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.cumprod([1.0, 2.0, 3.0])
+        array([1., 2., 6.])
+    """
+    return _running(C.cumprod, x, axis, dtype, "cumprod")
+
+
+@public
+def cummax(x: Any, axis: Any = None) -> Any:
+    """The largest element so far along an axis.
+
+    At kinks: the element that attained it first has the gradient.
+
+    Args:
+        x: an array of real values.
+        axis: the axis; None means the flattened array.
+
+    Returns:
+        The running maxima in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.cummax([1.0, 3.0, 2.0])
+        array([1., 3., 3.])
+    """
+    return _running(C.cummax, x, axis, None, "cummax")
+
+
+@public
+def cummin(x: Any, axis: Any = None) -> Any:
+    """The smallest element so far along an axis.
+
+    At kinks: the element that attained it first has the gradient.
+
+    Args:
+        x: an array of real values.
+        axis: the axis; None means the flattened array.
+
+    Returns:
+        The running minima in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.cummin([3.0, 1.0, 2.0])
+        array([3., 1., 1.])
+    """
+    return _running(C.cummin, x, axis, None, "cummin")
+
+
+@public
+def cumlogsumexp(x: Any, axis: Any = None) -> Any:
+    """The running log(sum(exp(x))) along an axis, without overflow.
+
+    Args:
+        x: an array of real values.
+        axis: the axis; None means the flattened array.
+
+    Returns:
+        The running values in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.cumlogsumexp([0.0, 0.0]).round(6)
+        array([0.      , 0.693147])
+    """
+    return _running(C.cumlogsumexp, as_float(as_tensor(x, "cumlogsumexp")), axis, None, "cumlogsumexp")
+
+
+@public
+def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    """The differences of neighbours along an axis.
+
+    Args:
+        a: an array.
+        n: how many times.
+        axis: the axis.
+
+    Returns:
+        An array in a's kind, shorter by n along the axis; of booleans, whether neighbours differ.
+
+    Raises:
+        ValueError: if n is negative or a has no axis.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.diff([1.0, 3.0, 6.0])
+        array([2., 3.])
+    """
+    x = as_tensor(a, "diff")
+    if n < 0:
+        raise ValueError(at_user_line(f"diff: n is {n}, wanted a number that is not negative"))
+    if x.ndim == 0:
+        raise ValueError(at_user_line("diff: a is a number, wanted at least one axis"))
+    place = normal_axis(axis, x.ndim, "diff")
+    for _ in range(n):
+        later, sooner = _neighbours(x, place)
+        x = apply(D.ne if x.dtype == dtypes.bool_ else S.sub, (later, sooner))
+    return x
+
+
+def _neighbours(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    from .shapes import part
+
+    size = x.shape[axis]
+    if type(size) is int and size == 0:
+        return x, x
+    return part(x, axis, 1, size), part(x, axis, 0, size - 1)
+
+
+__all__ = [
+    "sum", "prod", "mean", "var", "std", "moments", "average", "max", "min", "amax", "amin", "ptp", "argmax",
+    "argmin", "any", "all", "count_nonzero", "logsumexp", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp",
+    "diff",
+]  # fmt: skip

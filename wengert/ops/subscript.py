@@ -1,0 +1,321 @@
+"""NumPy's indexing on tensors: what stands in the brackets, brought to slices and index arrays.
+
+An index is read into one entry per axis. Slices, integers and new axes alone become `slice`, `flip` and `reshape`;
+with an array among them the arrays, and integers beside them, become index arrays of a `gather`. Positions to write
+to are found by the same code, which indexes the numbers of the elements.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core import dims, dtypes
+from .._core.apply import apply
+from .._core.constant import constant
+from .._core.dims import Dim, DimLike, Shape
+from .._core.engine import ENGINE_OF
+from .._core.tensor import Tensor, Value
+from .._core.types import same_dim
+from .._core.where import at_user_line
+from .._prims import structural as S
+from .._prims.indexing import gather
+from ..errors import TracingError
+from . import promotion
+from .promotion import as_tensor, broadcast_shapes
+from .shapes import flat, permuted, reshaped, with_axis
+
+
+class Whole(NamedTuple):
+    """A slice along an axis: from `start` to `limit`, `step` apart, read backwards where `is_flipped`."""
+
+    axis: int
+    start: DimLike
+    limit: DimLike
+    step: int
+    is_flipped: bool
+
+
+class Single(NamedTuple):
+    """One position along an axis, which goes away."""
+
+    axis: int
+    position: int
+
+
+class NewAxis(NamedTuple):
+    """A new axis of extent 1; it takes no axis of the operand."""
+
+
+class Array(NamedTuple):
+    """Index arrays for one axis after another from `axis` on; several come from one boolean array."""
+
+    axis: int
+    parts: tuple[Tensor, ...]
+
+
+Entry = Whole | Single | NewAxis | Array
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def read(x: Tensor, index: Any, what: str) -> tuple[Tensor, list[Entry]]:
+    """The entries of an index, ellipsis and missing axes filled in, and x with an axis for each lone True or False."""
+    items = [_item(item, what) for item in (index if isinstance(index, tuple) else (index,))]
+    taken = builtins.sum(map(_axes_taken, items))
+    if taken > x.ndim:
+        raise IndexError(at_user_line(f"{what}: the index is for {taken} axes and x has shape {x.shape}"))
+    ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(ellipses) > 1:
+        raise IndexError(at_user_line(f"{what}: an index can have one ellipsis"))
+    place = ellipses[0] if ellipses else len(items)
+    items[place : place + len(ellipses)] = [slice(None)] * (x.ndim - taken)
+    entries: list[Entry] = []
+    axis = 0
+    for item in items:
+        if _is_lone_truth(item):
+            x = with_axis(x, axis)
+            item = constant(np.zeros(int(concrete_truth(item, what)), np.int64))
+        entries.append(_entry(x, axis, item, what))
+        axis += _axes_taken(item)
+    return x, entries
+
+
+def _is_lone_truth(item: Any) -> bool:
+    return isinstance(item, Tensor) and item.ndim == 0 and item.dtype == dtypes.bool_
+
+
+def _axes_taken(item: Any) -> int:
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, Tensor) and item.dtype == dtypes.bool_ else 1
+
+
+def _item(item: Any, what: str) -> Any:
+    """An entry as an int, a slice, an ellipsis or None, or as a tensor of integers or booleans."""
+    if type(item) is int or isinstance(item, slice) or item is None or item is Ellipsis:
+        return item
+    if isinstance(item, (str, bytes, dict, float, complex)):
+        raise IndexError(at_user_line(
+            f"{what}: an index is an integer, a slice, an ellipsis, None, or an array of integers or booleans; "
+            f"got {item!r}"
+        ))
+    if isinstance(item, list) and not item:
+        return constant(np.zeros(0, np.int64))
+    tensor = as_tensor(item, f"{what}: the index")
+    if tensor.dtype == dtypes.bool_:
+        return tensor
+    if not dtypes.is_integer(tensor.dtype):
+        raise IndexError(at_user_line(
+            f"{what}: an index array has dtype {tensor.dtype.name}, wanted integers or booleans"
+        ))
+    if tensor.ndim == 0 and type(tensor._data) is not Value:
+        return int(_values(tensor))  # as NumPy, an integer array of no axes is an integer
+    return promotion.cast(tensor, dtypes.int64)
+
+
+def _values(tensor: Tensor) -> np.ndarray[Any, Any]:
+    return np.asarray(ENGINE_OF[type(tensor._data)].to_numpy(tensor._data))
+
+
+def _entry(x: Tensor, axis: int, item: Any, what: str) -> Entry:
+    if item is None:
+        return NewAxis()
+    if isinstance(item, slice):
+        return _whole(axis, item, x.shape[axis], what)
+    if isinstance(item, Tensor):
+        return _mask(x, axis, item, what) if item.dtype == dtypes.bool_ else Array(axis, (item,))
+    size = x.shape[axis]
+    if type(size) is Dim:
+        return Array(axis, (constant(np.int64(item)),))  # only `gather`, at run time, can tell if it is inside
+    if not -size <= item < size:  # type: ignore[operator]
+        raise IndexError(at_user_line(
+            f"{what}: index {item} is out of bounds for axis {axis} of an x of shape {x.shape}"
+        ))
+    return Single(axis, item % size)
+
+
+def concrete_truth(mask: Tensor, what: str) -> np.ndarray[Any, Any]:
+    """The values of a boolean array; how many are true decides a shape, so a trace cannot do without them."""
+    if type(mask._data) is Value:
+        raise TracingError(at_user_line(
+            f"{what}: the number of true elements of a symbolic mask of shape {mask.shape} is not known while tracing; "
+            f"use wg.where(mask, x, other), or a mask of known values"
+        ))
+    return _values(mask)
+
+
+def _mask(x: Tensor, axis: int, mask: Tensor, what: str) -> Array:
+    truth = concrete_truth(mask, what)
+    for i, extent in enumerate(truth.shape):
+        if not same_dim(x.shape[axis + i], extent):
+            raise IndexError(at_user_line(
+                f"{what}: a boolean index of shape {truth.shape} does not fit axis {axis + i} of an x of shape {x.shape}"
+            ))
+    return Array(axis, tuple(constant(part) for part in truth.nonzero()))
+
+
+def _bound(value: Any) -> Any:
+    return value if value is None or type(value) in (int, Dim) else operator.index(value)
+
+
+def _whole(axis: int, item: slice, size: DimLike, what: str) -> Whole:
+    start, stop, step = _bound(item.start), _bound(item.stop), 1 if item.step is None else operator.index(item.step)
+    if step == 0:
+        raise ValueError(at_user_line(f"{what}: the step of a slice cannot be 0"))
+    if Dim in (type(size), type(start), type(stop)):
+        return _whole_of_dims(axis, start, stop, step, size)
+    covered = range(*slice(start, stop, step).indices(size))  # type: ignore[arg-type]
+    if not covered:
+        return Whole(axis, 0, 0, 1, False)
+    if step > 0:
+        # all the way to the end where nothing more would be taken: then a full slice is seen to be one
+        limit = size if covered[-1] + step >= size else covered[-1] + 1  # type: ignore[operator]
+        return Whole(axis, covered[0], limit, step, False)
+    return Whole(axis, covered[-1], covered[0] + 1, -step, True)
+
+
+def _clamped(value: DimLike, size: DimLike, low: int, high: DimLike) -> DimLike:
+    """A bound counted from the front and brought inside."""
+    if type(value) is not Dim and value < 0:
+        return dims.maximum(value + size, low)
+    return dims.minimum(value, high)
+
+
+def _whole_of_dims(axis: int, start: Any, stop: Any, step: int, size: DimLike) -> Whole:
+    if step > 0:
+        first = 0 if start is None or start == 0 else _clamped(start, size, 0, size)
+        limit = size if stop is None else _clamped(stop, size, 0, size)
+        return Whole(axis, first, limit if first == 0 else dims.maximum(limit, first), step, False)
+    last = size - 1
+    first = last if start is None else _clamped(start, size, -1, last)
+    before = -1 if stop is None else _clamped(stop, size, -1, last)
+    count = dims.floordiv(first - before + (-step - 1), -step)
+    if start is not None or stop is not None:
+        count = dims.maximum(count, 0)  # and of no elements the two bounds meet, not cross
+        return Whole(axis, dims.minimum(first - (count - 1) * -step, first + 1), first + 1, -step, True)
+    return Whole(axis, first - (count - 1) * -step, first + 1, -step, True)
+
+
+# -- taking --------------------------------------------------------------------------------------------------
+
+
+def take_index(x: Tensor, index: Any, what: str = "get_item") -> Tensor:
+    """x[index]."""
+    x, entries = read(x, index, what)
+    return _take_advanced(x, entries, what) if has_arrays(entries) else _take_basic(x, entries)
+
+
+def has_arrays(entries: list[Entry]) -> bool:
+    """Whether an index has arrays in it, so that integers count as arrays too."""
+    return builtins.any(type(e) is Array for e in entries)
+
+
+def _take_basic(x: Tensor, entries: list[Entry]) -> Tensor:
+    starts, limits, strides, flipped, shape = [], [], [], [], []
+    for entry in entries:
+        if type(entry) is NewAxis:
+            shape.append(1)
+            continue
+        if type(entry) is Single:
+            start, limit, step = entry.position, entry.position + 1, 1
+        else:
+            _, start, limit, step, is_flipped = entry  # type: ignore[misc]
+            shape.append(dims.floordiv(limit - start + (step - 1), step))
+            flipped += [entry.axis] if is_flipped else []  # type: ignore[union-attr]
+        starts.append(start)
+        limits.append(limit)
+        strides.append(step)
+    if not all(a == 0 and b == n and s == 1 for n, a, b, s in zip(x.shape, starts, limits, strides)):
+        x = apply(S.slice_, (x,), (tuple(starts), tuple(limits), tuple(strides)))
+    if flipped:
+        x = S.flip(x, axes=tuple(flipped))
+    return reshaped(x, tuple(shape))
+
+
+def _take_advanced(x: Tensor, entries: list[Entry], what: str) -> Tensor:
+    slices = {e.axis: e for e in entries if type(e) is Whole}
+    x = _take_basic(x, [slices.get(i, Whole(i, 0, x.shape[i], 1, False)) for i in range(x.ndim)])
+    axes, arrays = _addressed(entries, what)
+    rest = [e.axis for e in entries if type(e) is Whole]
+    picked = gather(permuted(x, (*axes, *rest)), *arrays)
+    return _placed(picked, entries, arrays[0].ndim)
+
+
+def _addressed(entries: list[Entry], what: str) -> tuple[list[int], list[Tensor]]:
+    """The axes that arrays and integers address, and one index array for each, all of one shape."""
+    axes: list[int] = []
+    arrays: list[Tensor] = []
+    for entry in entries:
+        if type(entry) is Array:
+            axes += range(entry.axis, entry.axis + len(entry.parts))
+            arrays += entry.parts
+        elif type(entry) is Single:
+            axes.append(entry.axis)
+            arrays.append(constant(np.int64(entry.position)))
+    return axes, broadcast_indices(arrays, what)
+
+
+def broadcast_indices(arrays: list[Tensor], what: str) -> list[Tensor]:
+    """Index arrays in the shape in which they meet."""
+    shape: Shape = ()
+    for array in arrays:
+        try:
+            shape = broadcast_shapes(shape, array.shape, what)
+        except ValueError as error:
+            shapes = ", ".join(str(a.shape) for a in arrays)
+            raise IndexError(at_user_line(f"{what}: index arrays have shapes {shapes}, which do not broadcast")) from error
+    return [promotion.broadcast(a, shape) for a in arrays]
+
+
+def _placed(picked: Tensor, entries: list[Entry], rank: int) -> Tensor:
+    """What was gathered, new axes put in, its index axes at the place of the index arrays (or in front)."""
+    slices = iter(picked.shape[rank:])
+    kept = [e for e in entries if type(e) in (Whole, NewAxis)]
+    lengths = [next(slices) if type(e) is Whole else 1 for e in kept]
+    picked = reshaped(picked, (*picked.shape[:rank], *lengths))
+    place = _index_place(entries)
+    after = range(rank, rank + len(kept))
+    return permuted(picked, (*after[:place], *range(rank), *after[place:]))
+
+
+def _index_place(entries: list[Entry]) -> int:
+    """How many axes stand before those of the index arrays: none if something separates the arrays."""
+    marks = [type(e) in (Array, Single) for e in entries]
+    first, last = marks.index(True), len(marks) - 1 - marks[::-1].index(True)
+    return first if all(marks[first : last + 1]) else 0
+
+
+# -- places to write to --------------------------------------------------------------------------------------
+
+
+class Targets(NamedTuple):
+    """What x[index] reads, as places to write to: index arrays into `base`, which is x or the flattened x."""
+
+    base: Tensor
+    positions: tuple[Tensor, ...]
+    shape: Shape
+
+
+def targets_of(x: Tensor, index: Any, what: str) -> Targets:
+    """Where x[index] lies. Index arrays in front address rows of x; anything else, numbers of its elements."""
+    seen, entries = read(x, index, what)
+    if seen is x and _addresses_rows(entries, x):
+        axes, arrays = _addressed(entries, what)
+        return Targets(x, tuple(arrays), (*arrays[0].shape, *x.shape[len(axes) :]))
+    numbers = take_index(reshaped(S.iota(size=x.size, dtype=dtypes.int64), tuple(x.shape)), index, what)
+    return Targets(flat(x), (numbers,), numbers.shape)
+
+
+def _addresses_rows(entries: list[Entry], x: Tensor) -> bool:
+    """Whether arrays and integers come first, and after them axes that are taken whole."""
+    marks = [type(e) in (Array, Single) for e in entries]
+    count = builtins.sum(marks)
+    return count > 0 and all(marks[:count]) and all(_is_full(e, x) for e in entries[count:])
+
+
+def _is_full(entry: Entry, x: Tensor) -> bool:
+    return type(entry) is Whole and entry[1:] == (0, x.shape[entry.axis], 1, False)
