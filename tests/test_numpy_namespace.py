@@ -285,7 +285,7 @@ def test_operators_with_arrays_on_the_left() -> None:
     x = wg.tensor(V)
     for result, expected in [
         (W + x, W + V), (W - x, W - V), (W * x, W * V), (W / x, W / V), (W**x, W**V), (N.T @ wg.tensor(N), N.T @ N),
-        (numpy.float64(2) * x, 2 * V), (numpy.float32(2) - x, 2 - V), (W == x, W == V), (W > x, W > V),
+        (numpy.float64(2) * x, 2 * V), (numpy.float32(2) - x, 2 - V), (x == W, W == V), (x < W, W > V),
         (numpy.int64(3) // x, 3 // V), (W % x, W % V), (-x + W, W - V),
     ]:  # fmt: skip
         assert isinstance(result, wg.Tensor)

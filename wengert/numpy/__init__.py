@@ -25,8 +25,8 @@ except ImportError:
     import types
     linalg = special = types.ModuleType("empty")
 from .. import ops as _ops
-from ..ops import methods as _methods  # the operators and methods of tensors, which the functions here use
 from .._core.refusal import COUNTERPARTS as _COUNTERPARTS
+from ..ops import methods as _methods  # the operators and methods of tensors, which the functions here use
 from . import _creation, _elementwise, _products, _protocols, _reductions, _selection, _shapes
 from ._creation import *  # noqa: F403  # each part's __all__ is its public list
 from ._elementwise import *  # noqa: F403

@@ -13,7 +13,6 @@ from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, normal_axis
 from ._creation import linspace
 from ._reductions import average
-from ._shapes import ravel
 from ._writing import accept, as_numpy
 
 

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._core import dtypes
-from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, normal_axis
 from ._shapes import ravel
@@ -135,7 +133,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
         raise ValueError(at_user_line(f"np.choose: mode={mode!r} is not known"))
     elif not index.is_symbolic:
         values = np.asarray(index._data)
-        if values.size and not (0 <= values.min() and values.max() < len(tensors)):
+        if values.size and not (values.min() >= 0 and values.max() < len(tensors)):
             raise ValueError(at_user_line("np.choose: an index is out of bounds"))
     result = tensors[-1]
     for number in reversed(range(len(tensors) - 1)):
