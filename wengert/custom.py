@@ -154,6 +154,9 @@ def _require_callable(f: Any, name: str) -> None:
 class _Decorated:
     """What the decorators return: a function that is a method where it is defined in a class."""
 
+    # a slot, because functools.wraps copies a function's __dict__ to what it wraps
+    __slots__ = ("__dict__", "__weakref__", "_call")
+
     def __init__(self, f: Callable[..., Any], call: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)
         self._call = call
