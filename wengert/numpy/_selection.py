@@ -561,8 +561,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 
 
 __all__ = [
-    "allclose", "angle", "argpartition", "argsort", "argwhere", "around", "bincount", "array_equal", "array_equiv", "choose",
-    "clip", "compress", "delete", "digitize", "extract", "fix", "flatnonzero", "imag", "insert", "isclose",
-    "iscomplex", "isneginf", "isposinf", "isreal", "nan_to_num", "nonzero", "partition", "real", "round",
+    "allclose", "angle", "argpartition", "argsort", "argwhere", "around", "array_equal", "array_equiv", "bincount",
+    "choose", "clip", "compress", "delete", "digitize", "extract", "fix", "flatnonzero", "imag", "insert",
+    "isclose", "iscomplex", "isneginf", "isposinf", "isreal", "nan_to_num", "nonzero", "partition", "real", "round",
     "searchsorted", "select", "sort", "take", "take_along_axis", "where",
 ]  # fmt: skip

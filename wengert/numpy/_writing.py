@@ -121,7 +121,8 @@ def refuse_out(name: str) -> NoReturn:
         name, cure = f"{who.written} ({name} into an ndarray)", cure_for(who)
     else:
         name, cure = f"{name} with out=", (
-            "leave out= away and use the result; x.at[index].set(value) and wg.buffer write into arrays, and are recorded"
+            "leave out= away and use the result; x.at[index].set(value) and wg.buffer, which write into arrays, are "
+            "recorded"
         )
     raise LostGradientError(at_user_line(
         f"{name} would write a tensor that is under differentiation or being traced into a NumPy array, and its "
