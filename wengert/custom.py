@@ -79,11 +79,11 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
         >>> wg.grad(log1pexp)(1000.0)
         np.float64(1.0)
     """
+    if jvp is not None and not callable(jvp):
+        raise TypeError(at_user_line(f"custom_gradient: jvp must be callable, got {type(jvp).__name__}"))
     if f is None:
         return functools.partial(custom_gradient, jvp=jvp)
     _require_callable(f, "custom_gradient")
-    if jvp is not None:
-        _require_callable(jvp, "custom_gradient: jvp")
     return _Decorated(f, functools.partial(_call_custom_gradient, f, jvp))
 
 
