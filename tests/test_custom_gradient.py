@@ -190,7 +190,8 @@ def test_k6_k70_nested_inputs_and_outputs(derive: Any) -> None:
         return lambda p: f(p)["s"]
 
     p = {"a": 1.0, "b": 2.0}
-    for form in (lambda a, b: {"b": b, "a": a}, lambda a, b: [a, b], lambda a, b: (a, b), lambda a, b: [{"a": a, "b": b}]):
+    forms = (lambda a, b: {"b": b, "a": a}, lambda a, b: [a, b], lambda a, b: (a, b), lambda a, b: [{"a": a, "b": b}])
+    for form in forms:
         assert derive(linear(form))(p) == {"a": 5.0, "b": 7.0}  # r.arg.nested.in, r.arg.nested.out, r.gradfn.list
 
     @wg.custom_gradient
@@ -745,12 +746,12 @@ def test_a_masked_zero_meets_the_rule_as_a_plain_zero() -> None:
 @pytest.mark.parametrize("call", [wg.grad(square10), wg.grad(wg.grad(square10)), wg.function(wg.grad(square10))])
 def test_calls_leave_nothing_behind(call: Any) -> None:
     x = wg.tensor(3.0)
-    for _ in range(2_500):  # Python keeps up to 2,000 tuples of each length for reuse
-        call(x)
     gc.collect()
     gc.disable()
-    tracemalloc.start()
     try:
+        for _ in range(2_500):  # Python keeps up to 2,000 tuples of each length for reuse
+            call(x)
+        tracemalloc.start()
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(3_000):
             call(x)

@@ -11,7 +11,6 @@ import pytest
 from modes import every_way, mapped, pushed, pushed_traced
 
 import wengert as wg
-from wengert._core.op import Op
 from wengert._core.state import STATE, recording
 from wengert._prims.structural import alias
 from wengert._transforms.reverse import Tape
@@ -111,10 +110,8 @@ def test_variables_get_their_gradients(wrap: Any) -> None:
     assert list(grads) == ["v"]
     close(value.numpy(), 7 * np.exp(0.5))
     twice = wg.grad(lambda s: wg.variable_grads(lambda: f(x * s)).grads["v"], unconnected_gradients="zero")
-    h = lambda s: x.numpy() * s  # noqa: E731
     plain = wg.grad(lambda s: wg.variable_grads(lambda: wg.sum(wg.exp(v * x * s) * w)).grads["v"])
     close(twice(1.5), plain(1.5))
-    assert h(1.0).shape == (2,)
 
 
 @every_way
@@ -235,16 +232,15 @@ def test_unknown_dimensions() -> None:
 
 @pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt])
 def test_exceptions_close_everything(kind: Any) -> None:
-    runs = []
-
-    def f(x: Any) -> Any:
-        runs.append(1)
-        if len(runs) == fails_at:
-            raise kind
-        return x * x
-
     for fails_at in (1, 2):
-        runs.clear()
+        runs: list[int] = []
+
+        def f(x: Any, runs: list[int] = runs, fails_at: int = fails_at) -> Any:
+            runs.append(1)
+            if len(runs) == fails_at:
+                raise kind
+            return x * x
+
         with pytest.raises(kind):
             wg.grad(wg.recompute_grad(f))(3.0)
         assert STATE.recorders == ()
@@ -271,4 +267,3 @@ def test_kinds() -> None:
     assert isinstance(f(np.ones(2))["a"], np.ndarray)
     assert isinstance(f(wg.tensor(1.0))["a"], wg.Tensor)
     assert f(2.0)["a"] == 4.0
-    assert isinstance(Op, type)
