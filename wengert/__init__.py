@@ -24,17 +24,17 @@ from .functional import (
 from .graph import Function, TensorSpec, eager, function, jit
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .numpy import __all__ as _numpy_names
-from .ops import methods as _methods
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import rsqrt, sigmoid
 from .state import Variable
+from .testing import GradientCheck, check_gradients
 
 __version__ = "0.1.0"
 
 __all__ = sorted({
-    *_numpy_names, "DisconnectedError", "Function", "Graph", "GradientCheckError", "LostGradientError", "Tensor",
-    "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "array", "checkpoint",
-    "constant", "custom_grad", "custom_gradient", "debug_print", "eager", "function", "grad", "grads", "jit", "numpy",
-    "ops", "recompute_grad", "rsqrt", "set_default_float", "sigmoid", "stop_gradient", "tensor", "tree",
-    "value_and_grad", "value_and_grads", "variable_grads",
+    *_numpy_names, "DisconnectedError", "Function", "Graph", "GradientCheck", "GradientCheckError", "LostGradientError",
+    "Tensor", "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "array",
+    "check_gradients", "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_print", "eager", "function",
+    "grad", "grads", "jit", "numpy", "ops", "recompute_grad", "rsqrt", "set_default_float", "sigmoid", "stop_gradient",
+    "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
 })  # fmt: skip

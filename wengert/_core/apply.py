@@ -1,7 +1,7 @@
 """The one dispatch point: every primitive runs through `apply`.
 
 In a trace it becomes a node of the open builder; otherwise the kernel for the operands' kind of array runs.
-Then every open recorder is shown what happened, the innermost first.
+Then every open recorder is shown what happened, the outermost first.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
             cut = operand._cut
             if cut is not None:
                 _pass_on(cut, outs)
-        for recorder in reversed(recorders):
+        # outermost first: what a forward recorder computes from `out` must find it known to those outside it
+        for recorder in recorders:
             recorder.observe(op, operands, attrs, outs)
     return out
 

@@ -29,9 +29,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """
     if (x is None) != (y is None):
         raise ValueError(at_user_line("np.where: give both x and y, or neither"))
-    if x is None:
-        return nonzero(as_tensor(condition, "where"))
-    return ops.where(condition, x, y)
+    return ops.nonzero(condition) if x is None else ops.where(condition, x, y)
 
 
 def _found(name: str, a: Any) -> np.ndarray[Any, Any]:
@@ -52,7 +50,7 @@ def nonzero(a: Any) -> Any:
         >>> np.nonzero([0.0, 2.0])
         (array([1]),)
     """
-    return tuple(as_tensor(i) for i in np.nonzero(_found("nonzero", a)))
+    return ops.nonzero(a)
 
 
 @as_numpy
@@ -64,7 +62,7 @@ def flatnonzero(a: Any) -> Any:
         >>> np.flatnonzero([0.0, 2.0])
         array([1])
     """
-    return as_tensor(np.flatnonzero(_found("flatnonzero", a)))
+    return ops.flatnonzero(a)
 
 
 @as_numpy
@@ -76,7 +74,7 @@ def argwhere(a: Any) -> Any:
         >>> np.argwhere([0.0, 2.0])
         array([[1]])
     """
-    return as_tensor(np.argwhere(_found("argwhere", a)))
+    return ops.argwhere(a)
 
 
 @as_numpy
@@ -115,12 +113,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         >>> np.select([[True, False]], [[1.0, 2.0]], -1.0)
         array([ 1., -1.])
     """
-    if len(condlist) != len(choicelist) or not condlist:
-        raise ValueError(at_user_line("np.select: there must be as many choices as conditions, and one at least"))
-    result = as_tensor(default, "select")
-    for condition, choice in zip(reversed(condlist), reversed(choicelist)):
-        result = ops.where(condition, as_tensor(choice, "select"), result)
-    return result
+    return ops.select(condlist, choicelist, default)
 
 
 @as_numpy
@@ -214,7 +207,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
         >>> np.take_along_axis([[1.0, 2.0]], [[1]], 1)
         array([[2.]])
     """
-    return ops.take_along_axis(as_tensor(arr, "take_along_axis"), as_tensor(indices, "take_along_axis"), axis=axis)
+    return ops.take_along_axis(arr, indices, axis=axis)
 
 
 @as_numpy
@@ -271,8 +264,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
         array([1., 2.])
     """
     accept("np.sort", kind=kind, stable=stable)
-    x = as_tensor(a, "sort")
-    return ops.sort(ravel(x), axis=0) if axis is None else ops.sort(x, axis=axis)
+    return ops.sort(a, axis=axis)
 
 
 @as_numpy
@@ -285,8 +277,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
         array([1, 0])
     """
     accept("np.argsort", kind=kind, stable=stable)
-    x = as_tensor(a, "argsort")
-    return ops.argsort(ravel(x), axis=0) if axis is None else ops.argsort(x, axis=axis)
+    return ops.argsort(a, axis=axis)
 
 
 @as_numpy
@@ -588,8 +579,29 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return ops.subtract(len(ordered), place)
 
 
+@as_numpy
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each integer occurs, or the sum of the weights that come with it; differentiable in the weights.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.bincount([0, 1, 1], weights=[1.0, 2.0, 3.0])
+        array([1., 5.])
+    """
+    places = _found("bincount", x)
+    if places.ndim != 1 or (places.size and (places.dtype.kind not in "iub" or places.min() < 0)):
+        raise ValueError(at_user_line("np.bincount: a row of integers that are not negative is wanted"))
+    if weights is None:
+        return as_tensor(np.bincount(places, minlength=minlength))
+    size = max(int(places.max()) + 1 if places.size else 0, minlength)
+    values = ops.cast(as_tensor(weights, "bincount"), "float64")
+    if tuple(values.shape) != places.shape:
+        raise ValueError(at_user_line(f"np.bincount: {places.shape} integers have weights of shape {values.shape}"))
+    return ops.scatter(places[:, None].astype(np.int64), values, (size,))
+
+
 __all__ = [
-    "allclose", "angle", "argpartition", "argsort", "argwhere", "around", "array_equal", "array_equiv", "choose",
+    "allclose", "angle", "argpartition", "argsort", "argwhere", "around", "bincount", "array_equal", "array_equiv", "choose",
     "clip", "compress", "delete", "digitize", "extract", "fix", "flatnonzero", "imag", "insert", "isclose",
     "iscomplex", "isneginf", "isposinf", "isreal", "nan_to_num", "nonzero", "partition", "real", "round",
     "searchsorted", "select", "sort", "take", "take_along_axis", "where",

@@ -1,5 +1,7 @@
 """The vocabulary that users call, by family: each op converts, promotes, broadcasts, then applies primitives."""
 
+from . import array_methods as _array_methods  # these two dress Tensor
+from . import methods as _methods
 from .choices import *  # noqa: F403  # each family's __all__ is its public list
 from .choices import __all__ as _choices
 from .conversion import *  # noqa: F403
