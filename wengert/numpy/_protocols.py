@@ -256,9 +256,9 @@ def map_fold(ufunc: np.ufunc, method: str, ours: Callable[..., Any]) -> None:
 
 def map_clip(ours: Callable[..., Any]) -> None:
     """Enters `clip`, whose ufunc NumPy keeps to itself and calls for `array.clip(low, high)`."""
-    umath = getattr(getattr(np, "_core", None), "umath", None)
-    if hasattr(umath, "clip"):
-        _UFUNCS[umath.clip] = ours
+    theirs = getattr(getattr(getattr(np, "_core", None), "umath", None), "clip", None)
+    if theirs is not None:
+        _UFUNCS[theirs] = ours
 
 
 def map_ufuncs_of(home: str, ours: ModuleType) -> None:
