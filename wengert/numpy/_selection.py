@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import ops
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, normal_axis
+from ..ops.promotion import as_tensor, cast, is_tensor_like, normal_axis
 from ._shapes import ravel
 from ._writing import NO_VALUE, accept, as_numpy
 
@@ -32,6 +32,8 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 def _found(name: str, a: Any) -> np.ndarray[Any, Any]:
     """The values that decide the shape of a result: they must be known now."""
+    if not is_tensor_like(a):
+        return np.asarray(a)
     x = as_tensor(a, name)
     x._require_concrete(f"np.{name}")
     return np.asarray(x._data)
