@@ -1,10 +1,14 @@
-"""Wengert: exact, explained gradients of Python array programs."""
+"""Wengert: exact, explained gradients of Python array programs.
 
-from . import _engines, ops, tree
+`wg.grad`, `wg.value_and_grad` and their kin differentiate functions of NumPy arrays; `wg.function` compiles them;
+`wg.custom_gradient` and `wg.custom_grad` give a function a gradient of its own. NumPy's namespace is here under its own
+names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
+"""
+
+from . import numpy, ops, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
-from ._engines import numpy as _numpy_engine
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .functional import (
@@ -17,12 +21,20 @@ from .functional import (
     value_and_grads,
     variable_grads,
 )
-from .graph import Function, TensorSpec, eager, function
-from .ops import *  # noqa: F403
-from .ops import methods as _methods
-from .ops.conversion import array, constant, stop_gradient, tensor
+from .graph import Function, TensorSpec, eager, function, jit
+from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
+from .numpy import __all__ as _numpy_names
+from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
+from .ops.elementwise import rsqrt, sigmoid
 from .state import Variable
-
-jit = function
+from .testing import GradientCheck, check_gradients
 
 __version__ = "0.1.0"
+
+__all__ = sorted({
+    *_numpy_names, "DisconnectedError", "Function", "Graph", "GradientCheck", "GradientCheckError", "LostGradientError",
+    "Tensor", "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "array",
+    "check_gradients", "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_print", "eager", "function",
+    "grad", "grads", "jit", "numpy", "ops", "recompute_grad", "rsqrt", "set_default_float", "sigmoid", "stop_gradient",
+    "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
+})  # fmt: skip

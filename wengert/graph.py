@@ -29,7 +29,7 @@ from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from .ops.promotion import as_tensor
 
-__all__ = ["Function", "Graph", "TensorSpec", "eager", "function"]
+__all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -319,6 +319,9 @@ def function(
     if f is None:
         return functools.partial(function, input_signature=input_signature, engine=engine, name=name)
     return Function(f, input_signature, engine, name)
+
+
+jit = function
 
 
 # -- signatures -------------------------------------------------------------------------------------------------------
