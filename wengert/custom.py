@@ -394,7 +394,7 @@ def _is_container(value: Any) -> bool:
 
 def matched(spec: Spec | None, value: Any) -> list[Any] | None:
     """A value's leaves in a structure (None stands for any part, lists and tuples are the same), or None."""
-    if spec is LEAF:
+    if spec is None:
         return None if _is_container(value) else [value]
     if value is None:
         return [None] * _count(spec)
@@ -419,7 +419,7 @@ def matched(spec: Spec | None, value: Any) -> list[Any] | None:
 
 
 def _count(spec: Spec | None) -> int:
-    return 1 if spec is LEAF else sum(map(_count, spec.children))
+    return 1 if spec is None else sum(map(_count, spec.children))
 
 
 def checked_gradient(value: Any, wanted: TensorType, what: str) -> Tensor | None:
