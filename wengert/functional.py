@@ -13,6 +13,7 @@ from ._compile.arguments import Differentiated, array_argument, is_tensor_kind, 
 from ._core import dtypes
 from ._core.constant import to_numpy_result
 from ._core.graph import quietly
+from ._core.moving import beside
 from ._core.state import STATE, observing_reads, recording
 from ._core.tensor import Tensor
 from ._core.types import type_of
@@ -311,10 +312,12 @@ class _Run:
             if cotangent is None and mode == "none":
                 finished.append(None)
                 continue
-            gradient = zeros_of(type_of(tensor)) if cotangent is None else materialise(cotangent, type_of(tensor))
+            gradient = cotangent if type(cotangent) is Tensor else zeros_of(type_of(tensor))
             if STATE.recorders or STATE.builder is not None:
                 # counts as connected to whatever the value is connected to, with derivative zero
                 gradient = attach(gradient, self.y)
+            if type(gradient._data) is not type(tensor._data):
+                gradient = beside(gradient, tensor)
             finished.append(gradient if keep else to_numpy_result(gradient))
         return source.result(finished)
 
@@ -329,7 +332,8 @@ class _Run:
             raise TypeError(at_user_line(
                 f"{self.name}: f returned complex values ({y.dtype.name}); give dy, or return a real function of them"
             ))
-        return ones_like_type(type_of(y))
+        seed = ones_like_type(type_of(y))
+        return seed if type(seed._data) is type(y._data) else beside(seed, y)
 
     def _explanation(self, path: str, tensor: Tensor) -> str:
         return at_user_line(f"{self.name}: {disconnection(self.tape, self.y, tensor, path)}")
@@ -347,6 +351,7 @@ def checked_seed(seed: Any, y: Tensor, what: str) -> Tensor | None:
         ))
     if not dtypes.is_inexact(y.dtype):
         return None
+    given = beside(given, y)
     return given if given.dtype == y.dtype else convert(given, dtype=y.dtype)
 
 
@@ -398,13 +403,16 @@ def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
 
 
 def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) -> tuple[int, ...]:
+    count = len(args)
+    if positions == 0 and count:
+        return (0,)
     wanted = (positions,) if isinstance(positions, int) else positions
     for position in wanted:
-        if not -len(args) <= position < len(args):
+        if not -count <= position < count:
             raise ValueError(at_user_line(
                 f"{name}: argnums {positions} asks for positional argument {position}, but {len(args)} were given"
             ))
-    return tuple(p % len(args) for p in wanted)
+    return tuple(p % count for p in wanted)
 
 
 def _has_parameter(f: Callable[..., Any], name: str) -> bool:
@@ -509,7 +517,7 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
         raise TypeError(at_user_line(f"variable_grads: f must return a real scalar, got {y.dtype.name}"))
     keys = [k for _, read in used for k in read]
     with quietly():
-        found = dict(zip(keys, sweep(tape.entries, ((y._key, ones_like_type(type_of(y))),), keys), strict=True))
+        found = dict(zip(keys, sweep(tape.entries, ((y._key, beside(ones_like_type(type_of(y)), y)),), keys), strict=True))
         totals = []
         for variable, read in used:
             terms = [materialise(found[k], type_of(variable)) for k in read if found[k] is not None]
@@ -518,7 +526,7 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
                 total = total + term
             if total is not None and (STATE.recorders or STATE.builder is not None):
                 total = attach(total, y)
-            totals.append(total)
+            totals.append(None if total is None else beside(total, variable._tensor))
     return totals
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from ._core import dtypes
+from ._core.engine import ENGINE_OF
+from ._core.moving import beside
 from ._core.state import STATE, next_serial
 from ._core.tensor import Cut, Tensor, Value
 from ._core.where import at_user_line, user_site
@@ -138,7 +140,7 @@ class Variable:
                     f"{self.name}.assign: a {self.dtype.name} Variable cannot hold {new.dtype.name} values"
                 ))
             new = structural.convert(new, dtype=self.dtype)
-        return new
+        return beside(new, self._tensor)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -146,7 +148,9 @@ class Variable:
         return getattr(self.value, name)
 
     def __repr__(self) -> str:
-        values = np.array2string(np.asarray(self._tensor._data), separator=", ", threshold=20)
+        native = self._tensor._data
+        array = np.asarray(ENGINE_OF[type(native)].to_numpy(native))
+        values = np.array2string(array, separator=", ", threshold=20)
         return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name} {' '.join(values.split())}>"
 
 

@@ -91,6 +91,7 @@ class Differentiated:
         return unflatten(self.spec, leaves)
 
 
+_EVERYDAY = frozenset({dtypes.float32, dtypes.float64})
 _DIRECT = frozenset({Tensor, np.ndarray, float, int, complex})
 
 
@@ -108,6 +109,8 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
             fresh._weak = leaf._weak
             return fresh
         return Tensor(leaf._data, next_serial(), None, leaf._weak)
+    if kind is np.ndarray and leaf.dtype in _EVERYDAY and STATE.builder is None:
+        return Tensor(leaf.view(), next_serial())
     if isinstance(leaf, (np.ndarray, np.generic)):
         if leaf.dtype.kind in "USOMmV" and not dtypes.is_supported(leaf.dtype):
             return None

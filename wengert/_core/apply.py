@@ -9,7 +9,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from .engine import ENGINE_OF, KERNELS_OF, default_engine
+from .engine import ENGINE_OF, ENGINES, KERNELS_OF, default_engine, on_one_engine
 from .state import STATE, next_serial
 from .tensor import Cut, Tensor, Value
 from .where import at_user_line
@@ -26,6 +26,7 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
     Args:
         op: the primitive.
         operands: tensors of exactly the types that its type rule admits; nothing is promoted or broadcast.
+            Those of NumPy's engine meet those of another one there; recorders are shown them as they are.
         attrs: the values of its attributes, in declared order.
 
     Returns:
@@ -37,7 +38,10 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
     else:
         try:
             natives = map(_data_of, operands)
-            kernels = KERNELS_OF[type(operands[0]._data)] if operands else default_engine().kernels
+            if len(operands) > 1 and len(ENGINES) > 1:
+                natives, kernels = on_one_engine(natives)
+            else:
+                kernels = KERNELS_OF[type(operands[0]._data)] if operands else default_engine().kernels
             result = kernels[op.name](*natives, *attrs)
         except Exception as error:
             raise _explained(op, operands, attrs, error) from error
@@ -70,13 +74,12 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
     for operand in operands:
         if type(operand._data) is Value:
             return _stray_symbol(op, operand)
-    engines = {ENGINE_OF[type(t._data)].name for t in operands if type(t._data) in ENGINE_OF}
-    if len(engines) > 1:
-        return TypeError(at_user_line(f"{op.name}: operands of two engines, {' and '.join(sorted(engines))}"))
-    (engine,) = engines or {default_engine().name}
-    kernels = KERNELS_OF[type(operands[0]._data)] if operands else default_engine().kernels
-    if op.name not in kernels:
-        return NotImplementedError(at_user_line(f"{op.name} is not supported on the {engine} engine"))
+    for engine in {ENGINE_OF[type(t._data)] for t in operands} or {default_engine()}:
+        if op.name not in engine.kernels:
+            reason = engine.unsupported.get(op.name, "it has no kernel there")
+            return NotImplementedError(at_user_line(
+                f"{op.name} is not supported on the {engine.name} engine: {reason}"
+            ))
     try:
         op.type_rule(*op.group(tuple(map(_type_of, operands))), *attrs)
     except Exception as explanation:

@@ -84,6 +84,29 @@ def register_engine(engine: Engine) -> None:
         KERNELS_OF[native_type] = engine.kernels
 
 
+def transferred(native: Any, engine: Engine) -> Any:
+    """A native array of any engine as one of the given engine."""
+    source = ENGINE_OF[type(native)]
+    return native if source is engine else engine.from_numpy(np.asarray(source.to_numpy(native)))
+
+
+def on_one_engine(natives: Iterable[Any]) -> tuple[list[Any], dict[str, Kernel]]:
+    """Operands of one op on one engine, and its kernels: NumPy's arrays move to where the others are.
+
+    Raises:
+        TypeError: if the operands are of two engines beside NumPy's.
+    """
+    natives = list(natives)
+    home = default_engine()
+    found = {ENGINE_OF[type(native)] for native in natives} - {home}
+    if not found:
+        return natives, home.kernels
+    if len(found) > 1:
+        raise TypeError(f"operands of two engines, {' and '.join(sorted(e.name for e in found))}")
+    (engine,) = found
+    return [transferred(native, engine) for native in natives], engine.kernels
+
+
 def default_engine() -> Engine:
     """The engine of values that no array operand decides: NumPy's."""
     return ENGINES["numpy"]

@@ -13,7 +13,8 @@ import inspect
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-from .where import Site, foreign_callee, public_module, site_of, user_frame
+from ..errors import LostGradientError
+from .where import Site, foreign_callee, is_library_file, public_module, site_of, user_frame
 
 # (module that users call, what we write for ours, our module); the public layer appends its own.
 COUNTERPARTS: list[tuple[str, str, ModuleType]] = []
@@ -192,3 +193,25 @@ def cure_for(who: Asker) -> str:
             f"wg.custom_gradient or wg.primitive; or {_ON_PURPOSE}"
         )
     return f"use wg or np functions, which are recorded; {_WRITE}; or {_ON_PURPOSE}"
+
+
+def reworded(error: BaseException | None) -> LostGradientError | None:
+    """Our refusal, if that is what another library has turned into an error of its own, else None.
+
+    NumPy makes "setting an array element with a sequence" of any error of a sequence's `__float__`, and SciPy's
+    optimizers have such words too. What the user's own code makes of a refusal stays as it is.
+    """
+    if error is None or isinstance(error, LostGradientError):
+        return None
+    cause = error.__cause__
+    while cause is not None and not isinstance(cause, LostGradientError):
+        cause = cause.__cause__
+    trace = error.__traceback__
+    if cause is None or trace is None:
+        return None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    if not is_library_file(code.co_filename) and dis.opname[code.co_code[trace.tb_lasti]] == "RAISE_VARARGS":
+        return None
+    return cause.with_traceback(error.__traceback__)

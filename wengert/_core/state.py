@@ -6,6 +6,8 @@ import itertools
 import threading
 from typing import TYPE_CHECKING, Any
 
+from .refusal import reworded
+
 if TYPE_CHECKING:
     from .graph import Graph
 
@@ -39,8 +41,17 @@ class recording:
         STATE.recorders = (*self._before, self._recorder)
         return self._recorder
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         STATE.recorders = self._before
+        if error is not None:
+            _raise_our_own(error)
+
+
+def _raise_our_own(error: BaseException) -> None:
+    """A lost gradient is told in our words, also where another library has put its own in their place."""
+    refusal = reworded(error)
+    if refusal is not None:
+        raise refusal from None
 
 
 class pausing:
@@ -73,8 +84,10 @@ class building:
         STATE.recorders = ()
         return self._builder
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         STATE.builder, STATE.recorders = self._before
+        if error is not None:
+            _raise_our_own(error)
 
 
 class observing_reads:

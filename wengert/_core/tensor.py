@@ -265,7 +265,8 @@ class Tensor:
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.is_followed:
             return self
-        return Tensor(np.array(self.numpy()), next_serial(), weak=self._weak)
+        copied = ENGINE_OF[type(self._data)].from_numpy(np.array(self.numpy()))
+        return Tensor(copied, next_serial(), weak=self._weak)
 
     def __reduce__(self) -> Any:
         self._require_plain("pickling", "pickle Tensor.numpy() instead")

@@ -1,1 +1,37 @@
 """The engines: each runs primitives on one kind of array and never differentiates. They never import each other."""
+
+from __future__ import annotations
+
+import importlib
+
+from .._core.engine import ENGINES, Engine
+from .._core.moving import moved
+from .._core.tensor import Tensor
+
+
+def engine_named(name: str) -> Engine:
+    """The engine of a name, loaded if it is not in use yet.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    if name not in ENGINES:
+        try:
+            importlib.import_module(f"{__name__}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise  # the engine is there, the framework that it needs is not
+    if name not in ENGINES:
+        raise ValueError(f"there is no engine named {name!r}")
+    return ENGINES[name]
+
+
+def move(x: Tensor, engine: str) -> Tensor:
+    """A tensor on the engine of a name; gradients flow back through the move.
+
+    Example:
+        >>> import wengert as wg
+        >>> move(wg.tensor([1.0, 2.0]), "python").engine
+        'python'
+    """
+    return moved(x, engine_named(engine))

@@ -10,8 +10,9 @@ from .cse import share_common
 from .dce import drop_unused
 from .fold import fold_constants
 from .simplify import simplify
+from .through import drop_rules
 
-PASSES = (simplify, fold_constants, simplify, share_common, drop_unused)
+PASSES = (drop_rules, simplify, fold_constants, simplify, share_common, drop_unused)
 
 
 def optimise(graph: Graph) -> Graph:

@@ -30,7 +30,7 @@ def rewritten(graph: Graph, change: Replacement) -> Graph:
     stands_for: dict[int, Value] = {}
     nodes = []
     for node in graph.nodes:
-        node = _with_inputs(node, stands_for)
+        node = with_inputs(node, stands_for)
         result = change(node)
         if isinstance(result, Value):
             stands_for[node.outputs[0].key] = result
@@ -39,7 +39,8 @@ def rewritten(graph: Graph, change: Replacement) -> Graph:
     return with_nodes(graph, nodes, [stands_for.get(v.key, v) for v in graph.outputs])
 
 
-def _with_inputs(node: Node, stands_for: dict[int, Value]) -> Node:
+def with_inputs(node: Node, stands_for: dict[int, Value]) -> Node:
+    """A node that reads what its inputs have been replaced by."""
     if not any(v.key in stands_for for v in node.inputs):
         return node
     inputs = tuple(stands_for.get(v.key, v) for v in node.inputs)

@@ -12,13 +12,13 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from .._core import dtypes
+from .._core.dtypes import is_inexact
 from .._core.apply import apply
 from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, same_shape, tensor_type
 from .._core.where import at_user_line, user_site
-from .._prims.structural import add, conj_of, full, mul, scale, zeros_of
+from .._prims.structural import add, conj, full, mul, scale, zeros_of
 
 _key_of = attrgetter("_key")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
@@ -71,10 +71,10 @@ class Tape:
         if True not in tracked:
             return
         # only operands that can carry a gradient were ever tracked, so only the results need asking
-        if op.kind == "stop" or not any(map(_is_trackable, outs)):
+        if op.kind == "stop" or not (is_inexact(outs[0]._data.dtype) if len(outs) == 1 else any(map(_carries, outs))):
             _mark_cut(op, keys[tracked.index(True)], outs)
             return
-        plan = op.plan(tracked)
+        plan = op.plans.get(tracked) or op.plan(tracked)
         types = tuple(map(_as_type, map(_shape_and_dtype, operands)))
         out_keys = tuple(map(_key_of, outs))
         out_types = tuple(map(_as_type, map(_shape_and_dtype, outs))) if op.is_multi else ()
@@ -82,7 +82,7 @@ class Tape:
         if plan.keep_outs:
             saved = (*saved[:-1], outs)
         self.entries.append(Entry(op, attrs, plan, keys, types, out_keys, out_types, saved))
-        self.tracked.update(map(_key_of, filter(_is_trackable, outs)) if out_types else out_keys)
+        self.tracked.update(map(_key_of, filter(_carries, outs)) if out_types else out_keys)
 
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Remembers that the user took the numbers out on purpose, for `explain`."""
@@ -93,8 +93,9 @@ class Tape:
         """A tape that does not watch Variables takes no notice of their reads."""
 
 
-def _is_trackable(tensor: Tensor) -> bool:
-    return dtypes.is_inexact(tensor._data.dtype)
+def _carries(tensor: Tensor) -> bool:
+    """Whether a value can carry a gradient."""
+    return is_inexact(tensor._data.dtype)
 
 
 def _mark_cut(op: Op, key: int, outs: tuple[Tensor, ...]) -> None:
@@ -172,7 +173,7 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
         _pull_back(entry, tuple(found), any(k in cts.masked for k in entry.out_keys), cts)
         return
     filled = [
-        zeros_of(t) if (ct is None or ct is ZERO) and dtypes.is_inexact(t.dtype) else ct
+        zeros_of(t) if (ct is None or ct is ZERO) and is_inexact(t.dtype) else ct
         for ct, t in zip(found, entry.out_types, strict=True)
     ]
     _pull_back(entry, tuple(filled), True, cts)
@@ -182,41 +183,69 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
     """Adds to the operands' cotangents what one entry contributes."""
     op = entry.op
     keys = entry.in_keys
-    wanted = entry.plan.wanted
     if ct is ZERO or op.kind == "zero":
-        for index in wanted:
+        for index in entry.plan.wanted:
             cts.add(keys[index], ZERO, False)
         return
     if op.kind == "not_differentiable":
         raise LookupError(at_user_line(f"no gradient is defined for the op {op.name}, which is on the path"))
     times = scale if may_hold_zeros else mul
-    sources = (ct, times, entry.plan.tracked, *_saved(entry), *entry.attrs)
     masks = may_hold_zeros or op.inserts_zeros
-    if op.joint is not None:
-        results = _flat(op, op.joint.fn(*op.joint.pick(sources)), len(keys))
-    else:
-        results = None
-    tail = None
-    for index in wanted:
-        if results is not None:
-            term = results[index]
-        else:
-            rule = op.rules[op.position(index)]
-            if rule is None:
-                continue
-            if op.is_variadic and index >= op.fixed:
-                # one rule serves the whole variadic tail, so it runs once
-                tail = rule.fn(*rule.pick(sources)) if tail is None else tail
-                term = tail[index - op.fixed] if type(tail) is tuple else tail
-            else:
-                term = rule.fn(*rule.pick(sources))
-            if op.kind == "elementwise":
-                term = times(ct, conj_of(term))
+    for index, term in _contributions(entry, ct, times):
         if term is None:
             continue
         if term is not ZERO:
-            _require_type(op, index, term, entry.in_types[index])
+            data, wanted = term._data, entry.in_types[index]
+            if data.shape != wanted[0] or data.dtype != wanted[1]:
+                _require_type(op, index, term, wanted)
         cts.add(keys[index], term, masks)
+
+
+def _contributions(entry: Entry, ct: Any, times: Op) -> Iterable[tuple[int, Any]]:
+    """For each operand that wants one, the cotangent that the op's rule gives."""
+    op = entry.op
+    if op.joint is None and not op.is_variadic:
+        return _by_operand(entry, ct, times)
+    sources = (ct, times, entry.plan.tracked, *_saved(entry), *entry.attrs)
+    if op.joint is not None:
+        results = _flat(op, op.joint.fn(*op.joint.pick(sources)), len(entry.in_keys))
+    else:
+        results = _with_tail(op, sources, entry.plan.wanted, len(entry.in_keys))
+    return [(index, results[index]) for index in entry.plan.wanted]
+
+
+def _by_operand(entry: Entry, ct: Any, times: Op) -> Iterable[tuple[int, Any]]:
+    """The common case: one rule per operand. Slopes of elementwise ops are multiplied here, conjugated."""
+    op = entry.op
+    types = entry.in_types + (entry.out_types or _NOTHING)
+    sources = (ct, times, entry.plan.tracked, *entry.saved[:-1], *types, *entry.attrs)
+    is_elementwise = op.kind == "elementwise"
+    found = []
+    for index in entry.plan.wanted:
+        rule = op.rules[index]
+        if rule is not None:
+            term = rule.fn(*rule.pick(sources))
+            if is_elementwise:
+                slope = conj(term) if term._data.dtype.kind == "c" else term
+                term = apply(times, (ct, slope))
+            found.append((index, term))
+    return found
+
+
+def _with_tail(op: Op, sources: tuple[Any, ...], wanted: Sequence[int], count: int) -> list[Any]:
+    """The rules of an op with a variadic tail, for which one rule serves all and so runs once."""
+    found: list[Any] = [None] * count
+    tail: Any = None
+    for index in wanted:
+        rule = op.rules[op.position(index)]
+        if rule is None:
+            continue
+        if index < op.fixed:
+            found[index] = rule.fn(*rule.pick(sources))
+            continue
+        tail = rule.fn(*rule.pick(sources)) if tail is None else tail
+        found[index] = tail[index - op.fixed] if type(tail) is tuple else tail
+    return found
 
 
 def _saved(entry: Entry) -> tuple[Any, ...]:
@@ -226,10 +255,8 @@ def _saved(entry: Entry) -> tuple[Any, ...]:
     if op.has_many_outs:
         outs, out_types = entry.saved[count:], (entry.out_types,)
     else:
-        outs, out_types = entry.saved[count : count + len(op.outs)], entry.out_types or (None,)
-    if op.is_variadic:
-        return (*op.group(saved), *outs, *op.group(entry.in_types), *out_types)
-    return saved + outs + entry.in_types + out_types
+        outs, out_types = entry.saved[count : count + len(op.outs)], entry.out_types or _NOTHING
+    return (*op.group(saved), *outs, *op.group(entry.in_types), *out_types)
 
 
 def _flat(op: Op, results: Any, count: int) -> Sequence[Any]:

@@ -18,7 +18,7 @@ from .._prims import structural as S
 from . import promotion
 from .elementwise import power
 from .promotion import as_tensor, common_dtype, normal_axis, outward, public
-from .shapes import band_mask, extent, joined, moved, new_shape, reshaped, step_times
+from .shapes import extent, joined, moved, new_shape, reshaped, step_times
 
 
 def _dtype(dtype: Any) -> np.dtype[Any]:
@@ -250,6 +250,15 @@ def identity(n: Any, dtype: Any = None) -> Tensor:
     return eye(n, dtype=dtype)
 
 
+def _band_mask(height: DimLike, width: DimLike, k: int) -> Tensor:
+    """Where a matrix has its k-th diagonal and what lies below it."""
+    row = reshaped(S.iota(size=height, dtype=dtypes.int64), (height, 1))
+    column = reshaped(S.iota(size=width, dtype=dtypes.int64), (1, width))
+    row = S.add_number(row, number=k) if k else row
+    wide = (promotion.broadcast(row, (height, width)), promotion.broadcast(column, (height, width)))
+    return apply(D.ge, wide)
+
+
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     """A matrix with ones on and below a diagonal and zeros above.
 
@@ -268,7 +277,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
         Tensor([[1., 0.], [1., 1.]], shape=(2, 2), dtype=float64)
     """
     rows, columns, k = _band(N, M, k, "tri")
-    return promotion.cast(band_mask(rows, columns, k, upper=False), _dtype(dtype))
+    return promotion.cast(_band_mask(rows, columns, k), _dtype(dtype))
 
 
 # -- ranges --------------------------------------------------------------------------------------------------

@@ -9,7 +9,9 @@ import numpy as np
 
 from .._core.dims import Dim
 from .._core.tensor import Tensor
+from . import choices, linalg
 from . import elementwise as E
+from .array_methods import attach_methods
 from .promotion import as_tensor, is_number_list
 
 _TAKES = (Tensor, np.ndarray, np.generic, bool, int, float, complex, Dim)
@@ -47,6 +49,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "mul": E.multiply,
     "truediv": E.divide,
     "floordiv": E.floor_divide,
+    "mod": choices.mod,
+    "matmul": linalg.matmul,
     "pow": E.power,
     "and": E.bitwise_and,
     "or": E.bitwise_or,
@@ -98,3 +102,4 @@ def _dim_operator(exact: Any, inexact: Callable[[Tensor, Any], Any]) -> Callable
 
 
 attach_operators()
+attach_methods()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +17,9 @@ from .._core.dims import Dim, DimLike, Shape
 from .._core.tensor import Tensor
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line
+from .._prims import linalg as L
 from .._prims import structural as S
+from .._prims.indexing import gather
 from . import promotion
 from .promotion import as_tensor, broadcast_shapes, common_dtype, normal_axes, normal_axis, public
 
@@ -661,8 +664,6 @@ def _repeated_evenly(x: Tensor, count: DimLike, axis: int) -> Tensor:
 
 def _picked(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor:
     """The slices of x at known positions along an axis."""
-    from .._prims.indexing import gather
-
     taken = gather(moved(x, axis, 0), constant(positions.astype(np.int64)))
     return moved(taken, 0, axis)
 
@@ -900,7 +901,7 @@ def _section_count(indices_or_sections: Any) -> int | None:
 def _cut(x: Tensor, axis: int, positions: Any) -> list[Tensor]:
     size = known_extent(x, axis, "split")
     bounds = [0, *(operator.index(p) for p in positions), size]
-    ranges = (builtins.slice(a, b).indices(size) for a, b in zip(bounds, bounds[1:]))
+    ranges = (builtins.slice(a, b).indices(size) for a, b in itertools.pairwise(bounds))
     return [part(x, axis, start, builtins.max(start, stop)) for start, stop, _ in ranges]
 
 
@@ -1140,25 +1141,13 @@ def _pad_constant(x: Tensor, widths: list[Any], values: Any) -> Tensor:
 # -- matrices: diagonals and triangles -----------------------------------------------------------------------
 
 
-def band_mask(height: DimLike, width: DimLike, k: int, upper: bool) -> Tensor:
-    """Where a matrix has its k-th diagonal and what lies below it (or, with `upper`, above it)."""
-    from .._prims import discrete as D
-
-    row = reshaped(S.iota(size=height, dtype=dtypes.int64), (height, 1))
-    column = reshaped(S.iota(size=width, dtype=dtypes.int64), (1, width))
-    row = S.add_number(row, number=k) if k else row
-    wide = (promotion.broadcast(row, (height, width)), promotion.broadcast(column, (height, width)))
-    return apply(D.le if upper else D.ge, wide)
-
-
 def _triangle(x: Any, k: int, upper: bool, name: str) -> Tensor:
     a = as_tensor(x, name)
     if a.ndim == 0:
         raise ValueError(at_user_line(f"{name}: wanted at least one axis, got a number"))
     if a.ndim == 1:  # as NumPy: every row is the vector
         a = promotion.broadcast(a, (a.shape[0], a.shape[0]))
-    mask = promotion.broadcast(band_mask(a.shape[-2], a.shape[-1], operator.index(k), upper), a.shape)
-    return S.select(mask, a, S.fill(a, 0))
+    return (L.triu if upper else L.tril)(a, k=operator.index(k))
 
 
 @public
@@ -1232,14 +1221,14 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         raise ValueError(at_user_line(f"diagonal: x has shape {a.shape}, wanted at least two axes"))
     first, second = normal_axes((axis1, axis2), a.ndim, "diagonal")
     rest = tuple(i for i in range(a.ndim) if i not in (first, second))
+    offset = operator.index(offset)
+    if offset == 0 and a.shape[first] == a.shape[second]:
+        return L.diagonal(permuted(a, (*rest, first, second)))
     a = permuted(a, (first, second, *rest))
     height, width = a.shape[:2]
-    offset = operator.index(offset)
     length = _diagonal_extent(height, width, offset)
     # on the flattened plane the diagonal's elements lie at one distance, width + 1
     plane = reshaped(a, (height * width, *a.shape[2:]))
-    from .._prims.indexing import gather
-
     step = S.iota(size=length, dtype=dtypes.int64)
     start = offset if offset >= 0 else -offset * width
     positions = step_times(step, width + 1, start)
@@ -1280,6 +1269,8 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 def _with_diagonal(v: Tensor, k: int) -> Tensor:
     """The square matrix that has v on its k-th diagonal and zeros elsewhere."""
+    if k == 0:
+        return L.make_diagonal(v)
     length = v.shape[0]
     n = length + builtins.abs(k)
     # rows of n + 1 elements, v in front: read as rows of n, each element stands one further right

@@ -2,7 +2,7 @@
 
 Owns an immutable array of Python scalars in row-major order and the movements of its elements. It exists so
 that the core can be run on something that is not NumPy: values are computed by Python alone, and only the
-conversion in `interop.py` meets an ndarray. Clear before fast.
+conversion in `interop.py` meets an ndarray. Clear before fast; strict as the primitives are: nothing broadcasts.
 """
 
 from __future__ import annotations
@@ -47,10 +47,16 @@ class PyArray:
         """Number of elements."""
         return len(self.flat)
 
-    def item(self) -> Any:
-        """The value of an array of one element."""
+    def __bool__(self) -> bool:
+        """The truth of the value of an array of one element."""
         (value,) = self.flat
-        return value
+        return bool(value)
+
+    # NumPy would take an array of objects for an answer; on this engine that is a leak, and it has to be seen
+    __array_ufunc__ = None
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError("an array of the plain-Python engine went to NumPy without interop.to_numpy")
 
     def __repr__(self) -> str:
         return f"PyArray({to_nested(self)!r}, {self.dtype.name})"
@@ -65,30 +71,6 @@ def full(shape: Iterable[int], dtype: Any, value: Any) -> PyArray:
     """An array that holds one value everywhere."""
     shape = tuple(shape)
     return PyArray(shape, dtype, [rounder(dtype)(value)] * prod(shape))
-
-
-def from_nested(values: Any, dtype: Any) -> PyArray:
-    """An array from nested sequences (a bare scalar gives shape ()).
-
-    Raises:
-        ValueError: if the nesting is ragged.
-
-    Example:
-        >>> from wengert._engines.python.dtypes import INT64
-        >>> from_nested([[1, 2, 3], [4, 5, 6]], INT64).shape
-        (2, 3)
-    """
-    shape: list[int] = []
-    level = [values]
-    while level and isinstance(level[0], (list, tuple)):
-        lengths = {len(v) if isinstance(v, (list, tuple)) else -1 for v in level}
-        if len(lengths) > 1:
-            raise ValueError(f"from_nested: ragged sequence at depth {len(shape)}")
-        shape.append(lengths.pop())
-        level = [item for v in level for item in v]
-    if any(isinstance(v, (list, tuple)) for v in level):
-        raise ValueError(f"from_nested: ragged sequence at depth {len(shape)}")
-    return make(shape, dtype, level)
 
 
 def to_nested(x: PyArray) -> Any:
@@ -129,28 +111,20 @@ def map1(fn: Callable[[Any], Any], x: PyArray, dtype: Any = None) -> PyArray:
 
 
 def map2(fn: Callable[[Any, Any], Any], x: PyArray, y: PyArray, dtype: Any = None) -> PyArray:
-    """`fn` of every pair of elements, after broadcasting."""
-    if x.shape != y.shape:
-        shape = broadcast_shapes(x.shape, y.shape)
-        x, y = broadcast_to(x, shape), broadcast_to(y, shape)
-    return make(x.shape, dtype or x.dtype, map(fn, x.flat, y.flat))
+    """`fn` of every pair of elements of two arrays of one shape."""
+    return make(x.shape, dtype or x.dtype, map(fn, x.flat, strict_partner(x, y).flat))
+
+
+def strict_partner(x: PyArray, y: PyArray) -> PyArray:
+    """y, if it is an array of x's shape."""
+    if type(y) is not PyArray or x.shape != y.shape:
+        raise ValueError(f"operands of shapes {x.shape} and {getattr(y, 'shape', type(y))}, wanted equal ones")
+    return y
 
 
 def convert(x: PyArray, dtype: Any) -> PyArray:
     """The values rounded to another dtype."""
     return x if dtype == x.dtype else make(x.shape, dtype, x.flat)
-
-
-def broadcast_shapes(*shapes: Shape) -> Shape:
-    """The common shape of NumPy's broadcasting."""
-    rank = max(map(len, shapes), default=0)
-    result = []
-    for sizes in zip(*((1,) * (rank - len(s)) + tuple(s) for s in shapes), strict=True):
-        wider = set(sizes) - {1}
-        if len(wider) > 1:
-            raise ValueError(f"broadcast_shapes: {', '.join(map(str, shapes))} do not fit together")
-        result.append(wider.pop() if wider else 1)
-    return tuple(result)
 
 
 def broadcast_to(x: PyArray, shape: Sequence[int]) -> PyArray:
@@ -185,9 +159,7 @@ def flip(x: PyArray, axes: Iterable[int]) -> PyArray:
 
 def slice_(x: PyArray, starts: Sequence[int], stops: Sequence[int], steps: Sequence[int]) -> PyArray:
     """``x[start:stop:step, ...]`` with Python's rules; a stop of None reads to the end (or the beginning)."""
-    ranges = [
-        range(*slice(a, b, c).indices(n)) for a, b, c, n in zip(starts, stops, steps, x.shape, strict=True)
-    ]
+    ranges = [range(*slice(a, b, c).indices(n)) for a, b, c, n in zip(starts, stops, steps, x.shape, strict=True)]
     shape = tuple(map(len, ranges))
     if not prod(shape):
         return PyArray(shape, x.dtype, [])
@@ -228,9 +200,7 @@ def lanes(x: PyArray, axes: Sequence[int]) -> tuple[Shape, list[list[Any]]]:
     return shape, [[x.flat[start + i] for i in inner] for start in starts]
 
 
-def reduce(
-    x: PyArray, axes: Sequence[int], fn: Callable[[Any, Any], Any], init: Any, dtype: Any = None
-) -> PyArray:
+def reduce(x: PyArray, axes: Sequence[int], fn: Callable[[Any, Any], Any], init: Any, dtype: Any = None) -> PyArray:
     """Fold `fn` over `axes` (all dropped from the shape), from `init`; rounded once, at the end."""
     shape, groups = lanes(x, axes)
     return make(shape, dtype or x.dtype, (fold(fn, group, init) for group in groups))

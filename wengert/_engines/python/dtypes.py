@@ -34,11 +34,6 @@ def complex_of(dtype: DType) -> DType:
     return _COMPLEX_OF.get(dtype, np.dtype("complex64"))
 
 
-def float_of(dtype: DType) -> DType:
-    """The dtype of a float function's result: inexact dtypes stay, the rest become float64."""
-    return FLOAT64 if dtype.kind in "biu" else dtype
-
-
 @cache
 def rounder(dtype: DType) -> Callable[[Scalar], Scalar]:
     """The function that turns any Python scalar into the nearest value of `dtype`.

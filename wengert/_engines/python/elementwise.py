@@ -1,7 +1,6 @@
-"""Elementwise kernels of the plain-Python engine, by NumPy's names.
+"""Elementwise kernels of the plain-Python engine: which scalar function each op applies, and the result's dtype.
 
-Owns which scalar function each op applies and the dtype of its result. The scalar functions are in
-`safe_math.py`; operands broadcast.
+The scalar functions are in `safe_math.py` and `special_math.py`; operands have one shape and one dtype.
 """
 
 from __future__ import annotations
@@ -12,18 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert._engines.python import safe_math as m
-from wengert._engines.python.array import PyArray, broadcast_shapes, broadcast_to, convert, make, map1, map2
-from wengert._engines.python.dtypes import BOOL, complex_of, float_of, real_of
+from wengert._engines.python import special_math as special
+from wengert._engines.python.array import PyArray, convert, make, map1, map2, strict_partner
+from wengert._engines.python.dtypes import BOOL, complex_of, real_of, rounder
 
 Kernel = Callable[..., PyArray]
-
-
-def _float_function(fn: Callable[[Any], Any]) -> Kernel:
-    return lambda x: map1(fn, x, float_of(x.dtype))
-
-
-def _float_function2(fn: Callable[[Any, Any], Any]) -> Kernel:
-    return lambda x, y: map2(fn, x, y, float_of(x.dtype))
 
 
 def _same(fn: Callable[[Any], Any]) -> Kernel:
@@ -46,15 +38,18 @@ def _to_real(fn: Callable[[Any], Any]) -> Kernel:
     return lambda x: map1(fn, x, real_of(x.dtype))
 
 
-def _keeps_integers(name: str) -> Kernel:
-    """Rounding functions leave integers alone (a float would lose their low bits)."""
-    fn = m.FUNCTIONS[name]
-    return lambda x: x if x.dtype.kind in "biu" else map1(fn, x)
+def _with_order(fn: Callable[[Any, int], Any]) -> Kernel:
+    return lambda x, order: map1(lambda v: fn(v, order), x)
 
 
-def is_nan(v: Any) -> bool:
-    """Whether a number is NaN, or complex with a NaN part."""
-    return v != v
+def _with_number(fn: Callable[[Any, Any], Any]) -> Kernel:
+    """A kernel whose second operand is a Python number, rounded to the first one's dtype."""
+
+    def kernel(x: PyArray, number: Any) -> PyArray:
+        value = rounder(x.dtype)(number)
+        return map1(lambda v: fn(v, value), x)
+
+    return kernel
 
 
 def order_key(v: Any) -> Any:
@@ -82,16 +77,6 @@ def _fmin(a: Any, b: Any) -> Any:
     return b if a != a else a if b != b else minimum(a, b)
 
 
-def _sign(v: Any) -> Any:
-    return (v > 0) - (v < 0) if isinstance(v, int) else m.FUNCTIONS["sign"](v)
-
-
-def _reciprocal(v: Any) -> Any:
-    if isinstance(v, int):
-        return int(1 / v) if v else 0
-    return m.FUNCTIONS["reciprocal"](v)
-
-
 def _is_finite(v: Any) -> bool:
     return math.isfinite(v.real) and math.isfinite(v.imag)
 
@@ -106,10 +91,6 @@ def _angle(v: Any) -> float:
 
 def _abs(v: Any) -> Any:
     return math.hypot(v.real, v.imag) if isinstance(v, complex) else abs(v)
-
-
-def _negative(v: Any) -> Any:
-    return -v
 
 
 def _add(a: Any, b: Any) -> Any:
@@ -149,87 +130,94 @@ def right_shift(x: PyArray, y: PyArray) -> PyArray:
     return map2(lambda a, b: a >> b if 0 <= b < bits else -(a < 0), x, y)
 
 
-def select(condition: PyArray, x: PyArray, y: PyArray) -> PyArray:
+def select(cond: PyArray, x: PyArray, y: PyArray) -> PyArray:
     """x where the condition holds, else y."""
-    shape = broadcast_shapes(condition.shape, x.shape, y.shape)
-    condition, x, y = (broadcast_to(a, shape) for a in (condition, x, y))
-    chosen = [a if c else b for c, a, b in zip(condition.flat, x.flat, y.flat, strict=True)]
-    return make(shape, x.dtype, chosen)
+    strict_partner(cond, x), strict_partner(x, y)
+    chosen = [a if c else b for c, a, b in zip(cond.flat, x.flat, y.flat, strict=True)]
+    return make(x.shape, x.dtype, chosen)
 
 
-def clip(x: PyArray, low: PyArray, high: PyArray) -> PyArray:
-    """``minimum(maximum(x, low), high)``."""
-    return map2(minimum, map2(maximum, x, low), high)
+def clip(x: PyArray, lo: PyArray, hi: PyArray) -> PyArray:
+    """``minimum(maximum(x, lo), hi)``."""
+    return map2(minimum, map2(maximum, x, lo), hi)
 
 
-def to_complex(real: PyArray, imag: PyArray) -> PyArray:
-    """The complex array of two real parts."""
-    return map2(complex, real, imag, complex_of(real.dtype))
+def as_complex(x: PyArray, y: PyArray) -> PyArray:
+    """x + iy."""
+    return map2(complex, x, y, complex_of(x.dtype))
 
 
-def polygamma(x: PyArray, n: int) -> PyArray:
-    """The n-th derivative of digamma."""
-    return map1(lambda v: m.polygamma(n, float(v)), x, float_of(x.dtype))
+def power_number(x: PyArray, number: Any) -> PyArray:
+    """x to the power of a Python number."""
+    return map1(lambda v: _multiply(v, v), x) if number == 2 else _power_rounded(x, number)
 
 
-_ROUNDINGS = ("floor", "ceil", "trunc", "rint")
-_OWN_DTYPE = ("sign", "reciprocal")
+_power_rounded = _with_number(m.power)
+
+
+def _scale(x: Any, y: Any) -> Any:
+    return x * y if x != 0 else type(x)(0)
+
+
+def _xlogy(x: float, y: float) -> float:
+    return 0.0 if x == 0 and y == y else x * m.FUNCTIONS["log"](y)
+
+
+def _xlog1py(x: float, y: float) -> float:
+    return 0.0 if x == 0 and y == y else x * m.FUNCTIONS["log1p"](y)
+
 
 KERNELS: dict[str, Kernel] = {
-    **{
-        name: _float_function(fn)
-        for name, fn in m.FUNCTIONS.items()
-        if name not in (*_ROUNDINGS, *_OWN_DTYPE)
-    },
-    **{name: _keeps_integers(name) for name in _ROUNDINGS},
-    "sign": _same(_sign),
-    "reciprocal": _same(_reciprocal),
+    **{name: _same(fn) for name, fn in m.FUNCTIONS.items()},
+    **{name: _same(fn) for name, fn in special.FUNCTIONS.items()},
+    **{name: _with_order(fn) for name, fn in special.ORDERED.items()},
     "square": _same(lambda v: _multiply(v, v)),
-    "negative": _same(_negative),
-    "positive": _same(lambda v: v),
+    "neg": _same(operator.neg),
+    "relu": _same(lambda v: maximum(v, type(v)(0))),
     "abs": _to_real(_abs),
     "real": _to_real(lambda v: v.real),
     "imag": _to_real(lambda v: v.imag),
-    "angle": lambda x: map1(_angle, x, real_of(float_of(x.dtype))),
+    "angle": _to_real(_angle),
     "conj": _same(lambda v: v.conjugate()),
-    "complex": to_complex,
-    "polygamma": polygamma,
+    "as_complex": as_complex,
     "isfinite": _predicate(_is_finite),
     "isinf": _predicate(_is_inf),
-    "isnan": _predicate(is_nan),
+    "isnan": _predicate(lambda v: v != v),
     "signbit": _predicate(lambda v: math.copysign(1.0, v) < 0),
     "logical_not": _predicate(operator.not_),
     "add": _same2(_add),
-    "subtract": _same2(operator.sub),
-    "multiply": _same2(_multiply),
-    "divide": _float_function2(m.divide),
+    "sub": _same2(operator.sub),
+    "mul": _same2(_multiply),
+    "scale": _same2(_scale),
+    "times_number": _with_number(operator.mul),
+    "add_number": _with_number(operator.add),
+    "div": _same2(m.divide),
     "power": _same2(m.power),
+    "power_number": power_number,
     "floor_divide": _same2(m.floor_divide),
     "mod": _same2(m.mod),
     "fmod": _same2(m.fmod),
-    "arctan2": _float_function2(math.atan2),
-    "hypot": _float_function2(math.hypot),
-    "logaddexp": _float_function2(m.logaddexp),
-    "logaddexp2": _float_function2(m.logaddexp2),
+    "arctan2": _same2(math.atan2),
+    "hypot": _same2(math.hypot),
+    "logaddexp": _same2(m.logaddexp),
+    "logaddexp2": _same2(m.logaddexp2),
+    "xlogy": _same2(_xlogy),
+    "xlog1py": _same2(_xlog1py),
     "maximum": _same2(maximum),
     "minimum": _same2(minimum),
     "fmax": _same2(_fmax),
     "fmin": _same2(_fmin),
-    "copysign": _float_function2(math.copysign),
-    "nextafter": _float_function2(math.nextafter),
-    "heaviside": _float_function2(_heaviside),
-    "ldexp": _float_function2(m.ldexp),
-    "gcd": _same2(math.gcd),
-    "lcm": _same2(math.lcm),
-    "equal": _predicate2(operator.eq),
-    "not_equal": _predicate2(operator.ne),
-    "less": _predicate2(_ordered(operator.lt)),
-    "less_equal": _predicate2(_ordered(operator.le)),
-    "greater": _predicate2(_ordered(operator.gt)),
-    "greater_equal": _predicate2(_ordered(operator.ge)),
-    "logical_and": _predicate2(lambda a, b: bool(a) and bool(b)),
-    "logical_or": _predicate2(lambda a, b: bool(a) or bool(b)),
-    "logical_xor": _predicate2(lambda a, b: bool(a) != bool(b)),
+    "copysign": _same2(math.copysign),
+    "heaviside": _same2(_heaviside),
+    "eq": _predicate2(operator.eq),
+    "ne": _predicate2(operator.ne),
+    "lt": _predicate2(_ordered(operator.lt)),
+    "le": _predicate2(_ordered(operator.le)),
+    "gt": _predicate2(_ordered(operator.gt)),
+    "ge": _predicate2(_ordered(operator.ge)),
+    "logical_and": _predicate2(operator.and_),
+    "logical_or": _predicate2(operator.or_),
+    "logical_xor": _predicate2(operator.xor),
     "bitwise_and": _same2(operator.and_),
     "bitwise_or": _same2(operator.or_),
     "bitwise_xor": _same2(operator.xor),

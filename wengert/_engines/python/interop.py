@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from wengert._engines.python.array import PyArray, make
 
+__all__ = ["LinAlgError", "from_numpy", "to_numpy", "to_text"]
+
 
 def from_numpy(x: Any) -> PyArray:
-    """A PyArray of an ndarray's values.
+    """A PyArray of the values of an ndarray or a NumPy scalar.
 
     Example:
         >>> from_numpy(np.array([[1, 2]], "int8"))
@@ -21,4 +25,11 @@ def from_numpy(x: Any) -> PyArray:
 
 def to_numpy(x: PyArray) -> Any:
     """A new ndarray of a PyArray's values."""
-    return np.array(x.flat, x.dtype).reshape(x.shape)
+    out = np.empty(x.shape, x.dtype)
+    out.flat = x.flat
+    return out
+
+
+def to_text(text: str, xs: Iterable[PyArray]) -> str:
+    """A format text filled with arrays, as NumPy writes them."""
+    return text.format(*(to_numpy(x)[()] for x in xs))

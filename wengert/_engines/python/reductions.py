@@ -6,14 +6,18 @@ Python's float64 and rounded once.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from wengert._engines.python.array import PyArray, along, flip, lanes, make, reduce, take_flat
+from wengert._engines.python.array import PyArray, along, flip, lanes, make, reduce, strict_partner
 from wengert._engines.python.dtypes import BOOL, INT64
 from wengert._engines.python.elementwise import maximum, minimum, order_key
+from wengert._engines.python.safe_math import FUNCTIONS, divide, logaddexp
+
+_exp, _log = FUNCTIONS["exp"], FUNCTIONS["log"]
 
 
 def reduce_sum(x: PyArray, axes: Sequence[int]) -> PyArray:
@@ -81,50 +85,86 @@ def reduce_all(x: PyArray, axes: Sequence[int]) -> PyArray:
 
 
 def _cumulative(fn: Callable[[Any, Any], Any]) -> Callable[..., PyArray]:
-    def kernel(x: PyArray, axis: int, reverse: bool = False) -> PyArray:
+    def kernel(x: PyArray, axis: int, reverse: bool) -> PyArray:
         """Fold along `axis`, every partial result kept; from the end if `reverse`."""
         if reverse:
-            return flip(kernel(flip(x, (axis % x.ndim,)), axis), (axis % x.ndim,))
+            return flip(kernel(flip(x, (axis,)), axis, False), (axis,))
         return along(x, axis, lambda lane: list(accumulate(lane, fn)))
 
     return kernel
 
 
-def sort(x: PyArray, axis: int = -1) -> PyArray:
-    """Ascending along `axis`, NaN last."""
-    return along(x, axis, lambda lane: sorted(lane, key=order_key))
+def linear_recurrence(a: PyArray, b: PyArray, axis: int, reverse: bool) -> PyArray:
+    """s_i = a_i s_(i-1) + b_i along `axis`; a zero factor starts afresh, even after an infinity."""
+    return _recurrence(a, b, axis, reverse, lambda factor, state, term: factor * state + term if factor else term)
 
 
-def argsort(x: PyArray, axis: int = -1) -> PyArray:
-    """Positions (int64) that sort x along `axis`: stable, NaN last."""
-    return along(x, axis, _sorting_positions, INT64)
+def segmented_cumsum(x: PyArray, restart: PyArray, axis: int, reverse: bool) -> PyArray:
+    """The running sum along `axis`, which starts afresh wherever restart is true."""
+    return _recurrence(restart, x, axis, reverse, lambda is_new, state, term: term if is_new else state + term)
 
 
-def _sorting_positions(lane: list[Any]) -> list[int]:
-    return sorted(range(len(lane)), key=lambda i: order_key(lane[i]))
+def _recurrence(
+    factors: PyArray, terms: PyArray, axis: int, reverse: bool, step: Callable[[Any, Any, Any], Any]
+) -> PyArray:
+    """Along `axis` the first term, then step(factor, state, term) at each place."""
+    lanes_of_factors = iter(lanes(strict_partner(terms, factors), (axis,))[1])
+
+    def scan(lane: list[Any]) -> list[Any]:
+        pairs = list(zip(next(lanes_of_factors), lane, strict=True))
+        pairs = pairs[::-1] if reverse else pairs
+        states = [pairs[0][1]] if pairs else []
+        for factor, term in pairs[1:]:
+            states.append(step(factor, states[-1], term))
+        return states[::-1] if reverse else states
+
+    return along(terms, axis, scan)
 
 
-def searchsorted(sorted_values: PyArray, values: PyArray, side: str = "left") -> PyArray:
-    """Where each value goes in a sorted vector (int64)."""
-    before = operator.lt if side == "left" else operator.le
-    keys = [order_key(v) for v in sorted_values.flat]
-    found = (sum(before(k, order_key(v)) for k in keys) for v in values.flat)
-    return make(values.shape, INT64, found)
+# -- sums of exponentials -------------------------------------------------------------------------------------------
 
 
-def nonzero(x: PyArray) -> tuple[PyArray, ...]:
-    """For each axis the indices (int64) of the elements that are not zero."""
-    hits = [i for i, v in enumerate(x.flat) if v]
-    columns, block = [], x.size
-    for length in x.shape:
-        block = block // length if length else 0
-        columns.append(make((len(hits),), INT64, (i // block % length for i in hits)))
-    return tuple(columns)
+def _logsumexp(group: list[float]) -> float:
+    peak = _fold(group, maximum) if group else -math.inf
+    if math.isinf(peak) or peak != peak:
+        return peak
+    return peak + math.log(sum(math.exp(v - peak) for v in group))
 
 
-def compress(x: PyArray, mask: PyArray) -> PyArray:
-    """The elements where a mask of x's shape holds, as a vector."""
-    return take_flat(x, [i for i, keep in enumerate(mask.flat) if keep])
+def logsumexp(x: PyArray, axes: Sequence[int]) -> PyArray:
+    """log(sum(exp(x))) over `axes`, without overflow."""
+    shape, groups = lanes(x, axes)
+    return make(shape, x.dtype, map(_logsumexp, groups))
+
+
+def _log_softmax(lane: list[float]) -> list[float]:
+    peak = _fold(lane, maximum) if lane else 0.0
+    total = sum(_exp(v - peak) for v in lane)
+    return [v - peak - _log(total) for v in lane]
+
+
+def _softmax(lane: list[float]) -> list[float]:
+    peak = _fold(lane, maximum) if lane else 0.0
+    grown = [_exp(v - peak) for v in lane]
+    total = sum(grown)
+    return [divide(v, total) for v in grown]
+
+
+# -- sorting --------------------------------------------------------------------------------------------------------
+
+
+def sort(x: PyArray, axis: int, descending: bool) -> PyArray:
+    """Ascending along `axis` with NaN last, or descending with NaN first; equal elements keep their order."""
+    return along(x, axis, lambda lane: sorted(lane, key=order_key, reverse=descending))
+
+
+def argsort(x: PyArray, axis: int, descending: bool) -> PyArray:
+    """Positions (int64) that sort x along `axis`."""
+
+    def positions(lane: list[Any]) -> list[int]:
+        return sorted(range(len(lane)), key=lambda i: order_key(lane[i]), reverse=descending)
+
+    return along(x, axis, positions, INT64)
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
@@ -140,9 +180,12 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "cumprod": _cumulative(operator.mul),
     "cummax": _cumulative(maximum),
     "cummin": _cumulative(minimum),
+    "cumlogsumexp": _cumulative(logaddexp),
+    "linear_recurrence": linear_recurrence,
+    "segmented_cumsum": segmented_cumsum,
+    "logsumexp": logsumexp,
+    "softmax": lambda x, axis: along(x, axis, _softmax),
+    "log_softmax": lambda x, axis: along(x, axis, _log_softmax),
     "sort": sort,
     "argsort": argsort,
-    "searchsorted": searchsorted,
-    "nonzero": nonzero,
-    "compress": compress,
 }

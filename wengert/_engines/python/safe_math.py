@@ -99,94 +99,9 @@ def softplus(x: float) -> float:
     return max(x, 0.0) + math.log1p(math.exp(-abs(x))) if x == x else x
 
 
-def _log_sigmoid(x: float) -> float:
-    return -softplus(-x)
-
-
-def sign(x: float) -> float:
-    return x if x != x else float((x > 0) - (x < 0))
-
-
-def _sinc(x: float) -> float:
-    return 1.0 if x == 0 else math.sin(math.pi * x) / (math.pi * x)
-
-
-def _lgamma(x: float) -> float:
-    try:
-        return math.lgamma(x)
-    except ValueError:  # a pole
-        return INF
-
-
-def digamma(x: float) -> float:
-    """The logarithmic derivative of gamma: reflection, recurrence, then the asymptotic series."""
-    if not math.isfinite(x):
-        return x if x > 0 or x != x else NAN
-    if x == 0:
-        return -_signed_inf(x)
-    if x < 0:
-        if x == math.floor(x):
-            return NAN
-        # The argument of tan is reduced first: pi * x itself would lose the digits that matter.
-        return digamma(1.0 - x) - math.pi / math.tan(math.pi * math.fmod(x, 1.0))
-    shift = 0.0
-    while x < 12.0:
-        shift -= 1.0 / x
-        x += 1.0
-    u = 1.0 / (x * x)
-    series = u * (
-        1 / 12 - u * (1 / 120 - u * (1 / 252 - u * (1 / 240 - u * (1 / 132 - u * (691 / 32760 - u / 12)))))
-    )
-    return shift + math.log(x) - 0.5 / x - series
-
-
-# Bernoulli numbers B2, B4, ... over (2k)!, the weights of the Euler-Maclaurin sum.
-_EULER_MACLAURIN = [
-    b / math.factorial(2 * k)
-    for k, b in enumerate((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510), start=1)
-]
-
-
-def polygamma(n: int, x: float) -> float:
-    """The n-th derivative of digamma, by the Hurwitz zeta function (its series also holds at negative x)."""
-    if n == 0:
-        return digamma(x)
-    if x != x or x == -INF:
-        return NAN
-    if x <= 0 and x == math.floor(x):
-        return INF if n % 2 else NAN
-    s, total = n + 1, 0.0
-    if x == INF:
-        return 0.0
-    while x < 15.0:
-        total += x**-s
-        x += 1.0
-    total += x ** (1 - s) / (s - 1) + 0.5 * x**-s
-    rising, power = float(s), x ** (-s - 1)
-    for k, weight in enumerate(_EULER_MACLAURIN, start=1):
-        total += weight * rising * power
-        rising *= (s + 2 * k - 1) * (s + 2 * k)
-        power /= x * x
-    return (-1) ** (n + 1) * math.factorial(n) * total
-
-
-def erfinv(y: float) -> float:
-    """Inverse error function: a start from the asymptotic form, then Newton steps with the curvature."""
-    if y != y or abs(y) > 1:
-        return NAN
-    if abs(y) == 1:
-        return _signed_inf(y)
-    # Winitzki's closed form starts within 0.2 %. Its log(1 - y * y) is split to keep its digits near 1.
-    log_gap = math.log1p(-y) + math.log1p(y)
-    a = 0.147
-    half = 2 / (math.pi * a) + log_gap / 2
-    x = math.sqrt(max(0.0, math.sqrt(half * half - log_gap / a) - half))
-    for _ in range(4):
-        # In the tails erf(x) - y cancels, so the small side is compared instead.
-        error = (1 - abs(y)) - math.erfc(x) if abs(y) > 0.5 else math.erf(x) - abs(y)
-        step = error * math.sqrt(math.pi) / 2 * math.exp(x * x)
-        x -= step / (1 + x * step)
-    return math.copysign(x, y)
+def sign(x: Any) -> Any:
+    """-1, 0 or 1, of a float or an integer; NaN of NaN."""
+    return x if x != x else (x > 0) - (x < 0)
 
 
 def _complex_log1p(z: complex) -> complex:
@@ -194,19 +109,13 @@ def _complex_log1p(z: complex) -> complex:
     if z == -1:
         return complex(-INF, y)
     square = x * (2 + x) + y * y
-    return complex(
-        math.log1p(square) / 2 if abs(square) < 0.5 else math.log(abs(1 + z)), math.atan2(y, 1 + x)
-    )
+    return complex(math.log1p(square) / 2 if abs(square) < 0.5 else math.log(abs(1 + z)), math.atan2(y, 1 + x))
 
 
 def _complex_expm1(z: complex) -> complex:
     x, y = z.real, z.imag
     half = math.sin(y / 2)
     return complex(math.expm1(x) * math.cos(y) - 2 * half * half, math.exp(x) * math.sin(y))
-
-
-def _complex_sign(z: complex) -> complex:
-    return z / abs(z) if z else 0j
 
 
 def divide(x: Any, y: Any) -> Any:
@@ -282,13 +191,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 def logaddexp(x: float, y: float) -> float:
     """log(exp(x) + exp(y))."""
-    return (
-        x + math.log(2.0)
-        if x == y
-        else max(x, y) + math.log1p(math.exp(-abs(x - y)))
-        if x - y == x - y
-        else NAN
-    )
+    return x + math.log(2.0) if x == y else max(x, y) + math.log1p(math.exp(-abs(x - y))) if x - y == x - y else NAN
 
 
 def logaddexp2(x: float, y: float) -> float:
@@ -296,14 +199,6 @@ def logaddexp2(x: float, y: float) -> float:
     if x == y:
         return x + 1.0
     return max(x, y) + math.log1p(2.0 ** -abs(x - y)) / math.log(2.0) if x - y == x - y else NAN
-
-
-def ldexp(x: float, n: int) -> float:
-    """x * 2**n."""
-    try:
-        return math.ldexp(x, n)
-    except OverflowError:
-        return _signed_inf(x)
 
 
 _LN2 = math.log(2.0)
@@ -331,27 +226,16 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         real_function(math.log2, {0.0: -INF}),
         complex_function(lambda z: cmath.log(z) / _LN2, {0j: complex(-INF, 0)}),
     ),
-    "log10": pick(
-        real_function(math.log10, {0.0: -INF}), complex_function(cmath.log10, {0j: complex(-INF, 0)})
-    ),
+    "log10": pick(real_function(math.log10, {0.0: -INF}), complex_function(cmath.log10, {0j: complex(-INF, 0)})),
     "sqrt": pick(real_function(math.sqrt), complex_function(cmath.sqrt)),
     "cbrt": pick(math.cbrt, None),
     "reciprocal": pick(reciprocal, _complex_reciprocal),
     "rsqrt": pick(_rsqrt, lambda z: _complex_reciprocal(cmath.sqrt(z))),
-    "sign": pick(sign, _complex_sign),
+    "sign": sign,
     "floor": pick(_floor, None),
     "ceil": pick(_integral(math.ceil), None),
     "trunc": pick(_integral(math.trunc), None),
     "rint": pick(_rint, None),
-    "erf": pick(math.erf, None),
-    "erfc": pick(math.erfc, None),
-    "erfinv": pick(erfinv, None),
-    "lgamma": pick(real_function(_lgamma), None),
-    "digamma": pick(digamma, None),
     "sigmoid": pick(_sigmoid, lambda z: _complex_reciprocal(1 + cmath.exp(-z))),
-    "log_sigmoid": pick(_log_sigmoid, None),
     "softplus": pick(softplus, None),
-    "sinc": pick(real_function(_sinc), None),
-    "deg2rad": pick(lambda x: x * (math.pi / 180), None),
-    "rad2deg": pick(lambda x: x * (180 / math.pi), None),
 }

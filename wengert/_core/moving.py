@@ -1,0 +1,28 @@
+"""Moves of tensors between engines. A gradient flows through a move, and comes back on the engine of its source."""
+
+from __future__ import annotations
+
+from .apply import apply
+from .engine import ENGINE_OF, Engine, transferred
+from .op import REGISTRY
+from .tensor import Tensor, Value
+
+
+def moved(x: Tensor, engine: Engine) -> Tensor:
+    """x on an engine; x itself if it is there already, or symbolic."""
+    data = x._data
+    if type(data) is Value or ENGINE_OF[type(data)] is engine:
+        return x
+    out = apply(REGISTRY["alias"], (x,))  # recorded under its own identity
+    if type(out._data) is not Value:
+        out._data = transferred(data, engine)
+    out._weak = x._weak
+    return out
+
+
+def beside(x: Tensor, partner: Tensor) -> Tensor:
+    """x on the engine of another tensor."""
+    data = partner._data
+    if type(data) is Value or type(data) is type(x._data):
+        return x
+    return moved(x, ENGINE_OF[type(data)])

@@ -1,0 +1,354 @@
+"""The methods that NumPy's arrays have, for `Tensor`: each is the op of that name with the method's signature.
+
+Methods that would change an array in place return a new tensor (`sort`) or are refused with the cure (`fill`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from . import choices, copies, indexing, linalg, reductions, shapes
+from .at import At
+from .elementwise import floor_divide
+from .subscript import take_index
+
+_METHODS: dict[str, Any] = {}
+
+
+def _method(f: Callable[..., Any]) -> Callable[..., Any]:
+    _METHODS[f.__name__] = f
+    return f
+
+
+# -- folding -----------------------------------------------------------------------------------------------------------
+
+
+@_method
+def sum(
+    self: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The sum over axes: `wg.ops.sum`."""
+    return reductions.sum(self, axis, keepdims, dtype=dtype, initial=initial, where=where)
+
+
+@_method
+def prod(
+    self: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The product over axes: `wg.ops.prod`."""
+    return reductions.prod(self, axis, keepdims, dtype, initial=initial, where=where)
+
+
+@_method
+def mean(self: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Any = None) -> Any:
+    """The mean over axes: `wg.ops.mean`."""
+    return reductions.mean(self, axis, keepdims, dtype=dtype, where=where)
+
+
+@_method
+def var(
+    self: Tensor, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, where: Any = None
+) -> Any:
+    """The variance over axes: `wg.ops.var`."""
+    return reductions.var(self, axis, keepdims, dtype=dtype, ddof=ddof, where=where)
+
+
+@_method
+def std(
+    self: Tensor, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, where: Any = None
+) -> Any:
+    """The standard deviation over axes: `wg.ops.std`."""
+    return reductions.std(self, axis, keepdims, dtype=dtype, ddof=ddof, where=where)
+
+
+@_method
+def max(self: Tensor, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
+    """The largest element over axes: `wg.ops.max`."""
+    return reductions.max(self, axis, keepdims, initial, where=where)
+
+
+@_method
+def min(self: Tensor, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
+    """The smallest element over axes: `wg.ops.min`."""
+    return reductions.min(self, axis, keepdims, initial, where=where)
+
+
+@_method
+def ptp(self: Tensor, axis: Any = None, keepdims: bool = False) -> Any:
+    """The largest less the smallest element over axes: `wg.ops.ptp`."""
+    return reductions.ptp(self, axis, keepdims)
+
+
+@_method
+def any(self: Tensor, axis: Any = None, keepdims: bool = False, where: Any = None) -> Any:
+    """Whether some element over axes is not zero: `wg.ops.any`."""
+    return reductions.any(self, axis, keepdims, where=where)
+
+
+@_method
+def all(self: Tensor, axis: Any = None, keepdims: bool = False, where: Any = None) -> Any:
+    """Whether every element over axes is not zero: `wg.ops.all`."""
+    return reductions.all(self, axis, keepdims, where=where)
+
+
+@_method
+def argmax(self: Tensor, axis: Any = None, keepdims: bool = False) -> Any:
+    """The index of the largest element: `wg.ops.argmax`."""
+    return reductions.argmax(self, axis, keepdims)
+
+
+@_method
+def argmin(self: Tensor, axis: Any = None, keepdims: bool = False) -> Any:
+    """The index of the smallest element: `wg.ops.argmin`."""
+    return reductions.argmin(self, axis, keepdims)
+
+
+@_method
+def cumsum(self: Tensor, axis: Any = None, dtype: Any = None) -> Any:
+    """The running sum: `wg.ops.cumsum`."""
+    return reductions.cumsum(self, axis, dtype)
+
+
+@_method
+def cumprod(self: Tensor, axis: Any = None, dtype: Any = None) -> Any:
+    """The running product: `wg.ops.cumprod`."""
+    return reductions.cumprod(self, axis, dtype)
+
+
+@_method
+def trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The sum along a diagonal: `wg.ops.trace`."""
+    return shapes.trace(self, offset, axis1, axis2)
+
+
+@_method
+def dot(self: Tensor, other: Any) -> Any:
+    """The product with an array: `wg.ops.dot`."""
+    return linalg.dot(self, other)
+
+
+# -- shape -------------------------------------------------------------------------------------------------------------
+
+
+def _one_or_many(arguments: tuple[Any, ...]) -> Any:
+    """What may be given as one sequence or as several arguments."""
+    return arguments[0] if len(arguments) == 1 else arguments
+
+
+def _require_c_order(order: str, name: str) -> None:
+    if order not in ("C", "A", "K"):
+        raise ValueError(at_user_line(f"Tensor.{name}: order is {order!r}; elements have row-major order, 'C'"))
+
+
+@_method
+def reshape(self: Tensor, *shape: Any, order: str = "C") -> Any:
+    """The elements in another shape: `wg.ops.reshape`."""
+    _require_c_order(order, "reshape")
+    return shapes.reshape(self, _one_or_many(shape))
+
+
+@_method
+def ravel(self: Tensor, order: str = "C") -> Any:
+    """The elements as a vector: `wg.ops.ravel`."""
+    _require_c_order(order, "ravel")
+    return shapes.ravel(self)
+
+
+@_method
+def flatten(self: Tensor, order: str = "C") -> Any:
+    """The elements as a vector: `wg.ops.ravel`."""
+    _require_c_order(order, "flatten")
+    return shapes.ravel(self)
+
+
+@_method
+def transpose(self: Tensor, *axes: Any) -> Any:
+    """The axes in another order: `wg.ops.transpose`."""
+    return shapes.transpose(self, _one_or_many(axes) if axes and axes != (None,) else None)
+
+
+@_method
+def swapaxes(self: Tensor, axis1: int, axis2: int) -> Any:
+    """Two axes exchanged: `wg.ops.swapaxes`."""
+    return shapes.swapaxes(self, axis1, axis2)
+
+
+@_method
+def squeeze(self: Tensor, axis: Any = None) -> Any:
+    """Without axes of extent 1: `wg.ops.squeeze`."""
+    return shapes.squeeze(self, axis)
+
+
+@_method
+def diagonal(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonals: `wg.ops.diagonal`."""
+    return shapes.diagonal(self, offset, axis1, axis2)
+
+
+@_method
+def repeat(self: Tensor, repeats: Any, axis: Any = None) -> Any:
+    """Each element several times: `wg.ops.repeat`."""
+    return shapes.repeat(self, repeats, axis)
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+@_method
+def astype(self: Tensor, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    """The values in another dtype: `wg.ops.cast`."""
+    wanted = copies.dtypes.as_dtype(dtype)
+    if casting != "unsafe" and not np.can_cast(self.dtype, wanted, casting):  # type: ignore[arg-type]
+        raise TypeError(at_user_line(
+            f"Tensor.astype: {self.dtype.name} does not go to {wanted.name} by the rule {casting!r}"
+        ))
+    return copies.cast(self, dtype)
+
+
+@_method
+def copy(self: Tensor, order: str = "C") -> Any:
+    """The same values as a new tensor: `wg.ops.copy`."""
+    return copies.copy(self)
+
+
+@_method
+def clip(self: Tensor, min: Any = None, max: Any = None) -> Any:
+    """The values within bounds: `wg.ops.clip`."""
+    return choices.clip(self, min, max)
+
+
+@_method
+def round(self: Tensor, decimals: int = 0) -> Any:
+    """The values rounded to decimals: `wg.ops.round`."""
+    return choices.round(self, decimals)
+
+
+@_method
+def conj(self: Tensor) -> Any:
+    """The complex conjugate: `wg.ops.conj`."""
+    return choices.conj(self)
+
+
+@_method
+def conjugate(self: Tensor) -> Any:
+    """The complex conjugate: `wg.ops.conj`."""
+    return choices.conj(self)
+
+
+# -- positions ---------------------------------------------------------------------------------------------------------
+
+
+@_method
+def take(self: Tensor, indices: Any, axis: Any = None) -> Any:
+    """The slices at positions along an axis: `wg.ops.take`."""
+    return indexing.take(self, indices, axis)
+
+
+@_method
+def compress(self: Tensor, condition: Any, axis: Any = None) -> Any:
+    """The slices along an axis where a condition of known values holds."""
+    return indexing.take(self, indexing.flatnonzero(condition), axis)
+
+
+@_method
+def nonzero(self: Tensor) -> Any:
+    """The positions of what is not zero: `wg.ops.nonzero`."""
+    return indexing.nonzero(self)
+
+
+@_method
+def sort(self: Tensor, axis: int = -1) -> Any:
+    """Sorted along an axis, as a new tensor: `wg.ops.sort`."""
+    return indexing.sort(self, axis)
+
+
+@_method
+def argsort(self: Tensor, axis: Any = -1) -> Any:
+    """The positions that sort along an axis: `wg.ops.argsort`."""
+    return indexing.argsort(self, axis)
+
+
+@_method
+def __getitem__(self: Tensor, index: Any) -> Any:
+    return take_index(self, index, "x[...]")
+
+
+@_method
+def __len__(self: Tensor) -> int:
+    if not self.shape:
+        raise TypeError(at_user_line("len() of a tensor of no axes"))
+    return shapes.known_extent(self, 0, "len()")
+
+
+@_method
+def __iter__(self: Tensor) -> Iterator[Any]:
+    if not self.shape:
+        raise TypeError(at_user_line("iteration over a tensor of no axes"))
+    count = shapes.known_extent(self, 0, "iteration")
+    return (take_index(self, i, "iteration") for i in range(count))
+
+
+@_method
+def __contains__(self: Tensor, value: Any) -> bool:
+    return bool(reductions.any(self == value))
+
+
+# -- operators beyond arithmetic ---------------------------------------------------------------------------------------
+
+
+@_method
+def __divmod__(self: Tensor, other: Any) -> Any:
+    return floor_divide(self, other), choices.mod(self, other)
+
+
+@_method
+def __rdivmod__(self: Tensor, other: Any) -> Any:
+    return floor_divide(other, self), choices.mod(other, self)
+
+
+@_method
+def __round__(self: Tensor, decimals: int | None = None) -> Any:
+    return choices.round(self, decimals or 0)
+
+
+# -- refused -----------------------------------------------------------------------------------------------------------
+
+
+def _refused(name: str, cure: str) -> Callable[..., NoReturn]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(at_user_line(f"Tensor.{name}: tensors are immutable: use {cure}, which returns a new tensor"))
+
+    method.__name__ = name
+    method.__doc__ = f"Refused: tensors are immutable; use {cure}."
+    return method
+
+
+_REFUSED = {
+    "fill": "wg.full_like(x, value)", "put": "x.at[index].set(value)", "itemset": "x.at[index].set(value)",
+    "resize": "x.reshape(shape)", "partition": "x.sort()", "setfield": "x.at[index].set(value)",
+}  # fmt: skip
+
+_PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {
+    "T": (shapes.transpose, "The axes in opposite order."),
+    "mT": (shapes.matrix_transpose, "The last two axes exchanged."),
+    "real": (choices.real, "The real part."),
+    "imag": (choices.imag, "The imaginary part."),
+    "flat": (lambda self: iter(shapes.ravel(self)), "An iterator over the elements."),
+    "at": (At, "Functional updates: `x.at[index].set(value)` returns a new tensor."),
+}
+
+
+def attach_methods() -> None:
+    """Gives `Tensor` the methods and properties of this file."""
+    for name, method in _METHODS.items():
+        method.__qualname__ = f"Tensor.{name}"
+        setattr(Tensor, name, method)
+    for name, cure in _REFUSED.items():
+        setattr(Tensor, name, _refused(name, cure))
+    for name, (getter, doc) in _PROPERTIES.items():
+        setattr(Tensor, name, property(getter, doc=doc))
