@@ -58,7 +58,9 @@ def slopes(f: Callable[..., Any], *points: Array, step: float = 1e-6) -> list[Ar
     return found
 
 
-def check(f: Callable[..., Any], *points: Array, tolerance: float = 2e-7, plain: Callable[..., Any] | None = None) -> None:
+def check(
+    f: Callable[..., Any], *points: Array, tolerance: float = 2e-7, plain: Callable[..., Any] | None = None
+) -> None:
     """The gradients of f are those that differences of f (or of its twin on plain arrays) show."""
     for ours, theirs in zip(gradients(f, *points), slopes(plain or f, *points)):
         np.testing.assert_allclose(ours, theirs, rtol=tolerance * 10, atol=tolerance)

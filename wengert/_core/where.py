@@ -25,12 +25,12 @@ _STDLIB_DIR = os.path.dirname(os.__file__) + os.sep
 
 def is_wengert_file(filename: str) -> bool:
     """Whether a file is part of the package itself (its tests and a user's files are not)."""
-    return filename.startswith(PACKAGE_DIR) or filename.startswith("<wengert")
+    return filename.startswith((PACKAGE_DIR, "<wengert"))
 
 
 def is_library_file(filename: str) -> bool:
     """Whether a file is internal to us, to an array library, or to the standard library."""
-    if is_wengert_file(filename) or filename.startswith("<frozen") or filename.startswith("<__array_function__"):
+    if is_wengert_file(filename) or filename.startswith(("<frozen", "<__array_function__")):
         return True
     installed = "site-packages" in filename or "dist-packages" in filename
     if not installed:

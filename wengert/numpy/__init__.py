@@ -19,13 +19,15 @@ from typing import Any
 
 import numpy as _numpy
 
+from .. import linalg
 try:
-    from .. import linalg, special
+    from .. import special
 except ImportError:
     import types
-    linalg = special = types.ModuleType("empty")
+    special = types.ModuleType("empty")
 from .. import ops as _ops
 from .._core.refusal import COUNTERPARTS as _COUNTERPARTS
+from ..ops import methods as _methods  # the operators and methods of tensors, which the functions here use
 from . import _creation, _elementwise, _products, _protocols, _reductions, _selection, _shapes
 from ._creation import *  # noqa: F403  # each part's __all__ is its public list
 from ._elementwise import *  # noqa: F403
@@ -70,16 +72,18 @@ def _fill_tables() -> None:
     _protocols.map_namespace(_numpy, names, __all__)
     _protocols.map_namespace(_numpy.linalg, linalg, getattr(linalg, "__all__", ()))
     _protocols.map_ufuncs_of("scipy.special", special)
-    for ufunc, fold in (
-        (_numpy.add, _reductions.sum), (_numpy.multiply, _reductions.prod), (_numpy.maximum, _reductions.max), (_numpy.minimum, _reductions.min),
-        (_numpy.logical_and, _reductions.all), (_numpy.logical_or, _reductions.any), (_numpy.logaddexp, _ops.logsumexp),
-    ):  # fmt: skip
+    for ufunc, fold, running in (
+        (_numpy.add, _reductions.sum, _reductions.cumsum),
+        (_numpy.multiply, _reductions.prod, _reductions.cumprod),
+        (_numpy.maximum, _reductions.max, _ops.cummax),
+        (_numpy.minimum, _reductions.min, _ops.cummin),
+        (_numpy.logaddexp, _ops.logsumexp, _ops.cumlogsumexp),
+        (_numpy.logical_and, _reductions.all, None),
+        (_numpy.logical_or, _reductions.any, None),
+    ):
         _protocols.map_fold(ufunc, "reduce", fold)
-    for ufunc, running in (
-        (_numpy.add, _reductions.cumsum), (_numpy.multiply, _reductions.cumprod), (_numpy.maximum, _ops.cummax), (_numpy.minimum, _ops.cummin),
-        (_numpy.logaddexp, _ops.cumlogsumexp),
-    ):  # fmt: skip
-        _protocols.map_fold(ufunc, "accumulate", running)
+        if running is not None:
+            _protocols.map_fold(ufunc, "accumulate", running)
     _protocols.map_clip(_selection.clip)
 
 

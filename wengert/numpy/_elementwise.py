@@ -4,62 +4,95 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import ops
 from .._core import dtypes
 from ..ops import (
-    abs, absolute, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, bitwise_and, bitwise_invert,
-    bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, cbrt, ceil, cos, cosh, divide,
-    equal, exp, exp2, expm1, fabs, floor, floor_divide, greater, greater_equal, hypot, invert, isfinite, isinf, isnan,
-    left_shift, less, less_equal, log, log1p, log2, log10, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
-    logical_xor, multiply, negative, not_equal, positive, power, reciprocal, right_shift, rint, sign, signbit, sin,
-    sinh, sqrt, square, subtract, tan, tanh, true_divide, trunc,
+    abs,
+    absolute,
+    add,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    bitwise_and,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_not,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    cbrt,
+    ceil,
+    conj,
+    copysign,
+    cos,
+    cosh,
+    deg2rad,
+    divide,
+    equal,
+    exp,
+    exp2,
+    expm1,
+    fabs,
+    floor,
+    floor_divide,
+    fmax,
+    fmin,
+    fmod,
+    greater,
+    greater_equal,
+    heaviside,
+    hypot,
+    invert,
+    isfinite,
+    isinf,
+    isnan,
+    left_shift,
+    less,
+    less_equal,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logaddexp2,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    matmul,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    negative,
+    not_equal,
+    positive,
+    power,
+    rad2deg,
+    reciprocal,
+    right_shift,
+    rint,
+    sign,
+    signbit,
+    sin,
+    sinc,
+    sinh,
+    sqrt,
+    square,
+    subtract,
+    tan,
+    tanh,
+    true_divide,
+    trunc,
 )  # fmt: skip
 from ..ops.promotion import as_tensor, public
 
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
-pow = power
-_LATER = ("conj", "conjugate", "copysign", "fmax", "fmin", "fmod", "heaviside", "maximum", "minimum", "mod", "remainder", "sinc", "i0", "matmul")
-globals().update({n: getattr(ops, n) for n in _LATER if hasattr(ops, n)})
-
-
-@public
-def deg2rad(x: Any, /) -> Any:
-    """Degrees as radians.
-
-    Args:
-        x: an array or a number.
-
-    Returns:
-        The angles in the kind of array that came in.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.deg2rad([180.0])
-        array([3.14159265])
-    """
-    return multiply(as_tensor(x, "deg2rad"), np.pi / 180)
-
-
-@public
-def rad2deg(x: Any, /) -> Any:
-    """Radians as degrees.
-
-    Args:
-        x: an array or a number.
-
-    Returns:
-        The angles in the kind of array that came in.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.rad2deg([np.pi])
-        array([180.])
-    """
-    return multiply(as_tensor(x, "rad2deg"), 180 / np.pi)
-
-
+pow, conjugate, remainder = power, conj, mod
 radians, degrees = deg2rad, rad2deg
 
 
@@ -101,7 +134,7 @@ def divmod(x1: Any, x2: Any, /) -> Any:
         >>> [part.tolist() for part in np.divmod([5.0], 3.0)]
         [[1.0], [2.0]]
     """
-    return floor_divide(x1, x2), ops.mod(x1, x2)
+    return floor_divide(x1, x2), mod(x1, x2)
 
 
 @public
@@ -146,11 +179,12 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
     "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
-    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "cos", "cosh", "deg2rad",
-    "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "float_power", "floor", "floor_divide",
-    "greater", "greater_equal", "hypot", "invert", "isfinite", "isinf", "isnan", "ldexp", "left_shift", "less",
-    "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "modf", "multiply", "negative", "not_equal", "positive", "pow", "power", "rad2deg",
-    "radians", "reciprocal", "right_shift", "rint", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract",
-    "tan", "tanh", "true_divide", "trunc", *(n for n in _LATER if n in globals()),
+    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "conj", "conjugate",
+    "copysign", "cos", "cosh", "deg2rad", "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater", "greater_equal", "heaviside",
+    "hypot", "invert", "isfinite", "isinf", "isnan", "ldexp", "left_shift", "less", "less_equal", "log", "log10",
+    "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "matmul",
+    "maximum", "minimum", "mod", "modf", "multiply", "negative", "not_equal", "positive", "pow", "power", "rad2deg",
+    "radians", "reciprocal", "remainder", "right_shift", "rint", "sign", "signbit", "sin", "sinc", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "true_divide", "trunc",
 ]  # fmt: skip

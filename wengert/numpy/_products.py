@@ -13,8 +13,7 @@ from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, normal_axis
 from ._creation import linspace
 from ._reductions import average
-from ._shapes import ravel
-from ._writing import as_numpy
+from ._writing import accept, as_numpy
 
 
 @as_numpy
@@ -26,7 +25,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         >>> float(np.dot([1.0, 2.0], [3.0, 4.0]))
         11.0
     """
-    return ops.dot(as_tensor(a, "dot"), as_tensor(b, "dot"))
+    return ops.dot(a, b)
 
 
 @as_numpy
@@ -38,8 +37,7 @@ def vdot(a: Any, b: Any, /) -> Any:
         >>> float(np.vdot([1.0, 2.0], [3.0, 4.0]))
         11.0
     """
-    x, y = ravel(as_tensor(a, "vdot")), ravel(as_tensor(b, "vdot"))
-    return ops.dot(ops.conj(x), y)
+    return ops.vdot(a, b)
 
 
 @as_numpy
@@ -51,10 +49,7 @@ def inner(a: Any, b: Any, /) -> Any:
         >>> float(np.inner([1.0, 2.0], [3.0, 4.0]))
         11.0
     """
-    x, y = as_tensor(a, "inner"), as_tensor(b, "inner")
-    if x.ndim == 0 or y.ndim == 0:
-        return ops.multiply(x, y)
-    return ops.tensordot(x, y, axes=([-1], [-1]))
+    return ops.inner(a, b)
 
 
 @as_numpy
@@ -67,7 +62,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
         array([[3., 4.],
                [6., 8.]])
     """
-    return ops.multiply(ops.reshape(as_tensor(a, "outer"), (-1, 1)), ops.reshape(as_tensor(b, "outer"), (1, -1)))
+    return ops.outer(a, b)
 
 
 @as_numpy
@@ -79,19 +74,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         >>> float(np.tensordot([1.0, 2.0], [3.0, 4.0], 1))
         11.0
     """
-    return ops.tensordot(as_tensor(a, "tensordot"), as_tensor(b, "tensordot"), axes=axes)
-
-
-@as_numpy
-def matmul(x1: Any, x2: Any, /) -> Any:
-    """The matrix product, over stacks of matrices that broadcast.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.matmul([[1.0, 2.0]], [3.0, 4.0])
-        array([11.])
-    """
-    return ops.matmul(x1, x2)
+    return ops.tensordot(a, b, axes)
 
 
 @as_numpy
@@ -103,7 +86,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         >>> float(np.vecdot([1.0, 2.0], [3.0, 4.0]))
         11.0
     """
-    return ops.sum(ops.multiply(ops.conj(as_tensor(x1, "vecdot")), as_tensor(x2, "vecdot")), axis=axis)
+    return ops.vecdot(x1, x2, axis)
 
 
 @as_numpy
@@ -140,26 +123,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         >>> float(np.einsum("i,i->", [1.0, 2.0], [3.0, 4.0]))
         11.0
     """
-    if not isinstance(operands[0], str):
-        operands = _with_letters(operands)
     dtype = kwargs.pop("dtype", None)
-    subscripts, *arrays = operands
-    tensors = [as_tensor(x, "einsum") for x in arrays]
-    result = ops.einsum(subscripts, *(tensors if dtype is None else [cast(t, np.dtype(dtype)) for t in tensors]))
-    return result
-
-
-def _with_letters(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """(array, axes, array, axes, ..., axes of the result) as a string and the arrays."""
-    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-    def text(axes: Any) -> str:
-        return "".join("..." if axis is Ellipsis else letters[axis] for axis in axes)
-
-    pairs = len(operands) // 2
-    inputs = ",".join(text(operands[2 * i + 1]) for i in range(pairs))
-    result = "->" + text(operands[-1]) if len(operands) % 2 else ""
-    return (inputs + result, *operands[0 : 2 * pairs : 2])
+    accept("np.einsum", order=kwargs.pop("order", None), casting=kwargs.pop("casting", None))
+    if dtype is not None:
+        operands = tuple(cast(x, np.dtype(dtype)) if isinstance(x, Tensor) else x for x in operands)
+    return ops.einsum(*operands, optimize=optimize, **kwargs)
 
 
 @as_numpy
@@ -171,36 +139,19 @@ def kron(a: Any, b: Any) -> Any:
         >>> np.kron([1.0, 2.0], [1.0, 1.0])
         array([1., 1., 2., 2.])
     """
-    x, y = as_tensor(a, "kron"), as_tensor(b, "kron")
-    n = max(x.ndim, y.ndim)
-    wide_x = (1,) * (n - x.ndim) + tuple(x.shape)
-    wide_y = (1,) * (n - y.ndim) + tuple(y.shape)
-    x = ops.reshape(x, tuple(extent for size in wide_x for extent in (size, 1)))
-    y = ops.reshape(y, tuple(extent for size in wide_y for extent in (1, size)))
-    return ops.reshape(ops.multiply(x, y), tuple(p * q for p, q in zip(wide_x, wide_y)))
+    return ops.kron(a, b)
 
 
 @as_numpy
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
-    """The cross product of vectors with three components.
+    """The cross product of vectors of three components; of two, the third one is 0.
 
     Example:
         >>> import wengert.numpy as np
         >>> np.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
         array([0., 0., 1.])
     """
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    x, y = as_tensor(a, "cross"), as_tensor(b, "cross")
-    x, y = ops.moveaxis(x, axisa, -1), ops.moveaxis(y, axisb, -1)
-    if x.shape[-1] != 3 or y.shape[-1] != 3:
-        raise ValueError(at_user_line(f"np.cross: vectors of 3 components, got {x.shape[-1]} and {y.shape[-1]}"))
-
-    def turned(v: Tensor, by: int) -> Tensor:
-        return ops.concatenate([v[..., by:], v[..., :by]], axis=-1)
-
-    result = ops.subtract(ops.multiply(turned(x, 1), turned(y, 2)), ops.multiply(turned(x, 2), turned(y, 1)))
-    return ops.moveaxis(result, -1, normal_axis(axisc, result.ndim, "cross"))
+    return ops.cross(a, b, axisa, axisb, axisc, axis)
 
 
 # -- statistics ------------------------------------------------------------------------------------------------------
@@ -437,5 +388,5 @@ def geomspace(
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "einsum", "geomspace", "gradient", "inner", "kron",
-    "matmul", "matvec", "outer", "polyval", "tensordot", "trapezoid", "unwrap", "vdot", "vecdot", "vecmat",
+    "matvec", "outer", "polyval", "tensordot", "trapezoid", "unwrap", "vdot", "vecdot", "vecmat",
 ]  # fmt: skip

@@ -54,15 +54,18 @@ _ARRAYS = ("arrays", "tup", "arys")
 
 def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     """Makes a function on tensors a NumPy function: any kind of array in, the same kind out, `out=` honoured."""
-    parameters = tuple(inspect.signature(f).parameters)
+    code = f.__code__  # `inspect.signature` says the same at fifty times the cost, paid at import
+    flags = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + flags]
     place = parameters.index("out") if "out" in parameters else None
+    limit = code.co_argcount  # beyond it `out` comes by keyword only
     name = f.__name__
 
     @functools.wraps(f)
     def function(*args: Any, **kwargs: Any) -> Any:
         result = f(*args, **kwargs)
         if place is not None:
-            out = kwargs.get("out") if "out" in kwargs else args[place] if len(args) > place else None
+            out = kwargs.get("out") if "out" in kwargs else args[place] if place < min(limit, len(args)) else None
             if out is not None:
                 return written(result, out, f"np.{name}")
         if args and type(args[0]) is Tensor:
@@ -75,7 +78,7 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
 
 def _documented(f: Callable[..., Any], parameters: tuple[str, ...]) -> str:
     """The docstring with a list of arguments and a word on results put before its example."""
-    text = inspect.getdoc(f) or ""
+    text = (f.__doc__ or "").replace("\n    ", "\n").rstrip()
     head, mark, example = text.partition("Example:")
     lines = []
     for p in parameters:
@@ -118,7 +121,8 @@ def refuse_out(name: str) -> NoReturn:
         name, cure = f"{who.written} ({name} into an ndarray)", cure_for(who)
     else:
         name, cure = f"{name} with out=", (
-            "leave out= away and use the result; x.at[index].set(value) and wg.buffer write into arrays, and are recorded"
+            "leave out= away and use the result; x.at[index].set(value) and wg.buffer, which write into arrays, are "
+            "recorded"
         )
     raise LostGradientError(at_user_line(
         f"{name} would write a tensor that is under differentiation or being traced into a NumPy array, and its "

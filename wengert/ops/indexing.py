@@ -21,7 +21,7 @@ from .at import fitting
 from .elementwise import _truth, floor_divide
 from .promotion import as_tensor, broadcast_shapes, common_dtype, normal_axis, outward, public
 from .shapes import flat, moved, new_shape, part, reshaped
-from .subscript import broadcast_indices, concrete_truth, take_index
+from .subscript import broadcast_indices, known_values, take_index
 
 # -- reading by position -------------------------------------------------------------------------------------
 
@@ -276,10 +276,10 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 def _positions_of(x: Any, what: str) -> tuple[np.ndarray[Any, Any], ...]:
-    a = as_tensor(x, what)
-    if a.ndim == 0:
+    values = known_values(x, what)
+    if values.ndim == 0:
         raise ValueError(at_user_line(f"{what}: wanted at least one axis, got a number; use atleast_1d"))
-    return concrete_truth(_truth(a), what).nonzero()
+    return values.nonzero()
 
 
 @public
@@ -321,7 +321,7 @@ def flatnonzero(x: Any) -> Any:
         >>> wg.ops.flatnonzero([[0, 5], [0, 7]])
         array([1, 3])
     """
-    return constant(_positions_of(flat(as_tensor(x, "flatnonzero")), "flatnonzero")[0])
+    return constant(known_values(x, "flatnonzero").ravel().nonzero()[0])
 
 
 @public

@@ -25,7 +25,7 @@ from .._prims import structural as S
 from .._prims.indexing import gather
 from ..errors import TracingError
 from . import promotion
-from .promotion import as_tensor, broadcast_shapes
+from .promotion import as_tensor, broadcast_shapes, is_followed_inside
 from .shapes import flat, permuted, reshaped, with_axis
 
 
@@ -78,24 +78,24 @@ def read(x: Tensor, index: Any, what: str) -> tuple[Tensor, list[Entry]]:
     for item in items:
         if _is_lone_truth(item):
             x = with_axis(x, axis)
-            item = constant(np.zeros(int(concrete_truth(item, what)), np.int64))
+            item = constant(np.zeros(int(item), np.int64))
         entries.append(_entry(x, axis, item, what))
         axis += _axes_taken(item)
     return x, entries
 
 
 def _is_lone_truth(item: Any) -> bool:
-    return isinstance(item, Tensor) and item.ndim == 0 and item.dtype == dtypes.bool_
+    return isinstance(item, np.ndarray) and item.ndim == 0
 
 
 def _axes_taken(item: Any) -> int:
     if item is None or item is Ellipsis:
         return 0
-    return item.ndim if isinstance(item, Tensor) and item.dtype == dtypes.bool_ else 1
+    return item.ndim if isinstance(item, np.ndarray) else 1
 
 
 def _item(item: Any, what: str) -> Any:
-    """An entry as an int, a slice, an ellipsis or None, or as a tensor of integers or booleans."""
+    """An entry as an int, a slice, an ellipsis or None, a tensor of integers, or a NumPy array of booleans."""
     if type(item) is int or isinstance(item, slice) or item is None or item is Ellipsis:
         return item
     if isinstance(item, (str, bytes, dict, float, complex)):
@@ -103,22 +103,30 @@ def _item(item: Any, what: str) -> Any:
             f"{what}: an index is an integer, a slice, an ellipsis, None, or an array of integers or booleans; "
             f"got {item!r}"
         ))
-    if isinstance(item, list) and not item:
-        return constant(np.zeros(0, np.int64))
+    if isinstance(item, (list, tuple)) and not is_followed_inside(item):
+        item = np.array(item) if item else np.zeros(0, np.int64)
+    if isinstance(item, (bool, np.ndarray, np.generic)):
+        return _known_item(np.asarray(item), what)
     tensor = as_tensor(item, f"{what}: the index")
+    if type(tensor._data) is not Value:
+        return _known_item(known_values(tensor, what), what)
     if tensor.dtype == dtypes.bool_:
-        return tensor
-    if not dtypes.is_integer(tensor.dtype):
-        raise IndexError(at_user_line(
-            f"{what}: an index array has dtype {tensor.dtype.name}, wanted integers or booleans"
-        ))
-    if tensor.ndim == 0 and type(tensor._data) is not Value:
-        return int(_values(tensor))  # as NumPy, an integer array of no axes is an integer
+        return known_values(tensor, what)
+    _require_integers(tensor.dtype, what)
     return promotion.cast(tensor, dtypes.int64)
 
 
-def _values(tensor: Tensor) -> np.ndarray[Any, Any]:
-    return np.asarray(ENGINE_OF[type(tensor._data)].to_numpy(tensor._data))
+def _known_item(array: np.ndarray[Any, Any], what: str) -> Any:
+    if array.dtype == np.bool_:
+        return array
+    _require_integers(array.dtype, what)
+    # as NumPy, an integer array of no axes is an integer
+    return int(array) if array.ndim == 0 else constant(array.astype(np.int64))
+
+
+def _require_integers(dtype: np.dtype[Any], what: str) -> None:
+    if not dtypes.is_integer(dtype):
+        raise IndexError(at_user_line(f"{what}: an index array has dtype {dtype}, wanted integers or booleans"))
 
 
 def _entry(x: Tensor, axis: int, item: Any, what: str) -> Entry:
@@ -126,8 +134,10 @@ def _entry(x: Tensor, axis: int, item: Any, what: str) -> Entry:
         return NewAxis()
     if isinstance(item, slice):
         return _whole(axis, item, x.shape[axis], what)
+    if isinstance(item, np.ndarray):
+        return _mask(x, axis, item, what)
     if isinstance(item, Tensor):
-        return _mask(x, axis, item, what) if item.dtype == dtypes.bool_ else Array(axis, (item,))
+        return Array(axis, (item,))
     size = x.shape[axis]
     if type(size) is Dim:
         return Array(axis, (constant(np.int64(item)),))  # only `gather`, at run time, can tell if it is inside
@@ -138,24 +148,25 @@ def _entry(x: Tensor, axis: int, item: Any, what: str) -> Entry:
     return Single(axis, item % size)
 
 
-def concrete_truth(mask: Tensor, what: str) -> np.ndarray[Any, Any]:
-    """The values of a boolean array; how many are true decides a shape, so a trace cannot do without them."""
-    if type(mask._data) is Value:
+def known_values(x: Any, what: str) -> np.ndarray[Any, Any]:
+    """The values of an array on which a shape depends, as the number of true elements of a mask; a trace lacks them."""
+    if not isinstance(x, Tensor):
+        return np.asarray(x)
+    if type(x._data) is Value:
         raise TracingError(at_user_line(
-            f"{what}: the number of true elements of a symbolic mask of shape {mask.shape} is not known while tracing; "
+            f"{what}: how many elements are chosen by a symbolic mask of shape {x.shape} is not known while tracing; "
             f"use wg.where(mask, x, other), or a mask of known values"
         ))
-    return _values(mask)
+    return np.asarray(ENGINE_OF[type(x._data)].to_numpy(x._data))
 
 
-def _mask(x: Tensor, axis: int, mask: Tensor, what: str) -> Array:
-    truth = concrete_truth(mask, what)
-    for i, extent in enumerate(truth.shape):
+def _mask(x: Tensor, axis: int, mask: np.ndarray[Any, Any], what: str) -> Array:
+    for i, extent in enumerate(mask.shape):
         if not same_dim(x.shape[axis + i], extent):
             raise IndexError(at_user_line(
-                f"{what}: a boolean index of shape {truth.shape} does not fit axis {axis + i} of an x of shape {x.shape}"
+                f"{what}: a boolean index of shape {mask.shape} does not fit axis {axis + i} of an x of shape {x.shape}"
             ))
-    return Array(axis, tuple(constant(part) for part in truth.nonzero()))
+    return Array(axis, tuple(constant(part) for part in mask.nonzero()))
 
 
 def _bound(value: Any) -> Any:

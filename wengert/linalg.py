@@ -1,0 +1,327 @@
+"""Linear algebra with the names and signatures of `numpy.linalg`; `wg.ops` has Keras's.
+
+Matrices lie on the last two axes, axes before them are a batch. Results come in the kind of array that went in.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.linalg import LinAlgError
+
+from ._core.dims import Dim, size_of
+from ._core.tensor import Tensor
+from ._core.where import at_user_line
+from .ops import creation, linalg, reductions, shapes
+from .ops.linalg import inv, matmul, norm, solve, solve_triangular
+from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
+from .ops.shapes import matrix_transpose
+
+__all__ = [
+    "LinAlgError", "cholesky", "cross", "diagonal", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_transpose",
+    "multi_dot", "norm", "outer", "solve", "solve_triangular", "tensordot", "trace", "vecdot", "vector_norm",
+]  # fmt: skip
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """The lower triangular L with L @ L^H = a.
+
+    At kinks: the lower triangle of a is read, and the gradient is symmetric (Hermitian).
+
+    Args:
+        a: positive definite matrices (..., n, n).
+        upper: whether to return L^H.
+
+    Returns:
+        The factors in a's kind.
+
+    Raises:
+        LinAlgError: for a matrix that is not positive definite.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
+        array([[2., 0.],
+               [1., 2.]])
+    """
+    return linalg.cholesky(a, upper)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The cross product of vectors of three components.
+
+    Args:
+        x1: an array of vectors.
+        x2: the same; shapes broadcast.
+        axis: the axis along which the components lie.
+
+    Returns:
+        The products in the kind of array that came in.
+
+    Raises:
+        ValueError: if the axis has not three components.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+        array([0., 0., 1.])
+    """
+    a, b = as_tensor(x1, "cross"), as_tensor(x2, "cross")
+    for x in (a, b):
+        if x.shape[normal_axes(axis, x.ndim, "cross")[0]] != 3:
+            raise ValueError(at_user_line(f"cross: shapes {a.shape} and {b.shape}: axis {axis} must have extent 3"))
+    return outward(linalg.cross(a, b, axis=axis), x1, x2)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """All products of an element of one vector and one of another.
+
+    Args:
+        x1: a vector.
+        x2: a vector.
+
+    Returns:
+        A matrix in the kind of array that came in.
+
+    Raises:
+        ValueError: for other shapes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.outer([1.0, 2.0], [3.0, 4.0])
+        array([[3., 4.],
+               [6., 8.]])
+    """
+    a, b = as_tensor(x1, "outer"), as_tensor(x2, "outer")
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError(at_user_line(f"outer: wanted vectors, got shapes {a.shape} and {b.shape}"))
+    return outward(linalg.outer(a, b), x1, x2)
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """The sum of products over axes of x1 and as many of x2.
+
+    Args:
+        x1: an array.
+        x2: an array.
+        axes: how many of the last axes of x1 and the first of x2; or the axes of x1 and those of x2, in pairs.
+
+    Returns:
+        An array with the other axes of x1 and then those of x2, in the kind that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.tensordot([[1.0, 2.0]], [3.0, 4.0], axes=1)
+        array([11.])
+    """
+    return linalg.tensordot(x1, x2, axes)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The sum of conj(x1) x2 along an axis.
+
+    Args:
+        x1: an array.
+        x2: the same; shapes broadcast.
+        axis: the axis.
+
+    Returns:
+        An array without the axis, in the kind that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
+        array([3., 7.])
+    """
+    return linalg.vecdot(x1, x2, axis)
+
+
+@public
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """The diagonals of matrices, as a new last axis.
+
+    Args:
+        x: matrices (..., m, n).
+        offset: which diagonal; 0 is the main one, positive ones lie above.
+
+    Returns:
+        The diagonals in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.diagonal([[1, 2], [3, 4]])
+        array([1, 4])
+    """
+    return shapes.diagonal(as_tensor(x, "diagonal"), offset, -2, -1)
+
+
+@public
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sums along a diagonal of matrices.
+
+    Args:
+        x: matrices (..., m, n).
+        offset: which diagonal; 0 is the main one, positive ones lie above.
+        dtype: the dtype in which to sum.
+
+    Returns:
+        The sums in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.linalg.trace([[1, 2], [3, 4]]))
+        5
+    """
+    return reductions.sum(shapes.diagonal(as_tensor(x, "trace"), offset, -2, -1), axis=-1, dtype=dtype)
+
+
+@public
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """The norm of vectors.
+
+    At kinks: the gradient is 0 at the zero vector; equal largest elements share it evenly.
+
+    Args:
+        x: an array.
+        axis: the axis or axes along which a vector lies; None means all.
+        keepdims: whether the axes stay, with extent 1.
+        ord: any number, inf or -inf.
+
+    Returns:
+        The norms, real, in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.linalg.vector_norm([3.0, 4.0]))
+        5.0
+    """
+    a = as_tensor(x, "vector_norm")
+    axes = normal_axes(axis, a.ndim, "vector_norm")
+    # the axes of a vector become one, so that `norm` does not take two for a matrix
+    rest = tuple(i for i in range(a.ndim) if i not in axes)
+    line = shapes.permuted(a, (*rest, *axes))
+    length = size_of([a.shape[i] for i in axes])
+    line = shapes.reshaped(line, (*(a.shape[i] for i in rest), length))
+    result = linalg.norm(line, ord, -1)
+    return shapes.reshaped(result, tuple(1 if i in axes else d for i, d in enumerate(a.shape))) if keepdims else result
+
+
+@public
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The norm of matrices.
+
+    At kinks: the gradient is 0 at the zero matrix; equal largest sums share it evenly.
+
+    Args:
+        x: matrices (..., m, n).
+        keepdims: whether the axes stay, with extent 1.
+        ord: "fro", 1, -1, inf or -inf.
+
+    Returns:
+        The norms, real, in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]]))
+        5.0
+    """
+    return linalg.norm(as_tensor(x, "matrix_norm"), ord, (-2, -1), keepdims)
+
+
+@public
+def matrix_power(a: Any, n: int) -> Any:
+    """Square matrices to a whole power.
+
+    Args:
+        a: matrices (..., n, n).
+        n: the power; 0 gives the identity, a negative one powers of the inverse.
+
+    Returns:
+        The powers in a's kind.
+
+    Raises:
+        LinAlgError: for matrices that are not square, or singular ones with negative n.
+        TypeError: if n is not an integer.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.matrix_power([[1, 1], [0, 1]], 3)
+        array([[1, 3],
+               [0, 1]])
+    """
+    x, exponent = as_tensor(a, "matrix_power"), operator.index(n)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise LinAlgError(at_user_line(f"matrix_power: wanted square matrices on the last two axes, got {x.shape}"))
+    if exponent == 0:
+        return broadcast(cast(creation.eye(x.shape[-1]), x.dtype), tuple(x.shape))
+    base = x if exponent > 0 else inv(x)
+    result = None
+    exponent = abs(exponent)
+    while exponent:
+        if exponent & 1:
+            result = base if result is None else matmul(result, base)
+        exponent >>= 1
+        base = matmul(base, base) if exponent else base
+    return result
+
+
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    """The product of several matrices, in the order of multiplication that takes the fewest operations.
+
+    Args:
+        arrays: two or more matrices; the first may be a row and the last a column, given as vectors.
+
+    Returns:
+        The product in the kind of array that came in.
+
+    Raises:
+        ValueError: for fewer than two arrays.
+        LinAlgError: for arrays of other than one or two axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.linalg.multi_dot([[1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 4.0]]))
+        11.0
+    """
+    tensors = [as_tensor(x, "multi_dot") for x in arrays]
+    if len(tensors) < 2:
+        raise ValueError(at_user_line("multi_dot: wanted at least two arrays"))
+    for i, x in enumerate(tensors):
+        if x.ndim != 2 and not (x.ndim == 1 and i in (0, len(tensors) - 1)):
+            raise LinAlgError(at_user_line(f"multi_dot: array {i} has shape {x.shape}, wanted a matrix"))
+    first, last = tensors[0], tensors[-1]
+    matrices = list(tensors)
+    if first.ndim == 1:
+        matrices[0] = shapes.reshaped(first, (1, *first.shape))
+    if last.ndim == 1:
+        matrices[-1] = shapes.reshaped(last, (*last.shape, 1))
+    product = _multiplied(matrices, _best_splits(matrices), 0, len(matrices) - 1)
+    shape = (*product.shape[: 1 if first.ndim == 2 else 0], *product.shape[1 if last.ndim == 2 else 2 :])
+    return outward(shapes.reshaped(product, shape), list(arrays))
+
+
+def _best_splits(matrices: list[Tensor]) -> dict[tuple[int, int], int]:
+    """For each run of matrices where the last multiplication is to happen; unknown extents count as large."""
+    sizes = [matrices[0].shape[0], *(m.shape[1] for m in matrices)]
+    known = [1024 if type(d) is Dim else d for d in sizes]
+    cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(len(matrices))}
+    splits: dict[tuple[int, int], int] = {}
+    for length in range(1, len(matrices)):
+        for i in range(len(matrices) - length):
+            j = i + length
+            price, at = min(
+                (cost[i, k] + cost[k + 1, j] + known[i] * known[k + 1] * known[j + 1], k)  # type: ignore[operator]
+                for k in range(i, j)
+            )
+            cost[i, j], splits[i, j] = price, at
+    return splits
+
+
+def _multiplied(matrices: list[Tensor], splits: dict[tuple[int, int], int], i: int, j: int) -> Tensor:
+    if i == j:
+        return matrices[i]
+    k = splits[i, j]
+    return matmul(_multiplied(matrices, splits, i, k), _multiplied(matrices, splits, k + 1, j))
+
