@@ -12,9 +12,9 @@ import wengert as wg
 from wengert._core.graph import Graph
 from wengert._core.op import ZERO
 from wengert._core.state import building, recording
-from wengert._prims.structural import alias, zeros_of
 from wengert._core.tensor import Tensor
 from wengert._core.types import TensorType, type_of
+from wengert._prims.structural import alias, zeros_of
 from wengert._transforms.batch import batch
 from wengert._transforms.forward import Tangents
 from wengert._transforms.replay import replay

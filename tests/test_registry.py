@@ -46,7 +46,8 @@ def test_each_engine_has_a_kernel_or_a_reason(op: Op) -> None:
 
 def test_no_kernel_without_an_op() -> None:
     for engine in ENGINES.values():
-        assert set(engine.kernels) | set(engine.unsupported) <= set(REGISTRY)
+        # a custom gradient is an op of its own for each number of operands; they share one kernel
+        assert set(engine.kernels) | set(engine.unsupported) <= {*REGISTRY, "custom"}
 
 
 @every_op

@@ -17,7 +17,7 @@ import numpy as np
 from ._compile.arguments import array_argument, is_tensor_kind, result_of
 from ._control.closed import Closed
 from ._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
-from ._control.recompute import ClosedRun, RecomputeRule
+from ._control.recompute import ClosedRun, RecomputeRule, Run
 from ._core import dtypes
 from ._core.constant import is_number, number
 from ._core.op import Op
@@ -79,11 +79,11 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
         >>> wg.grad(log1pexp)(1000.0)
         np.float64(1.0)
     """
+    if jvp is not None and not callable(jvp):
+        raise TypeError(at_user_line(f"custom_gradient: jvp must be callable, got {type(jvp).__name__}"))
     if f is None:
         return functools.partial(custom_gradient, jvp=jvp)
     _require_callable(f, "custom_gradient")
-    if jvp is not None:
-        _require_callable(jvp, "custom_gradient: jvp")
     return _Decorated(f, functools.partial(_call_custom_gradient, f, jvp))
 
 
@@ -187,14 +187,15 @@ class _Call:
     __slots__ = ("args", "inputs", "keep", "kwargs", "places", "spec", "total", "variables")
 
     def __init__(
-        self, f: Callable[..., Any], name: str, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        given = (*args, *kwargs.values())
+        self, f: Callable[..., Any], name: str, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any],
+        original: tuple[Any, ...] | None = None,
+    ) -> None:  # fmt: skip
+        given = (*(args if original is None else original), *kwargs.values())
         self.variables = {leaf._key for leaf in flatten(given)[0] if isinstance(leaf, Variable)}
         converted = tuple(map(array_argument, args))
         words = {k: array_argument(v) for k, v in kwargs.items()}
         has_arrays = _holds_tensors(converted) or _holds_tensors(tuple(words.values()))
-        self.keep = is_tensor_kind(given) or (not has_arrays and not any(map(_is_float, flatten(given)[0])))
+        self.keep = is_tensor_kind(given) or not (has_arrays or any(map(is_number, flatten(given)[0])))
         if not has_arrays:  # the numbers are the arrays
             converted = tuple(_number_as_tensor(a) for a in converted)
         if words and any(_is_followed(v) for v in words.values()):
@@ -565,8 +566,8 @@ class _UserPush:
         found = matched(self._spec, returned[1])
         if found is None:
             raise ValueError(at_user_line(
-                f"{self._name}: the tangent that jvp returned is {describe(flatten(returned[1])[1])}, wanted the output's "
-                f"structure {describe(self._spec)}"
+                f"{self._name}: the tangent that jvp returned is {describe(flatten(returned[1])[1])}, wanted the "
+                f"output's structure {describe(self._spec)}"
             ))
         return [
             checked_gradient(found[place], wanted, f"{self._name}: the tangent of output {place}")
@@ -602,7 +603,7 @@ def _call_custom_grad(
     f: Callable[..., Any], head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     name = _name_of(f)
-    call = _Call(f, name, head, args, kwargs)
+    call = _Call(f, name, head, tuple(as_tensor(a, name) if is_number(a) else a for a in args), kwargs, args)
     save = _Saver(_is_following())
     reads = _Reads()
     with observing_reads(reads):
@@ -633,8 +634,8 @@ def _with_save(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     if named is not None and named.kind in (_KEYWORD, _EITHER):
         return f(*args, **kwargs, save=save)
     places = [p for p in parameters.values() if p.kind in (_EITHER, inspect.Parameter.POSITIONAL_ONLY)]
-    takes_any = (not parameters and args) or any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.values())
-    if takes_any or len(places) > len(args):
+    takes_any = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.values())
+    if takes_any or (not parameters and args) or len(places) > len(args):
         return f(*args, save, **kwargs)
     return f(*args, **kwargs)
 
@@ -733,7 +734,7 @@ class _Repeated:
         args, kwargs = unflatten(self._spec, leaves)
         return _Output(self._f(*self._head, *args, **kwargs), self._name)
 
-    def pin(self, variables: Sequence[Variable], constants: dict[int, Tensor]) -> Callable[[Sequence[Tensor]], list[Tensor]]:
+    def pin(self, variables: Sequence[Variable], constants: dict[int, Tensor]) -> Run:
         """f as a function of its arguments and of these Variables, the rest of which hold what they held."""
         count = len(self._places)
         keys = [v._key for v in variables]

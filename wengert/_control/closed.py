@@ -109,5 +109,6 @@ def _without_frames(error: Exception) -> Exception:
     frames = [f for f in extract_tb(error.__traceback__) if not is_library_file(f.filename)]
     if frames:
         last = frames[-1]
-        error.add_note(f"raised when the gradient function was traced, in {last.filename}, line {last.lineno}: {last.line}")
+        place = f"{last.filename}, line {last.lineno}: {last.line}"
+        error.add_note(f"raised when the gradient function was traced, in {place}")
     return error.with_traceback(None)

@@ -15,7 +15,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import Dim, DimLike
-from .._core.op import ZERO, Op, Rule, batch_size, repeat
+from .._core.op import ZERO, Facts, Op, Rule, batch_size, repeat
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._core.where import at_user_line
@@ -24,6 +24,7 @@ from .._transforms.batch import batch
 from .closed import Closed
 from .linearity import transpose
 
+Tensors = Sequence[Tensor]
 Pull = Callable[[list[Tensor]], "Sequence[Tensor | None]"]  # cotangents of the results -> of the inputs
 Push = Callable[[list[Any]], "Sequence[Tensor | None]"]  # tangents of the inputs (None: not a float) -> of the results
 
@@ -45,12 +46,12 @@ class CustomRule:
         self.kept = kept
 
     def pull(
-        self, cotangents: list[Tensor], kept: Sequence[Tensor], may_hold_zeros: bool
+        self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool
     ) -> Sequence[Any]:  # fmt: skip
         """The inputs' cotangents (a tensor, ZERO or None each)."""
         raise NotImplementedError
 
-    def push(self, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+    def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
         """The results' tangents (a tensor, ZERO or None each); a tangent is None where an input has none."""
         types = [type_of(y) for y in outs]
         return transpose(lambda cts: self.pull(cts, kept, False), types, tangents, self.name)
@@ -76,10 +77,10 @@ class EagerRule(CustomRule):
         self._pull = pull
         self._push = push
 
-    def pull(self, cotangents: list[Tensor], kept: Sequence[Tensor], may_hold_zeros: bool) -> Sequence[Any]:
+    def pull(self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool) -> Sequence[Any]:
         return self._pull(cotangents)
 
-    def push(self, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+    def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
         if self._push is None:
             return super().push(primals, tangents, outs, kept)
         return pushed(self._push, primals, tangents, outs)
@@ -121,10 +122,10 @@ class TracedRule(CustomRule):
             self._forward.captured = ()
         return held
 
-    def pull(self, cotangents: list[Tensor], kept: Sequence[Tensor], may_hold_zeros: bool) -> Sequence[Any]:
+    def pull(self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool) -> Sequence[Any]:
         return self._reverse.run(cotangents, kept[: self._shift])
 
-    def push(self, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+    def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
         forward = self._forward
         if forward is None:
             return super().push(primals, tangents, outs, kept)
@@ -164,7 +165,7 @@ class BatchedRule(CustomRule):
         self._input_flags = tuple(input_flags)
         self._kept_flags = tuple(kept_flags)
 
-    def pull(self, cotangents: list[Tensor], kept: Sequence[Tensor], may_hold_zeros: bool) -> Sequence[Any]:
+    def pull(self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool) -> Sequence[Any]:
         count = len(cotangents)
         found = _batched(
             lambda a: self._inner.pull(a[:count], a[count:], may_hold_zeros),
@@ -175,7 +176,7 @@ class BatchedRule(CustomRule):
             for x, flag in zip(found, self._input_flags, strict=True)
         ]
 
-    def push(self, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+    def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
         if all(t is None or t is ZERO for t in tangents):
             return (None if all(t is None for t in tangents) else ZERO,) * len(outs)
         given = [i for i, t in enumerate(tangents) if t is not None and t is not ZERO]
@@ -227,6 +228,7 @@ def custom_op(inputs: int, outputs: int, kept: int) -> Op:
     op = Op(
         name="custom", operands=(*ins, *results, *keeps), attrs=("rule",), outs=("outs",), kind="custom",
         type_rule=_type_rule, batch_rule=_batch_rule, has_many_outs=True, takes_missing=True,
+        facts=Facts(doc="the results of a function with a gradient of its own", dtypes="any"),
     )  # fmt: skip
     op.joint = Rule(_pull, op.reverse_layout(), "custom", ["ct", "times", "rule", "outs_type", *keeps])
     dots = [f"{name}_dot" for name in ins]

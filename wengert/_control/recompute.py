@@ -15,7 +15,7 @@ from .._prims.structural import alias, zeros_of
 from .._transforms.forward import Tangents
 from .._transforms.reverse import Tape, sweep
 from .closed import Closed
-from .custom import CustomRule
+from .custom import CustomRule, Tensors
 
 Run = Callable[[Sequence[Tensor]], "Sequence[Tensor]"]
 
@@ -52,7 +52,7 @@ class RecomputeRule(CustomRule):
         self.arguments = arguments
         self.held = held
 
-    def pull(self, cotangents: list[Tensor], kept: Sequence[Tensor], may_hold_zeros: bool) -> Sequence[Any]:
+    def pull(self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool) -> Sequence[Any]:
         # two arguments may be one tensor, and each must get its own part
         sources = [*(self._apart(x, cotangents[0]) for x in kept[: self.held]), *kept[self.held :]]
         floats = [i for i, x in enumerate(sources) if dtypes.is_inexact(x.dtype)]
@@ -70,7 +70,7 @@ class RecomputeRule(CustomRule):
             pulled = [zeros_of(type_of(x)) if ct is ZERO else ct for x, ct in zip(kept, pulled, strict=True)]
         return pulled
 
-    def push(self, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+    def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
         recorder = Tangents()
         sources = [*map(alias, primals[: self.held]), *primals[self.held :]]
         with recording(recorder):
