@@ -179,8 +179,8 @@ def ive(x: float, order: int) -> float:
     if z == 0:
         return float(n == 0)
     if z == INF:
-        return 0.0
-    if z <= 1:
+        scaled = 0.0
+    elif z <= 1:
         scaled = _ive_near(z, n)
     else:
         scaled = _ive_far(z, n) if z > 1e4 and n * n < z / 100 else _ive_by_recurrence(z, n)

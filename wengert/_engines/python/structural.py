@@ -59,5 +59,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "stop_gradient": _first,
     "attach": _first,
     "reassign": _first,
+    "after": _first,
+    "custom": lambda *operands: operands[operands[-1].inputs :][: operands[-1].outputs],
     "debug_print": debug_print,
 }
