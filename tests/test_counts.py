@@ -1,0 +1,106 @@
+"""What an eager gradient costs in Python calls: counted exactly, so that it cannot creep up unseen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+from wengert._core.engine import ENGINES
+
+PACKAGE = wg.__path__[0]
+KERNELS = ENGINES["numpy"].kernels
+
+
+def python_calls(f: Callable[..., Any], *args: Any) -> list[str]:
+    """The names of the Python functions that run while f does, f itself left out."""
+    names: list[str] = []
+
+    def profile(frame: Any, event: str, arg: Any) -> None:
+        if event == "call":
+            names.append(frame.f_code.co_name)
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        f(*args)
+    finally:
+        sys.setprofile(before)
+    return names[1:]
+
+
+def stack_of(kernel: str, f: Callable[..., Any], *args: Any) -> list[str]:
+    """The package's frames below f when a kernel runs, outermost first."""
+    stacks: list[list[str]] = []
+    own = KERNELS[kernel]
+
+    def watching(*operands: Any) -> Any:
+        frame = sys._getframe(1)
+        names: list[str] = []
+        while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+            names.append(frame.f_code.co_name)
+            frame = frame.f_back
+        stacks.append(names[::-1])
+        return own(*operands)
+
+    KERNELS[kernel] = watching
+    try:
+        f(*args)
+    finally:
+        KERNELS[kernel] = own
+    return stacks[0]
+
+
+def test_calls_of_a_small_gradient():
+    x = wg.tensor(np.linspace(0.0, 1.0, 5))
+    gradient = wg.value_and_grad(lambda x: wg.ops.sum(wg.ops.sin(x) * x))
+    gradient(x)
+    names = python_calls(gradient, x)
+    assert len(names) <= 150, names
+
+
+def test_calls_of_a_small_gradient_through_numpy():
+    x = np.linspace(0.0, 1.0, 5)
+    gradient = wg.value_and_grad(lambda x: np.sum(np.sin(x) * x))
+    gradient(x)
+    names = python_calls(gradient, x)
+    assert len(names) <= 200, names
+
+
+def test_calls_do_not_grow_with_the_array_or_the_calls():
+    gradient = wg.value_and_grad(lambda x: wg.ops.sum(wg.ops.sin(x) * x))
+    small, large = wg.tensor(np.ones(2)), wg.tensor(np.ones((40, 50)))
+    gradient(small)
+    counts = [len(python_calls(gradient, x)) for x in (small, small, large)]
+    assert len(set(counts)) == 1
+
+
+def test_calls_grow_linearly_with_the_program():
+    def chain(length):
+        def f(x):
+            for _ in range(length):
+                x = wg.ops.sin(x)
+            return x
+
+        return wg.grad(f)
+
+    x = wg.tensor(0.5)
+    counts = []
+    for length in (10, 20, 40):
+        gradient = chain(length)
+        gradient(x)
+        counts.append(len(python_calls(gradient, x)))
+    assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
+    assert (counts[1] - counts[0]) / 10 <= 45
+
+
+def test_frames_from_an_op_to_its_kernel():
+    x = wg.tensor([1.0, 2.0])
+    for call in (lambda: wg.ops.sin(x), lambda: wg.grad(wg.ops.sin)(x)):
+        stack = stack_of("sin", call)
+        inner = stack[len(stack) - stack[::-1].index("function") - 1 :] if "function" in stack else stack
+        assert 1 <= len(inner) <= 4, stack
+    assert len(stack_of("mul", lambda: x * x)) <= 4

@@ -1,0 +1,204 @@
+"""What gradients leave behind (nothing) and what long programs take (1.5 KiB an op at most, no recursion).
+
+Growth over many calls is measured twice: exactly, with tracemalloc, for each kind of call; and as the resident
+size of a process of its own over 10,000 calls, which also sees what Python's allocator does not (NumPy's buffers,
+fragmentation). Both with the garbage collector off, so that a reference cycle shows as growth. Peaks of long chains
+are resident sizes too: tracemalloc would make a million ops several times slower.
+"""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import textwrap
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+X = np.ones(3)
+BYTES_A_CALL = 0.02 * 1024
+BYTES_AN_OP = 1.5 * 1024
+
+
+def first_order():
+    wg.grad(lambda x: np.sum(np.sin(x) * x))(X)
+
+
+def second_order():
+    wg.grad(wg.grad(lambda x: np.sin(x) * x))(X)
+
+
+def disconnected():
+    with pytest.raises(wg.DisconnectedError):
+        wg.grad(lambda x: wg.stop_gradient(x) * 2)(X)
+
+
+def disconnected_after_work():
+    with pytest.raises(wg.DisconnectedError):
+        wg.grads(lambda a, b: np.sum(np.sin(a) * 2))([X, X])
+
+
+def failing():
+    def f(x):
+        y = np.sin(x) * x
+        raise ZeroDivisionError(y.shape)
+
+    with pytest.raises(ZeroDivisionError):
+        wg.grad(f)(X)
+
+
+def structures():
+    wg.value_and_grad(lambda p: np.sum(p["w"] * p["b"]))({"w": X, "b": 2.0, "name": "n"})
+
+
+W = wg.Variable(X, name="test_memory")
+
+
+def variables():
+    wg.variable_grads(lambda: np.sum(W * W), [W])
+
+
+def custom():
+    @wg.custom_gradient
+    def f(x):
+        return x * x, lambda upstream: upstream * x
+
+    wg.grad(lambda x: np.sum(f(x)))(X)
+
+
+def graph():
+    g = wg.Graph()
+    with g.as_default():
+        x = g.add_input((3,), X.dtype)
+        y = np.sin(x) * x
+    g.finish([y])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [first_order, second_order, disconnected, disconnected_after_work, failing, structures, variables, custom, graph],
+)
+def test_calls_leave_nothing_behind(call):
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    growths = []
+    try:
+        for _ in range(5):
+            before = tracemalloc.get_traced_memory()[0]
+            for _ in range(300):
+                call()
+            growths.append(tracemalloc.get_traced_memory()[0] - before)
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    # free lists (NumPy's small blocks) fill up to a limit; what leaks grows in every stretch
+    assert min(growths) / 300 < BYTES_A_CALL, growths
+
+
+def in_a_process(program: str, *arguments: object) -> list[float]:
+    """The numbers that a program prints, run by an interpreter of its own."""
+    prelude = """
+        import gc, resource, sys, psutil
+        import numpy as np, wengert as wg
+        UNIT = 1 if sys.platform == "darwin" else 1024
+        resident = psutil.Process().memory_info
+        def peak():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+    """
+    text = textwrap.dedent(prelude) + textwrap.dedent(program)
+    done = subprocess.run(
+        [sys.executable, "-c", text, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return [float(word) for word in done.stdout.split()]
+
+
+def test_ten_thousand_gradients_do_not_grow_the_process():
+    pytest.importorskip("resource", reason="Windows has no resource module")
+    (grown,) = in_a_process("""
+        gc.disable()
+        x = np.ones(3)
+        first = wg.grad(lambda x: np.sum(np.sin(x) * x))
+        second = wg.grad(wg.grad(lambda x: np.sin(x) * x))
+        cut = wg.grad(lambda x: wg.stop_gradient(x) * 2)
+        def ten_calls():
+            for _ in range(6):
+                first(x)
+            for _ in range(2):
+                second(x)
+            for _ in range(2):
+                try:
+                    cut(x)
+                except wg.DisconnectedError:
+                    pass
+        for _ in range(200):
+            ten_calls()
+        before = resident().rss
+        for _ in range(1000):
+            ten_calls()
+        print(resident().rss - before)
+    """)
+    assert grown / 10_000 < BYTES_A_CALL
+
+
+def test_a_million_ops_are_differentiated_without_recursion():
+    """Built, swept back and dropped."""
+    pytest.importorskip("resource", reason="Windows has no resource module")
+    grown, gradient, limit = in_a_process("""
+        def chain(x):
+            for _ in range(1_000_000):
+                x = x * 1.0000001
+            return x
+        wg.grad(lambda x: np.sin(x) * 1.5)(1.0)
+        before = resident().rss
+        gradient = wg.grad(chain)(1.0)
+        print(peak() - before, gradient, sys.getrecursionlimit())
+    """)
+    assert grown / 1_000_000 < BYTES_AN_OP
+    assert gradient == pytest.approx(np.exp(0.1), rel=1e-6)
+    assert limit <= 3000
+
+
+def test_a_million_ops_are_traced_without_recursion():
+    """Built, verified and dropped."""
+    pytest.importorskip("resource", reason="Windows has no resource module")
+    grown, nodes = in_a_process("""
+        from wengert._core.verifier import verify
+        before = resident().rss
+        graph = wg.Graph()
+        with graph.as_default():
+            y = x = graph.add_input((), np.dtype(float))
+            for _ in range(1_000_000):
+                y = y * 1.0000001
+        graph.finish([y])
+        verify(graph)
+        print(peak() - before, len(graph.nodes))
+        del graph, x, y
+    """)
+    assert nodes == 1_000_000
+    assert grown / nodes < BYTES_AN_OP
+
+
+def test_a_long_function_is_compiled_and_dropped():
+    """Traced, optimised, run; 30,000 ops, for each one is looked at many times."""
+    grown, first, again = in_a_process("""
+        def chain(x):
+            for _ in range(30_000):
+                x = x * 1.0000001
+            return x
+        f = wg.function(lambda x: np.sin(x) * 1.5)
+        f(1.0)
+        before = resident().rss
+        f = wg.function(chain)
+        first = f(1.0)
+        grown = peak() - before
+        print(grown, first, f(1.0))
+        del f
+    """)
+    assert first == again == pytest.approx(np.exp(0.003), rel=1e-6)
+    assert grown / 30_000 < 2 * BYTES_AN_OP
