@@ -20,6 +20,7 @@ from typing import Any
 import numpy as _numpy
 
 from .. import linalg
+
 try:
     from .. import special
 except ImportError:
