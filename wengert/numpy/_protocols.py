@@ -25,8 +25,7 @@ from ._writing import refuse_out, refuse_target
 _UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's and SciPy's ufuncs -> ours
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's other functions -> ours
 _METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}  # (ufunc, "reduce" or "accumulate") -> ours
-_NAMESPACES: list[tuple[str, ModuleType]] = []  # ("linalg", wengert.linalg): NumPy's submodules that we have
-_UFUNC_HOMES: list[tuple[str, ModuleType]] = []  # ("scipy.special", wengert.special)
+_UFUNC_HOMES = (("scipy.special", "wengert.special"),)  # libraries of ufuncs, known by name once they are loaded
 _THIS = "wengert.numpy"
 
 # These only look at attributes that a tensor has, so NumPy's own code serves.
@@ -110,10 +109,11 @@ def _into(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any], out
 
 def _found_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """Our function for another library's ufunc: SciPy's go by their names, without loading SciPy."""
-    for home, namespace in _UFUNC_HOMES:
-        theirs, name = sys.modules.get(home), ufunc.__name__
-        if theirs is not None and getattr(theirs, name, None) is ufunc and name in vars(namespace):
-            _UFUNCS[ufunc] = getattr(namespace, name)
+    for their_home, our_home in _UFUNC_HOMES:
+        theirs, ours = sys.modules.get(their_home), sys.modules.get(our_home)
+        name = ufunc.__name__
+        if getattr(theirs, name, None) is ufunc and name in getattr(ours, "__all__", ()):
+            _UFUNCS[ufunc] = getattr(ours, name)
             return _UFUNCS[ufunc]
     return None
 
@@ -257,14 +257,9 @@ def map_fold(ufunc: np.ufunc, method: str, ours: Callable[..., Any]) -> None:
 
 def map_clip(ours: Callable[..., Any]) -> None:
     """Enters `clip`, whose ufunc NumPy keeps to itself and calls for `array.clip(low, high)`."""
-    umath = getattr(getattr(np, "_core", None), "umath", None)
-    if hasattr(umath, "clip"):
-        _UFUNCS[umath.clip] = ours
-
-
-def map_ufuncs_of(home: str, ours: ModuleType) -> None:
-    """Makes the ufuncs of a library that may be loaded later known by their names."""
-    _UFUNC_HOMES.append((home, ours))
+    theirs = getattr(getattr(getattr(np, "_core", None), "umath", None), "clip", None)
+    if theirs is not None:
+        _UFUNCS[theirs] = ours
 
 
 attach(Tensor)

@@ -10,7 +10,7 @@ import numpy as np
 from .. import ops
 from .._core.engine import ndarray_of
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, normal_axis
+from ..ops.promotion import as_tensor, cast, is_tensor_like, normal_axis
 from ._shapes import ravel
 from ._writing import NO_VALUE, accept, as_numpy
 
@@ -33,6 +33,8 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 def _found(name: str, a: Any) -> np.ndarray[Any, Any]:
     """The values that decide the shape of a result: they must be known now."""
+    if not is_tensor_like(a):
+        return np.asarray(a)
     x = as_tensor(a, name)
     x._require_concrete(f"np.{name}")
     return ndarray_of(x._data)
