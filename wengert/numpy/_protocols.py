@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import ops
+from .._core.engine import ndarray_of
 from .._core.refusal import asker, cure_for, described
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -215,7 +216,7 @@ def _plain(tree: Any, peek: bool = False) -> Any:
     """Nested arguments with arrays in place of tensors; `peek` where no gradient can be meant."""
     if isinstance(tree, Tensor):
         tree._require_concrete("NumPy")
-        return np.asarray(tree._data) if peek else np.asarray(tree)
+        return ndarray_of(tree._data) if peek else np.asarray(tree)
     if hasattr(type(tree), "__wengert_tensor__"):
         return _plain(type(tree).__wengert_tensor__(tree), peek)
     if isinstance(tree, list):
