@@ -148,7 +148,7 @@ class _Point:
         start = 0
         for tensor, path in zip(tensors, names, strict=True):
             part = _real_vector(tensor.numpy())
-            shape = tuple(int(n) for n in np.shape(tensor.numpy()))
+            shape = (*[int(n) for n in np.shape(tensor.numpy())],)
             self.leaves.append(_Leaf(path, shape, tensor.dtype, tensor._weak, slice(start, start + part.size)))
             parts.append(part)
             start += part.size

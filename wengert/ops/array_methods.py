@@ -123,7 +123,7 @@ def cumprod(self: Tensor, axis: Any = None, dtype: Any = None) -> Any:
 @_method
 def trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The sum along a diagonal: `wg.ops.trace`."""
-    return shapes.trace(self, offset, axis1, axis2)
+    return reductions.trace(self, offset, axis1, axis2)
 
 
 @_method

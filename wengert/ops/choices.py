@@ -17,7 +17,7 @@ from .._prims import discrete as D
 from .._prims import piecewise as W
 from .._prims import structural as S
 from . import promotion
-from .elementwise import _two, divide
+from .elementwise import _two, cos, divide, sin
 from .promotion import (
     as_float,
     as_tensor,
@@ -29,6 +29,7 @@ from .promotion import (
     public,
     tensors_of,
 )
+from .reductions import all as every
 
 
 def _or_logical(of_bool: Op) -> Any:
@@ -314,7 +315,6 @@ def allclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan
         >>> print(wg.ops.allclose([1.0, 2.0], [1.0 + 1e-9, 2.0]))
         True
     """
-    from .reductions import all as every
 
     return every(isclose(x1, x2, rtol, atol, equal_nan))
 
@@ -416,7 +416,6 @@ def polar(abs_: Any, angle: Any) -> Any:
         >>> wg.ops.polar(2.0, 0.0).item()
         (2+0j)
     """
-    from .elementwise import cos, sin
 
     r, phi = map(as_float, promotion.meet(*tensors_of(abs_, angle, "polar"), "polar"))
     if r.dtype.kind == "c":

@@ -177,11 +177,11 @@ def _contracted(operands: list[_Labelled], out: str, extents: dict[str, DimLike]
     present = "".join(n for n in out if builtins.any(n in o.names for o in operands))
     if len(operands) == 1:
         (only,) = operands
-        result = permuted(only.x, tuple(map(only.names.index, present)))
+        result = permuted(only.x, (*map(only.names.index, present),))
     else:
-        result = L.einsum(*(o.x for o in operands), labels=tuple(o.names for o in operands), out=present)
-    narrow = tuple(extents[n] if n in present else 1 for n in out)
-    return promotion.broadcast(reshaped(result, narrow), tuple(extents[n] for n in out))
+        result = L.einsum(*(o.x for o in operands), labels=(*[o.names for o in operands],), out=present)
+    narrow = (*[extents[n] if n in present else 1 for n in out],)
+    return promotion.broadcast(reshaped(result, narrow), (*[extents[n] for n in out],))
 
 
 __all__ = ["einsum"]

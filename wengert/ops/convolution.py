@@ -80,8 +80,8 @@ def _layout(numbers: Any, lhs: Tensor, rhs: Tensor) -> Layout:
             raise ValueError(at_user_line(
                 f"conv_general: {text!r} in dimension_numbers {numbers} must name {rank} axes: {', '.join(wanted)}"
             ))
-    to_lhs, to_rhs = (tuple(map(text.index, wanted)) for text, wanted in zip(numbers[:2], names))
-    return Layout(to_lhs, to_rhs, tuple(map(names[2].index, numbers[2])))
+    to_lhs, to_rhs = ((*map(text.index, wanted),) for text, wanted in zip(numbers[:2], names))
+    return Layout(to_lhs, to_rhs, (*map(names[2].index, numbers[2]),))
 
 
 def _per_axis(value: Any, rank: int, what: str, name: str) -> tuple[int, ...]:
@@ -89,7 +89,7 @@ def _per_axis(value: Any, rank: int, what: str, name: str) -> tuple[int, ...]:
         return (1,) * rank
     if isinstance(value, int):
         return (value,) * rank
-    values = tuple(int(v) for v in value)
+    values = (*[int(v) for v in value],)
     if len(values) != rank:
         raise ValueError(at_user_line(f"{what}: {name} has {len(values)} numbers for {rank} spatial axes"))
     return values
@@ -125,10 +125,10 @@ def _padding(
             return ((0, 0),) * len(steps)
         if kind not in ("SAME", "SAME_LOWER"):
             raise ValueError(at_user_line(f"{what}: padding is {padding!r}, wanted 'valid', 'same' or pairs of numbers"))
-        return tuple(_same(n, k, s, g, kind == "SAME_LOWER") for n, k, s, g in zip(sizes, kernel, steps, gaps))
+        return (*[_same(n, k, s, g, kind == "SAME_LOWER") for n, k, s, g in zip(sizes, kernel, steps, gaps)],)
     if len(padding) != len(steps):
         raise ValueError(at_user_line(f"{what}: padding {padding} has not one pair for each of {len(steps)} spatial axes"))
-    return tuple((p, p) if isinstance(p, int) else tuple(p) for p in padding)
+    return (*[(p, p) if isinstance(p, int) else tuple(p) for p in padding],)
 
 
 def _same(size: DimLike, kernel: DimLike, step: int, gap: int, is_lower: bool) -> tuple[DimLike, DimLike]:
@@ -320,9 +320,9 @@ def conv_transpose(
     gaps = _per_axis(dilation_rate, rank, "conv_transpose", "dilation_rate")
     more = (None,) * rank if output_padding is None else _per_axis(output_padding, rank, "conv_transpose", "output_padding")
     sizes = [x.shape[i] for i in layout.lhs[2:]]
-    pads = tuple(
+    pads = (*[
         _transposed_padding(n, k, s, g, m, is_same) for n, k, s, g, m in zip(sizes, w.shape[:-2], steps, gaps, more)
-    )
+    ],)
     flipped = S.flip(w, axes=tuple(range(rank)))
     to_kernel = (w.ndim - 2, w.ndim - 1, *range(rank))  # the kernel's filters and channels stand the other way round
     result = _convolved(

@@ -21,7 +21,7 @@ from . import promotion
 from .at import fitting
 from .elementwise import _truth, floor_divide
 from .promotion import as_tensor, broadcast_shapes, common_dtype, normal_axis, outward, public
-from .shapes import flat, moved, new_shape, part, reshaped
+from .shapes import flat, moved, new_shape, part, reshaped, unstack
 from .subscript import broadcast_indices, known_values, take_index
 
 # -- reading by position -------------------------------------------------------------------------------------
@@ -193,7 +193,6 @@ def _block(x: Tensor, starts: Any, shape: Shape, what: str) -> list[Tensor]:
 
 
 def _unstacked(starts: Tensor) -> list[Tensor]:
-    from .shapes import unstack
 
     return [starts] if starts.ndim == 0 else unstack(starts)
 
@@ -306,7 +305,7 @@ def nonzero(x: Any) -> Any:
         >>> wg.ops.nonzero([0, 5, 0, 7])
         (array([1, 3]),)
     """
-    return tuple(_position_tensor(p, x) for p in _positions_of(x, "nonzero"))
+    return (*[_position_tensor(p, x) for p in _positions_of(x, "nonzero")],)
 
 
 @public
@@ -383,7 +382,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
         divisor = promotion.broadcast(promotion.cast(as_tensor(extent), dtypes.int64), rest.shape)
         result.append(apply(W.mod, (rest, divisor)))
         rest = floor_divide(rest, divisor)
-    return outward(tuple(reversed(result)), indices)
+    return outward((*reversed(result),), indices)
 
 
 # -- writing at positions: new arrays ------------------------------------------------------------------------

@@ -22,14 +22,15 @@ from .._prims import linalg as L
 from .._prims import piecewise as W
 from .._prims import structural as S
 from . import promotion
+from .choices import maximum
 from .contraction import einsum
-from .elementwise import multiply, power
+from .elementwise import divide, multiply, negative, power, subtract
 from .promotion import as_tensor, broadcast_shapes, common_dtype, normal_axes, normal_axis, outward, public
 from .reductions import max as largest
 from .reductions import min as smallest
 from .reductions import sqrt_flat_at_zero
 from .reductions import sum as total
-from .shapes import flat, matrix_transpose, moved, part, permuted, reshaped
+from .shapes import flat, matrix_transpose, moved, part, permuted, reshaped, stack
 
 # -- products ----------------------------------------------------------------------------------------------------------
 
@@ -241,9 +242,9 @@ def _contracted(a: Tensor, b: Tensor, left: tuple[int, ...], right: tuple[int, .
             raise ValueError(at_user_line(
                 f"{what}: x1 has shape {a.shape} and x2 has {b.shape}: axes {i} and {j} differ in extent"
             ))
-    rest_a = tuple(i for i in range(a.ndim) if i not in left)
-    rest_b = tuple(j for j in range(b.ndim) if j not in right)
-    shape_a, shape_b = tuple(a.shape[i] for i in rest_a), tuple(b.shape[j] for j in rest_b)
+    rest_a = (*[i for i in range(a.ndim) if i not in left],)
+    rest_b = (*[j for j in range(b.ndim) if j not in right],)
+    shape_a, shape_b = (*[a.shape[i] for i in rest_a],), (*[b.shape[j] for j in rest_b],)
     depth = dims.size_of([a.shape[i] for i in left])
     rows = reshaped(permuted(a, (*rest_a, *left)), (dims.size_of(shape_a), depth))
     columns = reshaped(permuted(b, (*right, *rest_b)), (depth, dims.size_of(shape_b)))
@@ -268,9 +269,9 @@ def kron(x1: Any, x2: Any) -> Any:
     a, b = _met(x1, x2, "kron")
     rank = builtins.max(a.ndim, b.ndim)
     left, right = ((1,) * (rank - t.ndim) + tuple(t.shape) for t in (a, b))
-    wide_a = reshaped(a, tuple(d for n in left for d in (n, 1)))
-    wide_b = reshaped(b, tuple(d for n in right for d in (1, n)))
-    return outward(reshaped(multiply(wide_a, wide_b), tuple(m * n for m, n in zip(left, right))), x1, x2)
+    wide_a = reshaped(a, (*[d for n in left for d in (n, 1)],))
+    wide_b = reshaped(b, (*[d for n in right for d in (1, n)],))
+    return outward(reshaped(multiply(wide_a, wide_b), (*[m * n for m, n in zip(left, right)],)), x1, x2)
 
 
 def cross(x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
@@ -306,7 +307,6 @@ def cross(x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, a
         return outward(z, x1, x2)
     x = _minus(_times(u[1], v[2]), _times(u[2], v[1]))
     y = _minus(_times(u[2], v[0]), _times(u[0], v[2]))
-    from .shapes import stack
 
     result = stack([x, y, z], axis=-1)
     return outward(moved(result, result.ndim - 1, normal_axis(axisc, result.ndim, "cross")), x1, x2)
@@ -326,7 +326,6 @@ def _times(x: Tensor | None, y: Tensor | None) -> Tensor | None:
 
 
 def _minus(x: Tensor | None, y: Tensor | None) -> Tensor | None:
-    from .elementwise import negative, subtract
 
     return x if y is None else negative(y) if x is None else subtract(x, y)
 
@@ -570,8 +569,6 @@ def normalize(x: Any, axis: Any = -1, order: Any = 2, epsilon: Any = None) -> An
         >>> wg.ops.normalize([3.0, 4.0])
         array([0.6, 0.8])
     """
-    from .choices import maximum
-    from .elementwise import divide
 
     a, dtype = solvable(as_tensor(x, "normalize"))
     axes = normal_axes(axis, a.ndim, "normalize")

@@ -166,7 +166,7 @@ def _mask(x: Tensor, axis: int, mask: np.ndarray[Any, Any], what: str) -> Array:
             raise IndexError(at_user_line(
                 f"{what}: a boolean index of shape {mask.shape} does not fit axis {axis + i} of an x of shape {x.shape}"
             ))
-    return Array(axis, tuple(constant(part) for part in mask.nonzero()))
+    return Array(axis, (*[constant(part) for part in mask.nonzero()],))
 
 
 def _bound(value: Any) -> Any:
