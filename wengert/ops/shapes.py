@@ -648,9 +648,9 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
         return _repeated_evenly(a, counts if type(counts) is Dim else int(counts.item()), place)
     size = known_extent(a, place, "repeat")
     if counts.shape != (size,):
-        raise ValueError(at_user_line(
-            f"repeat: repeats has shape {counts.shape}, wanted one number for each of {size} slices"
-        ))
+        raise ValueError(
+            at_user_line(f"repeat: repeats has shape {counts.shape}, wanted one number for each of {size} slices")
+        )
     return _picked(a, place, np.repeat(np.arange(size), counts))
 
 
@@ -850,9 +850,9 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     sections = _section_count(indices_or_sections)
     size = a.shape[place]
     if sections and type(size) is int and size % sections:
-        raise ValueError(at_user_line(
-            f"split: axis {place} of shape {a.shape} does not divide into {sections} equal parts"
-        ))
+        raise ValueError(
+            at_user_line(f"split: axis {place} of shape {a.shape} does not divide into {sections} equal parts")
+        )
     if sections is not None and sections < 1:
         raise ValueError(at_user_line(f"split: wanted at least one part, got {sections}"))
     if sections is None:
@@ -1244,29 +1244,6 @@ def step_times(step: Tensor, factor: DimLike, start: DimLike) -> Tensor:
     return step
 
 
-@public
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The sum along a diagonal.
-
-    Args:
-        x: an array of at least two axes.
-        offset: which diagonal; 0 is the main one, positive ones lie above.
-        axis1: the axis of the rows.
-        axis2: the axis of the columns.
-
-    Returns:
-        The sums in x's kind; of small integers in int64.
-
-    Example:
-        >>> import wengert as wg
-        >>> print(wg.ops.trace([[1, 2], [3, 4]]))
-        5
-    """
-    from .reductions import sum as total
-
-    return total(diagonal(as_tensor(x, "trace"), offset, axis1, axis2), axis=-1)
-
-
 def _with_diagonal(v: Tensor, k: int) -> Tensor:
     """The square matrix that has v on its k-th diagonal and zeros elsewhere."""
     if k == 0:
@@ -1334,5 +1311,5 @@ __all__ = [
     "squeeze", "broadcast_to", "atleast_1d", "atleast_2d", "atleast_3d", "flip", "fliplr", "flipud", "rot90",
     "roll", "tile", "repeat", "concatenate", "append", "stack", "hstack", "vstack", "dstack", "column_stack",
     "split", "array_split", "hsplit", "vsplit", "dsplit", "unstack", "meshgrid", "broadcast_arrays", "pad", "tril",
-    "triu", "diagonal", "trace", "diag", "diagflat",
+    "triu", "diagonal", "diag", "diagflat",
 ]  # fmt: skip
