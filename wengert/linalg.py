@@ -324,4 +324,3 @@ def _multiplied(matrices: list[Tensor], splits: dict[tuple[int, int], int], i: i
         return matrices[i]
     k = splits[i, j]
     return matmul(_multiplied(matrices, splits, i, k), _multiplied(matrices, splits, k + 1, j))
-
