@@ -227,6 +227,15 @@ def test_arrays_in_give_fresh_arrays_out(f: Callable[..., Any], points: Any) -> 
         assert not any(numpy.shares_memory(result, p) for p in points)
 
 
+@rows(ROWS + BUILDERS)
+@pytest.mark.parametrize("np", [pytest.param(numpy, id="numpy"), pytest.param(wnp, id="wengert.numpy")])
+def test_traced_functions_give_the_same(f: Callable[..., Any], points: Any, np: Any) -> None:
+    if np is numpy and f in [g for _, g, _ in BUILDERS]:
+        np = wnp
+    traced = wg.function(with_namespace(f, np))
+    numpy.testing.assert_allclose(numpy.asarray(traced(*points)), f(numpy, *points), rtol=1e-12, atol=1e-12)
+
+
 # -- what is not differentiated --------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,8 @@ from .ops.elementwise import rsqrt, sigmoid
 from .state import Variable
 from .testing import GradientCheck, check_gradients
 
+ops.custom_gradient = custom_gradient  # Keras has it among its ops, too
+
 __version__ = "0.1.0"
 
 __all__ = sorted({

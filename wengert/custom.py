@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -258,6 +260,20 @@ def _parameters(f: Callable[..., Any]) -> dict[str, inspect.Parameter]:
         return {}
 
 
+_known_places: weakref.WeakKeyDictionary[CodeType, dict[str, inspect.Parameter]] = weakref.WeakKeyDictionary()
+
+
+def _places(f: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """A function's parameters without their defaults, which the functions that one `def` makes may differ in."""
+    if type(f) is not FunctionType or f.__dict__:
+        return _parameters(f)
+    found = _known_places.get(f.__code__)
+    if found is None:
+        found = {name: p.replace(default=inspect.Parameter.empty) for name, p in _parameters(f).items()}
+        _known_places[f.__code__] = found
+    return found
+
+
 class _Reads:
     """Notes which Variables a function reads, and what each held first."""
 
@@ -378,7 +394,7 @@ def _is_container(value: Any) -> bool:
 
 def matched(spec: Spec | None, value: Any) -> list[Any] | None:
     """A value's leaves in a structure (None stands for any part, lists and tuples are the same), or None."""
-    if spec is LEAF:
+    if spec is None:
         return None if _is_container(value) else [value]
     if value is None:
         return [None] * _count(spec)
@@ -403,7 +419,7 @@ def matched(spec: Spec | None, value: Any) -> list[Any] | None:
 
 
 def _count(spec: Spec | None) -> int:
-    return 1 if spec is LEAF else sum(map(_count, spec.children))
+    return 1 if spec is None else sum(map(_count, spec.children))
 
 
 def checked_gradient(value: Any, wanted: TensorType, what: str) -> Tensor | None:
@@ -470,7 +486,7 @@ def _described(returned: Any) -> str:
 
 
 def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
-    parameters = _parameters(grad_fn)
+    parameters = _places(grad_fn)
     variables = parameters.get("variables")
     if variables is not None and variables.kind in (_KEYWORD, _EITHER):
         return True
@@ -483,7 +499,7 @@ _EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 def _takes_arguments(grad_fn: Callable[..., Any], count: int) -> bool:
     """Whether a gradient function is called Keras's way, with f's arguments and `upstream=`."""
-    parameters = _parameters(grad_fn)
+    parameters = _places(grad_fn)
     upstream = parameters.get("upstream")
     if upstream is None:
         return False
@@ -629,7 +645,7 @@ def _call_custom_grad(
 
 
 def _with_save(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], save: _Saver) -> Any:
-    parameters = _parameters(f)
+    parameters = _places(f)
     named = parameters.get("save")
     if named is not None and named.kind in (_KEYWORD, _EITHER):
         return f(*args, **kwargs, save=save)
@@ -658,7 +674,7 @@ def _value_and_function(returned: Any, name: str) -> tuple[Any, Callable[..., An
 
 def _takes_saved(grad_func: Callable[..., Any]) -> str:
     """How a backward function takes what was saved: "place", "keyword", or "" if it does not."""
-    parameters = _parameters(grad_func)
+    parameters = _places(grad_func)
     if not parameters:
         return "place"
     named = parameters.get("saved")

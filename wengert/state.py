@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._core import dtypes
-from ._core.engine import ENGINE_OF
+from ._core.engine import ndarray_of
 from ._core.moving import beside
 from ._core.state import STATE, next_serial
 from ._core.tensor import Cut, Tensor, Value
@@ -148,9 +148,7 @@ class Variable:
         return getattr(self.value, name)
 
     def __repr__(self) -> str:
-        native = self._tensor._data
-        array = np.asarray(ENGINE_OF[type(native)].to_numpy(native))
-        values = np.array2string(array, separator=", ", threshold=20)
+        values = np.array2string(ndarray_of(self._tensor._data), separator=", ", threshold=20)
         return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name} {' '.join(values.split())}>"
 
 

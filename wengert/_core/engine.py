@@ -84,10 +84,14 @@ def register_engine(engine: Engine) -> None:
         KERNELS_OF[native_type] = engine.kernels
 
 
+def ndarray_of(native: Any) -> np.ndarray[Any, Any]:
+    """The values of a native array of any engine as an ndarray, which may be that very array."""
+    return np.asarray(ENGINE_OF[type(native)].to_numpy(native))
+
+
 def transferred(native: Any, engine: Engine) -> Any:
     """A native array of any engine as one of the given engine."""
-    source = ENGINE_OF[type(native)]
-    return native if source is engine else engine.from_numpy(np.asarray(source.to_numpy(native)))
+    return native if ENGINE_OF[type(native)] is engine else engine.from_numpy(ndarray_of(native))
 
 
 def on_one_engine(natives: Iterable[Any]) -> tuple[list[Any], dict[str, Kernel]]:

@@ -10,14 +10,23 @@ import ast
 import builtins
 import dis
 import inspect
+import sys
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from ..errors import LostGradientError
 from .where import Site, foreign_callee, is_library_file, public_module, site_of, user_frame
 
-# (module that users call, what we write for ours, our module); the public layer appends its own.
-COUNTERPARTS: list[tuple[str, str, ModuleType]] = []
+# The module that users call, what they write for ours, and the name of our module, which may not be loaded yet.
+_COUNTERPARTS = (
+    ("math", "wg", "wengert.numpy"),
+    ("math", "wg.special", "wengert.special"),
+    ("statistics", "wg", "wengert.numpy"),
+    ("numpy", "wengert.numpy", "wengert.numpy"),
+    ("numpy.linalg", "wg.linalg", "wengert.linalg"),
+    ("scipy.linalg", "wg.linalg", "wengert.linalg"),
+    ("scipy.special", "wg.special", "wengert.special"),
+)
 
 _BUILDERS = frozenset({
     "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "full", "full_like",
@@ -153,8 +162,8 @@ def described(who: Asker, protocol: str = "", function: str = "") -> str:
 
 def counterpart(module: str, name: str) -> str:
     """What Wengert calls a function of another library, or ""."""
-    for theirs, ours, namespace in COUNTERPARTS:
-        if (module == theirs or (module == "cmath" and theirs == "math")) and name in vars(namespace):
+    for theirs, ours, home in _COUNTERPARTS:
+        if module in (theirs, f"c{theirs}") and name in vars(sys.modules.get(home, builtins)).get("__all__", ()):
             return f"{ours}.{name}"
     return ""
 

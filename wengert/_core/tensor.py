@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import LostGradientError, TracingError
 from .dims import DimLike, size_of
-from .engine import ENGINE_OF
+from .engine import ENGINE_OF, ndarray_of
 from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
 from .where import Site, at_user_line
@@ -139,7 +139,7 @@ class Tensor:
         """
         self._require_concrete("Tensor.numpy()")
         self._note_exit("Tensor.numpy()")
-        array = np.asarray(ENGINE_OF[type(self._data)].to_numpy(self._data)).view()
+        array = ndarray_of(self._data).view()
         array.flags.writeable = False
         return array
 
@@ -152,7 +152,7 @@ class Tensor:
         """
         self._require_concrete("Tensor.item()")
         self._note_exit("Tensor.item()")
-        return np.asarray(ENGINE_OF[type(self._data)].to_numpy(self._data)).item(*index)
+        return ndarray_of(self._data).item(*index)
 
     def tolist(self) -> Any:
         """The elements as nested Python lists; refused under differentiation."""
@@ -275,7 +275,7 @@ class Tensor:
     def __repr__(self) -> str:
         if type(self._data) is Value:
             return f"Tensor(<symbolic>, shape={self.shape}, dtype={self.dtype.name})"
-        array = np.asarray(ENGINE_OF[type(self._data)].to_numpy(self._data))
+        array = ndarray_of(self._data)
         text = np.array2string(array, separator=", ", threshold=20, edgeitems=3, max_line_width=10**6)
         text = " ".join(text.split())
         return f"Tensor({text}, shape={self.shape}, dtype={self.dtype.name})"
@@ -283,12 +283,12 @@ class Tensor:
     def __str__(self) -> str:
         if type(self._data) is Value:
             return repr(self)
-        return str(np.asarray(ENGINE_OF[type(self._data)].to_numpy(self._data)))
+        return str(ndarray_of(self._data))
 
     def __format__(self, spec: str) -> str:
         if type(self._data) is Value or not spec or self.size != 1:
             return format(str(self), spec if not spec or spec[-1] in "s<>^0123456789" else "")
-        return format(np.asarray(ENGINE_OF[type(self._data)].to_numpy(self._data)).item(), spec)
+        return format(ndarray_of(self._data).item(), spec)
 
     def _repr_html_(self) -> str:
         head = f"<b>Tensor</b> shape={self.shape} dtype={self.dtype.name}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from functools import cache
 from itertools import islice
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -28,6 +29,7 @@ def is_wengert_file(filename: str) -> bool:
     return filename.startswith((PACKAGE_DIR, "<wengert"))
 
 
+@cache
 def is_library_file(filename: str) -> bool:
     """Whether a file is internal to us, to an array library, or to the standard library."""
     if is_wengert_file(filename) or filename.startswith(("<frozen", "<__array_function__")):

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.dims import Dim, DimLike, Shape
+from .._core.moving import beside
 from .._core.op import (
     ZERO,
     Op,
@@ -67,8 +68,9 @@ def zeros_of(x_type: TensorType) -> Tensor:
 
 
 def fill(x: Tensor, value: float) -> Tensor:
-    """One number in the shape and dtype of x."""
-    return full(shape=x.shape, value=value, dtype=x.dtype)
+    """One number in the shape and dtype of x, on its engine."""
+    filled = full(shape=x.shape, value=value, dtype=x.dtype)
+    return filled if type(filled._data) is type(x._data) else beside(filled, x)
 
 
 # -- arithmetic that is linear -----------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from .._core.dtypes import is_inexact
 from .._core.apply import apply
+from .._core.dtypes import is_inexact
 from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, same_shape, tensor_type

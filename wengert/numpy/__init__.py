@@ -14,19 +14,12 @@ Example:
 
 from __future__ import annotations
 
-import sys as _sys
 from typing import Any
 
 import numpy as _numpy
 
 from .. import linalg
-try:
-    from .. import special
-except ImportError:
-    import types
-    special = types.ModuleType("empty")
 from .. import ops as _ops
-from .._core.refusal import COUNTERPARTS as _COUNTERPARTS
 from ..ops import methods as _methods  # the operators and methods of tensors, which the functions here use
 from . import _creation, _elementwise, _products, _protocols, _reductions, _selection, _shapes
 from ._creation import *  # noqa: F403  # each part's __all__ is its public list
@@ -61,17 +54,10 @@ def __dir__() -> list[str]:
 
 
 def _fill_tables() -> None:
-    """Tells the protocols and the error messages what stands for which function of NumPy and SciPy."""
-    this = _sys.modules[__name__]
-    _COUNTERPARTS.extend([
-        ("math", "wg", this), ("math", "wg.special", special), ("numpy", "wengert.numpy", this),
-        ("numpy.linalg", "wg.linalg", linalg), ("scipy.linalg", "wg.linalg", linalg),
-        ("scipy.special", "wg.special", special), ("statistics", "wg", this),
-    ])  # fmt: skip
+    """Tells the protocols what stands for which function of NumPy."""
     names = globals()
     _protocols.map_namespace(_numpy, names, __all__)
     _protocols.map_namespace(_numpy.linalg, linalg, getattr(linalg, "__all__", ()))
-    _protocols.map_ufuncs_of("scipy.special", special)
     for ufunc, fold, running in (
         (_numpy.add, _reductions.sum, _reductions.cumsum),
         (_numpy.multiply, _reductions.prod, _reductions.cumprod),

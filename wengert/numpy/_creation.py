@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import ops
 from .._core import dtypes
+from .._core.moving import beside
 from .._core.tensor import Tensor
 from ..ops.promotion import as_tensor, cast
 from ._writing import accept, as_numpy
@@ -231,7 +232,7 @@ def zeros_like(
         array([0., 0.])
     """
     shape, dtype = _like(a, dtype, shape)
-    return _filled(shape, 0, dtype, "zeros_like", order, device)
+    return beside(_filled(shape, 0, dtype, "zeros_like", order, device), as_tensor(a))
 
 
 @as_numpy
@@ -262,7 +263,7 @@ def ones_like(
         array([1., 1.])
     """
     shape, dtype = _like(a, dtype, shape)
-    return _filled(shape, 1, dtype, "ones_like", order, device)
+    return beside(_filled(shape, 1, dtype, "ones_like", order, device), as_tensor(a))
 
 
 @as_numpy
@@ -278,7 +279,7 @@ def full_like(
         array([3., 3.])
     """
     shape, dtype = _like(a, dtype, shape)
-    return full(shape, fill_value, dtype, order, device=device)
+    return beside(full(shape, fill_value, dtype, order, device=device), as_tensor(a))
 
 
 def eye(

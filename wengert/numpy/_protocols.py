@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import ops
+from .._core.engine import ndarray_of
 from .._core.refusal import asker, cure_for, described
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -24,8 +25,7 @@ from ._writing import refuse_out, refuse_target
 _UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's and SciPy's ufuncs -> ours
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's other functions -> ours
 _METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}  # (ufunc, "reduce" or "accumulate") -> ours
-_NAMESPACES: list[tuple[str, ModuleType]] = []  # ("linalg", wengert.linalg): NumPy's submodules that we have
-_UFUNC_HOMES: list[tuple[str, ModuleType]] = []  # ("scipy.special", wengert.special)
+_UFUNC_HOMES = (("scipy.special", "wengert.special"),)  # libraries of ufuncs, known by name once they are loaded
 _THIS = "wengert.numpy"
 
 # These only look at attributes that a tensor has, so NumPy's own code serves.
@@ -109,10 +109,11 @@ def _into(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any], out
 
 def _found_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """Our function for another library's ufunc: SciPy's go by their names, without loading SciPy."""
-    for home, namespace in _UFUNC_HOMES:
-        theirs, name = sys.modules.get(home), ufunc.__name__
-        if theirs is not None and getattr(theirs, name, None) is ufunc and name in vars(namespace):
-            _UFUNCS[ufunc] = getattr(namespace, name)
+    for their_home, our_home in _UFUNC_HOMES:
+        theirs, ours = sys.modules.get(their_home), sys.modules.get(our_home)
+        name = ufunc.__name__
+        if getattr(theirs, name, None) is ufunc and name in getattr(ours, "__all__", ()):
+            _UFUNCS[ufunc] = getattr(ours, name)
             return _UFUNCS[ufunc]
     return None
 
@@ -215,7 +216,7 @@ def _plain(tree: Any, peek: bool = False) -> Any:
     """Nested arguments with arrays in place of tensors; `peek` where no gradient can be meant."""
     if isinstance(tree, Tensor):
         tree._require_concrete("NumPy")
-        return np.asarray(tree._data) if peek else np.asarray(tree)
+        return ndarray_of(tree._data) if peek else np.asarray(tree)
     if hasattr(type(tree), "__wengert_tensor__"):
         return _plain(type(tree).__wengert_tensor__(tree), peek)
     if isinstance(tree, list):
@@ -256,14 +257,9 @@ def map_fold(ufunc: np.ufunc, method: str, ours: Callable[..., Any]) -> None:
 
 def map_clip(ours: Callable[..., Any]) -> None:
     """Enters `clip`, whose ufunc NumPy keeps to itself and calls for `array.clip(low, high)`."""
-    umath = getattr(getattr(np, "_core", None), "umath", None)
-    if hasattr(umath, "clip"):
-        _UFUNCS[umath.clip] = ours
-
-
-def map_ufuncs_of(home: str, ours: ModuleType) -> None:
-    """Makes the ufuncs of a library that may be loaded later known by their names."""
-    _UFUNC_HOMES.append((home, ours))
+    theirs = getattr(getattr(getattr(np, "_core", None), "umath", None), "clip", None)
+    if theirs is not None:
+        _UFUNCS[theirs] = ours
 
 
 attach(Tensor)

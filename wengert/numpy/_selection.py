@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core.engine import ndarray_of
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, normal_axis
+from ..ops.promotion import as_tensor, cast, is_tensor_like, normal_axis
 from ._shapes import ravel
 from ._writing import NO_VALUE, accept, as_numpy
 
@@ -32,9 +33,11 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 def _found(name: str, a: Any) -> np.ndarray[Any, Any]:
     """The values that decide the shape of a result: they must be known now."""
+    if not is_tensor_like(a):
+        return np.asarray(a)
     x = as_tensor(a, name)
     x._require_concrete(f"np.{name}")
-    return np.asarray(x._data)
+    return ndarray_of(x._data)
 
 
 @as_numpy
@@ -132,7 +135,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     elif mode != "raise":
         raise ValueError(at_user_line(f"np.choose: mode={mode!r} is not known"))
     elif not index.is_symbolic:
-        values = np.asarray(index._data)
+        values = ndarray_of(index._data)
         if values.size and not (values.min() >= 0 and values.max() < len(tensors)):
             raise ValueError(at_user_line("np.choose: an index is out of bounds"))
     result = tensors[-1]
@@ -306,7 +309,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 def _verdict(result: Any) -> Any:
     """A Python bool, unless the value belongs to a trace."""
     tensor = as_tensor(result)
-    return tensor if tensor.is_symbolic else bool(np.asarray(tensor._data))
+    return tensor if tensor.is_symbolic else bool(tensor._data)
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
@@ -530,7 +533,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """
     values, edges = as_tensor(x, "digitize"), as_tensor(bins, "digitize")
     edges._require_concrete("np.digitize")
-    ordered = np.asarray(edges._data)
+    ordered = ndarray_of(edges._data)
     if np.all(ordered[1:] >= ordered[:-1]):
         return searchsorted(edges, values, "left" if right else "right")
     if not np.all(ordered[1:] <= ordered[:-1]):

@@ -2,10 +2,14 @@
 
 from . import array_methods as _array_methods  # these two dress Tensor
 from . import methods as _methods
-from .choices import *  # noqa: F403  # each family's __all__ is its public list
+from .activations import *  # noqa: F403  # each family's __all__ is its public list
+from .activations import __all__ as _activations
+from .choices import *  # noqa: F403
 from .choices import __all__ as _choices
 from .conversion import *  # noqa: F403
 from .conversion import __all__ as _conversion
+from .convolution import *  # noqa: F403
+from .convolution import __all__ as _convolution
 from .copies import *  # noqa: F403
 from .copies import __all__ as _copies
 from .creation import *  # noqa: F403
@@ -16,11 +20,16 @@ from .indexing import *  # noqa: F403
 from .indexing import __all__ as _indexing
 from .linalg import *  # noqa: F403
 from .linalg import __all__ as _linalg
+from .losses import *  # noqa: F403
+from .losses import __all__ as _losses
+from .normalization import *  # noqa: F403
+from .normalization import __all__ as _normalization
 from .reductions import *  # noqa: F403
 from .reductions import __all__ as _reductions
 from .shapes import *  # noqa: F403
 from .shapes import __all__ as _shapes
 
 __all__ = [
-    *_choices, *_conversion, *_copies, *_creation, *_elementwise, *_indexing, *_linalg, *_reductions, *_shapes,
+    *_activations, *_choices, *_conversion, *_convolution, *_copies, *_creation, *_elementwise, *_indexing, *_linalg,
+    *_losses, *_normalization, *_reductions, *_shapes,
 ]  # fmt: skip

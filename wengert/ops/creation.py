@@ -11,6 +11,7 @@ from .._core import dtypes
 from .._core.apply import apply
 from .._core.constant import constant, is_number, number_dtype
 from .._core.dims import Dim, DimLike, Shape
+from .._core.moving import beside
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D
@@ -119,7 +120,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 def _like(x: Any, value: Any, dtype: Any, name: str) -> Tensor:
     a = as_tensor(x, name)
-    return _filled(a.shape, value, a.dtype if dtype is None else dtype)
+    return beside(_filled(a.shape, value, a.dtype if dtype is None else dtype), a)
 
 
 @public

@@ -10,6 +10,7 @@ from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.constant import constant
 from .._core.dims import Shape
+from .._core.moving import beside
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
 from .._prims import indexing as I
@@ -282,6 +283,11 @@ def _positions_of(x: Any, what: str) -> tuple[np.ndarray[Any, Any], ...]:
     return values.nonzero()
 
 
+def _position_tensor(positions: np.ndarray[Any, Any], x: Any) -> Tensor:
+    """Positions found in x, on x's engine."""
+    return beside(constant(positions), as_tensor(x))
+
+
 @public
 def nonzero(x: Any) -> Any:
     """The positions of the elements that are not zero.
@@ -300,7 +306,7 @@ def nonzero(x: Any) -> Any:
         >>> wg.ops.nonzero([0, 5, 0, 7])
         (array([1, 3]),)
     """
-    return tuple(map(constant, _positions_of(x, "nonzero")))
+    return tuple(_position_tensor(p, x) for p in _positions_of(x, "nonzero"))
 
 
 @public
@@ -321,7 +327,7 @@ def flatnonzero(x: Any) -> Any:
         >>> wg.ops.flatnonzero([[0, 5], [0, 7]])
         array([1, 3])
     """
-    return constant(known_values(x, "flatnonzero").ravel().nonzero()[0])
+    return _position_tensor(known_values(x, "flatnonzero").ravel().nonzero()[0], x)
 
 
 @public
@@ -343,7 +349,7 @@ def argwhere(x: Any) -> Any:
         array([[0, 1],
                [1, 1]])
     """
-    return constant(np.stack(_positions_of(x, "argwhere"), axis=-1))
+    return _position_tensor(np.stack(_positions_of(x, "argwhere"), axis=-1), x)
 
 
 def unravel_index(indices: Any, shape: Any) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.dims import Dim
+from .._core.engine import ndarray_of
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -358,7 +359,7 @@ def _like_count(result: Tensor, count: Any) -> Tensor:
 
 
 def _refuse_zero_weights(scale: Tensor) -> None:
-    if not scale.is_symbolic and scale.engine == "numpy" and np.any(np.equal(scale._data, 0)):
+    if not scale.is_symbolic and np.any(np.equal(ndarray_of(scale._data), 0)):
         raise ZeroDivisionError(at_user_line("average: the weights sum to zero"))
 
 

@@ -1,0 +1,295 @@
+"""Special functions with the names and signatures of `scipy.special`.
+
+The values come from the engine (SciPy on NumPy arrays, loaded at the first call); the derivatives are exact at every
+order, also where the closed formulas have holes.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ._core.apply import apply
+from ._core.op import Op
+from ._core.tensor import Tensor
+from ._core.where import at_user_line
+from ._prims import discrete as D
+from ._prims import elementwise as E
+from ._prims import piecewise as W
+from ._prims import special as P
+from ._prims import structural as S
+from .ops import activations, promotion, reductions
+from .ops.choices import sinc
+from .ops.elementwise import cbrt, exp2, expm1, log1p
+from .ops.promotion import as_float, as_tensor, binary_float, outward, public, tensors_of, unary_float
+
+__all__ = [
+    "cbrt", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gamma", "gammaln", "i0",
+    "i0e", "i1", "i1e", "iv", "ive", "kl_div", "log1p", "log_expit", "log_ndtr", "log_softmax", "logit", "logsumexp",
+    "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "sinc", "softmax", "xlog1py", "xlogy",
+]  # fmt: skip
+
+
+def _described(f: Callable[..., Any], name: str, op: Op, arguments: str, sample: str) -> Callable[..., Any]:
+    """Gives a function of one primitive its name and a docstring of the primitive's own facts."""
+    text = op.facts.doc
+    kink = f"\n\n    At kinks: {op.facts.kink}." if op.facts.kink else ""
+    f.__name__ = f.__qualname__ = name
+    f.__module__ = __name__
+    f.__doc__ = (
+        f"{text[:1].upper()}{text[1:]}, element by element.{kink}\n\n    Args:\n{arguments}\n\n"
+        f"    Returns:\n        The values in the kind of array that came in.\n\n"
+        f"    Example:\n        >>> import wengert as wg\n        >>> wg.special.{name}({sample}).shape\n"
+        f"        (2,)\n    "
+    )
+    return f
+
+
+def _one(name: str, op: Op) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        return unary_float(op, x)
+
+    return _described(function, name, op, "        x: an array of real values, or a number.", "[0.25, 0.5]")
+
+
+def _two(name: str, op: Op) -> Callable[[Any, Any], Any]:
+    def function(x: Any, y: Any) -> Any:
+        return binary_float(op, x, y)
+
+    arguments = "        x: an array of real values, or a number.\n        y: the same; shapes broadcast."
+    return _described(function, name, op, arguments, "[0.25, 0.5], 2.0")
+
+
+def _of_order(name: str, op: Op, order_name: str) -> Callable[[Any, Any], Any]:
+    def function(v: Any, z: Any) -> Any:
+        try:
+            order = operator.index(v)
+        except TypeError:
+            raise TypeError(at_user_line(f"{name}: {order_name} must be a whole number, got {v!r}")) from None
+        return outward(op(as_float(as_tensor(z, name)), order=order), z)
+
+    arguments = f"        v: {order_name}, a whole number.\n        z: an array of real values, or a number."
+    return _described(function, name, op, arguments, "1, [0.25, 0.5]")
+
+
+erf = _one("erf", P.erf)
+erfc = _one("erfc", P.erfc)
+erfcx = _one("erfcx", P.erfcx)
+erfinv = _one("erfinv", P.erfinv)
+ndtr = _one("ndtr", P.ndtr)
+ndtri = _one("ndtri", P.ndtri)
+log_ndtr = _one("log_ndtr", P.log_ndtr)
+gamma = _one("gamma", P.gamma)
+gammaln = _one("gammaln", P.lgamma)
+digamma = psi = _one("digamma", P.digamma)
+polygamma = _of_order("polygamma", P.polygamma, "the order of the derivative of digamma")
+i0 = _one("i0", P.i0)
+i0e = _one("i0e", P.i0e)
+i1 = _one("i1", P.i1)
+i1e = _one("i1e", P.i1e)
+iv = _of_order("iv", P.iv, "the order")
+ive = _of_order("ive", P.ive, "the order")
+expit = _one("expit", E.sigmoid)
+xlogy = _two("xlogy", W.xlogy)
+xlog1py = _two("xlog1py", W.xlog1py)
+
+
+@public
+def logit(x: Any) -> Any:
+    """log(x / (1 - x)), the inverse of `expit`.
+
+    Args:
+        x: an array of values from 0 to 1, or a number.
+
+    Returns:
+        The values in x's kind; infinite at 0 and 1.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.logit([0.5, 0.75]).round(6)
+        array([0.      , 1.098612])
+    """
+    a = as_float(as_tensor(x, "logit"))
+    return S.sub(E.log(a), E.log1p(S.neg(a)))
+
+
+@public
+def log_expit(x: Any) -> Any:
+    """log(expit(x)), exact where expit vanishes.
+
+    Args:
+        x: an array of real values, or a number.
+
+    Returns:
+        The values in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.log_expit([-1000.0, 0.0]).round(3)
+        array([-1.00e+03, -6.93e-01])
+    """
+    return activations.log_sigmoid(as_tensor(x, "log_expit"))
+
+
+@public
+def entr(x: Any) -> Any:
+    """-x log(x); 0 at 0, and -inf below.
+
+    At kinks: the gradient is 0 at 0 and below.
+
+    Args:
+        x: an array of real values, or a number.
+
+    Returns:
+        The values in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.entr([0.0, 0.5]).round(6)
+        array([0.      , 0.346574])
+    """
+    a = as_float(as_tensor(x, "entr"))
+    is_below = apply(D.lt, (a, S.fill(a, 0)))
+    safe = S.select(is_below, S.fill(a, 0), a)
+    return S.select(is_below, S.fill(a, -math.inf), S.sub(S.fill(a, 0), W.xlogy(safe, safe)))
+
+
+def rel_entr(x: Any, y: Any) -> Any:
+    """x log(x / y); 0 where x is 0 and y is not negative, and inf elsewhere.
+
+    At kinks: the gradient is 0 where x is 0.
+
+    Args:
+        x: an array of real values, or a number.
+        y: the same; shapes broadcast.
+
+    Returns:
+        The values in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.rel_entr([0.0, 1.0], 0.5).round(6)
+        array([0.      , 0.693147])
+    """
+    a, b = map(as_float, promotion.meet(*tensors_of(x, y, "rel_entr"), "rel_entr"))
+    return outward(_relative_entropy(a, b), x, y)
+
+
+def _relative_entropy(x: Tensor, y: Tensor) -> Tensor:
+    none = S.fill(x, 0)
+    both = apply(D.logical_and, (apply(D.gt, (x, none)), apply(D.gt, (y, none))))
+    at_zero = apply(D.logical_and, (apply(D.eq, (x, none)), apply(D.ge, (y, none))))
+    one = S.fill(x, 1)
+    safe_x, safe_y = S.select(both, x, one), S.select(both, y, one)
+    value = S.mul(safe_x, E.log(E.div(safe_x, safe_y)))
+    nan = apply(D.logical_or, (apply(D.isnan, (x,)), apply(D.isnan, (y,))))
+    outside = S.select(nan, S.fill(x, math.nan), S.select(at_zero, none, S.fill(x, math.inf)))
+    return S.select(both, value, outside)
+
+
+def kl_div(x: Any, y: Any) -> Any:
+    """x log(x / y) - x + y; y where x is 0 and y is not negative, and inf elsewhere.
+
+    Args:
+        x: an array of real values, or a number.
+        y: the same; shapes broadcast.
+
+    Returns:
+        The values in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.kl_div([0.0, 1.0], 0.5).round(6)
+        array([0.5     , 0.193147])
+    """
+    a, b = map(as_float, promotion.meet(*tensors_of(x, y, "kl_div"), "kl_div"))
+    entropy = _relative_entropy(a, b)
+    is_finite = apply(D.isfinite, (entropy,))
+    difference = S.select(is_finite, S.sub(b, a), S.fill(a, 0))
+    return outward(S.add(entropy, difference), x, y)
+
+
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """log(sum(b e^a)) over axes, without overflow.
+
+    Args:
+        a: an array of real values, or a number.
+        axis: an axis or a tuple of them; None means all.
+        b: factors that broadcast with a, or None for 1.
+        keepdims: whether the axes stay, with extent 1.
+        return_sign: whether to return the sign of the sum, too; without it the value of a negative sum is NaN.
+
+    Returns:
+        The values in the kind of array that came in, and the signs with `return_sign`.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.special.logsumexp([1000.0, 1000.0]).round(6))
+        1000.693147
+    """
+    x = as_float(as_tensor(a, "logsumexp"))
+    if b is None:
+        result = reductions.logsumexp(x, axis, keepdims)
+        sign = S.fill(result, 1)
+    else:
+        result, sign = _weighted(x, b, axis, keepdims, return_sign)
+    return outward((result, sign) if return_sign else result, a, b)
+
+
+def _weighted(x: Tensor, b: Any, axis: Any, keepdims: bool, allows_negative: bool) -> tuple[Tensor, Tensor]:
+    x, factors = map(as_float, promotion.meet(*tensors_of(x, b, "logsumexp"), "logsumexp"))
+    is_absent = apply(D.eq, (factors, S.fill(factors, 0)))
+    x = S.select(is_absent, S.fill(x, -math.inf), x)
+    top = S.stop_gradient(reductions.max(x, axis, keepdims=True))
+    top = S.select(apply(D.isfinite, (top,)), top, S.fill(top, 0))
+    terms = S.mul(factors, E.exp(S.sub(x, promotion.broadcast(top, tuple(x.shape)))))
+    total = reductions.sum(S.select(is_absent, S.fill(x, 0), terms), axis, keepdims)
+    sign = D.sign(total)
+    if not keepdims:
+        top = promotion.broadcast(reductions.sum(top, axis), tuple(total.shape))
+    result = S.add(E.log(W.abs_(total)), top)
+    if allows_negative:
+        return result, sign
+    is_negative = apply(D.lt, (total, S.fill(total, 0)))
+    return S.select(is_negative, S.fill(result, math.nan), result), sign
+
+
+@public
+def softmax(x: Any, axis: Any = None) -> Any:
+    """e^x / sum(e^x) over axes, without overflow.
+
+    Args:
+        x: an array of real values.
+        axis: an axis or a tuple of them; None means all.
+
+    Returns:
+        Shares that add up to 1, in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.softmax([1000.0, 1000.0])
+        array([0.5, 0.5])
+    """
+    return activations.softmax(as_tensor(x, "softmax"), axis)
+
+
+@public
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """The logarithm of softmax over axes, exact where softmax vanishes.
+
+    Args:
+        x: an array of real values.
+        axis: an axis or a tuple of them; None means all.
+
+    Returns:
+        The values in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.log_softmax([0.0, -1000.0])
+        array([    0., -1000.])
+    """
+    return activations.log_softmax(as_tensor(x, "log_softmax"), axis)
+
