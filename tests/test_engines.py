@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 
 import wengert as wg
 import wengert._engines.python  # registers the engine
+import wengert.numpy as wnp
 from wengert._compile.arguments import Differentiated
 from wengert._core import dtypes
 from wengert._core.constant import to_numpy_result
@@ -367,3 +370,21 @@ def test_errors_name_the_op_and_what_is_wrong(engine: str) -> None:
 
 def test_differentiated_arguments_keep_their_engine() -> None:
     assert Differentiated(on("python", V), "x").tensors[0].engine == "python"
+
+
+def test_the_test_engine_is_not_loaded_with_the_library() -> None:
+    code = "import sys, wengert; sys.exit('wengert._engines.python' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@every_engine
+def test_numpys_namespace_keeps_the_engine(engine: str) -> None:
+    x = on(engine, X)
+    for result in (
+        wnp.zeros_like(x), wnp.ones_like(x), wnp.full_like(x, 2.0), wnp.nonzero(x)[0], wnp.argwhere(x > 0), x[x > 0],
+        x[:, [1, 0]], wnp.imag(x), wnp.where(x > 0, x, 0), wnp.einsum("ij,kj->ik", x, X), x.at[0].set(1.0),
+    ):  # fmt: skip
+        assert result.engine == engine
+    assert wnp.array_equal(x, X)
+    assert wnp.allclose(x, X)
+    assert wg.grad(lambda z: (z[z > 0] ** 2).sum())(x).engine == engine

@@ -5,7 +5,7 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import numpy, ops, tree
+from . import linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -37,6 +37,6 @@ __all__ = sorted({
     *_numpy_names, "DisconnectedError", "Function", "Graph", "GradientCheck", "GradientCheckError", "LostGradientError",
     "Tensor", "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "array",
     "check_gradients", "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_print", "eager", "function",
-    "grad", "grads", "jit", "numpy", "ops", "recompute_grad", "rsqrt", "set_default_float", "sigmoid", "stop_gradient",
+    "grad", "grads", "jit", "linalg", "nn", "numpy", "ops", "random", "recompute_grad", "rsqrt", "set_default_float", "sigmoid", "special", "stop_gradient",
     "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
 })  # fmt: skip

@@ -516,8 +516,9 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
     if dtypes.is_complex(y.dtype):
         raise TypeError(at_user_line(f"variable_grads: f must return a real scalar, got {y.dtype.name}"))
     keys = [k for _, read in used for k in read]
+    seed = beside(ones_like_type(type_of(y)), y)
     with quietly():
-        found = dict(zip(keys, sweep(tape.entries, ((y._key, beside(ones_like_type(type_of(y)), y)),), keys), strict=True))
+        found = dict(zip(keys, sweep(tape.entries, ((y._key, seed),), keys), strict=True))
         totals = []
         for variable, read in used:
             terms = [materialise(found[k], type_of(variable)) for k in read if found[k] is not None]

@@ -23,7 +23,8 @@ from ._prims import structural as S
 from .ops import activations, promotion, reductions
 from .ops.choices import sinc
 from .ops.elementwise import cbrt, exp2, expm1, log1p
-from .ops.promotion import as_float, as_tensor, binary_float, outward, public, tensors_of, unary_float
+from .ops.promotion import as_float, as_tensor, binary_float, outward, public, tensors_of
+from .ops.special_functions import described, erf, erfc, erfinv, i0, of_one
 
 __all__ = [
     "cbrt", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gamma", "gammaln", "i0",
@@ -32,26 +33,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _described(f: Callable[..., Any], name: str, op: Op, arguments: str, sample: str) -> Callable[..., Any]:
-    """Gives a function of one primitive its name and a docstring of the primitive's own facts."""
-    text = op.facts.doc
-    kink = f"\n\n    At kinks: {op.facts.kink}." if op.facts.kink else ""
-    f.__name__ = f.__qualname__ = name
-    f.__module__ = __name__
-    f.__doc__ = (
-        f"{text[:1].upper()}{text[1:]}, element by element.{kink}\n\n    Args:\n{arguments}\n\n"
-        f"    Returns:\n        The values in the kind of array that came in.\n\n"
-        f"    Example:\n        >>> import wengert as wg\n        >>> wg.special.{name}({sample}).shape\n"
-        f"        (2,)\n    "
-    )
-    return f
-
-
 def _one(name: str, op: Op) -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
-        return unary_float(op, x)
-
-    return _described(function, name, op, "        x: an array of real values, or a number.", "[0.25, 0.5]")
+    return of_one(name, op, "wg.special", __name__)
 
 
 def _two(name: str, op: Op) -> Callable[[Any, Any], Any]:
@@ -59,7 +42,7 @@ def _two(name: str, op: Op) -> Callable[[Any, Any], Any]:
         return binary_float(op, x, y)
 
     arguments = "        x: an array of real values, or a number.\n        y: the same; shapes broadcast."
-    return _described(function, name, op, arguments, "[0.25, 0.5], 2.0")
+    return described(function, name, op, arguments, f"wg.special.{name}([0.25, 0.5], 2.0)", __name__)
 
 
 def _of_order(name: str, op: Op, order_name: str) -> Callable[[Any, Any], Any]:
@@ -71,13 +54,10 @@ def _of_order(name: str, op: Op, order_name: str) -> Callable[[Any, Any], Any]:
         return outward(op(as_float(as_tensor(z, name)), order=order), z)
 
     arguments = f"        v: {order_name}, a whole number.\n        z: an array of real values, or a number."
-    return _described(function, name, op, arguments, "1, [0.25, 0.5]")
+    return described(function, name, op, arguments, f"wg.special.{name}(1, [0.25, 0.5])", __name__)
 
 
-erf = _one("erf", P.erf)
-erfc = _one("erfc", P.erfc)
 erfcx = _one("erfcx", P.erfcx)
-erfinv = _one("erfinv", P.erfinv)
 ndtr = _one("ndtr", P.ndtr)
 ndtri = _one("ndtri", P.ndtri)
 log_ndtr = _one("log_ndtr", P.log_ndtr)
@@ -85,7 +65,6 @@ gamma = _one("gamma", P.gamma)
 gammaln = _one("gammaln", P.lgamma)
 digamma = psi = _one("digamma", P.digamma)
 polygamma = _of_order("polygamma", P.polygamma, "the order of the derivative of digamma")
-i0 = _one("i0", P.i0)
 i0e = _one("i0e", P.i0e)
 i1 = _one("i1", P.i1)
 i1e = _one("i1e", P.i1e)

@@ -28,8 +28,10 @@ from .reductions import *  # noqa: F403
 from .reductions import __all__ as _reductions
 from .shapes import *  # noqa: F403
 from .shapes import __all__ as _shapes
+from .special_functions import *  # noqa: F403
+from .special_functions import __all__ as _special_functions
 
 __all__ = [
     *_activations, *_choices, *_conversion, *_convolution, *_copies, *_creation, *_elementwise, *_indexing, *_linalg,
-    *_losses, *_normalization, *_reductions, *_shapes,
+    *_losses, *_normalization, *_reductions, *_shapes, *_special_functions,
 ]  # fmt: skip

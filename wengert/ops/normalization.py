@@ -89,7 +89,7 @@ def layer_normalization(x: Any, gamma: Any = None, beta: Any = None, axis: Any =
         gamma: an array over the axes that multiplies, or None.
         beta: an array over the axes that is added, or None.
         axis: the axis or axes.
-        epsilon: what is added to the variance; 1e-3 if None.
+        epsilon: what is added to the variance; 1e-7 if None.
 
     Returns:
         An array of x's shape in the kind that came in.
@@ -101,7 +101,7 @@ def layer_normalization(x: Any, gamma: Any = None, beta: Any = None, axis: Any =
     """
     a = as_float(as_tensor(x, "layer_normalization"))
     axes = normal_axes(tuple(axis) if isinstance(axis, list) else axis, a.ndim, "layer_normalization")
-    spread = E.rsqrt(S.add_number(var(a, axes, keepdims=True), number=1e-3 if epsilon is None else epsilon))
+    spread = E.rsqrt(S.add_number(var(a, axes, keepdims=True), number=1e-7 if epsilon is None else epsilon))
     centred = S.sub(a, promotion.broadcast(average_of(a, axes, keepdims=True), tuple(a.shape)))
     result = multiply(centred, spread)
     if gamma is not None:

@@ -26,7 +26,7 @@ def from_numpy(x: Any) -> PyArray:
 def to_numpy(x: PyArray) -> Any:
     """A new ndarray of a PyArray's values."""
     out = np.empty(x.shape, x.dtype)
-    out.flat = x.flat
+    out.ravel()[...] = x.flat
     return out
 
 

@@ -257,7 +257,7 @@ def _sinc_series(z: Any, order: int) -> Any:
 
 def _sinc_recurrence(z: Any, order: int) -> Any:
     """z f_n + n f_(n-1) = sin(z + n pi / 2), from z f = sin z differentiated n times; stable while n < |z|."""
-    module = cmath if isinstance(z, complex) else math
+    module: Any = cmath if isinstance(z, complex) else math
     sine, cosine = module.sin(z), module.cos(z)
     cycle = (sine, cosine, -sine, -cosine)
     derivative = sine / z
