@@ -154,7 +154,8 @@ def _rebuilt_dict(kind: type, items: Iterable[tuple[Any, Any]]) -> Any:
     if kind is dict:
         return dict(items)
     result = kind.__new__(kind)
-    dict.update(result, items)
+    for key, value in items:  # by assignment: an OrderedDict keeps its order in its own methods
+        result[key] = value
     return result
 
 
