@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .engine import ENGINE_OF, ENGINES, KERNELS_OF, default_engine, on_one_engine
 from .state import STATE, next_serial
 from .tensor import Cut, Tensor, Value
-from .where import at_user_line
+from .where import at_user_line, error_at_user_line
 
 if TYPE_CHECKING:
     from .op import Op
@@ -83,7 +83,7 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
     try:
         op.type_rule(*op.group((*map(_type_of, operands),)), *attrs)
     except Exception as explanation:
-        return explanation
+        return error_at_user_line(explanation)
     try:
         kind = type(error)
         if kind.__module__ in ("builtins", "numpy.linalg") or issubclass(kind, (ValueError, TypeError)):

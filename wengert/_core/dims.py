@@ -149,6 +149,9 @@ class Dim:
     def __mod__(self, other: object) -> DimLike:
         return _operation("mod", self, other) if isinstance(other, (int, Dim)) else NotImplemented
 
+    def __rmod__(self, other: object) -> DimLike:
+        return _operation("mod", other, self) if isinstance(other, int) else NotImplemented
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Dim):
             return self._terms == other._terms
@@ -243,6 +246,8 @@ def floordiv(x: DimLike, y: DimLike) -> DimLike:
     """x // y, simplified where y divides every term of x."""
     if isinstance(x, int) and isinstance(y, int):
         return x // y
+    if isinstance(x, int) and x == 0:
+        return 0
     if x == y:
         return 1
     if isinstance(x, Dim) and isinstance(y, int) and all(c % y == 0 for c in x._terms.values()):
