@@ -300,7 +300,7 @@ class _Run:
             found: list[Any] = [None] * len(keys)
         else:
             with quietly():
-                found = sweep(self.tape.entries, ((y._key, seed),), keys, consume=True)
+                found = sweep(self.tape.entries, ((y._key, seed),), keys)
         results = iter(found)
         return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
 
