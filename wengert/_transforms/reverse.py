@@ -24,6 +24,7 @@ _key_of = attrgetter("_key")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 _as_type = partial(tuple.__new__, TensorType)
 _NOTHING = (None,)
+_ALONE = (True,)
 _MAX_EXITS = 16  # .numpy() and .item() calls remembered for explanations
 
 
@@ -67,16 +68,22 @@ class Tape:
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Appends an entry if an operand is tracked; marks results that leave the differentiable path."""
-        keys = (*map(_key_of, operands),)
-        tracked = (*map(self.is_tracked, keys),)
-        if True not in tracked:
-            return
+        if len(operands) == 1:  # the general way, said shortly for the most common case
+            data, key = operands[0]._data, operands[0]._key
+            if key not in self.tracked:
+                return
+            keys, tracked, types = (key,), _ALONE, (_as_type((data.shape, data.dtype)),)
+        else:
+            keys = (*map(_key_of, operands),)
+            tracked = (*map(self.is_tracked, keys),)
+            if True not in tracked:
+                return
+            types = (*map(_as_type, map(_shape_and_dtype, operands)),)
         # only operands that can carry a gradient were ever tracked, so only the results need asking
         if op.kind == "stop" or not (is_inexact(outs[0]._data.dtype) if len(outs) == 1 else any(map(_carries, outs))):
             _mark_cut(op, keys[tracked.index(True)], outs)
             return
         plan = op.plans.get(tracked) or op.plan(tracked)
-        types = (*map(_as_type, map(_shape_and_dtype, operands)),)
         saved = plan.keep(operands + outs + _NOTHING)
         if not op.is_multi:
             out_key = outs[0]._key
