@@ -67,7 +67,7 @@ def test_flatten_and_unflatten(tree):
 @given(trees)
 def test_map_over_leaves(tree):
     tagged = wg.tree.map(lambda leaf: ("leaf", leaf), tree)
-    counted = [leaf for leaf in wg.tree.flatten(tagged)[0]]
+    counted = wg.tree.flatten(tagged)[0]
     assert len(counted) == 2 * len(wg.tree.leaves(tree))
     assert wg.tree.map(lambda a, b: a, tree, tree) == tree
 
@@ -130,7 +130,7 @@ def test_dataclasses_are_rebuilt_without_their_init():
 
 
 def test_specs_differ_by_type_and_keys():
-    spec = lambda tree: wg.tree.flatten(tree)[1]  # noqa: E731
+    spec = lambda tree: wg.tree.flatten(tree)[1]
     assert spec({"a": 1}) != spec({"b": 1})
     assert spec((1, 2)) != spec(("a", [None, None]))
     assert spec((1, 2)) != spec(Pair(1, 2))
