@@ -194,12 +194,12 @@ class _Call:
     ) -> None:  # fmt: skip
         given = (*(args if original is None else original), *kwargs.values())
         self.variables = {leaf._key for leaf in flatten(given)[0] if isinstance(leaf, Variable)}
-        converted = tuple(map(array_argument, args))
+        converted = (*map(array_argument, args),)
         words = {k: array_argument(v) for k, v in kwargs.items()}
         has_arrays = _holds_tensors(converted) or _holds_tensors(tuple(words.values()))
         self.keep = is_tensor_kind(given) or not (has_arrays or any(map(is_number, flatten(given)[0])))
         if not has_arrays:  # the numbers are the arrays
-            converted = tuple(_number_as_tensor(a) for a in converted)
+            converted = (*[_number_as_tensor(a) for a in converted],)
         if words and any(_is_followed(v) for v in words.values()):
             converted, words = _moved(f, name, head, converted, words)
         self.args = converted
@@ -619,7 +619,7 @@ def _call_custom_grad(
     f: Callable[..., Any], head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     name = _name_of(f)
-    call = _Call(f, name, head, tuple(as_tensor(a, name) if is_number(a) else a for a in args), kwargs, args)
+    call = _Call(f, name, head, (*[as_tensor(a, name) if is_number(a) else a for a in args],), kwargs, args)
     save = _Saver(_is_following())
     reads = _Reads()
     with observing_reads(reads):
@@ -765,9 +765,9 @@ class _Repeated:
 
 def _call_recompute(f: Callable[..., Any], head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     keep = is_tensor_kind((*args, *kwargs.values())) or not (args or kwargs)
-    arguments = (tuple(map(array_argument, args)), {k: array_argument(v) for k, v in kwargs.items()})
+    arguments = ((*map(array_argument, args),), {k: array_argument(v) for k, v in kwargs.items()})
     if not _holds_tensors(arguments):
-        arguments = (tuple(map(_number_as_tensor, arguments[0])), arguments[1])
+        arguments = ((*map(_number_as_tensor, arguments[0]),), arguments[1])
     if not _is_following():
         output = _Output(f(*head, *arguments[0], **arguments[1]), _name_of(f))
         return output.result(output.tensors, keep)

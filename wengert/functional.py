@@ -393,7 +393,7 @@ def _require_callable(f: Any, name: str) -> None:
 def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
     try:
         if isinstance(argnums, (tuple, list)):
-            positions = tuple(int(i.__index__()) for i in argnums)
+            positions = (*[int(i.__index__()) for i in argnums],)
             if len(set(positions)) != len(positions) or not positions:
                 raise ValueError(at_user_line(f"{name}: argnums {argnums} must be distinct and not empty"))
             return positions
@@ -412,7 +412,7 @@ def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) 
             raise ValueError(at_user_line(
                 f"{name}: argnums {positions} asks for positional argument {position}, but {len(args)} were given"
             ))
-    return tuple(p % count for p in wanted)
+    return (*[p % count for p in wanted],)
 
 
 def _has_parameter(f: Callable[..., Any], name: str) -> bool:

@@ -57,7 +57,7 @@ class TensorSpec:
     def __init__(self, shape: Sequence[int | None], dtype: Any = None, name: str | None = None) -> None:
         if isinstance(shape, int) or not all(d is None or isinstance(d, (int, np.integer)) for d in shape):
             raise TypeError(at_user_line(f"TensorSpec: wanted a tuple of ints and Nones as shape, got {shape!r}"))
-        self.shape = tuple(None if d is None else int(d) for d in shape)
+        self.shape = (*[None if d is None else int(d) for d in shape],)
         self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
         self.name = name
 
@@ -192,7 +192,7 @@ class Function(Generic[P, R]):
                 f"{self._name}: the input_signature has {len(self._signature)} entries, but {len(args)} arguments came"
             ))
         pairs = zip(args, self._signature, strict=True)
-        return tuple(_fit(a, s, i, self._name) for i, (a, s) in enumerate(pairs)), {}
+        return (*[_fit(a, s, i, self._name) for i, (a, s) in enumerate(pairs)],), {}
 
     def _compiled(self, spec: Spec | None, keys: tuple[Any, ...], tensors: Sequence[Tensor]) -> Compiled:
         """The compiled form for a signature: from the cache, or traced now."""
@@ -225,7 +225,7 @@ class Function(Generic[P, R]):
         """The keys with None in the dimensions that the input signature leaves open."""
         if self._signature is None:
             return keys
-        return tuple(ArrayKey(s.shape, s.dtype, False) for s in self._signature)
+        return (*[ArrayKey(s.shape, s.dtype, False) for s in self._signature],)
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """The graph of f for arguments (values or `TensorSpec`s) like these, traced anew.
@@ -244,10 +244,10 @@ class Function(Generic[P, R]):
             args = self._signature  # type: ignore[assignment]
         if any(isinstance(a, TensorSpec) for a in args):
             spec = flatten((tuple(range(len(args))), {}))[1]
-            keys: tuple[Any, ...] = tuple(
+            keys: tuple[Any, ...] = (*[
                 ArrayKey(a.shape, a.dtype, False) if isinstance(a, TensorSpec) else _signature((a,), {})[1][0]
                 for a in args
-            )
+            ],)
         else:
             fitted, named = self._fitted(args, kwargs)
             spec, keys, _ = _signature(fitted, named)
@@ -367,9 +367,9 @@ def _cache_key(spec: Spec | None, keys: tuple[Any, ...]) -> Any:
 def _with_dims(key: ArrayKey, index: int) -> ArrayKey:
     """A key with a fresh unknown dimension in place of each None."""
     names = "nmkpqrst"
-    shape = tuple(
+    shape = (*[
         Dim.free(f"{names[(index + axis) % len(names)]}{index}") if d is None else d for axis, d in enumerate(key.shape)
-    )
+    ],)
     return ArrayKey(shape, key.dtype, key.weak)
 
 

@@ -200,12 +200,12 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     a = as_tensor(x, "vector_norm")
     axes = normal_axes(axis, a.ndim, "vector_norm")
     # the axes of a vector become one, so that `norm` does not take two for a matrix
-    rest = tuple(i for i in range(a.ndim) if i not in axes)
+    rest = (*[i for i in range(a.ndim) if i not in axes],)
     line = shapes.permuted(a, (*rest, *axes))
     length = size_of([a.shape[i] for i in axes])
     line = shapes.reshaped(line, (*(a.shape[i] for i in rest), length))
     result = linalg.norm(line, ord, -1)
-    return shapes.reshaped(result, tuple(1 if i in axes else d for i, d in enumerate(a.shape))) if keepdims else result
+    return shapes.reshaped(result, (*[1 if i in axes else d for i, d in enumerate(a.shape)],)) if keepdims else result
 
 
 @public
@@ -324,4 +324,3 @@ def _multiplied(matrices: list[Tensor], splits: dict[tuple[int, int], int], i: i
         return matrices[i]
     k = splits[i, j]
     return matmul(_multiplied(matrices, splits, i, k), _multiplied(matrices, splits, k + 1, j))
-

@@ -152,7 +152,7 @@ class _Point:
         start = 0
         for tensor, path in zip(tensors, names, strict=True):
             part = _real_vector(tensor.numpy())
-            shape = tuple(int(n) for n in np.shape(tensor.numpy()))
+            shape = (*[int(n) for n in np.shape(tensor.numpy())],)
             self.leaves.append(_Leaf(path, shape, tensor.dtype, _is_weak(tensor), slice(start, start + part.size)))
             parts.append(part)
             start += part.size
@@ -177,7 +177,7 @@ class _Point:
             suffix = ".imag" if is_imaginary else ".real"
         if not leaf.shape:
             return leaf.path + suffix
-        position: list[int] = np.array(np.unravel_index(place, leaf.shape)).tolist()
+        position: Any = np.array(np.unravel_index(place, leaf.shape)).tolist()
         return f"{leaf.path}{position}{suffix}"
 
 

@@ -71,7 +71,7 @@ class Compiled:
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program, NUMPY.kernels)
-        return self.rebuild(tuple(map(_finished, run(*natives))))
+        return self.rebuild((*map(_finished, run(*natives)),))
 
     def run(self, arguments: Sequence[Tensor], keep_tensors: bool) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success."""
@@ -81,7 +81,7 @@ class Compiled:
         results = outs[: self.result_count]
         if self.written:
             self._commit(outs[self.result_count :])
-        return self.rebuild(results if keep_tensors else tuple(map(to_numpy_result, results)))
+        return self.rebuild(results if keep_tensors else (*map(to_numpy_result, results),))
 
     def _commit(self, values: Sequence[Tensor]) -> None:
         site = user_site() if STATE.recorders else None

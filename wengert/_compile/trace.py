@@ -82,7 +82,7 @@ def trace(f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: s
         result = f(*args, **kwargs)
         found, results = flatten(result)
         outputs: list[Tensor] = []
-        places = tuple(_place(leaf, outputs) for leaf in found)
+        places = (*[_place(leaf, outputs) for leaf in found],)
         graph.finish([*outputs, *(tensor for _, tensor in graph.writes.values())])
     verify(graph)
     return Traced(graph, results, places)

@@ -87,7 +87,7 @@ def call_program(program: Program, operands: Sequence[Tensor]) -> tuple[Tensor, 
     """The results of a program; under recorders, one node that they can pull back or push through."""
     current = program
     for recorder in reversed(STATE.recorders):
-        active = tuple(recorder.tracks(x._key) and dtypes.is_inexact(x.dtype) for x in operands)
+        active = (*[recorder.tracks(x._key) and dtypes.is_inexact(x.dtype) for x in operands],)
         if any(active) and isinstance(recorder, Tape):
             current = current.split(active)
     outs = apply(call, tuple(operands), (current,))
@@ -188,17 +188,17 @@ def _pull_back(ct: tuple[Any, ...], outs: tuple[Tensor, ...], outs_type: tuple[T
     residuals = outs[stage.start : stage.stop]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
-    return (tuple(found[r] if isinstance(r, int) else r for r in stage.results),)
+    return ((*[found[r] if isinstance(r, int) else r for r in stage.results],),)
 
 
 def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], program: Program) -> tuple[Any, ...]:
-    active = tuple(d is not None for d in operands_dot)
+    active = (*[d is not None for d in operands_dot],)
     pushed, places = program.jvp(active)
     found = call_program(pushed, [*operands, *(d for d in operands_dot if d is not None)])
-    return tuple(
+    return (*[
         found[p] if isinstance(p, int) else zeros_of(v) if p is ZERO else None  # type: ignore[arg-type]
         for p, v in zip(places, map(type_of, program.graph.outputs), strict=True)
-    )
+    ],)
 
 
 def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
@@ -207,7 +207,7 @@ def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attr
 
 
 def _types(operands: tuple[TensorType, ...], program: Program) -> tuple[TensorType, ...]:
-    return tuple(tensor_type(v.shape, v.dtype) for v in program.graph.outputs)
+    return (*[tensor_type(v.shape, v.dtype) for v in program.graph.outputs],)
 
 
 call = general(

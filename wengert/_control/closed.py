@@ -62,7 +62,7 @@ class Closed:
 
     def _close(self) -> None:
         graph = self.graph
-        self.captured = tuple(tensor for tensor, _ in graph.captures.values())
+        self.captured = (*[tensor for tensor, _ in graph.captures.values()],)
         graph.inputs += [value for _, value in graph.captures.values()]
         graph.captures = {}
 

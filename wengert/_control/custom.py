@@ -94,7 +94,7 @@ def pushed(push: Push, primals: Sequence[Tensor], tangents: Sequence[Any], outs:
         None if not dtypes.is_inexact(x.dtype) else zeros_of(type_of(x)) if t is None or t is ZERO else t
         for x, t in zip(primals, tangents, strict=True)
     ])
-    return tuple(ZERO if t is None else t for t in found)
+    return (*[ZERO if t is None else t for t in found],)
 
 
 class TracedRule(CustomRule):
@@ -194,7 +194,7 @@ class BatchedRule(CustomRule):
             (*self._input_flags, *(True,) * len(outs), *self._kept_flags, *(self._input_flags[i] for i in given)),
             self.name,
         )  # fmt: skip
-        return tuple(ZERO if t is None else t for t in found)
+        return (*[ZERO if t is None else t for t in found],)
 
     def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
         return BatchedRule(self._inner.with_dims(change), self._input_flags, self._kept_flags)
@@ -251,7 +251,7 @@ def _results(operands: Sequence[Any], rule: CustomRule) -> Sequence[Any]:
 
 
 def _type_rule(*types_and_rule: Any) -> tuple[TensorType, ...]:
-    return tuple(map(type_of, _results(types_and_rule[:-1], types_and_rule[-1])))
+    return (*map(type_of, _results(types_and_rule[:-1], types_and_rule[-1])),)
 
 
 def _pull(ct: Sequence[Any], times: Any, rule: CustomRule, outs_type: Sequence[TensorType], *kept: Tensor) -> Any:

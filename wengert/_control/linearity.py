@@ -134,7 +134,7 @@ def transpose(
         elif check.tracks(result._key) or check.took_numbers or not is_zero(result):
             raise _not_linear(name, index, check.why)
     found = iter(sweep(tape.entries, seeds, sources))
-    return tuple(_or_zero(next(found)) if dtypes.is_inexact(t.dtype) else None for t in types)
+    return (*[_or_zero(next(found)) if dtypes.is_inexact(t.dtype) else None for t in types],)
 
 
 def _or_zero(tangent: Any) -> Any:

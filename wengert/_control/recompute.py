@@ -80,7 +80,7 @@ class RecomputeRule(CustomRule):
             results = self.run(sources[: self.held])
         is_connected = any(t is not None for t in tangents[: self.arguments])
         found = map(recorder.of, results)
-        return tuple(ZERO if t is None and is_connected else t for t in found)
+        return (*[ZERO if t is None and is_connected else t for t in found],)
 
     def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
         run = self.run

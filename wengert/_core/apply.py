@@ -45,7 +45,7 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
             result = kernels[op.name](*natives, *attrs)
         except Exception as error:
             raise _explained(op, operands, attrs, error) from error
-        out = tuple(map(_fresh, result)) if op.is_multi else Tensor(result, next_serial())
+        out = (*map(_fresh, result),) if op.is_multi else Tensor(result, next_serial())
     recorders = STATE.recorders
     if recorders:
         outs = out if op.is_multi else (out,)
@@ -81,7 +81,7 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
                 f"{op.name} is not supported on the {engine.name} engine: {reason}"
             ))
     try:
-        op.type_rule(*op.group(tuple(map(_type_of, operands))), *attrs)
+        op.type_rule(*op.group((*map(_type_of, operands),)), *attrs)
     except Exception as explanation:
         return error_at_user_line(explanation)
     try:

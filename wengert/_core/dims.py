@@ -314,7 +314,7 @@ def map_attribute(value: Any, change: Callable[[Dim], Any]) -> Any:
     if type(value) is Dim:
         return change(value)
     if type(value) is tuple:
-        return tuple(map_attribute(v, change) for v in value)
+        return (*[map_attribute(v, change) for v in value],)
     if type(value) is slice:
         return slice(*(map_attribute(v, change) for v in (value.start, value.stop, value.step)))
     inside = getattr(type(value), "__wengert_map_dims__", None)

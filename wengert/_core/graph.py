@@ -103,15 +103,15 @@ class Graph:
         """Appends an op with inner graphs."""
         if self.is_frozen:
             raise RuntimeError(f"{self.name} is finished: {op.name} cannot be added to it any more")
-        inputs = tuple(map(self.value_of, operands))
+        inputs = (*map(self.value_of, operands),)
         try:
             types = op.type_rule(*op.group(inputs), *attrs)
         except (TypeError, ValueError, IndexError) as error:
             raise error_at_user_line(error) from None
         types = types if op.is_multi else (types,)
-        outputs = tuple(self._new_value(t[0], t[1]) for t in types)
+        outputs = (*[self._new_value(t[0], t[1]) for t in types],)
         self.nodes.append(Node(op, inputs, outputs, attrs, self._site(), tuple(regions), self.is_quiet))
-        outs = tuple(map(symbol, outputs))
+        outs = (*map(symbol, outputs),)
         self._carry_cuts(op, operands, outs)
         return outs if op.is_multi else outs[0]
 

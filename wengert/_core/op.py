@@ -97,7 +97,7 @@ class Plan:
     def __init__(self, tracked: tuple[bool, ...], positions: Sequence[int], keep_outs: bool = False) -> None:
         self.tracked = tracked
         self.keep_outs = keep_outs  # for ops whose number of results is their attributes' matter
-        self.wanted = tuple(i for i, t in enumerate(tracked) if t)
+        self.wanted = (*[i for i, t in enumerate(tracked) if t],)
         # the tuple that `keep` picks from ends in None, so position -1 drops a value; two at least give a tuple
         self.keep = itemgetter(*positions, -1)
 
@@ -134,7 +134,7 @@ class Op:
             return apply(self, operands)
         if attrs.keys() != set(self.attrs):
             raise TypeError(f"{self.name}: wanted the attributes {self.attrs}, got {tuple(attrs)}")
-        return apply(self, operands, tuple(map(attrs.__getitem__, self.attrs)))
+        return apply(self, operands, (*map(attrs.__getitem__, self.attrs),))
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -202,9 +202,9 @@ def _declare(
     names = operands.split()
     op = Op(
         name=name,
-        operands=tuple(n.lstrip("*") for n in names),
+        operands=(*[n.lstrip("*") for n in names],),
         attrs=tuple(attrs.split()),
-        outs=tuple(n.lstrip("*") for n in outs.split()),
+        outs=(*[n.lstrip("*") for n in outs.split()],),
         kind=kind,
         type_rule=type,
         batch_rule=batch,
@@ -219,7 +219,7 @@ def _declare(
     layout = op.reverse_layout()
     if len(set(layout)) != len(layout):
         raise TypeError(f"{name}: an operand, an attribute and a result share a name in {layout}")
-    op.rules = tuple(None if r is None else Rule(r, layout, name) for r in rules)
+    op.rules = (*[None if r is None else Rule(r, layout, name) for r in rules],)
     if op.rules and len(op.rules) != len(op.operands):
         raise TypeError(f"{name}: {len(op.operands)} operands but {len(op.rules)} rules")
     op.joint = None if joint is None else Rule(joint, layout, name)
@@ -331,7 +331,7 @@ def elementwise_type(name: str, result: Callable[..., Any] | None, category: str
 def batch_elementwise(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
     """The batch rule of elementwise ops: operands without the batch axis are repeated along it."""
     size = batch_size(operands, batched)
-    return apply(op, tuple(map(lambda x, b: x if b else repeat(x, size), operands, batched)), attrs)
+    return apply(op, (*map(lambda x, b: x if b else repeat(x, size), operands, batched),), attrs)
 
 
 def batch_size(operands: tuple[Tensor, ...], batched: tuple[bool, ...]) -> Any:
@@ -354,7 +354,7 @@ def batch_shifting(**positions: int) -> Callable[..., Any]:
 
     def rule(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
         size = batch_size(operands, batched)
-        operands = tuple(x if b else repeat(x, size) for x, b in zip(operands, batched, strict=True))
+        operands = (*[x if b else repeat(x, size) for x, b in zip(operands, batched, strict=True)],)
         shifted = [_shift(a, positions[n]) if n in positions else a for n, a in zip(op.attrs, attrs, strict=True)]
         return apply(op, operands, tuple(shifted))
 
@@ -362,7 +362,7 @@ def batch_shifting(**positions: int) -> Callable[..., Any]:
 
 
 def _shift(axes: Any, by: int) -> Any:
-    return tuple(a + by for a in axes) if isinstance(axes, tuple) else axes + by
+    return (*[a + by for a in axes],) if isinstance(axes, tuple) else axes + by
 
 
 class _Zero:

@@ -99,7 +99,7 @@ def _open(value: Any) -> tuple[list[Any], Any] | None:
     if isinstance(value, dict):
         return list(value.values()), tuple(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = tuple(f.name for f in dataclasses.fields(value))
+        names = (*[f.name for f in dataclasses.fields(value)],)
         return [getattr(value, n) for n in names], names
     return None
 

@@ -33,15 +33,15 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
     instructions = []
     frees = last_uses(graph)
     for index, node in enumerate(graph.nodes):
-        inputs = tuple(slots[v.key] for v in node.inputs)
+        inputs = (*[slots[v.key] for v in node.inputs],)
         for v in node.outputs:
             slots[v.key] = len(slots)
-        outputs = tuple(slots[v.key] for v in node.outputs)
-        freed = tuple(slots[v.key] for v in frees[index])
+        outputs = (*[slots[v.key] for v in node.outputs],)
+        freed = (*[slots[v.key] for v in frees[index]],)
         has_dims = bool(dims.dims_in(node.attrs))
         kernel = kernels[node.op.name]
         instructions.append(Instruction(kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims))
-    results = tuple(slots[v.key] for v in graph.outputs)
+    results = (*[slots[v.key] for v in graph.outputs],)
     total = len(slots)
     sources = dim_sources(graph.inputs)
 
@@ -50,7 +50,7 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
         sizes = {atom: natives[i].shape[axis] for atom, (i, axis) in sources.items()}
         for kernel, inputs, attrs, outputs, is_multi, freed, has_dims in instructions:
             if has_dims:
-                attrs = tuple(dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs)
+                attrs = (*[dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs],)
             found = kernel(*[held[i] for i in inputs], *attrs)
             if is_multi:
                 for slot, value in zip(outputs, found, strict=True):
@@ -59,7 +59,7 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
                 held[outputs[0]] = found
             for slot in freed:
                 held[slot] = None
-        return tuple(held[i] for i in results)
+        return (*[held[i] for i in results],)
 
     return run
 

@@ -39,16 +39,16 @@ def _scan_type(name: str, category: str) -> Any:
 def _moved(x: Tensor, axis: int, by: int) -> Tensor:
     """x moved one place along an axis (by 1 or -1), zeros moving in."""
     none = (0,) * len(x.shape)
-    along = tuple(int(i == axis) for i in range(len(x.shape)))
+    along = (*[int(i == axis) for i in range(len(x.shape))],)
     if by > 0:
-        return pad(x, low=along, high=tuple(-a for a in along), interior=none)
-    return pad(x, low=tuple(-a for a in along), high=along, interior=none)
+        return pad(x, low=along, high=(*[-a for a in along],), interior=none)
+    return pad(x, low=(*[-a for a in along],), high=along, interior=none)
 
 
 def _is_first(x: Tensor, axis: int, reverse: bool) -> Tensor:
     """Where a scan over x begins."""
     none = (0,) * len(x.shape)
-    rest = tuple(d - 1 if i == axis else 0 for i, d in enumerate(x.shape))
+    rest = (*[d - 1 if i == axis else 0 for i, d in enumerate(x.shape)],)
     edge = full(shape=kept(x.shape, (axis,)), value=True, dtype=dtypes.bool_)
     return pad(edge, low=rest if reverse else none, high=none if reverse else rest, interior=none)
 

@@ -83,7 +83,7 @@ def _batch_by_number(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 
 def _repeated(operands: Any, batched: Any, size: Any) -> tuple[Tensor, ...]:
-    return tuple(x if b else repeat(x, size) for x, b in zip(operands, batched, strict=True))
+    return (*[x if b else repeat(x, size) for x, b in zip(operands, batched, strict=True)],)
 
 
 # -- gather and scatter_add ------------------------------------------------------------------------

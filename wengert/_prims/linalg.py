@@ -92,7 +92,7 @@ def _einsum_type(xs: tuple[TensorType, ...], labels: tuple[str, ...], out: str) 
             if not same_dim(extents.setdefault(name, extent), extent):
                 raise ValueError(f"einsum: axes labelled {name!r} have extents {extents[name]} and {extent}")
     _require_labels(labels, out)
-    return tensor_type(tuple(extents[name] for name in out), xs[0].dtype)
+    return tensor_type((*[extents[name] for name in out],), xs[0].dtype)
 
 
 def _require_labels(labels: tuple[str, ...], out: str) -> None:
@@ -123,7 +123,7 @@ def _einsum_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
     fresh = next((c for c in string.ascii_letters if c not in used), None)
     if fresh is None:
         raise ValueError("einsum: all 52 letters name axes already, none is left for the batch")
-    wide = tuple(fresh + names if b else names for names, b in zip(labels, batched, strict=True))
+    wide = (*[fresh + names if b else names for names, b in zip(labels, batched, strict=True)],)
     return einsum(*operands, labels=wide, out=fresh + out)
 
 

@@ -204,7 +204,7 @@ reshape = linear(
 def _transpose_type(x: TensorType, perm: tuple[int, ...]) -> TensorType:
     if sorted(perm) != list(range(len(x.shape))):
         raise ValueError(f"transpose: {perm} does not permute the axes of shape {x.shape}")
-    return tensor_type(tuple(x.shape[p] for p in perm), x.dtype)
+    return tensor_type((*[x.shape[p] for p in perm],), x.dtype)
 
 
 def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
@@ -259,12 +259,12 @@ broadcast_to = linear(
 
 def without(shape: Shape, axes: tuple[int, ...]) -> Shape:
     """A shape with some axes removed."""
-    return tuple(d for i, d in enumerate(shape) if i not in axes)
+    return (*[d for i, d in enumerate(shape) if i not in axes],)
 
 
 def kept(shape: Shape, axes: tuple[int, ...]) -> Shape:
     """A shape with some axes reduced to 1."""
-    return tuple(1 if i in axes else d for i, d in enumerate(shape))
+    return (*[1 if i in axes else d for i, d in enumerate(shape)],)
 
 
 def require_axes(name: str, x: TensorType, axes: tuple[int, ...]) -> None:
@@ -307,7 +307,7 @@ def _slice_extent(start: int, limit: DimLike, stride: int) -> DimLike:
 
 
 def _slice_type(x: TensorType, starts: Any, limits: Any, strides: Any) -> TensorType:
-    return tensor_type(tuple(map(_slice_extent, starts, limits, strides)), x.dtype)
+    return tensor_type((*map(_slice_extent, starts, limits, strides),), x.dtype)
 
 
 def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, strides: Any) -> Tensor:
@@ -315,7 +315,7 @@ def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, s
     for extent, size, start, stride in zip(ct.shape, x_type.shape, starts, strides, strict=True):
         covered = start + ((extent - 1) * stride + 1 if extent != 0 else 0)
         high.append(size - covered)
-    return pad(ct, low=starts, high=tuple(high), interior=tuple(s - 1 for s in strides))
+    return pad(ct, low=starts, high=tuple(high), interior=(*[s - 1 for s in strides],))
 
 
 slice_ = linear(
@@ -335,7 +335,7 @@ def _pad_extent(size: DimLike, low: DimLike, high: DimLike, interior: int) -> Di
 
 
 def _pad_type(x: TensorType, low: Any, high: Any, interior: Any) -> TensorType:
-    shape = tuple(map(_pad_extent, x.shape, low, high, interior))
+    shape = (*map(_pad_extent, x.shape, low, high, interior),)
     if any(type(d) is int and d < 0 for d in shape):
         raise ValueError(f"pad: x has shape {x.shape}, from which padding {low}, {high} takes more than there is")
     return tensor_type(shape, x.dtype)
@@ -346,13 +346,13 @@ def _at_least_zero(x: DimLike) -> DimLike:
 
 
 def _pad_transpose(ct: Tensor, x_type: TensorType, low: Any, high: Any, interior: Any) -> Tensor:
-    negative_low, negative_high = (tuple(_at_least_zero(-p) for p in side) for side in (low, high))
+    negative_low, negative_high = ((*[_at_least_zero(-p) for p in side],) for side in (low, high))
     none = (0,) * len(low)
     if any(type(p) is Dim or p for p in (*negative_low, *negative_high)):
         ct = pad(ct, low=negative_low, high=negative_high, interior=none)
-    starts = tuple(map(_at_least_zero, low))
-    limits = tuple(size - _at_least_zero(h) for size, h in zip(ct.shape, high, strict=True))
-    return slice_(ct, starts=starts, limits=limits, strides=tuple(i + 1 for i in interior))
+    starts = (*map(_at_least_zero, low),)
+    limits = (*[size - _at_least_zero(h) for size, h in zip(ct.shape, high, strict=True)],)
+    return slice_(ct, starts=starts, limits=limits, strides=(*[i + 1 for i in interior],))
 
 
 pad = linear(
@@ -390,8 +390,8 @@ def _concatenate_type(xs: tuple[TensorType, ...], axis: int) -> TensorType:
 def _concatenate_transpose(ct: Tensor, xs_type: tuple[TensorType, ...], axis: int) -> Any:
     parts, start = [], 0
     for x in xs_type:
-        starts = tuple(start if i == axis else 0 for i in range(len(ct.shape)))
-        limits = tuple(start + x.shape[axis] if i == axis else d for i, d in enumerate(ct.shape))
+        starts = (*[start if i == axis else 0 for i in range(len(ct.shape))],)
+        limits = (*[start + x.shape[axis] if i == axis else d for i, d in enumerate(ct.shape)],)
         parts.append(slice_(ct, starts=starts, limits=limits, strides=(1,) * len(starts)))
         start = start + x.shape[axis]
     return tuple(parts)

@@ -26,8 +26,8 @@ def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], si
     is_batched = {value.key: flag for value, flag in zip(graph.inputs, batched, strict=True)}
     sizes = bind_dims(graph, [_example(x, b) for x, b in zip(arguments, batched, strict=True)])
     for node in graph.nodes:
-        operands = tuple(env[v.key] for v in node.inputs)
-        flags = tuple(is_batched.get(v.key, False) for v in node.inputs)
+        operands = (*[env[v.key] for v in node.inputs],)
+        flags = (*[is_batched.get(v.key, False) for v in node.inputs],)
         attrs = attrs_for(node, sizes)
         if not any(flags):
             store(env, node, apply(node.op, operands, attrs))

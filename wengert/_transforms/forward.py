@@ -101,7 +101,7 @@ def _push_linear(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], d
 
 
 def _push_elementwise(op: Op, operands: Any, attrs: Any, outs: Any, dots: list[Any]) -> Any:
-    types = tuple(map(type_of, operands))
+    types = (*map(type_of, operands),)
     sources = (None, mul, (True,) * len(operands), *operands, *outs, *types, None, *attrs)
     terms = []
     for index, dot in enumerate(dots):
@@ -117,7 +117,7 @@ def _push_general(op: Op, operands: Any, attrs: Any, outs: Any, dots: list[Any])
         d if _is_tensor(d) else zeros_of(type_of(x)) if dtypes.is_inexact(x.dtype) else None
         for x, d in zip(operands, dots, strict=True)
     ]
-    types = tuple(map(type_of, operands))
+    types = (*map(type_of, operands),)
     assert op.jvp is not None  # push() has asked
     results = (outs,) if op.has_many_outs else outs  # several results under one name are one tuple to the rule
     sources = (

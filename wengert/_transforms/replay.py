@@ -44,7 +44,7 @@ def replay(
     env = entry_environment(graph, arguments)
     sizes = bind_dims(graph, arguments)
     for node in graph.nodes:
-        results = apply(node.op, tuple(env[v.key] for v in node.inputs), attrs_for(node, sizes, dims_of))
+        results = apply(node.op, (*[env[v.key] for v in node.inputs],), attrs_for(node, sizes, dims_of))
         store(env, node, results)
     return [env[value.key] for value in graph.outputs]
 
@@ -53,10 +53,10 @@ def attrs_for(
     node: Node, sizes: dict[Atom, DimLike], dims_of: Callable[[Dim], DimLike] | None = None
 ) -> tuple[Any, ...]:  # fmt: skip
     """A node's attributes with the free dimensions filled in."""
-    attrs = node.attrs if dims_of is None else tuple(dims.map_attribute(a, dims_of) for a in node.attrs)
+    attrs = node.attrs if dims_of is None else (*[dims.map_attribute(a, dims_of) for a in node.attrs],)
     if not sizes:
         return attrs
-    return tuple(dims.map_attribute(a, lambda d: d.substitute(sizes)) for a in attrs)
+    return (*[dims.map_attribute(a, lambda d: d.substitute(sizes)) for a in attrs],)
 
 
 def store(env: dict[int, Any], node: Node, results: Any) -> None:

@@ -66,8 +66,8 @@ class Tape:
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Appends an entry if an operand is tracked; marks results that leave the differentiable path."""
-        keys = tuple(map(_key_of, operands))
-        tracked = tuple(map(self.is_tracked, keys))
+        keys = (*map(_key_of, operands),)
+        tracked = (*map(self.is_tracked, keys),)
         if True not in tracked:
             return
         # only operands that can carry a gradient were ever tracked, so only the results need asking
@@ -75,9 +75,9 @@ class Tape:
             _mark_cut(op, keys[tracked.index(True)], outs)
             return
         plan = op.plans.get(tracked) or op.plan(tracked)
-        types = tuple(map(_as_type, map(_shape_and_dtype, operands)))
-        out_keys = tuple(map(_key_of, outs))
-        out_types = tuple(map(_as_type, map(_shape_and_dtype, outs))) if op.is_multi else ()
+        types = (*map(_as_type, map(_shape_and_dtype, operands)),)
+        out_keys = (*map(_key_of, outs),)
+        out_types = (*map(_as_type, map(_shape_and_dtype, outs)),) if op.is_multi else ()
         saved = plan.keep(operands + outs + _NOTHING)
         if plan.keep_outs:
             saved = (*saved[:-1], outs)

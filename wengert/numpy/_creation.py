@@ -453,8 +453,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         axes = list(np.ix_(*(range(as_tensor(x).size) for x in xi)))
         order = [1, 0, *range(2, len(xi))] if indexing == "xy" and len(xi) > 1 else list(range(len(xi)))
         shapes = [grid.shape for grid in axes]
-        narrow = [tuple(shape[order[i]] for i in range(len(xi))) for shape in shapes]
-        return tuple(ops.reshape(as_tensor(x), shape) for x, shape in zip(xi, narrow))
+        narrow = [(*[shape[order[i]] for i in range(len(xi))],) for shape in shapes]
+        return (*[ops.reshape(as_tensor(x), shape) for x, shape in zip(xi, narrow)],)
     return tuple(ops.meshgrid(*map(as_tensor, xi), indexing=indexing))
 
 

@@ -126,7 +126,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     dtype = kwargs.pop("dtype", None)
     accept("np.einsum", order=kwargs.pop("order", None), casting=kwargs.pop("casting", None))
     if dtype is not None:
-        operands = tuple(cast(x, np.dtype(dtype)) if isinstance(x, Tensor) else x for x in operands)
+        operands = (*[cast(x, np.dtype(dtype)) if isinstance(x, Tensor) else x for x in operands],)
     return ops.einsum(*operands, optimize=optimize, **kwargs)
 
 
@@ -239,7 +239,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         places = as_tensor(x, "trapezoid")
         if places.ndim == 1:
             gaps = ops.subtract(places[1:], places[:-1])
-            dx = ops.reshape(gaps, tuple(-1 if i == axis else 1 for i in range(values.ndim)))
+            dx = ops.reshape(gaps, (*[-1 if i == axis else 1 for i in range(values.ndim)],))
         else:
             own = normal_axis(axis - values.ndim, places.ndim, "trapezoid")
             mine = (slice(None),) * own
@@ -262,13 +262,13 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     values = as_tensor(f, "gradient")
     values = values if dtypes.is_inexact(values.dtype) else ops.cast(values, "float64")
     axes = tuple(range(values.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple(normal_axis(i, values.ndim, "gradient") for i in axes)
+    axes = (*[normal_axis(i, values.ndim, "gradient") for i in axes],)
     spacings: Any = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     if len(spacings) != len(axes):
         raise TypeError(at_user_line(f"np.gradient: {len(axes)} axes take one spacing or {len(axes)}"))
     if edge_order != 1 or any(np.ndim(h) for h in spacings):
         raise NotImplementedError(at_user_line("np.gradient: coordinates and edge_order=2 are not supported"))
-    found = tuple(_slopes(values, h, i) for h, i in zip(spacings, axes))
+    found = (*[_slopes(values, h, i) for h, i in zip(spacings, axes)],)
     return found[0] if len(found) == 1 else found
 
 

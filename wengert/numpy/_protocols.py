@@ -80,7 +80,7 @@ def _called(ours: Callable[..., Any], ufunc: np.ufunc, inputs: tuple[Any, ...], 
             f"{_ufunc_name(ufunc)}(x), other)"
         ))
     if dtype is not None:
-        inputs = tuple(cast(as_tensor(x), np.dtype(dtype)) for x in inputs)
+        inputs = (*[cast(as_tensor(x), np.dtype(dtype)) for x in inputs],)
     return ours(*inputs, **kwargs)
 
 
@@ -166,7 +166,7 @@ def _counted(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 def _as_tensors(result: Any) -> Any:
     if isinstance(result, tuple):
-        return tuple(map(_as_tensors, result))
+        return (*map(_as_tensors, result),)
     return as_tensor(result) if isinstance(result, (np.ndarray, np.generic)) else result
 
 

@@ -299,7 +299,7 @@ def _cumulative(running: Any, start: Any, x: Tensor, axis: Any, include_initial:
     if not include_initial:
         return result
     (axis,) = normal_axes(axis, x.ndim, "axis")
-    edge = tuple(1 if i == axis else n for i, n in enumerate(x.shape))
+    edge = (*[1 if i == axis else n for i, n in enumerate(x.shape)],)
     return ops.concatenate([cast(ops.full(edge, start), result.dtype), result], axis=axis)
 
 

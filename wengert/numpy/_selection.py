@@ -230,7 +230,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     # NumPy itself puts marks in; each says from which of the two arrays its place is filled
     marks = np.insert(np.arange(size), obj, -1)
     count = len(marks) - size
-    shape = tuple(count if i == axis else n for i, n in enumerate(x.shape))
+    shape = (*[count if i == axis else n for i, n in enumerate(x.shape)],)
     if np.ndim(obj) == 0 and not isinstance(obj, slice) and new.ndim and axis > 0 and new.ndim == x.ndim - 1:
         new = ops.expand_dims(new, axis)
     both = ops.concatenate([x, cast(ops.broadcast_to(new, shape), x.dtype)], axis=axis)

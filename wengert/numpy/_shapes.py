@@ -612,7 +612,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
 
 def _edge(part: Any, x: Tensor, axis: int) -> Tensor:
     edge = as_tensor(part, "diff")
-    return edge if edge.ndim else ops.broadcast_to(edge, tuple(1 if i == axis else n for i, n in enumerate(x.shape)))
+    return edge if edge.ndim else ops.broadcast_to(edge, (*[1 if i == axis else n for i, n in enumerate(x.shape)],))
 
 
 @as_numpy

@@ -522,7 +522,7 @@ def _along(op: Op, x: Any, axis: Any, name: str) -> Tensor:
     if isinstance(axis, int) and a.ndim:
         return op(a, axis=normal_axis(axis, a.ndim, name))
     axes = normal_axes(axis, a.ndim, name)
-    rest = tuple(i for i in range(a.ndim) if i not in axes)
+    rest = (*[i for i in range(a.ndim) if i not in axes],)
     perm = (*rest, *axes)
     wide = permuted(a, perm)
     line = reshaped(wide, (*(a.shape[i] for i in rest), dims.size_of([a.shape[i] for i in axes])))
@@ -603,7 +603,7 @@ def _support(x: Tensor, axis: int) -> Tensor:
     sums = C.cumsum(ordered, axis=axis, reverse=False)
     rank = reshaped(
         promotion.cast(S.iota(size=x.shape[axis], dtype=np.dtype(np.int64)), x.dtype),
-        tuple(x.shape[axis] if i == axis else 1 for i in range(x.ndim)),
+        (*[x.shape[axis] if i == axis else 1 for i in range(x.ndim)],),
     )
     rank = S.add_number(promotion.broadcast(rank, tuple(x.shape)), number=1)
     is_in = apply(D.gt, (S.add_number(S.mul(rank, ordered), number=1), sums))
@@ -637,6 +637,6 @@ def glu(x: Any, axis: int = -1) -> Any:
 
 __all__ = [
     "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "threshold", "silu", "swish", "gelu", "softplus", "softsign",
-    "log_sigmoid", "squareplus", "sparse_plus", "sparse_sigmoid", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh",
-    "tanh_shrink", "hard_shrink", "soft_shrink", "softmax", "log_softmax", "sparsemax", "glu",
+    "log_sigmoid", "squareplus", "sparse_plus", "sparse_sigmoid", "hard_sigmoid", "hard_silu", "hard_swish",
+    "hard_tanh", "tanh_shrink", "hard_shrink", "soft_shrink", "softmax", "log_softmax", "sparsemax", "glu",
 ]  # fmt: skip

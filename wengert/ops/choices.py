@@ -17,7 +17,7 @@ from .._prims import discrete as D
 from .._prims import piecewise as W
 from .._prims import structural as S
 from . import promotion
-from .elementwise import _two, divide
+from .elementwise import _two, cos, divide, sin
 from .promotion import (
     as_float,
     as_tensor,
@@ -29,6 +29,7 @@ from .promotion import (
     public,
     tensors_of,
 )
+from .reductions import all as every
 
 
 def _or_logical(of_bool: Op) -> Any:
@@ -92,7 +93,9 @@ def clip(x: Any, x_min: Any = None, x_max: Any = None) -> Any:
         shape = broadcast_shapes(shape, t.shape, "clip")
     lowest, highest = _range_of(dtype)
     ends = [
-        S.full(shape=shape, value=end, dtype=dtype) if t is None else promotion.broadcast(promotion.cast(t, dtype), shape)
+        S.full(shape=shape, value=end, dtype=dtype)
+        if t is None
+        else promotion.broadcast(promotion.cast(t, dtype), shape)
         for t, end in zip(given, (lowest, highest))
     ]
     result = apply(W.clip, (promotion.broadcast(promotion.cast(a, dtype), shape), *ends))
@@ -182,7 +185,11 @@ def _finite(x: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tensor:
     is_infinite = apply(D.isinf, (x,))
     high = apply(D.logical_and, (is_infinite, apply(D.logical_not, (below,))))
     low = apply(D.logical_and, (is_infinite, below))
-    ends = ((apply(D.isnan, (x,)), nan), (high, largest if posinf is None else posinf), (low, -largest if neginf is None else neginf))
+    ends = (
+        (apply(D.isnan, (x,)), nan),
+        (high, largest if posinf is None else posinf),
+        (low, -largest if neginf is None else neginf),
+    )
     for where, value in ends:
         x = S.select(where, promotion.broadcast(promotion.cast(as_tensor(value, "nan_to_num"), x.dtype), x.shape), x)
     return x
@@ -314,8 +321,6 @@ def allclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan
         >>> print(wg.ops.allclose([1.0, 2.0], [1.0 + 1e-9, 2.0]))
         True
     """
-    from .reductions import all as every
-
     return every(isclose(x1, x2, rtol, atol, equal_nan))
 
 
@@ -416,8 +421,6 @@ def polar(abs_: Any, angle: Any) -> Any:
         >>> wg.ops.polar(2.0, 0.0).item()
         (2+0j)
     """
-    from .elementwise import cos, sin
-
     r, phi = map(as_float, promotion.meet(*tensors_of(abs_, angle, "polar"), "polar"))
     if r.dtype.kind == "c":
         raise TypeError(at_user_line("polar: magnitudes and angles are real numbers"))
@@ -425,7 +428,7 @@ def polar(abs_: Any, angle: Any) -> Any:
 
 
 __all__ = [
-    "maximum", "minimum", "fmax", "fmin", "mod", "remainder", "fmod", "copysign", "heaviside", "clip", "round", "around",
-    "nan_to_num", "divide_no_nan", "sinc", "deg2rad", "rad2deg", "isclose", "allclose", "real", "imag", "conj",
-    "conjugate", "angle", "polar",
+    "maximum", "minimum", "fmax", "fmin", "mod", "remainder", "fmod", "copysign", "heaviside", "clip", "round",
+    "around", "nan_to_num", "divide_no_nan", "sinc", "deg2rad", "rad2deg", "isclose", "allclose", "real", "imag",
+    "conj", "conjugate", "angle", "polar",
 ]  # fmt: skip

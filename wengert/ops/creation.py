@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.constant import constant, is_number, number_dtype
 from .._core.dims import Dim, DimLike, Shape
@@ -15,6 +15,7 @@ from .._core.moving import beside
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D
+from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion
 from .elementwise import power
@@ -325,8 +326,6 @@ def _plain(value: Any) -> Any:
 
 
 def _dim_range(first: Any, end: Any, by: int, dtype: Any) -> Tensor:
-    from .._core import dims
-
     size = dims.maximum(dims.floordiv(end - first + (by - (1 if by > 0 else -1)), by), 0)
     if first == 0 and by == 1:
         size = end
@@ -393,9 +392,7 @@ def _spaced(start: Tensor, stop: Tensor, count: int, endpoint: bool) -> tuple[Te
 
 
 def _divided(x: Tensor, by: int) -> Tensor:
-    from .._prims.elementwise import div
-
-    return div(x, S.fill(x, by))
+    return E.div(x, S.fill(x, by))
 
 
 def logspace(

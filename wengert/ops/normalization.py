@@ -18,7 +18,7 @@ from .shapes import reshaped
 def _beside(value: Any, x: Tensor, axes: tuple[int, ...], name: str) -> Tensor:
     """A vector (or array) over some axes of x, repeated along the others."""
     v = promotion.cast(as_tensor(value, name), x.dtype)
-    shape = tuple(d if i in axes else 1 for i, d in enumerate(x.shape))
+    shape = (*[d if i in axes else 1 for i, d in enumerate(x.shape)],)
     return promotion.broadcast(reshaped(v, shape) if v.ndim != x.ndim else v, tuple(x.shape))
 
 

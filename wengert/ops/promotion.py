@@ -108,7 +108,7 @@ def stack_rows(rows: list[Tensor], what: str = "stack") -> Tensor:
     for row in rows[1:]:
         if row.shape != shape:
             raise ValueError(at_user_line(f"{what}: the entries have different shapes, {shape} and {row.shape}"))
-    wide = tuple(structural.reshape(structural.cast(r, dtype), shape=(1, *shape)) for r in rows)
+    wide = (*[structural.reshape(structural.cast(r, dtype), shape=(1, *shape)) for r in rows],)
     return apply(structural.concatenate, wide, (0,))
 
 
@@ -308,7 +308,7 @@ def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    normal = tuple(normal_axis(a, ndim, what) for a in axes)
+    normal = (*[normal_axis(a, ndim, what) for a in axes],)
     if len(set(normal)) != len(normal):
         raise ValueError(at_user_line(f"{what}: axis {axis} repeats an axis"))
     return normal

@@ -27,7 +27,7 @@ from .._prims import structural as S
 from . import promotion
 from .elementwise import _truth
 from .promotion import as_float, as_tensor, broadcast_shapes, normal_axes, normal_axis, public
-from .shapes import flat, joined, permuted, reshaped
+from .shapes import diagonal, flat, joined, part, permuted, reshaped
 
 # -- on tensors ----------------------------------------------------------------------------------------------
 
@@ -139,6 +139,27 @@ def prod(
     if a.dtype == dtypes.bool_:
         return _folded(R.reduce_all, a, axis, keepdims, "prod")
     return _with_initial(_folded(R.reduce_prod, a, axis, keepdims, "prod"), initial, S.mul, "prod")
+
+
+@public
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The sum along a diagonal.
+
+    Args:
+        x: an array of at least two axes.
+        offset: which diagonal; 0 is the main one, positive ones lie above.
+        axis1: the axis of the rows.
+        axis2: the axis of the columns.
+
+    Returns:
+        The sums in x's kind; of small integers in int64.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.trace([[1, 2], [3, 4]]))
+        5
+    """
+    return sum(diagonal(as_tensor(x, "trace"), offset, axis1, axis2), axis=-1)
 
 
 # -- moments -------------------------------------------------------------------------------------------------
@@ -315,9 +336,7 @@ def moments(x: Any, axes: Any, keepdims: bool = False, synchronized: bool = Fals
 
 
 @public
-def average(
-    x: Any, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False
-) -> Any:
+def average(x: Any, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False) -> Any:
     """The weighted mean over axes.
 
     Args:
@@ -345,7 +364,9 @@ def average(
         axes = normal_axes(axis, a.ndim, "average")
         return (result, _like_count(result, _count(a, axes))) if returned else result
     w = _spread_weights(a, as_tensor(weights, "average"), axis)
-    dtype = dtypes.promote(promotion.common_dtype([a, w]), dtypes.float64 if not dtypes.is_inexact(a.dtype) else a.dtype)
+    dtype = dtypes.promote(
+        promotion.common_dtype([a, w]), dtypes.float64 if not dtypes.is_inexact(a.dtype) else a.dtype
+    )
     a, w = promotion.cast(a, dtype), promotion.cast(w, dtype)
     scale = sum(w, axis, keepdims)
     _refuse_zero_weights(scale)
@@ -368,11 +389,11 @@ def _spread_weights(x: Tensor, w: Tensor, axis: Any) -> Tensor:
         return w
     axes = normal_axes(axis, x.ndim, "average") if axis is not None else ()
     if len(w.shape) != len(axes) or builtins.any(x.shape[i] != d for i, d in zip(axes, w.shape)):
-        raise ValueError(at_user_line(
-            f"average: weights of shape {w.shape} fit neither shape {x.shape} nor its axis {axis}"
-        ))
+        raise ValueError(
+            at_user_line(f"average: weights of shape {w.shape} fit neither shape {x.shape} nor its axis {axis}")
+        )
     order = sorted(range(len(axes)), key=axes.__getitem__)
-    narrow = tuple(x.shape[i] if i in axes else 1 for i in range(x.ndim))
+    narrow = (*[x.shape[i] if i in axes else 1 for i in range(x.ndim)],)
     return promotion.broadcast(reshaped(permuted(w, tuple(order)), narrow), x.shape)
 
 
@@ -412,8 +433,8 @@ def _extreme(
 
 def _with_entry(x: Tensor, axes: tuple[int, ...], initial: Any, name: str) -> tuple[Tensor, tuple[int, ...], Any]:
     """x with the folded axes as one last axis, and on it one more entry: so it shares in ties like any other."""
-    rest = tuple(i for i in range(x.ndim) if i not in axes)
-    lead = tuple(x.shape[i] for i in rest)
+    rest = (*[i for i in range(x.ndim) if i not in axes],)
+    lead = (*[x.shape[i] for i in rest],)
     line = reshaped(permuted(x, (*rest, *sorted(axes))), (*lead, _count(x, axes)))
     entry = promotion.broadcast(promotion.cast(as_tensor(initial, name), x.dtype), (*lead, 1))
     return joined([line, entry], len(lead)), (len(lead),), x.shape
@@ -790,8 +811,6 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 
 def _neighbours(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    from .shapes import part
-
     size = x.shape[axis]
     if type(size) is int and size == 0:
         return x, x
@@ -799,7 +818,7 @@ def _neighbours(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
 
 
 __all__ = [
-    "sum", "prod", "mean", "var", "std", "moments", "average", "max", "min", "amax", "amin", "ptp", "argmax",
+    "sum", "prod", "trace", "mean", "var", "std", "moments", "average", "max", "min", "amax", "amin", "ptp", "argmax",
     "argmin", "any", "all", "count_nonzero", "logsumexp", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp",
     "diff",
 ]  # fmt: skip

@@ -39,7 +39,7 @@ def extent(value: Any, what: str) -> DimLike:
 def shape_of(shape: Any, what: str) -> Shape:
     """A shape that a user wrote: an integer, or a sequence of them."""
     if isinstance(shape, (tuple, list)) or getattr(shape, "ndim", 0) == 1:
-        return tuple(extent(d, what) for d in shape)
+        return (*[extent(d, what) for d in shape],)
     return (extent(shape, what),)
 
 
@@ -61,7 +61,7 @@ def _filled_in(shape: Shape, size: DimLike, x: Tensor, what: str) -> Shape:
     known = dims.size_of([d for d in shape if type(d) is Dim or d != -1])
     if type(known) is int and (known == 0 or (type(size) is int and size % known)):
         raise ValueError(at_user_line(f"{what}: x has shape {x.shape}, which does not fill the shape {shape}"))
-    return tuple(dims.floordiv(size, known) if i in unknown else d for i, d in enumerate(shape))
+    return (*[dims.floordiv(size, known) if i in unknown else d for i, d in enumerate(shape)],)
 
 
 # -- on tensors, for this file and the other families --------------------------------------------------------
@@ -96,8 +96,8 @@ def with_axis(x: Tensor, axis: int) -> Tensor:
 
 def part(x: Tensor, axis: int, start: DimLike, limit: DimLike) -> Tensor:
     """x[start:limit] along one axis; the bounds lie inside."""
-    starts = tuple(start if i == axis else 0 for i in range(x.ndim))
-    limits = tuple(limit if i == axis else d for i, d in enumerate(x.shape))
+    starts = (*[start if i == axis else 0 for i in range(x.ndim)],)
+    limits = (*[limit if i == axis else d for i, d in enumerate(x.shape)],)
     return S.slice_(x, starts=starts, limits=limits, strides=(1,) * x.ndim)
 
 
@@ -205,7 +205,7 @@ def transpose(x: Any, axes: Any = None) -> Any:
     """
     a = as_tensor(x, "transpose")
     if axes is None:
-        return permuted(a, tuple(reversed(range(a.ndim))))
+        return permuted(a, (*reversed(range(a.ndim)),))
     perm = normal_axes(tuple(axes), a.ndim, "transpose")
     if len(perm) != a.ndim:
         raise ValueError(at_user_line(f"transpose: axes {axes} do not permute the axes of shape {a.shape}"))
@@ -337,7 +337,7 @@ def expand_dims(x: Any, axis: Any) -> Any:
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     places = normal_axes(tuple(axes), a.ndim + len(axes), "expand_dims")
     old = iter(a.shape)
-    return reshaped(a, tuple(1 if i in places else next(old) for i in range(a.ndim + len(axes))))
+    return reshaped(a, (*[1 if i in places else next(old) for i in range(a.ndim + len(axes))],))
 
 
 @public
@@ -361,7 +361,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     """
     a = as_tensor(x, "squeeze")
     if axis is None:
-        return reshaped(a, tuple(d for d in a.shape if not is_one(d)))
+        return reshaped(a, (*[d for d in a.shape if not is_one(d)],))
     axes = normal_axes(axis, a.ndim, "squeeze")
     for i in axes:
         if not same_dim(a.shape[i], 1):
@@ -403,7 +403,7 @@ def _at_least(x: Any, rank: int, name: str) -> Any:
 
 
 def _each(f: Any, xs: tuple[Any, ...]) -> Any:
-    return f(xs[0]) if len(xs) == 1 else tuple(map(f, xs))
+    return f(xs[0]) if len(xs) == 1 else (*map(f, xs),)
 
 
 @public
@@ -615,10 +615,10 @@ def tile(x: Any, repeats: Any) -> Any:
     rank = builtins.max(a.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - a.ndim) + tuple(a.shape)
-    narrow = tuple(d for size in sizes for d in (1, size))
-    wide = tuple(d for pair in zip(counts, sizes) for d in pair)
+    narrow = (*[d for size in sizes for d in (1, size)],)
+    wide = (*[d for pair in zip(counts, sizes) for d in pair],)
     repeated = promotion.broadcast(reshaped(a, narrow), wide)
-    return reshaped(repeated, tuple(c * s for c, s in zip(counts, sizes)))
+    return reshaped(repeated, (*[c * s for c, s in zip(counts, sizes)],))
 
 
 @public
@@ -648,9 +648,9 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
         return _repeated_evenly(a, counts if type(counts) is Dim else int(counts.item()), place)
     size = known_extent(a, place, "repeat")
     if counts.shape != (size,):
-        raise ValueError(at_user_line(
-            f"repeat: repeats has shape {counts.shape}, wanted one number for each of {size} slices"
-        ))
+        raise ValueError(
+            at_user_line(f"repeat: repeats has shape {counts.shape}, wanted one number for each of {size} slices")
+        )
     return _picked(a, place, np.repeat(np.arange(size), counts))
 
 
@@ -850,9 +850,9 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     sections = _section_count(indices_or_sections)
     size = a.shape[place]
     if sections and type(size) is int and size % sections:
-        raise ValueError(at_user_line(
-            f"split: axis {place} of shape {a.shape} does not divide into {sections} equal parts"
-        ))
+        raise ValueError(
+            at_user_line(f"split: axis {place} of shape {a.shape} does not divide into {sections} equal parts")
+        )
     if sections is not None and sections < 1:
         raise ValueError(at_user_line(f"split: wanted at least one part, got {sections}"))
     if sections is None:
@@ -1026,10 +1026,10 @@ def meshgrid(*x: Any, indexing: str = "xy") -> Any:
     order = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         order[0], order[1] = 1, 0
-    shape = tuple(vectors[i].shape[0] for i in order)
+    shape = (*[vectors[i].shape[0] for i in order],)
     grid = []
     for i, v in enumerate(vectors):
-        narrow = tuple(v.shape[0] if axis == i else 1 for axis in order)
+        narrow = (*[v.shape[0] if axis == i else 1 for axis in order],)
         grid.append(promotion.broadcast(reshaped(v, narrow), shape))
     return grid
 
@@ -1053,7 +1053,7 @@ def broadcast_arrays(*xs: Any) -> Any:
     shape: Shape = ()
     for t in tensors:
         shape = broadcast_shapes(shape, t.shape, "broadcast_arrays")
-    return tuple(promotion.broadcast(t, shape) for t in tensors)
+    return (*[promotion.broadcast(t, shape) for t in tensors],)
 
 
 # -- padding -------------------------------------------------------------------------------------------------
@@ -1104,7 +1104,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
         array([0, 1, 2, 0, 0])
     """
     a = as_tensor(x, "pad")
-    widths = [tuple(extent(w, "pad") for w in pair) for pair in _pairs(pad_width, a.ndim, "pad")]
+    widths = [(*[extent(w, "pad") for w in pair],) for pair in _pairs(pad_width, a.ndim, "pad")]
     if builtins.any(type(w) is not Dim and w < 0 for pair in widths for w in pair):
         raise ValueError(at_user_line(f"pad: pad_width {pad_width} has a negative number"))
     if mode == "constant":
@@ -1124,7 +1124,7 @@ def _pad_constant(x: Tensor, widths: list[Any], values: Any) -> Tensor:
     if values is None or (type(values) in (int, float) and values == 0):
         if builtins.all(pair == (0, 0) for pair in widths):
             return x
-        low, high = (tuple(pair[side] for pair in widths) for side in (0, 1))
+        low, high = ((*[pair[side] for pair in widths],) for side in (0, 1))
         return S.pad(x, low=low, high=high, interior=(0,) * x.ndim)
     single = as_tensor(values, "pad") if isinstance(values, Tensor) and values.ndim == 0 else values
     for axis, (pair, fills) in enumerate(zip(widths, _pairs(single, x.ndim, "pad"))):
@@ -1220,7 +1220,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     if a.ndim < 2:
         raise ValueError(at_user_line(f"diagonal: x has shape {a.shape}, wanted at least two axes"))
     first, second = normal_axes((axis1, axis2), a.ndim, "diagonal")
-    rest = tuple(i for i in range(a.ndim) if i not in (first, second))
+    rest = (*[i for i in range(a.ndim) if i not in (first, second)],)
     offset = operator.index(offset)
     if offset == 0 and a.shape[first] == a.shape[second]:
         return L.diagonal(permuted(a, (*rest, first, second)))
@@ -1242,29 +1242,6 @@ def step_times(step: Tensor, factor: DimLike, start: DimLike) -> Tensor:
         amount = S.dim_value(dim=by) if type(by) is Dim else S.full(shape=(), value=by, dtype=dtypes.int64)
         step = op(step, promotion.broadcast(amount, step.shape))
     return step
-
-
-@public
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The sum along a diagonal.
-
-    Args:
-        x: an array of at least two axes.
-        offset: which diagonal; 0 is the main one, positive ones lie above.
-        axis1: the axis of the rows.
-        axis2: the axis of the columns.
-
-    Returns:
-        The sums in x's kind; of small integers in int64.
-
-    Example:
-        >>> import wengert as wg
-        >>> print(wg.ops.trace([[1, 2], [3, 4]]))
-        5
-    """
-    from .reductions import sum as total
-
-    return total(diagonal(as_tensor(x, "trace"), offset, axis1, axis2), axis=-1)
 
 
 def _with_diagonal(v: Tensor, k: int) -> Tensor:
@@ -1334,5 +1311,5 @@ __all__ = [
     "squeeze", "broadcast_to", "atleast_1d", "atleast_2d", "atleast_3d", "flip", "fliplr", "flipud", "rot90",
     "roll", "tile", "repeat", "concatenate", "append", "stack", "hstack", "vstack", "dstack", "column_stack",
     "split", "array_split", "hsplit", "vsplit", "dsplit", "unstack", "meshgrid", "broadcast_arrays", "pad", "tril",
-    "triu", "diagonal", "trace", "diag", "diagflat",
+    "triu", "diagonal", "diag", "diagflat",
 ]  # fmt: skip

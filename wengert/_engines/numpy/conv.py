@@ -69,7 +69,7 @@ def conv(lhs, rhs, strides, padding, lhs_dilation, rhs_dilation, groups=1, batch
     ]
     blocks = groups, batch_groups
     if all(ld == 1 for ld in lhs_dilation):
-        out = _conv_phase(lhs, rhs, tuple(p[0] for p in axes), out_shape, blocks)
+        out = _conv_phase(lhs, rhs, (*[p[0] for p in axes],), out_shape, blocks)
         return out.astype(dtype, copy=False)
     out = np.zeros(out_shape, wide)
     for phases in product(*axes):

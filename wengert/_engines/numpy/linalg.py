@@ -25,7 +25,7 @@ def _contract(x: Any, y: Any, x_labels: str, y_labels: str, out: str) -> Any:
     rows = [c for c in x_labels if c not in shared]
     columns = [c for c in y_labels if c not in shared]
     extents = {**dict(zip(x_labels, x.shape, strict=True)), **dict(zip(y_labels, y.shape, strict=True))}
-    b, s, r, c = (tuple(extents[name] for name in group) for group in (batch, summed, rows, columns))
+    b, s, r, c = ((*[extents[name] for name in group],) for group in (batch, summed, rows, columns))
     left = x.transpose([x_labels.index(name) for name in (*batch, *rows, *summed)])
     right = y.transpose([y_labels.index(name) for name in (*batch, *summed, *columns)])
     product = left.reshape((*b, prod(r), prod(s))) @ right.reshape((*b, prod(s), prod(c)))

@@ -41,7 +41,7 @@ def _reduce_sum(x: Any, axes: Any) -> Any:
 
 
 def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
-    return x[tuple(map(slice, starts, limits, strides))]
+    return x[(*map(slice, starts, limits, strides),)]
 
 
 def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
