@@ -735,9 +735,9 @@ def test_leaves_that_are_not_numeric_have_gradient_none():
 
 def test_disconnected_leaf_is_named():
     params = {"w1": 2.0, "b2": 1.0}
-    with pytest.raises(wg.DisconnectedError, match=r"x\['b2'\].*f does not use it"):
-        wg.grad(lambda p: p["w1"] * 2)(params)
-    with pytest.raises(wg.DisconnectedError, match=r"args\[1\]\.b"):
+    with pytest.raises(wg.DisconnectedError, match=r"on params\['b2'\]: f does not use it"):
+        wg.grad(lambda params: params["w1"] * 2)(params)
+    with pytest.raises(wg.DisconnectedError, match=r"on p\.b:"):
         wg.grad(lambda a, p: a * p.w, argnums=(0, 1))(1.0, Layer(1.0, 2.0))
     found = wg.grad(lambda p: p["w1"] * 2, unconnected_gradients="zero")(params)
     assert found == {"w1": 2, "b2": 0}
