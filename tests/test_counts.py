@@ -103,4 +103,4 @@ def test_frames_from_an_op_to_its_kernel():
         stack = stack_of("sin", call)
         inner = stack[len(stack) - stack[::-1].index("function") - 1 :] if "function" in stack else stack
         assert 1 <= len(inner) <= 4, stack
-    assert len(stack_of("mul", lambda: x * x)) <= 4
+    assert len(stack_of("mul", lambda: x * x)) <= 5  # the operator's own frame comes first

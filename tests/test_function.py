@@ -356,7 +356,7 @@ def test_higher_orders_through_functions(order):
         g = f
         for _ in range(order):
             inner = wg.grad(g)
-            g = lambda x, inner=inner: total(inner(x) * x)  # noqa: E731  # a closure per order
+            g = lambda x, inner=inner: total(inner(x) * x)  # a closure per order
         return g
 
     plain, compiled = nest(energy)(wg.tensor(X)).numpy(), nest(wg.function(energy))(wg.tensor(X)).numpy()

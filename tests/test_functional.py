@@ -218,7 +218,7 @@ def test_value_and_grad_is_a_named_pair():
 
 def test_value_and_grad_agrees_with_grad():
     """tfjs.vag.grad.same: x² e^x at 1."""
-    f = lambda x: x * x * wg.exp(x)  # noqa: E731
+    f = lambda x: x * x * wg.exp(x)
     assert wg.grad(f)(1.0) == wg.value_and_grad(f)(1.0).grad
     close(wg.grad(f)(1.0), 3 * math.e)
 
@@ -587,7 +587,7 @@ def test_second_derivatives_of_reductions(f):
 
 
 def test_mixed_partials_commute():
-    f = lambda a, b: np.sin(a * b) * np.exp(b)  # noqa: E731
+    f = lambda a, b: np.sin(a * b) * np.exp(b)
     ab = wg.grad(wg.grad(f, argnums=0), argnums=1)(0.7, 0.4)
     ba = wg.grad(wg.grad(f, argnums=1), argnums=0)(0.7, 0.4)
     close(ab, ba)
@@ -672,7 +672,7 @@ def test_keyword_arguments_arrive():
 
 def test_f_with_its_own_dy():
     """The keyword goes to f; gradient functions keep theirs."""
-    f = lambda x, dy: x * dy  # noqa: E731
+    f = lambda x, dy: x * dy
     assert wg.grad(f)(3.0, dy=5.0) == 5
     g = wg.grad(lambda x: wg.grad(square)(x))
     assert g(3.0, dy=2.0) == 4
@@ -819,7 +819,7 @@ def test_gradients_have_the_dtype_of_their_argument(dtype):
     assert gradient.dtype == dtype
     equal(gradient.astype(np.complex128), [2, 4])
     double = np.array([3.0, 4.0])
-    real = lambda x: np.sum(np.abs(x * double))  # noqa: E731
+    real = lambda x: np.sum(np.abs(x * double))
     assert wg.grad(real)(x).dtype == dtype
 
 

@@ -228,7 +228,7 @@ def test_methods_are_the_ops():
     ):
         ours, theirs = (getattr(v, name, None) for v in (x, n))
         if name == "ptp":
-            theirs = lambda: np.ptp(n)  # noqa: E731  # NumPy 2 has no method of that name
+            theirs = lambda: np.ptp(n)  # NumPy 2 has no method of that name
         ours, theirs = (v() if callable(v) else v for v in (ours, theirs))
         np.testing.assert_allclose(ours.numpy(), theirs)
     assert x.reshape(2, 6).shape == x.reshape((2, 6)).shape == (2, 6)

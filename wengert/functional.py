@@ -160,7 +160,9 @@ def _gradient_only(value: Any, gradient: Any, aux: Any, has_aux: bool) -> Any:
     return (gradient, aux) if has_aux else gradient
 
 
-def grads(f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False) -> Callable[..., list[Any]]:
+def grads(
+    f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False
+) -> Callable[..., list[Any]]:
     """A function that gives f's gradients with respect to all its arguments, taken as one list.
 
     Args:
@@ -303,7 +305,7 @@ class _Run:
             found: list[Any] = [None] * len(keys)
         else:
             with quietly():
-                found = sweep(self.tape.entries, ((y._key, seed),), keys, consume=True)
+                found = sweep(self.tape.entries, ((y._key, seed),), keys)
         results = iter(found)
         return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
 
@@ -349,8 +351,8 @@ def checked_seed(seed: Any, y: Tensor, what: str) -> Tensor | None:
         raise ValueError(at_user_line(f"{what} has shape {given.shape}, wanted exactly f(x)'s shape {y.shape}"))
     if dtypes.is_complex(given.dtype) != dtypes.is_complex(y.dtype) or given.dtype == dtypes.bool_:
         raise TypeError(at_user_line(
-            f"{what} has dtype {given.dtype.name}, but f(x) has dtype {y.dtype.name}: real goes with real, complex with "
-            f"complex"
+            f"{what} has dtype {given.dtype.name}, but f(x) has dtype {y.dtype.name}: real goes with real, complex "
+            f"with complex"
         ))
     if not dtypes.is_inexact(y.dtype):
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from typing import Any, Union, final
 
 from ..errors import TracingError
 from .where import at_user_line
@@ -57,6 +57,7 @@ class Atom:
 Monomial = tuple[Atom, ...]  # sorted by serial; () is the constant term
 
 
+@final
 class Dim:
     """A dimension of a traced shape: usable in shapes and integer arithmetic, not in `range` or `if`."""
 
@@ -130,7 +131,7 @@ class Dim:
         return _combine(self, other, -1)
 
     def __rsub__(self, other: object) -> DimLike:
-        return _combine(_times(self, -1), other, 1)
+        return _combine(-self, other, 1)
 
     def __neg__(self) -> DimLike:
         return _times(self, -1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Spec(NamedTuple):
     children: tuple[Spec | None, ...]
 
 
-LEAF = None  # the spec of a leaf
+LEAF: Final = None  # the spec of a leaf
 
 
 class _Registered(NamedTuple):
@@ -153,7 +153,7 @@ def _build(spec: Spec | None, leaves: Any) -> Any:
 def _rebuilt_dict(kind: type, items: Iterable[tuple[Any, Any]]) -> Any:
     if kind is dict:
         return dict(items)
-    result = kind.__new__(kind)
+    result: Any = kind.__new__(kind)
     for key, value in items:  # by assignment: an OrderedDict keeps its order in its own methods
         result[key] = value
     return result

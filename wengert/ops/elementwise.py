@@ -17,7 +17,17 @@ from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import piecewise as W
 from .._prims import structural as S
-from .promotion import as_float, binary, binary_float, binary_quotient, outward, tensors_of, unary, unary_float, with_number
+from .promotion import (
+    as_float,
+    binary,
+    binary_float,
+    binary_quotient,
+    outward,
+    tensors_of,
+    unary,
+    unary_float,
+    with_number,
+)
 
 _NUMBER = frozenset({float, int, bool, complex})
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}

@@ -240,9 +240,10 @@ def _take_basic(x: Tensor, entries: list[Entry]) -> Tensor:
         if type(entry) is Single:
             start, limit, step = entry.position, entry.position + 1, 1
         else:
-            _, start, limit, step, is_flipped = entry  # type: ignore[misc]
+            assert isinstance(entry, Whole)
+            start, limit, step = entry.start, entry.limit, entry.step
             shape.append(dims.floordiv(limit - start + (step - 1), step))
-            flipped += [entry.axis] if is_flipped else []  # type: ignore[union-attr]
+            flipped += [entry.axis] if entry.is_flipped else []
         starts.append(start)
         limits.append(limit)
         strides.append(step)
