@@ -5,6 +5,8 @@ their tensors to the floating results; the gradient of a program is a program ag
 is checked. Start with `check_gradients`.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import inspect

@@ -78,7 +78,7 @@ class Tape:
         types = (*map(_as_type, map(_shape_and_dtype, operands)),)
         out_keys = (*map(_key_of, outs),)
         out_types = (*map(_as_type, map(_shape_and_dtype, outs)),) if op.is_multi else ()
-        saved = plan.keep(operands + outs + _NOTHING)
+        saved: Any = plan.keep(operands + outs + _NOTHING)
         if plan.keep_outs:
             saved = (*saved[:-1], outs)
         self.entries.append(Entry(op, attrs, plan, keys, types, out_keys, out_types, saved))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from .promotion import as_tensor, broadcast_shapes, is_followed_inside
 from .shapes import flat, permuted, reshaped, with_axis
 
 
+@final
 class Whole(NamedTuple):
     """A slice along an axis: from `start` to `limit`, `step` apart, read backwards where `is_flipped`."""
 
@@ -39,6 +41,7 @@ class Whole(NamedTuple):
     is_flipped: bool
 
 
+@final
 class Single(NamedTuple):
     """One position along an axis, which goes away."""
 
@@ -46,10 +49,12 @@ class Single(NamedTuple):
     position: int
 
 
+@final
 class NewAxis(NamedTuple):
     """A new axis of extent 1; it takes no axis of the operand."""
 
 
+@final
 class Array(NamedTuple):
     """Index arrays for one axis after another from `axis` on; several come from one boolean array."""
 
@@ -231,8 +236,10 @@ def has_arrays(entries: list[Entry]) -> bool:
     return builtins.any(type(e) is Array for e in entries)
 
 
-def _take_basic(x: Tensor, entries: list[Entry]) -> Tensor:
+def _take_basic(x: Tensor, entries: Sequence[Any]) -> Tensor:
+    """x read by entries among which there is no index array."""
     starts, limits, strides, flipped, shape = [], [], [], [], []
+    entry: Whole | Single | NewAxis
     for entry in entries:
         if type(entry) is NewAxis:
             shape.append(1)
@@ -240,9 +247,9 @@ def _take_basic(x: Tensor, entries: list[Entry]) -> Tensor:
         if type(entry) is Single:
             start, limit, step = entry.position, entry.position + 1, 1
         else:
-            _, start, limit, step, is_flipped = entry  # type: ignore[misc]
+            _, start, limit, step, is_flipped = entry
             shape.append(dims.floordiv(limit - start + (step - 1), step))
-            flipped += [entry.axis] if is_flipped else []  # type: ignore[union-attr]
+            flipped += [entry.axis] if is_flipped else []
         starts.append(start)
         limits.append(limit)
         strides.append(step)
