@@ -112,7 +112,7 @@ def test_spellings(spelling):
 
 @pytest.mark.parametrize("spelling", ["float128", "U4", "datetime64[s]", object, "float7", "M8", "S"])
 def test_unsupported(spelling):
-    with pytest.raises(TypeError, match="not supported|not a dtype"):
+    with pytest.raises(TypeError, match=r"not supported|not a dtype"):
         dtypes.as_dtype(spelling)
 
 

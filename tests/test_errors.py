@@ -3,6 +3,8 @@
 Every case is one line of this file, so that the message must show that very line.
 """
 
+# ruff: noqa: E501  # a case stays on one line
+
 from __future__ import annotations
 
 import linecache
@@ -60,7 +62,7 @@ CASES = [
     Case("bool argument", lambda: wg.grad(np.sin)(True), TypeError, ("x:", "bool")),
     Case("text argument", lambda: wg.grad(np.sin)("abc"), TypeError, ("x:", "str", "'abc'", "wanted an array")),
     Case("ragged argument", lambda: wg.grad(np.sin)(ragged()), ValueError, ("x:", "ragged", "[[1.0, 2.0], [3.0]]")),
-    Case("integer leaf", lambda: wg.grad(lambda p: p["a"] * 2.0)({"a": np.arange(2)}), TypeError, ("x['a']", "int64", "floating")),
+    Case("integer leaf", lambda: wg.grad(lambda p: p["a"] * 2.0)({"a": np.arange(2)}), TypeError, ("p['a']", "int64", "floating")),
     Case("dy of another shape", lambda: wg.grad(np.sin)(X, dy=[1.0]), ValueError, ("grad: dy", "(1,)", "(2,)")),
     Case("complex dy", lambda: wg.grad(np.sin)(X, dy=[1j, 2j]), TypeError, ("grad: dy", "complex128", "float64", "real goes with real")),
     Case("dy a string", lambda: wg.grad(np.sin)(X, dy="abc"), TypeError, ("grad: dy", "str", "wanted an array")),
@@ -71,7 +73,7 @@ CASES = [
     Case("aux is missing", lambda: wg.grad(lambda x: x, has_aux=True)(X), TypeError, ("grad: with has_aux=True", "pair", "got Tensor")),
     Case("complex result", lambda: wg.grad(lambda z: z * z)(1j), TypeError, ("grad: f returned complex", "complex128", "dy")),
     Case("argument not used", lambda: wg.grad(lambda x: T)(X), wg.DisconnectedError, ("grad:", "on x", "f does not use it")),
-    Case("leaf not used", lambda: wg.grad(lambda p: p["a"] * 2)({"a": X, "b": X}), wg.DisconnectedError, ("grad:", "x['b']", "f does not use it")),
+    Case("leaf not used", lambda: wg.grad(lambda p: p["a"] * 2)({"a": X, "b": X}), wg.DisconnectedError, ("grad:", "p['b']", "f does not use it")),
     Case("stopped", lambda: wg.grad(lambda x: wg.stop_gradient(x))(X), wg.DisconnectedError, ("grad:", "on x", "stop_gradient stops the gradient")),
     Case("cast to integer", lambda: wg.grad(lambda x: wg.astype(x, "int32") * 1.0)(X), wg.DisconnectedError, ("grad:", "on x", "convert gives int32 values")),
     Case("number taken out", lambda: wg.grad(lambda x: x.item() * 2.0)(3.0), wg.DisconnectedError, ("grad:", "on x", "Tensor.item()")),

@@ -52,7 +52,7 @@ def close(got, want, rtol=1e-12):
     np.testing.assert_allclose(got, want, rtol=rtol, atol=1e-14)
 
 
-# -- grad ------------------------------------------------------------------------------------------------------------
+# -- grad ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wrap", [wg.grad, wg.value_and_grad, wg.grads, wg.value_and_grads, wg.variable_grads])
@@ -155,7 +155,7 @@ def test_f_encloses_the_operations():
         wg.grad(lambda x: y)(x)
 
 
-# -- grads, value_and_grad, value_and_grads ------------------------------------------------------------------------------
+# -- grads, value_and_grad, value_and_grads ------------------------------------------------------------------
 
 A, B = np.array([2.0, 3.0]), np.array([-2.0, -3.0])
 
@@ -240,7 +240,7 @@ def test_the_names_exist():
         assert name in wg.__all__
 
 
-# -- variable_grads ------------------------------------------------------------------------------------------------------
+# -- variable_grads ------------------------------------------------------------------------------------------
 
 
 def test_variable_grads_example():
@@ -369,7 +369,7 @@ def test_a_variable_read_before_and_after_an_assignment():
         g(w)
 
 
-# -- connected or not ------------------------------------------------------------------------------------------------------
+# -- connected or not ----------------------------------------------------------------------------------------
 
 
 def test_f_returning_its_argument():
@@ -541,7 +541,7 @@ def test_results_print_like_numpy():
     assert repr(wg.tensor([0.3]) ** 3) == "Tensor([0.027], shape=(1,), dtype=float64)"
 
 
-# -- higher orders -----------------------------------------------------------------------------------------------------------
+# -- higher orders -------------------------------------------------------------------------------------------
 
 
 def test_higher_orders():
@@ -599,7 +599,7 @@ def test_gradients_inside_gradients_do_not_mix():
     assert wg.grad(lambda x: x * wg.grad(lambda y: x * y)(2.0))(3.0) == 6
 
 
-# -- our own interface ---------------------------------------------------------------------------------------------------------
+# -- our own interface ---------------------------------------------------------------------------------------
 
 
 def test_has_aux():
@@ -735,9 +735,9 @@ def test_leaves_that_are_not_numeric_have_gradient_none():
 
 def test_disconnected_leaf_is_named():
     params = {"w1": 2.0, "b2": 1.0}
-    with pytest.raises(wg.DisconnectedError, match=r"x\['b2'\].*f does not use it"):
-        wg.grad(lambda p: p["w1"] * 2)(params)
-    with pytest.raises(wg.DisconnectedError, match=r"args\[1\]\.b"):
+    with pytest.raises(wg.DisconnectedError, match=r"on params\['b2'\]: f does not use it"):
+        wg.grad(lambda params: params["w1"] * 2)(params)
+    with pytest.raises(wg.DisconnectedError, match=r"on p\.b:"):
         wg.grad(lambda a, p: a * p.w, argnums=(0, 1))(1.0, Layer(1.0, 2.0))
     found = wg.grad(lambda p: p["w1"] * 2, unconnected_gradients="zero")(params)
     assert found == {"w1": 2, "b2": 0}
@@ -750,7 +750,7 @@ def test_unknown_option():
         wg.grad(square, unconnected_gradients="maybe")
 
 
-# -- kinds of arrays ---------------------------------------------------------------------------------------------------------
+# -- kinds of arrays -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -829,7 +829,7 @@ def test_arguments_of_different_dtypes():
     assert (da.dtype, db.dtype) == (np.float32, np.float64)
 
 
-# -- complex -----------------------------------------------------------------------------------------------------------------
+# -- complex -------------------------------------------------------------------------------------------------
 
 
 def test_complex_gradients_ascend():
@@ -859,7 +859,7 @@ def test_a_real_argument_of_a_complex_function():
     close(wg.grad(lambda x: np.real(np.exp(1j * x)))(x), -np.sin(x))
 
 
-# -- company -------------------------------------------------------------------------------------------------------------------
+# -- company -------------------------------------------------------------------------------------------------
 
 
 def test_scipy_minimize():

@@ -112,10 +112,13 @@ def in_a_process(program: str, *arguments: object) -> list[float]:
     prelude = """
         import gc, resource, sys, psutil
         import numpy as np, wengert as wg
-        UNIT = 1 if sys.platform == "darwin" else 1024
         resident = psutil.Process().memory_info
         def peak():
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+            try:  # what getrusage says on Linux is at least the size of the process that started this one
+                lines = open("/proc/self/status").read().splitlines()
+                return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+            except OSError:
+                return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     """
     text = textwrap.dedent(prelude) + textwrap.dedent(program)
     done = subprocess.run(
@@ -208,4 +211,4 @@ def test_a_long_function_is_compiled_and_dropped():
         del f
     """)
     assert first == again == pytest.approx(np.exp(0.003), rel=1e-6)
-    assert grown / 30_000 < 2 * BYTES_AN_OP
+    assert grown / 30_000 < 1.25 * BYTES_AN_OP  # the trace, the optimised copy and the compiled program at once

@@ -67,7 +67,7 @@ def test_flatten_and_unflatten(tree):
 @given(trees)
 def test_map_over_leaves(tree):
     tagged = wg.tree.map(lambda leaf: ("leaf", leaf), tree)
-    counted = wg.tree.flatten(tagged)[0]
+    counted = wg.tree.leaves(tagged)
     assert len(counted) == 2 * len(wg.tree.leaves(tree))
     assert wg.tree.map(lambda a, b: a, tree, tree) == tree
 
@@ -85,10 +85,11 @@ def test_paths_lead_to_the_leaves(tree):
     ("tree", "count"),
     [
         ([1.0, 2.0], 1), ([[1, 2], [3, 4]], 1), ([1.0, np.float32(2)], 1), ([], 0), ([[]], 0),
-        ([np.ones(2)], 1), ([np.ones(2), 1.0], 2), ([wg.tensor(1.0), [1.0, 2.0]], 2), (["a", 1.0], 2), ([None], 1),
+        ([np.ones(2)], 1), ([np.ones(2), 1.0], 2), ([wg.tensor(1.0), [1.0, 2.0]], 2), (["a", 1.0], 2),
+        ([None], 1),
         ((1.0, 2.0), 2), ((), 0), ({}, 0), ({"a": [1, 2], "b": (3, 4)}, 3), (Pair(1, [2, 3]), 2), (Frozen(1), 2),
-        (Slotted([np.ones(1)] * 2), 2), (3, 1), ("text", 1), (None, 1), (np.ones((2, 2)), 1), ({1, 2}, 1), (range(3), 1),
-        (Frozen, 1),
+        (Slotted([np.ones(1)] * 2), 2), (3, 1), ("text", 1), (None, 1), (np.ones((2, 2)), 1), ({1, 2}, 1),
+        (range(3), 1), (Frozen, 1),
     ],
 )  # fmt: skip
 def test_what_is_a_leaf(tree, count):
@@ -130,7 +131,7 @@ def test_dataclasses_are_rebuilt_without_their_init():
 
 
 def test_specs_differ_by_type_and_keys():
-    spec = lambda tree: wg.tree.flatten(tree)[1]
+    spec = lambda tree: wg.tree.flatten(tree)[1]  # noqa: E731
     assert spec({"a": 1}) != spec({"b": 1})
     assert spec((1, 2)) != spec(("a", [None, None]))
     assert spec((1, 2)) != spec(Pair(1, 2))
@@ -146,7 +147,7 @@ def test_paths():
     ]  # fmt: skip
 
 
-# -- ravel ---------------------------------------------------------------------------------------------------------------
+# -- ravel ---------------------------------------------------------------------------------------------------
 
 
 def test_ravel_and_back():

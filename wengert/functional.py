@@ -224,13 +224,16 @@ def _gradient_function(
     _require_callable(f, name)
     mode = unconnected_mode(unconnected)
     positions = _positions(argnums, name)
-    f_takes_dy = not hasattr(f, "__wengert_gradient_of__") and _has_parameter(f, "dy")
+    names, f_takes_dy = _parameters(f)
 
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
         dy = None if f_takes_dy else kwargs.pop("dy", None)
         chosen = _chosen(positions, args, name)
         keep = is_tensor_kind(args) or (bool(kwargs) and is_tensor_kind(tuple(kwargs.values()))) or type(dy) is Tensor
-        sources = [Differentiated(args[i], f"args[{i}]" if len(args) > 1 else "x") for i in chosen]
+        sources = [
+            Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]" if len(args) > 1 else "x")
+            for i in chosen
+        ]
         call = [array_argument(a) for a in args] if len(args) > 1 else list(args)
         for i, source in zip(chosen, sources, strict=True):
             call[i] = source.argument(args[i])
@@ -304,7 +307,7 @@ class _Run:
             found: list[Any] = [None] * len(keys)
         else:
             with quietly():
-                found = sweep(self.tape.entries, ((y._key, seed),), keys, consume=True)
+                found = sweep(self.tape.entries, ((y._key, seed),), keys)
         results = iter(found)
         return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
 
@@ -419,11 +422,16 @@ def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) 
     return (*[p % count for p in wanted],)
 
 
-def _has_parameter(f: Callable[..., Any], name: str) -> bool:
+def _parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
+    """The names of f's positional parameters, for messages, and whether f has a parameter `dy` of its own."""
+    if hasattr(f, "__wengert_gradient_of__"):
+        return [], False
     try:
-        return name in inspect.signature(f).parameters
+        parameters = inspect.signature(f).parameters
     except (TypeError, ValueError):
-        return False
+        return [], False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [name for name, p in parameters.items() if p.kind in positional], "dy" in parameters
 
 
 def _named_after(f: Callable[..., Any], function: Callable[..., Any], name: str) -> Any:

@@ -37,12 +37,11 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
         out = builder.add(op, operands, attrs)
     else:
         try:
-            natives = map(_data_of, operands)
-            if len(operands) > 1 and len(ENGINES) > 1:
-                natives, kernels = on_one_engine(natives)
+            if len(operands) == 1:  # said apart because most ops have one operand, and every microsecond shows
+                native = operands[0]._data
+                result = KERNELS_OF[type(native)][op.name](native, *attrs)
             else:
-                kernels = KERNELS_OF[type(operands[0]._data)] if operands else default_engine().kernels
-            result = kernels[op.name](*natives, *attrs)
+                result = _run(op.name, operands, attrs)
         except Exception as error:
             raise _explained(op, operands, attrs, error) from error
         out = (*map(_fresh, result),) if op.is_multi else Tensor(result, next_serial())
@@ -57,6 +56,18 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
         for recorder in recorders:
             recorder.observe(op, operands, attrs, outs)
     return out
+
+
+def _run(name: str, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
+    """A kernel's result for any number of operands, which may be of NumPy's engine and one other."""
+    natives = map(_data_of, operands)
+    if not operands:
+        kernels = default_engine().kernels
+    elif len(ENGINES) > 1:
+        natives, kernels = on_one_engine(natives)
+    else:
+        kernels = KERNELS_OF[type(operands[0]._data)]
+    return kernels[name](*natives, *attrs)
 
 
 def _fresh(native: Any) -> Tensor:

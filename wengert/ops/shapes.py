@@ -643,9 +643,11 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
     """
     a = as_tensor(x, "repeat")
     a, place = (flat(a), 0) if axis is None else (a, normal_axis(axis, a.ndim, "repeat"))
-    counts = np.asarray(repeats) if type(repeats) is not Dim else repeats
-    if type(counts) is Dim or counts.size == 1:
-        return _repeated_evenly(a, counts if type(counts) is Dim else int(counts.item()), place)
+    if isinstance(repeats, Dim):
+        return _repeated_evenly(a, repeats, place)
+    counts = np.asarray(repeats)
+    if counts.size == 1:
+        return _repeated_evenly(a, int(counts.item()), place)
     size = known_extent(a, place, "repeat")
     if counts.shape != (size,):
         raise ValueError(

@@ -247,9 +247,9 @@ def _take_basic(x: Tensor, entries: Sequence[Any]) -> Tensor:
         if type(entry) is Single:
             start, limit, step = entry.position, entry.position + 1, 1
         else:
-            _, start, limit, step, is_flipped = entry
+            start, limit, step = entry.start, entry.limit, entry.step
             shape.append(dims.floordiv(limit - start + (step - 1), step))
-            flipped += [entry.axis] if is_flipped else []
+            flipped += [entry.axis] if entry.is_flipped else []
         starts.append(start)
         limits.append(limit)
         strides.append(step)
