@@ -3,6 +3,8 @@
 Each opens a tape, runs f on tensors, and sweeps back once. Start with `_Run`.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import inspect

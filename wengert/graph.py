@@ -4,6 +4,8 @@ A call looks its signature up; a new signature is traced and compiled once, unde
 `Function.__call__`.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import functools
