@@ -321,7 +321,7 @@ def _rounding(op: Op, x: Any) -> Any:
 
 floor = _one("floor", D.floor, _rounding)
 ceil = _one("ceil", D.ceil, _rounding)
-trunc = fix = _one("trunc", D.trunc, _rounding)
+trunc = _one("trunc", D.trunc, _rounding)
 rint = _one("rint", D.rint, _rounding)
 sign = _one("sign", D.sign, unary)
 
