@@ -406,7 +406,7 @@ def test_masked_gradient_does_not_meet_infinite_slopes_through_a_call():
 
 def test_unused_argument_of_a_function_is_disconnected():
     f = wg.function(lambda a, b: a * 2.0)
-    with pytest.raises(wg.DisconnectedError, match=r"args\[1\]"):
+    with pytest.raises(wg.DisconnectedError, match="differentiably on b"):
         wg.grad(f, argnums=1)(1.0, 2.0)
 
 
