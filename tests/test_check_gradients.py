@@ -32,7 +32,7 @@ def declared(kernels, name, kernel, partial):
     return elementwise(name, "x", partials=partial, registry={})
 
 
-# -- what is right passes ----------------------------------------------------------------------------------------------
+# -- what is right passes ------------------------------------------------------------------------------------
 
 
 def test_counts_every_comparison():
@@ -138,7 +138,7 @@ def test_gradient_functions_and_traced_functions():
     wg.check_gradients(wg.function(lambda x: np.exp(x) * x), x)
 
 
-# -- what is wrong is caught ---------------------------------------------------------------------------------------------
+# -- what is wrong is caught ---------------------------------------------------------------------------------
 
 
 def test_a_wrong_rule_is_shown_in_a_table(kernels):
@@ -151,7 +151,7 @@ def test_a_wrong_rule_is_shown_in_a_table(kernels):
     with pytest.raises(wg.GradientCheckError) as caught:
         wg.check_gradients(loss, params)
     first, header, *rows = str(caught.value).splitlines()
-    assert first == "check_gradients: the reverse derivative of f disagrees with finite differences in 3 of 5 derivatives"
+    assert first.startswith("check_gradients: the reverse derivative of f disagrees with finite differences in 3 of 5")
     assert header.split() == ["entry", "analytic", "numeric", "difference"]
     found = [re.split(r"  +", row.strip()) for row in rows[:3]]
     assert [cells[0] for cells in found] == ["params['w'][1, 1]", "params['w'][0, 1]", "params['w'][0, 0]"]
@@ -198,7 +198,7 @@ def test_a_wrong_custom_gradient():
     def f(x):
         return x * x, lambda upstream: upstream * x * 3
 
-    with pytest.raises(wg.GradientCheckError, match="reverse derivative of f disagrees .* in 2 of 2"):
+    with pytest.raises(wg.GradientCheckError, match=r"reverse derivative of f disagrees .* in 2 of 2"):
         wg.check_gradients(f, np.array([1.0, 2.0]))
 
 
@@ -238,7 +238,7 @@ def test_tolerances(kernels):
         wg.check_gradients(lambda x: close(x), x, order=1, rtol=0.0, atol=1e-5)
 
 
-# -- errors ----------------------------------------------------------------------------------------------------------------
+# -- errors --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("x", [[-1.0, 4.0], [0.0, 1.0]])

@@ -558,7 +558,7 @@ def test_k40_k75_k76_k77_the_second_derivative_is_that_of_the_rule(derive: Any) 
 @every_way
 def test_k40_the_upstream_is_differentiated_too(derive: Any) -> None:
     # h = f(x)^2: h' = 2 f 10 x, h'' = 2 (10 x)(10 x) + 2 f 10 by the rule
-    h = lambda x: square10(x) ** 2  # noqa: E731
+    h = lambda x: square10(x) ** 2
     assert derive(h)(3.0) == 2 * 9 * 30
     assert derive(wg.grad(h))(3.0) == 2 * 30 * 30 + 2 * 9 * 10
 
@@ -686,9 +686,9 @@ def test_batches_use_the_rule_of_one_example() -> None:
 
 def test_batches_of_batches_second_order_and_forward() -> None:
     xs = np.arange(6.0).reshape(2, 3)
-    twice = lambda x: wg.sum(mapped(lambda row: mapped(square10, row), x))  # noqa: E731
+    twice = lambda x: wg.sum(mapped(lambda row: mapped(square10, row), x))
     assert wg.grad(twice)(xs).tolist() == (10 * xs).tolist()
-    once = lambda x: wg.sum(mapped(square10, x))  # noqa: E731
+    once = lambda x: wg.sum(mapped(square10, x))
     assert wg.grad(lambda x: wg.sum(wg.grad(once)(x)))(xs[0]).tolist() == [10.0] * 3
     assert wg.function(wg.grad(once))(xs[1]).tolist() == (10 * xs[1]).tolist()
     tangent = pushed(lambda x, w: mapped(weighted, x, w), (xs, np.array([2.0, 3.0])), (np.ones((2, 3)), np.ones(2)))
@@ -700,7 +700,7 @@ def test_batches_of_batches_second_order_and_forward() -> None:
 
 def test_a_replayed_graph_binds_what_the_rule_captured() -> None:
     graph = graph_of(lambda x, w: weighted(x, w) * w, np.ones(3), 1.0)
-    f = lambda x, w: replay(graph, [x, w])[0]  # noqa: E731
+    f = lambda x, w: replay(graph, [x, w])[0]
     x = np.arange(3.0)
     found = wg.grad(f, argnums=(0, 1))(x, 2.0)
     np.testing.assert_allclose(found[0], np.sin(x) * 4.0)
@@ -735,7 +735,7 @@ def test_a_rule_that_nothing_asks_for_costs_nothing() -> None:
 def test_a_masked_zero_meets_the_rule_as_a_plain_zero() -> None:
     # the rule's own 0 * inf is the user's; a zero that it hands on stays structural
     passing = rule(lambda x: x, lambda u, x: u)
-    f = lambda x: wg.sum(wg.where(x > 0, passing(wg.log(x)), 0.0))  # noqa: E731
+    f = lambda x: wg.sum(wg.where(x > 0, passing(wg.log(x)), 0.0))
     with np.errstate(all="ignore"):
         assert wg.grad(f)(np.array([0.0, 2.0])).tolist() == [0.0, 0.5]
 

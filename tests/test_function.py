@@ -356,7 +356,7 @@ def test_higher_orders_through_functions(order):
         g = f
         for _ in range(order):
             inner = wg.grad(g)
-            g = lambda x, inner=inner: total(inner(x) * x)  # noqa: E731  # a closure per order
+            g = lambda x, inner=inner: total(inner(x) * x)  # a closure per order
         return g
 
     plain, compiled = nest(energy)(wg.tensor(X)).numpy(), nest(wg.function(energy))(wg.tensor(X)).numpy()
@@ -406,7 +406,7 @@ def test_masked_gradient_does_not_meet_infinite_slopes_through_a_call():
 
 def test_unused_argument_of_a_function_is_disconnected():
     f = wg.function(lambda a, b: a * 2.0)
-    with pytest.raises(wg.DisconnectedError, match="differentiably on b"):
+    with pytest.raises(wg.DisconnectedError, match=r"on b:"):
         wg.grad(f, argnums=1)(1.0, 2.0)
 
 

@@ -52,7 +52,7 @@ def close(got, want, rtol=1e-12):
     np.testing.assert_allclose(got, want, rtol=rtol, atol=1e-14)
 
 
-# -- grad ------------------------------------------------------------------------------------------------------------
+# -- grad ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("wrap", [wg.grad, wg.value_and_grad, wg.grads, wg.value_and_grads, wg.variable_grads])
@@ -155,7 +155,7 @@ def test_f_encloses_the_operations():
         wg.grad(lambda x: y)(x)
 
 
-# -- grads, value_and_grad, value_and_grads ------------------------------------------------------------------------------
+# -- grads, value_and_grad, value_and_grads ------------------------------------------------------------------
 
 A, B = np.array([2.0, 3.0]), np.array([-2.0, -3.0])
 
@@ -218,7 +218,7 @@ def test_value_and_grad_is_a_named_pair():
 
 def test_value_and_grad_agrees_with_grad():
     """tfjs.vag.grad.same: x² e^x at 1."""
-    f = lambda x: x * x * wg.exp(x)  # noqa: E731
+    f = lambda x: x * x * wg.exp(x)
     assert wg.grad(f)(1.0) == wg.value_and_grad(f)(1.0).grad
     close(wg.grad(f)(1.0), 3 * math.e)
 
@@ -240,7 +240,7 @@ def test_the_names_exist():
         assert name in wg.__all__
 
 
-# -- variable_grads ------------------------------------------------------------------------------------------------------
+# -- variable_grads ------------------------------------------------------------------------------------------
 
 
 def test_variable_grads_example():
@@ -369,7 +369,7 @@ def test_a_variable_read_before_and_after_an_assignment():
         g(w)
 
 
-# -- connected or not ------------------------------------------------------------------------------------------------------
+# -- connected or not ----------------------------------------------------------------------------------------
 
 
 def test_f_returning_its_argument():
@@ -541,7 +541,7 @@ def test_results_print_like_numpy():
     assert repr(wg.tensor([0.3]) ** 3) == "Tensor([0.027], shape=(1,), dtype=float64)"
 
 
-# -- higher orders -----------------------------------------------------------------------------------------------------------
+# -- higher orders -------------------------------------------------------------------------------------------
 
 
 def test_higher_orders():
@@ -587,7 +587,7 @@ def test_second_derivatives_of_reductions(f):
 
 
 def test_mixed_partials_commute():
-    f = lambda a, b: np.sin(a * b) * np.exp(b)  # noqa: E731
+    f = lambda a, b: np.sin(a * b) * np.exp(b)
     ab = wg.grad(wg.grad(f, argnums=0), argnums=1)(0.7, 0.4)
     ba = wg.grad(wg.grad(f, argnums=1), argnums=0)(0.7, 0.4)
     close(ab, ba)
@@ -599,7 +599,7 @@ def test_gradients_inside_gradients_do_not_mix():
     assert wg.grad(lambda x: x * wg.grad(lambda y: x * y)(2.0))(3.0) == 6
 
 
-# -- our own interface ---------------------------------------------------------------------------------------------------------
+# -- our own interface ---------------------------------------------------------------------------------------
 
 
 def test_has_aux():
@@ -672,7 +672,7 @@ def test_keyword_arguments_arrive():
 
 def test_f_with_its_own_dy():
     """The keyword goes to f; gradient functions keep theirs."""
-    f = lambda x, dy: x * dy  # noqa: E731
+    f = lambda x, dy: x * dy
     assert wg.grad(f)(3.0, dy=5.0) == 5
     g = wg.grad(lambda x: wg.grad(square)(x))
     assert g(3.0, dy=2.0) == 4
@@ -735,9 +735,9 @@ def test_leaves_that_are_not_numeric_have_gradient_none():
 
 def test_disconnected_leaf_is_named():
     params = {"w1": 2.0, "b2": 1.0}
-    with pytest.raises(wg.DisconnectedError, match=r"p\['b2'\].*f does not use it"):
-        wg.grad(lambda p: p["w1"] * 2)(params)
-    with pytest.raises(wg.DisconnectedError, match=r"on p\.b"):
+    with pytest.raises(wg.DisconnectedError, match=r"on params\['b2'\]: f does not use it"):
+        wg.grad(lambda params: params["w1"] * 2)(params)
+    with pytest.raises(wg.DisconnectedError, match=r"on p\.b:"):
         wg.grad(lambda a, p: a * p.w, argnums=(0, 1))(1.0, Layer(1.0, 2.0))
     found = wg.grad(lambda p: p["w1"] * 2, unconnected_gradients="zero")(params)
     assert found == {"w1": 2, "b2": 0}
@@ -750,7 +750,7 @@ def test_unknown_option():
         wg.grad(square, unconnected_gradients="maybe")
 
 
-# -- kinds of arrays ---------------------------------------------------------------------------------------------------------
+# -- kinds of arrays -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -819,7 +819,7 @@ def test_gradients_have_the_dtype_of_their_argument(dtype):
     assert gradient.dtype == dtype
     equal(gradient.astype(np.complex128), [2, 4])
     double = np.array([3.0, 4.0])
-    real = lambda x: np.sum(np.abs(x * double))  # noqa: E731
+    real = lambda x: np.sum(np.abs(x * double))
     assert wg.grad(real)(x).dtype == dtype
 
 
@@ -829,7 +829,7 @@ def test_arguments_of_different_dtypes():
     assert (da.dtype, db.dtype) == (np.float32, np.float64)
 
 
-# -- complex -----------------------------------------------------------------------------------------------------------------
+# -- complex -------------------------------------------------------------------------------------------------
 
 
 def test_complex_gradients_ascend():
@@ -840,7 +840,7 @@ def test_complex_gradients_ascend():
     close(wg.grad(lambda z: np.imag(z))(z), [1j, 1j])
     dy = np.array([1 - 1j, 2j])
     close(wg.grad(square)(z, dy=dy), dy * np.conj(2 * z))
-    assert wg.grad(lambda z: np.abs(z) ** 2)(3 + 4j) == pytest.approx(6 + 8j)
+    close(wg.grad(lambda z: np.abs(z) ** 2)(3 + 4j), 6 + 8j)
 
 
 def test_complex_results_need_dy():
@@ -859,7 +859,7 @@ def test_a_real_argument_of_a_complex_function():
     close(wg.grad(lambda x: np.real(np.exp(1j * x)))(x), -np.sin(x))
 
 
-# -- company -------------------------------------------------------------------------------------------------------------------
+# -- company -------------------------------------------------------------------------------------------------
 
 
 def test_scipy_minimize():
@@ -901,7 +901,7 @@ def test_constants_are_constants():
 
 def test_messages_call_arguments_as_f_does():
     def loss(params, scale):
-        return total(params["w1"] ** 2) * scale
+        return np.sum(params["w1"] ** 2) * scale
 
     params = {"w1": np.ones(2), "b2": np.ones(2)}
     with pytest.raises(wg.DisconnectedError, match=r"on params\['b2'\]: f does not use it"):

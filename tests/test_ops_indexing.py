@@ -14,16 +14,19 @@ X = RNG.normal(size=(4, 5, 6))
 MASK = RNG.random((4, 5)) < 0.5
 PLAIN = [
     0, -1, (1, 2), (1, 2, 3), (), ..., (..., 0), (0, ..., -1), None, (None, 1), (..., None), (1, None, 2),
-    slice(None), slice(1, 3), slice(None, None, 2), slice(None, None, -1), slice(4, 0, -2), slice(10, 20), slice(-3, None),
+    slice(None), slice(1, 3), slice(None, None, 2), slice(None, None, -1), slice(4, 0, -2), slice(10, 20),
+    slice(-3, None),
     slice(3, 1), (slice(None), slice(4, None, -1)), (slice(1, 3), 0, slice(None, None, 3)), (None, ..., slice(2), None),
     slice(-10, 10, 3), (slice(None, -1), slice(1, None)), slice(2, None, -1), slice(-1, -10, -1), slice(5, 5, -1),
 ]  # fmt: skip
 ARRAYS = [
-    [0, 2, 2], np.array([[0, 1], [-1, 2]]), ([0, 1], [2, 3]), ([0, 1], slice(None), [2, 3]), (slice(None), [0, 1], [2, 3]),
+    [0, 2, 2], np.array([[0, 1], [-1, 2]]), ([0, 1], [2, 3]), ([0, 1], slice(None), [2, 3]),
+    (slice(None), [0, 1], [2, 3]),
     (slice(None), [0, 1], 2), (0, slice(None), [1, 2]), ([1, 2], ..., 0), (..., [1, 2], 0), ([[0], [1]], [0, 1, 2]),
     (slice(1, 3), [1, 2]), ([1, 2], slice(None, None, -2)), (None, [1, 2]), ([1, 2], None), ([1, 2], None, [0, 1]),
     (slice(None), None, [1, 2], 3), (0, None, [1, 2]), np.array(2), (np.array(1), [0, 2]), [], (slice(None), []),
-    MASK, (MASK, 0), (MASK, slice(1, 3)), X > 0, (slice(None), MASK[0]), (MASK[:, 0], 0), (MASK[:, 0], slice(None), [1, 2, 0]
+    MASK, (MASK, 0), (MASK, slice(1, 3)), X > 0, (slice(None), MASK[0]), (MASK[:, 0], 0),
+    (MASK[:, 0], slice(None), [1, 2, 0]
                                                                                        [: int(MASK[:, 0].sum())]),
     MASK[:, 0].tolist(), np.zeros((4, 5), bool), True, False, (True, 0), (slice(None), True, [0, 1]), (np.True_, ...),
     np.int8(1), (np.uint8([1, 2]), slice(None)), (0, [[1]], slice(None)), ([1], slice(None), 2), (2, 1, [0, 1]),
@@ -105,7 +108,8 @@ def test_gradients_of_writes():
 BAD = [
     (4, IndexError, "out of bounds"), ((0, 0, 0, 0), IndexError, "axes"), ("a", IndexError, "an index is"),
     (1.5, IndexError, "an index is"), ([1.5], IndexError, "float64"), ((..., ...), IndexError, "one ellipsis"),
-    ([0, 4], IndexError, "gather"), (([0, 1], [0, 1, 2]), IndexError, "broadcast"), (np.ones(3, bool), IndexError, "fit"),
+    ([0, 4], IndexError, "gather"), (([0, 1], [0, 1, 2]), IndexError, "broadcast"),
+    (np.ones(3, bool), IndexError, "fit"),
     (slice(None, None, 0), ValueError, "step"),
 ]  # fmt: skip
 
@@ -124,7 +128,7 @@ def test_iteration_len_and_membership():
     assert 3.0 in x
     assert 9.0 not in x
     assert [v.item() for v in x.flat] == [1, 2, 3, 4]
-    a, b = x
+    a, _ = x
     assert isinstance(a, Tensor)
     for use in (len, iter):
         with pytest.raises(TypeError):
@@ -173,12 +177,15 @@ def test_iteration_over_an_unknown_dimension():
 
 TAKING = [
     ("take", (X, [0, 2, -1]), {}), ("take", (X, [[0], [1]]), {"axis": 1}), ("take", (X, 2), {"axis": -1}),
-    ("take_along_axis", (X, np.argsort(X, axis=1)), {"axis": 1}), ("take_along_axis", (X[0], np.array([[0, 1]])), {"axis": 1}),
+    ("take_along_axis", (X, np.argsort(X, axis=1)), {"axis": 1}),
+    ("take_along_axis", (X[0], np.array([[0, 1]])), {"axis": 1}),
     ("take_along_axis", (X, np.array([3, 4])), {"axis": None}),
-    ("where", (MASK, X[:, :, 0], 0), {}), ("where", (MASK, 1, 2.5), {}), ("where", (X[0] > 0, X[0], X[1].astype(np.float32)), {}),
+    ("where", (MASK, X[:, :, 0], 0), {}), ("where", (MASK, 1, 2.5), {}),
+    ("where", (X[0] > 0, X[0], X[1].astype(np.float32)), {}),
     ("where", (MASK,), {}), ("nonzero", (MASK,), {}), ("flatnonzero", (MASK,), {}), ("argwhere", (MASK,), {}),
     ("select", ([MASK, ~MASK], [X[:, :, 0], X[:, :, 1]]), {}), ("select", ([MASK], [X[:, :, 0]]), {"default": 7}),
-    ("unravel_index", ([7, 22, 119], (4, 5, 6)), {}), ("sort", (X,), {}), ("sort", (X,), {"axis": 0}), ("sort", (X,), {"axis": None}),
+    ("unravel_index", ([7, 22, 119], (4, 5, 6)), {}), ("sort", (X,), {}), ("sort", (X,), {"axis": 0}),
+    ("sort", (X,), {"axis": None}),
     ("sort", (MASK,), {}), ("argsort", (X,), {"axis": 1}), ("sort", (np.array([2.0, np.nan, 1.0]),), {}),
 ]  # fmt: skip
 

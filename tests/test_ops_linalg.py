@@ -24,22 +24,28 @@ def definite(*shape):
 INTS = RNG.integers(-3, 4, (3, 3))
 PRODUCTS = [
     *[("matmul", (a, b), {}) for a, b in [
-        (draw(2, 3), draw(3, 4)), (draw(3), draw(3, 4)), (draw(2, 3), draw(3)), (draw(3), draw(3)), (draw(5, 2, 3), draw(3, 4)),
-        (draw(2, 3), draw(5, 3, 4)), (draw(5, 1, 2, 3), draw(4, 3, 2)), (draw(5, 2, 3), draw(3)), (draw(3), draw(5, 3, 2)),
+        (draw(2, 3), draw(3, 4)), (draw(3), draw(3, 4)), (draw(2, 3), draw(3)), (draw(3), draw(3)),
+        (draw(5, 2, 3), draw(3, 4)),
+        (draw(2, 3), draw(5, 3, 4)), (draw(5, 1, 2, 3), draw(4, 3, 2)), (draw(5, 2, 3), draw(3)),
+        (draw(3), draw(5, 3, 2)),
         (INTS, INTS), (INTS > 0, INTS > 0), (draw(2, 0), draw(0, 3)), (draw(2, 3) * 1j, draw(3, 2)),
         (draw(2, 3).astype(np.float32), draw(3, 2)), (draw(2, 3).astype(np.float16), draw(3, 2).astype(np.float16)),
     ]],
     *[("dot", (a, b), {}) for a, b in [
-        (draw(3), draw(3)), (draw(2, 3), draw(3)), (draw(2, 4, 3), draw(5, 3, 2)), (draw(2), np.float64(3)), (draw(2, 3), draw(3, 2)),
+        (draw(3), draw(3)), (draw(2, 3), draw(3)), (draw(2, 4, 3), draw(5, 3, 2)), (draw(2), np.float64(3)),
+        (draw(2, 3), draw(3, 2)),
         (INTS, INTS > 0),
     ]],
     *[("inner", (a, b), {}) for a, b in [(draw(3), draw(3)), (draw(2, 3), draw(4, 3)), (draw(2, 5, 3), draw(4, 3))]],
-    ("outer", (draw(2, 2), draw(3)), {}), ("vdot", (draw(2, 3) * (1 + 2j), draw(6) * 1j), {}), ("vdot", (draw(4), draw(2, 2)), {}),
+    ("outer", (draw(2, 2), draw(3)), {}), ("vdot", (draw(2, 3) * (1 + 2j), draw(6) * 1j), {}),
+    ("vdot", (draw(4), draw(2, 2)), {}),
     ("vecdot", (draw(2, 3) * 1j, draw(3)), {}), ("vecdot", (draw(3, 2), draw(3, 2)), {"axis": 0}),
     ("tensordot", (draw(2, 3, 4), draw(3, 4, 5)), {}), ("tensordot", (draw(2, 3), draw(4)), {"axes": 0}),
-    ("tensordot", (draw(2, 3, 4), draw(4, 2)), {"axes": ([0, 2], [1, 0])}), ("tensordot", (draw(2, 3), draw(3)), {"axes": (1, 0)}),
+    ("tensordot", (draw(2, 3, 4), draw(4, 2)), {"axes": ([0, 2], [1, 0])}),
+    ("tensordot", (draw(2, 3), draw(3)), {"axes": (1, 0)}),
     ("kron", (draw(2), draw(3)), {}), ("kron", (draw(2, 2), draw(3)), {}), ("kron", (draw(2), draw(3, 2)), {}),
-    ("kron", (np.float64(2), draw(3)), {}), ("cross", (draw(4, 3), draw(3)), {}), ("cross", (draw(3, 4), draw(3, 4)), {"axis": 0}),
+    ("kron", (np.float64(2), draw(3)), {}), ("cross", (draw(4, 3), draw(3)), {}),
+    ("cross", (draw(3, 4), draw(3, 4)), {"axis": 0}),
     ("cross", (draw(3, 4), draw(4, 3)), {"axisa": 0, "axisc": 0}),
 ]  # fmt: skip
 
@@ -51,12 +57,18 @@ def test_products_are_numpys(name, args, kwargs):
 
 EINSUMS = [
     ("ij,jk", draw(2, 3), draw(3, 4)), ("ij,jk->ki", draw(2, 3), draw(3, 4)), ("ii", draw(3, 3)), ("ii->i", draw(3, 3)),
-    ("iij->j", draw(3, 3, 2)), ("ij->", draw(2, 3)), ("ij->j", draw(2, 3)), ("ji", draw(2, 3)), ("ij,ij->i", draw(2, 3), draw(2, 3)),
-    ("i,j,k->kij", draw(2), draw(3), draw(4)), ("...ij,...jk", draw(5, 2, 3), draw(5, 3, 4)), ("...ij,jk->...ik", draw(2, 5, 2, 3), draw(3, 4)),
-    ("...i->...", draw(2, 3)), ("i...->...", draw(2, 3)), ("...,...", draw(2, 3), draw(3)), ("...ij,...->ij...", draw(5, 2, 3), draw(4, 5)),
-    ("ij,ij->ij", draw(1, 3), draw(2, 3)), ("ij,j->", draw(2, 1), draw(3)), ("ab,bc,cd->ad", draw(2, 3), draw(3, 4), draw(4, 2)),
-    ("ij,ik,il->jkl", draw(3, 2), draw(3, 2), draw(3, 2)), ("i,i,i", draw(3), draw(3), draw(3)), (",i->i", np.float64(2), draw(3)),
-    ("iji,j->i", draw(2, 3, 2), draw(3)), (" i j , j k -> i k ", draw(2, 3), draw(3, 2)), ("ij,kl->il", draw(2, 3), draw(4, 5)),
+    ("iij->j", draw(3, 3, 2)), ("ij->", draw(2, 3)), ("ij->j", draw(2, 3)), ("ji", draw(2, 3)),
+    ("ij,ij->i", draw(2, 3), draw(2, 3)),
+    ("i,j,k->kij", draw(2), draw(3), draw(4)), ("...ij,...jk", draw(5, 2, 3), draw(5, 3, 4)),
+    ("...ij,jk->...ik", draw(2, 5, 2, 3), draw(3, 4)),
+    ("...i->...", draw(2, 3)), ("i...->...", draw(2, 3)), ("...,...", draw(2, 3), draw(3)),
+    ("...ij,...->ij...", draw(5, 2, 3), draw(4, 5)),
+    ("ij,ij->ij", draw(1, 3), draw(2, 3)), ("ij,j->", draw(2, 1), draw(3)),
+    ("ab,bc,cd->ad", draw(2, 3), draw(3, 4), draw(4, 2)),
+    ("ij,ik,il->jkl", draw(3, 2), draw(3, 2), draw(3, 2)), ("i,i,i", draw(3), draw(3), draw(3)),
+    (",i->i", np.float64(2), draw(3)),
+    ("iji,j->i", draw(2, 3, 2), draw(3)), (" i j , j k -> i k ", draw(2, 3), draw(3, 2)),
+    ("ij,kl->il", draw(2, 3), draw(4, 5)),
     ("i,->", draw(3), np.float64(2)), ("ij,j->i", INTS, INTS[0]),
 ]  # fmt: skip
 
@@ -79,7 +91,8 @@ def test_einsum_with_lists_of_axes():
 
 
 BAD_EINSUMS = [
-    ("ij,jk", (draw(2, 3),)), ("ij", (draw(2),)), ("i->j", (draw(2),)), ("i->ii", (draw(2),)), ("ij,jk", (draw(2, 3), draw(2, 3))),
+    ("ij,jk", (draw(2, 3),)), ("ij", (draw(2),)), ("i->j", (draw(2),)), ("i->ii", (draw(2),)),
+    ("ij,jk", (draw(2, 3), draw(2, 3))),
     ("i-j", (draw(2),)), ("ii", (draw(2, 3),)),
 ]  # fmt: skip
 
@@ -112,18 +125,27 @@ def check(f, *args, rtol=1e-6):
 
 
 SOLVING = [
-    ("solve", (definite(3, 3), draw(3)), {}), ("solve", (definite(3, 3), draw(3, 2)), {}), ("solve", (definite(4, 3, 3), draw(3, 2)), {}),
-    ("solve", (definite(3, 3), draw(4, 3, 2)), {}), ("solve", (INTS + 9 * np.eye(3, dtype=int), INTS), {}), ("inv", (definite(2, 3, 3),), {}),
-    ("inv", (definite(3, 3) * 1j,), {}), ("cholesky", (definite(2, 3, 3),), {}), ("cholesky", (definite(3, 3),), {"upper": True}),
-    *[("norm", (x,), {"ord": o}) for x in (draw(5), draw(5) * (1 + 1j)) for o in (None, 0, 1, 2, 3, 0.5, -1, np.inf, -np.inf)],
+    ("solve", (definite(3, 3), draw(3)), {}), ("solve", (definite(3, 3), draw(3, 2)), {}),
+    ("solve", (definite(4, 3, 3), draw(3, 2)), {}),
+    ("solve", (definite(3, 3), draw(4, 3, 2)), {}), ("solve", (INTS + 9 * np.eye(3, dtype=int), INTS), {}),
+    ("inv", (definite(2, 3, 3),), {}),
+    ("inv", (definite(3, 3) * 1j,), {}), ("cholesky", (definite(2, 3, 3),), {}),
+    ("cholesky", (definite(3, 3),), {"upper": True}),
+    *[("norm", (x,), {"ord": o})
+      for x in (draw(5), draw(5) * (1 + 1j)) for o in (None, 0, 1, 2, 3, 0.5, -1, np.inf, -np.inf)],
     *[("norm", (draw(3, 4),), {"ord": o}) for o in (None, "fro", 1, -1, np.inf, -np.inf)],
-    ("norm", (draw(2, 3, 4),), {}), ("norm", (draw(2, 3, 4),), {"axis": 1, "keepdims": True}), ("norm", (INTS,), {"axis": -1, "ord": 3}),
-    ("norm", (draw(2, 3, 4),), {"axis": (2, 0), "ord": 1}), ("norm", (draw(2, 3, 4),), {"axis": (0, 2), "ord": np.inf, "keepdims": True}),
-    ("norm", (draw(3, 4).astype(np.float32),), {}), ("matrix_power", (draw(3, 3), 5), {}), ("matrix_power", (INTS, 0), {}),
-    ("matrix_power", (definite(2, 3, 3), -2), {}), ("multi_dot", ([draw(2, 3), draw(3, 4), draw(4, 5), draw(5, 2)],), {}),
+    ("norm", (draw(2, 3, 4),), {}), ("norm", (draw(2, 3, 4),), {"axis": 1, "keepdims": True}),
+    ("norm", (INTS,), {"axis": -1, "ord": 3}),
+    ("norm", (draw(2, 3, 4),), {"axis": (2, 0), "ord": 1}),
+    ("norm", (draw(2, 3, 4),), {"axis": (0, 2), "ord": np.inf, "keepdims": True}),
+    ("norm", (draw(3, 4).astype(np.float32),), {}), ("matrix_power", (draw(3, 3), 5), {}),
+    ("matrix_power", (INTS, 0), {}),
+    ("matrix_power", (definite(2, 3, 3), -2), {}),
+    ("multi_dot", ([draw(2, 3), draw(3, 4), draw(4, 5), draw(5, 2)],), {}),
     ("multi_dot", ([draw(3), draw(3, 4), draw(4)],), {}), ("multi_dot", ([draw(3), draw(3, 4)],), {}),
     ("vector_norm", (draw(2, 3, 4),), {"axis": (0, 2), "ord": 1}), ("vector_norm", (draw(2, 3),), {"keepdims": True}),
-    ("matrix_norm", (draw(2, 3, 4),), {"ord": 1}), ("trace", (draw(2, 3, 4),), {"offset": 1}), ("diagonal", (draw(2, 3, 4),), {"offset": -1}),
+    ("matrix_norm", (draw(2, 3, 4),), {"ord": 1}), ("trace", (draw(2, 3, 4),), {"offset": 1}),
+    ("diagonal", (draw(2, 3, 4),), {"offset": -1}),
     ("cross", (draw(2, 3), draw(3)), {}), ("outer", (draw(2), draw(3)), {}), ("matrix_transpose", (draw(2, 3, 4),), {}),
     ("tensordot", (draw(2, 3, 4), draw(3, 4, 5)), {}), ("vecdot", (draw(2, 3), draw(3)), {}),
 ]  # fmt: skip

@@ -96,7 +96,8 @@ REDUCTIONS = [
     ("max", (CUBE,), {"initial": 0.1, "axis": (0, 2)}),
     ("max", (np.array([1.0, np.nan, 2.0]),), {}), ("min", (np.array([np.nan, -np.inf]),), {}),
     ("mean", (MATRIX,), {"where": FLAGS}), ("var", (MATRIX,), {"where": FLAGS, "axis": 0, "ddof": 1}),
-    ("std", (MATRIX,), {"ddof": 1}), ("var", (MATRIX,), {"ddof": 5, "axis": 1}), ("mean", (INTS,), {"dtype": np.float32}),
+    ("std", (MATRIX,), {"ddof": 1}), ("var", (MATRIX,), {"ddof": 5, "axis": 1}),
+    ("mean", (INTS,), {"dtype": np.float32}),
     ("any", (MATRIX,), {"where": FLAGS}), ("all", (INTS,), {"where": FLAGS, "axis": 0}),
     ("std", (np.full(3, 2.0),), {}),
     *[("argmax", (x,), {"axis": a}) for x in (MATRIX, INTS, FLAGS, CUBE) for a in (None, 0, -1)],
@@ -109,9 +110,11 @@ REDUCTIONS = [
     ("average", (CUBE,), {"axis": (0, 2), "weights": np.abs(CUBE[:, 0, :])}),
     ("average", (MATRIX,), {"axis": 1, "weights": np.arange(4.0), "returned": True}),
     ("average", (MATRIX,), {"axis": 1, "returned": True}),
-    *[(f, (x,), {"axis": a}) for f in ("cumsum", "cumprod") for x in (MATRIX, INTS, FLAGS, HALF) for a in (None, 0, -1)],
+    *[(f, (x,), {"axis": a})
+      for f in ("cumsum", "cumprod") for x in (MATRIX, INTS, FLAGS, HALF) for a in (None, 0, -1)],
     ("cumsum", (INTS,), {"axis": 0, "dtype": np.float32}),
-    ("diff", (MATRIX,), {}), ("diff", (MATRIX,), {"n": 2, "axis": 0}), ("diff", (FLAGS,), {}), ("diff", (VECTOR,), {"n": 7}),
+    ("diff", (MATRIX,), {}), ("diff", (MATRIX,), {"n": 2, "axis": 0}), ("diff", (FLAGS,), {}),
+    ("diff", (VECTOR,), {"n": 7}),
 ]  # fmt: skip
 
 
@@ -132,20 +135,24 @@ SHAPES = [
     ("flip", (CUBE,), {}), ("flip", (CUBE, 1), {}), ("flip", (CUBE, (0, 2)), {}), ("fliplr", (MATRIX,), {}),
     ("flipud", (MATRIX,), {}), *[("rot90", (CUBE, k, axes), {}) for k in (-1, 0, 1, 2, 3) for axes in ((0, 1), (2, 1))],
     *[("roll", (MATRIX, s), {"axis": a}) for s in (0, 1, -1, 5, -13) for a in (None, 0, 1)],
-    ("roll", (MATRIX, (1, -2)), {"axis": (0, 1)}), ("roll", (MATRIX, 2), {"axis": (0, 1)}), ("roll", (np.zeros(0), 2), {}),
+    ("roll", (MATRIX, (1, -2)), {"axis": (0, 1)}), ("roll", (MATRIX, 2), {"axis": (0, 1)}),
+    ("roll", (np.zeros(0), 2), {}),
     ("tile", (VECTOR, 2), {}), ("tile", (MATRIX, (2, 1, 3)), {}), ("tile", (CUBE, (2,)), {}), ("tile", (VECTOR, 0), {}),
     ("repeat", (MATRIX, 2), {}), ("repeat", (MATRIX, 3), {"axis": 1}), ("repeat", (MATRIX, [1, 0, 2]), {"axis": 0}),
     ("repeat", (MATRIX, [2]), {"axis": -1}),
     ("concatenate", ([MATRIX, INTS],), {}), ("concatenate", ([MATRIX, MATRIX],), {"axis": -1}),
     ("concatenate", ([SMALL, INTS],), {"axis": None}), ("append", (VECTOR, MATRIX), {}),
     ("append", (MATRIX, MATRIX[:1]), {"axis": 0}), ("stack", ([VECTOR, VECTOR],), {}),
-    ("stack", ([MATRIX, INTS, FLAGS],), {"axis": -1}), ("hstack", ([VECTOR, VECTOR],), {}), ("hstack", ([MATRIX, INTS],), {}),
+    ("stack", ([MATRIX, INTS, FLAGS],), {"axis": -1}), ("hstack", ([VECTOR, VECTOR],), {}),
+    ("hstack", ([MATRIX, INTS],), {}),
     ("vstack", ([VECTOR, VECTOR],), {}), ("vstack", ([MATRIX, INTS],), {}), ("dstack", ([VECTOR, VECTOR],), {}),
     ("dstack", ([MATRIX, MATRIX],), {}), ("column_stack", ([VECTOR, VECTOR],), {}),
     ("split", (CUBE, 2), {"axis": 2}), ("split", (VECTOR, [1, 3]), {}), ("split", (VECTOR, [3, 1, 9]), {}),
-    ("array_split", (VECTOR, 3), {}), ("hsplit", (MATRIX, 2), {}), ("vsplit", (MATRIX, 3), {}), ("dsplit", (CUBE, 2), {}),
+    ("array_split", (VECTOR, 3), {}), ("hsplit", (MATRIX, 2), {}), ("vsplit", (MATRIX, 3), {}),
+    ("dsplit", (CUBE, 2), {}),
     ("unstack", (CUBE,), {"axis": 1}), ("meshgrid", (VECTOR, VECTOR[:2]), {}),
-    ("meshgrid", (VECTOR, VECTOR[:2], VECTOR[:3]), {"indexing": "ij"}), ("broadcast_arrays", (VECTOR, MATRIX[:, :1]), {}),
+    ("meshgrid", (VECTOR, VECTOR[:2], VECTOR[:3]), {"indexing": "ij"}),
+    ("broadcast_arrays", (VECTOR, MATRIX[:, :1]), {}),
     ("pad", (MATRIX, 1), {}), ("pad", (MATRIX, ((1, 2), (0, 3))), {"constant_values": 2.5}),
     ("pad", (MATRIX, (2, 1)), {"constant_values": ((1, 2), (3, 4))}), ("pad", (INTS, (1, 0)), {"constant_values": 3}),
     *[("pad", (VECTOR, (3, 2)), {"mode": m}) for m in ("edge", "reflect", "symmetric", "wrap")],
@@ -169,9 +176,11 @@ CREATION = [
     ("full", ((2, 2), 7), {}), ("full", (3, 1.5), {"dtype": np.float32}), ("full", ((), True), {}),
     ("eye", (3,), {}), ("eye", (2, 4), {"k": 1}), ("eye", (4, 2), {"k": -1, "dtype": np.int32}), ("identity", (3,), {}),
     ("tri", (3,), {}), ("tri", (2, 4), {"k": 1}), ("tri", (4, 2, -1), {"dtype": bool}),
-    ("arange", (5,), {}), ("arange", (2, 7), {}), ("arange", (2, 7, 3), {}), ("arange", (7, 2, -2), {}), ("arange", (0.5, 2.6, 0.3), {}),
+    ("arange", (5,), {}), ("arange", (2, 7), {}), ("arange", (2, 7, 3), {}), ("arange", (7, 2, -2), {}),
+    ("arange", (0.5, 2.6, 0.3), {}),
     ("arange", (3.0,), {}), ("arange", (3,), {"dtype": np.float32}), ("arange", (5, 2), {}),
-    ("linspace", (0, 1), {}), ("linspace", (0, 1, 7), {"endpoint": False}), ("linspace", (2, 3, 1), {}), ("linspace", (2, 3, 0), {}),
+    ("linspace", (0, 1), {}), ("linspace", (0, 1, 7), {"endpoint": False}), ("linspace", (2, 3, 1), {}),
+    ("linspace", (2, 3, 0), {}),
     ("linspace", (0, 10, 5), {"dtype": np.int32}), ("logspace", (0, 2, 5), {}), ("logspace", (0, 3, 4), {"base": 2}),
 ]  # fmt: skip
 
@@ -189,7 +198,8 @@ LIKE = [
     for x in (MATRIX, INTS, FLAGS, COMPLEX, np.float64(1.0))
 ] + [
     ("full_like", (MATRIX, VECTOR[:4]), {}), ("linspace", (VECTOR, VECTOR + 1, 4), {}),
-    ("linspace", (VECTOR, 2.0, 3), {"axis": -1, "endpoint": False}), ("linspace", (VECTOR, VECTOR + 1, 3), {"retstep": True}),
+    ("linspace", (VECTOR, 2.0, 3), {"axis": -1, "endpoint": False}),
+    ("linspace", (VECTOR, VECTOR + 1, 3), {"retstep": True}),
 ]  # fmt: skip
 
 

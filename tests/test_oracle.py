@@ -20,24 +20,31 @@ PLACES = [Path(os.environ.get("WENGERT_SHARED", "-")), *(p / "shared" for p in P
 FILE = next((p / "oracle.json" for p in PLACES if (p / "oracle.json").is_file()), None)
 RECORDS = json.loads(FILE.read_text())["records"] if FILE else []
 
-# ops of later work, by what it brings
-DEFERRED = {
-    "issue 6": """
-        adaptive_average_pool adaptive_max_pool average_pool max_pool bartlett blackman hamming hanning kaiser cdist
-        cholesky_inverse corrcoef ctc_decode ctc_loss depth_to_space space_to_depth det slogdet logdet digitize
-        dot_product_attention eig eigh extract_sequences fft fft2 ifft2 rfft irfft stft istft fold unfold gcd lcm geomspace
-        histogram bincount in_top_k isin isneginf isposinf isreal ldexp lstsq lu_factor matrix_rank median multi_hot
-        nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd
-        nansum nanvar nextafter percentile pinv psnr qr quantile rearrange saturate_cast searchsorted segment_max
-        segment_min segment_prod segment_sum svd top_k argpartition trapezoid unique vander view view_as_complex
-        view_as_real correlate image.affine_transform image.perspective_transform image.crop_images image.pad_images
-        image.extract_patches image.gaussian_blur image.hsv_to_rgb image.rgb_to_hsv image.rgb_to_grayscale
-        image.map_coordinates image.resize image.ssim image.extract_patches_3d image.scale_and_translate
-    """.split(),
-    "issue 4": "cond fori_loop while_loop scan associative_scan switch map".split(),
-    "issue 3": "vectorized_map vectorize jvp".split(),
-}  # fmt: skip
-WHEN = {name: issue for issue, found in DEFERRED.items() for name in found}
+# ops of later work, by what brings them
+DEFERRED = """\
+issue 6: adaptive_average_pool adaptive_max_pool average_pool max_pool bartlett blackman hamming hanning kaiser
+    cdist cholesky_inverse corrcoef ctc_decode ctc_loss depth_to_space space_to_depth det slogdet logdet
+    digitize dot_product_attention eig eigh extract_sequences fft fft2 ifft2 rfft irfft stft istft fold unfold
+    gcd lcm geomspace histogram bincount in_top_k isin isneginf isposinf isreal ldexp lstsq lu_factor
+    matrix_rank median multi_hot nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
+    nanpercentile nanprod nanquantile nanstd nansum nanvar nextafter percentile pinv psnr qr quantile rearrange
+    saturate_cast searchsorted segment_max segment_min segment_prod segment_sum svd top_k argpartition trapezoid
+    unique vander view view_as_complex view_as_real correlate image.affine_transform image.perspective_transform
+    image.crop_images image.pad_images image.extract_patches image.gaussian_blur image.hsv_to_rgb
+    image.rgb_to_hsv image.rgb_to_grayscale image.map_coordinates image.resize image.ssim
+    image.extract_patches_3d image.scale_and_translate
+issue 4: cond fori_loop while_loop scan associative_scan switch map
+issue 3: vectorized_map vectorize jvp
+"""
+
+
+def deferred():
+    """The issue that brings each op of later work; one paragraph an issue, its lines indented."""
+    issues = DEFERRED.replace("\n    ", " ").splitlines()
+    return {name: issue for issue, names in (line.split(": ") for line in issues) for name in names.split(" ")}
+
+
+WHEN = deferred()
 RECORDS_WHEN = {"norm/8": "issue 6 (singular values)", "norm/12": "issue 6 (singular values)"}
 # here Keras took a constant (a slope of 0.2, the logarithm of 2) in float32
 FLOAT32_CONSTANTS = {"leaky_relu/0", "leaky_relu/2", "logaddexp2/0"}

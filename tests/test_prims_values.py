@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 import scipy.special as sc
 
-import wengert._engines.numpy  # noqa: F401  # registers the kernels
-import wengert._prims  # registers the ops
 from wengert._core.dtypes import bfloat16
 from wengert._core.op import REGISTRY
 from wengert._core.state import recording

@@ -64,7 +64,9 @@ def test_the_first_bits_are_fixed():
 def test_ends_are_differentiable():
     key = random.key(3)
     draw = random.uniform(key, (5,)).numpy()
-    low, high = wg.grad(lambda a, b: wg.ops.sum(random.uniform(key, (5,), minval=a, maxval=b)), argnums=(0, 1))(1.0, 2.0)
+    low, high = wg.grad(lambda a, b: wg.ops.sum(random.uniform(key, (5,), minval=a, maxval=b)), argnums=(0, 1))(
+        1.0, 2.0
+    )
     np.testing.assert_allclose([low, high], [np.sum(1 - draw), np.sum(draw)])
     scale = wg.grad(lambda s: wg.ops.sum(random.normal(key, (5,)) * s))(2.0)
     np.testing.assert_allclose(scale, random.normal(key, (5,)).numpy().sum())

@@ -15,7 +15,8 @@ POSITIVE = np.array([0.1, 0.5, 1.0, 1.5, 2.0, 20.0])
 CASES = [
     *[(n, (X,)) for n in ("erf", "erfc", "erfcx", "ndtr", "log_ndtr", "i0", "i0e", "i1", "i1e", "expit", "log_expit",
                           "cbrt", "exp2", "expm1", "entr", "gammaln")],
-    *[(n, (INSIDE,)) for n in ("logit", "ndtri", "erfinv")], *[(n, (POSITIVE,)) for n in ("gamma", "digamma", "psi", "log1p")],
+    *[(n, (INSIDE,)) for n in ("logit", "ndtri", "erfinv")],
+    *[(n, (POSITIVE,)) for n in ("gamma", "digamma", "psi", "log1p")],
     ("polygamma", (0, POSITIVE)), ("polygamma", (2, POSITIVE)), ("iv", (2, X)), ("ive", (0, X)),
     ("xlogy", (INSIDE, POSITIVE)), ("xlogy", (0.0, 0.0)), ("xlog1py", (X, INSIDE[0])), ("rel_entr", (INSIDE, 0.5)),
     ("rel_entr", (np.array([0.0, 1.0, -1.0, 0.0]), np.array([0.0, 0.0, 1.0, -1.0]))), ("kl_div", (INSIDE, 0.5)),

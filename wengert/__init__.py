@@ -37,6 +37,6 @@ __all__ = sorted({
     *_numpy_names, "DisconnectedError", "Function", "Graph", "GradientCheck", "GradientCheckError", "LostGradientError",
     "Tensor", "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "array",
     "check_gradients", "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_print", "eager", "function",
-    "grad", "grads", "jit", "linalg", "nn", "numpy", "ops", "random", "recompute_grad", "rsqrt", "set_default_float", "sigmoid", "special", "stop_gradient",
-    "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
+    "grad", "grads", "jit", "linalg", "nn", "numpy", "ops", "random", "recompute_grad", "rsqrt", "set_default_float",
+    "sigmoid", "special", "stop_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
 })  # fmt: skip

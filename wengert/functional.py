@@ -6,7 +6,7 @@ Each opens a tape, runs f on tensors, and sweeps back once. Start with `_Run`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor_kind, one_tensor, result_of
@@ -160,7 +160,9 @@ def _gradient_only(value: Any, gradient: Any, aux: Any, has_aux: bool) -> Any:
     return (gradient, aux) if has_aux else gradient
 
 
-def grads(f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False) -> Callable[..., list[Any]]:
+def grads(
+    f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False
+) -> Callable[..., list[Any]]:
     """A function that gives f's gradients with respect to all its arguments, taken as one list.
 
     Args:
@@ -220,15 +222,16 @@ def _gradient_function(
     _require_callable(f, name)
     mode = unconnected_mode(unconnected)
     positions = _positions(argnums, name)
-    parameters = _parameters(f)
-    f_takes_dy = "dy" in parameters and not hasattr(f, "__wengert_gradient_of__")
-    labels = _labels(parameters)
+    names, f_takes_dy = _parameters(f)
 
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
         dy = None if f_takes_dy else kwargs.pop("dy", None)
         chosen = _chosen(positions, args, name)
-        keep = is_tensor_kind((*args, *kwargs.values()) if kwargs else args) or (dy is not None and is_tensor_kind((dy,)))
-        sources = [Differentiated(args[i], labels[i] if i < len(labels) else f"args[{i}]") for i in chosen]
+        keep = is_tensor_kind(args) or ((kwargs or dy is not None) and is_tensor_kind((*kwargs.values(), dy)))
+        sources = [
+            Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]" if len(args) > 1 else "x")
+            for i in chosen
+        ]
         call = [array_argument(a) for a in args] if len(args) > 1 else list(args)
         for i, source in zip(chosen, sources, strict=True):
             call[i] = source.argument(args[i])
@@ -249,7 +252,7 @@ def _list_function(
 ) -> Any:
     _require_callable(f, name)
     mode = unconnected_mode(unconnected)
-    labels = _labels(_parameters(f))
+    names, _ = _parameters(f)
 
     def gradient_function(args: Any, dy: Any = None) -> Any:
         if not isinstance(args, (list, tuple)):
@@ -259,7 +262,7 @@ def _list_function(
         if not args:
             raise ValueError(at_user_line(f"{name}: the list of arguments is empty"))
         keep = is_tensor_kind(args) or (dy is not None and is_tensor_kind((dy,)))
-        sources = [Differentiated(a, labels[i] if i < len(labels) else f"args[{i}]") for i, a in enumerate(args)]
+        sources = [Differentiated(a, names[i] if i < len(names) else f"args[{i}]") for i, a in enumerate(args)]
         call = [s.argument(a) for s, a in zip(sources, args, strict=True)]
         run = _Run(f, name, call, {}, sources, False)
         found = run.gradients(dy, mode, sparse, keep)
@@ -304,7 +307,7 @@ class _Run:
             found: list[Any] = [None] * len(keys)
         else:
             with quietly():
-                found = sweep(self.tape.entries, ((y._key, seed),), keys, consume=True)
+                found = sweep(self.tape.entries, ((y._key, seed),), keys)
         results = iter(found)
         return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
 
@@ -350,8 +353,8 @@ def checked_seed(seed: Any, y: Tensor, what: str) -> Tensor | None:
         raise ValueError(at_user_line(f"{what} has shape {given.shape}, wanted exactly f(x)'s shape {y.shape}"))
     if dtypes.is_complex(given.dtype) != dtypes.is_complex(y.dtype) or given.dtype == dtypes.bool_:
         raise TypeError(at_user_line(
-            f"{what} has dtype {given.dtype.name}, but f(x) has dtype {y.dtype.name}: real goes with real, complex with "
-            f"complex"
+            f"{what} has dtype {given.dtype.name}, but f(x) has dtype {y.dtype.name}: real goes with real, complex "
+            f"with complex"
         ))
     if not dtypes.is_inexact(y.dtype):
         return None
@@ -445,18 +448,20 @@ def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) 
     return chosen
 
 
-def _parameters(f: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """The parameters of f, or of the function that it is the gradient of."""
+def _parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
+    """The names of f's positional parameters, for messages, and whether f has a parameter `dy` of its own.
+
+    A gradient function has the names of what it is the gradient of.
+    """
+    inner = f
+    while hasattr(inner, "__wengert_gradient_of__"):
+        inner = inner.__wengert_gradient_of__
     try:
-        return inspect.signature(getattr(f, "__wengert_gradient_of__", f)).parameters
+        parameters = inspect.signature(inner).parameters
     except (TypeError, ValueError):
-        return {}
-
-
-def _labels(parameters: Mapping[str, inspect.Parameter]) -> list[str]:
-    """What messages call the positional arguments."""
-    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [name for name, parameter in parameters.items() if parameter.kind in places]
+        return [], False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [name for name, p in parameters.items() if p.kind in positional], "dy" in parameters and inner is f
 
 
 def _named_after(f: Callable[..., Any], function: Callable[..., Any], name: str) -> Any:

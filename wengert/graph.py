@@ -441,7 +441,8 @@ def _argument_paths(f: Callable[..., Any], spec: Spec | None) -> list[str]:
     """Each leaf's path by parameter name."""
     assert spec is not None  # the spec of (args, kwargs)
     positional, named = spec.children
-    assert positional is not None and named is not None
+    assert positional is not None
+    assert named is not None
     try:
         names = list(inspect.signature(f).parameters)
     except (TypeError, ValueError):

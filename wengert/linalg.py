@@ -305,14 +305,14 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
 def _best_splits(matrices: list[Tensor]) -> dict[tuple[int, int], int]:
     """For each run of matrices where the last multiplication is to happen; unknown extents count as large."""
     sizes = [matrices[0].shape[0], *(m.shape[1] for m in matrices)]
-    known = [1024 if type(d) is Dim else d for d in sizes]
+    known = [1024 if isinstance(d, Dim) else d for d in sizes]
     cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(len(matrices))}
     splits: dict[tuple[int, int], int] = {}
     for length in range(1, len(matrices)):
         for i in range(len(matrices) - length):
             j = i + length
             price, at = min(
-                (cost[i, k] + cost[k + 1, j] + known[i] * known[k + 1] * known[j + 1], k)  # type: ignore[operator]
+                (cost[i, k] + cost[k + 1, j] + known[i] * known[k + 1] * known[j + 1], k)
                 for k in range(i, j)
             )
             cost[i, j], splits[i, j] = price, at
@@ -324,4 +324,3 @@ def _multiplied(matrices: list[Tensor], splits: dict[tuple[int, int], int], i: i
         return matrices[i]
     k = splits[i, j]
     return matmul(_multiplied(matrices, splits, i, k), _multiplied(matrices, splits, k + 1, j))
-

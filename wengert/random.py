@@ -60,10 +60,12 @@ def key(seed: int) -> Tensor:
 def _key(value: Any, what: str) -> Tensor:
     tensor = as_tensor(value, what)
     if tensor.dtype != _UINT32 or not tensor.shape or tensor.shape[-1] != 2:
-        raise TypeError(at_user_line(
-            f"random.{what}: wanted a key (two uint32 words; see wg.random.key), got {tensor.dtype.name} of shape "
-            f"{tensor.shape}"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"random.{what}: wanted a key (two uint32 words; see wg.random.key), got {tensor.dtype.name} of shape "
+                f"{tensor.shape}"
+            )
+        )
     return tensor
 
 

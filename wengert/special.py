@@ -271,4 +271,3 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
         array([    0., -1000.])
     """
     return activations.log_softmax(as_tensor(x, "log_softmax"), axis)
-

@@ -27,7 +27,7 @@ from ._prims.structural import alias, conj_of, mul, real, reduce_sum, zeros_of
 from ._transforms.forward import Tangents
 from .errors import GradientCheckError
 from .functional import grad
-from .ops.promotion import as_tensor, is_tensor_like
+from .ops.promotion import as_tensor
 
 __all__ = ["GradientCheck", "check_gradients"]
 
@@ -100,12 +100,16 @@ def check_gradients(
     if not callable(f):
         raise TypeError(at_user_line(f"check_gradients: f must be callable, got {type(f).__name__}"))
     chosen = _checked_modes(modes)
-    if not isinstance(order, int) or isinstance(order, bool) or order < 1:
-        raise ValueError(at_user_line(f"check_gradients: order must be an integer of at least 1, got {order!r}"))
+    _require_order(order)
     arguments = _Arguments(f, args)
     check = _Check(arguments.point, chosen, rtol, atol)
     check.run(arguments.program, order, "f")
     return GradientCheck(check.checked, check.largest_error)
+
+
+def _require_order(order: Any) -> None:
+    if not isinstance(order, int) or isinstance(order, bool) or order < 1:
+        raise ValueError(at_user_line(f"check_gradients: order must be an integer of at least 1, got {order!r}"))
 
 
 def _checked_modes(modes: Any) -> tuple[str, ...]:
@@ -149,7 +153,7 @@ class _Point:
         for tensor, path in zip(tensors, names, strict=True):
             part = _real_vector(tensor.numpy())
             shape = (*[int(n) for n in np.shape(tensor.numpy())],)
-            self.leaves.append(_Leaf(path, shape, tensor.dtype, tensor._weak, slice(start, start + part.size)))
+            self.leaves.append(_Leaf(path, shape, tensor.dtype, _is_weak(tensor), slice(start, start + part.size)))
             parts.append(part)
             start += part.size
         self.vector = np.concatenate(parts)
@@ -173,14 +177,18 @@ class _Point:
             suffix = ".imag" if is_imaginary else ".real"
         if not leaf.shape:
             return leaf.path + suffix
-        position = ", ".join(str(int(i)) for i in np.unravel_index(place, leaf.shape))
-        return f"{leaf.path}[{position}]{suffix}"
+        position: Any = np.array(np.unravel_index(place, leaf.shape)).tolist()
+        return f"{leaf.path}{position}{suffix}"
+
+
+def _is_weak(tensor: Tensor) -> bool:
+    return tensor._weak  # pyright: ignore[reportPrivateUsage]
 
 
 def _real_vector(array: np.ndarray[Any, Any]) -> Vector:
-    is_complex = dtypes.is_complex(array.dtype)
-    wide = np.array(array, dtype=np.complex128 if is_complex else np.float64, order="C").reshape(-1)
-    return wide.view(np.float64) if is_complex else wide
+    if dtypes.is_complex(array.dtype):
+        return np.array(array, dtype=np.complex128, order="C").reshape(-1).view(np.float64)
+    return np.array(array, dtype=np.float64, order="C").reshape(-1)
 
 
 def _scale_of(part: Vector) -> Vector:
@@ -192,7 +200,7 @@ def _scale_of(part: Vector) -> Vector:
 def _tensor_at(leaf: _Leaf, vector: Vector, dtype: np.dtype[Any]) -> Tensor:
     part = np.array(vector[leaf.part])
     array = (part.view(np.complex128) if leaf.is_complex else part).reshape(leaf.shape).astype(dtype)
-    return Tensor(constant(array)._data, next_serial(), None, leaf.weak)
+    return Tensor(array, next_serial(), None, leaf.weak)
 
 
 class _Arguments:
@@ -247,11 +255,12 @@ def _names_of(f: Callable[..., Any], count: int) -> list[str]:
 
 def _is_floating(leaf: Any) -> bool:
     """Whether a leaf has derivatives: floating and complex arrays and numbers, not integers."""
-    if is_tensor_like(leaf) or isinstance(leaf, (np.ndarray, np.generic)):
-        return dtypes.is_supported(leaf.dtype) and dtypes.is_inexact(leaf.dtype)
     if is_number(leaf):
         return isinstance(leaf, (float, complex))
-    return isinstance(leaf, list) and is_number_list(leaf) and np.array(leaf).dtype.kind in "fc"
+    if is_number_list([leaf]):
+        leaf = np.array(leaf)
+    dtype: np.dtype[Any] | None = getattr(leaf, "dtype", None)
+    return dtype is not None and dtypes.is_supported(dtype) and dtypes.is_inexact(dtype)
 
 
 # -- derivatives -------------------------------------------------------------------------------------------------------

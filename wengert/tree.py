@@ -13,6 +13,7 @@ from ._core.structure import flatten as _flatten
 from ._core.structure import map_structure as map
 from ._core.structure import register, unflatten
 from ._core.tensor import Tensor
+from ._core.where import at_user_line
 from ._prims import structural
 from .ops.promotion import as_tensor, common_dtype, is_tensor_like, outward, size_of
 
@@ -122,7 +123,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         """Puts a vector back into the structure."""
         x = as_tensor(vector, "unravel")
         if x.shape != (total,):
-            raise ValueError(f"unravel: wanted a vector of {total} numbers, got shape {x.shape}")
+            raise ValueError(at_user_line(f"unravel: wanted a vector of {total} numbers, got shape {x.shape}"))
         parts, start = [], 0
         for shape, dtype in types:
             stop = start + size_of(shape)

@@ -131,7 +131,8 @@ def _list_source(leaf: list[Any], argument: Differentiated, position: int) -> Te
     try:
         array = np.array(leaf)
     except ValueError:
-        raise ValueError(at_user_line(f"{_path(argument, position)}: the nested list is ragged: {_short(leaf)}")) from None
+        where = _path(argument, position)
+        raise ValueError(at_user_line(f"{where}: the nested list is ragged: {_short(leaf)}")) from None
     if array.dtype.kind == "b":
         raise TypeError(at_user_line(f"{_path(argument, position)}: cannot differentiate with respect to bools"))
     if array.dtype.kind in "iuf":

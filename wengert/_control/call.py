@@ -121,7 +121,8 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
     forward_nodes, backward_nodes = joint.nodes[:boundary], joint.nodes[boundary:]
     seed_values = [joint.value_of(s) for s in seeds]
     residuals = _read_across(forward_nodes, [joint.value_of(x) for x in inputs], backward_nodes, backward_outputs)
-    backward = Program(_assembled(f"{graph.name}.backward", [*residuals, *seed_values], backward_nodes, backward_outputs))
+    backward_inputs = [*residuals, *seed_values]
+    backward = Program(_assembled(f"{graph.name}.backward", backward_inputs, backward_nodes, backward_outputs))
     positions = iter(range(len(gradients)))
     results = [next(positions) if isinstance(g, Tensor) else g for g in found]
     start = len(forward_outputs)
@@ -204,7 +205,9 @@ def _forward(program: Program, active: tuple[bool, ...]) -> tuple[Program, list[
     return Program(pushed), [next(positions) if isinstance(t, Tensor) else t for t in found]
 
 
-def _pull_back(ct: tuple[Any, ...], outs: tuple[Tensor, ...], outs_type: tuple[TensorType, ...], program: Program) -> Any:
+def _pull_back(
+    ct: tuple[Any, ...], outs: tuple[Tensor, ...], outs_type: tuple[TensorType, ...], program: Program
+) -> Any:
     """The joint rule: the stage whose residuals lie behind every output that has a cotangent does the work."""
     last = max(i for i, c in enumerate(ct) if isinstance(c, Tensor))
     stage = next(s for s in program.stages if s.start > last)

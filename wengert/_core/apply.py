@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .engine import ENGINE_OF, ENGINES, KERNELS_OF, default_engine, on_one_engine
 from .state import STATE, next_serial
 from .tensor import Cut, Tensor, Value
-from .where import at_user_line
+from .where import at_user_line, error_at_user_line
 
 if TYPE_CHECKING:
     from .op import Op
@@ -37,12 +37,13 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
         out = builder.add(op, operands, attrs)
     else:
         try:
-            natives = map(_data_of, operands)
-            if len(operands) > 1 and len(ENGINES) > 1:
-                natives, kernels = on_one_engine(natives)
+            if len(operands) == 1:  # said apart because most ops have one operand, and every microsecond shows
+                native = operands[0]._data
+                result = KERNELS_OF[type(native)][op.name](native, *attrs)
+            elif operands and len(ENGINES) == 1:
+                result = KERNELS_OF[type(operands[0]._data)][op.name](*map(_data_of, operands), *attrs)
             else:
-                kernels = KERNELS_OF[type(operands[0]._data)] if operands else default_engine().kernels
-            result = kernels[op.name](*natives, *attrs)
+                result = _run(op.name, operands, attrs)
         except Exception as error:
             raise _explained(op, operands, attrs, error) from error
         out = (*map(_fresh, result),) if op.is_multi else Tensor(result, next_serial())
@@ -57,6 +58,14 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
         for recorder in recorders:
             recorder.observe(op, operands, attrs, outs)
     return out
+
+
+def _run(name: str, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
+    """A kernel's result where there are no operands, or operands that may be of NumPy's engine and one other."""
+    if not operands:
+        return default_engine().kernels[name](*attrs)
+    natives, kernels = on_one_engine(map(_data_of, operands))
+    return kernels[name](*natives, *attrs)
 
 
 def _fresh(native: Any) -> Tensor:
@@ -83,7 +92,7 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
     try:
         op.type_rule(*op.group((*map(_type_of, operands),)), *attrs)
     except Exception as explanation:
-        return explanation
+        return error_at_user_line(explanation)
     try:
         kind = type(error)
         if kind.__module__ in ("builtins", "numpy.linalg") or issubclass(kind, (ValueError, TypeError)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ def scalar_array(value: bool | int | float | complex, dtype: np.dtype[Any]) -> n
         info = np.iinfo(dtype)
         if not info.min <= value <= info.max:
             raise OverflowError(at_user_line(f"Python integer {value} out of bounds for {dtype.name}"))
-    return dtype.type(value)
+    make: Callable[[Any], np.generic] = dtype.type
+    return make(value)
 
 
 def number_dtype(value: bool | int | float | complex) -> np.dtype[Any]:

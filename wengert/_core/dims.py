@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from typing import Any, Union, final
 
 from ..errors import TracingError
 from .where import at_user_line
@@ -57,6 +57,7 @@ class Atom:
 Monomial = tuple[Atom, ...]  # sorted by serial; () is the constant term
 
 
+@final
 class Dim:
     """A dimension of a traced shape: usable in shapes and integer arithmetic, not in `range` or `if`."""
 
@@ -130,7 +131,7 @@ class Dim:
         return _combine(self, other, -1)
 
     def __rsub__(self, other: object) -> DimLike:
-        return _combine(_times(self, -1), other, 1)
+        return _combine(-self, other, 1)
 
     def __neg__(self) -> DimLike:
         return _times(self, -1)
@@ -148,6 +149,9 @@ class Dim:
 
     def __mod__(self, other: object) -> DimLike:
         return _operation("mod", self, other) if isinstance(other, (int, Dim)) else NotImplemented
+
+    def __rmod__(self, other: object) -> DimLike:
+        return _operation("mod", other, self) if isinstance(other, int) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Dim):
@@ -243,6 +247,8 @@ def floordiv(x: DimLike, y: DimLike) -> DimLike:
     """x // y, simplified where y divides every term of x."""
     if isinstance(x, int) and isinstance(y, int):
         return x // y
+    if isinstance(x, int) and x == 0:
+        return 0
     if x == y:
         return 1
     if isinstance(x, Dim) and isinstance(y, int) and all(c % y == 0 for c in x._terms.values()):

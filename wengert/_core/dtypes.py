@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .where import at_user_line
+
 bool_ = np.dtype(np.bool_)
 int32 = np.dtype(np.int32)
 int64 = np.dtype(np.int64)
@@ -34,7 +36,7 @@ _default_float = float64
 def bfloat16() -> np.dtype[Any]:
     """The bfloat16 dtype; ml_dtypes, which defines it, loads here and not at import."""
     if importlib.util.find_spec("ml_dtypes") is None:
-        raise TypeError("bfloat16 needs the ml_dtypes package: install wengert[bfloat16]")
+        raise TypeError(at_user_line("bfloat16 needs the ml_dtypes package: install wengert[bfloat16]"))
     import ml_dtypes
 
     return np.dtype(ml_dtypes.bfloat16)
@@ -68,7 +70,7 @@ def set_default_float(dtype: Any) -> None:
     global _default_float
     wanted = as_dtype(dtype)
     if not is_float(wanted):
-        raise TypeError(f"set_default_float: wanted a floating dtype, got {wanted.name}")
+        raise TypeError(at_user_line(f"set_default_float: wanted a floating dtype, got {wanted.name}"))
     _default_float = wanted
 
 
@@ -80,9 +82,14 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
         return _default_float
     if dtype is complex:
         return default_complex()
-    result = np.dtype(dtype)
+    try:
+        result = np.dtype(dtype)
+    except TypeError:
+        raise TypeError(at_user_line(f"{dtype!r} is not a dtype; wanted one of {', '.join(SUPPORTED_NAMES)}")) from None
     if result.name not in SUPPORTED_NAMES:
-        raise TypeError(f"dtype {result.name} is not supported; wanted one of {', '.join(SUPPORTED_NAMES)}")
+        raise TypeError(at_user_line(
+            f"dtype {result.name} is not supported; wanted one of {', '.join(SUPPORTED_NAMES)}"
+        ))
     return result if result.isnative else result.newbyteorder("=")
 
 

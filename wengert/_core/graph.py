@@ -19,7 +19,7 @@ from .printer import graph_text
 from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
 from .types import Guards
-from .where import Site, at_user_line, user_site
+from .where import Site, at_user_line, error_at_user_line, user_site
 
 _names = itertools.count()
 _open: weakref.WeakValueDictionary[int, Graph] = weakref.WeakValueDictionary()
@@ -107,7 +107,7 @@ class Graph:
         try:
             types = op.type_rule(*op.group(inputs), *attrs)
         except (TypeError, ValueError, IndexError) as error:
-            raise type(error)(at_user_line(str(error))) from None
+            raise error_at_user_line(error) from None
         types = types if op.is_multi else (types,)
         outputs = (*[self._new_value(t[0], t[1]) for t in types],)
         self.nodes.append(Node(op, inputs, outputs, attrs, self._site(), tuple(regions), self.is_quiet))

@@ -128,6 +128,7 @@ class Op:
     def __post_init__(self) -> None:
         self.is_multi = self.has_many_outs or len(self.outs) != 1
         self.fixed = len(self.operands) - self.is_variadic
+        self.has_rule_per_operand = False  # set once the rules are known
 
     def __call__(self, *operands: Tensor, **attrs: Any) -> Any:
         if not self.attrs:
@@ -168,9 +169,11 @@ class Op:
         return Plan(tracked, positions)
 
     def reverse_layout(self) -> list[str]:
+        """The order in which the sweep offers values to rules; the nameless place is the end of what was saved."""
+        out_types = [f"{n}_type" for n in self.outs] if self.is_multi else []
         return [
-            "ct", "times", "needed", *self.operands, *self.outs,
-            *(f"{n}_type" for n in self.operands), *(f"{n}_type" for n in self.outs), *self.attrs,
+            "ct", "times", "needed", *self.operands, *self.outs, "", *(f"{n}_type" for n in self.operands), *out_types,
+            *self.attrs,
         ]  # fmt: skip
 
     def forward_layout(self) -> list[str]:
@@ -224,6 +227,7 @@ def _declare(
         raise TypeError(f"{name}: {len(op.operands)} operands but {len(op.rules)} rules")
     op.joint = None if joint is None else Rule(joint, layout, name)
     op.jvp = None if jvp is None else Rule(jvp, op.forward_layout(), name)
+    op.has_rule_per_operand = bool(op.rules) and not (op.is_variadic or op.is_multi)
     table = REGISTRY if registry is None else registry
     if name in table:
         raise KeyError(f"an op named {name!r} is registered already")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from .tensor import Tensor
+from .where import at_user_line
 
 _NUMBERS = (bool, int, float, complex)
 _ATOMIC = frozenset({Tensor, np.ndarray, float, int, complex, bool, str, type(None)})
@@ -26,7 +27,7 @@ class Spec(NamedTuple):
     children: tuple[Spec | None, ...]
 
 
-LEAF = None  # the spec of a leaf
+LEAF: Final = None  # the spec of a leaf
 
 
 class _Registered(NamedTuple):
@@ -63,7 +64,7 @@ def register(
         [1.0, 2.0]
     """
     if cls in _registered:
-        raise ValueError(f"tree.register: {cls.__name__} is registered already")
+        raise ValueError(at_user_line(f"tree.register: {cls.__name__} is registered already"))
     _registered[cls] = _Registered(flatten, unflatten)
     return cls
 
@@ -123,7 +124,7 @@ def unflatten(spec: Spec | None, leaves: Iterable[Any]) -> Any:
     remaining = iter(leaves)
     result = _build(spec, remaining)
     if next(remaining, _END) is not _END:
-        raise ValueError("tree.unflatten: more leaves than the structure has places")
+        raise ValueError(at_user_line("tree.unflatten: more leaves than the structure has places"))
     return result
 
 
@@ -134,7 +135,7 @@ def _build(spec: Spec | None, leaves: Any) -> Any:
     if spec is LEAF:
         leaf = next(leaves, _END)
         if leaf is _END:
-            raise ValueError("tree.unflatten: fewer leaves than the structure has places")
+            raise ValueError(at_user_line("tree.unflatten: fewer leaves than the structure has places"))
         return leaf
     children = [_build(child, leaves) for child in spec.children]
     kind = spec.kind
@@ -152,8 +153,9 @@ def _build(spec: Spec | None, leaves: Any) -> Any:
 def _rebuilt_dict(kind: type, items: Iterable[tuple[Any, Any]]) -> Any:
     if kind is dict:
         return dict(items)
-    result = kind.__new__(kind)
-    dict.update(result, items)
+    result: Any = kind.__new__(kind)
+    for key, value in items:  # by assignment: an OrderedDict keeps its order in its own methods
+        result[key] = value
     return result
 
 
@@ -171,7 +173,9 @@ def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     for other in rest:
         other_leaves, other_spec = flatten(other)
         if other_spec != spec:
-            raise ValueError(f"tree.map: structures differ: {describe(spec)} and {describe(other_spec)}")
+            raise ValueError(at_user_line(
+                f"tree.map: structures differ: {describe(spec)} and {describe(other_spec)}"
+            ))
         others.append(other_leaves)
     return unflatten(spec, [f(*group) for group in zip(leaves, *others, strict=True)])
 

@@ -116,6 +116,13 @@ def public_module(module: str) -> str:
     return ".".join(public)
 
 
+def error_at_user_line(error: Exception) -> Exception:
+    """An error of a type rule with the user's own line under it, if it has not got it yet."""
+    if "\n  at " in str(error) or not isinstance(error, (TypeError, ValueError, IndexError)):
+        return error
+    return type(error)(at_user_line(str(error)))
+
+
 def at_user_line(message: str, site: Site | None = None) -> str:
     """The message with the user's own line under it."""
     site = site or user_site()

@@ -380,7 +380,9 @@ def _concatenate_type(xs: tuple[TensorType, ...], axis: int) -> TensorType:
         if x.dtype != first.dtype:
             raise TypeError(f"concatenate: arrays have dtypes {first.dtype.name} and {x.dtype.name}")
         if len(x.shape) != len(first.shape) or not same_shape(without(x.shape, (axis,)), without(first.shape, (axis,))):
-            raise ValueError(f"concatenate: arrays have shapes {first.shape} and {x.shape}, which differ off axis {axis}")
+            raise ValueError(
+                f"concatenate: arrays have shapes {first.shape} and {x.shape}, which differ off axis {axis}"
+            )
     total: DimLike = 0
     for x in xs:
         total = total + x.shape[axis]

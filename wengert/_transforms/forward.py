@@ -102,7 +102,7 @@ def _push_linear(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], d
 
 def _push_elementwise(op: Op, operands: Any, attrs: Any, outs: Any, dots: list[Any]) -> Any:
     types = (*map(type_of, operands),)
-    sources = (None, mul, (True,) * len(operands), *operands, *outs, *types, None, *attrs)
+    sources = (None, mul, (True,) * len(operands), *operands, *outs, None, *types, *attrs)
     terms = []
     for index, dot in enumerate(dots):
         rule = op.rules[index]

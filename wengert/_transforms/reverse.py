@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core.apply import apply
 from .._core.dtypes import is_inexact
@@ -24,26 +24,28 @@ _key_of = attrgetter("_key")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 _as_type = partial(tuple.__new__, TensorType)
 _NOTHING = (None,)
+_ALONE = (True,)
 _MAX_EXITS = 16  # .numpy() and .item() calls remembered for explanations
 
 
-class Entry:
-    """One line of the Wengert list: what ran, on which values, and what its rules will read."""
+class Entry(NamedTuple):
+    """One line of the Wengert list: what ran, on which values, and what its rules will read.
 
-    __slots__ = ("attrs", "in_keys", "in_types", "op", "out_keys", "out_types", "plan", "saved")
+    A tuple, so that making one is a C call. `saved` holds the operands and results that rules read, None in place of
+    the others, and ends in None.
+    """
 
-    def __init__(
-        self, op: Op, attrs: tuple[Any, ...], plan: Plan, in_keys: tuple[int, ...], in_types: tuple[TensorType, ...],
-        out_keys: tuple[int, ...], out_types: tuple[TensorType, ...], saved: tuple[Tensor | None, ...],
-    ) -> None:  # fmt: skip
-        self.op = op
-        self.attrs = attrs
-        self.plan = plan
-        self.in_keys = in_keys
-        self.in_types = in_types
-        self.out_keys = out_keys
-        self.out_types = out_types
-        self.saved = saved
+    op: Op
+    attrs: tuple[Any, ...]
+    plan: Plan
+    in_keys: tuple[int, ...]
+    in_types: tuple[TensorType, ...]
+    out_keys: tuple[int, ...]
+    out_types: tuple[TensorType, ...]  # of ops with several results
+    saved: tuple[Any, ...]
+
+
+_new_entry = partial(tuple.__new__, Entry)
 
 
 class Tape:
@@ -66,23 +68,34 @@ class Tape:
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Appends an entry if an operand is tracked; marks results that leave the differentiable path."""
-        keys = (*map(_key_of, operands),)
-        tracked = (*map(self.is_tracked, keys),)
-        if True not in tracked:
-            return
+        if len(operands) == 1:  # the general way, said shortly for the most common case
+            data, key = operands[0]._data, operands[0]._key
+            if key not in self.tracked:
+                return
+            keys, tracked, types = (key,), _ALONE, (_as_type((data.shape, data.dtype)),)
+        else:
+            keys = (*map(_key_of, operands),)
+            tracked = (*map(self.is_tracked, keys),)
+            if True not in tracked:
+                return
+            types = (*map(_as_type, map(_shape_and_dtype, operands)),)
         # only operands that can carry a gradient were ever tracked, so only the results need asking
         if op.kind == "stop" or not (is_inexact(outs[0]._data.dtype) if len(outs) == 1 else any(map(_carries, outs))):
             _mark_cut(op, keys[tracked.index(True)], outs)
             return
         plan = op.plans.get(tracked) or op.plan(tracked)
-        types = (*map(_as_type, map(_shape_and_dtype, operands)),)
-        out_keys = (*map(_key_of, outs),)
-        out_types = (*map(_as_type, map(_shape_and_dtype, outs)),) if op.is_multi else ()
         saved = plan.keep(operands + outs + _NOTHING)
-        if plan.keep_outs:
-            saved = (*saved[:-1], outs)
-        self.entries.append(Entry(op, attrs, plan, keys, types, out_keys, out_types, saved))
-        self.tracked.update(map(_key_of, filter(_carries, outs)) if out_types else out_keys)
+        if not op.is_multi:
+            out_key = outs[0]._key
+            self.entries.append(_new_entry((op, attrs, plan, keys, types, (out_key,), (), saved)))
+            self.tracked.add(out_key)
+            return
+        out_types = (*map(_as_type, map(_shape_and_dtype, outs)),)
+        if op.has_many_outs:
+            saved = (*saved[:-1], outs if plan.keep_outs else None, None)
+        out_keys = (*map(_key_of, outs),)
+        self.entries.append(_new_entry((op, attrs, plan, keys, types, out_keys, out_types, saved)))
+        self.tracked.update(map(_key_of, filter(_carries, outs)))
 
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Remembers that the user took the numbers out on purpose, for `explain`."""
@@ -134,7 +147,7 @@ class Cotangents:
 
 def sweep(
     entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int],
-    masked: Sequence[bool] | None = None, consume: bool = False,
+    masked: Sequence[bool] | None = None,
 ) -> list[Any]:  # fmt: skip
     """The cotangents of the sources, given those of the targets.
 
@@ -143,7 +156,6 @@ def sweep(
         seeds: (key, cotangent) of each target.
         sources: keys whose cotangents are wanted.
         masked: for each seed whether it may hold structural zeros (by default none does).
-        consume: frees what each entry kept as soon as it has been used; the entries cannot be swept again.
 
     Returns:
         For each source a tensor, `ZERO` (connected, derivative zero) or None (not connected).
@@ -154,20 +166,57 @@ def sweep(
     wanted = set(sources)
     terms = cts.terms
     for entry in reversed(entries):
-        out_keys = entry.out_keys
-        if not entry.op.is_multi:
-            key = out_keys[0]
-            if key not in terms:
-                if consume:
-                    entry.saved = ()
-                continue
-            ct = terms[key] if key in wanted else terms.pop(key)
-            _pull_back(entry, ct, key in cts.masked, cts)
-        else:
+        op = entry[0]
+        if op.is_multi:
             _pull_back_outputs(entry, wanted, cts)
-        if consume:
-            entry.saved = ()
+            continue
+        key = entry[5][0]
+        ct = terms.get(key)
+        if ct is None:
+            continue
+        if key not in wanted:
+            del terms[key]
+        if op.has_rule_per_operand and ct is not ZERO:
+            _pull_back_by_operand(entry, ct, key in cts.masked, cts)
+        else:
+            _pull_back(entry, ct, key in cts.masked, cts)
     return [terms.get(key) for key in sources]
+
+
+def _pull_back_by_operand(entry: Entry, ct: Tensor, may_hold_zeros: bool, cts: Cotangents) -> None:
+    """Adds what one entry contributes, in the common case: one result, one rule for each operand.
+
+    Slopes of elementwise ops are multiplied here, conjugated.
+    """
+    op, attrs, plan, in_keys, in_types, _, _, saved = entry
+    times = scale if may_hold_zeros else mul
+    sources = (ct, times, plan.tracked) + saved + in_types + attrs
+    is_elementwise = op.kind == "elementwise"
+    masks = may_hold_zeros or op.inserts_zeros
+    for index in plan.wanted:
+        rule = op.rules[index]
+        if rule is None:
+            continue
+        term = rule.fn(*rule.pick(sources))
+        if is_elementwise:
+            slope = conj(term) if term._data.dtype.kind == "c" else term
+            term = apply(times, (ct, slope))
+        if term is not None:
+            _contribute(entry, index, in_keys[index], term, masks, cts)
+
+
+def _contribute(entry: Entry, index: int, key: int, term: Any, masks: bool, cts: Cotangents) -> None:
+    """Adds a term to an operand's cotangent, once its type is seen to be the operand's."""
+    if term is not ZERO:
+        data, wanted = term._data, entry[4][index]
+        if data.shape != wanted[0] or data.dtype != wanted[1]:
+            _require_type(entry[0], index, term, wanted)
+    if key in cts.terms:
+        cts.add(key, term, masks)
+        return
+    cts.terms[key] = term
+    if masks:
+        cts.masked.add(key)
 
 
 def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
@@ -189,56 +238,23 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
 
 
 def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> None:
-    """Adds to the operands' cotangents what one entry contributes."""
-    op = entry.op
-    keys = entry.in_keys
+    """Adds what one entry contributes: joint rules, variadic operands, several results, cotangents that are ZERO."""
+    op, keys, wanted = entry.op, entry.in_keys, entry.plan.wanted
     if ct is ZERO or op.kind == "zero":
-        for index in entry.plan.wanted:
+        for index in wanted:
             cts.add(keys[index], ZERO, False)
         return
     if op.kind == "not_differentiable":
         raise LookupError(at_user_line(f"no gradient is defined for the op {op.name}, which is on the path"))
     times = scale if may_hold_zeros else mul
-    masks = may_hold_zeros or op.inserts_zeros
-    for index, term in _contributions(entry, ct, times):
-        if term is None:
-            continue
-        if term is not ZERO:
-            data, wanted = term._data, entry.in_types[index]
-            if data.shape != wanted[0] or data.dtype != wanted[1]:
-                _require_type(op, index, term, wanted)
-        cts.add(keys[index], term, masks)
-
-
-def _contributions(entry: Entry, ct: Any, times: Op) -> Iterable[tuple[int, Any]]:
-    """For each operand that wants one, the cotangent that the op's rule gives."""
-    op = entry.op
-    if op.joint is None and not op.is_variadic:
-        return _by_operand(entry, ct, times)
     sources = (ct, times, entry.plan.tracked, *_saved(entry), *entry.attrs)
     if op.joint is not None:
-        results = _flat(op, op.joint.fn(*op.joint.pick(sources)), len(entry.in_keys))
+        results = _flat(op, op.joint.fn(*op.joint.pick(sources)), len(keys))
     else:
-        results = _with_tail(op, sources, entry.plan.wanted, len(entry.in_keys))
-    return [(index, results[index]) for index in entry.plan.wanted]
-
-
-def _by_operand(entry: Entry, ct: Any, times: Op) -> Iterable[tuple[int, Any]]:
-    """The common case: one rule per operand. Slopes of elementwise ops are multiplied here, conjugated."""
-    op = entry.op
-    types = entry.in_types + (entry.out_types or _NOTHING)
-    sources = (ct, times, entry.plan.tracked, *entry.saved[:-1], *types, *entry.attrs)
-    is_elementwise = op.kind == "elementwise"
-    found = []
-    for index in entry.plan.wanted:
-        rule = op.rules[index]
-        if rule is not None:
-            term = rule.fn(*rule.pick(sources))
-            if is_elementwise:
-                slope = conj(term) if term._data.dtype.kind == "c" else term
-                term = apply(times, (ct, slope))
-            found.append((index, term))
-    return found
+        results = _with_tail(op, sources, wanted, len(keys))
+    for index in wanted:
+        if results[index] is not None:
+            _contribute(entry, index, keys[index], results[index], may_hold_zeros or op.inserts_zeros, cts)
 
 
 def _with_tail(op: Op, sources: tuple[Any, ...], wanted: Sequence[int], count: int) -> list[Any]:
@@ -260,12 +276,8 @@ def _with_tail(op: Op, sources: tuple[Any, ...], wanted: Sequence[int], count: i
 def _saved(entry: Entry) -> tuple[Any, ...]:
     """What was kept and what is known by type only, in the order of the op's rule layout."""
     op, count = entry.op, len(entry.in_keys)
-    saved = entry.saved[:count]
-    if op.has_many_outs:
-        outs, out_types = entry.saved[count:], (entry.out_types,)
-    else:
-        outs, out_types = entry.saved[count : count + len(op.outs)], entry.out_types or _NOTHING
-    return (*op.group(saved), *outs, *op.group(entry.in_types), *out_types)
+    out_types = (entry.out_types,) if op.has_many_outs else entry.out_types
+    return (*op.group(entry.saved[:count]), *entry.saved[count:], *op.group(entry.in_types), *out_types)
 
 
 def _flat(op: Op, results: Any, count: int) -> Sequence[Any]:
@@ -323,6 +335,6 @@ def ancestors(entries: Sequence[Entry], key: int, sources: Iterable[int]) -> set
 
 Sweep = Callable[..., list[Any]]
 __all__ = [
-    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "cut_reason", "materialise", "ones_like_type", "reaches",
-    "sweep", "tensor_type",
+    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "cut_reason", "materialise",
+    "ones_like_type", "reaches", "sweep", "tensor_type",
 ]  # fmt: skip

@@ -23,9 +23,11 @@ def fitting(value: Tensor, x: Tensor, what: str) -> Tensor:
     kinds = "biufc"
     of_value, of_x = (("f" if dtypes.is_float(t.dtype) else t.dtype.kind).replace("u", "i") for t in (value, x))
     if kinds.index(of_value) > kinds.index(of_x):
-        raise TypeError(at_user_line(
-            f"{what}: {value.dtype.name} values do not go into an array of {x.dtype.name}; cast one of the two"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{what}: {value.dtype.name} values do not go into an array of {x.dtype.name}; cast one of the two"
+            )
+        )
     return promotion.cast(value, x.dtype)
 
 
@@ -208,10 +210,12 @@ class Places:
         updates = updates if change is None else change(updates)
         targets = targets_of(x, self._index, what)
         if not _broadcasts(updates.shape, targets.shape):
-            raise ValueError(at_user_line(
-                f"{what}: the value has shape {updates.shape}, which does not broadcast to {targets.shape}, the shape "
-                f"of x[index]"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"{what}: the value has shape {updates.shape}, which does not broadcast to {targets.shape}, the "
+                    f"shape of x[index]"
+                )
+            )
         lead = updates.ndim - len(targets.shape)
         updates = reshaped(updates, updates.shape[lead:]) if lead > 0 else updates
         result = op(targets.base, promotion.broadcast(updates, targets.shape), *targets.positions)

@@ -93,7 +93,9 @@ def clip(x: Any, x_min: Any = None, x_max: Any = None) -> Any:
         shape = broadcast_shapes(shape, t.shape, "clip")
     lowest, highest = _range_of(dtype)
     ends = [
-        S.full(shape=shape, value=end, dtype=dtype) if t is None else promotion.broadcast(promotion.cast(t, dtype), shape)
+        S.full(shape=shape, value=end, dtype=dtype)
+        if t is None
+        else promotion.broadcast(promotion.cast(t, dtype), shape)
         for t, end in zip(given, (lowest, highest))
     ]
     result = apply(W.clip, (promotion.broadcast(promotion.cast(a, dtype), shape), *ends))
@@ -183,7 +185,11 @@ def _finite(x: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tensor:
     is_infinite = apply(D.isinf, (x,))
     high = apply(D.logical_and, (is_infinite, apply(D.logical_not, (below,))))
     low = apply(D.logical_and, (is_infinite, below))
-    ends = ((apply(D.isnan, (x,)), nan), (high, largest if posinf is None else posinf), (low, -largest if neginf is None else neginf))
+    ends = (
+        (apply(D.isnan, (x,)), nan),
+        (high, largest if posinf is None else posinf),
+        (low, -largest if neginf is None else neginf),
+    )
     for where, value in ends:
         x = S.select(where, promotion.broadcast(promotion.cast(as_tensor(value, "nan_to_num"), x.dtype), x.shape), x)
     return x
@@ -315,7 +321,6 @@ def allclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan
         >>> print(wg.ops.allclose([1.0, 2.0], [1.0 + 1e-9, 2.0]))
         True
     """
-
     return every(isclose(x1, x2, rtol, atol, equal_nan))
 
 
@@ -416,7 +421,6 @@ def polar(abs_: Any, angle: Any) -> Any:
         >>> wg.ops.polar(2.0, 0.0).item()
         (2+0j)
     """
-
     r, phi = map(as_float, promotion.meet(*tensors_of(abs_, angle, "polar"), "polar"))
     if r.dtype.kind == "c":
         raise TypeError(at_user_line("polar: magnitudes and angles are real numbers"))
@@ -424,7 +428,7 @@ def polar(abs_: Any, angle: Any) -> Any:
 
 
 __all__ = [
-    "maximum", "minimum", "fmax", "fmin", "mod", "remainder", "fmod", "copysign", "heaviside", "clip", "round", "around",
-    "nan_to_num", "divide_no_nan", "sinc", "deg2rad", "rad2deg", "isclose", "allclose", "real", "imag", "conj",
-    "conjugate", "angle", "polar",
+    "maximum", "minimum", "fmax", "fmin", "mod", "remainder", "fmod", "copysign", "heaviside", "clip", "round",
+    "around", "nan_to_num", "divide_no_nan", "sinc", "deg2rad", "rad2deg", "isclose", "allclose", "real", "imag",
+    "conj", "conjugate", "angle", "polar",
 ]  # fmt: skip

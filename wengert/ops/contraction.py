@@ -66,6 +66,7 @@ def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
 
 def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """The form with lists of integers as the form with letters."""
+
     def letters(sublist: Any) -> str:
         return "".join(_ELLIPSIS if n is Ellipsis else string.ascii_letters[n] for n in sublist)
 
@@ -86,7 +87,9 @@ def _read(subscripts: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     hidden = [x.ndim - len(g.replace(_ELLIPSIS, "")) if _ELLIPSIS in g else 0 for g, x in zip(groups, tensors)]
     for group, x, missing in zip(groups, tensors, hidden):
         if missing < 0 or (_ELLIPSIS not in group and len(group) != x.ndim):
-            raise ValueError(at_user_line(f"einsum: {group!r} in {subscripts!r} does not label the axes of shape {x.shape}"))
+            raise ValueError(
+                at_user_line(f"einsum: {group!r} in {subscripts!r} does not label the axes of shape {x.shape}")
+            )
     free = [c for c in string.ascii_letters if c not in text]
     count = max(hidden, default=0)
     if count > len(free):
@@ -98,7 +101,9 @@ def _read(subscripts: str, tensors: list[Tensor]) -> tuple[list[str], str]:
 
 def _require_labels(group: str, subscripts: str) -> None:
     if not set(group.replace(_ELLIPSIS, "", 1)) <= _LETTERS:
-        raise ValueError(at_user_line(f"einsum: {group!r} in {subscripts!r} has something else than letters and one '...'"))
+        raise ValueError(
+            at_user_line(f"einsum: {group!r} in {subscripts!r} has something else than letters and one '...'")
+        )
 
 
 def _result(labels: list[str], right: str, shared: str, is_given: bool, subscripts: str) -> str:
@@ -107,7 +112,9 @@ def _result(labels: list[str], right: str, shared: str, is_given: bool, subscrip
         return shared + "".join(sorted(c for c in set(everywhere) - set(shared) if everywhere.count(c) == 1))
     out = right.replace(_ELLIPSIS, shared)
     if len(set(out)) != len(out) or not set(out) <= set(everywhere):
-        raise ValueError(at_user_line(f"einsum: the result of {subscripts!r} must name labels of the operands, each once"))
+        raise ValueError(
+            at_user_line(f"einsum: the result of {subscripts!r} must name labels of the operands, each once")
+        )
     return out
 
 
@@ -142,7 +149,7 @@ def _elsewhere(labels: list[str], index: int, out: str) -> set[str]:
 
 def _strict(x: Tensor, names: str, extents: dict[str, DimLike], elsewhere: set[str]) -> _Labelled:
     x, names = _without_repeats(x, names)
-    ones = [i for i, (n, d) in enumerate(zip(names, x.shape)) if d != extents[n]  and is_one(d)]
+    ones = [i for i, (n, d) in enumerate(zip(names, x.shape)) if d != extents[n] and is_one(d)]
     x, names = reshaped(x, S.without(x.shape, tuple(ones))), _left(names, ones)
     alone = [i for i, n in enumerate(names) if n not in elsewhere]
     if alone:

@@ -54,7 +54,16 @@ def conv_general(
     a, b = as_tensor(lhs, "conv_general"), as_tensor(rhs, "conv_general")
     layout = _layout(dimension_numbers, a, b)
     result = _convolved(
-        a, b, layout, strides, padding, lhs_dilation, rhs_dilation, feature_group_count, batch_group_count, "conv_general"
+        a,
+        b,
+        layout,
+        strides,
+        padding,
+        lhs_dilation,
+        rhs_dilation,
+        feature_group_count,
+        batch_group_count,
+        "conv_general",
     )
     return outward(result, lhs, rhs)
 
@@ -77,9 +86,11 @@ def _layout(numbers: Any, lhs: Tensor, rhs: Tensor) -> Layout:
     names = (["N", "C", *spatial], ["O", "I", *spatial], ["N", "C", *spatial])
     for text, wanted, rank in zip(numbers, names, (lhs.ndim, rhs.ndim, lhs.ndim)):
         if sorted(text) != sorted(wanted) or len(set(text)) != rank:
-            raise ValueError(at_user_line(
-                f"conv_general: {text!r} in dimension_numbers {numbers} must name {rank} axes: {', '.join(wanted)}"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"conv_general: {text!r} in dimension_numbers {numbers} must name {rank} axes: {', '.join(wanted)}"
+                )
+            )
     to_lhs, to_rhs = ((*map(text.index, wanted),) for text, wanted in zip(numbers[:2], names))
     return Layout(to_lhs, to_rhs, (*map(names[2].index, numbers[2]),))
 
@@ -106,11 +117,21 @@ def _convolved(
     b = permuted(promotion.cast(rhs, dtype), layout.rhs)
     rank = a.ndim - 2
     steps = _per_axis(strides, rank, what, "strides")
-    spread, gaps = _per_axis(lhs_dilation, rank, what, "lhs_dilation"), _per_axis(rhs_dilation, rank, what, "rhs_dilation")
+    spread, gaps = (
+        _per_axis(lhs_dilation, rank, what, "lhs_dilation"),
+        _per_axis(rhs_dilation, rank, what, "rhs_dilation"),
+    )
     sizes = [d * n - n + 1 if n != 1 else d for d, n in zip(a.shape[2:], spread)]
     pads = _padding(padding, sizes, b.shape[2:], steps, gaps, what)
     result = V.conv(
-        a, b, strides=steps, padding=pads, lhs_dilation=spread, rhs_dilation=gaps, groups=groups, batch_groups=batch_groups
+        a,
+        b,
+        strides=steps,
+        padding=pads,
+        lhs_dilation=spread,
+        rhs_dilation=gaps,
+        groups=groups,
+        batch_groups=batch_groups,
     )
     return permuted(result, layout.out)
 
@@ -124,10 +145,14 @@ def _padding(
         if kind == "VALID":
             return ((0, 0),) * len(steps)
         if kind not in ("SAME", "SAME_LOWER"):
-            raise ValueError(at_user_line(f"{what}: padding is {padding!r}, wanted 'valid', 'same' or pairs of numbers"))
+            raise ValueError(
+                at_user_line(f"{what}: padding is {padding!r}, wanted 'valid', 'same' or pairs of numbers")
+            )
         return (*[_same(n, k, s, g, kind == "SAME_LOWER") for n, k, s, g in zip(sizes, kernel, steps, gaps)],)
     if len(padding) != len(steps):
-        raise ValueError(at_user_line(f"{what}: padding {padding} has not one pair for each of {len(steps)} spatial axes"))
+        raise ValueError(
+            at_user_line(f"{what}: padding {padding} has not one pair for each of {len(steps)} spatial axes")
+        )
     return (*[(p, p) if isinstance(p, int) else tuple(p) for p in padding],)
 
 
@@ -141,7 +166,7 @@ def _same(size: DimLike, kernel: DimLike, step: int, gap: int, is_lower: bool) -
     return (total - low, low) if is_lower else (low, total - low)
 
 
-# -- Keras's convolutions ------------------------------------------------------------------------------------------------
+# -- Keras's convolutions ----------------------------------------------------------------------------------------------
 
 
 def _keras_layout(rank: int, data_format: Any, what: str) -> Layout:
@@ -152,9 +177,9 @@ def _keras_layout(rank: int, data_format: Any, what: str) -> Layout:
         return Layout((0, rank - 1, *range(1, rank - 1)), kernel, (0, *spatial, 1))
     if data_format == "channels_first":
         return Layout(tuple(range(rank)), kernel, tuple(range(rank)))
-    raise ValueError(at_user_line(
-        f"{what}: data_format is {data_format!r}, wanted 'channels_last', 'channels_first' or None"
-    ))
+    raise ValueError(
+        at_user_line(f"{what}: data_format is {data_format!r}, wanted 'channels_last', 'channels_first' or None")
+    )
 
 
 def conv(
@@ -188,20 +213,22 @@ def conv(
     channels, depth = x.shape[layout.lhs[1]], w.shape[-2]
     groups = dims.floordiv(channels, depth)
     if type(groups) is not int or (type(channels) is int and channels % depth):  # type: ignore[operator]
-        raise ValueError(at_user_line(
-            f"conv: inputs of shape {x.shape} have {channels} channels, the kernel of shape {w.shape} wants a multiple "
-            f"of {depth}"
-        ))
-    return outward(
-        _convolved(x, w, layout, strides, padding, None, dilation_rate, groups, 1, "conv"), inputs, kernel
-    )
+        raise ValueError(
+            at_user_line(
+                f"conv: inputs of shape {x.shape} have {channels} channels, the kernel of shape {w.shape} wants a "
+                f"multiple of {depth}"
+            )
+        )
+    return outward(_convolved(x, w, layout, strides, padding, None, dilation_rate, groups, 1, "conv"), inputs, kernel)
 
 
 def _require_ranks(x: Tensor, w: Tensor, what: str) -> None:
     if x.ndim != w.ndim or x.ndim < 3:
-        raise ValueError(at_user_line(
-            f"{what}: inputs has shape {x.shape} and kernel has shape {w.shape}: wanted the same number of axes, 3 or more"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"{what}: inputs has shape {x.shape} and kernel has shape {w.shape}: wanted as many axes, 3 or more"
+            )
+        )
 
 
 def depthwise_conv(
@@ -241,9 +268,9 @@ def _depthwise(
     layout = _keras_layout(x.ndim, data_format, what)
     *window, channels, multiplier = w.shape
     if x.shape[layout.lhs[1]] != channels or type(channels) is not int:
-        raise ValueError(at_user_line(
-            f"{what}: inputs of shape {x.shape} and kernel of shape {w.shape} have different channels"
-        ))
+        raise ValueError(
+            at_user_line(f"{what}: inputs of shape {x.shape} and kernel of shape {w.shape} have different channels")
+        )
     # a kernel of one input channel a group; the filters of a channel stand together
     flat_kernel = reshaped(w, (*window, 1, channels * multiplier))
     return _convolved(x, flat_kernel, layout, strides, padding, None, dilation_rate, channels, 1, what)
@@ -318,16 +345,18 @@ def conv_transpose(
     is_same = str(padding).lower() == "same"
     steps = _per_axis(strides, rank, "conv_transpose", "strides")
     gaps = _per_axis(dilation_rate, rank, "conv_transpose", "dilation_rate")
-    more = (None,) * rank if output_padding is None else _per_axis(output_padding, rank, "conv_transpose", "output_padding")
+    more = (
+        (None,) * rank
+        if output_padding is None
+        else _per_axis(output_padding, rank, "conv_transpose", "output_padding")
+    )
     sizes = [x.shape[i] for i in layout.lhs[2:]]
     pads = (*[
         _transposed_padding(n, k, s, g, m, is_same) for n, k, s, g, m in zip(sizes, w.shape[:-2], steps, gaps, more)
     ],)
     flipped = S.flip(w, axes=tuple(range(rank)))
     to_kernel = (w.ndim - 2, w.ndim - 1, *range(rank))  # the kernel's filters and channels stand the other way round
-    result = _convolved(
-        x, flipped, layout._replace(rhs=to_kernel), 1, pads, steps, gaps, 1, 1, "conv_transpose"
-    )
+    result = _convolved(x, flipped, layout._replace(rhs=to_kernel), 1, pads, steps, gaps, 1, 1, "conv_transpose")
     return outward(result, inputs, kernel)
 
 

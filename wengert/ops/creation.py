@@ -15,8 +15,8 @@ from .._core.moving import beside
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D
+from .._prims import elementwise as E
 from .._prims import structural as S
-from .._prims.elementwise import div
 from . import promotion
 from .elementwise import power
 from .promotion import as_tensor, common_dtype, normal_axis, outward, public
@@ -326,7 +326,6 @@ def _plain(value: Any) -> Any:
 
 
 def _dim_range(first: Any, end: Any, by: int, dtype: Any) -> Tensor:
-
     size = dims.maximum(dims.floordiv(end - first + (by - (1 if by > 0 else -1)), by), 0)
     if first == 0 and by == 1:
         size = end
@@ -393,8 +392,7 @@ def _spaced(start: Tensor, stop: Tensor, count: int, endpoint: bool) -> tuple[Te
 
 
 def _divided(x: Tensor, by: int) -> Tensor:
-
-    return div(x, S.fill(x, by))
+    return E.div(x, S.fill(x, by))
 
 
 def logspace(

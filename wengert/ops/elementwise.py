@@ -17,7 +17,17 @@ from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import piecewise as W
 from .._prims import structural as S
-from .promotion import as_float, binary, binary_float, outward, tensors_of, unary, unary_float, with_number
+from .promotion import (
+    as_float,
+    binary,
+    binary_float,
+    binary_quotient,
+    outward,
+    tensors_of,
+    unary,
+    unary_float,
+    with_number,
+)
 
 _NUMBER = frozenset({float, int, bool, complex})
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -165,7 +175,7 @@ def power(x1: Any, x2: Any) -> Any:
     return binary(E.power, x1, x2)
 
 
-divide = true_divide = _two("divide", E.div, binary_float)
+divide = true_divide = _two("divide", E.div, binary_quotient)
 negative = _one("negative", S.neg, unary)
 reciprocal = _one("reciprocal", E.reciprocal)
 square = _one("square", E.square, unary)

@@ -112,9 +112,11 @@ def take_along_axis(x: Any, indices: Any, axis: Any = None) -> Any:
     a, positions = as_tensor(x, "take_along_axis"), _integer_positions(indices, "take_along_axis")
     a, place = (flat(a), 0) if axis is None else (a, normal_axis(axis, a.ndim, "take_along_axis"))
     if positions.ndim != a.ndim:
-        raise ValueError(at_user_line(
-            f"take_along_axis: x has shape {a.shape} and indices has shape {positions.shape}: not as many axes"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"take_along_axis: x has shape {a.shape} and indices has shape {positions.shape}: not as many axes"
+            )
+        )
     off_axis = broadcast_shapes(S.kept(a.shape, (place,)), S.kept(positions.shape, (place,)), "take_along_axis")
     shape = (*off_axis[:place], positions.shape[place], *off_axis[place + 1 :])
     a = promotion.broadcast(a, (*off_axis[:place], a.shape[place], *off_axis[place + 1 :]))
@@ -181,9 +183,11 @@ def _block(x: Tensor, starts: Any, shape: Shape, what: str) -> list[Tensor]:
     entries = [starts] if np.ndim(starts) == 0 and not isinstance(starts, Tensor) else starts
     first = list(entries) if isinstance(entries, (list, tuple)) else _unstacked(as_tensor(entries, what))
     if not len(first) == len(shape) == x.ndim or x.ndim == 0:
-        raise ValueError(at_user_line(
-            f"{what}: an x of shape {x.shape} needs one start and one extent for each axis, got {starts} and {shape}"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"{what}: an x of shape {x.shape} needs a start and an extent for each axis, got {starts} and {shape}"
+            )
+        )
     arrays = []
     for axis, start in enumerate(first):
         position = _integer_positions(start, what)
@@ -193,7 +197,6 @@ def _block(x: Tensor, starts: Any, shape: Shape, what: str) -> list[Tensor]:
 
 
 def _unstacked(starts: Tensor) -> list[Tensor]:
-
     return [starts] if starts.ndim == 0 else unstack(starts)
 
 
@@ -203,9 +206,11 @@ def _require_inside(position: Tensor, size: Any, extent: Any, axis: int, what: s
         return
     start = int(np.asarray(position.numpy()).item())
     if not 0 <= (start + size if start < 0 else start) <= size - extent or (start < 0 < start + extent):
-        raise IndexError(at_user_line(
-            f"{what}: a block of extent {extent} at {start} does not lie inside axis {axis} of extent {size}"
-        ))
+        raise IndexError(
+            at_user_line(
+                f"{what}: a block of extent {extent} at {start} does not lie inside axis {axis} of extent {size}"
+            )
+        )
 
 
 # -- choosing by condition -----------------------------------------------------------------------------------
@@ -266,9 +271,9 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         array([1., 2.])
     """
     if len(condlist) != len(choicelist) or not len(condlist):
-        raise ValueError(at_user_line(
-            f"select: wanted one choice for each condition, got {len(condlist)} and {len(choicelist)}"
-        ))
+        raise ValueError(
+            at_user_line(f"select: wanted one choice for each condition, got {len(condlist)} and {len(choicelist)}")
+        )
     result = as_tensor(default, "select")
     for condition, choice in reversed(list(zip(condlist, choicelist))):
         result = _chosen(_truth(as_tensor(condition, "select")), as_tensor(choice, "select"), result, "select")
@@ -452,9 +457,11 @@ def _columns(indices: Any, x: Tensor, what: str) -> list[Tensor]:
     positions = _integer_positions(indices, what)
     count = positions.shape[-1] if positions.ndim else 0
     if type(count) is not int or not 1 <= count <= x.ndim:
-        raise ValueError(at_user_line(
-            f"{what}: indices has shape {positions.shape}, wanted 1 to {x.ndim} positions on the last axis"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"{what}: indices has shape {positions.shape}, wanted 1 to {x.ndim} positions on the last axis"
+            )
+        )
     last = positions.ndim - 1
     shape = positions.shape[:-1]
     return broadcast_indices([reshaped(part(positions, last, i, i + 1), shape) for i in range(count)], what)

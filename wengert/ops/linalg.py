@@ -65,7 +65,9 @@ def matmul(x1: Any, x2: Any) -> Any:
         raise ValueError(at_user_line(f"matmul: shapes {a.shape} and {b.shape}: numbers are multiplied by multiply"))
     inner_a, inner_b = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
     if not same_dim(inner_a, inner_b):
-        raise ValueError(at_user_line(f"matmul: x1 has shape {a.shape} and x2 has {b.shape}: {inner_a} is not {inner_b}"))
+        raise ValueError(
+            at_user_line(f"matmul: x1 has shape {a.shape} and x2 has {b.shape}: {inner_a} is not {inner_b}")
+        )
     return outward(_product(a, b), x1, x2)
 
 
@@ -239,9 +241,9 @@ def _contracted(a: Tensor, b: Tensor, left: tuple[int, ...], right: tuple[int, .
     """The sum of products over paired axes: both operands as matrices, one product, and back."""
     for i, j in zip(left, right):
         if not same_dim(a.shape[i], b.shape[j]):
-            raise ValueError(at_user_line(
-                f"{what}: x1 has shape {a.shape} and x2 has {b.shape}: axes {i} and {j} differ in extent"
-            ))
+            raise ValueError(
+                at_user_line(f"{what}: x1 has shape {a.shape} and x2 has {b.shape}: axes {i} and {j} differ in extent")
+            )
     rest_a = (*[i for i in range(a.ndim) if i not in left],)
     rest_b = (*[j for j in range(b.ndim) if j not in right],)
     shape_a, shape_b = (*[a.shape[i] for i in rest_a],), (*[b.shape[j] for j in rest_b],)
@@ -307,7 +309,6 @@ def cross(x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, a
         return outward(z, x1, x2)
     x = _minus(_times(u[1], v[2]), _times(u[2], v[1]))
     y = _minus(_times(u[2], v[0]), _times(u[0], v[2]))
-
     result = stack([x, y, z], axis=-1)
     return outward(moved(result, result.ndim - 1, normal_axis(axisc, result.ndim, "cross")), x1, x2)
 
@@ -326,7 +327,6 @@ def _times(x: Tensor | None, y: Tensor | None) -> Tensor | None:
 
 
 def _minus(x: Tensor | None, y: Tensor | None) -> Tensor | None:
-
     return x if y is None else negative(y) if x is None else subtract(x, y)
 
 
@@ -503,10 +503,12 @@ def _matrix_norm(x: Tensor, axes: tuple[int, int], order: Any) -> Tensor:
         sums = total(_magnitudes(x), summed, keepdims=True)
         return (largest if order > 0 else smallest)(sums, compared, keepdims=True)
     if order in (2, -2, "nuc"):
-        raise NotImplementedError(at_user_line(
-            f"norm: ord={order!r} of a matrix is made of its singular values, which have no op; "
-            f"ord can be None, 'fro', 1, -1, inf or -inf"
-        ))
+        raise NotImplementedError(
+            at_user_line(
+                f"norm: ord={order!r} of a matrix is made of its singular values, which have no op; "
+                f"ord can be None, 'fro', 1, -1, inf or -inf"
+            )
+        )
     raise ValueError(at_user_line(f"norm: {order!r} is not the order of a norm of matrices"))
 
 
@@ -517,7 +519,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
     Args:
         x: an array; with `axis=None` a vector or a matrix, or of any shape if `ord` is None.
-        ord: for vectors any number, inf or -inf (None means 2); for matrices "fro", 1, -1, inf, -inf (None means "fro").
+        ord: for vectors any number, inf or -inf (None means 2); for matrices "fro" (also None), 1, -1, inf, -inf.
         axis: the axis of vectors, or the two axes of matrices.
         keepdims: whether the axes stay, with extent 1.
 
@@ -569,7 +571,6 @@ def normalize(x: Any, axis: Any = -1, order: Any = 2, epsilon: Any = None) -> An
         >>> wg.ops.normalize([3.0, 4.0])
         array([0.6, 0.8])
     """
-
     a, dtype = solvable(as_tensor(x, "normalize"))
     axes = normal_axes(axis, a.ndim, "normalize")
     length = _vector_norm(a, axes, order)

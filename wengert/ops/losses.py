@@ -127,7 +127,9 @@ def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool 
     t = promotion.cast(as_tensor(target, name), np.dtype(np.int64))
     kept, without = S.kept(tuple(o.shape), (place,)), S.without(tuple(o.shape), (place,))
     if not (same_shape(t.shape, without) or same_shape(t.shape, kept)):
-        raise ValueError(at_user_line(f"{name}: target has shape {t.shape}, wanted {without} for an output of {o.shape}"))
+        raise ValueError(
+            at_user_line(f"{name}: target has shape {t.shape}, wanted {without} for an output of {o.shape}")
+        )
     log_p = _log_probabilities(o, from_logits, place)
     if not from_logits:  # the clipped probabilities are brought to sum 1 again
         log_p = R.log_softmax(log_p, axis=place)

@@ -19,7 +19,9 @@ _TAKES = (Tensor, np.ndarray, np.generic, bool, int, float, complex, Dim)
 
 def _is_operand(x: Any) -> bool:
     """Whether Python's operators take the other operand, rather than giving it its turn."""
-    return isinstance(x, _TAKES) or hasattr(type(x), "__wengert_tensor__") or (isinstance(x, list) and is_number_list(x))
+    if isinstance(x, _TAKES) or hasattr(type(x), "__wengert_tensor__"):
+        return True
+    return isinstance(x, list) and is_number_list(x)
 
 
 def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Tensor, Any], Any]:

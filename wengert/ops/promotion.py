@@ -200,10 +200,19 @@ def binary(op: Op, x: Any, y: Any) -> Any:
 
 
 def binary_float(op: Op, x: Any, y: Any) -> Any:
-    """As `binary`, for ops that work in floats only (division)."""
+    """As `binary`, for ops that work in floats only."""
     a, b = tensors_of(x, y, op.name)
     a, b = meet(a, b, op.name)
     return outward(apply(op, (as_float(a), as_float(b))), x, y)
+
+
+def binary_quotient(op: Op, x: Any, y: Any) -> Any:
+    """As `binary`, for true division, where NumPy gives float64 for integers of every size."""
+    a, b = tensors_of(x, y, op.name)
+    a, b = meet(a, b, op.name)
+    if not dtypes.is_inexact(a.dtype):
+        a, b = cast(a, dtypes.default_float()), cast(b, dtypes.default_float())
+    return outward(apply(op, (a, b)), x, y)
 
 
 def tensors_of(x: Any, y: Any, what: str) -> tuple[Tensor, Tensor]:

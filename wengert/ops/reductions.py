@@ -141,6 +141,27 @@ def prod(
     return _with_initial(_folded(R.reduce_prod, a, axis, keepdims, "prod"), initial, S.mul, "prod")
 
 
+@public
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The sum along a diagonal.
+
+    Args:
+        x: an array of at least two axes.
+        offset: which diagonal; 0 is the main one, positive ones lie above.
+        axis1: the axis of the rows.
+        axis2: the axis of the columns.
+
+    Returns:
+        The sums in x's kind; of small integers in int64.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.trace([[1, 2], [3, 4]]))
+        5
+    """
+    return sum(diagonal(as_tensor(x, "trace"), offset, axis1, axis2), axis=-1)
+
+
 # -- moments -------------------------------------------------------------------------------------------------
 
 
@@ -315,9 +336,7 @@ def moments(x: Any, axes: Any, keepdims: bool = False, synchronized: bool = Fals
 
 
 @public
-def average(
-    x: Any, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False
-) -> Any:
+def average(x: Any, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False) -> Any:
     """The weighted mean over axes.
 
     Args:
@@ -345,7 +364,9 @@ def average(
         axes = normal_axes(axis, a.ndim, "average")
         return (result, _like_count(result, _count(a, axes))) if returned else result
     w = _spread_weights(a, as_tensor(weights, "average"), axis)
-    dtype = dtypes.promote(promotion.common_dtype([a, w]), dtypes.float64 if not dtypes.is_inexact(a.dtype) else a.dtype)
+    dtype = dtypes.promote(
+        promotion.common_dtype([a, w]), dtypes.float64 if not dtypes.is_inexact(a.dtype) else a.dtype
+    )
     a, w = promotion.cast(a, dtype), promotion.cast(w, dtype)
     scale = sum(w, axis, keepdims)
     _refuse_zero_weights(scale)
@@ -368,9 +389,9 @@ def _spread_weights(x: Tensor, w: Tensor, axis: Any) -> Tensor:
         return w
     axes = normal_axes(axis, x.ndim, "average") if axis is not None else ()
     if len(w.shape) != len(axes) or builtins.any(x.shape[i] != d for i, d in zip(axes, w.shape)):
-        raise ValueError(at_user_line(
-            f"average: weights of shape {w.shape} fit neither shape {x.shape} nor its axis {axis}"
-        ))
+        raise ValueError(
+            at_user_line(f"average: weights of shape {w.shape} fit neither shape {x.shape} nor its axis {axis}")
+        )
     order = sorted(range(len(axes)), key=axes.__getitem__)
     narrow = (*[x.shape[i] if i in axes else 1 for i in range(x.ndim)],)
     return promotion.broadcast(reshaped(permuted(w, tuple(order)), narrow), x.shape)
@@ -790,7 +811,6 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 
 def _neighbours(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-
     size = x.shape[axis]
     if type(size) is int and size == 0:
         return x, x
@@ -798,28 +818,7 @@ def _neighbours(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
 
 
 __all__ = [
-    "sum", "prod", "mean", "var", "std", "moments", "average", "max", "min", "amax", "amin", "ptp", "argmax",
+    "sum", "prod", "trace", "mean", "var", "std", "moments", "average", "max", "min", "amax", "amin", "ptp", "argmax",
     "argmin", "any", "all", "count_nonzero", "logsumexp", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp",
-    "diff", "trace",
+    "diff",
 ]  # fmt: skip
-
-
-@public
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The sum along a diagonal.
-
-    Args:
-        x: an array of at least two axes.
-        offset: which diagonal; 0 is the main one, positive ones lie above.
-        axis1: the axis of the rows.
-        axis2: the axis of the columns.
-
-    Returns:
-        The sums in x's kind; of small integers in int64.
-
-    Example:
-        >>> import wengert as wg
-        >>> print(wg.ops.trace([[1, 2], [3, 4]]))
-        5
-    """
-    return sum(diagonal(as_tensor(x, "trace"), offset, axis1, axis2), axis=-1)

@@ -643,14 +643,16 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
     """
     a = as_tensor(x, "repeat")
     a, place = (flat(a), 0) if axis is None else (a, normal_axis(axis, a.ndim, "repeat"))
-    counts = np.asarray(repeats) if type(repeats) is not Dim else repeats
-    if type(counts) is Dim or counts.size == 1:
-        return _repeated_evenly(a, counts if type(counts) is Dim else int(counts.item()), place)
+    if isinstance(repeats, Dim):
+        return _repeated_evenly(a, repeats, place)
+    counts = np.asarray(repeats)
+    if counts.size == 1:
+        return _repeated_evenly(a, int(counts.item()), place)
     size = known_extent(a, place, "repeat")
     if counts.shape != (size,):
-        raise ValueError(at_user_line(
-            f"repeat: repeats has shape {counts.shape}, wanted one number for each of {size} slices"
-        ))
+        raise ValueError(
+            at_user_line(f"repeat: repeats has shape {counts.shape}, wanted one number for each of {size} slices")
+        )
     return _picked(a, place, np.repeat(np.arange(size), counts))
 
 
@@ -850,9 +852,9 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     sections = _section_count(indices_or_sections)
     size = a.shape[place]
     if sections and type(size) is int and size % sections:
-        raise ValueError(at_user_line(
-            f"split: axis {place} of shape {a.shape} does not divide into {sections} equal parts"
-        ))
+        raise ValueError(
+            at_user_line(f"split: axis {place} of shape {a.shape} does not divide into {sections} equal parts")
+        )
     if sections is not None and sections < 1:
         raise ValueError(at_user_line(f"split: wanted at least one part, got {sections}"))
     if sections is None:

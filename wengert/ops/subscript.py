@@ -99,10 +99,12 @@ def _item(item: Any, what: str) -> Any:
     if type(item) is int or isinstance(item, slice) or item is None or item is Ellipsis:
         return item
     if isinstance(item, (str, bytes, dict, float, complex)):
-        raise IndexError(at_user_line(
-            f"{what}: an index is an integer, a slice, an ellipsis, None, or an array of integers or booleans; "
-            f"got {item!r}"
-        ))
+        raise IndexError(
+            at_user_line(
+                f"{what}: an index is an integer, a slice, an ellipsis, None, or an array of integers or booleans; "
+                f"got {item!r}"
+            )
+        )
     if isinstance(item, (list, tuple)) and not is_followed_inside(item):
         item = np.array(item) if item else np.zeros(0, np.int64)
     if isinstance(item, (bool, np.ndarray, np.generic)):
@@ -142,9 +144,9 @@ def _entry(x: Tensor, axis: int, item: Any, what: str) -> Entry:
     if type(size) is Dim:
         return Array(axis, (constant(np.int64(item)),))  # only `gather`, at run time, can tell if it is inside
     if not -size <= item < size:  # type: ignore[operator]
-        raise IndexError(at_user_line(
-            f"{what}: index {item} is out of bounds for axis {axis} of an x of shape {x.shape}"
-        ))
+        raise IndexError(
+            at_user_line(f"{what}: index {item} is out of bounds for axis {axis} of an x of shape {x.shape}")
+        )
     return Single(axis, item % size)
 
 
@@ -153,19 +155,23 @@ def known_values(x: Any, what: str) -> np.ndarray[Any, Any]:
     if not isinstance(x, Tensor):
         return np.asarray(x)
     if type(x._data) is Value:
-        raise TracingError(at_user_line(
-            f"{what}: how many elements are chosen by a symbolic mask of shape {x.shape} is not known while tracing; "
-            f"use wg.where(mask, x, other), or a mask of known values"
-        ))
+        raise TracingError(
+            at_user_line(
+                f"{what}: how many elements are chosen by a symbolic mask of shape {x.shape} is not known while "
+                f"tracing; use wg.where(mask, x, other), or a mask of known values"
+            )
+        )
     return np.asarray(ENGINE_OF[type(x._data)].to_numpy(x._data))
 
 
 def _mask(x: Tensor, axis: int, mask: np.ndarray[Any, Any], what: str) -> Array:
     for i, extent in enumerate(mask.shape):
         if not same_dim(x.shape[axis + i], extent):
-            raise IndexError(at_user_line(
-                f"{what}: a boolean index of shape {mask.shape} does not fit axis {axis + i} of an x of shape {x.shape}"
-            ))
+            raise IndexError(
+                at_user_line(
+                    f"{what}: a boolean index of shape {mask.shape} does not fit axis {axis + i} of shape {x.shape}"
+                )
+            )
     return Array(axis, (*[constant(part) for part in mask.nonzero()],))
 
 
@@ -234,9 +240,10 @@ def _take_basic(x: Tensor, entries: list[Entry]) -> Tensor:
         if type(entry) is Single:
             start, limit, step = entry.position, entry.position + 1, 1
         else:
-            _, start, limit, step, is_flipped = entry  # type: ignore[misc]
+            assert isinstance(entry, Whole)
+            start, limit, step = entry.start, entry.limit, entry.step
             shape.append(dims.floordiv(limit - start + (step - 1), step))
-            flipped += [entry.axis] if is_flipped else []  # type: ignore[union-attr]
+            flipped += [entry.axis] if entry.is_flipped else []
         starts.append(start)
         limits.append(limit)
         strides.append(step)
@@ -278,7 +285,9 @@ def broadcast_indices(arrays: list[Tensor], what: str) -> list[Tensor]:
             shape = broadcast_shapes(shape, array.shape, what)
         except ValueError as error:
             shapes = ", ".join(str(a.shape) for a in arrays)
-            raise IndexError(at_user_line(f"{what}: index arrays have shapes {shapes}, which do not broadcast")) from error
+            raise IndexError(
+                at_user_line(f"{what}: index arrays have shapes {shapes}, which do not broadcast")
+            ) from error
     return [promotion.broadcast(a, shape) for a in arrays]
 
 

@@ -1,0 +1,195 @@
+"""Nested structures: what is entered, what is a leaf, and that everything comes back as it was."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wengert as wg
+from wengert._core.structure import flatten, paths
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    w: Any
+    b: Any = None
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    w: Any
+
+
+class Registered:
+    def __init__(self, a, b, label):
+        self.a, self.b, self.label = a, b, label
+
+    def __eq__(self, other):
+        return (self.a, self.b, self.label) == (other.a, other.b, other.label)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+wg.tree.register(Registered, lambda r: ((r.a, r.b), r.label), lambda label, ab: Registered(*ab, label))
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3)
+trees = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    | st.tuples(inner, inner) | st.builds(Pair, inner, inner) | st.builds(Frozen, inner, inner)
+    | st.builds(Registered, inner, inner, st.text(max_size=2)),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(trees)
+def test_flatten_and_unflatten(tree):
+    found, spec = wg.tree.flatten(tree)
+    again = wg.tree.unflatten(spec, found)
+    assert type(again) is type(tree)
+    assert again == tree
+    assert wg.tree.leaves(tree) == found
+    assert wg.tree.flatten(again)[1] == spec
+    hash(spec)
+
+
+@given(trees)
+def test_map_over_leaves(tree):
+    tagged = wg.tree.map(lambda leaf: ("leaf", leaf), tree)
+    counted = wg.tree.leaves(tagged)
+    assert len(counted) == 2 * len(wg.tree.leaves(tree))
+    assert wg.tree.map(lambda a, b: a, tree, tree) == tree
+
+
+@given(trees)
+def test_paths_lead_to_the_leaves(tree):
+    found, spec = flatten(tree)
+    for path, leaf in zip(paths(spec, "tree"), found, strict=True):
+        if isinstance(tree, Registered) or "Registered" in repr(spec):
+            continue  # children of a registered class are numbered
+        assert eval(path, {"tree": tree}) == leaf
+
+
+@pytest.mark.parametrize(
+    ("tree", "count"),
+    [
+        ([1.0, 2.0], 1), ([[1, 2], [3, 4]], 1), ([1.0, np.float32(2)], 1), ([], 0), ([[]], 0),
+        ([np.ones(2)], 1), ([np.ones(2), 1.0], 2), ([wg.tensor(1.0), [1.0, 2.0]], 2), (["a", 1.0], 2),
+        ([None], 1),
+        ((1.0, 2.0), 2), ((), 0), ({}, 0), ({"a": [1, 2], "b": (3, 4)}, 3), (Pair(1, [2, 3]), 2), (Frozen(1), 2),
+        (Slotted([np.ones(1)] * 2), 2), (3, 1), ("text", 1), (None, 1), (np.ones((2, 2)), 1), ({1, 2}, 1),
+        (range(3), 1), (Frozen, 1),
+    ],
+)  # fmt: skip
+def test_what_is_a_leaf(tree, count):
+    assert len(wg.tree.leaves(tree)) == count
+
+
+def test_kinds_of_dicts_and_sequences():
+    ordered = collections.OrderedDict(b=1.0, a=2.0)
+    again = wg.tree.map(lambda v: v * 2, ordered)
+    assert type(again) is collections.OrderedDict
+    assert list(again.items()) == [("b", 2), ("a", 4)]
+    assert list(wg.tree.map(lambda v: v, {"z": 1, "a": 2})) == ["z", "a"]
+
+    class MyList(list):
+        pass
+
+    class MyTuple(tuple):
+        __slots__ = ()
+
+    assert type(wg.tree.map(lambda v: v, MyList(["a"]))) is MyList
+    assert type(wg.tree.map(lambda v: v, MyTuple(("a",)))) is MyTuple
+    counter = wg.tree.map(lambda v: v + 1, collections.Counter("aab"))
+    assert counter == {"a": 3, "b": 2}
+
+
+def test_dataclasses_are_rebuilt_without_their_init():
+    @dataclasses.dataclass
+    class Checked:
+        w: Any
+
+        def __post_init__(self):
+            if not isinstance(self.w, float):
+                raise TypeError("wanted a float")
+
+    assert wg.tree.map(lambda leaf: None, Checked(1.0)).w is None
+    frozen = wg.tree.map(lambda leaf: (leaf, leaf), Frozen(1.0, 2.0))
+    assert (frozen.w, frozen.b) == ((1.0, 1.0), (2.0, 2.0))
+    assert wg.tree.map(lambda leaf: 2 * leaf, Slotted(1.0)).w == 2
+
+
+def test_specs_differ_by_type_and_keys():
+    spec = lambda tree: wg.tree.flatten(tree)[1]  # noqa: E731
+    assert spec({"a": 1}) != spec({"b": 1})
+    assert spec((1, 2)) != spec(("a", [None, None]))
+    assert spec((1, 2)) != spec(Pair(1, 2))
+    assert spec(Registered(1, 2, "x")) != spec(Registered(1, 2, "y"))
+    assert spec(np.ones(2)) == spec(3.0) is None
+
+
+def test_paths():
+    tree = {"layers": [np.ones(2), Pair(1.0, (2.0, 3.0))], "model": Frozen("n", {0: 4.0})}
+    assert paths(flatten(tree)[1], "p") == [
+        "p['layers'][0]", "p['layers'][1].first", "p['layers'][1].second[0]", "p['layers'][1].second[1]",
+        "p['model'].w", "p['model'].b[0]",
+    ]  # fmt: skip
+
+
+# -- ravel ---------------------------------------------------------------------------------------------------
+
+
+def test_ravel_and_back():
+    tree = {"w": np.arange(6.0).reshape(2, 3), "b": (np.float32([7, 8]), 9.0), "n": np.array([1, 2], np.int32)}
+    flat, unravel = wg.tree.ravel(tree)
+    assert type(flat) is np.ndarray
+    assert flat.dtype == np.float64
+    assert flat.tolist() == [0, 1, 2, 3, 4, 5, 7, 8, 9, 1, 2]
+    again = unravel(flat + 1)
+    assert again["w"].tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert again["b"][0].dtype == np.float32
+    assert again["b"][0].tolist() == [8, 9]
+    assert again["b"][1] == 10
+    assert again["n"].dtype == np.int32
+    assert again["n"].tolist() == [2, 3]
+
+
+def test_ravel_keeps_the_kind():
+    flat, unravel = wg.tree.ravel({"w": wg.tensor([1.0, 2.0])})
+    assert type(flat) is wg.Tensor
+    assert type(unravel(flat)["w"]) is wg.Tensor
+    assert type(unravel(np.ones(2))["w"]) is np.ndarray
+
+
+def test_ravel_and_unravel_are_differentiable():
+    tree = {"w": np.arange(4.0).reshape(2, 2), "b": 3.0}
+    flat, unravel = wg.tree.ravel(tree)
+    gradient = wg.grad(lambda v: np.sum(unravel(v)["w"] ** 2) * unravel(v)["b"])(flat)
+    np.testing.assert_array_equal(gradient, [0, 6, 12, 18, 14])
+    structured = wg.grad(lambda t: np.sum(wg.tree.ravel(t)[0] ** 2))(tree)
+    np.testing.assert_array_equal(structured["w"], 2 * tree["w"])
+    assert structured["b"] == 6
+
+
+def test_ravel_of_nothing():
+    flat, unravel = wg.tree.ravel({})
+    assert flat.shape == (0,)
+    assert unravel(flat) == {}
+
+
+def test_ravel_does_not_alias():
+    w = np.ones(3)
+    flat, unravel = wg.tree.ravel(w)
+    assert not np.shares_memory(flat, w)
+    assert not np.shares_memory(unravel(flat), flat)
