@@ -27,12 +27,10 @@ clean:
 # quick where Python may not write bytecode (PYTHONDONTWRITEBYTECODE).
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable .
-	$(BIN)/python -m compileall -q wengert
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	$(BIN)/python -m compileall -q wengert
 	touch $@ $(VENV)/.installed
 
 $(VENV)/bin/python:
