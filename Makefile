@@ -23,8 +23,7 @@ types: $(VENV)/.installed-dev
 clean:
 	rm -rf $(VENV)
 
-# The stamps are written last, so that an install that was cut off is done again. Compiling ahead keeps the import
-# quick where Python may not write bytecode (PYTHONDONTWRITEBYTECODE).
+# The stamps are written last, so that an install that was cut off is done again.
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
