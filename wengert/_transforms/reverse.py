@@ -98,9 +98,14 @@ class Tape:
         self.tracked.update(map(_key_of, filter(_carries, outs)))
 
     def note_exit(self, tensor: Tensor, what: str) -> None:
-        """Remembers that the user took the numbers out on purpose, for `explain`."""
-        if tensor._key in self.tracked and len(self.exits) < _MAX_EXITS:
+        """Remembers that numbers went out, for `explain`: on purpose, or where a path ended that led to an integer."""
+        if len(self.exits) >= _MAX_EXITS:
+            return
+        cut = tensor._cut
+        if tensor._key in self.tracked:
             self.exits.append(Cut(what, "takes the numbers out, a constant from there on", user_site(), tensor._key))
+        elif cut is not None and cut.key in self.tracked and not any(map(cut.is_same, self.exits)):
+            self.exits.append(cut)
 
     def on_read(self, variable: Any, tensor: Tensor) -> None:
         """A tape that does not watch Variables takes no notice of their reads."""
@@ -123,9 +128,9 @@ def cut_reason(op: Op, outs: Sequence[Any]) -> str:
 
 def _mark_cut(op: Op, key: int, outs: tuple[Tensor, ...]) -> None:
     reason = cut_reason(op, outs)
+    cut = Cut(op.name, reason, user_site(), key)
     for out in outs:
-        if out._cut is None:
-            out._cut = Cut(op.name, reason, user_site(), key)
+        out._cut = cut if out._cut is None else out._cut.joined(cut)
 
 
 class Cotangents:
