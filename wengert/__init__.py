@@ -22,6 +22,7 @@ from .functional import (
     variable_grads,
 )
 from .graph import Function, TensorSpec, eager, function, jit
+from .inspect.debug_nans import debug_nans
 from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .numpy import __all__ as _numpy_names
@@ -39,7 +40,7 @@ __all__ = sorted({
     *_numpy_names, *_elementwise_names, "DisconnectedError", "Function", "Graph", "GradientCheck", "GradientCheckError",
     "LostGradientError", "Tensor", "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable",
     "VariableGrads", "array", "check_gradients", "checkpoint", "constant", "custom_grad", "custom_gradient",
-    "debug_print", "eager", "explain", "function", "grad", "grads", "jit", "linalg", "nn", "numpy", "ops", "random",
-    "recompute_grad", "set_default_float", "special", "stop_gradient", "tensor", "tree", "value_and_grad",
+    "debug_nans", "debug_print", "eager", "explain", "function", "grad", "grads", "jit", "linalg", "nn", "numpy", "ops",
+    "random", "recompute_grad", "set_default_float", "special", "stop_gradient", "tensor", "tree", "value_and_grad",
     "value_and_grads", "variable_grads",
 })  # fmt: skip

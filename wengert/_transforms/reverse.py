@@ -19,6 +19,7 @@ from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, same_shape, tensor_type
 from .._core.where import at_user_line, user_site
 from .._prims.structural import add, conj, full, mul, scale, zeros_of
+from ..errors import NonFiniteError
 
 _key_of = attrgetter("_key")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
@@ -170,21 +171,27 @@ def sweep(
         cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
     terms = cts.terms
-    for entry in reversed(entries):
-        op = entry[0]
-        if op.is_multi:
-            _pull_back_outputs(entry, wanted, cts)
-            continue
-        key = entry[5][0]
-        ct = terms.get(key)
-        if ct is None:
-            continue
-        if key not in wanted:
-            del terms[key]
-        if op.has_rule_per_operand and ct is not ZERO:
-            _pull_back_by_operand(entry, ct, key in cts.masked, cts)
-        else:
-            _pull_back(entry, ct, key in cts.masked, cts)
+    entry: Entry | None = None
+    try:
+        for entry in reversed(entries):
+            op = entry[0]
+            if op.is_multi:
+                _pull_back_outputs(entry, wanted, cts)
+                continue
+            key = entry[5][0]
+            ct = terms.get(key)
+            if ct is None:
+                continue
+            if key not in wanted:
+                del terms[key]
+            if op.has_rule_per_operand and ct is not ZERO:
+                _pull_back_by_operand(entry, ct, key in cts.masked, cts)
+            else:
+                _pull_back(entry, ct, key in cts.masked, cts)
+    except NonFiniteError as error:
+        if entry is not None:
+            error.in_gradient_of(entry.op.name, entry.out_keys[0])
+        raise
     return [terms.get(key) for key in sources]
 
 
