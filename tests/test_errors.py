@@ -3,7 +3,7 @@
 Every case is one line of this file, so that the message must show that very line.
 """
 
-# ruff: noqa: E501  # a case stays on one line
+# a case stays on one line
 
 from __future__ import annotations
 
