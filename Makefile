@@ -23,7 +23,8 @@ types: $(VENV)/.installed-dev
 clean:
 	rm -rf $(VENV)
 
-# The stamps are written last, so that an install that was cut off is done again.
+# The stamps are written last, so that an install that was cut off is done again. Compiling ahead keeps the import
+# quick where Python may not write bytecode (PYTHONDONTWRITEBYTECODE).
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@

@@ -67,7 +67,7 @@ def test_calls_of_a_small_gradient_through_numpy():
     gradient = wg.value_and_grad(lambda x: np.sum(np.sin(x) * x))
     gradient(x)
     names = python_calls(gradient, x)
-    assert len(names) <= 200, names
+    assert len(names) <= 150, names
 
 
 def test_calls_do_not_grow_with_the_array_or_the_calls():
@@ -103,4 +103,4 @@ def test_frames_from_an_op_to_its_kernel():
         stack = stack_of("sin", call)
         inner = stack[len(stack) - stack[::-1].index("function") - 1 :] if "function" in stack else stack
         assert 1 <= len(inner) <= 4, stack
-    assert len(stack_of("mul", lambda: x * x)) <= 4
+    assert len(stack_of("mul", lambda: x * x)) <= 5  # the operator's own frame comes first

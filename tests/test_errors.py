@@ -3,8 +3,6 @@
 Every case is one line of this file, so that the message must show that very line.
 """
 
-# a case stays on one line
-
 from __future__ import annotations
 
 import linecache

@@ -24,7 +24,7 @@ from .functional import (
 from .graph import Function, TensorSpec, eager, function, jit
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
-from .ops.elementwise import rsqrt, sigmoid
+from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .state import Variable
 from .testing import GradientCheck, check_gradients
 
@@ -36,7 +36,9 @@ __all__ = [
     "DisconnectedError", "Function", "GradientCheck", "GradientCheckError", "Graph", "LostGradientError", "Tensor",
     "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
     "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_print", "eager", "function", "grad", "grads",
-    "jit", "linalg", "nn", "numpy", "ops", "random", "recompute_grad", "rsqrt", "set_default_float", "sigmoid",
-    "special", "stop_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
+    "jit", "linalg", "nn", "numpy", "ops", "random", "recompute_grad", "set_default_float", "special",
+    "stop_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
 ]  # fmt: skip
 __all__ += numpy.__all__
+# a checker need not follow this: what a star imports here is public to it all the same
+__all__ += sorted({*ops.elementwise.__all__} - {*numpy.__all__})  # pyright: ignore[reportUnsupportedDunderAll]

@@ -40,6 +40,8 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
             if len(operands) == 1:  # said apart because most ops have one operand, and every microsecond shows
                 native = operands[0]._data
                 result = KERNELS_OF[type(native)][op.name](native, *attrs)
+            elif operands and len(ENGINES) == 1:
+                result = KERNELS_OF[type(operands[0]._data)][op.name](*map(_data_of, operands), *attrs)
             else:
                 result = _run(op.name, operands, attrs)
         except Exception as error:
@@ -59,14 +61,10 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
 
 
 def _run(name: str, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
-    """A kernel's result for any number of operands, which may be of NumPy's engine and one other."""
-    natives = map(_data_of, operands)
+    """A kernel's result where there are no operands, or operands that may be of NumPy's engine and one other."""
     if not operands:
-        kernels = default_engine().kernels
-    elif len(ENGINES) > 1:
-        natives, kernels = on_one_engine(natives)
-    else:
-        kernels = KERNELS_OF[type(operands[0]._data)]
+        return default_engine().kernels[name](*attrs)
+    natives, kernels = on_one_engine(map(_data_of, operands))
     return kernels[name](*natives, *attrs)
 
 

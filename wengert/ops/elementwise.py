@@ -321,16 +321,11 @@ def _rounding(op: Op, x: Any) -> Any:
 
 floor = _one("floor", D.floor, _rounding)
 ceil = _one("ceil", D.ceil, _rounding)
-trunc = fix = _one("trunc", D.trunc, _rounding)
+trunc = _one("trunc", D.trunc, _rounding)
 rint = _one("rint", D.rint, _rounding)
 sign = _one("sign", D.sign, unary)
 
-__all__ = [
-    "abs", "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "bitwise_and",
-    "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "cbrt",
-    "ceil", "cos", "cosh", "divide", "equal", "exp", "exp2", "expm1", "fabs", "fix", "floor", "floor_divide", "greater",
-    "greater_equal", "hypot", "invert", "isfinite", "isinf", "isnan", "left_shift", "less", "less_equal", "log",
-    "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "multiply", "negative", "not_equal", "positive", "power", "reciprocal", "right_shift", "rint", "rsqrt", "sigmoid",
-    "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc",
-]  # fmt: skip
+# a checker need not follow this: it takes every name without an underscore, which is what is meant
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    name for name in dir() if not name.startswith("_") and getattr(globals()[name], "__module__", "") == __name__
+]
