@@ -468,8 +468,8 @@ def _signed_infinity(name: str, compare: Callable[[Any, Any], Any]) -> Callable[
     sign = "positive" if name == "isposinf" else "negative"
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"Whether elements are {sign} infinity.\n\nExample:\n    >>> import wengert.numpy as np\n"
-        f"    >>> np.{name}([np.inf, -np.inf]).tolist()\n    {[name == 'isposinf', name == 'isneginf']}\n"
+        f"Whether elements are {sign} infinity.\n\n    Example:\n        >>> import wengert.numpy as np\n"
+        f"        >>> np.{name}([np.inf, -np.inf]).tolist()\n        {[name == 'isposinf', name == 'isneginf']}\n    "
     )
     return as_numpy(function)
 
