@@ -5,6 +5,8 @@ results with a rule to `_control.custom.follow`. The conventions by which a user
 checks of what it returns, are here; how a rule takes part in reverse mode, forward mode and batches is there.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import functools

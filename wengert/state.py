@@ -4,6 +4,8 @@ Reads give the tensor held at that moment; assignments are not differentiable. I
 inputs and outputs of the graph.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import itertools

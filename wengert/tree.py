@@ -4,6 +4,8 @@ A list of plain numbers is one array; any other list, every tuple, dict, named t
 is structure; everything else is a leaf.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable

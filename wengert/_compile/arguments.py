@@ -6,7 +6,7 @@ of array the caller works.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -185,18 +185,36 @@ def _float_list(value: list[Any]) -> Any:
     return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
 
 
-def result_of(value: Any, keep_tensors: bool) -> Any:
+class Owned:
+    """Makes the NumPy results of one call the caller's: no two share memory, and none is that of an older tensor."""
+
+    __slots__ = ("_given", "_since")
+
+    def __init__(self) -> None:
+        self._since = next_serial()
+        self._given: set[int] = set()
+
+    def __call__(self, tensor: Tensor) -> Any:
+        result = to_numpy_result(tensor)
+        if type(result) is np.ndarray:
+            if tensor._key < self._since or id(tensor._data) in self._given:
+                result = result.copy()
+            self._given.add(id(tensor._data))
+        return result
+
+
+def result_of(value: Any, keep_tensors: bool, own: Callable[[Tensor], Any] = to_numpy_result) -> Any:
     """Results in the caller's kind: tensors anywhere in a structure become NumPy arrays unless kept."""
     if keep_tensors:
         return value
     if type(value) is Tensor:
-        return to_numpy_result(value)
+        return own(value)
     if type(value) in _LEAF_TYPES:
         return value
     leaves, spec = flatten(value)
     if spec is LEAF:
         return value
-    return unflatten(spec, [to_numpy_result(leaf) if type(leaf) is Tensor else leaf for leaf in leaves])
+    return unflatten(spec, [own(leaf) if type(leaf) is Tensor else leaf for leaf in leaves])
 
 
 def one_tensor(value: Any, what: str) -> Tensor:

@@ -116,7 +116,7 @@ def _finished(native: Any) -> Any:
 
 def _rebuilder(spec: Spec | None, places: Sequence[Any]) -> Callable[[tuple[Any, ...]], Any]:
     """From outputs to the result's structure, without walking the spec for the common ones."""
-    if spec is LEAF:
+    if spec is None:  # a leaf
         (place,) = places
         if isinstance(place, Static):
             return lambda outs: place.value

@@ -28,12 +28,14 @@ class ArrayKey(NamedTuple):
 class Static:
     """A value that is part of the signature: compared by type and value, or by identity if it has no hash."""
 
-    __slots__ = ("_hash", "value")
+    __slots__ = ("_compared", "_hash", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
+        # a set may be changed between two calls: it is compared by what it held
+        self._compared = frozenset(value) if isinstance(value, set) else value
         try:
-            self._hash = hash((type(value), value))
+            self._hash = hash((type(value), self._compared))
         except TypeError:
             self._hash = -1
 
@@ -43,11 +45,11 @@ class Static:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Static):
             return NotImplemented
-        if self.value is other.value:
+        if self._compared is other._compared:
             return True
         if self._hash == -1 or type(self.value) is not type(other.value):
             return False
-        return bool(self.value == other.value)
+        return bool(self._compared == other._compared)
 
     def __repr__(self) -> str:
         return repr(self.value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Te
         tensor._weak = weak
         return tensor
     # a view, so that a result which is this very array is seen to be borrowed and is copied on the way out
-    borrowed = array.view() if isinstance(array, np.ndarray) else array
+    borrowed: Any = array.view() if isinstance(array, np.ndarray) else array
     return Tensor(default_engine().from_numpy(borrowed), next_serial(), None, weak)
 
 
@@ -44,8 +43,8 @@ def scalar_array(value: bool | int | float | complex, dtype: np.dtype[Any]) -> n
         info = np.iinfo(dtype)
         if not info.min <= value <= info.max:
             raise OverflowError(at_user_line(f"Python integer {value} out of bounds for {dtype.name}"))
-    make: Callable[[Any], np.generic] = dtype.type
-    return make(value)
+    scalar: Any = dtype.type
+    return scalar(value)
 
 
 def number_dtype(value: bool | int | float | complex) -> np.dtype[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Spec(NamedTuple):
     children: tuple[Spec | None, ...]
 
 
-LEAF: Final = None  # the spec of a leaf
+LEAF = None  # the spec of a leaf
 
 
 class _Registered(NamedTuple):
@@ -132,7 +132,7 @@ _END = object()
 
 
 def _build(spec: Spec | None, leaves: Any) -> Any:
-    if spec is LEAF:
+    if spec is None:  # a leaf
         leaf = next(leaves, _END)
         if leaf is _END:
             raise ValueError(at_user_line("tree.unflatten: fewer leaves than the structure has places"))
@@ -153,7 +153,8 @@ def _build(spec: Spec | None, leaves: Any) -> Any:
 def _rebuilt_dict(kind: type, items: Iterable[tuple[Any, Any]]) -> Any:
     if kind is dict:
         return dict(items)
-    result: Any = kind.__new__(kind)
+    make: Any = kind.__new__
+    result = make(kind)
     for key, value in items:  # by assignment: an OrderedDict keeps its order in its own methods
         result[key] = value
     return result
@@ -182,7 +183,7 @@ def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
 
 def paths(spec: Spec | None, prefix: str) -> list[str]:
     """How each leaf is reached: `params['b2']`, `args[0].x`."""
-    if spec is LEAF:
+    if spec is None:  # a leaf
         return [prefix]
     found: list[str] = []
     for position, child in enumerate(spec.children):
@@ -201,7 +202,7 @@ def _step(spec: Spec, position: int) -> str:
 
 def describe(spec: Spec | None) -> str:
     """A spec for messages: {'a': *, 'b': (*, *)}."""
-    if spec is LEAF:
+    if spec is None:  # a leaf
         return "*"
     children = [describe(c) for c in spec.children]
     if issubclass(spec.kind, dict):

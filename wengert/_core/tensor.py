@@ -42,7 +42,7 @@ class Value:
 
     __slots__ = ("dtype", "graph", "key", "name", "shape", "weak")
 
-    def __init__(self, shape: Any, dtype: np.dtype[Any], graph: int, name: str | int = "", weak: bool = False) -> None:
+    def __init__(self, shape: Any, dtype: np.dtype[Any], graph: int, name: str = "", weak: bool = False) -> None:
         self.shape = shape
         self.dtype = dtype
         self.graph = graph

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from .promotion import as_tensor, broadcast_shapes, is_followed_inside
 from .shapes import flat, permuted, reshaped, with_axis
 
 
+@final
 class Whole(NamedTuple):
     """A slice along an axis: from `start` to `limit`, `step` apart, read backwards where `is_flipped`."""
 
@@ -39,6 +41,7 @@ class Whole(NamedTuple):
     is_flipped: bool
 
 
+@final
 class Single(NamedTuple):
     """One position along an axis, which goes away."""
 
@@ -46,10 +49,12 @@ class Single(NamedTuple):
     position: int
 
 
+@final
 class NewAxis(NamedTuple):
     """A new axis of extent 1; it takes no axis of the operand."""
 
 
+@final
 class Array(NamedTuple):
     """Index arrays for one axis after another from `axis` on; several come from one boolean array."""
 
@@ -231,8 +236,10 @@ def has_arrays(entries: list[Entry]) -> bool:
     return builtins.any(type(e) is Array for e in entries)
 
 
-def _take_basic(x: Tensor, entries: list[Entry]) -> Tensor:
+def _take_basic(x: Tensor, entries: Sequence[Any]) -> Tensor:
+    """x read by entries among which there is no index array."""
     starts, limits, strides, flipped, shape = [], [], [], [], []
+    entry: Whole | Single | NewAxis
     for entry in entries:
         if type(entry) is NewAxis:
             shape.append(1)
@@ -240,7 +247,6 @@ def _take_basic(x: Tensor, entries: list[Entry]) -> Tensor:
         if type(entry) is Single:
             start, limit, step = entry.position, entry.position + 1, 1
         else:
-            assert isinstance(entry, Whole)
             start, limit, step = entry.start, entry.limit, entry.step
             shape.append(dims.floordiv(limit - start + (step - 1), step))
             flipped += [entry.axis] if entry.is_flipped else []
