@@ -23,16 +23,13 @@ types: $(VENV)/.installed-dev
 clean:
 	rm -rf $(VENV)
 
-# The stamps are written last, so that an install that was cut off is done again. Compiling ahead keeps the import
-# quick where Python may not write bytecode (PYTHONDONTWRITEBYTECODE).
+# The stamps are written last, so that an install that was cut off is done again.
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable .
-	$(BIN)/python -m compileall -q wengert
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	$(BIN)/python -m compileall -q wengert
 	touch $@ $(VENV)/.installed
 
 $(VENV)/bin/python:
