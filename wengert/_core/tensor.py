@@ -330,3 +330,16 @@ def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:
 def fresh(native: Any) -> Tensor:
     """A new tensor around a native array."""
     return Tensor(native, next_serial())
+
+
+def is_tensor_or_variable(x: Any) -> bool:
+    """Whether a value is a tensor, or stands for one as a Variable does."""
+    return type(x) is Tensor or hasattr(type(x), "__wengert_tensor__")
+
+
+def tensor_in(x: Any) -> Tensor | None:
+    """The tensor that a value is or stands for; None for anything else."""
+    if type(x) is Tensor:
+        return x
+    held = getattr(type(x), "__wengert_tensor__", None)
+    return None if held is None else held(x)

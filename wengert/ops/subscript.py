@@ -148,7 +148,7 @@ def _entry(x: Tensor, axis: int, item: Any, what: str) -> Entry:
     size = x.shape[axis]
     if type(size) is Dim:
         return Array(axis, (constant(np.int64(item)),))  # only `gather`, at run time, can tell if it is inside
-    if not -size <= item < size:  # type: ignore[operator]
+    if not -size <= item < size:
         raise IndexError(
             at_user_line(f"{what}: index {item} is out of bounds for axis {axis} of an x of shape {x.shape}")
         )
@@ -190,12 +190,12 @@ def _whole(axis: int, item: slice, size: DimLike, what: str) -> Whole:
         raise ValueError(at_user_line(f"{what}: the step of a slice cannot be 0"))
     if Dim in (type(size), type(start), type(stop)):
         return _whole_of_dims(axis, start, stop, step, size)
-    covered = range(*slice(start, stop, step).indices(size))  # type: ignore[arg-type]
+    covered = range(*slice(start, stop, step).indices(size))
     if not covered:
         return Whole(axis, 0, 0, 1, False)
     if step > 0:
         # all the way to the end where nothing more would be taken: then a full slice is seen to be one
-        limit = size if covered[-1] + step >= size else covered[-1] + 1  # type: ignore[operator]
+        limit = size if covered[-1] + step >= size else covered[-1] + 1
         return Whole(axis, covered[0], limit, step, False)
     return Whole(axis, covered[-1], covered[0] + 1, -step, True)
 
