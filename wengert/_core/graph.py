@@ -174,6 +174,7 @@ class Graph:
         return symbol(known[1])
 
     def write_variable(self, variable: Any, tensor: Tensor) -> None:
+        """Makes a tensor of this trace what a Variable holds after a run."""
         self.writes[variable._key] = (variable, tensor)
 
     # -- finishing --------------------------------------------------------------------------------------

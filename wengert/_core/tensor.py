@@ -241,6 +241,8 @@ class Tensor:
             self._refuse_numbers("__index__")
         if self.dtype.kind not in "iu":
             raise TypeError(at_user_line(f"only integer tensors can be used as an index, got {self.dtype.name}"))
+        if self.ndim:
+            raise TypeError(at_user_line(f"only tensors of no axes are one index, got shape {self.shape}"))
         return int(self.item())
 
     def __dlpack__(self, **kwargs: Any) -> Any:
@@ -350,3 +352,16 @@ def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:
 def fresh(native: Any) -> Tensor:
     """A new tensor around a native array."""
     return Tensor(native, next_serial())
+
+
+def is_tensor_or_variable(x: Any) -> bool:
+    """Whether a value is a tensor, or stands for one as a Variable does."""
+    return type(x) is Tensor or hasattr(type(x), "__wengert_tensor__")
+
+
+def tensor_in(x: Any) -> Tensor | None:
+    """The tensor that a value is or stands for; None for anything else."""
+    if type(x) is Tensor:
+        return x
+    held = getattr(type(x), "__wengert_tensor__", None)
+    return None if held is None else held(x)
