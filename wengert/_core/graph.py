@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -195,6 +195,12 @@ class Graph:
     def to_text(self) -> str:
         """The graph as text, one node a line."""
         return graph_text(self)
+
+    if TYPE_CHECKING:  # attached by inspect/svg.py
+
+        def to_dot(self) -> str: ...
+        def to_svg(self) -> str: ...
+        def _repr_html_(self) -> str: ...
 
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"

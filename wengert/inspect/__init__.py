@@ -1,1 +1,5 @@
 """Looking inside: why a gradient is what it is (`explain`), where a NaN begins (`debug_nans`), drawings of graphs."""
+
+from .svg import attach_drawings
+
+attach_drawings()
