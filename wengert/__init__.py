@@ -27,6 +27,7 @@ from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .state import Variable
+from .tape import GradientTape
 from .testing import GradientCheck, check_gradients
 
 ops.custom_gradient = custom_gradient  # Keras has it among its ops, too
@@ -35,6 +36,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DisconnectedError", "Function", "GradientCheck", "GradientCheckError", "Graph", "LostGradientError", "Tensor",
+    "GradientTape",
     "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
     "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_print", "eager", "function", "grad", "grads",
     "jit", "linalg", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad",
