@@ -124,7 +124,7 @@ def test_k94_closures_work_and_save_keeps_intermediates(derive: Any) -> None:
 
 def test_k95_what_f_is_and_returns_is_checked() -> None:
     with pytest.raises(TypeError, match="must be callable, got int"):
-        wg.custom_grad(3)  # type: ignore[arg-type]
+        wg.custom_grad(3)
     grad_func = lambda dy: dy
     for returned, says in [
         ({"grad_func": grad_func}, "value and a callable grad_func"), ({"value": 3.0}, "grad_func"),

@@ -141,11 +141,13 @@ class Function(Generic[P, R]):
             default = dtypes.default_float()
             key: list[Any] = [default]
             natives: list[Any] = []
+            array: Any
             for a in args:
                 kind = type(a)
                 if kind is np.ndarray:
-                    key.append(a.shape)  # type: ignore[union-attr]
-                    key.append(a.dtype)  # type: ignore[union-attr]
+                    array = a
+                    key.append(array.shape)
+                    key.append(array.dtype)
                     natives.append(a)
                 elif kind is float:
                     key.append(float)

@@ -89,7 +89,7 @@ class Variable(Operators):
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents."""
-        return self._tensor.shape  # type: ignore[return-value]  # a Variable's shape is static
+        return self._tensor.shape  # pyright: ignore[reportReturnType]  # a Variable's shape is static
 
     @property
     def dtype(self) -> np.dtype[Any]:

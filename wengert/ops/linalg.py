@@ -494,7 +494,7 @@ def _euclidean(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return sqrt_flat_at_zero(total(squares, axes, keepdims=True))
 
 
-def _matrix_norm(x: Tensor, axes: tuple[int, int], order: Any) -> Tensor:
+def _matrix_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:
     """The norm of matrices in the plane of two axes, which stay with extent 1."""
     if order is None or order == "fro":
         return _euclidean(x, axes)
@@ -548,7 +548,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         is_matrix = len(axes) == 2
     if not is_matrix and isinstance(ord, str):
         raise ValueError(at_user_line(f"norm: {ord!r} is not the order of a norm of vectors"))
-    result = _matrix_norm(a, axes, ord) if is_matrix else _vector_norm(a, axes, ord)  # type: ignore[arg-type]
+    result = _matrix_norm(a, axes, ord) if is_matrix else _vector_norm(a, axes, ord)
     result = promotion.cast(result, dtypes.real_of(dtype))
     return outward(result if keepdims else reshaped(result, S.without(a.shape, axes)), x)
 
