@@ -200,7 +200,7 @@ def test_grads_takes_a_list(wrap):
 
 def test_every_input_of_grads_must_be_connected():
     """tfjs.grads.independent."""
-    with pytest.raises(wg.DisconnectedError, match=r"args\[1\]"):
+    with pytest.raises(wg.DisconnectedError, match="differentiably on b"):
         wg.grads(lambda a, b: a * 2)([1.0, 2.0])
     assert wg.grads(lambda a, b: a * 2, unconnected_gradients="none")([1.0, 2.0]) == [2.0, None]
 
@@ -894,3 +894,70 @@ def test_constants_are_constants():
     assert wg.grad(lambda x: x * wg.stop_gradient(x))(3.0) == 3
     with pytest.raises(wg.DisconnectedError, match="stop_gradient stops the gradient"):
         wg.grad(lambda x: wg.stop_gradient(x) * 2)(3.0)
+
+
+# -- names, cuts in compiled functions, ownership --------------------------------------------------
+
+
+def test_messages_call_arguments_as_f_does():
+    def loss(params, scale):
+        return np.sum(params["w1"] ** 2) * scale
+
+    params = {"w1": np.ones(2), "b2": np.ones(2)}
+    with pytest.raises(wg.DisconnectedError, match=r"on params\['b2'\]: f does not use it"):
+        wg.grad(loss)(params, 2.0)
+    with pytest.raises(wg.DisconnectedError, match=r"on params\['b2'\]"):
+        wg.grads(loss)([params, 2.0])
+    with pytest.raises(wg.DisconnectedError, match=r"on params\['b2'\]"):  # the gradient's argument is f's
+        wg.grad(wg.value_and_grad(loss, unconnected_gradients="zero"), has_aux=True)(params, 2.0)
+    with pytest.raises(TypeError, match=r"params\['n'\]: cannot differentiate with respect to .* int64"):
+        wg.grad(loss)({**params, "n": np.array([1])}, 2.0)
+    with pytest.raises(wg.DisconnectedError, match=r"on args\[1\]"):
+        wg.grad(lambda *args: args[0], argnums=1)(1.0, 2.0)
+
+
+def test_one_argument_cannot_be_named_twice():
+    with pytest.raises(ValueError, match="names one of the 2 arguments twice"):
+        wg.grad(lambda a, b: a * b, argnums=(0, -2))(1.0, 2.0)
+
+
+def to_int_and_back(x):
+    whole = wg.astype(x, "int32")
+    return wg.astype(whole, "float64") * 2
+
+
+@pytest.mark.parametrize("transform", [
+    lambda f: wg.grad(f), lambda f: wg.grad(wg.function(f)), lambda f: wg.function(wg.grad(f)),
+    lambda f: wg.grad(lambda x: wg.function(f)(x * 2.0) * 3.0), lambda f: wg.grad(wg.grad(wg.function(f))),
+])  # fmt: skip
+def test_a_cut_is_told_with_its_line_in_every_mode(transform):
+    with pytest.raises(wg.DisconnectedError, match="convert gives int32 values.*\n.*wg.astype\\(x, .int32.\\)"):
+        transform(to_int_and_back)(np.array([1.5]))
+
+
+def test_a_custom_gradient_of_none_is_told():
+    @wg.custom_gradient
+    def blind(x):
+        return x * x, lambda upstream: None
+
+    with pytest.raises(wg.DisconnectedError, match="the custom gradient of blind gives None"):
+        wg.grad(lambda x: blind(x) * 2)(1.0)
+
+
+def test_results_of_one_call_share_no_memory():
+    x, held = np.ones(3), wg.tensor(np.arange(3.0))
+    a, b = wg.grad(lambda a, b: a + b, argnums=(0, 1))(x, x)
+    c = wg.grad(lambda p: p["u"] + p["v"])({"u": x, "v": x})
+
+    def twice(x):
+        y = x * 2
+        return y, (y, [y, held])
+
+    (y, (y1, (y2, outer))), g = wg.value_and_grad(twice, has_aux=True)(x)
+    for first, second in [(a, b), (c["u"], c["v"]), (y, y1), (y1, y2), (y, g), (outer, held.numpy())]:
+        assert not np.shares_memory(first, second)
+        assert first.flags.writeable
+
+
+def test_a_variable_as_dy_makes_the_results_tensors():
+    assert type(wg.grad(square)(np.ones(2), dy=wg.Variable([1.0, 2.0]))) is wg.Tensor

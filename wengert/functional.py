@@ -3,16 +3,19 @@
 Each opens a tape, runs f on tensors, and sweeps back once. Start with `_Run`.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
-from ._compile.arguments import Differentiated, array_argument, is_tensor_kind, one_tensor, result_of
+from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor_kind, one_tensor, result_of
+from ._control.call import cut_inside
 from ._core import dtypes
-from ._core.constant import to_numpy_result
 from ._core.graph import quietly
+from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
 from ._core.state import STATE, observing_reads, recording
 from ._core.tensor import Tensor
@@ -98,7 +101,7 @@ def value_and_grad(
         has_aux: f returns `(y, aux)`; then the result is `((y, aux), gradient)`.
         unconnected_gradients: what an argument that y does not depend on gets: "error" (`DisconnectedError`), "zero"
             or "none".
-        sparse: gradients of gathered rows as `IndexedSlices`.
+        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
 
     Returns:
         `g(*args, dy=None, **kwargs) -> ValueAndGrad(value, grad)`, in the kind of array that came in. Without `dy`
@@ -134,7 +137,7 @@ def grad(
         argnums: which positional argument to differentiate with respect to, or several (then a tuple results).
         has_aux: f returns `(y, aux)`; then the result is `(gradient, aux)`.
         unconnected_gradients: "error", "zero" or "none": what an argument gets that y does not depend on.
-        sparse: gradients of gathered rows as `IndexedSlices`.
+        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
 
     Returns:
         `g(*args, dy=None, **kwargs)` -> the gradient of `f(x).sum()`, or with `dy` of `(f(x) * dy).sum()`, with the
@@ -168,7 +171,7 @@ def grads(
     Args:
         f: takes N arrays and returns one tensor of any shape.
         unconnected_gradients: "error", "zero" or "none": what an argument gets that y does not depend on.
-        sparse: gradients of gathered rows as `IndexedSlices`.
+        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
 
     Returns:
         `g(args, dy=None)`: takes the list or tuple of arguments and gives the list of gradients, in order.
@@ -194,7 +197,7 @@ def value_and_grads(
     Args:
         f: takes N arrays and returns one tensor of any shape.
         unconnected_gradients: "error", "zero" or "none": what an argument gets that y does not depend on.
-        sparse: gradients of gathered rows as `IndexedSlices`.
+        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
 
     Returns:
         `g(args, dy=None) -> ValueAndGrads(value, grads)`.
@@ -227,7 +230,9 @@ def _gradient_function(
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
         dy = None if f_takes_dy else kwargs.pop("dy", None)
         chosen = _chosen(positions, args, name)
-        keep = is_tensor_kind(args) or (bool(kwargs) and is_tensor_kind(tuple(kwargs.values()))) or type(dy) is Tensor
+        keep = is_tensor_kind(args)
+        if not keep and (kwargs or dy is not None):
+            keep = is_tensor_kind((*kwargs.values(), dy))
         sources = [
             Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]" if len(args) > 1 else "x")
             for i in chosen
@@ -240,8 +245,8 @@ def _gradient_function(
         run = _Run(f, name, call, kwargs, sources, has_aux)
         found = run.gradients(dy, mode, sparse, keep)
         gradient = found[0] if isinstance(positions, int) else tuple(found)
-        value = run.y if keep else to_numpy_result(run.y)
-        aux = result_of(run.aux, keep) if has_aux else None
+        value = run.y if keep else run.own(run.y)
+        aux = result_of(run.aux, keep, run.own) if has_aux else None
         return combine(value, gradient, aux, has_aux)
 
     return _named_after(f, gradient_function, name)
@@ -252,20 +257,21 @@ def _list_function(
 ) -> Any:
     _require_callable(f, name)
     mode = unconnected_mode(unconnected)
+    names, _ = _parameters(f)
 
     def gradient_function(args: Any, dy: Any = None) -> Any:
-        if not isinstance(args, (list, tuple)):
+        if not isinstance(args, SEQUENCES):
             raise TypeError(at_user_line(
                 f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one argument use grad"
             ))
         if not args:
             raise ValueError(at_user_line(f"{name}: the list of arguments is empty"))
-        keep = is_tensor_kind(args) or type(dy) is Tensor
-        sources = [Differentiated(a, f"args[{i}]") for i, a in enumerate(args)]
+        keep = is_tensor_kind(args) or (dy is not None and is_tensor_kind((dy,)))
+        sources = [Differentiated(a, names[i] if i < len(names) else f"args[{i}]") for i, a in enumerate(args)]
         call = [s.argument(a) for s, a in zip(sources, args, strict=True)]
         run = _Run(f, name, call, {}, sources, False)
         found = run.gradients(dy, mode, sparse, keep)
-        return combine(run.y if keep else to_numpy_result(run.y), found)
+        return combine(run.y if keep else run.own(run.y), found)
 
     return _named_after(f, gradient_function, name)
 
@@ -273,7 +279,7 @@ def _list_function(
 class _Run:
     """One run of f under a tape, and the sweep back from its result."""
 
-    __slots__ = ("aux", "name", "sources", "tape", "y")
+    __slots__ = ("aux", "name", "own", "sources", "tape", "y")
 
     def __init__(
         self, f: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any],
@@ -281,6 +287,7 @@ class _Run:
     ) -> None:  # fmt: skip
         self.name = name
         self.sources = sources
+        self.own = Owned()
         self.tape = Tape()
         for source in sources:
             for tensor in source.tensors:
@@ -289,7 +296,7 @@ class _Run:
             result = f(*args, **kwargs)
         self.aux: Any = None
         if has_aux:
-            if not isinstance(result, tuple) or len(result) != 2:
+            if not isinstance(result, TUPLES) or len(result) != 2:
                 raise TypeError(at_user_line(
                     f"{name}: with has_aux=True f must return a pair (y, aux), got {type(result).__name__}"
                 ))
@@ -310,7 +317,7 @@ class _Run:
         return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
 
     def _of_source(self, source: Differentiated, found: list[Any], mode: str, keep: bool) -> Any:
-        finished = []
+        finished: list[Any] = []
         for index, (tensor, cotangent) in enumerate(zip(source.tensors, found, strict=True)):
             if cotangent is None and mode == "error":
                 raise DisconnectedError(self._explanation(source.path(index), tensor))
@@ -323,7 +330,7 @@ class _Run:
                 gradient = attach(gradient, self.y)
             if type(gradient._data) is not type(tensor._data):
                 gradient = beside(gradient, tensor)
-            finished.append(gradient if keep else to_numpy_result(gradient))
+            finished.append(gradient if keep else self.own(gradient))
         return source.result(finished)
 
     def _seed(self, dy: Any) -> Tensor | None:
@@ -364,6 +371,9 @@ def disconnection(tape: Tape, y: Tensor, x: Tensor, path: str) -> str:
     """Why no gradient leads from y to x."""
     entries, key = tape.entries, x._key
     text = f"the result does not depend differentiably on {path}"
+    dropped = _dropped_inside(tape, y, key)
+    if dropped:
+        return f"{text}: {dropped}"
     cut = y._cut
     if cut is not None and (cut.key == key or key in ancestors(entries, cut.key, (key,))):
         return f"{text}: the path is cut where {cut}"
@@ -378,6 +388,26 @@ def disconnection(tape: Tape, y: Tensor, x: Tensor, path: str) -> str:
         f"{text}: f does not use it (make sure that f itself does all the operations that lead from {path} to the "
         f"result, or pass unconnected_gradients='zero')"
     )
+
+
+def _dropped_inside(tape: Tape, y: Tensor, key: int) -> str:
+    """Why a compiled function or a custom gradient between a source and y gives no gradient, if one is there."""
+    needed, followed = {y._key}, {key}
+    for entry in reversed(tape.entries):
+        if not needed.isdisjoint(entry.out_keys):
+            needed.update(entry.in_keys)
+    for entry in tape.entries:
+        if followed.isdisjoint(entry.in_keys) or needed.isdisjoint(entry.out_keys):
+            continue
+        followed.update(entry.out_keys)
+        if entry.op.name == "call":
+            places = (i for i, k in enumerate(entry.in_keys) if k in followed)
+            cut = next((c for i in places if (c := cut_inside(entry.attrs[0], i)) is not None), None)
+            if cut is not None:
+                return f"the path is cut in a compiled function where {cut}"
+        if entry.op.name == "custom":
+            return f"the custom gradient of {entry.attrs[0].name} gives None for what depends on it"
+    return ""
 
 
 def unconnected_mode(option: Any) -> str:
@@ -397,7 +427,7 @@ def _require_callable(f: Any, name: str) -> None:
 
 def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
     try:
-        if isinstance(argnums, (tuple, list)):
+        if isinstance(argnums, SEQUENCES):
             positions = (*[int(i.__index__()) for i in argnums],)
             if len(set(positions)) != len(positions) or not positions:
                 raise ValueError(at_user_line(f"{name}: argnums {argnums} must be distinct and not empty"))
@@ -417,26 +447,33 @@ def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) 
             raise ValueError(at_user_line(
                 f"{name}: argnums {positions} asks for positional argument {position}, but {len(args)} were given"
             ))
-    return (*[p % count for p in wanted],)
+    chosen = (*[p % count for p in wanted],)
+    if len(set(chosen)) != len(chosen):
+        raise ValueError(at_user_line(f"{name}: argnums {positions} names one of the {count} arguments twice"))
+    return chosen
 
 
 def _parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
-    """The names of f's positional parameters, for messages, and whether f has a parameter `dy` of its own."""
-    if hasattr(f, "__wengert_gradient_of__"):
-        return [], False
+    """The names of f's positional parameters, for messages, and whether f has a parameter `dy` of its own.
+
+    A gradient function has the names of what it is the gradient of.
+    """
+    inner: Any = f
+    while hasattr(inner, "__wengert_gradient_of__"):
+        inner = inner.__wengert_gradient_of__
     try:
-        parameters = inspect.signature(f).parameters
+        parameters = inspect.signature(inner).parameters
     except (TypeError, ValueError):
         return [], False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [name for name, p in parameters.items() if p.kind in positional], "dy" in parameters
+    return [name for name, p in parameters.items() if p.kind in positional], "dy" in parameters and inner is f
 
 
 def _named_after(f: Callable[..., Any], function: Callable[..., Any], name: str) -> Any:
     inner = getattr(f, "__name__", type(f).__name__)
     function.__name__ = function.__qualname__ = f"{name}({inner})"
     function.__doc__ = f"{name} of {inner}."
-    function.__wengert_gradient_of__ = f  # type: ignore[attr-defined]
+    vars(function)["__wengert_gradient_of__"] = f
     return function
 
 
@@ -471,7 +508,7 @@ def variable_grads(
     Args:
         f: takes no arguments and returns a scalar.
         var_list: the Variables wanted; by default all live trainable ones, those that f does not use left out.
-        sparse: gradients of gathered rows as `IndexedSlices`.
+        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
 
     Returns:
         `VariableGrads(value, grads)`: grads maps each Variable's name (or the Variable) to its gradient, a tensor of
@@ -529,7 +566,7 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
     seed = beside(ones_like_type(type_of(y)), y)
     with quietly():
         found = dict(zip(keys, sweep(tape.entries, ((y._key, seed),), keys), strict=True))
-        totals = []
+        totals: list[Any] = []
         for variable, read in used:
             terms = [materialise(found[k], type_of(variable)) for k in read if found[k] is not None]
             total = terms[0] if terms else None
@@ -542,7 +579,7 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
 
 
 def _checked_list(var_list: Any) -> list[Variable]:
-    if not isinstance(var_list, (list, tuple)) or not all(isinstance(v, Variable) for v in var_list):
+    if not isinstance(var_list, SEQUENCES) or not all(isinstance(v, Variable) for v in var_list):
         raise TypeError(at_user_line("variable_grads: var_list must be a list of Variables"))
     return list({v._key: v for v in var_list}.values())
 

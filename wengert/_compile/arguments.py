@@ -6,7 +6,7 @@ of array the caller works.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.constant import checked_array, constant, is_number, number, to_numpy_result
 from .._core.engine import ENGINE_OF
+from .._core.kinds import ARRAYS
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, Spec, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor
@@ -111,7 +112,7 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
         return Tensor(leaf._data, next_serial(), None, leaf._weak)
     if kind is np.ndarray and leaf.dtype in _EVERYDAY and STATE.builder is None:
         return Tensor(leaf.view(), next_serial())
-    if isinstance(leaf, (np.ndarray, np.generic)):
+    if isinstance(leaf, ARRAYS):
         if leaf.dtype.kind in "USOMmV" and not dtypes.is_supported(leaf.dtype):
             return None
         _require_inexact(leaf.dtype, argument, position)
@@ -162,7 +163,7 @@ def array_argument(value: Any) -> Any:
     kind = type(value)
     if kind is Tensor or kind in (int, float, str, bool, type(None)):
         return value
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, ARRAYS):
         return constant(value) if dtypes.is_supported(value.dtype) else value
     held = getattr(kind, "__wengert_tensor__", None)
     if held is not None:
@@ -185,18 +186,36 @@ def _float_list(value: list[Any]) -> Any:
     return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
 
 
-def result_of(value: Any, keep_tensors: bool) -> Any:
+class Owned:
+    """Makes the NumPy results of one call the caller's: no two share memory, and none is that of an older tensor."""
+
+    __slots__ = ("_given", "_since")
+
+    def __init__(self) -> None:
+        self._since = next_serial()
+        self._given: set[int] = set()
+
+    def __call__(self, tensor: Tensor) -> Any:
+        result = to_numpy_result(tensor)
+        if type(result) is np.ndarray:
+            if tensor._key < self._since or id(tensor._data) in self._given:
+                result = result.copy()
+            self._given.add(id(tensor._data))
+        return result
+
+
+def result_of(value: Any, keep_tensors: bool, own: Callable[[Tensor], Any] = to_numpy_result) -> Any:
     """Results in the caller's kind: tensors anywhere in a structure become NumPy arrays unless kept."""
     if keep_tensors:
         return value
     if type(value) is Tensor:
-        return to_numpy_result(value)
+        return own(value)
     if type(value) in _LEAF_TYPES:
         return value
     leaves, spec = flatten(value)
     if spec is LEAF:
         return value
-    return unflatten(spec, [to_numpy_result(leaf) if type(leaf) is Tensor else leaf for leaf in leaves])
+    return unflatten(spec, [own(leaf) if type(leaf) is Tensor else leaf for leaf in leaves])
 
 
 def one_tensor(value: Any, what: str) -> Tensor:
@@ -206,7 +225,7 @@ def one_tensor(value: Any, what: str) -> Tensor:
     held = getattr(type(value), "__wengert_tensor__", None)
     if held is not None:
         return held(value)
-    if isinstance(value, (np.ndarray, np.generic)) and dtypes.is_supported(value.dtype):
+    if isinstance(value, ARRAYS) and dtypes.is_supported(value.dtype):
         return constant(value)
     if is_number(value):
         return number(value)

@@ -17,13 +17,13 @@ from .._core.dims import Dim, dims_in
 from .._core.graph import Graph, Node, quietly, symbol
 from .._core.op import ZERO, Op, general
 from .._core.state import STATE, building, recording
-from .._core.tensor import Tensor, Value
+from .._core.tensor import Cut, Tensor, Value
 from .._core.types import TensorType, tensor_type, type_of
 from .._prims.structural import zeros_of
 from .._transforms.batch import batch
 from .._transforms.forward import Tangents
 from .._transforms.replay import replay
-from .._transforms.reverse import Tape, sweep
+from .._transforms.reverse import Tape, cut_reason, sweep
 
 
 class Program:
@@ -31,11 +31,15 @@ class Program:
 
     Attributes:
         graph: inputs to outputs; the first `count` outputs are the program's own, the rest residuals.
+        source: the graph as it was traced, before any split: its nodes know the user's lines.
         stages: the residual outputs of each split, innermost first, with the program that pulls back from them.
     """
 
-    def __init__(self, graph: Graph, count: int | None = None, stages: tuple[Stage, ...] = ()) -> None:
+    def __init__(
+        self, graph: Graph, count: int | None = None, stages: tuple[Stage, ...] = (), source: Graph | None = None
+    ) -> None:
         self.graph = graph
+        self.source = graph if source is None else source
         self.count = len(graph.outputs) if count is None else count
         self.stages = stages
         self.executables: dict[str, Any] = {}
@@ -127,7 +131,26 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
         f"{graph.name}.forward", [joint.value_of(x) for x in inputs], forward_nodes, [*forward_outputs, *residuals]
     )
     forward.guards = graph.guards
-    return Program(forward, program.count, (*program.stages, stage))
+    return Program(forward, program.count, (*program.stages, stage), program.source)
+
+
+def cut_inside(program: Program, operand: int) -> Cut | None:
+    """What cuts the path from an operand of a program to its results, for an error message."""
+    graph = program.source
+    needed = {v.key for v in graph.outputs}
+    for node in reversed(graph.nodes):
+        if any(v.key in needed for v in node.outputs):
+            needed.update(v.key for v in node.inputs)
+    reached = {graph.inputs[operand].key}
+    for node in graph.nodes:
+        key = next((v.key for v in node.inputs if v.key in reached), None)
+        if key is None or not any(v.key in needed for v in node.outputs):
+            continue
+        reason = cut_reason(node.op, node.outputs)
+        if reason:
+            return Cut(node.op.name, reason, node.site, key)
+        reached.update(v.key for v in node.outputs)
+    return None
 
 
 def _assembled(name: str, inputs: list[Value], nodes: list[Node], outputs: list[Value]) -> Graph:
@@ -199,14 +222,14 @@ def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], program: 
     pushed, places = program.jvp(active)
     found = call_program(pushed, [*operands, *(d for d in operands_dot if d is not None)])
     return (*[
-        found[p] if isinstance(p, int) else zeros_of(v) if p is ZERO else None  # type: ignore[arg-type]
+        found[p] if isinstance(p, int) else zeros_of(v) if p is ZERO else None
         for p, v in zip(places, map(type_of, program.graph.outputs), strict=True)
     ],)
 
 
 def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
     size = next(x.shape[0] for x, b in zip(operands, batched, strict=True) if b)
-    return tuple(batch(attrs[0].graph, operands, batched, size))  # type: ignore[arg-type]  # a Dim is a size, too
+    return tuple(batch(attrs[0].graph, operands, batched, size))
 
 
 def _types(operands: tuple[TensorType, ...], program: Program) -> tuple[TensorType, ...]:
@@ -218,4 +241,4 @@ call = general(
     takes_missing=True, dtypes="any", can_raise=True, doc="the results of a traced program",
 )  # fmt: skip
 
-__all__ = ["Program", "call", "call_program", "closed", "symbol"]
+__all__ = ["Program", "call", "call_program", "closed", "cut_inside", "symbol"]

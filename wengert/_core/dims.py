@@ -131,7 +131,7 @@ class Dim:
         return _combine(self, other, -1)
 
     def __rsub__(self, other: object) -> DimLike:
-        return _combine(-self, other, 1)
+        return _times(self, -1) + other if isinstance(other, (int, Dim)) else NotImplemented
 
     def __neg__(self) -> DimLike:
         return _times(self, -1)
@@ -286,7 +286,7 @@ def maximum(x: DimLike, y: DimLike) -> DimLike:
 
 
 def minimum(x: DimLike, y: DimLike) -> DimLike:
-    """The smaller one, written as y - max(y - x, 0): so n - min(1, n) and max(n - 1, 0) are seen to be one dimension."""
+    """The smaller one, written as y - max(y - x, 0), so that n - min(1, n) and max(n - 1, 0) are seen to be equal."""
     if isinstance(x, int) and isinstance(y, int):
         return min(x, y)
     return y - maximum(y - x, 0)

@@ -111,9 +111,18 @@ def _carries(tensor: Tensor) -> bool:
     return is_inexact(tensor._data.dtype)
 
 
-def _mark_cut(op: Op, key: int, outs: tuple[Tensor, ...]) -> None:
+def cut_reason(op: Op, outs: Sequence[Any]) -> str:
+    """Why an op's results (tensors or values of a graph) do not carry the gradient on, or "" if they do."""
+    if op.kind == "stop":
+        return "stops the gradient"
+    if any(is_inexact(out.dtype) for out in outs):
+        return ""
     dtype = outs[0].dtype.name if outs else ""
-    reason = "stops the gradient" if op.kind == "stop" else f"gives {dtype} values, which are constants to a gradient"
+    return f"gives {dtype} values, which are constants to a gradient"
+
+
+def _mark_cut(op: Op, key: int, outs: tuple[Tensor, ...]) -> None:
+    reason = cut_reason(op, outs)
     for out in outs:
         if out._cut is None:
             out._cut = Cut(op.name, reason, user_site(), key)
@@ -326,6 +335,6 @@ def ancestors(entries: Sequence[Entry], key: int, sources: Iterable[int]) -> set
 
 Sweep = Callable[..., list[Any]]
 __all__ = [
-    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "materialise", "ones_like_type", "reaches",
-    "sweep", "tensor_type",
+    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "cut_reason", "materialise",
+    "ones_like_type", "reaches", "sweep", "tensor_type",
 ]  # fmt: skip

@@ -115,12 +115,12 @@ def leaky_relu(x: Any, negative_slope: Any = 0.2) -> Any:
     return S.select(_compare(D.gt, a, 0), a, multiply(a, _number(a, negative_slope)))
 
 
-def _exponential_piece(x: Tensor, alpha: Any, rate: Any) -> Tensor:
-    """x where it is positive, else alpha (e^(x / rate) - 1)."""
-    is_positive = _compare(D.gt, x, 0)
-    left = S.select(is_positive, S.fill(x, 0), x)
+def _exponential_piece(x: Tensor, alpha: Any, rate: Any, is_right: Op = D.gt) -> Tensor:
+    """x to the right of 0, else alpha (e^(x / rate) - 1); `is_right` says which side 0 itself belongs to."""
+    on_right = _compare(is_right, x, 0)
+    left = S.select(on_right, S.fill(x, 0), x)
     left = left if rate is None else E.div(left, _number(x, rate))
-    return S.select(is_positive, x, S.mul(E.expm1(left), _number(x, alpha)))
+    return S.select(on_right, x, S.mul(E.expm1(left), _number(x, alpha)))
 
 
 @public
@@ -148,7 +148,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
 def selu(x: Any) -> Any:
     """`elu` with the two constants that keep mean and variance through layers.
 
-    At kinks: the gradient at 0 is that of the left side, 1.7581.
+    At kinks: the gradient at 0 is that of the right side, 1.0507.
 
     Args:
         x: an array of real values, or a number.
@@ -161,7 +161,7 @@ def selu(x: Any) -> Any:
         >>> wg.ops.selu([-1.0, 2.0]).round(6)
         array([-1.111331,  2.101402])
     """
-    return S.times_number(_exponential_piece(_float(x, "selu"), _SELU_ALPHA, None), number=_SELU_SCALE)
+    return S.times_number(_exponential_piece(_float(x, "selu"), _SELU_ALPHA, None, D.ge), number=_SELU_SCALE)
 
 
 @public
