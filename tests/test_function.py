@@ -625,4 +625,4 @@ def test_masked_zeros_stay_zeros_at_every_order(name):
         for run in (g, wg.function(g)):
             expected = [0.0, *g(inside)] if name != "slice" else [0.0, *g(np.array([3.0, 1.0, 2.0]))[1:]]
             np.testing.assert_allclose(run(outside), expected, rtol=1e-12)
-        f = lambda y, g=g: g(y).sum()  # noqa: E731
+        f = lambda y, g=g: g(y).sum()
