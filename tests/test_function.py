@@ -626,3 +626,15 @@ def test_masked_zeros_stay_zeros_at_every_order(name):
             expected = [0.0, *g(inside)] if name != "slice" else [0.0, *g(np.array([3.0, 1.0, 2.0]))[1:]]
             np.testing.assert_allclose(run(outside), expected, rtol=1e-12)
         f = lambda y, g=g: g(y).sum()
+
+
+def test_a_compiled_error_names_the_op_and_the_line_of_f():
+    def third(x, i):
+        doubled = x * 2
+        return doubled[i]  # here
+
+    for f, args in ((third, (X, np.array(99))), (wg.linalg.cholesky, (-np.eye(2),))):
+        with pytest.raises((IndexError, np.linalg.LinAlgError)) as caught:
+            wg.function(f)(*args)
+        said = str(caught.value)
+        assert ("gather" in said and "# here" in said) or "cholesky" in said
