@@ -95,8 +95,9 @@ mul = elementwise(
 
 
 def _scale_vjp(ct: Any, x: Tensor, y: Tensor, needed: Any) -> Any:
-    # d/dx is the plain slope: where x is a structural zero, the op that inserted it drops what flows back
-    return (mul(ct, conj_of(y)) if needed[0] else None, scale(mul(ct, conj_of(x)), fill(x, 1)) if needed[1] else None)
+    # d/dx is the plain slope: where x is a structural zero, the op that inserted it drops what flows back; d/dy is 0
+    # there, also where that slope was infinite and made ct so
+    return (mul(ct, conj_of(y)) if needed[0] else None, scale(conj_of(x), ct) if needed[1] else None)
 
 
 scale = general(
