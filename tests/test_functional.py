@@ -961,3 +961,44 @@ def test_results_of_one_call_share_no_memory():
 
 def test_a_variable_as_dy_makes_the_results_tensors():
     assert type(wg.grad(square)(np.ones(2), dy=wg.Variable([1.0, 2.0]))) is wg.Tensor
+
+
+# -- complex values in every mode ------------------------------------------------------------------
+
+REAL_ONLY = {
+    "relu": wg.nn.relu, "sigmoid": wg.sigmoid, "softmax": wg.nn.softmax, "logsumexp": wg.special.logsumexp,
+    "maximum": lambda z: wg.maximum(z, 1.0), "clip": lambda z: wg.clip(z, 0, 1), "max": wg.max, "sort": wg.sort,
+    "softsign": wg.ops.softsign, "silu": wg.ops.silu, "erf": wg.special.erf, "soft_shrink": wg.ops.soft_shrink,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REAL_ONLY)
+@pytest.mark.parametrize("mode", [lambda f: f, wg.function, lambda f: wg.grad(lambda z: np.sum(np.real(f(z))))])
+def test_functions_of_real_values_refuse_complex_ones_in_every_mode(name, mode):
+    with pytest.raises(TypeError, match="complex128, wanted|complex numbers have no order"):
+        mode(REAL_ONLY[name])(np.array([1 + 2j, 3 - 1j]))
+
+
+@pytest.mark.parametrize("f", [
+    np.exp, np.log, np.sqrt, np.sin, np.cos, np.tan, np.tanh, np.arcsin, np.arccos, np.arctan, np.arcsinh, np.arccosh,
+    np.arctanh, np.sinh, np.cosh, np.square, np.reciprocal, np.conj, np.log1p, np.expm1, np.sinc, np.cumprod, np.prod,
+    lambda z: z**3, lambda z: z**0.5, lambda z: np.power(1 + 2j, z), lambda z: np.power(z, z), lambda z: z / (z + 2j),
+    np.abs, np.angle, np.real, np.imag, lambda z: np.linalg.solve(np.outer(z, z) + np.eye(3) * 4, z), np.var,
+    lambda z: np.linalg.norm(z) * z, lambda z: np.einsum("i,j->ij", z, np.conj(z)),
+])  # fmt: skip
+def test_complex_gradients_are_the_wirtinger_differences(f):
+    z = np.array([0.4 + 0.7j, -0.8 + 0.3j, -0.5 - 1.1j])
+    weights = np.exp(1j * np.arange(9.0))
+
+    def loss(z):
+        out = f(z)
+        return np.sum(np.real(np.conj(weights[: out.size].reshape(out.shape)) * out))
+
+    h, found = 1e-4, wg.grad(loss)(z)
+    for i in range(3):
+        for unit, part in ((1, found[i].real), (1j, found[i].imag)):
+            e = np.zeros(3, complex)
+            e[i] = unit
+            difference = (8 * (loss(z + h * e) - loss(z - h * e)) - loss(z + 2 * h * e) + loss(z - 2 * h * e)) / (12 * h)
+            assert part == pytest.approx(difference, rel=1e-7, abs=1e-8)
+    close(wg.function(wg.grad(loss))(z), found)

@@ -129,6 +129,7 @@ class Op:
         self.is_multi = self.has_many_outs or len(self.outs) != 1
         self.fixed = len(self.operands) - self.is_variadic
         self.has_rule_per_operand = False  # set once the rules are known
+        self.refuses_complex = self.facts.dtypes in ("real", "float")
 
     def __call__(self, *operands: Tensor, **attrs: Any) -> Any:
         if not self.attrs:
