@@ -503,3 +503,58 @@ def test_debug_print_prints_at_each_call(capsys):
     f(1.0)
     f(2.0)
     assert capsys.readouterr().out == "x = 1.0\nx = 2.0\n"
+
+
+class _Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
+    @wg.function(input_signature=[wg.TensorSpec((None,))])
+    def times(self, x):
+        return x * self.factor
+
+
+def test_the_input_signature_of_a_method_leaves_self_out():
+    twice, thrice = _Scaled(2.0), _Scaled(3.0)
+    for n in (2, 3, 4):
+        assert twice.times(np.ones(n)).tolist() == [2.0] * n
+        assert thrice.times(np.ones(n)).tolist() == [3.0] * n
+    assert _Scaled.times.trace_count == 2
+    assert "float64[m1]" in twice.times.trace().to_text()
+    with pytest.raises(TypeError, match="1 entries, but 2"):
+        twice.times(np.ones(2), np.ones(2))
+
+
+def test_an_input_signature_may_be_nested():
+    spec = {"w": wg.TensorSpec((None, 2)), "b": wg.TensorSpec(())}
+    f = wg.function(lambda p, x: (x @ p["w"]).sum() + p["b"], input_signature=[spec, wg.TensorSpec((None,))])
+    for n in (2, 3, 4):
+        assert f({"w": np.ones((n, 2)), "b": 1.0}, np.ones(n)) == 2 * n + 1
+    assert f.trace_count == 1
+    with pytest.raises(TypeError, match="structure"):
+        f({"w": np.ones((2, 2))}, np.ones(2))
+
+
+def test_specs_anywhere_in_the_arguments_of_trace():
+    f = wg.function(lambda d, n, *, scale: d["x"] * n * scale)
+    text = f.trace({"x": wg.TensorSpec((None, 2))}, 3, scale=wg.TensorSpec((), "float64")).to_text()
+    assert "float64[n0, 2]" in text
+
+
+def test_a_set_that_changed_is_another_argument():
+    f = wg.function(lambda x, chosen: x * len(chosen))
+    chosen = {1, 2}
+    assert f(1.0, chosen) == 2.0
+    chosen.add(3)
+    assert f(1.0, chosen) == 3.0
+
+
+def test_what_does_not_fit_a_spec_is_refused_and_not_rounded():
+    f = wg.function(lambda x: x, input_signature=[wg.TensorSpec((), "int32")])
+    assert f(3) == 3
+    for bad in (1.5, 1j, "a", None):
+        with pytest.raises(TypeError, match="argument 0"):
+            f(bad)
+    for shape, error in ((None, TypeError), (3, TypeError), ((-1,), ValueError), ((2.5,), TypeError)):
+        with pytest.raises(error):
+            wg.TensorSpec(shape)

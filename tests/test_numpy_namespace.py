@@ -369,10 +369,30 @@ OTHER_SIGNATURES = {
     "arange": "NumPy's own signature says less than it takes",
 }
 ADDED_LATER_TO_NUMPY = {"concat", "cumulative_prod", "cumulative_sum", "unstack", "matvec", "vecmat", "vecdot"}
+PARAMETERS_ADDED_LATER = {"sort": {"descending"}, "argsort": {"descending"}}
 
 
 def functions() -> list[str]:
     return [name for name in wnp.__all__ if isinstance(getattr(wnp, name), types.FunctionType)]
+
+
+@pytest.mark.parametrize("dtype", [float, "float32", int, "uint8", bool])
+def test_descending_order(dtype: Any) -> None:
+    values = numpy.array([[3, 1, 2, 1], [0, 1, 1, 0]]).astype(dtype)
+    for axis in (0, 1, -1, None):
+        rows, along = (values.ravel(), 0) if axis is None else (values, axis)
+        order = wnp.argsort(values, axis=axis, descending=True)
+        ordered = numpy.take_along_axis(rows, order, along)
+        numpy.testing.assert_array_equal(ordered, numpy.flip(numpy.sort(rows, axis=along), axis=along))
+        numpy.testing.assert_array_equal(wnp.sort(values, axis=axis, descending=True), ordered)
+    assert wnp.argsort(values[0], descending=True)[-2:].tolist() != [3, 1]  # equal elements stay as they came
+
+
+def test_descending_order_puts_nan_last_and_has_a_gradient() -> None:
+    ordered = wnp.sort([1.0, numpy.nan, 3.0], descending=True)
+    numpy.testing.assert_array_equal(ordered, [3.0, 1.0, numpy.nan])
+    gradient = wg.grad(lambda x: wnp.sort(x, descending=True) @ numpy.array([1.0, 10.0, 100.0]))(numpy.array([2.0, 3.0, 1.0]))
+    assert gradient.tolist() == [10.0, 1.0, 100.0]
 
 
 @pytest.mark.parametrize("name", functions())
@@ -393,10 +413,10 @@ def test_signature_is_numpys(name: str) -> None:
     ours = inspect.signature(getattr(wnp, name))
     if name in OTHER_SIGNATURES:
         return
-    assert [(p.name, _kind(p)) for p in ours.parameters.values()] == [
-        (p.name, _kind(p)) for p in expected.parameters.values()
-    ]
-    for p, q in zip(ours.parameters.values(), expected.parameters.values()):
+    later = PARAMETERS_ADDED_LATER.get(name, set()) - expected.parameters.keys()
+    parameters = [p for p in ours.parameters.values() if p.name not in later]
+    assert [(p.name, _kind(p)) for p in parameters] == [(p.name, _kind(p)) for p in expected.parameters.values()]
+    for p, q in zip(parameters, expected.parameters.values()):
         same = p.default is q.default or p.default == q.default
         assert same or (p.default is None and q.default in (numpy._NoValue,)), p
 

@@ -4,6 +4,8 @@ Exit codes: 0 when all is well, 1 when a command did its work and found somethin
 low, a gradient that fails its check), 2 when it could not do its work (bad arguments, an unwritable file).
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import argparse

@@ -4,6 +4,8 @@ Every one derives from the built-in class that upstream users catch, so `except 
 The lowest layer: it imports nothing of the package.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 __all__ = [

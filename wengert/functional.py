@@ -3,6 +3,8 @@
 Each opens a tape, runs f on tensors, and sweeps back once. Start with `_Run`.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import inspect
@@ -13,6 +15,7 @@ from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor
 from ._control.call import cut_inside
 from ._core import dtypes
 from ._core.graph import quietly
+from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
 from ._core.state import STATE, observing_reads, recording
 from ._core.tensor import Tensor
@@ -227,7 +230,9 @@ def _gradient_function(
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
         dy = None if f_takes_dy else kwargs.pop("dy", None)
         chosen = _chosen(positions, args, name)
-        keep = is_tensor_kind(args) or ((kwargs or dy is not None) and is_tensor_kind((*kwargs.values(), dy)))
+        keep = is_tensor_kind(args)
+        if not keep and (kwargs or dy is not None):
+            keep = is_tensor_kind((*kwargs.values(), dy))
         sources = [
             Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]" if len(args) > 1 else "x")
             for i in chosen
@@ -255,7 +260,7 @@ def _list_function(
     names, _ = _parameters(f)
 
     def gradient_function(args: Any, dy: Any = None) -> Any:
-        if not isinstance(args, (list, tuple)):
+        if not isinstance(args, SEQUENCES):
             raise TypeError(at_user_line(
                 f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one argument use grad"
             ))
@@ -291,7 +296,7 @@ class _Run:
             result = f(*args, **kwargs)
         self.aux: Any = None
         if has_aux:
-            if not isinstance(result, tuple) or len(result) != 2:
+            if not isinstance(result, TUPLES) or len(result) != 2:
                 raise TypeError(at_user_line(
                     f"{name}: with has_aux=True f must return a pair (y, aux), got {type(result).__name__}"
                 ))
@@ -312,7 +317,7 @@ class _Run:
         return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
 
     def _of_source(self, source: Differentiated, found: list[Any], mode: str, keep: bool) -> Any:
-        finished = []
+        finished: list[Any] = []
         for index, (tensor, cotangent) in enumerate(zip(source.tensors, found, strict=True)):
             if cotangent is None and mode == "error":
                 raise DisconnectedError(self._explanation(source.path(index), tensor))
@@ -422,7 +427,7 @@ def _require_callable(f: Any, name: str) -> None:
 
 def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
     try:
-        if isinstance(argnums, (tuple, list)):
+        if isinstance(argnums, SEQUENCES):
             positions = (*[int(i.__index__()) for i in argnums],)
             if len(set(positions)) != len(positions) or not positions:
                 raise ValueError(at_user_line(f"{name}: argnums {argnums} must be distinct and not empty"))
@@ -453,7 +458,7 @@ def _parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
 
     A gradient function has the names of what it is the gradient of.
     """
-    inner = f
+    inner: Any = f
     while hasattr(inner, "__wengert_gradient_of__"):
         inner = inner.__wengert_gradient_of__
     try:
@@ -468,7 +473,7 @@ def _named_after(f: Callable[..., Any], function: Callable[..., Any], name: str)
     inner = getattr(f, "__name__", type(f).__name__)
     function.__name__ = function.__qualname__ = f"{name}({inner})"
     function.__doc__ = f"{name} of {inner}."
-    function.__wengert_gradient_of__ = f  # type: ignore[attr-defined]
+    vars(function)["__wengert_gradient_of__"] = f
     return function
 
 
@@ -561,7 +566,7 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
     seed = beside(ones_like_type(type_of(y)), y)
     with quietly():
         found = dict(zip(keys, sweep(tape.entries, ((y._key, seed),), keys), strict=True))
-        totals = []
+        totals: list[Any] = []
         for variable, read in used:
             terms = [materialise(found[k], type_of(variable)) for k in read if found[k] is not None]
             total = terms[0] if terms else None
@@ -574,7 +579,7 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
 
 
 def _checked_list(var_list: Any) -> list[Variable]:
-    if not isinstance(var_list, (list, tuple)) or not all(isinstance(v, Variable) for v in var_list):
+    if not isinstance(var_list, SEQUENCES) or not all(isinstance(v, Variable) for v in var_list):
         raise TypeError(at_user_line("variable_grads: var_list must be a list of Variables"))
     return list({v._key: v for v in var_list}.values())
 

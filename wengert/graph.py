@@ -4,6 +4,8 @@ A call looks its signature up; a new signature is traced and compiled once, unde
 `Function.__call__`.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import functools
@@ -23,11 +25,12 @@ from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.dims import Dim
 from ._core.graph import Graph
-from ._core.state import STATE
-from ._core.structure import Spec, flatten, is_number_list, paths, unflatten
-from ._core.tensor import Tensor
+from ._core.kinds import ARRAYS, SEQUENCES
+from ._core.state import STATE, next_serial
+from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
+from ._core.tensor import Tensor, is_tensor_or_variable, tensor_in
 from ._core.where import at_user_line
-from .ops.promotion import as_tensor
+from .ops.promotion import as_tensor, cast
 
 __all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
 
@@ -46,6 +49,10 @@ class TensorSpec:
         dtype: the data type (default: the default float).
         name: names the argument in messages.
 
+    Raises:
+        TypeError: the shape is not a tuple of ints and Nones, or the dtype is not supported.
+        ValueError: an extent is negative.
+
     Example:
         >>> import wengert as wg
         >>> wg.TensorSpec((None, 3), "float32")
@@ -55,9 +62,7 @@ class TensorSpec:
     __slots__ = ("dtype", "name", "shape")
 
     def __init__(self, shape: Sequence[int | None], dtype: Any = None, name: str | None = None) -> None:
-        if isinstance(shape, int) or not all(d is None or isinstance(d, (int, np.integer)) for d in shape):
-            raise TypeError(at_user_line(f"TensorSpec: wanted a tuple of ints and Nones as shape, got {shape!r}"))
-        self.shape = (*[None if d is None else int(d) for d in shape],)
+        self.shape = _checked_shape(shape)
         self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
         self.name = name
 
@@ -71,6 +76,14 @@ class TensorSpec:
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype))
+
+
+def _checked_shape(shape: Any) -> tuple[int | None, ...]:
+    if not isinstance(shape, SEQUENCES) or not all(d is None or isinstance(d, (int, np.integer)) for d in shape):
+        raise TypeError(at_user_line(f"TensorSpec: wanted a tuple of ints and Nones as shape, got {shape!r}"))
+    if any(d is not None and d < 0 for d in shape):
+        raise ValueError(at_user_line(f"TensorSpec: an extent is negative: {shape!r}; None says that it may vary"))
+    return (*[None if d is None else int(d) for d in shape],)
 
 
 class eager:
@@ -106,9 +119,10 @@ class Function(Generic[P, R]):
         if engine not in (None, "numpy"):
             raise ValueError(at_user_line(f"function: unknown engine {engine!r}; there is 'numpy'"))
         functools.update_wrapper(self, f)
-        self._f = f
+        self._f: Callable[..., Any] = f
         self._name = name or getattr(f, "__name__", type(f).__name__)
         self._signature = None if input_signature is None else _checked_signature(input_signature)
+        self._spec_leaves = None if self._signature is None else flatten(self._signature)[0]
         self._cache: OrderedDict[Any, Compiled] = OrderedDict()
         self._plain: dict[Any, Compiled] = {}
         self._lock = threading.RLock()
@@ -146,11 +160,11 @@ class Function(Generic[P, R]):
 
     # -- the general path -------------------------------------------------------------------------------
 
-    def _call(self, args: Any, kwargs: Any) -> Any:
+    def _call(self, args: Any, kwargs: Any, bound: int = 0) -> Any:
         if STATE.builder is not None or STATE.eager_functions:
-            return self._call_python(args, kwargs)
+            return self._call_python(args, kwargs, bound)
         keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
-        args, kwargs = self._fitted(args, kwargs)
+        args, kwargs = self._fitted(args, kwargs, bound)
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
         if compiled.is_plain and not keep and not kwargs and not STATE.recorders:
@@ -158,10 +172,10 @@ class Function(Generic[P, R]):
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, keep)
 
-    def _call_python(self, args: Any, kwargs: Any) -> Any:
+    def _call_python(self, args: Any, kwargs: Any, bound: int) -> Any:
         """Inside another trace, or where functions are switched off: f itself, on tensors."""
         keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
-        args, kwargs = self._fitted(args, kwargs)
+        args, kwargs = self._fitted(args, kwargs, bound)
         leaves, spec = flatten((tuple(args), kwargs))
         tensors = map(_traced_leaf, leaves)
         args, kwargs = unflatten(spec, [x if t is None else t for x, t in zip(leaves, tensors, strict=True)])
@@ -181,18 +195,19 @@ class Function(Generic[P, R]):
                 return
         self._plain[tuple(key)] = compiled
 
-    def _fitted(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments checked against the input signature, if there is one."""
+    def _fitted(self, args: Any, kwargs: Any, bound: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments checked against the input signature, if there is one; `bound` in front are not in it (self)."""
         if self._signature is None:
             return args, kwargs
         if kwargs:
             args, kwargs = _bound(self._f, args, kwargs, self._name), {}
-        if len(args) != len(self._signature):
+        if len(args) - bound != len(self._signature):
             raise TypeError(at_user_line(
-                f"{self._name}: the input_signature has {len(self._signature)} entries, but {len(args)} arguments came"
+                f"{self._name}: the input_signature has {len(self._signature)} entries, but {len(args) - bound} "
+                f"arguments came"
             ))
-        pairs = zip(args, self._signature, strict=True)
-        return (*[_fit(a, s, i, self._name) for i, (a, s) in enumerate(pairs)],), {}
+        pairs = zip(args[bound:], self._signature, strict=True)
+        return (*args[:bound], *[_fit(a, s, i, self._name) for i, (a, s) in enumerate(pairs)]), {}
 
     def _compiled(self, spec: Spec | None, keys: tuple[Any, ...], tensors: Sequence[Tensor]) -> Compiled:
         """The compiled form for a signature: from the cache, or traced now."""
@@ -223,9 +238,10 @@ class Function(Generic[P, R]):
 
     def _generalised(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
         """The keys with None in the dimensions that the input signature leaves open."""
-        if self._signature is None:
+        if self._spec_leaves is None:
             return keys
-        return (*[ArrayKey(s.shape, s.dtype, False) for s in self._signature],)
+        bound = len(keys) - len(self._spec_leaves)
+        return (*keys[:bound], *map(_key_of_spec, self._spec_leaves))
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """The graph of f for arguments (values or `TensorSpec`s) like these, traced anew.
@@ -240,17 +256,15 @@ class Function(Generic[P, R]):
               %2: float64[] = mul(%x0, %x0)
               return %2
         """
-        if self._signature is not None and not args and not kwargs:
-            args = self._signature  # type: ignore[assignment]
-        if any(isinstance(a, TensorSpec) for a in args):
-            spec = flatten((tuple(range(len(args))), {}))[1]
-            keys: tuple[Any, ...] = (*[
-                ArrayKey(a.shape, a.dtype, False) if isinstance(a, TensorSpec) else _signature((a,), {})[1][0]
-                for a in args
-            ],)
-        else:
-            fitted, named = self._fitted(args, kwargs)
-            spec, keys, _ = _signature(fitted, named)
+        return self._traced(args, kwargs)
+
+    def _traced(self, args: Any, kwargs: Any, bound: int = 0) -> Graph:
+        if self._signature is not None and len(args) == bound and not kwargs:
+            args = (*args, *self._signature)
+        if not _holds_specs(args, kwargs):
+            args, kwargs = self._fitted(args, kwargs, bound)
+        spec, keys, _ = _signature(args, kwargs)
+        if not _holds_specs(args, kwargs):
             keys = self._generalised(keys)
         concrete = [_with_dims(k, i) if isinstance(k, ArrayKey) else k for i, k in enumerate(keys)]
         return trace(self._f, spec, concrete, self._name).graph
@@ -264,14 +278,14 @@ class _BoundFunction:
         self.__self__ = instance
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._inner(self.__self__, *args, **kwargs)
+        return self._inner._call((self.__self__, *args), kwargs, 1)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
     def trace(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph for arguments like these."""
-        return self._inner.trace(self.__self__, *args, **kwargs)
+        return self._inner._traced((self.__self__, *args), kwargs, 1)
 
 
 @overload
@@ -296,8 +310,8 @@ def function(
 
     Args:
         f: the function; its array arguments reach it as symbolic tensors.
-        input_signature: one `TensorSpec` per argument; dimensions that are None may vary from call to call without
-            a new trace.
+        input_signature: one `TensorSpec` (or structure of them) per argument, `self` of a method left out; dimensions
+            that are None may vary from call to call without a new trace.
         engine: what runs it; by default what the arrays' kind asks for.
         name: of the graph.
 
@@ -333,6 +347,9 @@ def _signature(args: Any, kwargs: Any) -> tuple[Spec | None, tuple[Any, ...], li
     keys: list[Any] = []
     tensors: list[Tensor] = []
     for leaf in leaves:
+        if type(leaf) is TensorSpec:
+            keys.append(_key_of_spec(leaf))
+            continue
         tensor = _traced_leaf(leaf)
         if tensor is None:
             keys.append(Static(leaf))
@@ -344,20 +361,21 @@ def _signature(args: Any, kwargs: Any) -> tuple[Spec | None, tuple[Any, ...], li
 
 def _traced_leaf(leaf: Any) -> Tensor | None:
     """An array, a Python float or complex as a tensor; None for what belongs to the signature by value."""
-    kind = type(leaf)
-    if kind is Tensor:
-        return leaf
-    if isinstance(leaf, (np.ndarray, np.generic)):
+    if isinstance(leaf, ARRAYS):
         return constant(leaf) if dtypes.is_supported(leaf.dtype) else None
     if isinstance(leaf, (float, complex)):
         return number(leaf)
-    held = getattr(kind, "__wengert_tensor__", None)
-    if held is not None:
-        return held(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
-        array = array_argument(leaf)
-        return array if type(array) is Tensor else None
-    return None
+        leaf = array_argument(leaf)
+    return tensor_in(leaf)
+
+
+def _key_of_spec(spec: TensorSpec) -> ArrayKey:
+    return ArrayKey(spec.shape, spec.dtype, False)
+
+
+def _holds_specs(args: Any, kwargs: Any) -> bool:
+    return any(type(leaf) is TensorSpec for leaf in flatten((tuple(args), dict(kwargs)))[0])
 
 
 def _cache_key(spec: Spec | None, keys: tuple[Any, ...]) -> Any:
@@ -373,21 +391,40 @@ def _with_dims(key: ArrayKey, index: int) -> ArrayKey:
     return ArrayKey(shape, key.dtype, key.weak)
 
 
-def _checked_signature(signature: Any) -> tuple[TensorSpec, ...]:
-    if not isinstance(signature, (list, tuple)) or not all(isinstance(s, TensorSpec) for s in signature):
+def _checked_signature(signature: Any) -> tuple[Any, ...]:
+    if not isinstance(signature, SEQUENCES) or not all(type(s) is TensorSpec for s in flatten(tuple(signature))[0]):
         raise TypeError(at_user_line(f"function: input_signature must be a list of TensorSpecs, got {signature!r}"))
     return tuple(signature)
 
 
-def _fit(argument: Any, spec: TensorSpec, index: int, name: str) -> Any:
-    if isinstance(argument, (np.ndarray, np.generic, Tensor)) or hasattr(type(argument), "__wengert_tensor__"):
+def _fit(argument: Any, entry: Any, index: int, name: str) -> Any:
+    """An argument as the tensor, or structure of tensors, that its entry of the signature describes."""
+    if type(entry) is TensorSpec:
+        return _fit_one(argument, entry, index, name)
+    specs, wanted = flatten(entry)
+    leaves, given = flatten(argument)
+    if given != wanted:
+        raise TypeError(at_user_line(
+            f"{name}: argument {index} has the structure {describe(given)}, but its input_signature says "
+            f"{describe(wanted)}"
+        ))
+    return unflatten(wanted, [_fit_one(a, s, index, name) for a, s in zip(leaves, specs, strict=True)])
+
+
+def _fit_one(argument: Any, spec: TensorSpec, index: int, name: str) -> Tensor:
+    if isinstance(argument, ARRAYS) or is_tensor_or_variable(argument):
         tensor = as_tensor(argument, name)
         if tensor.dtype != spec.dtype:
             raise TypeError(at_user_line(
                 f"{name}: argument {index} has dtype {tensor.dtype.name}, but its TensorSpec says {spec.dtype.name}"
             ))
     else:
-        tensor = constant(np.asarray(argument, dtype=spec.dtype))
+        given = as_tensor(argument, f"{name}: argument {index}")
+        if _kind_rank(given.dtype) > _kind_rank(spec.dtype):
+            raise TypeError(at_user_line(
+                f"{name}: argument {index} is {given.dtype.name}, but its TensorSpec says {spec.dtype.name}"
+            ))
+        tensor = Tensor(cast(given, spec.dtype)._data, next_serial())
     fits = len(tensor.shape) == len(spec.shape) and all(
         s is None or s == d for s, d in zip(spec.shape, tensor.shape, strict=True)
     )
@@ -396,6 +433,11 @@ def _fit(argument: Any, spec: TensorSpec, index: int, name: str) -> Any:
             f"{name}: argument {index} has shape {tensor.shape}, which does not fit its TensorSpec's {spec.shape}"
         ))
     return tensor
+
+
+def _kind_rank(dtype: np.dtype[Any]) -> int:
+    """bool, integers, floats, complex numbers: a number may become one of a later kind."""
+    return 2 if dtypes.is_float(dtype) else "biuc".index(dtype.kind) - (dtype.kind == "u")
 
 
 def _bound(f: Callable[..., Any], args: Any, kwargs: Any, name: str) -> tuple[Any, ...]:

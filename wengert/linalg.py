@@ -3,6 +3,8 @@
 Matrices lie on the last two axes, axes before them are a batch. Results come in the kind of array that went in.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import operator

@@ -3,6 +3,8 @@
 The functions are those of `wg.ops`, with Keras's names, arguments and defaults; `conv_general` has every option.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from .ops.activations import (
     celu,
     elu,

@@ -5,6 +5,8 @@ number of a step, to get new ones. Keys and bits are integers, constants to a gr
 arithmetic (`minval`, `maxval`, a scale) is differentiated as usual.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import math

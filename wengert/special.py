@@ -4,6 +4,8 @@ The values come from the engine (SciPy on NumPy arrays, loaded at the first call
 order, also where the closed formulas have holes.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import math

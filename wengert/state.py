@@ -4,6 +4,8 @@ Reads give the tensor held at that moment; assignments are not differentiable. I
 inputs and outputs of the graph.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import itertools
@@ -14,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from ._core import dtypes
+from ._core.constant import own_copy
 from ._core.engine import ndarray_of
 from ._core.moving import beside
 from ._core.state import STATE, next_serial
-from ._core.tensor import Cut, Tensor, Value
+from ._core.tensor import Cut, Tensor, Value, tensor_in
 from ._core.where import at_user_line, user_site
 from ._prims import structural
 from .errors import TracingError
@@ -115,7 +118,7 @@ class Variable:
         else:
             cut = Cut(f"{self.name}.assign", "stores a value, a constant from there on", user_site(), new._key)
             # a copy of its own: what was assigned may be an array that its owner goes on to change
-            self._tensor = Tensor(_own(new._data), next_serial(), cut if STATE.recorders else None)
+            self._tensor = Tensor(own_copy(new._data), next_serial(), cut if STATE.recorders else None)
         return self
 
     def assign_add(self, delta: Any) -> Variable:
@@ -131,7 +134,9 @@ class Variable:
         return self.value.numpy()
 
     def _checked(self, value: Any) -> Tensor:
-        new = tensor(value) if not isinstance(value, (Tensor, Variable)) else getattr(value, "value", value)
+        new = tensor_in(value)
+        if new is None:
+            new = tensor(value)
         if new.shape != self.shape:
             raise ValueError(at_user_line(f"{self.name}.assign: wanted shape {self.shape}, got {new.shape}"))
         if new.dtype != self.dtype:
@@ -150,10 +155,6 @@ class Variable:
     def __repr__(self) -> str:
         values = np.array2string(ndarray_of(self._tensor._data), separator=", ", threshold=20)
         return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name} {' '.join(values.split())}>"
-
-
-def _own(data: Any) -> Any:
-    return np.array(data) if isinstance(data, np.ndarray) else data
 
 
 def _keeps_kind(given: np.dtype[Any], held: np.dtype[Any]) -> bool:
@@ -200,7 +201,7 @@ def _attach_operators() -> None:
     names = [f"__{n}__" for n in (*_OPERATORS, *_PLAIN_METHODS)] + [f"__r{n}__" for n in _OPERATORS]
     for name in names:
         setattr(Variable, name, _delegate(name))
-    Variable.__hash__ = object.__hash__  # type: ignore[method-assign]
+    Variable.__hash__ = object.__hash__
 
 
 _attach_operators()

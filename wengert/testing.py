@@ -5,6 +5,8 @@ their tensors to the floating results; the gradient of a program is a program ag
 is checked. Start with `check_gradients`.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import inspect
@@ -153,7 +155,7 @@ class _Point:
         for tensor, path in zip(tensors, names, strict=True):
             part = _real_vector(tensor.numpy())
             shape = (*[int(n) for n in np.shape(tensor.numpy())],)
-            self.leaves.append(_Leaf(path, shape, tensor.dtype, _is_weak(tensor), slice(start, start + part.size)))
+            self.leaves.append(_Leaf(path, shape, tensor.dtype, tensor._weak, slice(start, start + part.size)))
             parts.append(part)
             start += part.size
         self.vector = np.concatenate(parts)
@@ -177,12 +179,16 @@ class _Point:
             suffix = ".imag" if is_imaginary else ".real"
         if not leaf.shape:
             return leaf.path + suffix
-        position: Any = np.array(np.unravel_index(place, leaf.shape)).tolist()
-        return f"{leaf.path}{position}{suffix}"
+        return f"{leaf.path}{_position(place, leaf.shape)}{suffix}"
 
 
-def _is_weak(tensor: Tensor) -> bool:
-    return tensor._weak  # pyright: ignore[reportPrivateUsage]
+def _position(place: int, shape: tuple[int, ...]) -> list[int]:
+    """The indices of an element whose number is known."""
+    found: list[int] = []
+    for extent in reversed(shape):
+        place, index = divmod(place, extent)
+        found.insert(0, index)
+    return found
 
 
 def _real_vector(array: np.ndarray[Any, Any]) -> Vector:

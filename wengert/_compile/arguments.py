@@ -14,6 +14,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.constant import checked_array, constant, is_number, number, to_numpy_result
 from .._core.engine import ENGINE_OF
+from .._core.kinds import ARRAYS
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, Spec, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor
@@ -111,7 +112,7 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
         return Tensor(leaf._data, next_serial(), None, leaf._weak)
     if kind is np.ndarray and leaf.dtype in _EVERYDAY and STATE.builder is None:
         return Tensor(leaf.view(), next_serial())
-    if isinstance(leaf, (np.ndarray, np.generic)):
+    if isinstance(leaf, ARRAYS):
         if leaf.dtype.kind in "USOMmV" and not dtypes.is_supported(leaf.dtype):
             return None
         _require_inexact(leaf.dtype, argument, position)
@@ -162,7 +163,7 @@ def array_argument(value: Any) -> Any:
     kind = type(value)
     if kind is Tensor or kind in (int, float, str, bool, type(None)):
         return value
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, ARRAYS):
         return constant(value) if dtypes.is_supported(value.dtype) else value
     held = getattr(kind, "__wengert_tensor__", None)
     if held is not None:
@@ -224,7 +225,7 @@ def one_tensor(value: Any, what: str) -> Tensor:
     held = getattr(type(value), "__wengert_tensor__", None)
     if held is not None:
         return held(value)
-    if isinstance(value, (np.ndarray, np.generic)) and dtypes.is_supported(value.dtype):
+    if isinstance(value, ARRAYS) and dtypes.is_supported(value.dtype):
         return constant(value)
     if is_number(value):
         return number(value)

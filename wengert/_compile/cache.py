@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._control.call import Program, call_program, closed
-from .._core.constant import to_numpy_result
+from .._core.constant import own_copy, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, Spec, unflatten
@@ -88,8 +88,7 @@ class Compiled:
         fresh = []
         for variable, value in zip(self.written, values, strict=True):
             cut = Cut(f"{variable.name}.assign", "stores a value, a constant from there on", site, value._key)
-            native = np.array(value._data) if isinstance(value._data, np.ndarray) else value._data
-            fresh.append(Tensor(native, next_serial(), cut if STATE.recorders else None))
+            fresh.append(Tensor(own_copy(value._data), next_serial(), cut if STATE.recorders else None))
         with _commit_lock:
             for variable, tensor in zip(self.written, fresh, strict=True):
                 variable._tensor = tensor
@@ -116,7 +115,7 @@ def _finished(native: Any) -> Any:
 
 def _rebuilder(spec: Spec | None, places: Sequence[Any]) -> Callable[[tuple[Any, ...]], Any]:
     """From outputs to the result's structure, without walking the spec for the common ones."""
-    if spec is LEAF:
+    if spec is None:  # a leaf
         (place,) = places
         if isinstance(place, Static):
             return lambda outs: place.value

@@ -10,9 +10,10 @@ import numpy as np
 from .._core import dtypes
 from .._core.constant import constant
 from .._core.graph import Graph
+from .._core.kinds import ARRAYS
 from .._core.state import building
 from .._core.structure import LEAF, Spec, flatten, unflatten
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, tensor_in
 from .._core.types import type_of
 from .._core.verifier import verify
 
@@ -28,12 +29,14 @@ class ArrayKey(NamedTuple):
 class Static:
     """A value that is part of the signature: compared by type and value, or by identity if it has no hash."""
 
-    __slots__ = ("_hash", "value")
+    __slots__ = ("_compared", "_hash", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
+        # a set may be changed between two calls: it is compared by what it held
+        self._compared = frozenset(value) if isinstance(value, set) else value
         try:
-            self._hash = hash((type(value), value))
+            self._hash = hash((type(value), self._compared))
         except TypeError:
             self._hash = -1
 
@@ -43,11 +46,11 @@ class Static:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Static):
             return NotImplemented
-        if self.value is other.value:
+        if self._compared is other._compared:
             return True
         if self._hash == -1 or type(self.value) is not type(other.value):
             return False
-        return bool(self.value == other.value)
+        return bool(self._compared == other._compared)
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -89,13 +92,9 @@ def trace(f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: s
 
 
 def _place(leaf: Any, outputs: list[Tensor]) -> Any:
-    tensor = leaf
-    held = getattr(type(leaf), "__wengert_tensor__", None)
-    if held is not None:
-        tensor = held(leaf)
-    elif isinstance(leaf, (np.ndarray, np.generic)) and dtypes.is_supported(leaf.dtype):
-        tensor = constant(leaf)
-    if type(tensor) is not Tensor:
+    is_array = isinstance(leaf, ARRAYS) and dtypes.is_supported(leaf.dtype)
+    tensor = constant(leaf) if is_array else tensor_in(leaf)
+    if tensor is None:
         return Static(leaf)
     outputs.append(tensor)
     return len(outputs) - 1

@@ -53,7 +53,7 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
         out = (*map(_fresh, result),) if op.is_multi else Tensor(result, next_serial())
     recorders = STATE.recorders
     if recorders:
-        outs = out if op.is_multi else (out,)
+        outs: Any = out if op.is_multi else (out,)
         for operand in operands:
             cut = operand._cut
             if cut is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,13 @@ import numpy as np
 from . import dtypes
 from .apply import apply
 from .engine import ENGINE_OF, default_engine
+from .kinds import NUMBERS
 from .op import REGISTRY
 from .state import STATE, next_serial
 from .tensor import Tensor, Value
 from .where import at_user_line
 
 COPY_LIMIT = 64 * 1024  # bytes; larger arrays that a trace captures are held, not copied
-
-_NUMBERS = (bool, int, float, complex)
 
 
 def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Tensor:
@@ -28,7 +26,7 @@ def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Te
         tensor._weak = weak
         return tensor
     # a view, so that a result which is this very array is seen to be borrowed and is copied on the way out
-    borrowed = array.view() if isinstance(array, np.ndarray) else array
+    borrowed: Any = array.view() if isinstance(array, np.ndarray) else array
     return Tensor(default_engine().from_numpy(borrowed), next_serial(), None, weak)
 
 
@@ -44,8 +42,7 @@ def scalar_array(value: bool | int | float | complex, dtype: np.dtype[Any]) -> n
         info = np.iinfo(dtype)
         if not info.min <= value <= info.max:
             raise OverflowError(at_user_line(f"Python integer {value} out of bounds for {dtype.name}"))
-    make: Callable[[Any], np.generic] = dtype.type
-    return make(value)
+    return dtype.type(value)
 
 
 def number_dtype(value: bool | int | float | complex) -> np.dtype[Any]:
@@ -62,12 +59,12 @@ def number_dtype(value: bool | int | float | complex) -> np.dtype[Any]:
 
 def _as_python(value: Any) -> Any:
     """A subclass of a Python number as the number itself."""
-    return next(kind(value) for kind in _NUMBERS if isinstance(value, kind))
+    return next(kind(value) for kind in NUMBERS if isinstance(value, kind))
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is a Python number (NumPy's scalars are arrays)."""
-    return isinstance(value, _NUMBERS) and not isinstance(value, np.generic)
+    return isinstance(value, NUMBERS) and not isinstance(value, np.generic)
 
 
 def checked_array(value: Any, what: str) -> np.ndarray[Any, Any] | np.generic:
@@ -93,3 +90,8 @@ def to_numpy_result(tensor: Tensor) -> Any:
     if flags.owndata and flags.c_contiguous and flags.writeable:
         return array
     return np.array(array, order="C")
+
+
+def own_copy(native: Any) -> Any:
+    """A native array that no caller holds; only NumPy's can be written to."""
+    return np.array(native) if isinstance(native, np.ndarray) else native

@@ -29,12 +29,14 @@ which is all that the rhs transpose does; so the family must contain both kinds 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from .dims import DimLike, Shape
 from .types import same_dim
 
 Ints = tuple[int, ...]
-Padding = tuple[tuple[int, int], ...]
+Padding = tuple[tuple[DimLike, DimLike], ...]  # a transpose's padding depends on the sizes
 
 
 class ConvParams(NamedTuple):
@@ -56,9 +58,9 @@ class Rearrangement(NamedTuple):
     shape that is already there, a permutation in order, an empty flip.
     """
 
-    split: Ints
+    split: Shape
     perm: Ints
-    merge: Ints
+    merge: Shape
     flip: Ints = ()
 
     @property
@@ -81,7 +83,7 @@ class ConvTranspose(NamedTuple):
     result: Rearrangement
 
 
-def dilated_size(size: int, dilation: int) -> int:
+def dilated_size(size: DimLike, dilation: int) -> DimLike:
     """Length of an axis of `size` elements with `dilation - 1` zeros between neighbours."""
     if dilation == 1 or size == 0:
         return size
@@ -89,8 +91,8 @@ def dilated_size(size: int, dilation: int) -> int:
 
 
 def conv_out_size(
-    size: int, kernel: int, stride: int, low: int, high: int, lhs_dilation: int, rhs_dilation: int
-) -> int:
+    size: DimLike, kernel: DimLike, stride: int, low: DimLike, high: DimLike, lhs_dilation: int, rhs_dilation: int
+) -> DimLike:
     """Number of window positions along one spatial axis (0 where the window does not fit)."""
     room = dilated_size(size, lhs_dilation) + low + high - dilated_size(kernel, rhs_dilation)
     # A dimension unknown while tracing cannot be compared; there the window is taken to fit.
@@ -98,15 +100,15 @@ def conv_out_size(
 
 
 def conv_out_shape(
-    lhs_shape: Ints,
-    rhs_shape: Ints,
+    lhs_shape: Shape,
+    rhs_shape: Shape,
     strides: Ints,
     padding: Padding,
     lhs_dilation: Ints,
     rhs_dilation: Ints,
     groups: int = 1,
     batch_groups: int = 1,
-) -> Ints:
+) -> Shape:
     """Shape of the convolution of `lhs_shape` with `rhs_shape`; checks that the parameters fit.
 
     Raises:
@@ -129,9 +131,9 @@ def conv_out_shape(
 
 
 def transpose_lhs_params(
-    lhs_shape: Ints,
-    rhs_shape: Ints,
-    out_shape: Ints,
+    lhs_shape: Shape,
+    rhs_shape: Shape,
+    out_shape: Shape,
     strides: Ints,
     padding: Padding,
     lhs_dilation: Ints,
@@ -164,9 +166,9 @@ def transpose_lhs_params(
 
 
 def transpose_rhs_params(
-    lhs_shape: Ints,
-    rhs_shape: Ints,
-    out_shape: Ints,
+    lhs_shape: Shape,
+    rhs_shape: Shape,
+    out_shape: Shape,
     strides: Ints,
     padding: Padding,
     lhs_dilation: Ints,
@@ -198,7 +200,10 @@ def transpose_rhs_params(
     )
 
 
-def _pad_for(wanted, sizes, kernels, strides, lhs_dilation, rhs_dilation, lows) -> Padding:
+def _pad_for(
+    wanted: Sequence[DimLike], sizes: Sequence[DimLike], kernels: Sequence[DimLike], strides: Ints, lhs_dilation: Ints,
+    rhs_dilation: Ints, lows: Sequence[DimLike],
+) -> Padding:  # fmt: skip
     """Padding that starts at `lows` and leaves room for exactly `wanted` positions."""
     return tuple(
         (low, (want - 1) * stride + dilated_size(kernel, rd) - dilated_size(size, ld) - low)
@@ -208,15 +213,15 @@ def _pad_for(wanted, sizes, kernels, strides, lhs_dilation, rhs_dilation, lows) 
     )
 
 
-def _identity(shape) -> Rearrangement:
+def _identity(shape: Shape) -> Rearrangement:
     return Rearrangement(tuple(shape), tuple(range(len(shape))), tuple(shape))
 
 
-def _swapped_leading_axes(shape) -> Rearrangement:
+def _swapped_leading_axes(shape: Shape) -> Rearrangement:
     return Rearrangement(tuple(shape), _swap(0, 1, len(shape)), (shape[1], shape[0], *shape[2:]))
 
 
-def _swapped_in_blocks(shape, blocks) -> Rearrangement:
+def _swapped_in_blocks(shape: Shape, blocks: int) -> Rearrangement:
     """(blocks * O', C', *k) to (blocks * C', O', *k)."""
     if blocks == 1:
         return _swapped_leading_axes(shape)
@@ -225,7 +230,7 @@ def _swapped_in_blocks(shape, blocks) -> Rearrangement:
     return Rearrangement(split, _swap(1, 2, len(split)), (blocks * c, o // blocks, *rest))
 
 
-def _block_to_batch(shape, blocks) -> Rearrangement:
+def _block_to_batch(shape: Shape, blocks: int) -> Rearrangement:
     """(N', blocks * C, *s) to (blocks * N', C, *s)."""
     if blocks == 1:
         return _identity(shape)
@@ -241,8 +246,9 @@ def _swap(a: int, b: int, rank: int) -> Ints:
 
 
 def _require_consistent(
-    lhs_shape, rhs_shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups
-) -> None:
+    lhs_shape: Shape, rhs_shape: Shape, strides: Ints, padding: Padding, lhs_dilation: Ints, rhs_dilation: Ints,
+    groups: int, batch_groups: int,
+) -> None:  # fmt: skip
     if len(lhs_shape) < 2 or len(lhs_shape) != len(rhs_shape):
         raise ValueError(
             f"conv: lhs of shape {lhs_shape} and rhs of shape {rhs_shape} must have the same rank, at least 2"
@@ -256,7 +262,7 @@ def _require_consistent(
     _require_groups(lhs_shape, rhs_shape, groups, batch_groups)
 
 
-def _require_groups(lhs_shape, rhs_shape, groups, batch_groups) -> None:
+def _require_groups(lhs_shape: Shape, rhs_shape: Shape, groups: int, batch_groups: int) -> None:
     n, c, o, c_group = *lhs_shape[:2], *rhs_shape[:2]
     if groups < 1 or batch_groups < 1 or (groups > 1 and batch_groups > 1):
         raise ValueError(

@@ -131,7 +131,7 @@ class Dim:
         return _combine(self, other, -1)
 
     def __rsub__(self, other: object) -> DimLike:
-        return _combine(-self, other, 1)
+        return _times(self, -1) + other if isinstance(other, (int, Dim)) else NotImplemented
 
     def __neg__(self) -> DimLike:
         return _times(self, -1)

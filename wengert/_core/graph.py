@@ -79,7 +79,6 @@ class Graph:
         self.is_frozen = False
         self.is_quiet = False
         self.lock = threading.RLock()
-        self._count = 0
         self._last_site: Site | None = None
         _open[self.serial] = self
 
@@ -129,9 +128,7 @@ class Graph:
                 out._cut = cut
 
     def _new_value(self, shape: Shape, dtype: np.dtype[Any], name: str = "", weak: bool = False) -> Value:
-        self._count += 1
-        # a value without a name of its own is shown by its number in the graph
-        return Value(tuple(shape), dtype, self.serial, name or self._count, weak)
+        return Value(tuple(shape), dtype, self.serial, name, weak)
 
     def value_of(self, tensor: Tensor) -> Value:
         """The graph's value for a tensor: its own, or a capture of an outer or concrete one."""
@@ -177,6 +174,7 @@ class Graph:
         return symbol(known[1])
 
     def write_variable(self, variable: Any, tensor: Tensor) -> None:
+        """Makes a tensor of this trace what a Variable holds after a run."""
         self.writes[variable._key] = (variable, tensor)
 
     # -- finishing --------------------------------------------------------------------------------------

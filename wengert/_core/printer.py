@@ -15,14 +15,21 @@ if TYPE_CHECKING:
 
 def graph_text(graph: Graph) -> str:
     """A listing: inputs, captures, Variables, nodes with attributes and types, outputs."""
-    header = ", ".join(f"{v}: {type_text(v)}" for v in graph.inputs)
+    names = value_names(graph)
+    header = ", ".join(f"{names[v.key]}: {type_text(v)}" for v in graph.inputs)
     lines = [f"graph {graph.name}({header})"]
-    lines += [f"  {v} = capture  # {type_text(v)}" for _, v in graph.captures.values()]
-    lines += [f"  {v} = read {var.name}  # {type_text(v)}" for var, v in graph.reads.values()]
-    lines += [f"  {node_text(node)}" for node in graph.nodes]
-    lines += [f"  write {var.name} = {t._data!r}" for var, t in graph.writes.values()]
-    lines.append(f"  return {', '.join(map(repr, graph.outputs))}")
+    lines += [f"  {names[v.key]} = capture  # {type_text(v)}" for _, v in graph.captures.values()]
+    lines += [f"  {names[v.key]} = read {var.name}  # {type_text(v)}" for var, v in graph.reads.values()]
+    lines += [f"  {node_text(node, names)}" for node in graph.nodes]
+    lines += [f"  write {var.name} = {names.get(t._key, '%?')}" for var, t in graph.writes.values()]
+    lines.append(f"  return {', '.join(names.get(v.key, repr(v)) for v in graph.outputs)}")
     return "\n".join(lines)
+
+
+def value_names(graph: Graph) -> dict[int, str]:
+    """How each value is shown: by the name it was given, else by its number in the listing."""
+    listed = [*graph.free_values, *(v for node in graph.nodes for v in node.outputs)]
+    return {v.key: f"%{v.name or number}" for number, v in enumerate(listed, 1)}
 
 
 def type_text(value: Value) -> str:
@@ -30,11 +37,13 @@ def type_text(value: Value) -> str:
     return f"{TensorType((value.shape, value.dtype))}{'*' if value.weak else ''}"
 
 
-def node_text(node: Node) -> str:
+def node_text(node: Node, names: dict[int, str] | None = None) -> str:
     """`%3: float64[2] = reduce_sum(%2, axes=(0,))`."""
-    outputs = ", ".join(f"{v}: {type_text(v)}" for v in node.outputs)
+    shown = (names or {}).get
+    outputs = ", ".join(f"{shown(v.key, repr(v))}: {type_text(v)}" for v in node.outputs)
+    inputs = [shown(v.key, repr(v)) for v in node.inputs]
     attrs = [f"{n}={_attr_text(a)}" for n, a in zip(node.op.attrs, node.attrs, strict=True)]
-    return f"{outputs} = {node.op.name}({', '.join([*map(repr, node.inputs), *attrs])})"
+    return f"{outputs} = {node.op.name}({', '.join([*inputs, *attrs])})"
 
 
 def _attr_text(value: Any) -> str:

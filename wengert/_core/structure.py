@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .kinds import NUMBERS
 from .tensor import Tensor
 from .where import at_user_line
 
-_NUMBERS = (bool, int, float, complex)
+_LEAVES = (*NUMBERS, np.generic)
 _ATOMIC = frozenset({Tensor, np.ndarray, float, int, complex, bool, str, type(None)})
 
 
 class Spec(NamedTuple):
     """The shape of a structure: its type, what identifies the children, and their own specs."""
 
-    kind: type
+    kind: type[Any]
     keys: Any
     children: tuple[Spec | None, ...]
 
 
-LEAF: Final = None  # the spec of a leaf
+LEAF = None  # the spec of a leaf
 
 
 class _Registered(NamedTuple):
@@ -77,7 +78,7 @@ def is_number_list(value: Any) -> bool:
         for item in waiting.pop():
             if isinstance(item, list):
                 waiting.append(item)
-            elif isinstance(item, (*_NUMBERS, np.generic)):
+            elif isinstance(item, _LEAVES):
                 found = True
             else:
                 return False
@@ -132,7 +133,7 @@ _END = object()
 
 
 def _build(spec: Spec | None, leaves: Any) -> Any:
-    if spec is LEAF:
+    if spec is None:  # a leaf
         leaf = next(leaves, _END)
         if leaf is _END:
             raise ValueError(at_user_line("tree.unflatten: fewer leaves than the structure has places"))
@@ -153,7 +154,8 @@ def _build(spec: Spec | None, leaves: Any) -> Any:
 def _rebuilt_dict(kind: type, items: Iterable[tuple[Any, Any]]) -> Any:
     if kind is dict:
         return dict(items)
-    result: Any = kind.__new__(kind)
+    make: Any = kind.__new__
+    result = make(kind)
     for key, value in items:  # by assignment: an OrderedDict keeps its order in its own methods
         result[key] = value
     return result
@@ -182,7 +184,7 @@ def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
 
 def paths(spec: Spec | None, prefix: str) -> list[str]:
     """How each leaf is reached: `params['b2']`, `args[0].x`."""
-    if spec is LEAF:
+    if spec is None:  # a leaf
         return [prefix]
     found: list[str] = []
     for position, child in enumerate(spec.children):
@@ -201,7 +203,7 @@ def _step(spec: Spec, position: int) -> str:
 
 def describe(spec: Spec | None) -> str:
     """A spec for messages: {'a': *, 'b': (*, *)}."""
-    if spec is LEAF:
+    if spec is None:  # a leaf
         return "*"
     children = [describe(c) for c in spec.children]
     if issubclass(spec.kind, dict):

@@ -42,7 +42,7 @@ class Value:
 
     __slots__ = ("dtype", "graph", "key", "name", "shape", "weak")
 
-    def __init__(self, shape: Any, dtype: np.dtype[Any], graph: int, name: str | int = "", weak: bool = False) -> None:
+    def __init__(self, shape: Any, dtype: np.dtype[Any], graph: int, name: str = "", weak: bool = False) -> None:
         self.shape = shape
         self.dtype = dtype
         self.graph = graph
@@ -330,3 +330,16 @@ def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:
 def fresh(native: Any) -> Tensor:
     """A new tensor around a native array."""
     return Tensor(native, next_serial())
+
+
+def is_tensor_or_variable(x: Any) -> bool:
+    """Whether a value is a tensor, or stands for one as a Variable does."""
+    return type(x) is Tensor or hasattr(type(x), "__wengert_tensor__")
+
+
+def tensor_in(x: Any) -> Tensor | None:
+    """The tensor that a value is or stands for; None for anything else."""
+    if type(x) is Tensor:
+        return x
+    held = getattr(type(x), "__wengert_tensor__", None)
+    return None if held is None else held(x)

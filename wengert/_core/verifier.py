@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .graph import Graph, Node
-from .printer import node_text
+from .printer import node_text, value_names
 from .state import building
 from .types import Guards, TensorType
 
@@ -32,13 +32,16 @@ def verify(graph: Graph) -> None:
 def _verify_node(graph: Graph, node: Node, defined: set[int]) -> None:
     for value in node.inputs:
         if value.key not in defined:
-            raise VerificationError(f"{graph.name}: {node_text(node)} uses {value} before its definition")
+            names = value_names(graph)
+            shown = names.get(value.key, repr(value))
+            raise VerificationError(f"{graph.name}: {node_text(node, names)} uses {shown} before its definition")
     types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
     for value, expected in zip(node.outputs, types if node.op.is_multi else (types,), strict=True):
         if value.key in defined:
-            raise VerificationError(f"{graph.name}: {value} is defined twice")
+            raise VerificationError(f"{graph.name}: {value_names(graph)[value.key]} is defined twice")
         if tuple(value.shape) != tuple(expected[0]) or value.dtype != expected[1]:
-            raise VerificationError(f"{graph.name}: {node_text(node)} should give {TensorType(expected)}")
+            shown = node_text(node, value_names(graph))
+            raise VerificationError(f"{graph.name}: {shown} should give {TensorType(expected)}")
         defined.add(value.key)
 
 

@@ -28,29 +28,45 @@ class Instruction(NamedTuple):
 
 
 def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[..., tuple[Any, ...]]:
-    """A callable from the natives of a graph's inputs to those of its outputs."""
-    slots: dict[int, int] = {v.key: i for i, v in enumerate(graph.inputs)}
-    instructions = []
-    frees = last_uses(graph)
-    for index, node in enumerate(graph.nodes):
-        inputs = (*[slots[v.key] for v in node.inputs],)
-        for v in node.outputs:
-            slots[v.key] = len(slots)
-        outputs = (*[slots[v.key] for v in node.outputs],)
-        freed = (*[slots[v.key] for v in frees[index]],)
-        has_dims = bool(dims.dims_in(node.attrs))
-        kernel = kernels[node.op.name]
-        instructions.append(Instruction(kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims))
-    results = (*[slots[v.key] for v in graph.outputs],)
-    total = len(slots)
-    sources = dim_sources(graph.inputs)
+    """A callable from the natives of a graph's inputs to those of its outputs.
 
+    Slots are used again as soon as they are free, so that long programs keep few of them, and equal instructions are
+    one object: a chain of a million ops is a list of a few of them.
+    """
+    slots: dict[int, int] = {v.key: i for i, v in enumerate(graph.inputs)}
+    total = len(slots)
+    free: list[int] = []
+    instructions: list[Instruction] = []
+    known: dict[Any, Instruction] = {}
+    for node, ended in zip(graph.nodes, last_uses(graph), strict=True):
+        inputs = tuple(slots[v.key] for v in node.inputs)
+        for v in node.outputs:
+            slots[v.key] = free.pop() if free else total
+            total = max(total, slots[v.key] + 1)
+        outputs = tuple(slots[v.key] for v in node.outputs)
+        freed = tuple(slots.pop(v.key) for v in ended)
+        free += freed
+        identity = (node.op.name, inputs, outputs, freed, *map(id, node.attrs))
+        found = known.get(identity)
+        if found is None:
+            has_dims = bool(dims.dims_in(node.attrs))
+            kernel = kernels[node.op.name]
+            found = Instruction(kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims)
+            known[identity] = found  # holds the attributes, so that their identities stay theirs
+        instructions.append(found)
+    results = tuple(slots[v.key] for v in graph.outputs)
+    return _runner(instructions, total, results, dim_sources(graph.inputs))
+
+
+def _runner(
+    instructions: list[Instruction], total: int, results: tuple[int, ...], sources: dict[Atom, tuple[int, int]]
+) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
     def run(*natives: Any) -> tuple[Any, ...]:
         held: list[Any] = [*natives, *[None] * (total - len(natives))]
         sizes = {atom: natives[i].shape[axis] for atom, (i, axis) in sources.items()}
         for kernel, inputs, attrs, outputs, is_multi, freed, has_dims in instructions:
             if has_dims:
-                attrs = (*[dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs],)
+                attrs = tuple(dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs)
             found = kernel(*[held[i] for i in inputs], *attrs)
             if is_multi:
                 for slot, value in zip(outputs, found, strict=True):
@@ -59,22 +75,24 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
                 held[outputs[0]] = found
             for slot in freed:
                 held[slot] = None
-        return (*[held[i] for i in results],)
+        return tuple(held[i] for i in results)
 
     return run
 
 
-def last_uses(graph: Graph) -> list[list[Value]]:
+def last_uses(graph: Graph) -> list[tuple[Value, ...]]:
     """For each node the values that nothing reads after it (inputs and outputs of the graph excepted)."""
-    kept = {v.key for v in graph.outputs} | {v.key for v in graph.inputs}
-    frees: list[list[Value]] = [[] for _ in graph.nodes]
-    seen = set(kept)
+    seen = {v.key for v in graph.outputs} | {v.key for v in graph.inputs}
+    frees: list[tuple[Value, ...]] = [()] * len(graph.nodes)
     for index in range(len(graph.nodes) - 1, -1, -1):
         node = graph.nodes[index]
+        ended = []
         for value in (*node.inputs, *node.outputs):
             if value.key not in seen:
                 seen.add(value.key)
-                frees[index].append(value)
+                ended.append(value)
+        if ended:
+            frees[index] = tuple(ended)
     return frees
 
 

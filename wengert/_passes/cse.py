@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._core.graph import Graph, Node
+from .._core.kinds import ARRAYS
 from .._core.tensor import Value
 from .rewrite import rewritten
 
@@ -15,21 +14,25 @@ _SMALL = 1024  # bytes of a constant that are compared; larger ones are equal on
 
 def share_common(graph: Graph) -> Graph:
     """The graph with repeated computations shared."""
-    seen: dict[Any, Value] = {}
+    seen: dict[int, Node] = {}  # by hash only: long graphs would otherwise hold a tuple for each node
 
     def change(node: Node) -> Value | None:
         if node.op.is_multi or node.op.has_effect or node.regions:
             return None
-        identity = (node.op.name, tuple(v.key for v in node.inputs), tuple(map(attribute_identity, node.attrs)))
-        known = seen.setdefault(identity, node.outputs[0])
-        return None if known is node.outputs[0] else known
+        identity = _identity(node)
+        known = seen.setdefault(hash(identity), node)
+        return known.outputs[0] if known is not node and _identity(known) == identity else None
 
     return rewritten(graph, change)
 
 
+def _identity(node: Node) -> Any:
+    return (node.op.name, tuple(v.key for v in node.inputs), tuple(map(attribute_identity, node.attrs)))
+
+
 def attribute_identity(value: Any) -> Any:
     """A hashable stand-in for an attribute, equal only where results are (0.0 and -0.0, 1 and True differ)."""
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, ARRAYS):
         if value.nbytes <= _SMALL:
             return (value.shape, value.dtype.str, value.tobytes())
         return ("object", id(value))

@@ -4,7 +4,7 @@ adjoints of repetition. Everything else is built on these; the rules of other fi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from .._core import dims, dtypes
 from .._core.dims import Dim, DimLike, Shape
@@ -27,6 +27,8 @@ from .._core.op import (
 )
 from .._core.tensor import Tensor
 from .._core.types import TensorType, is_one, same_dim, same_shape, tensor_type
+
+D = TypeVar("D", bound=DimLike)
 
 
 def _no_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
@@ -257,8 +259,8 @@ broadcast_to = linear(
 )  # fmt: skip
 
 
-def without(shape: Shape, axes: tuple[int, ...]) -> Shape:
-    """A shape with some axes removed."""
+def without(shape: tuple[D, ...], axes: tuple[int, ...]) -> tuple[D, ...]:
+    """A shape (or a list of axes) with some places removed."""
     return (*[d for i, d in enumerate(shape) if i not in axes],)
 
 

@@ -212,7 +212,7 @@ def conv(
     layout = _keras_layout(x.ndim, data_format, "conv")
     channels, depth = x.shape[layout.lhs[1]], w.shape[-2]
     groups = dims.floordiv(channels, depth)
-    if type(groups) is not int or (type(channels) is int and channels % depth):  # type: ignore[operator]
+    if type(groups) is not int or (type(channels) is int and channels % depth):
         raise ValueError(
             at_user_line(
                 f"conv: inputs of shape {x.shape} have {channels} channels, the kernel of shape {w.shape} wants a "

@@ -321,9 +321,11 @@ def _rounding(op: Op, x: Any) -> Any:
 
 floor = _one("floor", D.floor, _rounding)
 ceil = _one("ceil", D.ceil, _rounding)
-trunc = fix = _one("trunc", D.trunc, _rounding)
+trunc = _one("trunc", D.trunc, _rounding)
 rint = _one("rint", D.rint, _rounding)
 sign = _one("sign", D.sign, unary)
 
-__all__ = [name for name in dir() if not name.startswith("_") and name in globals() and callable(globals()[name])
-           and getattr(globals()[name], "__module__", "") == __name__]  # fmt: skip
+# a checker need not follow this: it takes every name without an underscore, which is what is meant
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    name for name in dir() if not name.startswith("_") and getattr(globals()[name], "__module__", "") == __name__
+]

@@ -318,7 +318,7 @@ def _components(x: Tensor, axis: int) -> list[Any]:
     if x.shape[place] not in (2, 3):
         raise ValueError(at_user_line(f"cross: axis {place} of shape {x.shape} has {x.shape[place]} components"))
     shape = S.without(x.shape, (place,))
-    return [reshaped(part(x, place, i, i + 1), shape) for i in range(x.shape[place])]  # type: ignore[arg-type]
+    return [reshaped(part(x, place, i, i + 1), shape) for i in range(x.shape[place])]
 
 
 def _times(x: Tensor | None, y: Tensor | None) -> Tensor | None:

@@ -18,6 +18,7 @@ from .._core.apply import apply
 from .._core.constant import checked_array, constant, is_number, number, scalar_array, to_numpy_result
 from .._core.dims import Dim, DimLike, Shape
 from .._core.engine import ENGINE_OF
+from .._core.kinds import ARRAYS
 from .._core.op import Op
 from .._core.state import STATE
 from .._core.structure import flatten, is_number_list
@@ -38,7 +39,7 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     """Any array-like value as a tensor, recorded if it is a list that holds tensors."""
     if type(x) is Tensor:
         return x
-    if isinstance(x, (np.ndarray, np.generic)):
+    if isinstance(x, ARRAYS):
         return constant(checked_array(x, what))
     if is_number(x):
         return number(x)

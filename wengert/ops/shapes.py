@@ -132,7 +132,7 @@ def known_extent(x: Tensor, axis: int, what: str) -> int:
     size = x.shape[axis]
     if type(size) is Dim:
         raise size._refusal(f"{what} along axis {axis}")
-    return size  # type: ignore[return-value]
+    return size
 
 
 # -- one array: the shape ------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from .promotion import as_tensor, broadcast_shapes, is_followed_inside
 from .shapes import flat, permuted, reshaped, with_axis
 
 
+@final
 class Whole(NamedTuple):
     """A slice along an axis: from `start` to `limit`, `step` apart, read backwards where `is_flipped`."""
 
@@ -39,6 +41,7 @@ class Whole(NamedTuple):
     is_flipped: bool
 
 
+@final
 class Single(NamedTuple):
     """One position along an axis, which goes away."""
 
@@ -46,10 +49,12 @@ class Single(NamedTuple):
     position: int
 
 
+@final
 class NewAxis(NamedTuple):
     """A new axis of extent 1; it takes no axis of the operand."""
 
 
+@final
 class Array(NamedTuple):
     """Index arrays for one axis after another from `axis` on; several come from one boolean array."""
 
@@ -143,7 +148,7 @@ def _entry(x: Tensor, axis: int, item: Any, what: str) -> Entry:
     size = x.shape[axis]
     if type(size) is Dim:
         return Array(axis, (constant(np.int64(item)),))  # only `gather`, at run time, can tell if it is inside
-    if not -size <= item < size:  # type: ignore[operator]
+    if not -size <= item < size:
         raise IndexError(
             at_user_line(f"{what}: index {item} is out of bounds for axis {axis} of an x of shape {x.shape}")
         )
@@ -185,12 +190,12 @@ def _whole(axis: int, item: slice, size: DimLike, what: str) -> Whole:
         raise ValueError(at_user_line(f"{what}: the step of a slice cannot be 0"))
     if Dim in (type(size), type(start), type(stop)):
         return _whole_of_dims(axis, start, stop, step, size)
-    covered = range(*slice(start, stop, step).indices(size))  # type: ignore[arg-type]
+    covered = range(*slice(start, stop, step).indices(size))
     if not covered:
         return Whole(axis, 0, 0, 1, False)
     if step > 0:
         # all the way to the end where nothing more would be taken: then a full slice is seen to be one
-        limit = size if covered[-1] + step >= size else covered[-1] + 1  # type: ignore[operator]
+        limit = size if covered[-1] + step >= size else covered[-1] + 1
         return Whole(axis, covered[0], limit, step, False)
     return Whole(axis, covered[-1], covered[0] + 1, -step, True)
 
@@ -231,8 +236,10 @@ def has_arrays(entries: list[Entry]) -> bool:
     return builtins.any(type(e) is Array for e in entries)
 
 
-def _take_basic(x: Tensor, entries: list[Entry]) -> Tensor:
+def _take_basic(x: Tensor, entries: Sequence[Any]) -> Tensor:
+    """x read by entries among which there is no index array."""
     starts, limits, strides, flipped, shape = [], [], [], [], []
+    entry: Whole | Single | NewAxis
     for entry in entries:
         if type(entry) is NewAxis:
             shape.append(1)
@@ -240,7 +247,6 @@ def _take_basic(x: Tensor, entries: list[Entry]) -> Tensor:
         if type(entry) is Single:
             start, limit, step = entry.position, entry.position + 1, 1
         else:
-            assert isinstance(entry, Whole)
             start, limit, step = entry.start, entry.limit, entry.step
             shape.append(dims.floordiv(limit - start + (step - 1), step))
             flipped += [entry.axis] if entry.is_flipped else []

@@ -19,7 +19,7 @@ def lazy(module: str, name: str, call: Kernel | None = None) -> Kernel:
     Args:
         call: `call(function, *natives, *attrs)`, where the function takes them in another order.
     """
-    function: Kernel | None = None
+    function: Any = None
 
     def kernel(x: Any, *rest: Any) -> Any:
         nonlocal function

@@ -13,7 +13,8 @@ from .common import in_float32
 def _einsum(*xs_labels_out: Any) -> Any:
     *xs, labels, out = xs_labels_out
     if len(xs) == 2:
-        return _contract(*xs, *labels, out)
+        (x, y), (x_labels, y_labels) = xs, labels
+        return _contract(x, y, x_labels, y_labels, out)
     return np.einsum(f"{','.join(labels)}->{out}", *xs, optimize=len(xs) > 2)
 
 

@@ -132,7 +132,8 @@ def right_shift(x: PyArray, y: PyArray) -> PyArray:
 
 def select(cond: PyArray, x: PyArray, y: PyArray) -> PyArray:
     """x where the condition holds, else y."""
-    strict_partner(cond, x), strict_partner(x, y)
+    strict_partner(cond, x)
+    strict_partner(x, y)
     chosen = [a if c else b for c, a, b in zip(cond.flat, x.flat, y.flat, strict=True)]
     return make(x.shape, x.dtype, chosen)
 
