@@ -1002,3 +1002,12 @@ def test_complex_gradients_are_the_wirtinger_differences(f):
             difference = (8 * (loss(z + h * e) - loss(z - h * e)) - loss(z + 2 * h * e) + loss(z - 2 * h * e)) / (12 * h)
             assert part == pytest.approx(difference, rel=1e-7, abs=1e-8)
     close(wg.function(wg.grad(loss))(z), found)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_gradients_through_complex_numbers_keep_the_real_dtype(dtype):
+    r = wg.tensor([1.0, 2.0], dtype=dtype)
+    for f in (lambda r: np.sum(np.real(wg.ops.polar(r, r) ** 2)), lambda r: np.sum(np.abs(r + 1j))):
+        found = wg.grad(f)(r)
+        assert found.dtype == r.dtype
+        close(found.numpy().astype(float), wg.grad(f)(np.array([1.0, 2.0])), rtol=5e-2)
