@@ -457,8 +457,8 @@ def test_the_namespace_of_a_tensor() -> None:
 
 
 def test_ediff1d_keeps_its_dtype() -> None:
-    x = np.array([1.0, 3.0, 6.0], np.float32)
-    found = wg.numpy.ediff1d(x, to_end=2, to_begin=[0.5])
-    assert found.dtype == np.float32
-    np.testing.assert_array_equal(found, np.ediff1d(x, to_end=2, to_begin=np.float32(0.5)))
-    assert wg.grad(lambda x: np.ediff1d(x, to_end=2) * 3)(x).dtype == np.float32
+    x = numpy.array([1.0, 3.0, 6.0], numpy.float32)
+    found = wnp.ediff1d(x, to_end=2, to_begin=[0.5])
+    assert found.dtype == numpy.float32
+    numpy.testing.assert_array_equal(found, numpy.ediff1d(x, to_end=2, to_begin=numpy.float32(0.5)))
+    assert wg.grad(lambda x: numpy.ediff1d(x, to_end=2) * 3)(x).dtype == numpy.float32

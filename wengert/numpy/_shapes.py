@@ -626,7 +626,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """
     x = ravel(as_tensor(ary, "ediff1d"))
     ends = [to_begin, diff(x), to_end]
-    parts = [ops.cast(as_tensor(part, "ediff1d"), x.dtype) for part in ends if part is not None]
+    parts = [cast(as_tensor(part, "ediff1d"), x.dtype) for part in ends if part is not None]
     return ops.concatenate([*map(ravel, parts)], axis=0)
 
 
