@@ -11,6 +11,7 @@ from ._core.graph import Graph
 from ._core.tensor import Tensor
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
+from .extend import not_differentiable, primitive, register_gradient
 from .functional import (
     ValueAndGrad,
     ValueAndGrads,
@@ -36,8 +37,9 @@ __all__ = [
     "DisconnectedError", "Function", "GradientCheck", "GradientCheckError", "Graph", "LostGradientError", "Tensor",
     "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
     "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_print", "eager", "function", "grad", "grads",
-    "jit", "linalg", "nn", "numpy", "ops", "random", "recompute_grad", "set_default_float", "special",
-    "stop_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
+    "jit", "linalg", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad",
+    "register_gradient", "set_default_float", "special", "stop_gradient", "tensor", "tree", "value_and_grad",
+    "value_and_grads", "variable_grads",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

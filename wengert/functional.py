@@ -8,12 +8,13 @@ Each opens a tape, runs f on tensors, and sweeps back once. Start with `_Run`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor_kind, one_tensor, result_of
 from ._control.call import cut_inside
 from ._core import dtypes
+from ._core.apply import apply
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
@@ -21,7 +22,7 @@ from ._core.state import STATE, observing_reads, recording
 from ._core.tensor import Tensor
 from ._core.types import type_of
 from ._core.where import at_user_line
-from ._prims.structural import attach, convert, zeros_of
+from ._prims.structural import attach, convert, full, zeros_of
 from ._transforms.reverse import Tape, ancestors, materialise, ones_like_type, sweep
 from .errors import DisconnectedError
 from .ops.promotion import as_tensor
@@ -238,7 +239,7 @@ def _gradient_function(
             for i in chosen
         ]
         call = [array_argument(a) for a in args] if len(args) > 1 else list(args)
-        for i, source in zip(chosen, sources, strict=True):
+        for i, source in zip(chosen, sources):
             call[i] = source.argument(args[i])
         if kwargs:
             kwargs = {k: array_argument(v) for k, v in kwargs.items()}
@@ -279,7 +280,7 @@ def _list_function(
 class _Run:
     """One run of f under a tape, and the sweep back from its result."""
 
-    __slots__ = ("aux", "name", "own", "sources", "tape", "y")
+    __slots__ = ("aux", "keys", "name", "own", "sources", "tape", "y")
 
     def __init__(
         self, f: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any],
@@ -288,10 +289,8 @@ class _Run:
         self.name = name
         self.sources = sources
         self.own = Owned()
-        self.tape = Tape()
-        for source in sources:
-            for tensor in source.tensors:
-                self.tape.tracked.add(tensor._key)
+        self.keys = [t._key for s in sources for t in s.tensors]
+        self.tape = Tape(self.keys)
         with recording(self.tape):
             result = f(*args, **kwargs)
         self.aux: Any = None
@@ -305,22 +304,21 @@ class _Run:
 
     def gradients(self, dy: Any, mode: str, sparse: bool, keep: bool) -> list[Any]:
         """The gradient for each source, in its structure and in the caller's kind of array."""
-        y = self.y
         seed = self._seed(dy)
-        keys = [t._key for s in self.sources for t in s.tensors]
         if seed is None:
-            found: list[Any] = [None] * len(keys)
+            found: list[Any] = [None] * len(self.keys)
         else:
             with quietly():
-                found = sweep(self.tape.entries, ((y._key, seed),), keys)
-        results = iter(found)
-        return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
+                found = sweep(self.tape.entries, ((self.y._key, seed),), self.keys)
+        following = iter(found)
+        return [self._of_source(source, following, mode, keep) for source in self.sources]
 
-    def _of_source(self, source: Differentiated, found: list[Any], mode: str, keep: bool) -> Any:
+    def _of_source(self, source: Differentiated, following: Iterator[Any], mode: str, keep: bool) -> Any:
+        """The gradient of one source, from the next cotangents: as many as it has tensors."""
         finished: list[Any] = []
-        for index, (tensor, cotangent) in enumerate(zip(source.tensors, found, strict=True)):
+        for tensor, cotangent in zip(source.tensors, following):
             if cotangent is None and mode == "error":
-                raise DisconnectedError(self._explanation(source.path(index), tensor))
+                raise DisconnectedError(self._explanation(source.path(len(finished)), tensor))
             if cotangent is None and mode == "none":
                 finished.append(None)
                 continue
@@ -338,14 +336,16 @@ class _Run:
         y = self.y
         if dy is not None:
             return checked_seed(dy, y, f"{self.name}: dy")
-        if not dtypes.is_inexact(y.dtype):
+        data = y._data
+        dtype = data.dtype
+        if not dtypes.is_inexact(dtype):
             return None
-        if dtypes.is_complex(y.dtype):
+        if dtype.kind == "c":
             raise TypeError(at_user_line(
-                f"{self.name}: f returned complex values ({y.dtype.name}); give dy, or return a real function of them"
+                f"{self.name}: f returned complex values ({dtype.name}); give dy, or return a real function of them"
             ))
-        seed = ones_like_type(type_of(y))
-        return seed if type(seed._data) is type(y._data) else beside(seed, y)
+        seed = apply(full, (), (data.shape, 1, dtype))
+        return seed if type(seed._data) is type(data) else beside(seed, y)
 
     def _explanation(self, path: str, tensor: Tensor) -> str:
         return at_user_line(f"{self.name}: {disconnection(self.tape, self.y, tensor, path)}")

@@ -152,6 +152,15 @@ class Variable:
             raise AttributeError(name)
         return getattr(self.value, name)
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(at_user_line(
+            f"{self.name}: elements of a Variable are not assigned one by one; use v.assign(v.at[index].set(value))"
+        ))
+
+    def __reduce__(self) -> Any:
+        # copying and unpickling make another Variable of that name, with an identity of its own
+        return (Variable, (self._tensor, self.trainable, self.name))
+
     def __repr__(self) -> str:
         values = np.array2string(ndarray_of(self._tensor._data), separator=", ", threshold=20)
         return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name} {' '.join(values.split())}>"
@@ -181,11 +190,13 @@ def live_variables() -> list[Variable]:
 
 
 _OPERATORS = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift",
+    "rshift",
 )  # fmt: skip
 _PLAIN_METHODS = (
     "eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem", "len", "iter", "bool", "float",
-    "int", "index", "complex", "array", "array_ufunc", "array_function",
+    "int", "index", "complex", "array", "array_ufunc", "array_function", "array_namespace", "dlpack", "dlpack_device",
+    "round", "format", "delitem",
 )  # fmt: skip
 
 

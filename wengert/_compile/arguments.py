@@ -28,10 +28,10 @@ def is_tensor_kind(values: Sequence[Any]) -> bool:
     """Whether some argument is a tensor or a Variable: then results are tensors, else NumPy's."""
     for value in values:
         kind = type(value)
-        if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
-            return True
         if kind in _LEAF_TYPES:
             continue
+        if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
+            return True
         if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__") or _is_registered(value):
             leaves, spec = flatten(value)
             if spec is not LEAF and is_tensor_kind(leaves):
@@ -59,7 +59,7 @@ class Differentiated:
             leaves, self.spec = flatten(value)
         self.total = len(leaves)
         self.tensors: list[Tensor] = []
-        self.positions: list[int] = []
+        self.positions: list[int] = []  # of the numeric leaves among all
         for position, leaf in enumerate(leaves):
             tensor = _source(leaf, self, position)
             if tensor is not None:

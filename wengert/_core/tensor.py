@@ -222,6 +222,8 @@ class Tensor:
             self._refuse_numbers("__index__")
         if self.dtype.kind not in "iu":
             raise TypeError(at_user_line(f"only integer tensors can be used as an index, got {self.dtype.name}"))
+        if self.ndim:
+            raise TypeError(at_user_line(f"only tensors of no axes are one index, got shape {self.shape}"))
         return int(self.item())
 
     def __dlpack__(self, **kwargs: Any) -> Any:

@@ -76,7 +76,7 @@ power = elementwise(
 
 exp = elementwise("exp", "x", partials=lambda out: out, doc="e ** x")
 exp2 = elementwise(
-    "exp2", "x", partials=lambda out: times_number(out, number=math.log(2)), dtypes="float", doc="2 ** x"
+    "exp2", "x", partials=lambda out: times_number(out, number=math.log(2)), doc="2 ** x"
 )
 expm1 = elementwise("expm1", "x", partials=lambda out: add_number(out, number=1), doc="e ** x - 1, exact near 0")
 log = elementwise("log", "x", partials=lambda x: reciprocal(x), domain=_POSITIVE, doc="the natural logarithm")

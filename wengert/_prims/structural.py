@@ -310,6 +310,11 @@ reduce_sum = linear(
 )  # fmt: skip
 
 
+def _spread_extent(size: DimLike, interior: int) -> DimLike:
+    """How far elements reach with zeros between them."""
+    return size if not interior else size + _at_least_zero(size - 1) * interior
+
+
 def _slice_extent(start: int, limit: DimLike, stride: int) -> DimLike:
     return dims.floordiv(limit - start + (stride - 1), stride)
 
@@ -321,8 +326,7 @@ def _slice_type(x: TensorType, starts: Any, limits: Any, strides: Any) -> Tensor
 def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, strides: Any) -> Tensor:
     high = []
     for extent, size, start, stride in zip(ct.shape, x_type.shape, starts, strides, strict=True):
-        covered = start + ((extent - 1) * stride + 1 if extent != 0 else 0)
-        high.append(size - covered)
+        high.append(size - start - _spread_extent(extent, stride - 1))
     return pad(ct, low=starts, high=tuple(high), interior=(*[s - 1 for s in strides],))
 
 
@@ -338,8 +342,7 @@ slice_ = linear(
 
 
 def _pad_extent(size: DimLike, low: DimLike, high: DimLike, interior: int) -> DimLike:
-    inner = size if not interior else (size + (size - 1) * interior if size != 0 else 0)
-    return low + high + inner
+    return low + high + _spread_extent(size, interior)
 
 
 def _pad_type(x: TensorType, low: Any, high: Any, interior: Any) -> TensorType:

@@ -244,7 +244,7 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
         for index in wanted:
             cts.add(keys[index], ZERO, False)
         return
-    if op.kind == "not_differentiable":
+    if op.joint is None and not op.rules:
         raise LookupError(at_user_line(f"no gradient is defined for the op {op.name}, which is on the path"))
     times = scale if may_hold_zeros else mul
     sources = (ct, times, entry.plan.tracked, *_saved(entry), *entry.attrs)
