@@ -78,8 +78,7 @@ def _fresh(native: Any) -> Tensor:
 
 def _pass_on(cut: Cut, outs: tuple[Tensor, ...]) -> None:
     for out in outs:
-        if out._cut is None:
-            out._cut = cut
+        out._cut = cut if out._cut is None else out._cut.joined(cut)
 
 
 def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], error: Exception) -> Exception:

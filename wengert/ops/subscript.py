@@ -173,6 +173,7 @@ def known_values(x: Any, what: str) -> np.ndarray[Any, Any]:
                 f"tracing; use wg.where(mask, x, other), or a mask of known values"
             )
         )
+    x._note_exit("an index")
     return np.asarray(ENGINE_OF[type(x._data)].to_numpy(x._data))
 
 
