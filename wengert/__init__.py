@@ -29,6 +29,7 @@ from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .saving import load, save
+from .slices import IndexedSlices
 from .state import Variable
 from .tape import GradientTape
 from .testing import GradientCheck, check_gradients
@@ -39,7 +40,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DisconnectedError", "Function", "GradientCheck", "GradientCheckError", "Graph", "LostGradientError", "Tensor",
-    "GradientTape",
+    "GradientTape", "IndexedSlices",
     "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
     "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain",
     "function", "grad", "grads", "jit", "linalg", "load", "nn", "not_differentiable", "numpy", "ops", "primitive",
