@@ -5,8 +5,13 @@ For engines without a compiler, and for graphs too long to be worth generated so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .._core import dims
 from .._core.dims import Atom, Dim
@@ -65,20 +70,30 @@ def _runner(
     def run(*natives: Any) -> tuple[Any, ...]:
         held: list[Any] = [*natives, *[None] * (total - len(natives))]
         sizes = {atom: natives[i].shape[axis] for atom, (i, axis) in sources.items()}
-        for kernel, inputs, attrs, outputs, is_multi, freed, has_dims in instructions:
-            if has_dims:
-                attrs = tuple(dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs)
-            found = kernel(*[held[i] for i in inputs], *attrs)
-            if is_multi:
-                for slot, value in zip(outputs, found, strict=True):
-                    held[slot] = value
-            else:
-                held[outputs[0]] = found
-            for slot in freed:
-                held[slot] = None
+        for is_quiet, stretch in itertools.groupby(instructions, _is_quiet):
+            with np.errstate(all="ignore") if is_quiet else contextlib.nullcontext():
+                _run_stretch(stretch, held, sizes)
         return tuple(held[i] for i in results)
 
     return run
+
+
+_is_quiet = operator.attrgetter("is_quiet")
+
+
+def _run_stretch(instructions: Iterable[Instruction], held: list[Any], sizes: dict[Atom, int]) -> None:
+    """Runs instructions on the slots: those of a program, or those of its reverse sweep, which gives no warnings."""
+    for kernel, inputs, attrs, outputs, is_multi, freed, has_dims, _ in instructions:
+        if has_dims:
+            attrs = tuple(dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs)
+        found = kernel(*[held[i] for i in inputs], *attrs)
+        if is_multi:
+            for slot, value in zip(outputs, found, strict=True):
+                held[slot] = value
+        else:
+            held[outputs[0]] = found
+        for slot in freed:
+            held[slot] = None
 
 
 def last_uses(graph: Graph) -> list[tuple[Value, ...]]:
