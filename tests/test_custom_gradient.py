@@ -99,6 +99,7 @@ def test_k2_composition_and_several_inputs(derive: Any) -> None:
 
 @every_way
 def test_r_value(derive: Any) -> None:
+    """r.value."""
     assert square10(3.0) == 9.0
     assert derive(square10)(3.0) == 30.0
 

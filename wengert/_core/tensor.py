@@ -19,20 +19,39 @@ from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
 from .where import Site, at_user_line
 
+_MOST_CUTS = 8  # remembered beside the first
+
 
 class Cut:
     """Why a value computed from a tracked one is not tracked itself: the op, the place, and what it cut.
 
-    Holds no arrays and no frames; `key` is the serial number of the operand whose path ended here.
+    Holds no arrays and no frames; `key` is the serial number of the operand whose path ended here. A value computed
+    from several cut ones has the `others` beside the first.
     """
 
-    __slots__ = ("key", "op", "reason", "site")
+    __slots__ = ("key", "op", "others", "reason", "site")
 
-    def __init__(self, op: str, reason: str, site: Site | None, key: int) -> None:
+    def __init__(self, op: str, reason: str, site: Site | None, key: int, others: tuple[Cut, ...] = ()) -> None:
         self.op = op
         self.reason = reason
         self.site = site
         self.key = key
+        self.others = others
+
+    def joined(self, cut: Cut) -> Cut:
+        """This cut with another one beside it (itself where it has that already, or more than it can hold)."""
+        others = self.others
+        if cut is self or cut in others or len(others) >= _MOST_CUTS:
+            return self
+        known = (self, *others)
+        fresh = [c for c in (cut, *cut.others) if not any(map(c.is_same, known))]
+        if not fresh:
+            return self
+        return Cut(self.op, self.reason, self.site, self.key, (*others, *fresh)[:_MOST_CUTS])
+
+    def is_same(self, cut: Cut) -> bool:
+        """Whether two marks (of two tapes, say) tell of one cut."""
+        return cut is self or (cut.key == self.key and cut.op == self.op and cut.site == self.site)
 
     def __str__(self) -> str:
         return f"{self.op} {self.reason}" + (f"\n    at {self.site}" if self.site else "")
@@ -247,6 +266,7 @@ class Tensor(Operators):
             raise ValueError(at_user_line(
                 f"the truth of a tensor with {self.size} elements is ambiguous; use .any() or .all()"
             ))
+        self._note_exit("bool(Tensor)")
         return bool(self._data)
 
     # -- being a value ----------------------------------------------------------------------------------

@@ -95,8 +95,9 @@ mul = elementwise(
 
 
 def _scale_vjp(ct: Any, x: Tensor, y: Tensor, needed: Any) -> Any:
-    # d/dx is the plain slope: where x is a structural zero, the op that inserted it drops what flows back
-    return (mul(ct, conj_of(y)) if needed[0] else None, scale(mul(ct, conj_of(x)), fill(x, 1)) if needed[1] else None)
+    # d/dx is the plain slope: where x is a structural zero, the op that inserted it drops what flows back; d/dy is 0
+    # there, also where that slope was infinite and made ct so
+    return (mul(ct, conj_of(y)) if needed[0] else None, scale(conj_of(x), ct) if needed[1] else None)
 
 
 scale = general(
@@ -172,9 +173,15 @@ imag = linear(
     batch=batch_elementwise, dtypes="complex", samples=_COMPLEX_SAMPLE, doc="the imaginary part",
 )  # fmt: skip
 as_complex = linear(
-    "as_complex", "x y", transpose=(lambda ct: real(ct), lambda ct: imag(ct)), dtypes="float",
+    # halves became complex64, so their parts come back as float32
+    "as_complex", "x y", dtypes="float",
+    transpose=(lambda ct, x_type: _in_dtype(real(ct), x_type), lambda ct, y_type: _in_dtype(imag(ct), y_type)),
     type=elementwise_type("as_complex", dtypes.complex_of, "float"), batch=batch_elementwise, doc="x + iy",
 )  # fmt: skip
+
+
+def _in_dtype(x: Tensor, wanted: TensorType) -> Tensor:
+    return x if x.dtype == wanted.dtype else convert(x, dtype=wanted.dtype)
 
 
 def _type(x: Tensor) -> TensorType:

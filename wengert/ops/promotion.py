@@ -184,7 +184,7 @@ def unary(op: Op, x: Any) -> Any:
 def unary_float(op: Op, x: Any) -> Any:
     """Applies a one-operand float op; integers and booleans become floats first."""
     if type(x) is Tensor:
-        return apply(op, (x if dtypes.is_inexact(x._data.dtype) else as_float(x),))
+        return apply(op, (x if x._data.dtype.kind in "fc" else as_float(x),))
     return outward(apply(op, (as_float(as_tensor(x, op.name)),)), x)
 
 

@@ -54,6 +54,7 @@ class NewAxis(NamedTuple):
     """A new axis of extent 1; it takes no axis of the operand."""
 
 
+@final
 class Gap(NamedTuple):
     """An ellipsis for no axes: it takes none and makes none, but index arrays on both sides of it are apart."""
 
@@ -172,6 +173,7 @@ def known_values(x: Any, what: str) -> np.ndarray[Any, Any]:
                 f"tracing; use wg.where(mask, x, other), or a mask of known values"
             )
         )
+    x._note_exit("an index")
     return np.asarray(ENGINE_OF[type(x._data)].to_numpy(x._data))
 
 
