@@ -483,6 +483,21 @@ def test_warnings_come_from_the_forward_part_only():
         wg.function(lambda x: wg.log(x))(np.array([-1.0]))
 
 
+def test_warnings_come_from_the_forward_part_only_in_long_graphs_too():
+    def f(x):
+        y = wg.ops.where(x > 0, wg.sqrt(x), 0.0)
+        for _ in range(2100):
+            y = y * 1.0
+        return total(y)
+
+    compiled = wg.function(wg.grad(f))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(compiled(np.array([0.0, 1.0])), [0.0, 0.5])
+    with pytest.warns(RuntimeWarning):
+        compiled(np.array([-1.0, 1.0]))
+
+
 def test_eight_threads_ten_thousand_calls_first_one_concurrent():
     traces = []
 

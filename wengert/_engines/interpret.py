@@ -5,10 +5,10 @@ For engines without a compiler, and for graphs too long to be worth generated so
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,22 +67,20 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
 def _runner(
     instructions: list[Instruction], total: int, results: tuple[int, ...], sources: dict[Atom, tuple[int, int]]
 ) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
+    stretches = [(quiet, [*part]) for quiet, part in groupby(instructions, attrgetter("is_quiet"))]
+
     def run(*natives: Any) -> tuple[Any, ...]:
         held: list[Any] = [*natives, *[None] * (total - len(natives))]
         sizes = {atom: natives[i].shape[axis] for atom, (i, axis) in sources.items()}
-        for is_quiet, stretch in itertools.groupby(instructions, _is_quiet):
-            with np.errstate(all="ignore") if is_quiet else contextlib.nullcontext():
-                _run_stretch(stretch, held, sizes)
+        for is_quiet, stretch in stretches:
+            with np.errstate(all="ignore") if is_quiet else nullcontext():
+                _execute(stretch, held, sizes)
         return tuple(held[i] for i in results)
 
     return run
 
 
-_is_quiet = operator.attrgetter("is_quiet")
-
-
-def _run_stretch(instructions: Iterable[Instruction], held: list[Any], sizes: dict[Atom, int]) -> None:
-    """Runs instructions on the slots: those of a program, or those of its reverse sweep, which gives no warnings."""
+def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom, int]) -> None:
     for kernel, inputs, attrs, outputs, is_multi, freed, has_dims, _ in instructions:
         if has_dims:
             attrs = tuple(dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs)
