@@ -41,9 +41,8 @@ __all__ = [
     "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
     "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain",
     "function", "grad", "grads", "jit", "linalg", "load", "nn", "not_differentiable", "numpy", "ops", "primitive",
-    "random", "recompute_grad", "register_gradient", "save", "set_default_float", "special", "stop_gradient", "tensor",
-    "tree", "value_and_grad",
-    "value_and_grads", "variable_grads",
+    "random", "recompute_grad", "register_gradient", "save", "set_default_float", "special", "stop_gradient",
+    "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

@@ -14,7 +14,6 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.engine import ndarray_of
-from .._core.kinds import Kinds
 from .._core.op import Op
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
@@ -94,11 +93,8 @@ def _is_finite(tensor: Tensor) -> bool:
     return bool(np.isfinite(ndarray_of(tensor._data)).all())
 
 
-_FLOATS: Kinds = (float, np.inexact)
-
-
 def _is_infinite_number(attribute: Any) -> bool:
-    return isinstance(attribute, _FLOATS) and not bool(np.isfinite(attribute))
+    return np.ndim(attribute) == 0 and np.asarray(attribute).dtype.kind in "fc" and not np.isfinite(attribute)
 
 
 def _found(tensor: Tensor) -> str:
