@@ -27,6 +27,7 @@ from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .state import Variable
+from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
 from .testing import GradientCheck, check_gradients
 
 ops.custom_gradient = custom_gradient  # Keras has it among its ops, too
@@ -34,11 +35,12 @@ ops.custom_gradient = custom_gradient  # Keras has it among its ops, too
 __version__ = "0.1.0"
 
 __all__ = [
-    "DisconnectedError", "Function", "GradientCheck", "GradientCheckError", "Graph", "LostGradientError", "Tensor",
-    "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
-    "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_print", "eager", "function", "grad", "grads",
-    "jit", "linalg", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad", "set_default_float", "special",
-    "stop_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
+    "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
+    "Graph", "LostGradientError", "Tensor", "TensorSpec", "TracingError", "UnconnectedGradients", "ValueAndGrad",
+    "ValueAndGrads", "Variable", "VariableGrads", "check_gradients", "checkpoint", "constant", "custom_grad",
+    "custom_gradient", "debug_print", "eager", "function", "grad", "gradients", "grads", "jit", "linalg", "nn",
+    "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad", "set_default_float", "special",
+    "stop_gradient", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same
