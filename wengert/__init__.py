@@ -5,7 +5,7 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import linalg, nn, numpy, ops, random, special, tree
+from . import compat, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -37,7 +37,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
     "Graph", "LostGradientError", "Tensor", "TensorSpec", "TracingError", "UnconnectedGradients", "ValueAndGrad",
-    "ValueAndGrads", "Variable", "VariableGrads", "check_gradients", "checkpoint", "constant", "custom_grad",
+    "ValueAndGrads", "Variable", "VariableGrads", "check_gradients", "checkpoint", "compat", "constant", "custom_grad",
     "custom_gradient", "debug_print", "eager", "function", "grad", "gradients", "grads", "jit", "linalg", "nn",
     "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad", "set_default_float", "special",
     "stop_gradient", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",

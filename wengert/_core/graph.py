@@ -234,6 +234,11 @@ def symbol(value: Value) -> Tensor:
     return Tensor(value, value.key, None, value.weak)
 
 
+def open_graph(serial: int) -> Graph | None:
+    """The graph with a serial number, if it exists still."""
+    return _open.get(serial)
+
+
 class quietly:
     """Context manager for reverse sweeps: no floating-point warnings from what runs or is traced inside."""
 
