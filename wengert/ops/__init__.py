@@ -14,6 +14,8 @@ from .copies import *  # noqa: F403
 from .copies import __all__ as _copies
 from .creation import *  # noqa: F403
 from .creation import __all__ as _creation
+from .decompositions import *  # noqa: F403
+from .decompositions import __all__ as _decompositions
 from .elementwise import *  # noqa: F403
 from .elementwise import __all__ as _elementwise
 from .indexing import *  # noqa: F403
@@ -32,6 +34,6 @@ from .special_functions import *  # noqa: F403
 from .special_functions import __all__ as _special_functions
 
 __all__ = [
-    *_activations, *_choices, *_conversion, *_convolution, *_copies, *_creation, *_elementwise, *_indexing, *_linalg,
-    *_losses, *_normalization, *_reductions, *_shapes, *_special_functions,
+    *_activations, *_choices, *_conversion, *_convolution, *_copies, *_creation, *_decompositions, *_elementwise,
+    *_indexing, *_linalg, *_losses, *_normalization, *_reductions, *_shapes, *_special_functions,
 ]  # fmt: skip
