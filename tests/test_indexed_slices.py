@@ -341,3 +341,55 @@ def test_followed_values_are_not_lost():
 def test_differentiating_slices_built_by_hand():
     g = wg.grad(lambda v: wg.tensor(wg.IndexedSlices(v, [1, 1], (3, 2))) ** 2.0)(np.ones((2, 2)))
     assert g.tolist() == [[4, 4], [4, 4]]
+
+
+# -- graphs ------------------------------------------------------------------------------------------------------------
+
+
+def by_gradients(f, x, **options):
+    @wg.function
+    def run(x):
+        (found,) = wg.gradients(f(x), x, sparse=True, **options)
+        if type(found) is not wg.IndexedSlices:
+            return found, None, wg.tensor(found)
+        return found.values, found.indices, wg.tensor(found)
+
+    return run(x)
+
+
+@pytest.mark.parametrize("options", [{}, {"aggregation_method": 1}, {"aggregation_method": 2}, {"gate_gradients": True}])
+def test_gradients_of_a_graph_g120_g121(options):
+    values, indices, dense = by_gradients(lambda x: wg.take(x, [0, 2, 0], axis=0), TABLE, **options)
+    assert values.tolist() == [[1, 1]] * 3 and indices.tolist() == [0, 2, 0]
+    assert dense.tolist() == [[2, 2], [0, 0], [1, 1]]
+    twice = lambda x: wg.sum(wg.take(x, [0], axis=0)) * 3.0 + wg.sum(wg.take(x, [2, 1], axis=0))
+    values, indices, dense = by_gradients(twice, TABLE, **options)
+    assert sorted(indices.tolist()) == [0, 1, 2] and dense.tolist() == [[3, 3], [1, 1], [1, 1]]
+    mixed = lambda x: wg.sum(wg.take(x, [0], axis=0)) + wg.sum(x * x) + wg.sum(wg.take(x, [0], axis=0))
+    values, indices, dense = by_gradients(mixed, TABLE, **options)
+    assert indices is None and dense.tolist() == [[4, 6], [6, 8], [10, 12]]
+
+
+def test_gradients_with_respect_to_a_variable_g125():
+    v, unused = wg.Variable(TABLE), wg.Variable([1.0, 2.0])
+
+    @wg.function
+    def run():
+        y = wg.take(v, [2, 2], axis=0)
+        slices, zero = wg.gradients(y, [v, unused], sparse=True, unconnected_gradients="zero")
+        assert type(slices) is wg.IndexedSlices and slices.dense_shape == (3, 2)
+        return slices.indices, zero
+
+    indices, zero = run()
+    assert np.asarray(indices).tolist() == [2, 2] and np.asarray(zero).tolist() == [0, 0]
+
+
+def test_second_order_in_a_graph_g124():
+    @wg.function
+    def run(x):
+        (g,) = wg.gradients(wg.take(x, [0, 2, 0], axis=0) ** 2.0, x, sparse=True)
+        (gg,) = wg.gradients(wg.tensor(g), x, sparse=True)
+        return g.values, gg.values, gg.indices
+
+    g, gg, indices = run(np.array([1.0, 2.0, 3.0]))
+    assert (g.tolist(), gg.tolist(), indices.tolist()) == ([2, 6, 2], [2, 2, 2], [0, 2, 0])

@@ -16,7 +16,7 @@ from .._core.apply import apply
 from .._core.dtypes import is_inexact
 from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
-from .._core.types import TensorType, same_shape, tensor_type
+from .._core.types import TensorType, same_shape, tensor_type, type_of
 from .._core.where import at_user_line, user_site
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
@@ -136,16 +136,40 @@ def _mark_cut(op: Op, key: int, outs: tuple[Tensor, ...]) -> None:
         out._cut = cut if out._cut is None else out._cut.joined(cut)
 
 
+def entry_of(
+    op: Op, attrs: tuple[Any, ...], tracked: tuple[bool, ...], operands: tuple[Tensor, ...], in_keys: tuple[int, ...],
+    outs: tuple[Tensor, ...], out_keys: tuple[int, ...],
+) -> Entry:  # fmt: skip
+    """The entry of an op that ran or was traced, from tensors and the keys that they go by."""
+    plan = op.plan(tracked)
+    saved = plan.keep(operands + outs + _NOTHING)
+    if op.has_many_outs:
+        saved = (*saved[:-1], outs if plan.keep_outs else None, None)
+    out_types = (*map(type_of, outs),) if op.is_multi else ()
+    return Entry(op, attrs, plan, in_keys, (*map(type_of, operands),), out_keys, out_types, saved)
+
+
 class Cotangents:
-    """The cotangents gathered so far, by value: a tensor, `Rows` or ZERO, and whether it may hold structural zeros."""
+    """The cotangents gathered so far, by value: a tensor, `Rows` or ZERO, and whether it may hold structural zeros.
+
+    This kind adds up terms as they arrive. One that `holds` is given every term by `add`, is told when an entry's turn
+    comes (`before`), and must have that entry's cotangents in `terms` then, and the sources' after `finish`.
+    """
 
     __slots__ = ("has_rows", "keeps_rows", "masked", "terms")
+    holds = False
 
     def __init__(self, keeps_rows: bool = False) -> None:
         self.terms: dict[int, Any] = {}
         self.masked: set[int] = set()
         self.has_rows = False
         self.keeps_rows = keeps_rows  # also where they take more room than the dense form
+
+    def before(self, entry: Entry) -> None:
+        """Called by the sweep before it asks for the cotangents of an entry's results."""
+
+    def finish(self, sources: Iterable[int]) -> None:
+        """Called at the end of the sweep."""
 
     def add(self, key: int, term: Any, may_hold_zeros: bool) -> None:
         known: Any = self.terms.get(key)
@@ -161,7 +185,7 @@ class Cotangents:
 
 def sweep(
     entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int],
-    masked: Sequence[bool] | None = None, sparse: bool = False,
+    masked: Sequence[bool] | None = None, sparse: bool = False, cts: Cotangents | None = None,
 ) -> list[Any]:  # fmt: skip
     """The cotangents of the sources, given those of the targets.
 
@@ -171,11 +195,15 @@ def sweep(
         sources: keys whose cotangents are wanted.
         masked: for each seed whether it may hold structural zeros (by default none does).
         sparse: leaves the cotangents of what only rows were gathered from as `Rows`.
+        cts: adds up the terms in another way than as they arrive.
 
     Returns:
         For each source a tensor (or `Rows`), `ZERO` (connected, derivative zero) or None (not connected).
     """
-    cts = Cotangents(sparse)
+    if cts is None:
+        cts = Cotangents(sparse)
+    holds = cts.holds
+    is_lazy = sparse or not holds
     for index, (key, seed) in enumerate(seeds):
         cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
@@ -184,6 +212,8 @@ def sweep(
     try:
         for entry in reversed(entries):
             op = entry[0]
+            if holds:
+                cts.before(entry)
             if op.is_multi:
                 _pull_back_outputs(entry, wanted, cts)
                 continue
@@ -202,7 +232,7 @@ def sweep(
                     terms[key] = ct
             if op.has_rule_per_operand and ct is not ZERO:
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
-            elif op is gather and len(entry[3]) == 2 and ct is not ZERO:
+            elif is_lazy and op is gather and len(entry[3]) == 2 and ct is not ZERO:
                 _add_rows(Rows(entry[4][0], [(ct, entry[7][1])]), entry[3][0], cts)
             else:
                 _pull_back(entry, ct, key in cts.masked, cts)
@@ -210,6 +240,8 @@ def sweep(
         if entry is not None:
             error.in_gradient_of(entry.op.name, entry.out_keys[0])
         raise
+    if holds:
+        cts.finish(wanted)
     if cts.has_rows and not sparse:
         for key in wanted:
             if type(terms.get(key)) is Rows:
@@ -243,9 +275,10 @@ def _add_rows(rows: Rows, key: int, cts: Cotangents) -> None:
     """Adds what a gather of whole rows contributes: the dense form waits until something reads it."""
     cts.has_rows = True
     cts.add(key, rows, True)
-    found = cts.terms[key]
-    if not cts.keeps_rows and type(found) is Rows and found.is_longer_than_dense:
-        cts.terms[key] = found.dense()
+    if not cts.keeps_rows:
+        found = cts.terms[key]
+        if type(found) is Rows and found.is_longer_than_dense:
+            cts.terms[key] = found.dense()
 
 
 def _contribute(entry: Entry, index: int, key: int, term: Any, masks: bool, cts: Cotangents) -> None:
@@ -254,7 +287,7 @@ def _contribute(entry: Entry, index: int, key: int, term: Any, masks: bool, cts:
         data, wanted = term._data, entry[4][index]
         if data.shape != wanted[0] or data.dtype != wanted[1]:
             _require_type(entry[0], index, term, wanted)
-    if key in cts.terms:
+    if key in cts.terms or cts.holds:
         cts.add(key, term, masks)
         return
     cts.terms[key] = term
@@ -382,6 +415,6 @@ def ancestors(entries: Sequence[Entry], key: int, sources: Iterable[int]) -> set
 
 Sweep = Callable[..., list[Any]]
 __all__ = [
-    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "cut_reason", "materialise",
-    "ones_like_type", "reaches", "sweep", "tensor_type",
+    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "cut_reason", "entry_of",
+    "materialise", "ones_like_type", "reaches", "sweep", "tensor_type",
 ]  # fmt: skip
