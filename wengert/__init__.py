@@ -23,9 +23,12 @@ from .functional import (
     variable_grads,
 )
 from .graph import Function, TensorSpec, eager, function, jit
+from .inspect.debug_nans import debug_nans
+from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
+from .saving import load, save
 from .state import Variable
 from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
 from .testing import GradientCheck, check_gradients
@@ -37,10 +40,11 @@ __version__ = "0.1.0"
 __all__ = [
     "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
     "Graph", "LostGradientError", "Tensor", "TensorSpec", "TracingError", "UnconnectedGradients", "ValueAndGrad",
-    "ValueAndGrads", "Variable", "VariableGrads", "check_gradients", "checkpoint", "compat", "constant", "custom_grad",
-    "custom_gradient", "debug_print", "eager", "function", "grad", "gradients", "grads", "jit", "linalg", "nn",
-    "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad", "set_default_float", "special",
-    "stop_gradient", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
+    "ValueAndGrads", "Variable", "VariableGrads", "check_gradients", "checkpoint", "compat", "constant",
+    "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "function", "grad",
+    "gradients", "grads", "jit", "linalg", "load", "nn", "not_differentiable", "numpy", "ops", "primitive",
+    "random", "recompute_grad", "register_gradient", "save", "set_default_float", "special", "stop_gradient",
+    "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

@@ -26,7 +26,7 @@ from ._core import dtypes
 from ._core.constant import is_number, number
 from ._core.kinds import ARRAYS, DICTS, SEQUENCES
 from ._core.op import Op
-from ._core.state import STATE, observing_reads, pausing, pinning, recording
+from ._core.state import STATE, observing_reads, pausing, pinning, recording, watchers
 from ._core.structure import LEAF, Spec, describe, flatten, is_number_list, unflatten
 from ._core.tensor import Tensor, is_tensor_or_variable
 from ._core.types import TensorType, same_shape, type_of
@@ -784,7 +784,7 @@ def _recompute_eager(repeated: _Repeated, name: str, keep: bool) -> Any:
     outer = STATE.recorders
     keys = {x._key for x in inputs if any(r.tracks(x._key) for r in outer)}
     captures, reads = _Captures(keys, outer), _Reads()
-    with pausing(), recording(captures), observing_reads(reads), observing_reads(captures):
+    with pausing(watchers()), recording(captures), observing_reads(reads), observing_reads(captures):
         output = repeated.first(inputs)
     if not output.tensors:
         return output.result((), keep)
@@ -816,7 +816,7 @@ def _recompute_traced(repeated: _Repeated, name: str, keep: bool) -> Any:
     held = [*inputs, *closed.captured, *(v.value for v in variables)]
     closed.captured = ()
     count = len(output.tensors)
-    with pausing():
+    with pausing(watchers()):
         values = closed.values(held)
     for variable, value in zip(closed.writes, values[count:], strict=True):
         variable.assign(value)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor_kind, one_tensor, result_of
-from ._control.call import cut_inside
 from ._core import dtypes
 from ._core.apply import apply
 from ._core.graph import quietly
@@ -23,8 +22,9 @@ from ._core.tensor import Tensor
 from ._core.types import type_of
 from ._core.where import at_user_line
 from ._prims.structural import attach, convert, full, zeros_of
-from ._transforms.reverse import Tape, ancestors, materialise, ones_like_type, sweep
+from ._transforms.reverse import Tape, materialise, ones_like_type, sweep
 from .errors import DisconnectedError
+from .inspect.explain import disconnection
 from .ops.promotion import as_tensor
 from .state import Variable, live_variables
 
@@ -365,49 +365,6 @@ def checked_seed(seed: Any, y: Tensor, what: str) -> Tensor | None:
         return None
     given = beside(given, y)
     return given if given.dtype == y.dtype else convert(given, dtype=y.dtype)
-
-
-def disconnection(tape: Tape, y: Tensor, x: Tensor, path: str) -> str:
-    """Why no gradient leads from y to x."""
-    entries, key = tape.entries, x._key
-    text = f"the result does not depend differentiably on {path}"
-    dropped = _dropped_inside(tape, y, key)
-    if dropped:
-        return f"{text}: {dropped}"
-    cut = y._cut
-    if cut is not None and (cut.key == key or key in ancestors(entries, cut.key, (key,))):
-        return f"{text}: the path is cut where {cut}"
-    for exit_ in tape.exits:
-        if exit_.key == key or key in ancestors(entries, exit_.key, (key,)):
-            return f"{text}: the path is cut where {exit_}"
-    if not dtypes.is_inexact(y.dtype):
-        return f"{text}: the result has dtype {y.dtype.name}, and integers and bools are constants to a gradient"
-    if any(key in e.in_keys for e in entries):
-        return f"{text}: {path} is used, but nothing computed from it reaches the result"
-    return (
-        f"{text}: f does not use it (make sure that f itself does all the operations that lead from {path} to the "
-        f"result, or pass unconnected_gradients='zero')"
-    )
-
-
-def _dropped_inside(tape: Tape, y: Tensor, key: int) -> str:
-    """Why a compiled function or a custom gradient between a source and y gives no gradient, if one is there."""
-    needed, followed = {y._key}, {key}
-    for entry in reversed(tape.entries):
-        if not needed.isdisjoint(entry.out_keys):
-            needed.update(entry.in_keys)
-    for entry in tape.entries:
-        if followed.isdisjoint(entry.in_keys) or needed.isdisjoint(entry.out_keys):
-            continue
-        followed.update(entry.out_keys)
-        if entry.op.name == "call":
-            places = (i for i, k in enumerate(entry.in_keys) if k in followed)
-            cut = next((c for i in places if (c := cut_inside(entry.attrs[0], i)) is not None), None)
-            if cut is not None:
-                return f"the path is cut in a compiled function where {cut}"
-        if entry.op.name == "custom":
-            return f"the custom gradient of {entry.attrs[0].name} gives None for what depends on it"
-    return ""
 
 
 def unconnected_mode(option: Any) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ._core import dtypes
 from ._core.constant import own_copy
 from ._core.engine import ndarray_of
 from ._core.moving import beside
+from ._core.operators import Operators
 from ._core.state import STATE, next_serial
 from ._core.tensor import Cut, Tensor, Value, tensor_in
 from ._core.where import at_user_line, user_site
@@ -29,7 +30,7 @@ from .ops.conversion import tensor
 _live: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 
 
-class Variable:
+class Variable(Operators):
     """A tensor that can be assigned: usable wherever a tensor is.
 
     Args:
@@ -52,7 +53,6 @@ class Variable:
 
     __slots__ = ("__weakref__", "_key", "_tensor", "name", "trainable")
     __array_priority__ = 1000
-    __hash__ = object.__hash__
 
     name: str
     trainable: bool
@@ -89,7 +89,7 @@ class Variable:
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents."""
-        return self._tensor.shape  # type: ignore[return-value]  # a Variable's shape is static
+        return self._tensor.shape  # pyright: ignore[reportReturnType]  # a Variable's shape is static
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -147,10 +147,24 @@ class Variable:
             new = structural.convert(new, dtype=self.dtype)
         return beside(new, self._tensor)
 
+    if TYPE_CHECKING:  # attached below
+
+        def __float__(self) -> float: ...
+        def __int__(self) -> int: ...
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.value, name)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(at_user_line(
+            f"{self.name}: elements of a Variable are not assigned one by one; use v.assign(v.at[index].set(value))"
+        ))
+
+    def __reduce__(self) -> Any:
+        # copying and unpickling make another Variable of that name, with an identity of its own
+        return (Variable, (self._tensor, self.trainable, self.name))
 
     def __repr__(self) -> str:
         values = np.array2string(ndarray_of(self._tensor._data), separator=", ", threshold=20)
@@ -181,11 +195,13 @@ def live_variables() -> list[Variable]:
 
 
 _OPERATORS = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift",
+    "rshift",
 )  # fmt: skip
 _PLAIN_METHODS = (
     "eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem", "len", "iter", "bool", "float",
-    "int", "index", "complex", "array", "array_ufunc", "array_function",
+    "int", "index", "complex", "array", "array_ufunc", "array_function", "array_namespace", "dlpack", "dlpack_device",
+    "round", "format", "delitem",
 )  # fmt: skip
 
 

@@ -169,7 +169,7 @@ def array_argument(value: Any) -> Any:
     if held is not None:
         return held(value)
     if isinstance(value, list) and is_number_list(value):
-        return _float_list(value)
+        return _number_list(value)
     if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__"):
         leaves, spec = flatten(value)
         if spec is LEAF:
@@ -178,11 +178,9 @@ def array_argument(value: Any) -> Any:
     return value
 
 
-def _float_list(value: list[Any]) -> Any:
-    """A list of numbers is an array; one of bare ints may be sizes or axes, and stays a list."""
+def _number_list(value: list[Any]) -> Tensor:
+    """A list of numbers is an array; bare floats take the default float."""
     array = np.array(value)
-    if array.dtype.kind not in "fc":
-        return value
     return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
 
 

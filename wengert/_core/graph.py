@@ -229,6 +229,11 @@ class Graph:
         return f"<Graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"
 
 
+def graph_holding(value: Value) -> Graph | None:
+    """The graph that a value belongs to, if it still exists."""
+    return _open.get(value.graph)
+
+
 def symbol(value: Value) -> Tensor:
     """The tensor that stands for a value of a graph; it shares the value's identity."""
     return Tensor(value, value.key, None, value.weak)

@@ -130,6 +130,7 @@ class Op:
         self.fixed = len(self.operands) - self.is_variadic
         self.attr_names = frozenset(self.attrs)
         self.has_rule_per_operand = False  # set once the rules are known
+        self.refuses_complex = self.facts.dtypes in ("real", "float")
 
     def __call__(self, *operands: Tensor, **attrs: Any) -> Any:
         if not self.attrs:

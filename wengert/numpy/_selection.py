@@ -13,6 +13,7 @@ from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, is_tensor_like, normal_axis
+from ..ops.subscript import known_values
 from ._shapes import ravel
 from ._writing import NO_VALUE, accept, as_numpy
 
@@ -212,7 +213,12 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     axis = normal_axis(axis, x.ndim, "delete")
-    return ops.take(x, np.delete(np.arange(x.shape[axis]), obj), axis=axis)
+    return ops.take(x, np.delete(np.arange(x.shape[axis]), _places(obj, "delete")), axis=axis)
+
+
+def _places(obj: Any, what: str) -> Any:
+    """Numbers of slices as NumPy takes them; the values of a tensor of them must be known."""
+    return known_values(as_tensor(obj, what), what) if is_tensor_like(obj) else obj
 
 
 @as_numpy
@@ -229,6 +235,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         x, axis = ravel(x), 0
     axis = normal_axis(axis, x.ndim, "insert")
     size: Any = x.shape[axis]
+    obj = _places(obj, "insert")
     # NumPy itself puts marks in; each says from which of the two arrays its place is filled
     marks = np.insert(np.arange(size), obj, -1)
     count = len(marks) - size

@@ -1,10 +1,12 @@
 """The NumPy engine: kernels on ndarrays and NumPy scalars.
 
-`table` joins the kernels of its files. A kernel takes natives and attribute values and returns a fresh array or a
+Joins the kernel tables of its files. A kernel takes natives and attribute values and returns a fresh array or a
 view; 0-d results may be NumPy scalars.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -36,9 +38,9 @@ for _family in (
     NUMPY.kernels.update(_family.KERNELS)
 
 
-def _call(*operands_and_program: object) -> tuple[object, ...]:
+def _call(*operands_and_program: Any) -> tuple[Any, ...]:
     *natives, program = operands_and_program
-    return executable(program, NUMPY.kernels)(*natives)  # type: ignore[arg-type]
+    return executable(program, NUMPY.kernels)(*natives)
 
 
 NUMPY.kernels["call"] = _call
