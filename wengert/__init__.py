@@ -31,6 +31,7 @@ from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the sam
 from .saving import load, save
 from .state import Variable
 from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
+from .tape import GradientTape
 from .testing import GradientCheck, check_gradients
 
 ops.custom_gradient = custom_gradient  # Keras has it among its ops, too
@@ -39,11 +40,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
-    "Graph", "LostGradientError", "Tensor", "TensorSpec", "TracingError", "UnconnectedGradients", "ValueAndGrad",
-    "ValueAndGrads", "Variable", "VariableGrads", "check_gradients", "checkpoint", "compat", "constant",
-    "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "function", "grad",
-    "gradients", "grads", "jit", "linalg", "load", "nn", "not_differentiable", "numpy", "ops", "primitive",
-    "random", "recompute_grad", "register_gradient", "save", "set_default_float", "special", "stop_gradient",
+    "GradientTape", "Graph", "LostGradientError", "Tensor", "TensorSpec", "TracingError", "UnconnectedGradients",
+    "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients", "checkpoint", "compat",
+    "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "function", "grad",
+    "gradients", "grads", "jit", "linalg", "load", "nn", "not_differentiable", "numpy", "ops", "primitive", "random",
+    "recompute_grad", "register_gradient", "save", "set_default_float", "special", "stop_gradient",
     "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
 ]  # fmt: skip
 __all__ += numpy.__all__

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dims import Dim, Shape
+from .dims import Shape
 from .printer import graph_text
 from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
@@ -263,8 +263,3 @@ class quietly:
             self._builder.is_quiet = self._before
         else:
             self._errstate.__exit__(*exc)
-
-
-def free_dims(shape: Shape) -> list[Dim]:
-    """The unknown dimensions of a shape."""
-    return [d for d in shape if type(d) is Dim]

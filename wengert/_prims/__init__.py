@@ -7,6 +7,7 @@ batch rule in one statement; engines hold their kernels in tables of their own.
 from . import (
     conv,
     cumulative,
+    decompositions,
     discrete,
     elementwise,
     indexing,
@@ -20,6 +21,6 @@ from . import (
 )
 
 __all__ = [
-    "conv", "cumulative", "discrete", "elementwise", "indexing", "linalg", "piecewise", "random", "reductions",
-    "sorting", "special", "structural",
+    "conv", "cumulative", "decompositions", "discrete", "elementwise", "indexing", "linalg", "piecewise", "random",
+    "reductions", "sorting", "special", "structural",
 ]  # fmt: skip

@@ -217,12 +217,12 @@ def sweep(
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
             else:
                 _pull_back(entry, ct, key in cts.masked, cts)
-        if holds:
-            cts.finish(wanted)
     except NonFiniteError as error:
         if entry is not None:
             error.in_gradient_of(entry.op.name, entry.out_keys[0])
         raise
+    if holds:
+        cts.finish(wanted)
     return [terms.get(key) for key in sources]
 
 

@@ -9,6 +9,7 @@ from . import (
     convolution,
     copies,
     creation,
+    decompositions,
     elementwise,
     indexing,
     linalg,
@@ -26,6 +27,7 @@ from .conversion import *  # noqa: F403
 from .convolution import *  # noqa: F403
 from .copies import *  # noqa: F403
 from .creation import *  # noqa: F403
+from .decompositions import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .linalg import *  # noqa: F403
@@ -45,6 +47,7 @@ __all__ += conversion.__all__
 __all__ += convolution.__all__
 __all__ += copies.__all__
 __all__ += creation.__all__
+__all__ += decompositions.__all__
 __all__ += elementwise.__all__
 __all__ += indexing.__all__
 __all__ += linalg.__all__

@@ -17,6 +17,7 @@ from .._core.apply import apply
 from .._core.tensor import Tensor
 from .._core.types import same_dim
 from .._core.where import at_user_line
+from .._prims import decompositions as F
 from .._prims import discrete as D
 from .._prims import linalg as L
 from .._prims import piecewise as W
@@ -511,12 +512,10 @@ def _matrix_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:
         sums = total(_magnitudes(x), summed, keepdims=True)
         return (largest if order > 0 else smallest)(sums, compared, keepdims=True)
     if order in (2, -2, "nuc"):
-        raise NotImplementedError(
-            at_user_line(
-                f"norm: ord={order!r} of a matrix is made of its singular values, which have no op; "
-                f"ord can be None, 'fro', 1, -1, inf or -inf"
-            )
-        )
+        rest = (*[i for i in range(x.ndim) if i not in axes],)
+        values = F.svd(solvable(permuted(x, (*rest, *axes)))[0])[1]
+        folded = total(values, -1) if order == "nuc" else (largest if order > 0 else smallest)(values, -1)
+        return reshaped(folded, (*[1 if i in axes else d for i, d in enumerate(x.shape)],))
     raise ValueError(at_user_line(f"norm: {order!r} is not the order of a norm of matrices"))
 
 
@@ -527,7 +526,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
     Args:
         x: an array; with `axis=None` a vector or a matrix, or of any shape if `ord` is None.
-        ord: for vectors any number, inf or -inf (None means 2); for matrices "fro" (also None), 1, -1, inf, -inf.
+        ord: for vectors any number, inf or -inf (None means 2); for matrices "fro" (also None), 1, -1, inf, -inf, or
+            of their singular values 2 (the largest), -2 (the smallest), "nuc" (the sum).
         axis: the axis of vectors, or the two axes of matrices.
         keepdims: whether the axes stay, with extent 1.
 

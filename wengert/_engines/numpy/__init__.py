@@ -14,6 +14,7 @@ from ..._core.engine import Engine, register_engine
 from . import (
     conv,
     cumulative,
+    decompositions,
     elementwise,
     indexing,
     linalg,
@@ -33,7 +34,8 @@ NUMPY = Engine(
     from_numpy=lambda array: array,
 )
 for _family in (
-    structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, conv, random,
+    structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, decompositions,
+    conv, random,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 
