@@ -369,10 +369,30 @@ OTHER_SIGNATURES = {
     "arange": "NumPy's own signature says less than it takes",
 }
 ADDED_LATER_TO_NUMPY = {"concat", "cumulative_prod", "cumulative_sum", "unstack", "matvec", "vecmat", "vecdot"}
+PARAMETERS_ADDED_LATER = {"sort": {"descending"}, "argsort": {"descending"}}
 
 
 def functions() -> list[str]:
     return [name for name in wnp.__all__ if isinstance(getattr(wnp, name), types.FunctionType)]
+
+
+@pytest.mark.parametrize("dtype", [float, "float32", int, "uint8", bool])
+def test_descending_order(dtype: Any) -> None:
+    values = numpy.array([[3, 1, 2, 1], [0, 1, 1, 0]]).astype(dtype)
+    for axis in (0, 1, -1, None):
+        rows, along = (values.ravel(), 0) if axis is None else (values, axis)
+        order = wnp.argsort(values, axis=axis, descending=True)
+        ordered = numpy.take_along_axis(rows, order, along)
+        numpy.testing.assert_array_equal(ordered, numpy.flip(numpy.sort(rows, axis=along), axis=along))
+        numpy.testing.assert_array_equal(wnp.sort(values, axis=axis, descending=True), ordered)
+    assert wnp.argsort(values[0], descending=True)[-2:].tolist() != [3, 1]  # equal elements stay as they came
+
+
+def test_descending_order_puts_nan_last_and_has_a_gradient() -> None:
+    ordered = wnp.sort([1.0, numpy.nan, 3.0], descending=True)
+    numpy.testing.assert_array_equal(ordered, [3.0, 1.0, numpy.nan])
+    gradient = wg.grad(lambda x: wnp.sort(x, descending=True) @ numpy.array([1.0, 10.0, 100.0]))(numpy.array([2.0, 3.0, 1.0]))
+    assert gradient.tolist() == [10.0, 1.0, 100.0]
 
 
 @pytest.mark.parametrize("name", functions())
@@ -393,10 +413,10 @@ def test_signature_is_numpys(name: str) -> None:
     ours = inspect.signature(getattr(wnp, name))
     if name in OTHER_SIGNATURES:
         return
-    assert [(p.name, _kind(p)) for p in ours.parameters.values()] == [
-        (p.name, _kind(p)) for p in expected.parameters.values()
-    ]
-    for p, q in zip(ours.parameters.values(), expected.parameters.values()):
+    later = PARAMETERS_ADDED_LATER.get(name, set()) - expected.parameters.keys()
+    parameters = [p for p in ours.parameters.values() if p.name not in later]
+    assert [(p.name, _kind(p)) for p in parameters] == [(p.name, _kind(p)) for p in expected.parameters.values()]
+    for p, q in zip(parameters, expected.parameters.values()):
         same = p.default is q.default or p.default == q.default
         assert same or (p.default is None and q.default in (numpy._NoValue,)), p
 
@@ -434,3 +454,81 @@ def test_the_namespace_of_a_tensor() -> None:
     x = wg.tensor(V)
     assert x.__array_namespace__() is wnp
     assert x.__array_namespace__().sum(x).item() == V.sum()
+
+
+def test_ediff1d_keeps_its_dtype() -> None:
+    x = numpy.array([1.0, 3.0, 6.0], numpy.float32)
+    found = wnp.ediff1d(x, to_end=2, to_begin=[0.5])
+    assert found.dtype == numpy.float32
+    numpy.testing.assert_array_equal(found, numpy.ediff1d(x, to_end=2, to_begin=numpy.float32(0.5)))
+    assert wg.grad(lambda x: numpy.ediff1d(x, to_end=2) * 3)(x).dtype == numpy.float32
+
+
+_BY_DTYPE = ["square", "power", "floor_divide", "left_shift", "right_shift", "signbit", "rint", "fabs", "modf", "sign", "exp2", "divide", "ldexp", "mod"]
+
+
+@pytest.mark.parametrize("name", _BY_DTYPE)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "float16", "float32", "complex64"])
+def test_dtypes_are_numpys_eagerly_and_traced(name, dtype):
+    reference, f = getattr(numpy, name), getattr(wg, name)
+    a, b = numpy.array([2, 1, 0]).astype(dtype), numpy.array([1, 1, 1]).astype(dtype)
+    args = (a, b) if name in ("power", "floor_divide", "left_shift", "right_shift", "divide", "ldexp", "mod") else (a,)
+    try:
+        with numpy.errstate(all="ignore"):
+            expected = reference(*args)
+    except TypeError:
+        if name == "ldexp":
+            return  # NumPy's takes fewer dtypes than ours
+        for run in (f, wg.function(lambda *x: f(*x))):
+            with pytest.raises(TypeError):
+                run(*args)
+        return
+    with numpy.errstate(all="ignore"):
+        for run in (f, wg.function(lambda *x: f(*x))):
+            found = run(*args)
+            pairs = zip(found, expected) if isinstance(expected, tuple) else [(found, expected)]
+            for x, y in pairs:
+                assert x.dtype == y.dtype
+                numpy.testing.assert_allclose(x, y, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin", "argmax", "argmin", "sort", "max"])
+def test_complex_numbers_have_no_order(name):
+    z = numpy.array([1j, 2.0])
+    args = (z, z) if name in ("maximum", "minimum", "fmax", "fmin") else (z,)
+    for run in (getattr(wg, name), wg.function(lambda *x: getattr(wg, name)(*x))):
+        with pytest.raises(TypeError, match="order"):
+            run(*args)
+    with pytest.raises(TypeError, match="order"):
+        wg.clip(z, 0, 1)
+
+
+def test_the_sign_of_a_complex_number_is_its_direction():
+    z = numpy.array([3 + 4j, 0, -2])
+    numpy.testing.assert_allclose(wg.sign(z), numpy.sign(z))
+    g = wg.grad(lambda t: wg.sign(t).imag.sum())(z)
+    h = 1e-6
+    assert numpy.isclose(g[0].real, ((numpy.sign(z + h) - numpy.sign(z - h)).imag[0]) / (2 * h))
+    assert numpy.isclose(g[0].imag, ((numpy.sign(z + 1j * h) - numpy.sign(z - 1j * h)).imag[0]) / (2 * h))
+
+
+def test_places_and_tolerances_may_be_tensors():
+    x = wg.tensor([1.0, 2.0, 3.0])
+    assert numpy.delete(x, wg.tensor([0, 1])).numpy().tolist() == [3.0]
+    assert wg.insert(x, wg.tensor([0]), 9.0).numpy().tolist() == [9.0, 1.0, 2.0, 3.0]
+    assert wg.isclose(x, x + 0.5, wg.tensor(0.0), wg.tensor(1.0)).numpy().all()
+    with pytest.raises(TypeError, match="rtol"):
+        wg.isclose(x, x, x)
+
+
+def test_ranges_between_arrays_are_arrays():
+    for f in (wg.linspace, wg.ops.linspace, wg.logspace, wg.ops.logspace):
+        assert type(f(numpy.zeros(2), numpy.ones(2), 3)) is numpy.ndarray
+        assert type(f(0.0, 1.0, 3)) is wg.Tensor
+        assert type(f(numpy.zeros(2), wg.tensor(1.0), 3)) is wg.Tensor
+
+
+def test_grids_of_arrays_of_any_rank():
+    a = numpy.arange(4.0).reshape(2, 2)
+    for x, y in zip(wg.meshgrid(a, [1.0, 2.0]), numpy.meshgrid(a, [1.0, 2.0])):
+        numpy.testing.assert_array_equal(x, y)

@@ -215,3 +215,21 @@ def test_scatters():
         assert ops.scatter_update(x, [[1]], [5.0], reduction)[1] == expected
     with pytest.raises(ValueError, match="reduction"):
         ops.scatter_update(x, [[1]], [5.0], "div")
+
+
+def test_an_ellipsis_for_no_axes_keeps_index_arrays_apart():
+    a = np.arange(36.0).reshape(3, 4, 3)
+    for index in [
+        (slice(None), np.array([2, -3]), ..., [-2, -1]), (..., np.array([0, 1]), [1, 2], [0, 0]),
+        (slice(None), ..., np.array([0, 1]), [1, 2]), (0, ..., 1, np.array([0, 1])), (0, 1, 2, ...),
+    ]:  # fmt: skip
+        np.testing.assert_array_equal(wg.tensor(a)[index].numpy(), a[index])
+        expected = np.zeros(a.shape)
+        np.add.at(expected, index, 1.0)
+        np.testing.assert_array_equal(wg.grad(lambda x, index=index: x[index].sum())(a), expected)
+
+
+def test_a_tensor_with_axes_is_not_one_index():
+    with pytest.raises(TypeError, match="no axes"):
+        [10, 20][wg.tensor([1])]
+    assert [10, 20][wg.tensor(1)] == 20

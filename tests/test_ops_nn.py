@@ -20,7 +20,7 @@ KINKS = [  # the function, where, and the slopes there
     (lambda x: nn.elu(x, 0.5), [0.0], [0.5]),
     (nn.celu, [0.0], [1.0]),
     (lambda x: nn.celu(x, 2.0), [0.0], [1.0]),
-    (nn.selu, [0.0], [SELU * 1.6732632423543772]),
+    (nn.selu, [0.0], [SELU]),  # the right-hand slope, as the page of kinks recommends
     (nn.hard_sigmoid, [-3.0, 3.0], [0.0, 0.0]),
     (nn.hard_silu, [-3.0, 3.0], [0.0, 1.0]),
     (nn.hard_tanh, [-1.0, 1.0], [1.0, 1.0]),

@@ -24,9 +24,9 @@ ROUNDS = 4
 TIMED_IMPORT = """
 import time
 import numpy
-started = time.perf_counter()
+started = time.process_time()  # the processor's time: another process on the machine does not count
 import wengert
-print(time.perf_counter() - started)
+print(time.process_time() - started)
 """
 
 LOADED_MODULES = """
@@ -62,7 +62,7 @@ def test_import_takes_at_most_60_ms_more_than_numpy(tmp_path: Path) -> None:
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     run_python("import wengert", env)
     medians: list[float] = []
-    # Another process may hold the machine for a while: a later round then has its chance.
+    # Even the processor's time stretches on a machine that is shared: a later round then has its chance.
     for _ in range(ROUNDS):
         medians.append(
             statistics.median(float(run_python(TIMED_IMPORT, env).stdout) for _ in range(RUNS_PER_ROUND))

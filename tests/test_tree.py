@@ -38,7 +38,7 @@ class Registered:
     def __eq__(self, other):
         return (self.a, self.b, self.label) == (other.a, other.b, other.label)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 wg.tree.register(Registered, lambda r: ((r.a, r.b), r.label), lambda label, ab: Registered(*ab, label))
@@ -131,7 +131,7 @@ def test_dataclasses_are_rebuilt_without_their_init():
 
 
 def test_specs_differ_by_type_and_keys():
-    spec = lambda tree: wg.tree.flatten(tree)[1]  # noqa: E731
+    spec = lambda tree: wg.tree.flatten(tree)[1]
     assert spec({"a": 1}) != spec({"b": 1})
     assert spec((1, 2)) != spec(("a", [None, None]))
     assert spec((1, 2)) != spec(Pair(1, 2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import operator
+import pickle
 import weakref
 
 import numpy as np
@@ -290,3 +291,29 @@ def test_variable_grads_inside_a_function(w):
     assert values[0] == 4 + 9
     assert values[-1] < 1e-15
     np.testing.assert_allclose(w.numpy(), target, atol=1e-8)
+
+
+def test_what_works_on_a_tensor_works_on_a_variable():
+    v = wg.Variable([2.0, 5.0], name="v")
+    quotient, rest = divmod(v, 2)
+    assert (quotient.numpy().tolist(), rest.numpy().tolist()) == ([1.0, 2.0], [0.0, 1.0])
+    assert divmod(7, v)[0].numpy().tolist() == [3.0, 1.0]
+    assert round(wg.Variable(2.567), 1).item() == 2.6
+    assert f"{wg.Variable(2.5):.2f}" == "2.50"
+    assert v.__array_namespace__() is wg.tensor(1.0).__array_namespace__()
+    assert np.from_dlpack(v).tolist() == [2.0, 5.0]
+    with pytest.raises(TypeError, match="assign"):
+        v[0] = 1.0
+    with pytest.raises(TypeError):
+        del v[0]
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+def test_a_copy_is_a_variable_of_its_own(copied):
+    v = wg.Variable([1.0, 2.0], trainable=False, name="v")
+    other = copied(v)
+    assert (other.name, other.trainable, other.numpy().tolist()) == ("v", False, [1.0, 2.0])
+    other.assign([3.0, 4.0])
+    assert v.numpy().tolist() == [1.0, 2.0]
+    both = wg.function(lambda: (v * 1.0, other * 1.0))()
+    assert [np.asarray(x).tolist() for x in both] == [[1.0, 2.0], [3.0, 4.0]]

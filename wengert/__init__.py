@@ -5,12 +5,13 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import linalg, nn, numpy, ops, random, special, tree
+from . import fft, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
+from .extend import not_differentiable, primitive, register_gradient
 from .functional import (
     ValueAndGrad,
     ValueAndGrads,
@@ -22,11 +23,12 @@ from .functional import (
     variable_grads,
 )
 from .graph import Function, TensorSpec, eager, function, jit
+from .inspect.debug_nans import debug_nans
+from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
-from .numpy import __all__ as _numpy_names
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
-from .ops.elementwise import __all__ as _elementwise_names
+from .saving import load, save
 from .state import Variable
 from .testing import GradientCheck, check_gradients
 
@@ -34,11 +36,14 @@ ops.custom_gradient = custom_gradient  # Keras has it among its ops, too
 
 __version__ = "0.1.0"
 
-__all__ = sorted({
-    *_numpy_names, *_elementwise_names, "DisconnectedError", "Function", "Graph", "GradientCheck", "GradientCheckError",
-    "LostGradientError", "Tensor", "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable",
-    "VariableGrads", "array", "check_gradients", "checkpoint", "constant", "custom_grad", "custom_gradient",
-    "debug_print", "eager", "function", "grad", "grads", "jit", "linalg", "nn", "numpy", "ops", "random",
-    "recompute_grad", "set_default_float", "special", "stop_gradient", "tensor", "tree", "value_and_grad",
-    "value_and_grads", "variable_grads",
-})  # fmt: skip
+__all__ = [
+    "DisconnectedError", "Function", "GradientCheck", "GradientCheckError", "Graph", "LostGradientError", "Tensor",
+    "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
+    "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain",
+    "fft", "function", "grad", "grads", "jit", "linalg", "load", "nn", "not_differentiable", "numpy", "ops",
+    "primitive", "random", "recompute_grad", "register_gradient", "save", "set_default_float", "special", "stop_gradient", "tensor",
+    "tree", "value_and_grad", "value_and_grads", "variable_grads",
+]  # fmt: skip
+__all__ += numpy.__all__
+# a checker need not follow this: what a star imports here is public to it all the same
+__all__ += sorted({*ops.elementwise.__all__} - {*numpy.__all__})  # pyright: ignore[reportUnsupportedDunderAll]

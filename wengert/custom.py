@@ -24,10 +24,11 @@ from ._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, foll
 from ._control.recompute import ClosedRun, RecomputeRule, Run
 from ._core import dtypes
 from ._core.constant import is_number, number
+from ._core.kinds import ARRAYS, DICTS, SEQUENCES
 from ._core.op import Op
-from ._core.state import STATE, observing_reads, pausing, pinning, recording
+from ._core.state import STATE, observing_reads, pausing, pinning, recording, watchers
 from ._core.structure import LEAF, Spec, describe, flatten, is_number_list, unflatten
-from ._core.tensor import Tensor
+from ._core.tensor import Tensor, is_tensor_or_variable
 from ._core.types import TensorType, same_shape, type_of
 from ._core.where import at_user_line
 from .ops.promotion import as_tensor, cast
@@ -160,6 +161,7 @@ class _Decorated:
 
     # a slot, because functools.wraps copies a function's __dict__ to what it wraps
     __slots__ = ("__dict__", "__weakref__", "_call")
+    __wrapped__: Callable[..., Any]
 
     def __init__(self, f: Callable[..., Any], call: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)
@@ -172,14 +174,14 @@ class _Decorated:
         if instance is None:
             return self
 
-        @functools.wraps(self.__wrapped__)  # type: ignore[attr-defined]  # set by update_wrapper
+        @functools.wraps(self.__wrapped__)
         def method(*args: Any, **kwargs: Any) -> Any:
             return self._call((instance,), args, kwargs)
 
         return method
 
     def __repr__(self) -> str:
-        return f"<function {getattr(self, '__qualname__', self.__wrapped__)} with a gradient of its own>"  # type: ignore[attr-defined]
+        return f"<function {getattr(self, '__qualname__', self.__wrapped__)} with a gradient of its own>"
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------
@@ -320,10 +322,9 @@ class _Output:
 
 
 def _is_array_like(leaf: Any) -> bool:
-    kind = type(leaf)
-    if kind is Tensor or hasattr(kind, "__wengert_tensor__") or is_number(leaf):
+    if is_tensor_or_variable(leaf) or is_number(leaf):
         return True
-    if isinstance(leaf, (np.ndarray, np.generic)):
+    if isinstance(leaf, ARRAYS):
         return dtypes.is_supported(leaf.dtype)
     return isinstance(leaf, list) and is_number_list(leaf)
 
@@ -372,7 +373,7 @@ class _Wanted:
     def _leaves(self, returned: Any) -> Sequence[Any]:
         if returned is None:
             return (None,) * self.total
-        is_sequence = isinstance(returned, (list, tuple))
+        is_sequence = isinstance(returned, SEQUENCES)
         if is_sequence and len(returned) == self.total and not any(map(_is_container, returned)):
             return returned
         for spec in (self.spec, *self._only_argument()):
@@ -401,11 +402,11 @@ def matched(spec: Spec | None, value: Any) -> list[Any] | None:
     if value is None:
         return [None] * _count(spec)
     if issubclass(spec.kind, dict):
-        if not isinstance(value, dict) or set(value) != set(spec.keys):
+        if not isinstance(value, DICTS) or set(value) != set(spec.keys):
             return None
         children: list[Any] = [value[key] for key in spec.keys]
-    elif issubclass(spec.kind, (list, tuple)):
-        if not isinstance(value, (list, tuple)) or len(value) != len(spec.children):
+    elif issubclass(spec.kind, SEQUENCES):
+        if not isinstance(value, SEQUENCES) or len(value) != len(spec.children):
             return None
         children = list(value)
     else:
@@ -473,7 +474,7 @@ def _name_of(f: Callable[..., Any]) -> str:
 
 
 def _pair(returned: Any, name: str) -> tuple[Any, Callable[..., Any]]:
-    if not isinstance(returned, (tuple, list)) or len(returned) != 2 or not callable(returned[1]):
+    if not isinstance(returned, SEQUENCES) or len(returned) != 2 or not callable(returned[1]):
         raise TypeError(at_user_line(
             f"{name}: a function with a custom gradient must return a pair (output, grad_fn), got "
             f"{_described(returned)}"
@@ -482,7 +483,7 @@ def _pair(returned: Any, name: str) -> tuple[Any, Callable[..., Any]]:
 
 
 def _described(returned: Any) -> str:
-    if isinstance(returned, (tuple, list)):
+    if isinstance(returned, SEQUENCES):
         return f"a {type(returned).__name__} of {', '.join(type(item).__name__ for item in returned) or 'nothing'}"
     return type(returned).__name__
 
@@ -534,7 +535,7 @@ class _UserPull:
             returned = self._grad_fn(*self._arguments, upstream=upstream, **keywords)
         if not self._variables:
             return self._wanted.checked(returned)
-        if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+        if not isinstance(returned, SEQUENCES) or len(returned) != 2:
             raise TypeError(at_user_line(
                 f"{self._name}: a gradient function that gets variables must return the pair "
                 f"(argument gradients, variable gradients), got {_described(returned)}"
@@ -545,7 +546,7 @@ class _UserPull:
         variables = self._variables
         if gradients is None:
             return [None] * len(variables)
-        if not isinstance(gradients, (list, tuple)):
+        if not isinstance(gradients, SEQUENCES):
             gradients = [gradients]
         if len(gradients) != len(variables):
             raise ValueError(at_user_line(
@@ -577,7 +578,7 @@ class _UserPush:
         for place, tangent in zip(self._places, tangents[: len(self._places)], strict=True):
             dots[place] = tangent
         returned = self._jvp(self._args, unflatten(spec, dots))
-        if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+        if not isinstance(returned, SEQUENCES) or len(returned) != 2:
             raise TypeError(at_user_line(
                 f"{self._name}: jvp must return the pair (output, tangent), got {_described(returned)}"
             ))
@@ -606,10 +607,9 @@ class _Saver:
         self.saved: list[Tensor] = []
 
     def __call__(self, *tensors: Any) -> None:
-        entries = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        entries: Sequence[Any] = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], SEQUENCES) else tensors
         for entry in entries:
-            kind = type(entry)
-            if not (kind is Tensor or isinstance(entry, np.ndarray) or hasattr(kind, "__wengert_tensor__")):
+            if not (is_tensor_or_variable(entry) or isinstance(entry, np.ndarray)):
                 raise TypeError(at_user_line(
                     f"save: wanted tensors, or a list of them, got {type(entry).__name__}"
                 ))
@@ -659,14 +659,14 @@ def _with_save(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _value_and_function(returned: Any, name: str) -> tuple[Any, Callable[..., Any]]:
-    if isinstance(returned, dict):
+    if isinstance(returned, DICTS):
         if "value" not in returned or not callable(returned.get("grad_func")):
             raise TypeError(at_user_line(
                 f"{name}: a function passed to custom_grad must return value and a callable grad_func, got a mapping "
                 f"with the keys {list(returned)}"
             ))
         return returned["value"], returned["grad_func"]
-    if not isinstance(returned, (tuple, list)) or len(returned) != 2 or not callable(returned[1]):
+    if not isinstance(returned, SEQUENCES) or len(returned) != 2 or not callable(returned[1]):
         raise TypeError(at_user_line(
             f"{name}: a function passed to custom_grad must return a pair (value, grad_func) or a mapping with those "
             f"keys, grad_func callable; got {_described(returned)}"
@@ -784,7 +784,7 @@ def _recompute_eager(repeated: _Repeated, name: str, keep: bool) -> Any:
     outer = STATE.recorders
     keys = {x._key for x in inputs if any(r.tracks(x._key) for r in outer)}
     captures, reads = _Captures(keys, outer), _Reads()
-    with pausing(), recording(captures), observing_reads(reads), observing_reads(captures):
+    with pausing(watchers()), recording(captures), observing_reads(reads), observing_reads(captures):
         output = repeated.first(inputs)
     if not output.tensors:
         return output.result((), keep)
@@ -816,7 +816,7 @@ def _recompute_traced(repeated: _Repeated, name: str, keep: bool) -> Any:
     held = [*inputs, *closed.captured, *(v.value for v in variables)]
     closed.captured = ()
     count = len(output.tensors)
-    with pausing():
+    with pausing(watchers()):
         values = closed.values(held)
     for variable, value in zip(closed.writes, values[count:], strict=True):
         variable.assign(value)

@@ -8,10 +8,14 @@ The lowest layer: it imports nothing of the package.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 __all__ = [
     "DisconnectedError",
     "GradientCheckError",
     "LostGradientError",
+    "NonFiniteError",
     "TracingError",
 ]
 
@@ -33,3 +37,25 @@ class DisconnectedError(ValueError):
 
 class GradientCheckError(AssertionError):
     """A gradient disagrees with finite differences; the message holds a table of the entries that do."""
+
+
+class NonFiniteError(FloatingPointError):
+    """An op made a NaN or an infinity from finite operands, under `debug_nans`.
+
+    The message names the op and the user's line; for an op of a gradient also what it is the gradient of.
+    """
+
+    def __init__(self, finding: str, site: Any, places: Mapping[int, Any]) -> None:
+        super().__init__(finding)
+        self._site = site
+        self._places = places
+        self._forward = ""
+
+    def in_gradient_of(self, op: str, key: int) -> None:
+        """Told by the sweep: the forward op whose cotangents it was working on, and the key of its first result."""
+        if not self._forward:
+            site = self._places.get(key)
+            self._forward = f", in the gradient of {op}" + (f"\n  which ran at {site}" if site is not None else "")
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}{self._forward}" + (f"\n  at {self._site}" if self._site is not None else "")

@@ -8,21 +8,23 @@ Each opens a tape, runs f on tensors, and sweeps back once. Start with `_Run`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor_kind, one_tensor, result_of
-from ._control.call import cut_inside
 from ._core import dtypes
+from ._core.apply import apply
 from ._core.graph import quietly
+from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
 from ._core.state import STATE, observing_reads, recording
 from ._core.tensor import Tensor
 from ._core.types import type_of
 from ._core.where import at_user_line
-from ._prims.structural import attach, convert, zeros_of
-from ._transforms.reverse import Tape, ancestors, materialise, ones_like_type, sweep
+from ._prims.structural import attach, convert, full, zeros_of
+from ._transforms.reverse import Tape, materialise, ones_like_type, sweep
 from .errors import DisconnectedError
+from .inspect.explain import disconnection
 from .ops.promotion import as_tensor
 from .state import Variable, live_variables
 
@@ -229,13 +231,15 @@ def _gradient_function(
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
         dy = None if f_takes_dy else kwargs.pop("dy", None)
         chosen = _chosen(positions, args, name)
-        keep = is_tensor_kind(args) or ((kwargs or dy is not None) and is_tensor_kind((*kwargs.values(), dy)))
+        keep = is_tensor_kind(args)
+        if not keep and (kwargs or dy is not None):
+            keep = is_tensor_kind((*kwargs.values(), dy))
         sources = [
             Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]" if len(args) > 1 else "x")
             for i in chosen
         ]
         call = [array_argument(a) for a in args] if len(args) > 1 else list(args)
-        for i, source in zip(chosen, sources, strict=True):
+        for i, source in zip(chosen, sources):
             call[i] = source.argument(args[i])
         if kwargs:
             kwargs = {k: array_argument(v) for k, v in kwargs.items()}
@@ -257,7 +261,7 @@ def _list_function(
     names, _ = _parameters(f)
 
     def gradient_function(args: Any, dy: Any = None) -> Any:
-        if not isinstance(args, (list, tuple)):
+        if not isinstance(args, SEQUENCES):
             raise TypeError(at_user_line(
                 f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one argument use grad"
             ))
@@ -276,7 +280,7 @@ def _list_function(
 class _Run:
     """One run of f under a tape, and the sweep back from its result."""
 
-    __slots__ = ("aux", "name", "own", "sources", "tape", "y")
+    __slots__ = ("aux", "keys", "name", "own", "sources", "tape", "y")
 
     def __init__(
         self, f: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any],
@@ -285,15 +289,13 @@ class _Run:
         self.name = name
         self.sources = sources
         self.own = Owned()
-        self.tape = Tape()
-        for source in sources:
-            for tensor in source.tensors:
-                self.tape.tracked.add(tensor._key)
+        self.keys = [t._key for s in sources for t in s.tensors]
+        self.tape = Tape(self.keys)
         with recording(self.tape):
             result = f(*args, **kwargs)
         self.aux: Any = None
         if has_aux:
-            if not isinstance(result, tuple) or len(result) != 2:
+            if not isinstance(result, TUPLES) or len(result) != 2:
                 raise TypeError(at_user_line(
                     f"{name}: with has_aux=True f must return a pair (y, aux), got {type(result).__name__}"
                 ))
@@ -302,22 +304,21 @@ class _Run:
 
     def gradients(self, dy: Any, mode: str, sparse: bool, keep: bool) -> list[Any]:
         """The gradient for each source, in its structure and in the caller's kind of array."""
-        y = self.y
         seed = self._seed(dy)
-        keys = [t._key for s in self.sources for t in s.tensors]
         if seed is None:
-            found: list[Any] = [None] * len(keys)
+            found: list[Any] = [None] * len(self.keys)
         else:
             with quietly():
-                found = sweep(self.tape.entries, ((y._key, seed),), keys)
-        results = iter(found)
-        return [self._of_source(s, [next(results) for _ in s.tensors], mode, keep) for s in self.sources]
+                found = sweep(self.tape.entries, ((self.y._key, seed),), self.keys)
+        following = iter(found)
+        return [self._of_source(source, following, mode, keep) for source in self.sources]
 
-    def _of_source(self, source: Differentiated, found: list[Any], mode: str, keep: bool) -> Any:
-        finished = []
-        for index, (tensor, cotangent) in enumerate(zip(source.tensors, found, strict=True)):
+    def _of_source(self, source: Differentiated, following: Iterator[Any], mode: str, keep: bool) -> Any:
+        """The gradient of one source, from the next cotangents: as many as it has tensors."""
+        finished: list[Any] = []
+        for tensor, cotangent in zip(source.tensors, following):
             if cotangent is None and mode == "error":
-                raise DisconnectedError(self._explanation(source.path(index), tensor))
+                raise DisconnectedError(self._explanation(source.path(len(finished)), tensor))
             if cotangent is None and mode == "none":
                 finished.append(None)
                 continue
@@ -335,14 +336,16 @@ class _Run:
         y = self.y
         if dy is not None:
             return checked_seed(dy, y, f"{self.name}: dy")
-        if not dtypes.is_inexact(y.dtype):
+        data = y._data
+        dtype = data.dtype
+        if not dtypes.is_inexact(dtype):
             return None
-        if dtypes.is_complex(y.dtype):
+        if dtype.kind == "c":
             raise TypeError(at_user_line(
-                f"{self.name}: f returned complex values ({y.dtype.name}); give dy, or return a real function of them"
+                f"{self.name}: f returned complex values ({dtype.name}); give dy, or return a real function of them"
             ))
-        seed = ones_like_type(type_of(y))
-        return seed if type(seed._data) is type(y._data) else beside(seed, y)
+        seed = apply(full, (), (data.shape, 1, dtype))
+        return seed if type(seed._data) is type(data) else beside(seed, y)
 
     def _explanation(self, path: str, tensor: Tensor) -> str:
         return at_user_line(f"{self.name}: {disconnection(self.tape, self.y, tensor, path)}")
@@ -364,49 +367,6 @@ def checked_seed(seed: Any, y: Tensor, what: str) -> Tensor | None:
     return given if given.dtype == y.dtype else convert(given, dtype=y.dtype)
 
 
-def disconnection(tape: Tape, y: Tensor, x: Tensor, path: str) -> str:
-    """Why no gradient leads from y to x."""
-    entries, key = tape.entries, x._key
-    text = f"the result does not depend differentiably on {path}"
-    dropped = _dropped_inside(tape, y, key)
-    if dropped:
-        return f"{text}: {dropped}"
-    cut = y._cut
-    if cut is not None and (cut.key == key or key in ancestors(entries, cut.key, (key,))):
-        return f"{text}: the path is cut where {cut}"
-    for exit_ in tape.exits:
-        if exit_.key == key or key in ancestors(entries, exit_.key, (key,)):
-            return f"{text}: the path is cut where {exit_}"
-    if not dtypes.is_inexact(y.dtype):
-        return f"{text}: the result has dtype {y.dtype.name}, and integers and bools are constants to a gradient"
-    if any(key in e.in_keys for e in entries):
-        return f"{text}: {path} is used, but nothing computed from it reaches the result"
-    return (
-        f"{text}: f does not use it (make sure that f itself does all the operations that lead from {path} to the "
-        f"result, or pass unconnected_gradients='zero')"
-    )
-
-
-def _dropped_inside(tape: Tape, y: Tensor, key: int) -> str:
-    """Why a compiled function or a custom gradient between a source and y gives no gradient, if one is there."""
-    needed, followed = {y._key}, {key}
-    for entry in reversed(tape.entries):
-        if not needed.isdisjoint(entry.out_keys):
-            needed.update(entry.in_keys)
-    for entry in tape.entries:
-        if followed.isdisjoint(entry.in_keys) or needed.isdisjoint(entry.out_keys):
-            continue
-        followed.update(entry.out_keys)
-        if entry.op.name == "call":
-            places = (i for i, k in enumerate(entry.in_keys) if k in followed)
-            cut = next((c for i in places if (c := cut_inside(entry.attrs[0], i)) is not None), None)
-            if cut is not None:
-                return f"the path is cut in a compiled function where {cut}"
-        if entry.op.name == "custom":
-            return f"the custom gradient of {entry.attrs[0].name} gives None for what depends on it"
-    return ""
-
-
 def unconnected_mode(option: Any) -> str:
     """The option as "error", "zero" or "none"."""
     value = getattr(option, "value", option)
@@ -424,7 +384,7 @@ def _require_callable(f: Any, name: str) -> None:
 
 def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
     try:
-        if isinstance(argnums, (tuple, list)):
+        if isinstance(argnums, SEQUENCES):
             positions = (*[int(i.__index__()) for i in argnums],)
             if len(set(positions)) != len(positions) or not positions:
                 raise ValueError(at_user_line(f"{name}: argnums {argnums} must be distinct and not empty"))
@@ -455,7 +415,7 @@ def _parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
 
     A gradient function has the names of what it is the gradient of.
     """
-    inner = f
+    inner: Any = f
     while hasattr(inner, "__wengert_gradient_of__"):
         inner = inner.__wengert_gradient_of__
     try:
@@ -470,7 +430,7 @@ def _named_after(f: Callable[..., Any], function: Callable[..., Any], name: str)
     inner = getattr(f, "__name__", type(f).__name__)
     function.__name__ = function.__qualname__ = f"{name}({inner})"
     function.__doc__ = f"{name} of {inner}."
-    function.__wengert_gradient_of__ = f  # type: ignore[attr-defined]
+    vars(function)["__wengert_gradient_of__"] = f
     return function
 
 
@@ -563,7 +523,7 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
     seed = beside(ones_like_type(type_of(y)), y)
     with quietly():
         found = dict(zip(keys, sweep(tape.entries, ((y._key, seed),), keys), strict=True))
-        totals = []
+        totals: list[Any] = []
         for variable, read in used:
             terms = [materialise(found[k], type_of(variable)) for k in read if found[k] is not None]
             total = terms[0] if terms else None
@@ -576,7 +536,7 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
 
 
 def _checked_list(var_list: Any) -> list[Variable]:
-    if not isinstance(var_list, (list, tuple)) or not all(isinstance(v, Variable) for v in var_list):
+    if not isinstance(var_list, SEQUENCES) or not all(isinstance(v, Variable) for v in var_list):
         raise TypeError(at_user_line("variable_grads: var_list must be a list of Variables"))
     return list({v._key: v for v in var_list}.values())
 

@@ -25,9 +25,10 @@ from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.dims import Dim
 from ._core.graph import Graph
+from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
-from ._core.tensor import Tensor
+from ._core.tensor import Tensor, is_tensor_or_variable, tensor_in
 from ._core.where import at_user_line
 from .ops.promotion import as_tensor, cast
 
@@ -61,11 +62,7 @@ class TensorSpec:
     __slots__ = ("dtype", "name", "shape")
 
     def __init__(self, shape: Sequence[int | None], dtype: Any = None, name: str | None = None) -> None:
-        if not isinstance(shape, (tuple, list)) or not all(d is None or isinstance(d, (int, np.integer)) for d in shape):
-            raise TypeError(at_user_line(f"TensorSpec: wanted a tuple of ints and Nones as shape, got {shape!r}"))
-        if any(d is not None and d < 0 for d in shape):
-            raise ValueError(at_user_line(f"TensorSpec: an extent is negative: {shape!r}; None says that it may vary"))
-        self.shape = (*[None if d is None else int(d) for d in shape],)
+        self.shape = _checked_shape(shape)
         self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
         self.name = name
 
@@ -79,6 +76,14 @@ class TensorSpec:
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype))
+
+
+def _checked_shape(shape: Any) -> tuple[int | None, ...]:
+    if not isinstance(shape, SEQUENCES) or not all(d is None or isinstance(d, (int, np.integer)) for d in shape):
+        raise TypeError(at_user_line(f"TensorSpec: wanted a tuple of ints and Nones as shape, got {shape!r}"))
+    if any(d is not None and d < 0 for d in shape):
+        raise ValueError(at_user_line(f"TensorSpec: an extent is negative: {shape!r}; None says that it may vary"))
+    return (*[None if d is None else int(d) for d in shape],)
 
 
 class eager:
@@ -114,7 +119,7 @@ class Function(Generic[P, R]):
         if engine not in (None, "numpy"):
             raise ValueError(at_user_line(f"function: unknown engine {engine!r}; there is 'numpy'"))
         functools.update_wrapper(self, f)
-        self._f = f
+        self._f: Callable[..., Any] = f
         self._name = name or getattr(f, "__name__", type(f).__name__)
         self._signature = None if input_signature is None else _checked_signature(input_signature)
         self._spec_leaves = None if self._signature is None else flatten(self._signature)[0]
@@ -136,11 +141,13 @@ class Function(Generic[P, R]):
             default = dtypes.default_float()
             key: list[Any] = [default]
             natives: list[Any] = []
+            array: Any
             for a in args:
                 kind = type(a)
                 if kind is np.ndarray:
-                    key.append(a.shape)  # type: ignore[union-attr]
-                    key.append(a.dtype)  # type: ignore[union-attr]
+                    array = a
+                    key.append(array.shape)
+                    key.append(array.dtype)
                     natives.append(a)
                 elif kind is float:
                     key.append(float)
@@ -230,6 +237,25 @@ class Function(Generic[P, R]):
         if len(self._cache) > CACHE_LIMIT:
             self._cache.popitem(last=False)
         return compiled
+
+    @property
+    def name(self) -> str:
+        """The name that graphs and messages use."""
+        return self._name
+
+    @property
+    def input_signature(self) -> tuple[Any, ...] | None:
+        """The input signature given, if any."""
+        return self._signature
+
+    @property
+    def traces(self) -> list[tuple[Any, Compiled]]:
+        """Every signature traced so far (structure, keys, default float), with its compiled form."""
+        return list(self._cache.items())
+
+    def add_trace(self, signature: Any, compiled: Compiled) -> None:
+        """Adds a compiled form for a signature, as `load` does."""
+        self._cache[signature] = compiled
 
     def _generalised(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
         """The keys with None in the dimensions that the input signature leaves open."""
@@ -356,20 +382,13 @@ def _signature(args: Any, kwargs: Any) -> tuple[Spec | None, tuple[Any, ...], li
 
 def _traced_leaf(leaf: Any) -> Tensor | None:
     """An array, a Python float or complex as a tensor; None for what belongs to the signature by value."""
-    kind = type(leaf)
-    if kind is Tensor:
-        return leaf
-    if isinstance(leaf, (np.ndarray, np.generic)):
+    if isinstance(leaf, ARRAYS):
         return constant(leaf) if dtypes.is_supported(leaf.dtype) else None
     if isinstance(leaf, (float, complex)):
         return number(leaf)
-    held = getattr(kind, "__wengert_tensor__", None)
-    if held is not None:
-        return held(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
-        array = array_argument(leaf)
-        return array if type(array) is Tensor else None
-    return None
+        leaf = array_argument(leaf)
+    return tensor_in(leaf)
 
 
 def _key_of_spec(spec: TensorSpec) -> ArrayKey:
@@ -394,7 +413,7 @@ def _with_dims(key: ArrayKey, index: int) -> ArrayKey:
 
 
 def _checked_signature(signature: Any) -> tuple[Any, ...]:
-    if not isinstance(signature, (list, tuple)) or not all(type(s) is TensorSpec for s in flatten(tuple(signature))[0]):
+    if not isinstance(signature, SEQUENCES) or not all(type(s) is TensorSpec for s in flatten(tuple(signature))[0]):
         raise TypeError(at_user_line(f"function: input_signature must be a list of TensorSpecs, got {signature!r}"))
     return tuple(signature)
 
@@ -414,7 +433,7 @@ def _fit(argument: Any, entry: Any, index: int, name: str) -> Any:
 
 
 def _fit_one(argument: Any, spec: TensorSpec, index: int, name: str) -> Tensor:
-    if isinstance(argument, (np.ndarray, np.generic, Tensor)) or hasattr(type(argument), "__wengert_tensor__"):
+    if isinstance(argument, ARRAYS) or is_tensor_or_variable(argument):
         tensor = as_tensor(argument, name)
         if tensor.dtype != spec.dtype:
             raise TypeError(at_user_line(

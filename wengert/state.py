@@ -11,15 +11,17 @@ from __future__ import annotations
 import itertools
 import re
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._core import dtypes
+from ._core.constant import own_copy
 from ._core.engine import ndarray_of
 from ._core.moving import beside
+from ._core.operators import Operators
 from ._core.state import STATE, next_serial
-from ._core.tensor import Cut, Tensor, Value
+from ._core.tensor import Cut, Tensor, Value, tensor_in
 from ._core.where import at_user_line, user_site
 from ._prims import structural
 from .errors import TracingError
@@ -28,7 +30,7 @@ from .ops.conversion import tensor
 _live: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 
 
-class Variable:
+class Variable(Operators):
     """A tensor that can be assigned: usable wherever a tensor is.
 
     Args:
@@ -51,7 +53,6 @@ class Variable:
 
     __slots__ = ("__weakref__", "_key", "_tensor", "name", "trainable")
     __array_priority__ = 1000
-    __hash__ = object.__hash__
 
     name: str
     trainable: bool
@@ -88,7 +89,7 @@ class Variable:
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents."""
-        return self._tensor.shape  # type: ignore[return-value]  # a Variable's shape is static
+        return self._tensor.shape  # pyright: ignore[reportReturnType]  # a Variable's shape is static
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -117,7 +118,7 @@ class Variable:
         else:
             cut = Cut(f"{self.name}.assign", "stores a value, a constant from there on", user_site(), new._key)
             # a copy of its own: what was assigned may be an array that its owner goes on to change
-            self._tensor = Tensor(_own(new._data), next_serial(), cut if STATE.recorders else None)
+            self._tensor = Tensor(own_copy(new._data), next_serial(), cut if STATE.recorders else None)
         return self
 
     def assign_add(self, delta: Any) -> Variable:
@@ -133,7 +134,9 @@ class Variable:
         return self.value.numpy()
 
     def _checked(self, value: Any) -> Tensor:
-        new = tensor(value) if not isinstance(value, (Tensor, Variable)) else getattr(value, "value", value)
+        new = tensor_in(value)
+        if new is None:
+            new = tensor(value)
         if new.shape != self.shape:
             raise ValueError(at_user_line(f"{self.name}.assign: wanted shape {self.shape}, got {new.shape}"))
         if new.dtype != self.dtype:
@@ -144,18 +147,28 @@ class Variable:
             new = structural.convert(new, dtype=self.dtype)
         return beside(new, self._tensor)
 
+    if TYPE_CHECKING:  # attached below
+
+        def __float__(self) -> float: ...
+        def __int__(self) -> int: ...
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.value, name)
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(at_user_line(
+            f"{self.name}: elements of a Variable are not assigned one by one; use v.assign(v.at[index].set(value))"
+        ))
+
+    def __reduce__(self) -> Any:
+        # copying and unpickling make another Variable of that name, with an identity of its own
+        return (Variable, (self._tensor, self.trainable, self.name))
+
     def __repr__(self) -> str:
         values = np.array2string(ndarray_of(self._tensor._data), separator=", ", threshold=20)
         return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name} {' '.join(values.split())}>"
-
-
-def _own(data: Any) -> Any:
-    return np.array(data) if isinstance(data, np.ndarray) else data
 
 
 def _keeps_kind(given: np.dtype[Any], held: np.dtype[Any]) -> bool:
@@ -182,11 +195,13 @@ def live_variables() -> list[Variable]:
 
 
 _OPERATORS = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift",
+    "rshift",
 )  # fmt: skip
 _PLAIN_METHODS = (
     "eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem", "len", "iter", "bool", "float",
-    "int", "index", "complex", "array", "array_ufunc", "array_function",
+    "int", "index", "complex", "array", "array_ufunc", "array_function", "array_namespace", "dlpack", "dlpack_device",
+    "round", "format", "delitem",
 )  # fmt: skip
 
 
@@ -202,7 +217,7 @@ def _attach_operators() -> None:
     names = [f"__{n}__" for n in (*_OPERATORS, *_PLAIN_METHODS)] + [f"__r{n}__" for n in _OPERATORS]
     for name in names:
         setattr(Variable, name, _delegate(name))
-    Variable.__hash__ = object.__hash__  # type: ignore[method-assign]
+    Variable.__hash__ = object.__hash__
 
 
 _attach_operators()

@@ -179,8 +179,16 @@ class _Point:
             suffix = ".imag" if is_imaginary else ".real"
         if not leaf.shape:
             return leaf.path + suffix
-        position: Any = np.array(np.unravel_index(place, leaf.shape)).tolist()
-        return f"{leaf.path}{position}{suffix}"
+        return f"{leaf.path}{_position(place, leaf.shape)}{suffix}"
+
+
+def _position(place: int, shape: tuple[int, ...]) -> list[int]:
+    """The indices of an element whose number is known."""
+    found: list[int] = []
+    for extent in reversed(shape):
+        place, index = divmod(place, extent)
+        found.insert(0, index)
+    return found
 
 
 def _real_vector(array: np.ndarray[Any, Any]) -> Vector:

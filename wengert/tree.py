@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ._core.dims import DimLike
 from ._core.structure import flatten as _flatten
 from ._core.structure import map_structure as map
 from ._core.structure import register, unflatten
@@ -126,7 +127,8 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         x = as_tensor(vector, "unravel")
         if x.shape != (total,):
             raise ValueError(at_user_line(f"unravel: wanted a vector of {total} numbers, got shape {x.shape}"))
-        parts, start = [], 0
+        parts: list[Tensor] = []
+        start: DimLike = 0
         for shape, dtype in types:
             stop = start + size_of(shape)
             part = structural.slice_(x, starts=(start,), limits=(stop,), strides=(1,))

@@ -14,6 +14,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.constant import checked_array, constant, is_number, number, to_numpy_result
 from .._core.engine import ENGINE_OF
+from .._core.kinds import ARRAYS
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, Spec, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor
@@ -27,10 +28,10 @@ def is_tensor_kind(values: Sequence[Any]) -> bool:
     """Whether some argument is a tensor or a Variable: then results are tensors, else NumPy's."""
     for value in values:
         kind = type(value)
-        if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
-            return True
         if kind in _LEAF_TYPES:
             continue
+        if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
+            return True
         if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__") or _is_registered(value):
             leaves, spec = flatten(value)
             if spec is not LEAF and is_tensor_kind(leaves):
@@ -58,7 +59,7 @@ class Differentiated:
             leaves, self.spec = flatten(value)
         self.total = len(leaves)
         self.tensors: list[Tensor] = []
-        self.positions: list[int] = []
+        self.positions: list[int] = []  # of the numeric leaves among all
         for position, leaf in enumerate(leaves):
             tensor = _source(leaf, self, position)
             if tensor is not None:
@@ -111,7 +112,7 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
         return Tensor(leaf._data, next_serial(), None, leaf._weak)
     if kind is np.ndarray and leaf.dtype in _EVERYDAY and STATE.builder is None:
         return Tensor(leaf.view(), next_serial())
-    if isinstance(leaf, (np.ndarray, np.generic)):
+    if isinstance(leaf, ARRAYS):
         if leaf.dtype.kind in "USOMmV" and not dtypes.is_supported(leaf.dtype):
             return None
         _require_inexact(leaf.dtype, argument, position)
@@ -162,13 +163,13 @@ def array_argument(value: Any) -> Any:
     kind = type(value)
     if kind is Tensor or kind in (int, float, str, bool, type(None)):
         return value
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, ARRAYS):
         return constant(value) if dtypes.is_supported(value.dtype) else value
     held = getattr(kind, "__wengert_tensor__", None)
     if held is not None:
         return held(value)
     if isinstance(value, list) and is_number_list(value):
-        return _float_list(value)
+        return _number_list(value)
     if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__"):
         leaves, spec = flatten(value)
         if spec is LEAF:
@@ -177,11 +178,9 @@ def array_argument(value: Any) -> Any:
     return value
 
 
-def _float_list(value: list[Any]) -> Any:
-    """A list of numbers is an array; one of bare ints may be sizes or axes, and stays a list."""
+def _number_list(value: list[Any]) -> Tensor:
+    """A list of numbers is an array; bare floats take the default float."""
     array = np.array(value)
-    if array.dtype.kind not in "fc":
-        return value
     return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
 
 
@@ -224,7 +223,7 @@ def one_tensor(value: Any, what: str) -> Tensor:
     held = getattr(type(value), "__wengert_tensor__", None)
     if held is not None:
         return held(value)
-    if isinstance(value, (np.ndarray, np.generic)) and dtypes.is_supported(value.dtype):
+    if isinstance(value, ARRAYS) and dtypes.is_supported(value.dtype):
         return constant(value)
     if is_number(value):
         return number(value)

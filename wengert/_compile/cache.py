@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._control.call import Program, call_program, closed
-from .._core.constant import to_numpy_result
+from .._core.constant import own_copy, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, Spec, unflatten
@@ -88,8 +88,7 @@ class Compiled:
         fresh = []
         for variable, value in zip(self.written, values, strict=True):
             cut = Cut(f"{variable.name}.assign", "stores a value, a constant from there on", site, value._key)
-            native = np.array(value._data) if isinstance(value._data, np.ndarray) else value._data
-            fresh.append(Tensor(native, next_serial(), cut if STATE.recorders else None))
+            fresh.append(Tensor(own_copy(value._data), next_serial(), cut if STATE.recorders else None))
         with _commit_lock:
             for variable, tensor in zip(self.written, fresh, strict=True):
                 variable._tensor = tensor
@@ -124,6 +123,7 @@ def _rebuilder(spec: Spec | None, places: Sequence[Any]) -> Callable[[tuple[Any,
     if all(c is LEAF for c in spec.children) and places == tuple(range(len(places))):
         if spec.kind is tuple:
             return tuple
-        if issubclass(spec.kind, tuple) and hasattr(spec.kind, "_make"):
-            return spec.kind._make  # type: ignore[attr-defined]
+        make = getattr(spec.kind, "_make", None)
+        if make is not None and issubclass(spec.kind, tuple):
+            return make
     return lambda outs: unflatten(spec, [p.value if isinstance(p, Static) else outs[p] for p in places])

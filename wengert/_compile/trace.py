@@ -10,9 +10,10 @@ import numpy as np
 from .._core import dtypes
 from .._core.constant import constant
 from .._core.graph import Graph
+from .._core.kinds import ARRAYS
 from .._core.state import building
 from .._core.structure import LEAF, Spec, flatten, unflatten
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, tensor_in
 from .._core.types import type_of
 from .._core.verifier import verify
 
@@ -91,13 +92,9 @@ def trace(f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: s
 
 
 def _place(leaf: Any, outputs: list[Tensor]) -> Any:
-    tensor = leaf
-    held = getattr(type(leaf), "__wengert_tensor__", None)
-    if held is not None:
-        tensor = held(leaf)
-    elif isinstance(leaf, (np.ndarray, np.generic)) and dtypes.is_supported(leaf.dtype):
-        tensor = constant(leaf)
-    if type(tensor) is not Tensor:
+    is_array = isinstance(leaf, ARRAYS) and dtypes.is_supported(leaf.dtype)
+    tensor = constant(leaf) if is_array else tensor_in(leaf)
+    if tensor is None:
         return Static(leaf)
     outputs.append(tensor)
     return len(outputs) - 1

@@ -222,14 +222,14 @@ def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], program: 
     pushed, places = program.jvp(active)
     found = call_program(pushed, [*operands, *(d for d in operands_dot if d is not None)])
     return (*[
-        found[p] if isinstance(p, int) else zeros_of(v) if p is ZERO else None  # type: ignore[arg-type]
+        found[p] if isinstance(p, int) else zeros_of(v) if p is ZERO else None
         for p, v in zip(places, map(type_of, program.graph.outputs), strict=True)
     ],)
 
 
 def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
     size = next(x.shape[0] for x, b in zip(operands, batched, strict=True) if b)
-    return tuple(batch(attrs[0].graph, operands, batched, size))  # type: ignore[arg-type]  # a Dim is a size, too
+    return tuple(batch(attrs[0].graph, operands, batched, size))
 
 
 def _types(operands: tuple[TensorType, ...], program: Program) -> tuple[TensorType, ...]:

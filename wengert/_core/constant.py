@@ -9,14 +9,13 @@ import numpy as np
 from . import dtypes
 from .apply import apply
 from .engine import ENGINE_OF, default_engine
+from .kinds import NUMBERS
 from .op import REGISTRY
 from .state import STATE, next_serial
 from .tensor import Tensor, Value
 from .where import at_user_line
 
 COPY_LIMIT = 64 * 1024  # bytes; larger arrays that a trace captures are held, not copied
-
-_NUMBERS = (bool, int, float, complex)
 
 
 def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Tensor:
@@ -43,11 +42,10 @@ def scalar_array(value: bool | int | float | complex, dtype: np.dtype[Any]) -> n
         info = np.iinfo(dtype)
         if not info.min <= value <= info.max:
             raise OverflowError(at_user_line(f"Python integer {value} out of bounds for {dtype.name}"))
-    scalar: Any = dtype.type
-    return scalar(value)
+    return dtype.type(value)
 
 
-def number_dtype(value: bool | int | float | complex) -> np.dtype[Any]:
+def number_dtype(value: Any) -> np.dtype[Any]:
     """The dtype that a bare Python number becomes."""
     kind = type(value)
     if kind is float:
@@ -55,18 +53,18 @@ def number_dtype(value: bool | int | float | complex) -> np.dtype[Any]:
     if kind is bool:
         return dtypes.bool_
     if kind is int:
-        return dtypes.int64 if -(2**63) <= value < 2**63 else np.dtype(np.uint64)  # type: ignore[operator]
+        return dtypes.int64 if -(2**63) <= value < 2**63 else np.dtype(np.uint64)
     return dtypes.default_complex() if kind is complex else number_dtype(_as_python(value))
 
 
 def _as_python(value: Any) -> Any:
     """A subclass of a Python number as the number itself."""
-    return next(kind(value) for kind in _NUMBERS if isinstance(value, kind))
+    return next(kind(value) for kind in NUMBERS if isinstance(value, kind))
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is a Python number (NumPy's scalars are arrays)."""
-    return isinstance(value, _NUMBERS) and not isinstance(value, np.generic)
+    return isinstance(value, NUMBERS) and not isinstance(value, np.generic)
 
 
 def checked_array(value: Any, what: str) -> np.ndarray[Any, Any] | np.generic:
@@ -92,3 +90,8 @@ def to_numpy_result(tensor: Tensor) -> Any:
     if flags.owndata and flags.c_contiguous and flags.writeable:
         return array
     return np.array(array, order="C")
+
+
+def own_copy(native: Any) -> Any:
+    """A native array that no caller holds; only NumPy's can be written to."""
+    return np.array(native) if isinstance(native, np.ndarray) else native

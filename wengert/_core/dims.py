@@ -72,6 +72,11 @@ class Dim:
         return Dim({(Atom(name),): 1})
 
     @property
+    def terms(self) -> dict[Monomial, int]:
+        """The polynomial: coefficients by monomial."""
+        return dict(self._terms)
+
+    @property
     def atoms(self) -> set[Atom]:
         """The free atoms that the dimension depends on."""
         found: set[Atom] = set()
@@ -286,7 +291,10 @@ def maximum(x: DimLike, y: DimLike) -> DimLike:
 
 
 def minimum(x: DimLike, y: DimLike) -> DimLike:
-    return x if x == y else _operation("min", x, y)
+    """The smaller one, written as y - max(y - x, 0): n - min(1, n) and max(n - 1, 0) are then seen to be equal."""
+    if isinstance(x, int) and isinstance(y, int):
+        return min(x, y)
+    return y - maximum(y - x, 0)
 
 
 def evaluate(dim: DimLike, sizes: Mapping[Atom, int]) -> int:

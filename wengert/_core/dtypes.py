@@ -14,6 +14,7 @@ import numpy as np
 from .where import at_user_line
 
 bool_ = np.dtype(np.bool_)
+int8 = np.dtype(np.int8)
 int32 = np.dtype(np.int32)
 int64 = np.dtype(np.int64)
 uint32 = np.dtype(np.uint32)

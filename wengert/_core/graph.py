@@ -174,6 +174,7 @@ class Graph:
         return symbol(known[1])
 
     def write_variable(self, variable: Any, tensor: Tensor) -> None:
+        """Makes a tensor of this trace what a Variable holds after a run."""
         self.writes[variable._key] = (variable, tensor)
 
     # -- finishing --------------------------------------------------------------------------------------
@@ -197,6 +198,11 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"
+
+
+def graph_holding(value: Value) -> Graph | None:
+    """The graph that a value belongs to, if it still exists."""
+    return _open.get(value.graph)
 
 
 def symbol(value: Value) -> Tensor:

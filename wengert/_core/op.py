@@ -128,12 +128,14 @@ class Op:
     def __post_init__(self) -> None:
         self.is_multi = self.has_many_outs or len(self.outs) != 1
         self.fixed = len(self.operands) - self.is_variadic
+        self.attr_names = frozenset(self.attrs)
         self.has_rule_per_operand = False  # set once the rules are known
+        self.refuses_complex = self.facts.dtypes in ("real", "float")
 
     def __call__(self, *operands: Tensor, **attrs: Any) -> Any:
         if not self.attrs:
             return apply(self, operands)
-        if attrs.keys() != set(self.attrs):
+        if attrs.keys() != self.attr_names:
             raise TypeError(f"{self.name}: wanted the attributes {self.attrs}, got {tuple(attrs)}")
         return apply(self, operands, (*map(attrs.__getitem__, self.attrs),))
 

@@ -61,7 +61,7 @@ def asker() -> Asker:
         return Asker(foreign_callee(), "", "")
     site = site_of(frame)
     text = site.expression
-    if _opcode(site) == "STORE_SUBSCR":
+    if _opcode(site) in ("STORE_SUBSCR", "STORE_SLICE"):
         return Asker(f"the assignment {text} = ..." if text else "the assignment to an array's element", "", "=")
     node = _parsed(text)
     if isinstance(node, ast.Call):

@@ -70,6 +70,11 @@ class pausing:
         STATE.recorders = self._before
 
 
+def watchers() -> tuple[Any, ...]:
+    """The open recorders that look at every op and follow none: they stay open where the others pause."""
+    return (*[r for r in STATE.recorders if getattr(r, "is_watch", False)],)
+
+
 class building:
     """Context manager: operations go to the given builder (None: they run) and recorders start afresh."""
 

@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .kinds import NUMBERS
 from .tensor import Tensor
 from .where import at_user_line
 
-_NUMBERS = (bool, int, float, complex)
+_LEAVES = (*NUMBERS, np.generic)
 _ATOMIC = frozenset({Tensor, np.ndarray, float, int, complex, bool, str, type(None)})
 
 
 class Spec(NamedTuple):
     """The shape of a structure: its type, what identifies the children, and their own specs."""
 
-    kind: type
+    kind: type[Any]
     keys: Any
     children: tuple[Spec | None, ...]
 
@@ -77,7 +78,7 @@ def is_number_list(value: Any) -> bool:
         for item in waiting.pop():
             if isinstance(item, list):
                 waiting.append(item)
-            elif isinstance(item, (*_NUMBERS, np.generic)):
+            elif isinstance(item, _LEAVES):
                 found = True
             else:
                 return False

@@ -14,24 +14,44 @@ import numpy as np
 from ..errors import LostGradientError, TracingError
 from .dims import DimLike, size_of
 from .engine import ENGINE_OF, ndarray_of
+from .operators import Operators
 from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
 from .where import Site, at_user_line
+
+_MOST_CUTS = 8  # remembered beside the first
 
 
 class Cut:
     """Why a value computed from a tracked one is not tracked itself: the op, the place, and what it cut.
 
-    Holds no arrays and no frames; `key` is the serial number of the operand whose path ended here.
+    Holds no arrays and no frames; `key` is the serial number of the operand whose path ended here. A value computed
+    from several cut ones has the `others` beside the first.
     """
 
-    __slots__ = ("key", "op", "reason", "site")
+    __slots__ = ("key", "op", "others", "reason", "site")
 
-    def __init__(self, op: str, reason: str, site: Site | None, key: int) -> None:
+    def __init__(self, op: str, reason: str, site: Site | None, key: int, others: tuple[Cut, ...] = ()) -> None:
         self.op = op
         self.reason = reason
         self.site = site
         self.key = key
+        self.others = others
+
+    def joined(self, cut: Cut) -> Cut:
+        """This cut with another one beside it (itself where it has that already, or more than it can hold)."""
+        others = self.others
+        if cut is self or cut in others or len(others) >= _MOST_CUTS:
+            return self
+        known = (self, *others)
+        fresh = [c for c in (cut, *cut.others) if not any(map(c.is_same, known))]
+        if not fresh:
+            return self
+        return Cut(self.op, self.reason, self.site, self.key, (*others, *fresh)[:_MOST_CUTS])
+
+    def is_same(self, cut: Cut) -> bool:
+        """Whether two marks (of two tapes, say) tell of one cut."""
+        return cut is self or (cut.key == self.key and cut.op == self.op and cut.site == self.site)
 
     def __str__(self) -> str:
         return f"{self.op} {self.reason}" + (f"\n    at {self.site}" if self.site else "")
@@ -54,7 +74,7 @@ class Value:
         return f"%{self.name or self.key}"
 
 
-class Tensor:
+class Tensor(Operators):
     """An immutable array whose operations can be differentiated and traced.
 
     Made by `wg.tensor`; functions under differentiation or tracing receive them. NumPy's operators, methods,
@@ -222,6 +242,8 @@ class Tensor:
             self._refuse_numbers("__index__")
         if self.dtype.kind not in "iu":
             raise TypeError(at_user_line(f"only integer tensors can be used as an index, got {self.dtype.name}"))
+        if self.ndim:
+            raise TypeError(at_user_line(f"only tensors of no axes are one index, got shape {self.shape}"))
         return int(self.item())
 
     def __dlpack__(self, **kwargs: Any) -> Any:
@@ -244,6 +266,7 @@ class Tensor:
             raise ValueError(at_user_line(
                 f"the truth of a tensor with {self.size} elements is ambiguous; use .any() or .all()"
             ))
+        self._note_exit("bool(Tensor)")
         return bool(self._data)
 
     # -- being a value ----------------------------------------------------------------------------------
@@ -297,29 +320,9 @@ class Tensor:
         body = str(self).replace("&", "&amp;").replace("<", "&lt;")
         return f"<div>{head}<pre>{body}</pre></div>"
 
-    if TYPE_CHECKING:  # attached by ops/methods.py
+    if TYPE_CHECKING:  # attached by ops/array_methods.py
 
         def __getattr__(self, name: str) -> Any: ...
-        def __add__(self, other: Any) -> Tensor: ...
-        def __radd__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __rsub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __rmul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __rtruediv__(self, other: Any) -> Tensor: ...
-        def __pow__(self, other: Any) -> Tensor: ...
-        def __rpow__(self, other: Any) -> Tensor: ...
-        def __matmul__(self, other: Any) -> Tensor: ...
-        def __rmatmul__(self, other: Any) -> Tensor: ...
-        def __neg__(self) -> Tensor: ...
-        def __abs__(self) -> Tensor: ...
-        def __lt__(self, other: Any) -> Tensor: ...
-        def __le__(self, other: Any) -> Tensor: ...
-        def __gt__(self, other: Any) -> Tensor: ...
-        def __ge__(self, other: Any) -> Tensor: ...
-        def __getitem__(self, index: Any) -> Tensor: ...
-        def __len__(self) -> int: ...
         def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor: ...
 
 
@@ -330,3 +333,16 @@ def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:
 def fresh(native: Any) -> Tensor:
     """A new tensor around a native array."""
     return Tensor(native, next_serial())
+
+
+def is_tensor_or_variable(x: Any) -> bool:
+    """Whether a value is a tensor, or stands for one as a Variable does."""
+    return type(x) is Tensor or hasattr(type(x), "__wengert_tensor__")
+
+
+def tensor_in(x: Any) -> Tensor | None:
+    """The tensor that a value is or stands for; None for anything else."""
+    if type(x) is Tensor:
+        return x
+    held = getattr(type(x), "__wengert_tensor__", None)
+    return None if held is None else held(x)

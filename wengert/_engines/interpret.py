@@ -25,6 +25,7 @@ class Instruction(NamedTuple):
     is_multi: bool
     frees: tuple[int, ...]
     has_dims: bool
+    is_quiet: bool
 
 
 def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[..., tuple[Any, ...]]:
@@ -46,12 +47,12 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
         outputs = tuple(slots[v.key] for v in node.outputs)
         freed = tuple(slots.pop(v.key) for v in ended)
         free += freed
-        identity = (node.op.name, inputs, outputs, freed, *map(id, node.attrs))
+        identity = (node.op.name, inputs, outputs, freed, node.is_quiet, *map(id, node.attrs))
         found = known.get(identity)
         if found is None:
             has_dims = bool(dims.dims_in(node.attrs))
             kernel = kernels[node.op.name]
-            found = Instruction(kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims)
+            found = Instruction(kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims, node.is_quiet)
             known[identity] = found  # holds the attributes, so that their identities stay theirs
         instructions.append(found)
     results = tuple(slots[v.key] for v in graph.outputs)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._core.graph import Graph, Node
+from .._core.kinds import ARRAYS
 from .._core.tensor import Value
 from .rewrite import rewritten
 
@@ -33,7 +32,7 @@ def _identity(node: Node) -> Any:
 
 def attribute_identity(value: Any) -> Any:
     """A hashable stand-in for an attribute, equal only where results are (0.0 and -0.0, 1 and True differ)."""
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, ARRAYS):
         if value.nbytes <= _SMALL:
             return (value.shape, value.dtype.str, value.tobytes())
         return ("object", id(value))

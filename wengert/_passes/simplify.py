@@ -85,6 +85,8 @@ def _neg(node: Node, producers: dict[int, Node]) -> Any:
 
 def _mul(node: Node, producers: dict[int, Node]) -> Any:
     x, y = node.inputs
+    if x.dtype.kind == "c":
+        return None  # (inf + 0j) * 1 is inf + nan j
     if _is_one(y, producers):
         return x
     return y if _is_one(x, producers) else None
@@ -101,7 +103,8 @@ def _is_one(value: Value, producers: dict[int, Node]) -> bool:
 
 
 def _reduce(node: Node, producers: dict[int, Node]) -> Any:
-    return node.inputs[0] if node.attrs[0] == () else None
+    # the sum of one -0.0 is 0.0, so that floats stay
+    return node.inputs[0] if node.attrs[0] == () and node.inputs[0].dtype.kind in "biu" else None
 
 
 _RULES: dict[str, Callable[[Node, dict[int, Node]], Any]] = {

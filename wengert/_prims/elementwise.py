@@ -76,7 +76,7 @@ power = elementwise(
 
 exp = elementwise("exp", "x", partials=lambda out: out, doc="e ** x")
 exp2 = elementwise(
-    "exp2", "x", partials=lambda out: times_number(out, number=math.log(2)), dtypes="float", doc="2 ** x"
+    "exp2", "x", partials=lambda out: times_number(out, number=math.log(2)), doc="2 ** x"
 )
 expm1 = elementwise("expm1", "x", partials=lambda out: add_number(out, number=1), doc="e ** x - 1, exact near 0")
 log = elementwise("log", "x", partials=lambda x: reciprocal(x), domain=_POSITIVE, doc="the natural logarithm")
@@ -150,7 +150,8 @@ arcsinh = elementwise(
     "arcsinh", "x", partials=lambda x: rsqrt(add_number(mul(x, x), number=1)), doc="the inverse of sinh"
 )
 arccosh = elementwise(
-    "arccosh", "x", partials=lambda x: rsqrt(mul(add_number(x, number=-1), add_number(x, number=1))),
+    # two roots, for the root of the product is on the wrong branch for half of the complex numbers
+    "arccosh", "x", partials=lambda x: mul(rsqrt(add_number(x, number=-1)), rsqrt(add_number(x, number=1))),
     domain=(1.2, 3.0), kink="infinite slope at 1", doc="the inverse of cosh",
 )  # fmt: skip
 arctanh = elementwise(

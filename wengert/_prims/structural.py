@@ -95,8 +95,9 @@ mul = elementwise(
 
 
 def _scale_vjp(ct: Any, x: Tensor, y: Tensor, needed: Any) -> Any:
-    # d/dx is the plain slope: where x is a structural zero, the op that inserted it drops what flows back
-    return (mul(ct, conj_of(y)) if needed[0] else None, scale(mul(ct, conj_of(x)), fill(x, 1)) if needed[1] else None)
+    # d/dx is the plain slope: where x is a structural zero, the op that inserted it drops what flows back; d/dy is 0
+    # there, also where that slope was infinite and made ct so
+    return (mul(ct, conj_of(y)) if needed[0] else None, scale(conj_of(x), ct) if needed[1] else None)
 
 
 scale = general(
@@ -172,9 +173,15 @@ imag = linear(
     batch=batch_elementwise, dtypes="complex", samples=_COMPLEX_SAMPLE, doc="the imaginary part",
 )  # fmt: skip
 as_complex = linear(
-    "as_complex", "x y", transpose=(lambda ct: real(ct), lambda ct: imag(ct)), dtypes="float",
+    # halves became complex64, so their parts come back as float32
+    "as_complex", "x y", dtypes="float",
+    transpose=(lambda ct, x_type: _in_dtype(real(ct), x_type), lambda ct, y_type: _in_dtype(imag(ct), y_type)),
     type=elementwise_type("as_complex", dtypes.complex_of, "float"), batch=batch_elementwise, doc="x + iy",
 )  # fmt: skip
+
+
+def _in_dtype(x: Tensor, wanted: TensorType) -> Tensor:
+    return x if x.dtype == wanted.dtype else convert(x, dtype=wanted.dtype)
 
 
 def _type(x: Tensor) -> TensorType:
@@ -304,6 +311,11 @@ reduce_sum = linear(
 )  # fmt: skip
 
 
+def _spread_extent(size: DimLike, interior: int) -> DimLike:
+    """How far elements reach with zeros between them."""
+    return size if not interior else size + _at_least_zero(size - 1) * interior
+
+
 def _slice_extent(start: int, limit: DimLike, stride: int) -> DimLike:
     return dims.floordiv(limit - start + (stride - 1), stride)
 
@@ -315,8 +327,7 @@ def _slice_type(x: TensorType, starts: Any, limits: Any, strides: Any) -> Tensor
 def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, strides: Any) -> Tensor:
     high = []
     for extent, size, start, stride in zip(ct.shape, x_type.shape, starts, strides, strict=True):
-        covered = start + ((extent - 1) * stride + 1 if extent != 0 else 0)
-        high.append(size - covered)
+        high.append(size - start - _spread_extent(extent, stride - 1))
     return pad(ct, low=starts, high=tuple(high), interior=(*[s - 1 for s in strides],))
 
 
@@ -332,8 +343,7 @@ slice_ = linear(
 
 
 def _pad_extent(size: DimLike, low: DimLike, high: DimLike, interior: int) -> DimLike:
-    inner = size if not interior else (size + (size - 1) * interior if size != 0 else 0)
-    return low + high + inner
+    return low + high + _spread_extent(size, interior)
 
 
 def _pad_type(x: TensorType, low: Any, high: Any, interior: Any) -> TensorType:

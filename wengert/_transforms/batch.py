@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._core.apply import apply
+from .._core.dims import DimLike
 from .._core.graph import Graph
 from .._core.op import repeat
 from .._core.tensor import Tensor
@@ -15,7 +16,7 @@ from .._core.where import at_user_line
 from .replay import attrs_for, bind_dims, entry_environment, store
 
 
-def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], size: int) -> list[Tensor]:
+def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], size: DimLike) -> list[Tensor]:
     """The outputs of a graph for a batch of arguments, all with a leading batch axis.
 
     Args:
@@ -24,7 +25,7 @@ def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], si
     """
     env = entry_environment(graph, arguments)
     is_batched = {value.key: flag for value, flag in zip(graph.inputs, batched, strict=True)}
-    sizes = bind_dims(graph, [_example(x, b) for x, b in zip(arguments, batched, strict=True)])
+    sizes = bind_dims(graph, [x.shape[1:] if b else x.shape for x, b in zip(arguments, batched, strict=True)])
     for node in graph.nodes:
         operands = (*[env[v.key] for v in node.inputs],)
         flags = (*[is_batched.get(v.key, False) for v in node.inputs],)
@@ -39,14 +40,3 @@ def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], si
     return [
         env[v.key] if is_batched.get(v.key, False) else repeat(env[v.key], size) for v in graph.outputs
     ]
-
-
-class _Shape:
-    """The shape of one example of a batch."""
-
-    def __init__(self, shape: tuple[object, ...]) -> None:
-        self.shape = shape
-
-
-def _example(x: Tensor, is_batched: bool) -> Tensor:
-    return _Shape(x.shape[1:]) if is_batched else x  # type: ignore[return-value]  # bind_dims reads shapes only

@@ -8,16 +8,16 @@ from typing import Any
 
 from .._core import dims
 from .._core.apply import apply
-from .._core.dims import Atom, Dim, DimLike
+from .._core.dims import Atom, Dim, DimLike, Shape
 from .._core.graph import Graph, Node
 from .._core.tensor import Tensor, Value
 
 
-def bind_dims(graph: Graph, tensors: Sequence[Tensor]) -> dict[Atom, DimLike]:
-    """What each free dimension of a graph's inputs is for these tensors."""
+def bind_dims(graph: Graph, shapes: Sequence[Shape]) -> dict[Atom, DimLike]:
+    """What each free dimension of a graph's inputs is for arguments of these shapes."""
     sizes: dict[Atom, DimLike] = {}
-    for value, tensor in zip(graph.inputs, tensors, strict=True):
-        for dim, size in zip(value.shape, tensor.shape, strict=True):
+    for value, shape in zip(graph.inputs, shapes, strict=True):
+        for dim, size in zip(value.shape, shape, strict=True):
             if isinstance(dim, dims.Dim) and dim.is_atom:
                 sizes.setdefault(dim.atom, size)
     return sizes
@@ -42,7 +42,7 @@ def replay(
         dims_of: what the dimensions of an enclosing trace have become, for graphs that live inside another.
     """
     env = entry_environment(graph, arguments)
-    sizes = bind_dims(graph, arguments)
+    sizes = bind_dims(graph, [x.shape for x in arguments])
     for node in graph.nodes:
         results = apply(node.op, (*[env[v.key] for v in node.inputs],), attrs_for(node, sizes, dims_of))
         store(env, node, results)

@@ -19,6 +19,7 @@ from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, same_shape, tensor_type
 from .._core.where import at_user_line, user_site
 from .._prims.structural import add, conj, full, mul, scale, zeros_of
+from ..errors import NonFiniteError
 
 _key_of = attrgetter("_key")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
@@ -80,7 +81,7 @@ class Tape:
                 return
             types = (*map(_as_type, map(_shape_and_dtype, operands)),)
         # only operands that can carry a gradient were ever tracked, so only the results need asking
-        if op.kind == "stop" or not (is_inexact(outs[0]._data.dtype) if len(outs) == 1 else any(map(_carries, outs))):
+        if op.kind == "stop" or not (outs[0]._data.dtype.kind in "fc" or any(map(_carries, outs))):
             _mark_cut(op, keys[tracked.index(True)], outs)
             return
         plan = op.plans.get(tracked) or op.plan(tracked)
@@ -98,9 +99,14 @@ class Tape:
         self.tracked.update(map(_key_of, filter(_carries, outs)))
 
     def note_exit(self, tensor: Tensor, what: str) -> None:
-        """Remembers that the user took the numbers out on purpose, for `explain`."""
-        if tensor._key in self.tracked and len(self.exits) < _MAX_EXITS:
+        """Remembers that numbers went out, for `explain`: on purpose, or where a path ended that led to an integer."""
+        if len(self.exits) >= _MAX_EXITS:
+            return
+        cut = tensor._cut
+        if tensor._key in self.tracked:
             self.exits.append(Cut(what, "takes the numbers out, a constant from there on", user_site(), tensor._key))
+        elif cut is not None and cut.key in self.tracked and not any(map(cut.is_same, self.exits)):
+            self.exits.append(cut)
 
     def on_read(self, variable: Any, tensor: Tensor) -> None:
         """A tape that does not watch Variables takes no notice of their reads."""
@@ -123,9 +129,9 @@ def cut_reason(op: Op, outs: Sequence[Any]) -> str:
 
 def _mark_cut(op: Op, key: int, outs: tuple[Tensor, ...]) -> None:
     reason = cut_reason(op, outs)
+    cut = Cut(op.name, reason, user_site(), key)
     for out in outs:
-        if out._cut is None:
-            out._cut = Cut(op.name, reason, user_site(), key)
+        out._cut = cut if out._cut is None else out._cut.joined(cut)
 
 
 class Cotangents:
@@ -165,21 +171,27 @@ def sweep(
         cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
     terms = cts.terms
-    for entry in reversed(entries):
-        op = entry[0]
-        if op.is_multi:
-            _pull_back_outputs(entry, wanted, cts)
-            continue
-        key = entry[5][0]
-        ct = terms.get(key)
-        if ct is None:
-            continue
-        if key not in wanted:
-            del terms[key]
-        if op.has_rule_per_operand and ct is not ZERO:
-            _pull_back_by_operand(entry, ct, key in cts.masked, cts)
-        else:
-            _pull_back(entry, ct, key in cts.masked, cts)
+    entry: Entry | None = None
+    try:
+        for entry in reversed(entries):
+            op = entry[0]
+            if op.is_multi:
+                _pull_back_outputs(entry, wanted, cts)
+                continue
+            key = entry[5][0]
+            ct = terms.get(key)
+            if ct is None:
+                continue
+            if key not in wanted:
+                del terms[key]
+            if op.has_rule_per_operand and ct is not ZERO:
+                _pull_back_by_operand(entry, ct, key in cts.masked, cts)
+            else:
+                _pull_back(entry, ct, key in cts.masked, cts)
+    except NonFiniteError as error:
+        if entry is not None:
+            error.in_gradient_of(entry.op.name, entry.out_keys[0])
+        raise
     return [terms.get(key) for key in sources]
 
 
@@ -244,7 +256,7 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
         for index in wanted:
             cts.add(keys[index], ZERO, False)
         return
-    if op.kind == "not_differentiable":
+    if op.joint is None and not op.rules:
         raise LookupError(at_user_line(f"no gradient is defined for the op {op.name}, which is on the path"))
     times = scale if may_hold_zeros else mul
     sources = (ct, times, entry.plan.tracked, *_saved(entry), *entry.attrs)

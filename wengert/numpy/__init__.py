@@ -17,8 +17,30 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as _numpy
+from numpy import (
+    bool_,
+    complex64,
+    complex128,
+    e,
+    euler_gamma,
+    float16,
+    float32,
+    float64,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    nan,
+    newaxis,
+    pi,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 
-from .. import linalg
+from .. import fft, linalg
 from .. import ops as _ops
 from ..ops import methods as _methods  # the operators and methods of tensors, which the functions here use
 from . import _creation, _elementwise, _products, _protocols, _reductions, _selection, _shapes
@@ -29,14 +51,16 @@ from ._reductions import *  # noqa: F403
 from ._selection import *  # noqa: F403
 from ._shapes import *  # noqa: F403
 
-_CONSTANTS = (
-    "e", "euler_gamma", "inf", "nan", "newaxis", "pi", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16",
-    "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128",
-)  # fmt: skip
-globals().update({name: getattr(_numpy, name) for name in _CONSTANTS})
-
-_PARTS = (_creation, _elementwise, _products, _reductions, _selection, _shapes)
-__all__ = sorted({*_CONSTANTS, *(name for part in _PARTS for name in part.__all__)})
+__all__ = [
+    "bool_", "complex64", "complex128", "e", "euler_gamma", "float16", "float32", "float64", "inf", "int8", "int16",
+    "int32", "int64", "nan", "newaxis", "pi", "uint8", "uint16", "uint32", "uint64",
+]  # fmt: skip
+__all__ += _creation.__all__
+__all__ += _elementwise.__all__
+__all__ += _products.__all__
+__all__ += _reductions.__all__
+__all__ += _selection.__all__
+__all__ += _shapes.__all__
 
 
 def __getattr__(name: str) -> Any:
@@ -57,6 +81,7 @@ def _fill_tables() -> None:
     """Tells the protocols what stands for which function of NumPy."""
     names = globals()
     _protocols.map_namespace(_numpy, names, __all__)
+    _protocols.map_namespace(_numpy.fft, fft, fft.__all__)
     _protocols.map_namespace(_numpy.linalg, linalg, getattr(linalg, "__all__", ()))
     for ufunc, fold, running in (
         (_numpy.add, _reductions.sum, _reductions.cumsum),

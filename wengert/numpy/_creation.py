@@ -395,7 +395,7 @@ def linspace(
         device: None or "cpu".
 
     Returns:
-        A tensor; with `retstep`, and the spacing.
+        A tensor, or an array if an end is one; with `retstep`, and the spacing.
 
     Raises:
         ValueError: if num is negative.
@@ -408,16 +408,16 @@ def linspace(
     accept("np.linspace", device=device)
     wanted = None if dtype is None else np.dtype(dtype)
     exact = wanted is not None and wanted.kind in "iu"
-    result = ops.linspace(as_tensor(start), as_tensor(stop), num, endpoint, retstep, None if exact else wanted, axis)
+    result = ops.linspace(start, stop, num, endpoint, retstep, None if exact else wanted, axis)
     if not exact:
         return result
-    points = cast(ops.floor(result[0] if retstep else result), wanted)  # NumPy rounds integers down
+    points = ops.cast(ops.floor(result[0] if retstep else result), wanted)  # NumPy rounds integers down
     return (points, result[1]) if retstep else points
 
 
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
-) -> Tensor:
+) -> Any:
     """Powers of a base whose exponents are evenly spaced.
 
     Args:
@@ -430,14 +430,14 @@ def logspace(
         axis: where the new axis goes, if the ends are arrays.
 
     Returns:
-        A tensor.
+        A tensor, or an array if an end is one.
 
     Example:
         >>> import wengert.numpy as np
         >>> np.logspace(0, 2, 3)
         Tensor([ 1., 10., 100.], shape=(3,), dtype=float64)
     """
-    return ops.logspace(as_tensor(start), stop, num, endpoint, base, dtype, axis)
+    return ops.logspace(start, stop, num, endpoint, base, dtype, axis)
 
 
 @as_numpy
@@ -455,7 +455,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         shapes = [grid.shape for grid in axes]
         narrow = [(*[shape[order[i]] for i in range(len(xi))],) for shape in shapes]
         return (*[ops.reshape(as_tensor(x), shape) for x, shape in zip(xi, narrow)],)
-    return tuple(ops.meshgrid(*map(as_tensor, xi), indexing=indexing))
+    return tuple(ops.meshgrid(*(ops.ravel(as_tensor(x)) for x in xi), indexing=indexing))
 
 
 @as_numpy

@@ -89,7 +89,7 @@ from ..ops import (
     true_divide,
     trunc,
 )  # fmt: skip
-from ..ops.promotion import as_tensor, public
+from ..ops.promotion import as_float, as_tensor, public
 
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
 pow, conjugate, remainder = power, conj, mod
@@ -152,8 +152,9 @@ def modf(x: Any, /) -> Any:
         >>> [part.tolist() for part in np.modf([1.5])]
         [[0.5], [1.0]]
     """
-    whole = trunc(as_tensor(x, "modf"))
-    return subtract(as_tensor(x, "modf"), whole), whole
+    a = as_float(as_tensor(x, "modf"))
+    whole = trunc(a)
+    return subtract(a, whole), whole
 
 
 @public
@@ -172,7 +173,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
         >>> np.ldexp([3.0], 2)
         array([12.])
     """
-    x = as_tensor(x1, "ldexp")
+    x = as_float(as_tensor(x1, "ldexp"))
     return multiply(x, ops.cast(exp2(ops.cast(as_tensor(x2, "ldexp"), "float64")), x.dtype))
 
 

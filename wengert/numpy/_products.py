@@ -275,12 +275,13 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 def _slopes(values: Tensor, spacing: Any, axis: int) -> Tensor:
     before = (slice(None),) * axis
 
-    def part(start: Any, stop: Any) -> Tensor:
-        return values[(*before, slice(start, stop))]
+    def part(places: Any) -> Tensor:
+        return values[(*before, places)]
 
-    first = ops.subtract(part(1, 2), part(0, 1))
-    last = ops.subtract(part(-1, None), part(-2, -1))
-    inside = ops.divide(ops.subtract(part(2, None), part(None, -2)), 2.0)
+    # the ends as index arrays: one long also where a trace does not know how many samples there are
+    first, second, last_but_one, last_one = (part(np.array([i])) for i in (0, 1, -2, -1))
+    first, last = ops.subtract(second, first), ops.subtract(last_one, last_but_one)
+    inside = ops.divide(ops.subtract(part(slice(2, None)), part(slice(None, -2))), 2.0)
     return ops.divide(ops.concatenate([first, inside, last], axis=axis), spacing)
 
 

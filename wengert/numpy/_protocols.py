@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import ops
 from .._core.engine import ndarray_of
+from .._core.kinds import ARRAYS
 from .._core.refusal import asker, cure_for, described
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -137,7 +138,7 @@ def array_function(self: Any, func: Callable[..., Any], types: Any, args: Any, k
     if ours is not None:
         return ours(*args, **kwargs)
     if func in _LOOKING:
-        return func.__wrapped__(*args, **kwargs)  # type: ignore[attr-defined]
+        return func.__wrapped__(*args, **kwargs)
     if func is np.result_type or func is np.can_cast:
         return func(*(x.dtype if isinstance(x, Tensor) else x for x in args), **kwargs)
     if func in _HARMLESS:
@@ -167,7 +168,7 @@ def _counted(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def _as_tensors(result: Any) -> Any:
     if isinstance(result, tuple):
         return (*map(_as_tensors, result),)
-    return as_tensor(result) if isinstance(result, (np.ndarray, np.generic)) else result
+    return as_tensor(result) if isinstance(result, ARRAYS) else result
 
 
 # -- what we do not have ---------------------------------------------------------------------------------------------

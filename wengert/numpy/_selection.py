@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core import dtypes
 from .._core.engine import ndarray_of
+from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, is_tensor_like, normal_axis
+from ..ops.subscript import known_values
 from ._shapes import ravel
 from ._writing import NO_VALUE, accept, as_numpy
 
@@ -210,7 +213,12 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     axis = normal_axis(axis, x.ndim, "delete")
-    return ops.take(x, np.delete(np.arange(x.shape[axis]), obj), axis=axis)
+    return ops.take(x, np.delete(np.arange(x.shape[axis]), _places(obj, "delete")), axis=axis)
+
+
+def _places(obj: Any, what: str) -> Any:
+    """Numbers of slices as NumPy takes them; the values of a tensor of them must be known."""
+    return known_values(as_tensor(obj, what), what) if is_tensor_like(obj) else obj
 
 
 @as_numpy
@@ -227,6 +235,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         x, axis = ravel(x), 0
     axis = normal_axis(axis, x.ndim, "insert")
     size: Any = x.shape[axis]
+    obj = _places(obj, "insert")
     # NumPy itself puts marks in; each says from which of the two arrays its place is filled
     marks = np.insert(np.arange(size), obj, -1)
     count = len(marks) - size
@@ -242,7 +251,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 
 @as_numpy
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def sort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = NO_VALUE
+) -> Any:
     """The elements in order along an axis. At a tie each keeps its own gradient, in the order they came.
 
     Example:
@@ -251,11 +262,25 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
         array([1., 2.])
     """
     accept("np.sort", kind=kind, stable=stable)
-    return ops.sort(a, axis=axis)
+    if descending is NO_VALUE or not descending:
+        return ops.sort(a, axis=axis)
+    x = as_tensor(a, "np.sort")
+    x, axis = (ops.ravel(x), 0) if axis is None else (x, axis)
+    return ops.take_along_axis(x, _falling_order(x, axis), axis=axis)
+
+
+def _falling_order(x: Tensor, axis: Any) -> Any:
+    """Where the largest element is, and so on: not a number comes last, and equal elements as they came."""
+    if dtypes.is_inexact(x.dtype):
+        return ops.argsort(ops.negative(x), axis=axis)
+    # integers may have no negative: what is last from the back is first
+    return ops.subtract(x.shape[axis] - 1, ops.flip(ops.argsort(ops.flip(x, axis=axis), axis=axis), axis=axis))
 
 
 @as_numpy
-def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def argsort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = NO_VALUE
+) -> Any:
     """The integers that would put the elements in order: constants to a gradient.
 
     Example:
@@ -264,7 +289,10 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
         array([1, 0])
     """
     accept("np.argsort", kind=kind, stable=stable)
-    return ops.argsort(a, axis=axis)
+    if descending is NO_VALUE or not descending:
+        return ops.argsort(a, axis=axis)
+    x = as_tensor(a, "np.argsort")
+    return _falling_order(*((ops.ravel(x), 0) if axis is None else (x, axis)))
 
 
 @as_numpy
@@ -468,8 +496,8 @@ def _signed_infinity(name: str, compare: Callable[[Any, Any], Any]) -> Callable[
     sign = "positive" if name == "isposinf" else "negative"
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"Whether elements are {sign} infinity.\n\nExample:\n    >>> import wengert.numpy as np\n"
-        f"    >>> np.{name}([np.inf, -np.inf]).tolist()\n    {[name == 'isposinf', name == 'isneginf']}\n"
+        f"Whether elements are {sign} infinity.\n\n    Example:\n        >>> import wengert.numpy as np\n"
+        f"        >>> np.{name}([np.inf, -np.inf]).tolist()\n        {[name == 'isposinf', name == 'isneginf']}\n    "
     )
     return as_numpy(function)
 

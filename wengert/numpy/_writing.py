@@ -22,7 +22,7 @@ from ..ops.promotion import as_tensor, outward
 P = ParamSpec("P")
 R = TypeVar("R")
 
-NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  # NumPy's own mark of an argument not given
+NO_VALUE: Any = np._NoValue  # NumPy's own mark of an argument not given
 
 _GLOSSARY = {
     "a": "an array, a tensor, a number or a nested list (which may hold tensors)",

@@ -37,6 +37,7 @@ def _or_logical(of_bool: Op) -> Any:
 
     def rule(op: Op, x1: Any, x2: Any) -> Any:
         a, b = promotion.meet(*tensors_of(x1, x2, op.name), op.name)
+        promotion.require_order(a, op.name)
         return outward(apply(of_bool if a.dtype == dtypes.bool_ else op, (a, b)), x1, x2)
 
     return rule
@@ -45,9 +46,8 @@ def _or_logical(of_bool: Op) -> Any:
 def _remainder(op: Op, x1: Any, x2: Any) -> Any:
     """Booleans are integers of one byte here, as in NumPy."""
     a, b = promotion.meet(*tensors_of(x1, x2, op.name), op.name)
-    if a.dtype == dtypes.bool_:
-        a, b = (promotion.cast(t, np.dtype(np.int8)) for t in (a, b))
-    return outward(apply(op, (a, b)), x1, x2)
+    promotion.require_order(a, op.name)
+    return outward(apply(op, (promotion.as_number(a), promotion.as_number(b))), x1, x2)
 
 
 maximum = _two("maximum", W.maximum, _or_logical(D.logical_or))
@@ -88,6 +88,8 @@ def clip(x: Any, x_min: Any = None, x_max: Any = None) -> Any:
     dtype = common_dtype(present)
     if dtype == dtypes.bool_:
         dtype = np.dtype(np.int8)
+    if dtypes.is_complex(dtype):
+        raise TypeError(at_user_line("clip: complex numbers have no order"))
     shape = a.shape
     for t in present[1:]:
         shape = broadcast_shapes(shape, t.shape, "clip")
@@ -293,7 +295,12 @@ def isclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan:
     a, b = promotion.meet(*tensors_of(x1, x2, "isclose"), "isclose")
     if not dtypes.is_inexact(a.dtype):
         a, b = (promotion.cast(t, dtypes.float64) for t in (a, b))
-    bound = S.add_number(S.times_number(W.abs_(b), number=rtol), number=atol)
+    part, least = (as_tensor(t, "isclose") for t in (rtol, atol))
+    if part.ndim or least.ndim:
+        raise TypeError(at_user_line(f"isclose: rtol and atol are numbers, got shapes {part.shape} and {least.shape}"))
+    size = W.abs_(b)
+    part, least = (promotion.broadcast(promotion.cast(t, size.dtype), size.shape) for t in (part, least))
+    bound = S.add(S.mul(size, part), least)
     near = apply(D.le, (W.abs_(S.sub(a, b)), bound))
     near = apply(D.logical_and, (near, apply(D.isfinite, (b,))))
     result = apply(D.logical_or, (near, apply(D.eq, (a, b))))

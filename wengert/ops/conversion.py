@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.engine import ENGINE_OF
+from .._core.kinds import ARRAYS
 from .._core.state import next_serial
 from .._core.tensor import Tensor, Value
 from .._prims import structural
@@ -68,7 +69,7 @@ def is_tensor(x: Any) -> bool:
         >>> wg.ops.is_tensor(wg.tensor(1.0)), wg.ops.is_tensor(1.0)
         (True, False)
     """
-    return type(x) is Tensor or (type(x) in ENGINE_OF and not isinstance(x, (np.ndarray, np.generic)))
+    return type(x) is Tensor or (type(x) in ENGINE_OF and not isinstance(x, ARRAYS))
 
 
 def stop_gradient(x: Any) -> Any:

@@ -13,19 +13,23 @@ from .._core import dtypes
 from .._core.apply import apply
 from .._core.op import Op
 from .._core.tensor import Tensor
+from .._core.where import at_user_line
 from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import piecewise as W
 from .._prims import structural as S
 from .promotion import (
     as_float,
+    as_tensor,
     binary,
     binary_float,
+    binary_number,
     binary_quotient,
     outward,
     tensors_of,
     unary,
     unary_float,
+    unary_number,
     with_number,
 )
 
@@ -172,17 +176,17 @@ def power(x1: Any, x2: Any) -> Any:
         if type(x2) is int and x2 < 0 and dtypes.is_integer(x1._data.dtype):
             return binary(E.power, x1, x2)  # raises, with NumPy's words
         return with_number(E.power_number, x1, x2)
-    return binary(E.power, x1, x2)
+    return binary_number(E.power, x1, x2)
 
 
 divide = true_divide = _two("divide", E.div, binary_quotient)
 negative = _one("negative", S.neg, unary)
 reciprocal = _one("reciprocal", E.reciprocal)
-square = _one("square", E.square, unary)
+square = _one("square", E.square, unary_number)
 sqrt = _one("sqrt", E.sqrt)
 rsqrt = _one("rsqrt", E.rsqrt)
 cbrt = _one("cbrt", E.cbrt)
-floor_divide = _two("floor_divide", D.floor_divide)
+floor_divide = _two("floor_divide", D.floor_divide, binary_number)
 
 
 def positive(x: Any) -> Any:
@@ -223,7 +227,33 @@ def abs(x: Any) -> Any:
     return unary(W.abs_, x)
 
 
-absolute = fabs = abs
+absolute = abs
+
+
+def fabs(x: Any) -> Any:
+    """The magnitude of real numbers, element by element, as floats.
+
+    At kinks: the gradient is 0 at 0.
+
+    Args:
+        x: an array of real values, or a number.
+
+    Returns:
+        The magnitudes in the kind of array that came in; integers give floats.
+
+    Raises:
+        TypeError: for complex numbers, as NumPy (`abs` takes them).
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fabs([1, -2])
+        array([1., 2.])
+    """
+    a = as_tensor(x, "fabs")
+    if a.dtype.kind == "c":
+        raise TypeError(at_user_line("fabs: x is complex; abs takes complex numbers"))
+    return outward(apply(W.abs_, (as_float(a),)), x)
+
 
 # -- exponentials and logarithms ---------------------------------------------------------------------------------------
 
@@ -266,7 +296,7 @@ greater_equal = _two("greater_equal", D.ge)
 isnan = _one("isnan", D.isnan, unary)
 isinf = _one("isinf", D.isinf, unary)
 isfinite = _one("isfinite", D.isfinite, unary)
-signbit = _one("signbit", D.signbit, unary)
+signbit = _one("signbit", D.signbit, unary_number)
 
 
 def _truth(x: Tensor) -> Tensor:
@@ -306,8 +336,8 @@ bitwise_and = _two("bitwise_and", D.bitwise_and)
 bitwise_or = _two("bitwise_or", D.bitwise_or)
 bitwise_xor = _two("bitwise_xor", D.bitwise_xor)
 bitwise_not = bitwise_invert = invert = _one("bitwise_not", D.bitwise_not, unary)
-left_shift = bitwise_left_shift = _two("left_shift", D.left_shift)
-right_shift = bitwise_right_shift = _two("right_shift", D.right_shift)
+left_shift = bitwise_left_shift = _two("left_shift", D.left_shift, binary_number)
+right_shift = bitwise_right_shift = _two("right_shift", D.right_shift, binary_number)
 
 # -- rounding ----------------------------------------------------------------------------------------------------------
 
@@ -319,11 +349,27 @@ def _rounding(op: Op, x: Any) -> Any:
     return outward(rounded, x)
 
 
+def _nearest(op: Op, x: Any) -> Any:
+    """Integers become floats; complex numbers are rounded in both parts."""
+    a = as_float(as_tensor(x, op.name))
+    if not dtypes.is_complex(a.dtype):
+        return outward(apply(op, (a,)), x)
+    return outward(S.as_complex(apply(op, (S.real(a),)), apply(op, (S.imag(a),))), x)
+
+
+def _direction(op: Op, x: Any) -> Any:
+    """The sign of a complex number is its direction, z / |z|, which is not constant between jumps."""
+    a = as_tensor(x, op.name)
+    return outward(W.unit(a) if dtypes.is_complex(a.dtype) else apply(op, (a,)), x)
+
+
 floor = _one("floor", D.floor, _rounding)
 ceil = _one("ceil", D.ceil, _rounding)
 trunc = _one("trunc", D.trunc, _rounding)
-rint = _one("rint", D.rint, _rounding)
-sign = _one("sign", D.sign, unary)
+rint = _one("rint", D.rint, _nearest)
+sign = _one("sign", D.sign, _direction)
 
-__all__ = [name for name in dir() if not name.startswith("_") and name in globals() and callable(globals()[name])
-           and getattr(globals()[name], "__module__", "") == __name__]  # fmt: skip
+# a checker need not follow this: it takes every name without an underscore, which is what is meant
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    name for name in dir() if not name.startswith("_") and getattr(globals()[name], "__module__", "") == __name__
+]

@@ -319,7 +319,7 @@ def _components(x: Tensor, axis: int) -> list[Any]:
     if x.shape[place] not in (2, 3):
         raise ValueError(at_user_line(f"cross: axis {place} of shape {x.shape} has {x.shape[place]} components"))
     shape = S.without(x.shape, (place,))
-    return [reshaped(part(x, place, i, i + 1), shape) for i in range(x.shape[place])]  # type: ignore[arg-type]
+    return [reshaped(part(x, place, i, i + 1), shape) for i in range(x.shape[place])]
 
 
 def _times(x: Tensor | None, y: Tensor | None) -> Tensor | None:
@@ -483,10 +483,18 @@ def _vector_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:
     if order == 1:
         return total(size, axes, keepdims=True)
     # the root of 0 has no slope, and the norm of a zero vector has slope 0
-    sums = total(power(size, order), axes, keepdims=True)
+    sums = total(_raised(size, order), axes, keepdims=True)
     is_zero = apply(D.eq, (sums, S.fill(sums, 0)))
     root = power(S.select(is_zero, S.fill(sums, 1), sums), 1 / order)
     return S.select(is_zero, S.fill(sums, 0), root)
+
+
+def _raised(size: Tensor, order: Any) -> Tensor:
+    """Magnitudes to a power. Below 1 it is infinitely steep at 0, where the magnitude is flat: that counts as flat."""
+    if not 0 < order < 1:
+        return power(size, order)
+    is_zero = apply(D.eq, (size, S.fill(size, 0)))
+    return S.select(is_zero, size, power(S.select(is_zero, S.fill(size, 1), size), order))
 
 
 def _euclidean(x: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -495,7 +503,7 @@ def _euclidean(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return sqrt_flat_at_zero(total(squares, axes, keepdims=True))
 
 
-def _matrix_norm(x: Tensor, axes: tuple[int, int], order: Any) -> Tensor:
+def _matrix_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:
     """The norm of matrices in the plane of two axes, which stay with extent 1."""
     if order is None or order == "fro":
         return _euclidean(x, axes)
@@ -548,7 +556,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         is_matrix = len(axes) == 2
     if not is_matrix and isinstance(ord, str):
         raise ValueError(at_user_line(f"norm: {ord!r} is not the order of a norm of vectors"))
-    result = _matrix_norm(a, axes, ord) if is_matrix else _vector_norm(a, axes, ord)  # type: ignore[arg-type]
+    result = _matrix_norm(a, axes, ord) if is_matrix else _vector_norm(a, axes, ord)
     result = promotion.cast(result, dtypes.real_of(dtype))
     return outward(result if keepdims else reshaped(result, S.without(a.shape, axes)), x)
 
@@ -561,7 +569,7 @@ def normalize(x: Any, axis: Any = -1, order: Any = 2, epsilon: Any = None) -> An
         x: an array of real values.
         axis: the axis or axes of the vectors.
         order: the order of the norm.
-        epsilon: the smallest norm to divide by; the rounding unit of the dtype if None.
+        epsilon: the smallest norm to divide by; 1e-7 if None.
 
     Returns:
         The scaled array in x's kind; vectors whose norm is below `epsilon` are divided by it.
@@ -574,7 +582,7 @@ def normalize(x: Any, axis: Any = -1, order: Any = 2, epsilon: Any = None) -> An
     a, dtype = solvable(as_tensor(x, "normalize"))
     axes = normal_axes(axis, a.ndim, "normalize")
     length = _vector_norm(a, axes, order)
-    floor = float(np.finfo(length.dtype).eps) if epsilon is None else epsilon
+    floor = 1e-7 if epsilon is None else epsilon
     return promotion.cast(divide(a, maximum(length, floor)), dtype)
 
 

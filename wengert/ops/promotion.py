@@ -18,6 +18,7 @@ from .._core.apply import apply
 from .._core.constant import checked_array, constant, is_number, number, scalar_array, to_numpy_result
 from .._core.dims import Dim, DimLike, Shape
 from .._core.engine import ENGINE_OF
+from .._core.kinds import ARRAYS
 from .._core.op import Op
 from .._core.state import STATE
 from .._core.structure import flatten, is_number_list
@@ -38,7 +39,7 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     """Any array-like value as a tensor, recorded if it is a list that holds tensors."""
     if type(x) is Tensor:
         return x
-    if isinstance(x, (np.ndarray, np.generic)):
+    if isinstance(x, ARRAYS):
         return constant(checked_array(x, what))
     if is_number(x):
         return number(x)
@@ -184,7 +185,7 @@ def unary(op: Op, x: Any) -> Any:
 def unary_float(op: Op, x: Any) -> Any:
     """Applies a one-operand float op; integers and booleans become floats first."""
     if type(x) is Tensor:
-        return apply(op, (x if dtypes.is_inexact(x._data.dtype) else as_float(x),))
+        return apply(op, (x if x._data.dtype.kind in "fc" else as_float(x),))
     return outward(apply(op, (as_float(as_tensor(x, op.name)),)), x)
 
 
@@ -204,6 +205,28 @@ def binary_float(op: Op, x: Any, y: Any) -> Any:
     a, b = tensors_of(x, y, op.name)
     a, b = meet(a, b, op.name)
     return outward(apply(op, (as_float(a), as_float(b))), x, y)
+
+
+def as_number(x: Tensor) -> Tensor:
+    """x for arithmetic: booleans are integers of one byte there, as in NumPy."""
+    return structural.convert(x, dtype=dtypes.int8) if x._data.dtype.kind == "b" else x
+
+
+def unary_number(op: Op, x: Any) -> Any:
+    """As `unary`, for arithmetic, where booleans count as integers."""
+    return outward(apply(op, (as_number(as_tensor(x, op.name)),)), x)
+
+
+def binary_number(op: Op, x: Any, y: Any) -> Any:
+    """As `binary`, for arithmetic, where booleans count as integers."""
+    a, b = meet(*tensors_of(x, y, op.name), op.name)
+    return outward(apply(op, (as_number(a), as_number(b))), x, y)
+
+
+def require_order(x: Tensor, what: str) -> None:
+    """Complex numbers have no order: `TypeError`, eagerly as in a trace."""
+    if x._data.dtype.kind == "c":
+        raise TypeError(at_user_line(f"{what}: complex numbers have no order"))
 
 
 def binary_quotient(op: Op, x: Any, y: Any) -> Any:

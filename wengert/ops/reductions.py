@@ -522,6 +522,7 @@ def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def _place(op: Op, x: Any, axis: Any, keepdims: bool, name: str) -> Tensor:
     a = as_tensor(x, name)
+    promotion.require_order(a, name)
     if a.dtype == dtypes.bool_:
         a = promotion.cast(a, np.dtype(np.uint8))
     if axis is None:

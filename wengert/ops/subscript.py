@@ -55,6 +55,11 @@ class NewAxis(NamedTuple):
 
 
 @final
+class Gap(NamedTuple):
+    """An ellipsis for no axes: it takes none and makes none, but index arrays on both sides of it are apart."""
+
+
+@final
 class Array(NamedTuple):
     """Index arrays for one axis after another from `axis` on; several come from one boolean array."""
 
@@ -62,7 +67,7 @@ class Array(NamedTuple):
     parts: tuple[Tensor, ...]
 
 
-Entry = Whole | Single | NewAxis | Array
+Entry = Whole | Single | NewAxis | Gap | Array
 
 # -- reading -------------------------------------------------------------------------------------------------
 
@@ -77,7 +82,7 @@ def read(x: Tensor, index: Any, what: str) -> tuple[Tensor, list[Entry]]:
     if len(ellipses) > 1:
         raise IndexError(at_user_line(f"{what}: an index can have one ellipsis"))
     place = ellipses[0] if ellipses else len(items)
-    items[place : place + len(ellipses)] = [slice(None)] * (x.ndim - taken)
+    items[place : place + len(ellipses)] = [slice(None)] * (x.ndim - taken) or (ellipses and [Ellipsis])
     entries: list[Entry] = []
     axis = 0
     for item in items:
@@ -139,6 +144,8 @@ def _require_integers(dtype: np.dtype[Any], what: str) -> None:
 def _entry(x: Tensor, axis: int, item: Any, what: str) -> Entry:
     if item is None:
         return NewAxis()
+    if item is Ellipsis:
+        return Gap()
     if isinstance(item, slice):
         return _whole(axis, item, x.shape[axis], what)
     if isinstance(item, np.ndarray):
@@ -148,7 +155,7 @@ def _entry(x: Tensor, axis: int, item: Any, what: str) -> Entry:
     size = x.shape[axis]
     if type(size) is Dim:
         return Array(axis, (constant(np.int64(item)),))  # only `gather`, at run time, can tell if it is inside
-    if not -size <= item < size:  # type: ignore[operator]
+    if not -size <= item < size:
         raise IndexError(
             at_user_line(f"{what}: index {item} is out of bounds for axis {axis} of an x of shape {x.shape}")
         )
@@ -166,6 +173,7 @@ def known_values(x: Any, what: str) -> np.ndarray[Any, Any]:
                 f"tracing; use wg.where(mask, x, other), or a mask of known values"
             )
         )
+    x._note_exit("an index")
     return np.asarray(ENGINE_OF[type(x._data)].to_numpy(x._data))
 
 
@@ -190,12 +198,12 @@ def _whole(axis: int, item: slice, size: DimLike, what: str) -> Whole:
         raise ValueError(at_user_line(f"{what}: the step of a slice cannot be 0"))
     if Dim in (type(size), type(start), type(stop)):
         return _whole_of_dims(axis, start, stop, step, size)
-    covered = range(*slice(start, stop, step).indices(size))  # type: ignore[arg-type]
+    covered = range(*slice(start, stop, step).indices(size))
     if not covered:
         return Whole(axis, 0, 0, 1, False)
     if step > 0:
         # all the way to the end where nothing more would be taken: then a full slice is seen to be one
-        limit = size if covered[-1] + step >= size else covered[-1] + 1  # type: ignore[operator]
+        limit = size if covered[-1] + step >= size else covered[-1] + 1
         return Whole(axis, covered[0], limit, step, False)
     return Whole(axis, covered[-1], covered[0] + 1, -step, True)
 
@@ -207,11 +215,25 @@ def _clamped(value: DimLike, size: DimLike, low: int, high: DimLike) -> DimLike:
     return dims.minimum(value, high)
 
 
+def _limit_of_dims(first: DimLike, start: Any, stop: Any, size: DimLike) -> DimLike:
+    """Where a slice forward ends, not before `first`: written so that slices of one length are seen to be of one."""
+    if stop is None:
+        return size
+    limit = _clamped(stop, size, 0, size)
+    if type(first) is int and first == 0:
+        return limit
+    if type(start) is int and type(stop) is int:
+        if (start < 0) == (stop < 0):
+            return limit if start < stop else first
+        if stop < 0:  # x[1:-1] is as long as x[2:]
+            return first + dims.maximum(size - start + stop, 0)
+    return dims.maximum(limit, first)
+
+
 def _whole_of_dims(axis: int, start: Any, stop: Any, step: int, size: DimLike) -> Whole:
     if step > 0:
         first = 0 if start is None or start == 0 else _clamped(start, size, 0, size)
-        limit = size if stop is None else _clamped(stop, size, 0, size)
-        return Whole(axis, first, limit if first == 0 else dims.maximum(limit, first), step, False)
+        return Whole(axis, first, _limit_of_dims(first, start, stop, size), step, False)
     last = size - 1
     first = last if start is None else _clamped(start, size, -1, last)
     before = -1 if stop is None else _clamped(stop, size, -1, last)
@@ -243,6 +265,8 @@ def _take_basic(x: Tensor, entries: Sequence[Any]) -> Tensor:
     for entry in entries:
         if type(entry) is NewAxis:
             shape.append(1)
+            continue
+        if type(entry) is Gap:
             continue
         if type(entry) is Single:
             start, limit, step = entry.position, entry.position + 1, 1
@@ -312,7 +336,9 @@ def _index_place(entries: list[Entry]) -> int:
     """How many axes stand before those of the index arrays: none if something separates the arrays."""
     marks = [type(e) in (Array, Single) for e in entries]
     first, last = marks.index(True), len(marks) - 1 - marks[::-1].index(True)
-    return first if all(marks[first : last + 1]) else 0
+    if not all(marks[first : last + 1]):
+        return 0
+    return builtins.sum(type(e) is not Gap for e in entries[:first])
 
 
 # -- places to write to --------------------------------------------------------------------------------------

@@ -1,10 +1,12 @@
 """The NumPy engine: kernels on ndarrays and NumPy scalars.
 
-`table` joins the kernels of its files. A kernel takes natives and attribute values and returns a fresh array or a
+Joins the kernel tables of its files. A kernel takes natives and attribute values and returns a fresh array or a
 view; 0-d results may be NumPy scalars.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from . import (
     cumulative,
     decompositions,
     elementwise,
+    fourier,
     indexing,
     linalg,
     piecewise,
@@ -22,6 +25,7 @@ from . import (
     sorting,
     special,
     structural,
+    windows,
 )
 from .execute import executable
 
@@ -33,14 +37,14 @@ NUMPY = Engine(
 )
 for _family in (
     structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, decompositions,
-    conv, random,
+    conv, fourier, windows, random,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 
 
-def _call(*operands_and_program: object) -> tuple[object, ...]:
+def _call(*operands_and_program: Any) -> tuple[Any, ...]:
     *natives, program = operands_and_program
-    return executable(program, NUMPY.kernels)(*natives)  # type: ignore[arg-type]
+    return executable(program, NUMPY.kernels)(*natives)
 
 
 NUMPY.kernels["call"] = _call

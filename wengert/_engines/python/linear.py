@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import reduce as fold
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from wengert._core.conv_shape import Ints, Padding, conv_out_shape
 from wengert._engines.python.array import PyArray, indices, make, offsets, strides, take_flat, transpose
@@ -182,7 +182,8 @@ def conv(
     batch_groups: int,
 ) -> PyArray:
     """Cross-correlation, product by product; layout and parameters as in `_core/conv_shape.py`."""
-    shape = conv_out_shape(lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
+    window = (strides, padding, lhs_dilation, rhs_dilation)
+    shape = cast(Ints, conv_out_shape(lhs.shape, rhs.shape, *window, groups, batch_groups))
     out_block = rhs.shape[0] // (groups * batch_groups)
     values = []
     for n, o, *position in indices(shape):

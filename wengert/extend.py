@@ -1,0 +1,293 @@
+"""Ops of one's own: `primitive` declares one around a NumPy function; `register_gradient` and `not_differentiable` give
+an op that has none its derivative, or say that it has none on purpose.
+"""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from ._core.apply import apply
+from ._core.engine import Engine, ndarray_of, register_host_kernel
+from ._core.op import REGISTRY, Facts, Op, Rule, batch_size
+from ._core.tensor import Tensor
+from ._core.types import TensorType, tensor_type
+from ._core.where import at_user_line
+from ._prims.structural import concatenate, reshape, slice_
+from .graph import TensorSpec
+from .ops.promotion import as_tensor, outward
+
+__all__ = ["not_differentiable", "primitive", "register_gradient"]
+
+Attrs = tuple[tuple[str, Any], ...]
+
+_own: dict[str, Op] = {}
+
+
+class AppliedOp(NamedTuple):
+    """What a rule given to `register_gradient` sees of an op: tensors in, tensors out, attributes by name."""
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    attrs: dict[str, Any]
+
+
+def primitive(
+    name: str, *, spec: Callable[..., TensorSpec], numpy: Callable[..., Any], vjp: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None, batch: Callable[..., Any] | None = None,
+    jax: Callable[..., Any] | None = None, torch: Callable[..., Any] | None = None,
+    tensorflow: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """Declares a new op around a NumPy function: callable at once, traced, compiled, batched, differentiated.
+
+    Args:
+        name: of the op; no other op may have it.
+        spec: `spec(*input_specs, **attrs) -> TensorSpec` of the result.
+        numpy: `numpy(*arrays, **attrs)` computes the result on NumPy arrays. Engines that are given no function of
+            their own run this one through the host.
+        vjp: `vjp(ct, out, *inputs, **attrs)` -> one cotangent per input (None for one that has none), written in wg
+            functions. Without it a reverse gradient through the op is a `LookupError`.
+        jvp: `jvp(tangents, out, *inputs, **attrs)` -> the tangent of the result. Without it forward mode through the op
+            is a `LookupError`.
+        batch: `batch(inputs, batched, **attrs)` -> the result with a leading batch axis, where `batched` says which
+            inputs have one; by default the examples are run one by one.
+        jax: the same on JAX arrays, for that engine.
+        torch: the same on PyTorch tensors, for that engine.
+        tensorflow: the same on TensorFlow tensors, for that engine.
+
+    Returns:
+        `op(*arrays, **attrs)`, which gives the kind of array that came in. Attributes must be hashable.
+
+    Raises:
+        KeyError: an op of that name exists.
+        TypeError: an argument that must be callable is not.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> cube = wg.primitive(
+        ...     "doc_cube", spec=lambda x: x, numpy=lambda x: x**3, vjp=lambda ct, out, x: ct * 3 * x**2
+        ... )
+        >>> cube(np.array([1.0, 2.0])), wg.grad(cube)(2.0)
+        (array([1., 8.]), np.float64(12.0))
+    """
+    _require_free_name(name)
+    given = {"spec": spec, "numpy": numpy, "vjp": vjp, "jvp": jvp, "batch": batch}
+    for argument, f in given.items():
+        if not (callable(f) or (f is None and argument not in ("spec", "numpy"))):
+            raise TypeError(at_user_line(f"primitive: {argument} must be callable, got {type(f).__name__}"))
+    op = Op(
+        name=name, operands=("inputs",), attrs=("attributes",), outs=("out",), kind="general",
+        type_rule=_type_rule(name, spec), batch_rule=_looped if batch is None else _given_batch(batch),
+        is_variadic=True, facts=Facts(doc=(numpy.__doc__ or name).strip().split("\n")[0], dtypes="any"),
+    )  # fmt: skip
+    if vjp is not None:
+        op.joint = Rule(_vjp_rule(name, vjp), op.reverse_layout(), name)
+    if jvp is not None:
+        op.jvp = Rule(_jvp_rule(jvp), op.forward_layout(), name)
+    _own[name] = op
+    register_host_kernel(name, _host_kernel(name, numpy, spec))
+    return _callable_op(op, numpy)
+
+
+def _require_free_name(name: Any) -> None:
+    if not isinstance(name, str) or not name:
+        raise TypeError(at_user_line(f"primitive: the name must be a string, got {name!r}"))
+    if name in _own or name in REGISTRY:
+        raise KeyError(at_user_line(f"primitive: an op named {name!r} exists already"))
+
+
+def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*inputs: Any, **attrs: Any) -> Any:
+        operands = tuple(as_tensor(x, op.name) for x in inputs)
+        return outward(apply(op, operands, (tuple(sorted(attrs.items())),)), *inputs)
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = numpy.__doc__ or f"The primitive {op.name}."
+    return call
+
+
+def _spec_of(x: Any) -> TensorSpec:
+    spec = TensorSpec((), x.dtype)
+    spec.shape = tuple(x.shape)  # the dimensions of a trace included
+    return spec
+
+
+def _type_rule(name: str, spec: Callable[..., TensorSpec]) -> Callable[..., TensorType]:
+    def type_rule(inputs: Sequence[Any], attributes: Attrs) -> TensorType:
+        result = spec(*map(_spec_of, inputs), **dict(attributes))
+        if not isinstance(cast(Any, result), TensorSpec):
+            raise TypeError(f"{name}: spec must return a TensorSpec, got {type(result).__name__}")
+        return tensor_type(cast(Any, result.shape), result.dtype)
+
+    return type_rule
+
+
+def _host_kernel(name: str, numpy: Callable[..., Any], spec: Callable[..., TensorSpec]) -> Callable[[Engine], Any]:
+    """For an engine, a kernel that runs the NumPy function on the host and checks what it gives."""
+    type_rule = _type_rule(name, spec)
+
+    def for_engine(engine: Engine) -> Any:
+        def kernel(*natives_and_attributes: Any) -> Any:
+            *natives, attributes = natives_and_attributes
+            arrays = [ndarray_of(x) for x in natives]
+            result = np.asarray(numpy(*arrays, **dict(attributes)))
+            shape, dtype = type_rule(arrays, attributes)
+            if result.shape != shape or result.dtype != dtype:
+                raise TypeError(
+                    f"{name}: numpy gave {result.dtype.name} of shape {result.shape}, but spec says {dtype.name} of "
+                    f"shape {shape}"
+                )
+            return engine.from_numpy(result)
+
+        return kernel
+
+    return for_engine
+
+
+def _vjp_rule(name: str, vjp: Callable[..., Any]) -> Callable[..., Any]:
+    def rule(ct: Tensor, out: Tensor, inputs: tuple[Tensor, ...], attributes: Attrs) -> Any:
+        return (_cotangents(name, vjp(ct, out, *inputs, **dict(attributes)), inputs),)
+
+    return rule
+
+
+def _cotangents(name: str, found: Any, inputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    """What a user's rule returned: one for each input, as a tensor in the input's dtype if it was a number."""
+    results = tuple(cast("Sequence[Any]", found)) if isinstance(found, (tuple, list)) else (found,)
+    if len(results) != len(inputs):
+        raise ValueError(at_user_line(
+            f"{name}: its gradient must return one result for each of the {len(inputs)} inputs, got {len(results)}"
+        ))
+    return tuple(None if g is None else as_tensor(g, name) for g in results)
+
+
+def _jvp_rule(jvp: Callable[..., Any]) -> Callable[..., Any]:
+    def rule(inputs_dot: tuple[Any, ...], out: Tensor, inputs: tuple[Tensor, ...], attributes: Attrs) -> Any:
+        return as_tensor(jvp(inputs_dot, out, *inputs, **dict(attributes)))
+
+    return rule
+
+
+def _given_batch(batch: Callable[..., Any]) -> Callable[..., Any]:
+    def rule(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Attrs]) -> Tensor:
+        return as_tensor(batch(operands, batched, **dict(attrs[0])), op.name)
+
+    return rule
+
+
+def _looped(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Attrs]) -> Tensor:
+    """One example after the other, the results stacked."""
+    results: list[Tensor] = []
+    for index in range(int(batch_size(operands, batched))):
+        example = tuple(_row(x, index) if b else x for x, b in zip(operands, batched, strict=True))
+        result = apply(op, example, attrs)
+        results.append(reshape(result, shape=(1, *result.shape)))
+    return concatenate(*results, axis=0)
+
+
+def _row(x: Tensor, index: int) -> Tensor:
+    rest = tuple(x.shape[1:])
+    zeros = (0,) * len(rest)
+    row = slice_(x, starts=(index, *zeros), limits=(index + 1, *rest), strides=(1,) * len(x.shape))
+    return reshape(row, shape=rest)
+
+
+# -- derivatives of ops that have none ---------------------------------------------------------------------------------
+
+
+def register_gradient(op_name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Gives an op that has no gradient one (a decorator).
+
+    Args:
+        op_name: the name of a primitive, one's own or one of Wengert's.
+
+    Returns:
+        A decorator for `rule(op, *upstream)`, where op has `inputs`, `outputs` and `attrs`; the rule returns one
+        cotangent per input (None for one that has none).
+
+    Raises:
+        KeyError: the op has a rule, or has been declared not differentiable.
+        LookupError: there is no op of that name.
+        TypeError: the name is not a string.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> halve = wg.primitive("doc_halve", spec=lambda x: x, numpy=lambda x: x / 2)
+        >>> @wg.register_gradient("doc_halve")
+        ... def rule(op, upstream):
+        ...     return upstream / 2
+        >>> wg.grad(halve)(3.0)
+        np.float64(0.5)
+    """
+    op = _open_op(op_name, "register_gradient")
+
+    def decorate(rule: Callable[..., Any]) -> Callable[..., Any]:
+        _require_open(op, "register_gradient")
+        op.joint = _registered_rule(op, rule)
+        op.kind = "general"
+        op.plans.clear()
+        return rule
+
+    return decorate
+
+
+def not_differentiable(op_name: str) -> None:
+    """Declares that an op has no gradient on purpose: paths through it are cut, and `None` or an error says so.
+
+    Args:
+        op_name: the name of a primitive that has no rule.
+
+    Raises:
+        KeyError: the op has a rule, or has been declared not differentiable.
+        LookupError: there is no op of that name.
+        TypeError: the name is not a string.
+
+    Example:
+        >>> import wengert as wg
+        >>> peek = wg.primitive("doc_peek", spec=lambda x: x, numpy=lambda x: x + 0)
+        >>> wg.not_differentiable("doc_peek")
+        >>> wg.grad(lambda x: x * peek(x))(3.0)
+        np.float64(3.0)
+    """
+    op = _open_op(op_name, "not_differentiable")
+    op.kind = "stop"
+
+
+def _open_op(op_name: Any, what: str) -> Op:
+    if not isinstance(op_name, str):
+        raise TypeError(at_user_line(f"{what}: the name of an op must be a string, got {op_name!r}"))
+    op = _own.get(op_name) or REGISTRY.get(op_name)
+    if op is None:
+        near = difflib.get_close_matches(op_name, [*_own, *REGISTRY])
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise LookupError(at_user_line(f"{what}: there is no op named {op_name!r}{hint}"))
+    _require_open(op, what)
+    return op
+
+
+def _require_open(op: Op, what: str) -> None:
+    has_rule = op.joint is not None or bool(op.rules)
+    if has_rule or op.kind not in ("general", "not_differentiable"):
+        raise KeyError(at_user_line(f"{what}: the derivative of {op.name} is declared already"))
+
+
+def _registered_rule(op: Op, rule: Callable[..., Any]) -> Rule:
+    names = ["ct", *op.operands, *op.outs, *op.attrs]
+
+    def joint(ct: Any, *values: Any) -> Any:
+        groups = values[: len(op.operands)]
+        inputs = (*groups[:-1], *groups[-1]) if op.is_variadic else groups
+        outputs = values[len(op.operands) : len(op.operands) + len(op.outs)]
+        attrs = dict(zip(op.attrs, values[len(op.operands) + len(op.outs) :], strict=True))
+        if op.name in _own:
+            attrs = dict(attrs["attributes"])
+        upstream = ct if op.is_multi else (ct,)
+        found = _cotangents(op.name, rule(AppliedOp(inputs, outputs, attrs), *upstream), inputs)
+        return (found,) if op.is_variadic and op.fixed == 0 else found
+
+    return Rule(joint, op.reverse_layout(), op.name, names)

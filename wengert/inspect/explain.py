@@ -1,0 +1,435 @@
+"""Says why a gradient is None or zero, or by which ops it is connected: the one place where such words are made.
+
+A program is read as a list of `Step`s, from the nodes of a graph or from the entries of a tape. First the ops alone
+are followed from x; where the answer hangs on a user's gradient or a compiled function, the sweep itself is asked.
+`explain_graph` and `explain_entries` are the ways in, `disconnection` is what `DisconnectedError` says.
+"""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._control.call import cut_inside
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.engine import ndarray_of
+from .._core.graph import Graph, graph_holding, quietly
+from .._core.op import ZERO, Op
+from .._core.state import STATE, building, recording
+from .._core.tensor import Cut, Tensor, Value
+from .._core.types import type_of
+from .._core.where import Site, at_user_line
+from .._transforms.replay import store
+from .._transforms.reverse import Entry, Tape, ancestors, cut_reason, ones_like_type, sweep
+
+__all__ = ["disconnection", "explain", "explain_entries", "explain_graph"]
+
+_MOST_CUTS = 3  # told in one text
+_MOST_STEPS = 12  # of a path that are listed
+_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+_PLACES = frozenset({"argmax", "argmin", "argsort"})
+_ASKED = frozenset({"custom", "call"})  # only the sweep knows what these pass on
+
+
+class Step(NamedTuple):
+    """One op of a program, wherever the program is kept."""
+
+    op: Op
+    attrs: tuple[Any, ...]
+    in_keys: tuple[int, ...]
+    out_keys: tuple[int, ...]
+    outs: tuple[Value, ...]  # of graphs; a tape has entries only for what carries a gradient
+    site: Site | None
+
+
+def explain(y: Any, x: Any) -> str:
+    """Why the gradient of y with respect to x is what it is, in words: connected, zero or None.
+
+    Args:
+        y: a symbolic tensor, or a value of a finished graph (`graph.outputs[0]`).
+        x: another of the same graph, from which y may have been computed.
+
+    Returns:
+        A text: the path from x to y op by op; or the op, cast or stop that cuts it; or the op whose derivative is zero
+        everywhere. With the user's source lines and, where there is one, the cure.
+
+    Raises:
+        TypeError: y or x is concrete (an eager result: ask the tape that recorded it) or no tensor at all.
+        ValueError: they belong to two graphs, or to one that is gone.
+
+    Example:
+        >>> import wengert as wg
+        >>> graph = wg.function(lambda x: wg.stop_gradient(x) * 2).trace(1.0)
+        >>> print(wg.explain(graph.outputs[0], graph.inputs[0]).splitlines()[0])
+        the result does not depend differentiably on x: the path is cut where stop_gradient stops the gradient
+    """
+    y_value, x_value = _value_of(y, "y"), _value_of(x, "x")
+    graph = graph_holding(y_value)
+    if graph is None:
+        raise ValueError(at_user_line("explain: the graph that y belongs to is gone; keep it while you ask about it"))
+    return explain_graph(graph, y_value, x_value)
+
+
+def _value_of(tensor: Any, name: str) -> Value:
+    if type(tensor) is Value:
+        return tensor
+    if hasattr(tensor, "__wengert_tensor__"):  # a Variable stands for what it holds
+        tensor = tensor.value
+    if type(tensor) is Tensor and type(tensor._data) is Value:
+        return tensor._data
+    if type(tensor) is Tensor:
+        raise TypeError(at_user_line(
+            f"explain: {name} is a concrete tensor, which does not know how it was computed; explain symbolic tensors "
+            f"(in a function or a graph), or ask the tape that recorded it: tape.explain(y, x)"
+        ))
+    raise TypeError(at_user_line(f"explain: {name} must be a symbolic tensor, got {type(tensor).__name__}"))
+
+
+# -- the two kinds of program -----------------------------------------------------------------------------------------
+
+
+def explain_graph(graph: Graph, y: Value, x: Value, name: str = "x") -> str:
+    """As `explain`, in a graph that is at hand."""
+    known = {v.key for v in graph.free_values} | {v.key for node in graph.nodes for v in node.outputs}
+    for value, which in ((y, "y"), (x, "x")):
+        if value.key not in known:
+            raise ValueError(at_user_line(f"explain: {which} is no value of the graph {graph.name}"))
+    steps = [
+        Step(n.op, n.attrs, (*[v.key for v in n.inputs],), (*[v.key for v in n.outputs],), n.outputs, n.site)
+        for n in graph.nodes
+    ]
+    return _Case(steps, y, x, name, lambda: _swept_graph(graph, y, x)).text()
+
+
+def explain_entries(
+    entries: Sequence[Entry], exits: Sequence[Cut], y: Tensor, x: Tensor, name: str = "x"
+) -> str:  # fmt: skip
+    """Why the gradient of y with respect to x is what it is, by what a tape has recorded.
+
+    Args:
+        entries: the Wengert list (`Tape.entries`).
+        exits: where numbers were taken out (`Tape.exits`).
+        y: a result.
+        x: a source, or a value on the way.
+        name: what x is called.
+    """
+    keys = [key for entry in entries for key in entry.out_keys]
+
+    def asked() -> Any:
+        with building(Graph() if STATE.builder is not None else None), quietly():
+            return sweep(entries, ((y._key, ones_like_type(type_of(y))),), (x._key,))[0]
+
+    case = _Case(_steps_of(entries), y, x, name, asked, _cuts_between(entries, exits, y, x))
+    if y._key in keys and STATE.builder is None:
+        return case.text(lambda path: _vanishes(entries, y, path))
+    return case.text()
+
+
+def disconnection(tape: Tape, y: Tensor, x: Tensor, name: str) -> str:
+    """Why no gradient leads from y to x, which the sweep has found already."""
+    case = _Case(_steps_of(tape.entries), y, x, name, _nothing, _cuts_between(tape.entries, tape.exits, y, x))
+    return case.text()
+
+
+def _nothing() -> None:
+    return None
+
+
+def _steps_of(entries: Sequence[Entry]) -> list[Step]:
+    return [Step(e.op, e.attrs, e.in_keys, e.out_keys, (), None) for e in entries]
+
+
+def _cuts_between(entries: Sequence[Entry], exits: Sequence[Cut], y: Tensor, x: Tensor) -> list[Cut]:
+    """The cuts on the way from x to y; else the places where numbers computed from x were taken out."""
+
+    def is_from_x(cut: Cut) -> bool:
+        return cut.key == x._key or bool(ancestors(entries, cut.key, (x._key,)))
+
+    cuts = [] if y._cut is None else [y._cut, *y._cut.others]
+    return [*filter(is_from_x, cuts)] or [*filter(is_from_x, exits)]
+
+
+def _swept_graph(graph: Graph, y: Value, x: Value) -> Any:
+    """What a sweep gives x, by tracing the graph anew under a tape."""
+    scratch = Graph()
+    with building(scratch):
+        env = {v.key: scratch.add_input(v.shape, v.dtype, weak=v.weak) for v in graph.free_values}
+        tape = Tape()
+        with recording(tape):
+            for node in graph.nodes:
+                if x.key in env:
+                    tape.watch(env[x.key])
+                store(env, node, apply(node.op, (*[env[v.key] for v in node.inputs],), node.attrs))
+        source = env[x.key]
+        tape.watch(source)
+        with quietly():
+            seed = ones_like_type(type_of(y))
+            return sweep(tape.entries, ((env[y.key]._key, seed),), (source._key,))[0]
+
+
+# -- following the ops ------------------------------------------------------------------------------------------------
+
+
+class _Case:
+    """One question: y and x in a program of steps."""
+
+    def __init__(
+        self, steps: Sequence[Step], y: Any, x: Any, name: str, asked: Callable[[], Any], cuts: Sequence[Cut] = ()
+    ) -> None:
+        self.y, self.x, self.name, self.asked, self.cuts = y, x, name, asked, cuts
+        self.y_key: int = _key(y)
+        self.x_key: int = _key(x)
+        self.steps = steps
+        self.leads_to_y = _leading_to(steps, self.y_key)
+
+    def text(self, vanishes: Callable[[list[Step]], Step | None] | None = None) -> str:
+        """The answer."""
+        if self.x_key == self.y_key:
+            return f"the result is {self.name} itself: the gradient is one"
+        if not dtypes.is_inexact(self.x.dtype):
+            return (
+                f"{self._severed}: {self.name} has dtype {self.x.dtype.name}, and integers and bools are constants to "
+                f"a gradient\n  cure: make a floating tensor of it (wg.astype), and differentiate with respect to that"
+            )
+        path = self._path(_passes)
+        if path is None:
+            return self._disconnected()
+        refusing = next((s for s in path if s.op.kind == "not_differentiable"), None)
+        if refusing is not None:
+            return (
+                f"{self._severed}: no gradient is defined for the op {refusing.op.name}, which is on the path; asking "
+                f"for the gradient is a LookupError{_under(refusing)}{self._trail(path)}\n  cure: {_CURE_UNDEFINED}"
+            )
+        if any(s.op.name in _ASKED for s in path):
+            found = self.asked()
+            if found is None:
+                return self._dropped(path)
+            if found is ZERO:
+                return self._zero(path)
+        if self._path(_passes_more_than_zero) is None:
+            return self._zero(path)
+        culprit = vanishes(path) if vanishes is not None else None
+        if culprit is not None:
+            return (
+                f"the result depends on {self.name}, but its gradient is zero at these values: it vanishes at "
+                f"{culprit.op.name}{_under(culprit)}{self._trail(path)}\n  cure: {_CURE_VANISHING}"
+            )
+        return f"the result depends differentiably on {self.name}, by {_count(len(path))}{self._trail(path)}"
+
+    @property
+    def _severed(self) -> str:
+        return f"the result does not depend differentiably on {self.name}"
+
+    def _path(self, passes: Callable[[Step, int], bool]) -> list[Step] | None:
+        """The ops of the first path from x to y whose steps all pass, or None."""
+        came_by = _reached(self.steps, self.x_key, passes)
+        if self.y_key not in came_by:
+            return None
+        return _way_back(came_by, self.y_key)
+
+    def _trail(self, path: Sequence[Step]) -> str:
+        """The path, op by op: with the lines where the program knows them."""
+        if not path:
+            return ""
+        if all(s.site is None for s in path):
+            names = [s.op.name for s in path]
+            if len(names) > _MOST_STEPS:
+                names = [*names[: _MOST_STEPS // 2], "...", *names[-_MOST_STEPS // 2 :]]
+            return f"\n  path: {' -> '.join([self.name, *names])}"
+        lines = [f"{s.op.name} at {s.site}" if s.site else s.op.name for s in path]
+        if len(lines) > _MOST_STEPS:
+            half = _MOST_STEPS // 2
+            lines = [*lines[:half], f"... {len(lines) - 2 * half} more", *lines[-half:]]
+        return f"\n  path, from {self.name}:" + "".join(f"\n    {line}" for line in lines)
+
+    def _zero(self, path: Sequence[Step]) -> str:
+        step = next((s for s in path if not _passes_more_than_zero(s, -1)), None)
+        if step is None:
+            return (
+                f"the result depends on {self.name}, but its gradient is zero everywhere, by a rule on the path"
+                f"{self._trail(path)}"
+            )
+        return (
+            f"the result depends on {self.name}, but its gradient is zero everywhere: the derivative of {step.op.name} "
+            f"is zero wherever it exists{_under(step)}{self._trail(path)}\n  cure: {_CURE_ZERO}"
+        )
+
+    def _dropped(self, path: Sequence[Step]) -> str:
+        """A custom gradient or a compiled function on the path gives None."""
+        for step in path:
+            if step.op.name != "call":
+                continue
+            followed = {self.x_key, *(k for s in path for k in s.out_keys)}
+            places = (i for i, k in enumerate(step.in_keys) if k in followed)
+            cut = next((c for i in places if (c := cut_inside(step.attrs[0], i)) is not None), None)
+            if cut is not None:
+                return (
+                    f"{self._severed}: the path is cut in a compiled function where {cut}{self._trail(path)}"
+                    f"\n  cure: {_cure(cut.op)}"
+                )
+        custom = next((s for s in path if s.op.name == "custom"), None)
+        if custom is None:
+            return f"{self._severed}: the gradient of an op on the path is None{self._trail(path)}"
+        return (
+            f"{self._severed}: the custom gradient of {custom.attrs[0].name} gives None for what depends on it"
+            f"{_under(custom)}{self._trail(path)}\n  cure: let the custom gradient return a tensor for that argument"
+        )
+
+    def _disconnected(self) -> str:
+        cuts = [*self.cuts] or [*self._cut_steps()]
+        if cuts:
+            told = "\n  and where ".join(map(str, cuts[:_MOST_CUTS]))
+            more = f"\n  and in {len(cuts) - _MOST_CUTS} places more" if len(cuts) > _MOST_CUTS else ""
+            cures = dict.fromkeys(_cure(cut.op) for cut in cuts[:_MOST_CUTS])
+            return (
+                f"{self._severed}: the path is cut where {told}{more}{self._trail(self._path_to(cuts[0].key))}"
+                + "".join(f"\n  cure: {c}" for c in cures)
+            )
+        if not dtypes.is_inexact(self.y.dtype):
+            return (
+                f"{self._severed}: the result has dtype {self.y.dtype.name}, and integers and bools are constants to a "
+                f"gradient\n  cure: differentiate a floating result"
+            )
+        if any(self.x_key in s.in_keys for s in self.steps):
+            return (
+                f"{self._severed}: {self.name} is used, but nothing computed from it reaches the result\n  cure: let "
+                f"the result be computed from what was made of {self.name}, or pass unconnected_gradients='zero'"
+            )
+        return (
+            f"{self._severed}: f does not use it\n  cure: make sure that f itself does all the operations that lead "
+            f"from {self.name} to the result, or pass unconnected_gradients='zero'"
+        )
+
+    def _cut_steps(self) -> Iterable[Cut]:
+        """The steps of a graph where a path from x that goes on to y stops being differentiable."""
+        came_by = _reached(self.steps, self.x_key, _passes)
+        for step in self.steps:
+            key = next((k for k in step.in_keys if k in came_by), None)
+            if key is None or self.leads_to_y.isdisjoint(step.out_keys):
+                continue
+            places = [i for i, k in enumerate(step.in_keys) if k in came_by]
+            if any(_passes(step, i) for i in places):
+                continue
+            reason = cut_reason(step.op, step.outs) or "stores a value, a constant from there on"
+            name = "Variable.assign" if step.op.name == "reassign" else step.op.name
+            yield Cut(name, reason, step.site, key)
+
+    def _path_to(self, key: int) -> list[Step]:
+        came_by = _reached(self.steps, self.x_key, _passes)
+        return _way_back(came_by, key) if key in came_by else []
+
+
+def _key(value: Any) -> int:
+    return value._key if type(value) is Tensor else value.key
+
+
+def _leading_to(steps: Sequence[Step], key: int) -> set[int]:
+    """Everything that a value was computed from, by whatever ops."""
+    needed = {key}
+    for step in reversed(steps):
+        if not needed.isdisjoint(step.out_keys):
+            needed.update(step.in_keys)
+    return needed
+
+
+def _reached(
+    steps: Sequence[Step], key: int, passes: Callable[[Step, int], bool]
+) -> dict[int, tuple[Step, int] | None]:
+    """What can be reached from a value by steps that pass: for each the step that made it and where it came from."""
+    came_by: dict[int, tuple[Step, int] | None] = {key: None}
+    for step in steps:
+        source = next((k for i, k in enumerate(step.in_keys) if k in came_by and passes(step, i)), None)
+        if source is None:
+            continue
+        kinds = step.outs or (None,) * len(step.out_keys)
+        for out, kind in zip(step.out_keys, kinds, strict=True):
+            if kind is None or dtypes.is_inexact(kind.dtype):
+                came_by.setdefault(out, (step, source))
+    return came_by
+
+
+def _way_back(came_by: dict[int, tuple[Step, int] | None], key: int) -> list[Step]:
+    path: list[Step] = []
+    link = came_by[key]
+    while link is not None:
+        step, source = link
+        path.append(step)
+        link = came_by[source]
+    return path[::-1]
+
+
+def _passes(step: Step, index: int) -> bool:
+    """Whether a step connects its result with an operand: with a derivative, maybe of zero."""
+    op = step.op
+    if step.outs and cut_reason(op, step.outs):
+        return False
+    if op.kind in ("zero", "not_differentiable") or op.joint is not None or not op.rules:
+        return True
+    return op.rules[op.position(index)] is not None
+
+
+def _passes_more_than_zero(step: Step, index: int) -> bool:
+    """Whether a step's derivative is more than a zero by the op's kind. Operand -1 asks for the op alone."""
+    if step.op.kind == "zero" or (step.op.name == "attach" and index != 0):
+        return False
+    return index == -1 or _passes(step, index)
+
+
+def _vanishes(entries: Sequence[Entry], y: Tensor, path: Sequence[Step]) -> Step | None:
+    """The op of a path, the nearest to y, at which a cotangent that was not all zeros becomes so; None if none does."""
+    keys = [path[0].in_keys, *(s.out_keys for s in path[:-1])]
+    flat = [k for group in keys for k in group]
+    with building(None), quietly():
+        found = dict(zip(flat, sweep(entries, ((y._key, ones_like_type(type_of(y))),), flat), strict=True))
+    for step, before in reversed([*zip(path, keys, strict=True)]):
+        arriving = [found[k] for k in before if k in step.in_keys]
+        if arriving and all(_is_all_zero(ct) for ct in arriving if ct is not None):
+            return step
+    return None
+
+
+def _is_all_zero(ct: Any) -> bool:
+    return ct is ZERO or not np.any(ndarray_of(ct._data))
+
+
+def _under(step: Step) -> str:
+    return f"\n    at {step.site}" if step.site else ""
+
+
+def _count(number: int) -> str:
+    return "1 op" if number == 1 else f"{number} ops"
+
+
+# -- cures ------------------------------------------------------------------------------------------------------------
+
+_CURE_UNDEFINED = "give it a gradient (wg.custom_gradient around it), or keep it off the path with wg.stop_gradient"
+_CURE_ZERO = (
+    "if a gradient is wanted all the same, give the function one with wg.custom_gradient (a straight-through gradient "
+    "is the identity), or use a smooth function in its place"
+)
+_CURE_VANISHING = (
+    "look at the operands of that op (a branch not taken, a clipped or masked element, a factor of zero), or start "
+    "from other values"
+)
+
+
+def _cure(op: str) -> str:
+    """What to do about a cut."""
+    if op == "stop_gradient":
+        return "take stop_gradient away if the gradient is wanted here"
+    if op in ("Tensor.numpy()", "Tensor.item()"):
+        return "go on with the tensor itself: wg's and NumPy's functions take it as it is"
+    if op.endswith(".assign"):
+        return "go on with the value that was assigned instead of reading the Variable again"
+    if op in _PLACES:
+        return "use the value instead of its place (max, take_along_axis), or a soft choice (wg.nn.softmax)"
+    if op in _COMPARISONS or op == "bool(Tensor)":
+        return "choose between differentiable values with wg.where(condition, a, b), or use a smooth step (sigmoid)"
+    if op == "convert":
+        return "stay with floating values (wg.floor and wg.round keep the dtype), or use wg.custom_gradient"
+    return "stay with floating values on the way, or give the function a gradient with wg.custom_gradient"
