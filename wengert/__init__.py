@@ -39,9 +39,9 @@ __version__ = "0.1.0"
 __all__ = [
     "DisconnectedError", "Function", "GradientCheck", "GradientCheckError", "Graph", "LostGradientError", "Tensor",
     "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
-    "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain",
-    "fft", "function", "grad", "grads", "jit", "linalg", "load", "nn", "not_differentiable", "numpy", "ops",
-    "primitive", "random", "recompute_grad", "register_gradient", "save", "set_default_float", "special", "stop_gradient", "tensor",
+    "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft",
+    "function", "grad", "grads", "jit", "linalg", "load", "nn", "not_differentiable", "numpy", "ops", "primitive",
+    "random", "recompute_grad", "register_gradient", "save", "set_default_float", "special", "stop_gradient", "tensor",
     "tree", "value_and_grad", "value_and_grads", "variable_grads",
 ]  # fmt: skip
 __all__ += numpy.__all__
