@@ -5,8 +5,7 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import compat, linalg, nn, numpy, ops, random, special, tree
-from . import fft, linalg, nn, numpy, ops, random, special, tree
+from . import compat, fft, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
