@@ -814,3 +814,26 @@ def test_as_the_functional_api(f):
     tape, (x, y), z = taped(f, a, b)
     for found, wanted in zip(tape.gradient(z, [x, y]), wg.grads(f)([a, b]), strict=True):
         np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+# -- explanations ------------------------------------------------------------------------------------------------------
+
+
+def test_explain():
+    x, v, never = wg.tensor([1.0, 2.0]), wg.Variable(2.0, name="v"), wg.tensor(1.0)
+    with wg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        cut = wg.stop_gradient(x) * v
+        rounded = x.astype("int64").astype("float64") * v
+        path = wg.sin(x) * v
+        apart = v * 2.0
+    for y, word in ((cut, "stop_gradient"), (rounded, "int64"), (path, "sin")):
+        text = tape.explain(y, x)
+        assert word in text and (y is path or "test_tape.py" in text)
+    assert "not depend" in tape.explain(apart, x)
+    assert "mul" in tape.explain(path, v)
+    assert "was not watched" in tape.explain(path, never)
+    with pytest.raises(TypeError):
+        tape.explain(path, 1.0)
+    with pytest.raises(RuntimeError):
+        wg.GradientTape().explain(path, x)

@@ -34,6 +34,7 @@ from ._transforms.reverse import Tape, ones_like_type, sweep
 from ._transforms.rows import Rows, total
 from .errors import TracingError
 from .functional import checked_seed
+from .inspect.explain import explain_entries
 from .ops.promotion import as_tensor
 from .slices import slices_of
 from .state import Variable
@@ -384,6 +385,40 @@ class GradientTape:
             result = _stacked(columns[: unit.count], 1, type_)
         self._finish()
         return result
+
+    def explain(self, y: Any, x: Any) -> str:
+        """Why the gradient of y with respect to x is what it is: the path, or what cuts it, with the user's lines.
+
+        Args:
+            y: one Tensor or Variable, computed while the tape recorded.
+            x: a Tensor or Variable.
+
+        Returns:
+            The text, of several lines.
+
+        Raises:
+            RuntimeError: the tape was never entered, or is not persistent and has been asked for its gradient.
+            TypeError: something is neither a Tensor nor a Variable.
+
+        Example:
+            >>> import wengert as wg
+            >>> x = wg.tensor(3.0)
+            >>> with wg.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = wg.stop_gradient(x) * 2.0
+            >>> "stop_gradient" in tape.explain(y, x)
+            True
+        """
+        core, reads = self._recorded("explain")
+        target = _one_target(y, "explain")
+        (key,) = _Sources([x], reads, "explain").keys
+        if isinstance(x, Variable):  # for the explanation its last read stands for it
+            source, name = Tensor(x._tensor._data, key[-1] if key else x._tensor._key), x.name
+        else:
+            source, name = x, "x"
+        if not core.tracks(source._key):
+            return f"{name} was not watched when the tape recorded: call tape.watch({name}) before {name} is used"
+        return explain_entries(core.entries, core.exits, target, source, name)
 
     # -- listening ----------------------------------------------------------------------------------------------------
 
