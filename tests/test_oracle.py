@@ -22,9 +22,9 @@ RECORDS = json.loads(FILE.read_text())["records"] if FILE else []
 
 # ops of later work, by what brings them
 DEFERRED = """\
-issue 6: adaptive_average_pool adaptive_max_pool average_pool max_pool bartlett blackman hamming hanning kaiser
+issue 6: adaptive_average_pool adaptive_max_pool bartlett blackman hamming hanning kaiser
     cdist cholesky_inverse corrcoef ctc_decode ctc_loss depth_to_space space_to_depth
-    digitize dot_product_attention eig extract_sequences fft fft2 ifft2 rfft irfft stft istft fold unfold
+    digitize dot_product_attention eig extract_sequences stft istft fold unfold
     gcd lcm geomspace histogram bincount in_top_k isin isneginf isposinf isreal ldexp
     median multi_hot nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
     nanpercentile nanprod nanquantile nanstd nansum nanvar nextafter percentile psnr quantile rearrange

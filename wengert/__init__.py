@@ -5,7 +5,7 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import compat, linalg, nn, numpy, ops, random, special, tree
+from . import compat, fft, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -42,9 +42,9 @@ __all__ = [
     "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
     "GradientTape", "Graph", "LostGradientError", "Tensor", "TensorSpec", "TracingError", "UnconnectedGradients",
     "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients", "checkpoint", "compat",
-    "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "function", "grad",
-    "gradients", "grads", "jit", "linalg", "load", "nn", "not_differentiable", "numpy", "ops", "primitive", "random",
-    "recompute_grad", "register_gradient", "save", "set_default_float", "special", "stop_gradient",
+    "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft", "function",
+    "grad", "gradients", "grads", "jit", "linalg", "load", "nn", "not_differentiable", "numpy", "ops", "primitive",
+    "random", "recompute_grad", "register_gradient", "save", "set_default_float", "special", "stop_gradient",
     "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
 ]  # fmt: skip
 __all__ += numpy.__all__

@@ -10,6 +10,7 @@ from . import (
     decompositions,
     discrete,
     elementwise,
+    fourier,
     indexing,
     linalg,
     piecewise,
@@ -18,9 +19,10 @@ from . import (
     sorting,
     special,
     structural,
+    windows,
 )
 
 __all__ = [
-    "conv", "cumulative", "decompositions", "discrete", "elementwise", "indexing", "linalg", "piecewise", "random",
-    "reductions", "sorting", "special", "structural",
+    "conv", "cumulative", "decompositions", "discrete", "elementwise", "fourier", "indexing", "linalg", "piecewise",
+    "random", "reductions", "sorting", "special", "structural", "windows",
 ]  # fmt: skip

@@ -40,7 +40,7 @@ from numpy import (
     uint64,
 )
 
-from .. import linalg
+from .. import fft, linalg
 from .. import ops as _ops
 from ..ops import methods as _methods  # the operators and methods of tensors, which the functions here use
 from . import _creation, _elementwise, _products, _protocols, _reductions, _selection, _shapes
@@ -81,6 +81,7 @@ def _fill_tables() -> None:
     """Tells the protocols what stands for which function of NumPy."""
     names = globals()
     _protocols.map_namespace(_numpy, names, __all__)
+    _protocols.map_namespace(_numpy.fft, fft, fft.__all__)
     _protocols.map_namespace(_numpy.linalg, linalg, getattr(linalg, "__all__", ()))
     for ufunc, fold, running in (
         (_numpy.add, _reductions.sum, _reductions.cumsum),

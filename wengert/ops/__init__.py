@@ -11,10 +11,12 @@ from . import (
     creation,
     decompositions,
     elementwise,
+    fourier,
     indexing,
     linalg,
     losses,
     normalization,
+    pooling,
     reductions,
     shapes,
     special_functions,
@@ -29,10 +31,12 @@ from .copies import *  # noqa: F403
 from .creation import *  # noqa: F403
 from .decompositions import *  # noqa: F403
 from .elementwise import *  # noqa: F403
+from .fourier import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .losses import *  # noqa: F403
 from .normalization import *  # noqa: F403
+from .pooling import *  # noqa: F403
 from .reductions import *  # noqa: F403
 from .shapes import *  # noqa: F403
 from .special_functions import *  # noqa: F403
@@ -49,10 +53,12 @@ __all__ += copies.__all__
 __all__ += creation.__all__
 __all__ += decompositions.__all__
 __all__ += elementwise.__all__
+__all__ += fourier.__all__
 __all__ += indexing.__all__
 __all__ += linalg.__all__
 __all__ += losses.__all__
 __all__ += normalization.__all__
+__all__ += pooling.__all__
 __all__ += reductions.__all__
 __all__ += shapes.__all__
 __all__ += special_functions.__all__

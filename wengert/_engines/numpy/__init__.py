@@ -16,6 +16,7 @@ from . import (
     cumulative,
     decompositions,
     elementwise,
+    fourier,
     indexing,
     linalg,
     piecewise,
@@ -24,6 +25,7 @@ from . import (
     sorting,
     special,
     structural,
+    windows,
 )
 from .execute import executable
 
@@ -35,7 +37,7 @@ NUMPY = Engine(
 )
 for _family in (
     structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, decompositions,
-    conv, random,
+    conv, fourier, windows, random,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 
