@@ -29,9 +29,11 @@ from ._core.where import at_user_line
 from ._prims.structural import alias, convert, reshape
 from ._transforms.gathering import Gathering, Method
 from ._transforms.reverse import Tape, materialise, ones_like_type, sweep
+from ._transforms.rows import Rows
 from ._transforms.traced import is_reached, listing
 from .functional import checked_seed
 from .ops.promotion import as_tensor, is_tensor_like
+from .slices import slices_of
 from .state import Variable
 
 __all__ = ["AggregationMethod", "Gradient", "UnconnectedGradients", "gradients", "symbolic_gradient"]
@@ -84,7 +86,7 @@ def gradients(
     aggregation_method: Any = None, stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE, colocate_gradients_with_ops: Any = False,
     sparse: bool = False,
-) -> list[Tensor | None]:  # fmt: skip
+) -> list[Any]:  # fmt: skip
     """Adds the gradients of `sum(ys)` with respect to xs to the graph under construction.
 
     Args:
@@ -98,7 +100,7 @@ def gradients(
         unconnected_gradients: `UnconnectedGradients.NONE` or `ZERO`, or "none" or "zero": what an x gets on which ys
             do not depend. Integers and bools are constants.
         colocate_gradients_with_ops: whether the new nodes are to be placed with the nodes that they differentiate.
-        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
+        sparse: the gradient of an array of which only whole rows are gathered comes as `IndexedSlices`.
 
     Returns:
         A list with one symbolic tensor of x's shape and dtype (or None) for each x. At kinks it is what the op's
@@ -130,18 +132,18 @@ def gradients(
     with builder.lock, _undone_on_error(builder), quietly():
         scope = _new_scope(builder, scope)
         found = _swept(
-            builder, targets, sources, seeds, stops,
+            builder, targets, sources, seeds, stops, bool(sparse),
             lambda names: Gathering(
                 builder, scope, names, method, bool(gate_gradients), bool(colocate_gradients_with_ops)
             ),
         )  # fmt: skip
-        results: dict[int, Tensor] = {}
+        results: dict[int, Any] = {}
         return [_result(source, found, results, mode) for source in sources]
 
 
 def _swept(
     builder: Graph, targets: Sequence[_Place], sources: Sequence[_Place], seeds: Sequence[Any], stops: Sequence[int],
-    gathering: Callable[[Any], Gathering],
+    sparse: bool, gathering: Callable[[Any], Gathering],
 ) -> dict[int, Any]:  # fmt: skip
     """The cotangents (a tensor, ZERO or None) of the sources that can have one, by key."""
     wanted = {s.key for s in sources if s.key is not None and dtypes.is_inexact(s.type.dtype)}
@@ -158,7 +160,7 @@ def _swept(
             cotangents.append((key, _seed(seed, y.type)))
     builder.scope = cts.scope
     order = [*wanted]
-    return dict(zip(order, sweep(entries, cotangents, order, cts=cts), strict=True))
+    return dict(zip(order, sweep(entries, cotangents, order, sparse=sparse, cts=cts), strict=True))
 
 
 def _key_of_target(y: _Place) -> int:
@@ -169,12 +171,15 @@ def _key_of_target(y: _Place) -> int:
     return y.key
 
 
-def _result(source: _Place, found: dict[int, Any], results: dict[int, Tensor], mode: UnconnectedGradients) -> Any:
+def _result(source: _Place, found: dict[int, Any], results: dict[int, Any], mode: UnconnectedGradients) -> Any:
     """The gradient for one x: one tensor however often x is listed."""
     cotangent = None if source.key is None else found.get(source.key)
     if cotangent is None and mode is UnconnectedGradients.NONE:
         return None
     key = -1 if source.key is None else source.key
+    if type(cotangent) is Rows and key not in results:
+        x = source.given
+        results[key] = slices_of(cotangent, x._tensor if isinstance(x, Variable) else x)
     if key not in results or key == -1:
         gradient = materialise(ZERO if cotangent is None else cotangent, source.type)
         shape = source.type.shape
