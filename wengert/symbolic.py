@@ -19,7 +19,7 @@ import numpy as np
 
 from ._compile.arguments import Owned, is_tensor_kind, one_tensor
 from ._core import dtypes
-from ._core.graph import Graph, Label, quietly
+from ._core.graph import Graph, Scope, quietly
 from ._core.op import ZERO
 from ._core.state import STATE, building, recording
 from ._core.structure import flatten, is_number_list
@@ -156,7 +156,7 @@ def _swept(
     cotangents: list[tuple[int, Tensor]] = []
     for index, (key, y, seed) in enumerate(given):
         if is_reached(entries, wanted, key):
-            builder.scope = Label(f"{cts.scope.name}grad_ys_{index}/")
+            builder.scope = Scope(f"{cts.scope.prefix}grad_ys_{index}/")
             cotangents.append((key, _seed(seed, y.type)))
     builder.scope = cts.scope
     order = [*wanted]
@@ -228,7 +228,7 @@ def _checked_name(name: Any, default: str) -> str:
 
 def _new_scope(builder: Graph, name: str) -> str:
     """The name, inside the scope that is open and different from those that the graph has."""
-    return builder.unique_name(name if builder.scope is None else builder.scope.name + name)
+    return builder.unique_name(name if builder.scope is None else builder.scope.prefix + name)
 
 
 def _unconnected(option: Any) -> UnconnectedGradients:
@@ -379,7 +379,7 @@ def symbolic_gradient(inputs: Sequence[Any], f: Callable[..., Any], name: str | 
     if builder is None:
         return _gradients_of_call(inputs, f, count)
     with builder.lock, _undone_on_error(builder):
-        builder.scope = Label(f"{_new_scope(builder, scope)}/")
+        builder.scope = Scope(f"{_new_scope(builder, scope)}/")
         return _gradients_of_call(inputs, f, count)
 
 

@@ -10,7 +10,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .._core.graph import Graph, Label
+from .._core.graph import Graph, Scope
 from .._core.op import ZERO
 from .._core.tensor import Tensor
 from .._prims.structural import add, add_n, barrier
@@ -47,7 +47,7 @@ class Gathering(Cotangents):
     ) -> None:  # fmt: skip
         super().__init__(keeps_rows=True)
         self.builder = builder
-        self.scope = Label(f"{scope}/")
+        self.scope = Scope(f"{scope}/")
         self._names = names
         self._method = method
         self._gate = gate
@@ -69,7 +69,7 @@ class Gathering(Cotangents):
             self._sum_up(key)
         name = self._names.get(entry.out_keys[0], entry.op.name)
         device, beside = ("cpu", f"loc:@{name}") if self._colocate else ("", "")
-        self._entry_scope = self.builder.scope = Label(f"{self.scope.name}{name}_grad/", device, beside)
+        self._entry_scope = self.builder.scope = Scope(f"{self.scope.prefix}{name}_grad/", device, beside)
 
     def finish(self, sources: Iterable[int]) -> None:
         self._settle()
