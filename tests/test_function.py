@@ -669,3 +669,12 @@ def test_a_compiled_error_names_the_op_and_the_line_of_f():
             wg.function(f)(*args)
         said = str(caught.value)
         assert ("gather" in said and "# here" in said) or "cholesky" in said
+
+
+def test_zeros_that_a_function_inserts_stay_structural_outside_it():
+    head = wg.function(lambda a: a[1:2])
+    zeros = wg.function(lambda a: a * 0.0)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(wg.grad(lambda x: wg.sum(head(wg.sqrt(x))))(np.array([0.0, 4.0, 9.0])), [0, 0.25, 0])
+        # an ordinary zero times an infinite slope stays what it is
+        assert np.isnan(wg.grad(lambda x: zeros(wg.log(x)))(0.0))

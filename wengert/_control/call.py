@@ -23,7 +23,7 @@ from .._prims.structural import zeros_of
 from .._transforms.batch import batch
 from .._transforms.forward import Tangents
 from .._transforms.replay import replay
-from .._transforms.reverse import Tape, cut_reason, sweep
+from .._transforms.reverse import Masked, Tape, cut_reason, sweep, zeros_inserted
 from .._transforms.rows import Rows
 
 
@@ -69,8 +69,11 @@ class Program:
 class Stage:
     """One split: where its residuals lie among the outputs, and how to pull cotangents back from them."""
 
-    def __init__(self, backward: Program, start: int, stop: int, seeded: list[int], results: list[Any]) -> None:
+    def __init__(
+        self, backward: Program, start: int, stop: int, seeded: list[int], results: list[Any], masked: tuple[bool, ...]
+    ) -> None:
         self.backward = backward
+        self.masked = masked  # for each input whether the program puts structural zeros into its cotangent
         self.start = start  # outputs [0, start) have cotangents; [start, stop) are the residuals
         self.stop = stop
         self.seeded = seeded  # which of the outputs before `start` the backward program takes cotangents of
@@ -127,7 +130,8 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
     backward_inputs = [*residuals, *seed_values]
     backward = Program(_assembled(f"{graph.name}.backward", backward_inputs, backward_nodes, backward_outputs))
     start = len(forward_outputs)
-    stage = Stage(backward, start, start + len(residuals), seeded, results)
+    masks = zeros_inserted(tape.entries, keys)
+    stage = Stage(backward, start, start + len(residuals), seeded, results, masks)
     forward = _assembled(
         f"{graph.name}.forward", [joint.value_of(x) for x in inputs], forward_nodes, [*forward_outputs, *residuals]
     )
@@ -234,14 +238,16 @@ def _pull_back(
     residuals = outs[stage.start : stage.stop]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
-    return ((*map(lambda r, t: _pulled(r, t, found), stage.results, operands_type),),)
+    return ((*map(lambda r, t, m: _pulled(r, t, m, found), stage.results, operands_type, stage.masked),),)
 
 
-def _pulled(result: Any, type_: TensorType, found: Sequence[Tensor]) -> Any:
+def _pulled(result: Any, type_: TensorType, is_masked: bool, found: Sequence[Tensor]) -> Any:
     """The gradient for one operand, as `_placed` has filed it."""
     if type(result) is RowsAt:
         return Rows(type_, [(found[result.values], found[result.indices])])
-    return found[result] if type(result) is int else result
+    if type(result) is not int:
+        return result
+    return Masked(found[result]) if is_masked else found[result]
 
 
 def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], program: Program) -> tuple[Any, ...]:

@@ -48,6 +48,12 @@ class Entry(NamedTuple):
     saved: tuple[Any, ...]
 
 
+class Masked(NamedTuple):
+    """What a joint rule returns for a cotangent that may hold structural zeros of the rule's own making."""
+
+    cotangent: Tensor
+
+
 _new_entry = partial(tuple.__new__, Entry)
 
 
@@ -333,6 +339,8 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
     for index in wanted:
         if type(results[index]) is Rows:
             _add_rows(results[index], keys[index], cts)
+        elif type(results[index]) is Masked:
+            _contribute(entry, index, keys[index], results[index].cotangent, True, cts)
         elif results[index] is not None:
             _contribute(entry, index, keys[index], results[index], may_hold_zeros or op.inserts_zeros, cts)
 
@@ -383,6 +391,15 @@ def _require_type(op: Op, index: int, term: Any, wanted: TensorType) -> None:
         raise TypeError(at_user_line(
             f"{op.name}: its gradient for {name} has dtype {data.dtype}, but {name} has dtype {wanted[1]}"
         ))
+
+
+def zeros_inserted(entries: Sequence[Entry], keys: Sequence[int]) -> tuple[bool, ...]:
+    """For each source whether its cotangent may hold structural zeros that the entries themselves put in."""
+    masked: set[int] = set()
+    for entry in reversed(entries):
+        if entry.op.inserts_zeros or not masked.isdisjoint(entry.out_keys):
+            masked.update(entry.in_keys[i] for i in entry.plan.wanted)
+    return (*[key in masked for key in keys],)
 
 
 def ones_like_type(type_: TensorType) -> Tensor:
