@@ -314,3 +314,17 @@ def test_what_cannot_be_explained() -> None:
     first, second = wg.function(wg.sin).trace(1.0), wg.function(wg.sin).trace(1.0)
     with pytest.raises(ValueError, match="x is no value of the graph"):
         wg.explain(first.outputs[0], second.inputs[0])
+
+
+def test_an_op_without_a_gradient() -> None:
+    blackbox = wg.primitive("explained_blackbox", spec=lambda x: wg.TensorSpec(x.shape, x.dtype), numpy=np.cbrt)
+
+    def f(x: Any) -> Any:
+        y = blackbox(x)
+        return y * 2
+
+    for text in (on_tape(f), in_graph(f)):
+        assert "no gradient is defined for the op explained_blackbox" in text
+        assert "LookupError" in text
+        assert "wg.custom_gradient" in text
+    assert "y = blackbox(x)" in in_graph(f)

@@ -454,6 +454,22 @@ def test_long_graphs_run_as_instructions():
     np.testing.assert_allclose(grad, eager.grad, rtol=1e-12)
 
 
+def test_warnings_of_long_graphs_come_from_the_forward_part_only():
+    def f(x):
+        for _ in range(2500):
+            x = x * 1.0
+        return total(wg.ops.where(x > 0, wg.sqrt(x), 0.0))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert wg.function(wg.grad(f))(np.array([0.0, 1.0]))[0] == 0.0
+
+
+def test_a_list_of_numbers_is_an_array():
+    assert wg.function(lambda x: x * 2)([1, 2, 3]).tolist() == [2, 4, 6]
+    assert wg.grad(lambda x, y: wg.sum(x * y))([1.0, 2.0], [3, 4]).tolist() == [3.0, 4.0]
+
+
 def test_warnings_come_from_the_forward_part_only():
     def f(x):
         return total(wg.ops.where(x > 0, wg.sqrt(x), 0.0))
@@ -465,6 +481,21 @@ def test_warnings_come_from_the_forward_part_only():
         assert wg.function(wg.grad(f))(zero)[0] == 0.0
     with pytest.warns(RuntimeWarning):
         wg.function(lambda x: wg.log(x))(np.array([-1.0]))
+
+
+def test_warnings_come_from_the_forward_part_only_in_long_graphs_too():
+    def f(x):
+        y = wg.ops.where(x > 0, wg.sqrt(x), 0.0)
+        for _ in range(2100):
+            y = y * 1.0
+        return total(y)
+
+    compiled = wg.function(wg.grad(f))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(compiled(np.array([0.0, 1.0])), [0.0, 0.5])
+    with pytest.warns(RuntimeWarning):
+        compiled(np.array([-1.0, 1.0]))
 
 
 def test_eight_threads_ten_thousand_calls_first_one_concurrent():

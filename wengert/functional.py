@@ -11,7 +11,15 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
-from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor_kind, one_tensor, result_of
+from ._compile.arguments import (
+    Differentiated,
+    Owned,
+    array_argument,
+    is_tensor_kind,
+    one_tensor,
+    require_callable,
+    result_of,
+)
 from ._core import dtypes
 from ._core.apply import apply
 from ._core.graph import quietly
@@ -223,7 +231,7 @@ def _gradient_function(
     f: Callable[..., Any], name: str, argnums: Any, has_aux: bool, unconnected: Any, sparse: bool,
     combine: Callable[..., Any],
 ) -> Any:  # fmt: skip
-    _require_callable(f, name)
+    require_callable(f, name)
     mode = unconnected_mode(unconnected)
     positions = _positions(argnums, name)
     names, f_takes_dy = _parameters(f)
@@ -256,7 +264,7 @@ def _gradient_function(
 def _list_function(
     f: Callable[..., Any], name: str, unconnected: Any, sparse: bool, combine: Callable[[Any, Any], Any]
 ) -> Any:
-    _require_callable(f, name)
+    require_callable(f, name)
     mode = unconnected_mode(unconnected)
     names, _ = _parameters(f)
 
@@ -377,11 +385,6 @@ def unconnected_mode(option: Any) -> str:
     ))
 
 
-def _require_callable(f: Any, name: str) -> None:
-    if not callable(f):
-        raise TypeError(at_user_line(f"{name}: the f passed in {name}(f) must be callable, got {type(f).__name__}"))
-
-
 def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
     try:
         if isinstance(argnums, SEQUENCES):
@@ -484,7 +487,7 @@ def variable_grads(
         >>> value.item(), grads["a"].numpy(), grads[b].numpy()
         (36.0, array([1., 4.]), array([1., 2.]))
     """
-    _require_callable(f, "variable_grads")
+    require_callable(f, "variable_grads")
     wanted = None if var_list is None else _checked_list(var_list)
     _require_trainable(live_variables() if wanted is None else wanted)
     tape = Tape()

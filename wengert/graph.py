@@ -18,7 +18,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, result_of
+from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
 from ._compile.cache import Compiled
 from ._compile.trace import ArrayKey, Static, array_key, trace
 from ._core import dtypes
@@ -114,8 +114,7 @@ class Function(Generic[P, R]):
     def __init__(
         self, f: Callable[P, R], input_signature: Sequence[TensorSpec] | None, engine: str | None, name: str | None
     ) -> None:
-        if not callable(f):
-            raise TypeError(at_user_line(f"function: wanted a callable, got {type(f).__name__}"))
+        require_callable(f, "function")
         if engine not in (None, "numpy"):
             raise ValueError(at_user_line(f"function: unknown engine {engine!r}; there is 'numpy'"))
         functools.update_wrapper(self, f)

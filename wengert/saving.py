@@ -4,6 +4,8 @@ The file is a header (magic, sizes, checksum), a JSON text, and the bytes of the
 before it allocates, looks ops up in the closed registry, verifies each graph, and never runs code from the file.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import json

@@ -16,12 +16,18 @@ from .._core.constant import checked_array, constant, is_number, number, to_nump
 from .._core.engine import ENGINE_OF
 from .._core.kinds import ARRAYS
 from .._core.state import STATE, next_serial
-from .._core.structure import LEAF, Spec, flatten, is_number_list, paths, unflatten
+from .._core.structure import LEAF, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims.structural import alias
 
 _SCALARS = (float, int, complex)
+
+
+def require_callable(f: Any, name: str) -> None:
+    """Raises `TypeError` unless f, which was passed to the function of this name, can be called."""
+    if not callable(f):
+        raise TypeError(at_user_line(f"{name}: the f passed in {name}(f) must be callable, got {type(f).__name__}"))
 
 
 def is_tensor_kind(values: Sequence[Any]) -> bool:
@@ -231,8 +237,3 @@ def one_tensor(value: Any, what: str) -> Tensor:
         f"{what}: f must return one tensor, got {type(value).__name__} {_short(value)}"
         + ("; return (y, aux) with has_aux=True for more than one result" if isinstance(value, tuple) else "")
     ))
-
-
-def leaf_spec(value: Any) -> Spec | None:
-    """The spec of a structure."""
-    return flatten(value)[1]

@@ -148,7 +148,7 @@ def _symmetric(*shape: int) -> Any:
 
 eigh = general(
     "eigh", "a", attrs="lower", outs="values vectors", can_raise=True, takes_missing=True, type=_eigh_type,
-    batch=batch_elementwise, vjp=_eigh_vjp, jvp=_eigh_jvp, dtypes="float",
+    batch=batch_elementwise, vjp=_eigh_vjp, jvp=_eigh_jvp, dtypes="float", takes_complex=True,
     samples=[((_symmetric(3, 3),), (True,)), ((_symmetric(2, 2, 2),), (False,)), ((_symmetric(1, 1),), (True,))],
     kink="one triangle is read, the gradient is symmetric (Hermitian); for equal eigenvalues the vectors' terms "
          "that divide by the difference are dropped",
@@ -244,7 +244,7 @@ def _spread_out(*shape: int) -> Any:
 
 svd = general(
     "svd", "a", outs="u s vh", can_raise=True, takes_missing=True, type=_svd_type, batch=batch_elementwise,
-    vjp=_svd_vjp, jvp=_svd_jvp, dtypes="float",
+    vjp=_svd_vjp, jvp=_svd_jvp, dtypes="float", takes_complex=True,
     samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 4, 2),), ()), ((_spread_out(2, 3),), ())],
     kink="terms that divide by the difference of equal singular values, or by a singular value of 0, are dropped",
     doc="U, s (descending) and V^H with a = U diag(s) V^H, the factors without their null space",

@@ -81,6 +81,20 @@ add = linear(
     "add", "x y", transpose=(lambda ct: ct, lambda ct: ct), type=elementwise_type("add", None, "any"),
     batch=batch_elementwise, dtypes="any", doc="x + y",
 )  # fmt: skip
+
+
+def _same_type_of_all(xs: tuple[TensorType, ...]) -> TensorType:
+    if not xs:
+        raise ValueError("add_n: wanted at least one array")
+    require_same("add_n", [f"operand {i}" for i in range(len(xs))], xs)
+    return tensor_type(xs[0].shape, xs[0].dtype)
+
+
+add_n = linear(
+    "add_n", "*xs", transpose=lambda ct, xs_type: (ct,) * len(xs_type), type=_same_type_of_all,
+    batch=batch_elementwise, dtypes="any", samples=[(((3, 2),) * 3, ()), (((),), ())],
+    doc="the sum of any number of arrays, all of which are alive until the last one is there",
+)  # fmt: skip
 neg = linear(
     "neg", "x", transpose=lambda ct: neg(ct), type=elementwise_type("neg", None, "number"), batch=batch_elementwise,
     dtypes="number", doc="-x",
@@ -451,6 +465,11 @@ _identity_type = elementwise_type("identity", None, "any")
 alias = linear(
     "alias", "x", transpose=lambda ct: ct, type=_identity_type, batch=batch_elementwise, dtypes="any",
     doc="x under a new identity: a differentiated argument is a value of its own",
+)  # fmt: skip
+barrier = linear(
+    "barrier", "*xs", outs="*outs", transpose=lambda ct: ct, takes_missing=True, batch=batch_elementwise, dtypes="any",
+    type=lambda xs: (*[tensor_type(x.shape, x.dtype) for x in xs],), samples=[(((3, 2), (4,)), ())],
+    doc="the arrays as they are, each available once all of them are",
 )  # fmt: skip
 stop_gradient = stop(
     "stop_gradient", "x", type=_identity_type, batch=batch_elementwise, dtypes="any",

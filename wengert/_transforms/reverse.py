@@ -16,7 +16,7 @@ from .._core.apply import apply
 from .._core.dtypes import is_inexact
 from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
-from .._core.types import TensorType, same_shape, tensor_type
+from .._core.types import TensorType, same_shape, tensor_type, type_of
 from .._core.where import at_user_line, user_site
 from .._prims.structural import add, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
@@ -134,14 +134,38 @@ def _mark_cut(op: Op, key: int, outs: tuple[Tensor, ...]) -> None:
         out._cut = cut if out._cut is None else out._cut.joined(cut)
 
 
+def entry_of(
+    op: Op, attrs: tuple[Any, ...], tracked: tuple[bool, ...], operands: tuple[Tensor, ...], in_keys: tuple[int, ...],
+    outs: tuple[Tensor, ...], out_keys: tuple[int, ...],
+) -> Entry:  # fmt: skip
+    """The entry of an op that ran or was traced, from tensors and the keys that they go by."""
+    plan = op.plan(tracked)
+    saved = plan.keep(operands + outs + _NOTHING)
+    if op.has_many_outs:
+        saved = (*saved[:-1], outs if plan.keep_outs else None, None)
+    out_types = (*map(type_of, outs),) if op.is_multi else ()
+    return Entry(op, attrs, plan, in_keys, (*map(type_of, operands),), out_keys, out_types, saved)
+
+
 class Cotangents:
-    """The cotangents gathered so far, by value: a tensor (or ZERO) and whether it may hold structural zeros."""
+    """The cotangents gathered so far, by value: a tensor (or ZERO) and whether it may hold structural zeros.
+
+    This kind adds up terms as they arrive. One that `holds` is given every term by `add`, is told when an entry's turn
+    comes (`before`), and must have that entry's cotangents in `terms` then, and the sources' after `finish`.
+    """
 
     __slots__ = ("masked", "terms")
+    holds = False
 
     def __init__(self) -> None:
         self.terms: dict[int, Any] = {}
         self.masked: set[int] = set()
+
+    def before(self, entry: Entry) -> None:
+        """Called by the sweep before it asks for the cotangents of an entry's results."""
+
+    def finish(self, sources: Iterable[int]) -> None:
+        """Called at the end of the sweep."""
 
     def add(self, key: int, term: Any, may_hold_zeros: bool) -> None:
         known = self.terms.get(key)
@@ -153,7 +177,7 @@ class Cotangents:
 
 def sweep(
     entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int],
-    masked: Sequence[bool] | None = None,
+    masked: Sequence[bool] | None = None, cts: Cotangents | None = None,
 ) -> list[Any]:  # fmt: skip
     """The cotangents of the sources, given those of the targets.
 
@@ -162,11 +186,14 @@ def sweep(
         seeds: (key, cotangent) of each target.
         sources: keys whose cotangents are wanted.
         masked: for each seed whether it may hold structural zeros (by default none does).
+        cts: adds up the terms in another way than as they arrive.
 
     Returns:
         For each source a tensor, `ZERO` (connected, derivative zero) or None (not connected).
     """
-    cts = Cotangents()
+    if cts is None:
+        cts = Cotangents()
+    holds = cts.holds
     for index, (key, seed) in enumerate(seeds):
         cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
@@ -175,6 +202,8 @@ def sweep(
     try:
         for entry in reversed(entries):
             op = entry[0]
+            if holds:
+                cts.before(entry)
             if op.is_multi:
                 _pull_back_outputs(entry, wanted, cts)
                 continue
@@ -192,6 +221,8 @@ def sweep(
         if entry is not None:
             error.in_gradient_of(entry.op.name, entry.out_keys[0])
         raise
+    if holds:
+        cts.finish(wanted)
     return [terms.get(key) for key in sources]
 
 
@@ -223,7 +254,7 @@ def _contribute(entry: Entry, index: int, key: int, term: Any, masks: bool, cts:
         data, wanted = term._data, entry[4][index]
         if data.shape != wanted[0] or data.dtype != wanted[1]:
             _require_type(entry[0], index, term, wanted)
-    if key in cts.terms:
+    if key in cts.terms or cts.holds:
         cts.add(key, term, masks)
         return
     cts.terms[key] = term
@@ -347,6 +378,6 @@ def ancestors(entries: Sequence[Entry], key: int, sources: Iterable[int]) -> set
 
 Sweep = Callable[..., list[Any]]
 __all__ = [
-    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "cut_reason", "materialise",
-    "ones_like_type", "reaches", "sweep", "tensor_type",
+    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "cut_reason", "entry_of",
+    "materialise", "ones_like_type", "reaches", "sweep", "tensor_type",
 ]  # fmt: skip

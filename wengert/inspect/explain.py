@@ -199,7 +199,7 @@ class _Case:
         path = self._path(_passes)
         if path is None:
             return self._disconnected()
-        refusing = next((s for s in path if s.op.kind == "not_differentiable"), None)
+        refusing = next((s for s in path if _has_no_gradient(s.op)), None)
         if refusing is not None:
             return (
                 f"{self._severed}: no gradient is defined for the op {refusing.op.name}, which is on the path; asking "
@@ -361,6 +361,10 @@ def _way_back(came_by: dict[int, tuple[Step, int] | None], key: int) -> list[Ste
         path.append(step)
         link = came_by[source]
     return path[::-1]
+
+
+def _has_no_gradient(op: Op) -> bool:
+    return op.kind != "zero" and op.joint is None and not op.rules
 
 
 def _passes(step: Step, index: int) -> bool:
