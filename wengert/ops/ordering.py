@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.engine import ndarray_of
 from .._core.op import Op
@@ -175,7 +175,7 @@ def quantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims:
     a = promotion.cast(a, a.dtype if dtypes.is_inexact(a.dtype) else dtypes.default_float())
     axes = normal_axes(axis, a.ndim, "quantile")
     rest = (*[i for i in range(a.ndim) if i not in axes],)
-    count = promotion.size_of((*[a.shape[i] for i in axes],))
+    count = dims.size_of((*[a.shape[i] for i in axes],))
     line = reshaped(permuted(a, (*axes, *rest)), (count, *(a.shape[i] for i in rest)))
     result = _interpolated(line, count, promotion.cast(share, a.dtype), method)
     if not promotion.is_symbolic(share) and ((values := ndarray_of(share._data)) != np.clip(values, 0, 1)).any():
