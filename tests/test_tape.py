@@ -3,7 +3,6 @@ tapes in functions, around functions, nested, interleaved, interrupted and used 
 
 from __future__ import annotations
 
-import enum
 import gc
 import threading
 import tracemalloc
@@ -16,11 +15,6 @@ import pytest
 import wengert as wg
 from wengert._core.state import STATE
 from wengert._core.tensor import Tensor
-
-
-class Unconnected(enum.Enum):
-    NONE = "none"
-    ZERO = "zero"
 
 
 @pytest.fixture(autouse=True)
@@ -229,11 +223,11 @@ def test_unconnected_t8():
     with wg.GradientTape(persistent=True) as tape:
         tape.watch(x)
         y = x * x
-    for zero in ("zero", Unconnected.ZERO):
+    for zero in ("zero", wg.UnconnectedGradients.ZERO):
         found = tape.gradient(y, [x, other, integers], unconnected_gradients=zero)
         assert numbers(found) == [6, [[0] * 3] * 2, [0, 0]]
         assert (found[1].dtype, found[2].dtype) == (np.float32, np.int64)
-    assert tape.gradient(y, [other], unconnected_gradients=Unconnected.NONE) == [None]
+    assert tape.gradient(y, [other], unconnected_gradients=wg.UnconnectedGradients.NONE) == [None]
     for wrong in ("ZERO", None, "error", 1):
         with pytest.raises(ValueError, match="unknown value for unconnected_gradients"):
             tape.gradient(y, x, unconnected_gradients=wrong)

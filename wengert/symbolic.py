@@ -19,7 +19,7 @@ import numpy as np
 
 from ._compile.arguments import Owned, is_tensor_kind, one_tensor
 from ._core import dtypes
-from ._core.graph import Graph, Label, quietly
+from ._core.graph import Graph, Scope, quietly
 from ._core.op import ZERO
 from ._core.state import STATE, building, recording
 from ._core.structure import flatten, is_number_list
@@ -29,9 +29,11 @@ from ._core.where import at_user_line
 from ._prims.structural import alias, convert, reshape
 from ._transforms.gathering import Gathering, Method
 from ._transforms.reverse import Tape, materialise, ones_like_type, sweep
+from ._transforms.rows import Rows
 from ._transforms.traced import is_reached, listing
 from .functional import checked_seed
 from .ops.promotion import as_tensor, is_tensor_like
+from .slices import slices_of
 from .state import Variable
 
 __all__ = ["AggregationMethod", "Gradient", "UnconnectedGradients", "gradients", "symbolic_gradient"]
@@ -84,7 +86,7 @@ def gradients(
     aggregation_method: Any = None, stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE, colocate_gradients_with_ops: Any = False,
     sparse: bool = False,
-) -> list[Tensor | None]:  # fmt: skip
+) -> list[Any]:  # fmt: skip
     """Adds the gradients of `sum(ys)` with respect to xs to the graph under construction.
 
     Args:
@@ -98,7 +100,7 @@ def gradients(
         unconnected_gradients: `UnconnectedGradients.NONE` or `ZERO`, or "none" or "zero": what an x gets on which ys
             do not depend. Integers and bools are constants.
         colocate_gradients_with_ops: whether the new nodes are to be placed with the nodes that they differentiate.
-        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
+        sparse: the gradient of an array of which only whole rows are gathered comes as `IndexedSlices`.
 
     Returns:
         A list with one symbolic tensor of x's shape and dtype (or None) for each x. At kinks it is what the op's
@@ -130,18 +132,18 @@ def gradients(
     with builder.lock, _undone_on_error(builder), quietly():
         scope = _new_scope(builder, scope)
         found = _swept(
-            builder, targets, sources, seeds, stops,
+            builder, targets, sources, seeds, stops, bool(sparse),
             lambda names: Gathering(
                 builder, scope, names, method, bool(gate_gradients), bool(colocate_gradients_with_ops)
             ),
         )  # fmt: skip
-        results: dict[int, Tensor] = {}
+        results: dict[int, Any] = {}
         return [_result(source, found, results, mode) for source in sources]
 
 
 def _swept(
     builder: Graph, targets: Sequence[_Place], sources: Sequence[_Place], seeds: Sequence[Any], stops: Sequence[int],
-    gathering: Callable[[Any], Gathering],
+    sparse: bool, gathering: Callable[[Any], Gathering],
 ) -> dict[int, Any]:  # fmt: skip
     """The cotangents (a tensor, ZERO or None) of the sources that can have one, by key."""
     wanted = {s.key for s in sources if s.key is not None and dtypes.is_inexact(s.type.dtype)}
@@ -154,11 +156,11 @@ def _swept(
     cotangents: list[tuple[int, Tensor]] = []
     for index, (key, y, seed) in enumerate(given):
         if is_reached(entries, wanted, key):
-            builder.scope = Label(f"{cts.scope.name}grad_ys_{index}/")
+            builder.scope = Scope(f"{cts.scope.prefix}grad_ys_{index}/")
             cotangents.append((key, _seed(seed, y.type)))
     builder.scope = cts.scope
     order = [*wanted]
-    return dict(zip(order, sweep(entries, cotangents, order, cts=cts), strict=True))
+    return dict(zip(order, sweep(entries, cotangents, order, sparse=sparse, cts=cts), strict=True))
 
 
 def _key_of_target(y: _Place) -> int:
@@ -169,12 +171,15 @@ def _key_of_target(y: _Place) -> int:
     return y.key
 
 
-def _result(source: _Place, found: dict[int, Any], results: dict[int, Tensor], mode: UnconnectedGradients) -> Any:
+def _result(source: _Place, found: dict[int, Any], results: dict[int, Any], mode: UnconnectedGradients) -> Any:
     """The gradient for one x: one tensor however often x is listed."""
     cotangent = None if source.key is None else found.get(source.key)
     if cotangent is None and mode is UnconnectedGradients.NONE:
         return None
     key = -1 if source.key is None else source.key
+    if type(cotangent) is Rows and key not in results:
+        x = source.given
+        results[key] = slices_of(cotangent, x._tensor if isinstance(x, Variable) else x)
     if key not in results or key == -1:
         gradient = materialise(ZERO if cotangent is None else cotangent, source.type)
         shape = source.type.shape
@@ -223,7 +228,7 @@ def _checked_name(name: Any, default: str) -> str:
 
 def _new_scope(builder: Graph, name: str) -> str:
     """The name, inside the scope that is open and different from those that the graph has."""
-    return builder.unique_name(name if builder.scope is None else builder.scope.name + name)
+    return builder.unique_name(name if builder.scope is None else builder.scope.prefix + name)
 
 
 def _unconnected(option: Any) -> UnconnectedGradients:
@@ -374,7 +379,7 @@ def symbolic_gradient(inputs: Sequence[Any], f: Callable[..., Any], name: str | 
     if builder is None:
         return _gradients_of_call(inputs, f, count)
     with builder.lock, _undone_on_error(builder):
-        builder.scope = Label(f"{_new_scope(builder, scope)}/")
+        builder.scope = Scope(f"{_new_scope(builder, scope)}/")
         return _gradients_of_call(inputs, f, count)
 
 

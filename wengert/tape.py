@@ -29,11 +29,13 @@ from ._core.structure import LEAF, Spec, describe, flatten, paths, unflatten
 from ._core.tensor import Tensor
 from ._core.types import TensorType, tensor_type, type_of
 from ._core.where import at_user_line
-from ._prims.structural import add, broadcast_to, concatenate, conj, reshape, zeros_of
+from ._prims.structural import broadcast_to, concatenate, conj, reshape, zeros_of
 from ._transforms.reverse import Tape, ones_like_type, sweep
+from ._transforms.rows import Rows, total
 from .errors import TracingError
 from .functional import checked_seed
 from .ops.promotion import as_tensor
+from .slices import slices_of
 from .state import Variable
 
 __all__ = ["GradientTape"]
@@ -233,7 +235,7 @@ class GradientTape:
                 target is one); ones by default.
             unconnected_gradients: "none" or "zero" (or a member of `UnconnectedGradients`): what a source gets that
                 the target does not depend on, or that was not watched.
-            sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
+            sparse: the gradient of an array of which only whole rows are gathered comes as `IndexedSlices`.
 
         Returns:
             The gradients, in the structure of `sources`: Tensors of each source's shape and dtype. Integer and bool
@@ -266,7 +268,7 @@ class GradientTape:
         found_sources = _Sources(sources, reads, "gradient")
         seeds = _seeds(targets, spec, output_gradients)
         self._settle("gradient")
-        found = found_sources.pull(core, seeds)
+        found = found_sources.pull(core, seeds, sparse=bool(sparse))
         results = [
             _zeros_like(x) if g is None and mode == "zero" else g for x, g in zip(found_sources.leaves, found)
         ]
@@ -498,27 +500,24 @@ class _Sources:
     def result(self, gradients: Sequence[Any]) -> Any:
         return unflatten(self.spec, gradients)
 
-    def pull(self, core: Tape, seeds: Sequence[tuple[Tensor, Tensor]], masks: bool = False) -> list[Any]:
+    def pull(
+        self, core: Tape, seeds: Sequence[tuple[Tensor, Tensor]], masks: bool = False, sparse: bool = False
+    ) -> list[Any]:
         """The gradient for each source, or None where no path leads to it from a target that has a seed."""
         followed = [(y._key, seed) for y, seed in seeds if core.tracks(y._key)]
         keys = [key for own in self.keys for key in own]
         with quietly():
-            cotangents = dict(zip(keys, sweep(core.entries, followed, keys, [masks] * len(followed))))
-            return [_total([cotangents[key] for key in own], x) for own, x in zip(self.keys, self.leaves)]
+            cotangents = dict(zip(keys, sweep(core.entries, followed, keys, [masks] * len(followed), sparse)))
+            return [_finished(total(cotangents[key] for key in own), x) for own, x in zip(self.keys, self.leaves)]
 
 
-def _total(cotangents: list[Any], source: Any) -> Any:
-    """The sum over the reads of a source."""
-    found = [c for c in cotangents if c is not None]
-    if not found:
-        return None
-    terms: list[Tensor] = [c for c in found if c is not ZERO]
-    if not terms:
-        return _zeros_like(source)
-    total = terms[0]
-    for term in terms[1:]:
-        total: Tensor = add(total, term)
-    return _beside(total, source)
+def _finished(cotangent: Any, source: Any) -> Any:
+    """A cotangent as the user gets it."""
+    if cotangent is None or cotangent is ZERO:
+        return None if cotangent is None else _zeros_like(source)
+    if type(cotangent) is Rows:
+        return slices_of(cotangent, source._tensor if isinstance(source, Variable) else source)
+    return _beside(cotangent, source)
 
 
 def _zeros_like(source: Any) -> Tensor:

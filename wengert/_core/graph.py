@@ -36,6 +36,24 @@ class Label(NamedTuple):
         return f"{self.name} on {self.device} beside {self.beside}" if self.beside else self.name
 
 
+class Scope:
+    """What the nodes added now are called: the prefix, then the op, numbered where it comes again."""
+
+    __slots__ = ("_counts", "beside", "device", "prefix")
+
+    def __init__(self, prefix: str, device: str = "", beside: str = "") -> None:
+        self.prefix = prefix
+        self.device = device
+        self.beside = beside
+        self._counts: dict[str, int] = {}
+
+    def label(self, op_name: str) -> Label:
+        """The label of the next node with this op."""
+        count = self._counts[op_name] = self._counts.get(op_name, -1) + 1
+        name = f"{self.prefix}{op_name}_{count}" if count else self.prefix + op_name
+        return Label(name, self.device, self.beside)
+
+
 class Node:
     """One application of an op in a graph.
 
@@ -90,7 +108,7 @@ class Graph:
         self.guards = Guards()
         self.is_frozen = False
         self.is_quiet = False
-        self.scope: Label | None = None  # of the nodes that a gradient adds now
+        self.scope: Scope | None = None  # of the nodes that a gradient adds now
         self.lock = threading.RLock()  # held while the graph changes: another thread may run it
         self._names: dict[str, int] = {}
         self._last_site: Site | None = None
@@ -124,7 +142,7 @@ class Graph:
                 raise error_at_user_line(error) from None
             types = types if op.is_multi else (types,)
             outputs = (*[self._new_value(t[0], t[1]) for t in types],)
-            label = None if self.scope is None else self._label(self.scope, op.name)
+            label = None if self.scope is None else self.scope.label(op.name)
             self.nodes.append(Node(op, inputs, outputs, attrs, self._site(), tuple(regions), self.is_quiet, label))
         outs = (*map(symbol, outputs),)
         self._carry_cuts(op, operands, outs)
@@ -135,9 +153,6 @@ class Graph:
         count = self._names.get(name, 0)
         self._names[name] = count + 1
         return self.unique_name(f"{name}_{count}") if count else name
-
-    def _label(self, scope: Label, op_name: str) -> Label:
-        return scope._replace(name=self.unique_name(scope.name + op_name))
 
     def _site(self) -> Site | None:
         """The user's line; one object for all the nodes that a line makes in a row."""

@@ -10,11 +10,12 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .._core.graph import Graph, Label
+from .._core.graph import Graph, Scope
 from .._core.op import ZERO
 from .._core.tensor import Tensor
 from .._prims.structural import add, add_n, barrier
 from .reverse import Cotangents, Entry
+from .rows import Rows, total
 
 
 class Method(enum.IntEnum):
@@ -37,16 +38,16 @@ class Gathering(Cotangents):
         colocate: whether the gradients of a node are to be placed with it.
     """
 
-    __slots__ = ("_arriving", "_colocate", "_entry_scope", "_gate", "_method", "_names", "_pending", "_zero", "builder",
-                 "scope")  # fmt: skip
+    __slots__ = ("_arriving", "_colocate", "_entry_scope", "_gate", "_method", "_names", "_pending", "_rows", "_zero",
+                 "builder", "scope")  # fmt: skip
     holds = True
 
     def __init__(
         self, builder: Graph, scope: str, names: Mapping[int, str], method: Method, gate: bool, colocate: bool
     ) -> None:  # fmt: skip
-        super().__init__()
+        super().__init__(keeps_rows=True)
         self.builder = builder
-        self.scope = Label(f"{scope}/")
+        self.scope = Scope(f"{scope}/")
         self._names = names
         self._method = method
         self._gate = gate
@@ -54,6 +55,7 @@ class Gathering(Cotangents):
         self._entry_scope = self.scope
         self._arriving: list[tuple[int, Any]] = []  # what the entry at hand has contributed so far
         self._pending: dict[int, list[tuple[int, Tensor]]] = {}  # terms with how often they were merged
+        self._rows: dict[int, list[Rows]] = {}
         self._zero: set[int] = set()
 
     def add(self, key: int, term: Any, may_hold_zeros: bool) -> None:
@@ -67,7 +69,7 @@ class Gathering(Cotangents):
             self._sum_up(key)
         name = self._names.get(entry.out_keys[0], entry.op.name)
         device, beside = ("cpu", f"loc:@{name}") if self._colocate else ("", "")
-        self._entry_scope = self.builder.scope = Label(f"{self.scope.name}{name}_grad/", device, beside)
+        self._entry_scope = self.builder.scope = Scope(f"{self.scope.prefix}{name}_grad/", device, beside)
 
     def finish(self, sources: Iterable[int]) -> None:
         self._settle()
@@ -77,15 +79,17 @@ class Gathering(Cotangents):
     def _settle(self) -> None:
         """Files what the last entry has contributed, through a barrier if there is to be one."""
         arrived, self._arriving = self._arriving, []
-        terms = [term for _, term in arrived if term is not ZERO]
+        terms = [term.parts[0][0] if type(term) is Rows else term for _, term in arrived if term is not ZERO]
         if self._gate and len(terms) > 1 and self._entry_scope is not self.scope:
             self.builder.scope = self._entry_scope
             gated = iter(barrier(*terms))
-            arrived = [(key, term if term is ZERO else next(gated)) for key, term in arrived]
+            arrived = [(key, term if term is ZERO else _replaced(term, next(gated))) for key, term in arrived]
         self.builder.scope = self.scope
         for key, term in arrived:
             if term is ZERO:
                 self._zero.add(key)
+            elif type(term) is Rows:
+                self._rows.setdefault(key, []).append(term)
             else:
                 self._file(self._pending.setdefault(key, []), term)
 
@@ -101,6 +105,12 @@ class Gathering(Cotangents):
 
     def _sum_up(self, key: int) -> None:
         terms = [term for _, term in self._pending.pop(key, ())]
+        rows: Any = total(self._rows.pop(key, ()))
+        if rows is not None:
+            if not terms:
+                self.terms[key] = rows
+                return
+            terms.append(rows.dense())
         if not terms:
             if key in self._zero:
                 self.terms[key] = ZERO
@@ -110,10 +120,15 @@ class Gathering(Cotangents):
         elif self._method is Method.ALL_AT_ONCE:
             self.terms[key] = add_n(*reversed(terms))  # in the order of the program
         else:
-            total = terms.pop()
+            result = terms.pop()
             while terms:
-                total = add(terms.pop(), total)
-            self.terms[key] = total
+                result = add(terms.pop(), result)
+            self.terms[key] = result
+
+
+def _replaced(term: Any, gated: Tensor) -> Any:
+    """A term that has gone through a barrier."""
+    return Rows(term.type, [(gated, term.parts[0][1])]) if type(term) is Rows else gated
 
 
 __all__ = ["Gathering", "Method"]
