@@ -24,12 +24,12 @@ RECORDS = json.loads(FILE.read_text())["records"] if FILE else []
 DEFERRED = """\
 issue 6: adaptive_average_pool adaptive_max_pool bartlett blackman hamming hanning kaiser
     cdist cholesky_inverse corrcoef ctc_decode ctc_loss depth_to_space space_to_depth
-    digitize dot_product_attention eig extract_sequences stft istft fold unfold
-    gcd lcm geomspace histogram bincount in_top_k isin isneginf isposinf isreal ldexp
-    median multi_hot nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
-    nanpercentile nanprod nanquantile nanstd nansum nanvar nextafter percentile psnr quantile rearrange
-    saturate_cast searchsorted segment_max segment_min segment_prod segment_sum top_k argpartition trapezoid
-    unique vander view view_as_complex view_as_real correlate image.affine_transform image.perspective_transform
+    dot_product_attention eig extract_sequences stft istft fold unfold
+    gcd lcm geomspace histogram isin isneginf isposinf isreal ldexp
+    multi_hot nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
+    nanpercentile nanprod nanquantile nanstd nansum nanvar nextafter psnr rearrange
+    saturate_cast argpartition trapezoid
+    vander view view_as_complex view_as_real correlate image.affine_transform image.perspective_transform
     image.crop_images image.pad_images image.extract_patches image.gaussian_blur image.hsv_to_rgb
     image.rgb_to_hsv image.rgb_to_grayscale image.map_coordinates image.resize image.ssim
     image.extract_patches_3d image.scale_and_translate
@@ -46,7 +46,7 @@ def deferred():
 
 WHEN = deferred()
 # here Keras took a constant (a slope of 0.2, the logarithm of 2) in float32
-FLOAT32_CONSTANTS = {"leaky_relu/0", "leaky_relu/2", "logaddexp2/0"}
+FLOAT32_CONSTANTS = {"leaky_relu/0", "leaky_relu/2", "logaddexp2/0", "quantile/2", "quantile/4", "percentile/0"}
 
 
 def decoded(value):

@@ -16,6 +16,7 @@ from . import (
     linalg,
     losses,
     normalization,
+    ordering,
     pooling,
     reductions,
     shapes,
@@ -36,6 +37,7 @@ from .indexing import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .losses import *  # noqa: F403
 from .normalization import *  # noqa: F403
+from .ordering import *  # noqa: F403
 from .pooling import *  # noqa: F403
 from .reductions import *  # noqa: F403
 from .shapes import *  # noqa: F403
@@ -58,6 +60,7 @@ __all__ += indexing.__all__
 __all__ += linalg.__all__
 __all__ += losses.__all__
 __all__ += normalization.__all__
+__all__ += ordering.__all__
 __all__ += pooling.__all__
 __all__ += reductions.__all__
 __all__ += shapes.__all__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -101,11 +102,23 @@ def add_along(x: PyArray, index: PyArray, size: int) -> PyArray:
     return make((*x.shape[:-1], size), x.dtype, out)
 
 
+def searchsorted(sequence: PyArray, values: PyArray, right: bool) -> PyArray:
+    """For each value its place in a sorted sequence; NaN comes last."""
+    find = bisect.bisect_right if right else bisect.bisect_left
+    rows = _blocks(sequence, sequence.shape[-1]) or [[]] * prod(sequence.shape[:-1])
+    m = values.shape[-1]
+    places = (
+        find(rows[at // m], (math.isnan(v), v), key=lambda w: (math.isnan(w), w)) for at, v in enumerate(values.flat)
+    )
+    return make(values.shape, dtypes.int64, places)
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "window_sum": window_sum,
     "window_spread": window_spread,
     "window_argmax": _place(operator.gt),
     "window_argmin": _place(operator.lt),
+    "searchsorted": searchsorted,
     "take_along": take_along,
     "add_along": add_along,
 }
