@@ -330,7 +330,7 @@ def version_of(library: str) -> str:
             return importlib.metadata.version(distribution)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return "of unknown version"
+    return getattr(sys.modules.get(library), "__version__", "of unknown version")
 
 
 def readable(seconds: float) -> str:

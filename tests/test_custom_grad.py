@@ -124,7 +124,7 @@ def test_k94_closures_work_and_save_keeps_intermediates(derive: Any) -> None:
 
 def test_k95_what_f_is_and_returns_is_checked() -> None:
     with pytest.raises(TypeError, match="must be callable, got int"):
-        wg.custom_grad(3)  # type: ignore[arg-type]
+        wg.custom_grad(3)
     grad_func = lambda dy: dy
     for returned, says in [
         ({"grad_func": grad_func}, "value and a callable grad_func"), ({"value": 3.0}, "grad_func"),
@@ -224,8 +224,18 @@ def test_forward_mode_and_batches() -> None:
     assert wg.grad(lambda x: wg.sum(mapped(square_abs, x)))(x).tolist() == [1.0, 2.0, 3.0]
 
 
-def test_trainable_variables_are_constants_to_it() -> None:
+def test_k97_trainable_variables_are_constants_to_it() -> None:
     w = wg.Variable(5.0, name="w")
     f = wg.custom_grad(lambda x, save: (x * w, lambda dy: 2.0 * dy))
     assert wg.grad(f)(3.0) == 2.0
     assert wg.variable_grads(lambda: f(wg.tensor(3.0)) + w).grads["w"].item() == 1.0
+
+
+@every_way
+def test_k97_what_is_captured_is_a_constant_and_an_error_alone(derive: Any) -> None:
+    def held(a: Any) -> Any:
+        return wg.custom_grad(lambda x, save: (x * a, lambda dy: 10 * dy))(2.0)
+
+    assert derive(lambda a: held(a) + a)(5.0) == 1.0
+    with pytest.raises(wg.DisconnectedError):
+        derive(held)(5.0)

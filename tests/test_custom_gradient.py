@@ -99,6 +99,7 @@ def test_k2_composition_and_several_inputs(derive: Any) -> None:
 
 @every_way
 def test_r_value(derive: Any) -> None:
+    """r.value."""
     assert square10(3.0) == 9.0
     assert derive(square10)(3.0) == 30.0
 
@@ -127,7 +128,7 @@ def test_k3_methods_parentheses_names() -> None:
     assert layer.bare.__doc__ == "doc of bare"
     assert callable(Layer.bare.__wrapped__)
     with pytest.raises(TypeError, match="must be callable"):
-        wg.custom_gradient(3)  # type: ignore[call-overload]
+        wg.custom_gradient(3)
 
 
 def test_wrapping_it_copies_nothing_of_its_own() -> None:
@@ -647,7 +648,7 @@ def test_jvp_gives_the_forward_rule(push: Any) -> None:
     with pytest.raises(TypeError, match="pair"):
         push(bad, (3.0,), (2.0,))
     with pytest.raises(TypeError, match="jvp"):
-        wg.custom_gradient(jvp=3)  # type: ignore[call-overload]
+        wg.custom_gradient(jvp=3)
 
 
 def test_forward_over_reverse_and_reverse_over_forward() -> None:

@@ -454,6 +454,22 @@ def test_long_graphs_run_as_instructions():
     np.testing.assert_allclose(grad, eager.grad, rtol=1e-12)
 
 
+def test_warnings_of_long_graphs_come_from_the_forward_part_only():
+    def f(x):
+        for _ in range(2500):
+            x = x * 1.0
+        return total(wg.ops.where(x > 0, wg.sqrt(x), 0.0))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert wg.function(wg.grad(f))(np.array([0.0, 1.0]))[0] == 0.0
+
+
+def test_a_list_of_numbers_is_an_array():
+    assert wg.function(lambda x: x * 2)([1, 2, 3]).tolist() == [2, 4, 6]
+    assert wg.grad(lambda x, y: wg.sum(x * y))([1.0, 2.0], [3, 4]).tolist() == [3.0, 4.0]
+
+
 def test_warnings_come_from_the_forward_part_only():
     def f(x):
         return total(wg.ops.where(x > 0, wg.sqrt(x), 0.0))
@@ -465,6 +481,21 @@ def test_warnings_come_from_the_forward_part_only():
         assert wg.function(wg.grad(f))(zero)[0] == 0.0
     with pytest.warns(RuntimeWarning):
         wg.function(lambda x: wg.log(x))(np.array([-1.0]))
+
+
+def test_warnings_come_from_the_forward_part_only_in_long_graphs_too():
+    def f(x):
+        y = wg.ops.where(x > 0, wg.sqrt(x), 0.0)
+        for _ in range(2100):
+            y = y * 1.0
+        return total(y)
+
+    compiled = wg.function(wg.grad(f))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(compiled(np.array([0.0, 1.0])), [0.0, 0.5])
+    with pytest.warns(RuntimeWarning):
+        compiled(np.array([-1.0, 1.0]))
 
 
 def test_eight_threads_ten_thousand_calls_first_one_concurrent():
@@ -600,3 +631,50 @@ def _same_bits(a, b):
 def test_passes_keep_the_sign_of_zero_and_nan(f, x):
     x = np.asarray(x)
     _same_bits(wg.function(f)(x), f(wg.tensor(x)).numpy())
+
+
+MASKED_TWICE = {
+    "y log y": lambda y: wg.where(y > 0, y * wg.log(y), 0.0).sum(),
+    "power": lambda y: wg.where(y > 0, y**1.5, 0.0).sum(),
+    "root": lambda y: wg.where(y > 0, wg.sqrt(y) * y, 0.0).sum(),
+    "sinc": lambda y: wg.where(y != 0, wg.sin(y) / y, 1.0).sum(),
+    "slice": lambda y: (y * wg.log(wg.abs(y)))[1:].sum(),
+    "call": lambda y: wg.where(y > 0, wg.function(lambda q: q * wg.log(q))(y), 0.0).sum(),
+    "recomputed": lambda y: wg.where(y > 0, wg.recompute_grad(lambda q: q * wg.log(q))(y), 0.0).sum(),
+    "log": lambda y: wg.where(y > 0, wg.log(y), 0.0).sum(),
+    "recomputed log": lambda y: wg.where(y > 0, wg.recompute_grad(wg.log)(y), 0.0).sum(),
+}
+
+
+@pytest.mark.parametrize("name", MASKED_TWICE)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_masked_zeros_stay_zeros_at_every_order(name):
+    f = MASKED_TWICE[name]
+    inside, outside = np.array([1.0, 2.0]), np.array([0.0, 1.0, 2.0])
+    for _ in range(3):
+        g = wg.grad(f)
+        for run in (g, wg.function(g)):
+            expected = [0.0, *g(inside)] if name != "slice" else [0.0, *g(np.array([3.0, 1.0, 2.0]))[1:]]
+            np.testing.assert_allclose(run(outside), expected, rtol=1e-12)
+        f = lambda y, g=g: g(y).sum()
+
+
+def test_a_compiled_error_names_the_op_and_the_line_of_f():
+    def third(x, i):
+        doubled = x * 2
+        return doubled[i]  # here
+
+    for f, args in ((third, (X, np.array(99))), (wg.linalg.cholesky, (-np.eye(2),))):
+        with pytest.raises((IndexError, np.linalg.LinAlgError)) as caught:
+            wg.function(f)(*args)
+        said = str(caught.value)
+        assert ("gather" in said and "# here" in said) or "cholesky" in said
+
+
+def test_zeros_that_a_function_inserts_stay_structural_outside_it():
+    head = wg.function(lambda a: a[1:2])
+    zeros = wg.function(lambda a: a * 0.0)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(wg.grad(lambda x: wg.sum(head(wg.sqrt(x))))(np.array([0.0, 4.0, 9.0])), [0, 0.25, 0])
+        # an ordinary zero times an infinite slope stays what it is
+        assert np.isnan(wg.grad(lambda x: zeros(wg.log(x)))(0.0))

@@ -72,7 +72,7 @@ def test_a_gradient_function_can_be_called_again():
 
 
 def test_the_examples():
-    """tfjs.grad.ex1, ex2.first, ex2.second, J1."""
+    """tfjs.grad.ex1, tfjs.grad.ex2.first, tfjs.grad.ex2.second, J1."""
     x = np.array([2.0, 3.0])
     equal(wg.grad(square)(x), [4, 6])
     equal(wg.grad(cube)(x), [12, 27])
@@ -89,7 +89,7 @@ def test_arguments_may_be_numbers_and_lists():
 
 
 def test_dy_weights_the_result():
-    """tfjs.grad.dy, dy.tensorlike, dy.optional, J10, J7."""
+    """tfjs.grad.dy, tfjs.grad.dy.tensorlike, tfjs.grad.dy.optional, J10, J7."""
     x = np.array([2.0, 3.0])
     for dy in (np.array([10.0, 100.0]), [10.0, 100.0], [10, 100], wg.tensor([10.0, 100.0])):
         equal(np.asarray(wg.grad(square)(x, dy=dy)), [40, 600])
@@ -161,7 +161,7 @@ A, B = np.array([2.0, 3.0]), np.array([-2.0, -3.0])
 
 
 def test_grads_in_order():
-    """tfjs.grads.returns, ex, onearg, J1."""
+    """tfjs.grads.returns, tfjs.grads.ex, tfjs.grads.onearg, J1."""
     found = wg.grads(lambda a, b, c: a * b * c)([2.0, 3.0, 4.0])
     assert isinstance(found, list)
     assert found == [12, 8, 6]
@@ -174,7 +174,7 @@ def test_grads_in_order():
 
 @pytest.mark.parametrize("wrap", [wg.grads, wg.value_and_grads])
 def test_grads_with_dy(wrap):
-    """tfjs.grads.dy, dy.shape, tfjs.vags.dy."""
+    """tfjs.grads.dy, tfjs.grads.dy.shape, tfjs.vags.dy."""
     found = wrap(product)([A, B], dy=[10.0, 100.0])
     da, db = found.grads if wrap is wg.value_and_grads else found
     equal(da, [-20, -300])
@@ -206,7 +206,7 @@ def test_every_input_of_grads_must_be_connected():
 
 
 def test_value_and_grad_is_a_named_pair():
-    """tfjs.vag.ex, keys, value, x.tensor (numbers are welcome), dy."""
+    """tfjs.vag.ex, tfjs.vag.keys, tfjs.vag.value, tfjs.vag.x.tensor (numbers are welcome), tfjs.vag.dy."""
     result = wg.value_and_grad(square)(A)
     assert result._fields == ("value", "grad")
     value, gradient = result
@@ -224,7 +224,7 @@ def test_value_and_grad_agrees_with_grad():
 
 
 def test_value_and_grads_is_a_named_pair():
-    """tfjs.vags.ex, keys, grads.same."""
+    """tfjs.vags.ex, tfjs.vags.keys, tfjs.vags.grads.same."""
     result = wg.value_and_grads(product)([A, B])
     assert result._fields == ("value", "grads")
     equal(result.value, [-4, -9])
@@ -244,7 +244,7 @@ def test_the_names_exist():
 
 
 def test_variable_grads_example():
-    """tfjs.vg.ex, value, grads.map, J1, J31: the value is 36."""
+    """tfjs.vg.ex, tfjs.vg.value, tfjs.vg.grads.map, J1, J31: the value is 36."""
     a, b = wg.Variable([3.0, 4.0], name="a"), wg.Variable([5.0, 6.0], name="b")
     x = wg.tensor([1.0, 2.0])
     result = wg.variable_grads(lambda: wg.sum(a * x * x + b * x))
@@ -269,7 +269,7 @@ def test_default_list_holds_all_trainable_variables():
 
 
 def test_explicit_list_restricts_and_shows_the_non_trainable():
-    """tfjs.vg.varlist, nontrainable.null, J30 (a Variable listed twice counts once), J31."""
+    """tfjs.vg.varlist, tfjs.vg.nontrainable.null, J30 (a Variable listed twice counts once), J31."""
     a, b = wg.Variable(2.0, name="a"), wg.Variable(3.0, name="b")
     assert {k: v.item() for k, v in wg.variable_grads(lambda: a * b, [b, b]).grads.items()} == {"b": 2}
     nt = wg.Variable(2.0, name="nt", trainable=False)
@@ -961,3 +961,53 @@ def test_results_of_one_call_share_no_memory():
 
 def test_a_variable_as_dy_makes_the_results_tensors():
     assert type(wg.grad(square)(np.ones(2), dy=wg.Variable([1.0, 2.0]))) is wg.Tensor
+
+
+# -- complex values in every mode ------------------------------------------------------------------
+
+REAL_ONLY = {
+    "relu": wg.nn.relu, "sigmoid": wg.sigmoid, "softmax": wg.nn.softmax, "logsumexp": wg.special.logsumexp,
+    "maximum": lambda z: wg.maximum(z, 1.0), "clip": lambda z: wg.clip(z, 0, 1), "max": wg.max, "sort": wg.sort,
+    "softsign": wg.ops.softsign, "silu": wg.ops.silu, "erf": wg.special.erf, "soft_shrink": wg.ops.soft_shrink,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REAL_ONLY)
+@pytest.mark.parametrize("mode", [lambda f: f, wg.function, lambda f: wg.grad(lambda z: np.sum(np.real(f(z))))])
+def test_functions_of_real_values_refuse_complex_ones_in_every_mode(name, mode):
+    with pytest.raises(TypeError, match="complex128, wanted|complex numbers have no order"):
+        mode(REAL_ONLY[name])(np.array([1 + 2j, 3 - 1j]))
+
+
+@pytest.mark.parametrize("f", [
+    np.exp, np.log, np.sqrt, np.sin, np.cos, np.tan, np.tanh, np.arcsin, np.arccos, np.arctan, np.arcsinh, np.arccosh,
+    np.arctanh, np.sinh, np.cosh, np.square, np.reciprocal, np.conj, np.log1p, np.expm1, np.sinc, np.cumprod, np.prod,
+    lambda z: z**3, lambda z: z**0.5, lambda z: np.power(1 + 2j, z), lambda z: np.power(z, z), lambda z: z / (z + 2j),
+    np.abs, np.angle, np.real, np.imag, lambda z: np.linalg.solve(np.outer(z, z) + np.eye(3) * 4, z), np.var,
+    lambda z: np.linalg.norm(z) * z, lambda z: np.einsum("i,j->ij", z, np.conj(z)),
+])  # fmt: skip
+def test_complex_gradients_are_the_wirtinger_differences(f):
+    z = np.array([0.4 + 0.7j, -0.8 + 0.3j, -0.5 - 1.1j])
+    weights = np.exp(1j * np.arange(9.0))
+
+    def loss(z):
+        out = f(z)
+        return np.sum(np.real(np.conj(weights[: out.size].reshape(out.shape)) * out))
+
+    h, found = 1e-4, wg.grad(loss)(z)
+    for i in range(3):
+        for unit, part in ((1, found[i].real), (1j, found[i].imag)):
+            e = np.zeros(3, complex)
+            e[i] = unit
+            difference = (8 * (loss(z + h * e) - loss(z - h * e)) - loss(z + 2 * h * e) + loss(z - 2 * h * e)) / (12 * h)
+            assert part == pytest.approx(difference, rel=1e-7, abs=1e-8)
+    close(wg.function(wg.grad(loss))(z), found)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_gradients_through_complex_numbers_keep_the_real_dtype(dtype):
+    r = wg.tensor([1.0, 2.0], dtype=dtype)
+    for f in (lambda r: np.sum(np.real(wg.ops.polar(r, r) ** 2)), lambda r: np.sum(np.abs(r + 1j))):
+        found = wg.grad(f)(r)
+        assert found.dtype == r.dtype
+        close(found.numpy().astype(float), wg.grad(f)(np.array([1.0, 2.0])), rtol=5e-2)

@@ -62,6 +62,22 @@ def variables():
     wg.variable_grads(lambda: np.sum(W * W), [W])
 
 
+def gathered():
+    wg.grad(lambda x: np.sum(x[[0, 2, 0]] * 2.0) + np.sum(x[[1]]))(X)
+    wg.grad(lambda x: np.sum(x[[0, 2, -3]]), sparse=True)(X)
+
+
+def taped():
+    x = wg.tensor(X)
+    with wg.GradientTape(persistent=True) as outer:
+        outer.watch(x)
+        with wg.GradientTape() as inner:
+            inner.watch(x)
+            y = np.sin(x) * W
+        slope = inner.gradient(y, x)
+    outer.gradient(slope, [x, W])
+
+
 def custom():
     @wg.custom_gradient
     def f(x):
@@ -80,7 +96,7 @@ def graph():
 
 @pytest.mark.parametrize(
     "call",
-    [first_order, second_order, disconnected, disconnected_after_work, failing, structures, variables, custom, graph],
+    [first_order, second_order, disconnected, disconnected_after_work, failing, structures, variables, gathered, taped, custom, graph],
 )
 def test_calls_leave_nothing_behind(call):
     gc.collect()

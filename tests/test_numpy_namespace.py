@@ -456,6 +456,14 @@ def test_the_namespace_of_a_tensor() -> None:
     assert x.__array_namespace__().sum(x).item() == V.sum()
 
 
+def test_ediff1d_keeps_its_dtype() -> None:
+    x = numpy.array([1.0, 3.0, 6.0], numpy.float32)
+    found = wnp.ediff1d(x, to_end=2, to_begin=[0.5])
+    assert found.dtype == numpy.float32
+    numpy.testing.assert_array_equal(found, numpy.ediff1d(x, to_end=2, to_begin=numpy.float32(0.5)))
+    assert wg.grad(lambda x: numpy.ediff1d(x, to_end=2) * 3)(x).dtype == numpy.float32
+
+
 _BY_DTYPE = ["square", "power", "floor_divide", "left_shift", "right_shift", "signbit", "rint", "fabs", "modf", "sign", "exp2", "divide", "ldexp", "mod"]
 
 

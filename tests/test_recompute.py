@@ -143,7 +143,7 @@ def test_k53_wrapped_names_methods() -> None:
 
     assert wg.grad(Layer().apply)(2.0) == 12.0
     with pytest.raises(TypeError, match="callable"):
-        wg.recompute_grad(3)  # type: ignore[arg-type]
+        wg.recompute_grad(3)
 
 
 @pytest.mark.parametrize("push", [pushed, pushed_traced])

@@ -38,7 +38,7 @@ class Registered:
     def __eq__(self, other):
         return (self.a, self.b, self.label) == (other.a, other.b, other.label)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 wg.tree.register(Registered, lambda r: ((r.a, r.b), r.label), lambda label, ab: Registered(*ab, label))

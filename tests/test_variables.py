@@ -317,3 +317,10 @@ def test_a_copy_is_a_variable_of_its_own(copied):
     assert v.numpy().tolist() == [1.0, 2.0]
     both = wg.function(lambda: (v * 1.0, other * 1.0))()
     assert [np.asarray(x).tolist() for x in both] == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_a_tensor_made_of_a_variable_is_a_read(w):
+    assert wg.variable_grads(lambda: (wg.tensor(w) ** 2.0).sum(), [w]).grads["w"].numpy().tolist() == [2, 4]
+    held = wg.tensor(w)
+    w.assign([5.0, 6.0])
+    assert held.numpy().tolist() == [1, 2]

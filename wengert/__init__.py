@@ -5,7 +5,7 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import linalg, nn, numpy, ops, random, special, tree
+from . import compat, fft, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -28,7 +28,11 @@ from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
+from .saving import load, save
+from .slices import IndexedSlices
 from .state import Variable
+from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
+from .tape import GradientTape
 from .testing import GradientCheck, check_gradients
 
 ops.custom_gradient = custom_gradient  # Keras has it among its ops, too
@@ -36,12 +40,14 @@ ops.custom_gradient = custom_gradient  # Keras has it among its ops, too
 __version__ = "0.1.0"
 
 __all__ = [
-    "DisconnectedError", "Function", "GradientCheck", "GradientCheckError", "Graph", "LostGradientError", "Tensor",
-    "TensorSpec", "TracingError", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
-    "checkpoint", "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain",
-    "function", "grad", "grads", "jit", "linalg", "nn", "not_differentiable", "numpy", "ops", "primitive", "random",
-    "recompute_grad", "register_gradient", "set_default_float", "special", "stop_gradient", "tensor", "tree",
-    "value_and_grad", "value_and_grads", "variable_grads",
+    "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
+    "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
+    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
+    "checkpoint", "compat", "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager",
+    "explain", "fft", "function", "grad", "gradients", "grads", "jit", "linalg", "load", "nn", "not_differentiable",
+    "numpy", "ops", "primitive", "random", "recompute_grad", "register_gradient", "save", "set_default_float",
+    "special", "stop_gradient", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads",
+    "variable_grads",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, result_of
+from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
 from ._control.closed import Closed
 from ._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
 from ._control.recompute import ClosedRun, RecomputeRule, Run
@@ -88,7 +88,7 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
         raise TypeError(at_user_line(f"custom_gradient: jvp must be callable, got {type(jvp).__name__}"))
     if f is None:
         return functools.partial(custom_gradient, jvp=jvp)
-    _require_callable(f, "custom_gradient")
+    require_callable(f, "custom_gradient")
     return _Decorated(f, functools.partial(_call_custom_gradient, f, jvp))
 
 
@@ -120,7 +120,7 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         >>> g(np.array([-1.0, -2.0, 3.0])), wg.grad(g)(np.array([-1.0, -2.0, 3.0]))
         (array([1., 4., 9.]), array([1., 2., 3.]))
     """
-    _require_callable(f, "custom_grad")
+    require_callable(f, "custom_grad")
     return _Decorated(f, functools.partial(_call_custom_grad, f))
 
 
@@ -144,16 +144,11 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
         >>> wg.grad(wg.recompute_grad(lambda x: wg.exp(x) * x))(0.0)
         np.float64(1.0)
     """
-    _require_callable(f, "recompute_grad")
+    require_callable(f, "recompute_grad")
     return _Decorated(f, functools.partial(_call_recompute, f))
 
 
 checkpoint = recompute_grad
-
-
-def _require_callable(f: Any, name: str) -> None:
-    if not callable(f):
-        raise TypeError(at_user_line(f"{name}: the f passed in {name}(f) must be callable, got {type(f).__name__}"))
 
 
 class _Decorated:

@@ -2,6 +2,8 @@
 an op that has none its derivative, or say that it has none on purpose.
 """
 
+# pyright: strict, reportPrivateUsage=false
+
 from __future__ import annotations
 
 import difflib

@@ -11,21 +11,32 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
-from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor_kind, one_tensor, result_of
+from ._compile.arguments import (
+    Differentiated,
+    Owned,
+    array_argument,
+    is_tensor_kind,
+    one_tensor,
+    require_callable,
+    result_of,
+)
 from ._core import dtypes
 from ._core.apply import apply
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
+from ._core.op import ZERO
 from ._core.state import STATE, observing_reads, recording
 from ._core.tensor import Tensor
 from ._core.types import type_of
 from ._core.where import at_user_line
 from ._prims.structural import attach, convert, full, zeros_of
-from ._transforms.reverse import Tape, materialise, ones_like_type, sweep
+from ._transforms.reverse import Tape, ones_like_type, sweep
+from ._transforms.rows import Rows, total
 from .errors import DisconnectedError
 from .inspect.explain import disconnection
 from .ops.promotion import as_tensor
+from .slices import IndexedSlices, slices_of
 from .state import Variable, live_variables
 
 __all__ = [
@@ -102,7 +113,7 @@ def value_and_grad(
         has_aux: f returns `(y, aux)`; then the result is `((y, aux), gradient)`.
         unconnected_gradients: what an argument that y does not depend on gets: "error" (`DisconnectedError`), "zero"
             or "none".
-        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
+        sparse: the gradient of an array of which only whole rows are gathered comes as `IndexedSlices`.
 
     Returns:
         `g(*args, dy=None, **kwargs) -> ValueAndGrad(value, grad)`, in the kind of array that came in. Without `dy`
@@ -138,7 +149,7 @@ def grad(
         argnums: which positional argument to differentiate with respect to, or several (then a tuple results).
         has_aux: f returns `(y, aux)`; then the result is `(gradient, aux)`.
         unconnected_gradients: "error", "zero" or "none": what an argument gets that y does not depend on.
-        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
+        sparse: the gradient of an array of which only whole rows are gathered comes as `IndexedSlices`.
 
     Returns:
         `g(*args, dy=None, **kwargs)` -> the gradient of `f(x).sum()`, or with `dy` of `(f(x) * dy).sum()`, with the
@@ -172,7 +183,7 @@ def grads(
     Args:
         f: takes N arrays and returns one tensor of any shape.
         unconnected_gradients: "error", "zero" or "none": what an argument gets that y does not depend on.
-        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
+        sparse: the gradient of an array of which only whole rows are gathered comes as `IndexedSlices`.
 
     Returns:
         `g(args, dy=None)`: takes the list or tuple of arguments and gives the list of gradients, in order.
@@ -198,7 +209,7 @@ def value_and_grads(
     Args:
         f: takes N arrays and returns one tensor of any shape.
         unconnected_gradients: "error", "zero" or "none": what an argument gets that y does not depend on.
-        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
+        sparse: the gradient of an array of which only whole rows are gathered comes as `IndexedSlices`.
 
     Returns:
         `g(args, dy=None) -> ValueAndGrads(value, grads)`.
@@ -223,7 +234,7 @@ def _gradient_function(
     f: Callable[..., Any], name: str, argnums: Any, has_aux: bool, unconnected: Any, sparse: bool,
     combine: Callable[..., Any],
 ) -> Any:  # fmt: skip
-    _require_callable(f, name)
+    require_callable(f, name)
     mode = unconnected_mode(unconnected)
     positions = _positions(argnums, name)
     names, f_takes_dy = _parameters(f)
@@ -256,7 +267,7 @@ def _gradient_function(
 def _list_function(
     f: Callable[..., Any], name: str, unconnected: Any, sparse: bool, combine: Callable[[Any, Any], Any]
 ) -> Any:
-    _require_callable(f, name)
+    require_callable(f, name)
     mode = unconnected_mode(unconnected)
     names, _ = _parameters(f)
 
@@ -309,7 +320,7 @@ class _Run:
             found: list[Any] = [None] * len(self.keys)
         else:
             with quietly():
-                found = sweep(self.tape.entries, ((self.y._key, seed),), self.keys)
+                found = sweep(self.tape.entries, ((self.y._key, seed),), self.keys, sparse=sparse)
         following = iter(found)
         return [self._of_source(source, following, mode, keep) for source in self.sources]
 
@@ -322,6 +333,9 @@ class _Run:
             if cotangent is None and mode == "none":
                 finished.append(None)
                 continue
+            if type(cotangent) is Rows:
+                finished.append(self._slices(cotangent, tensor, keep))
+                continue
             gradient = cotangent if type(cotangent) is Tensor else zeros_of(type_of(tensor))
             if STATE.recorders or STATE.builder is not None:
                 # counts as connected to whatever the value is connected to, with derivative zero
@@ -330,6 +344,14 @@ class _Run:
                 gradient = beside(gradient, tensor)
             finished.append(gradient if keep else self.own(gradient))
         return source.result(finished)
+
+    def _slices(self, rows: Rows, source: Tensor, keep: bool) -> IndexedSlices:
+        """The gradient of gathered rows: its values are what an outer gradient follows."""
+        found = slices_of(rows, source)
+        values = attach(found.values, self.y) if STATE.recorders or STATE.builder is not None else found.values
+        if keep:
+            return IndexedSlices(values, found.indices, found.shape)
+        return IndexedSlices(self.own(values), self.own(found.indices), found.shape)
 
     def _seed(self, dy: Any) -> Tensor | None:
         """The cotangent of y: ones, or dy in y's dtype. None where y cannot carry a gradient."""
@@ -375,11 +397,6 @@ def unconnected_mode(option: Any) -> str:
     raise ValueError(at_user_line(
         f"unknown value for unconnected_gradients: {option!r}; wanted 'error', 'zero' or 'none'"
     ))
-
-
-def _require_callable(f: Any, name: str) -> None:
-    if not callable(f):
-        raise TypeError(at_user_line(f"{name}: the f passed in {name}(f) must be callable, got {type(f).__name__}"))
 
 
 def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
@@ -465,7 +482,7 @@ def variable_grads(
     Args:
         f: takes no arguments and returns a scalar.
         var_list: the Variables wanted; by default all live trainable ones, those that f does not use left out.
-        sparse: asks for gradients of gathered rows as slices; this version gives the dense ones, equal in value.
+        sparse: the gradient of an array of which only whole rows are gathered comes as `IndexedSlices`.
 
     Returns:
         `VariableGrads(value, grads)`: grads maps each Variable's name (or the Variable) to its gradient, a tensor of
@@ -484,7 +501,7 @@ def variable_grads(
         >>> value.item(), grads["a"].numpy(), grads[b].numpy()
         (36.0, array([1., 4.]), array([1., 2.]))
     """
-    _require_callable(f, "variable_grads")
+    require_callable(f, "variable_grads")
     wanted = None if var_list is None else _checked_list(var_list)
     _require_trainable(live_variables() if wanted is None else wanted)
     tape = Tape()
@@ -495,7 +512,7 @@ def variable_grads(
         watch.read[v._key] for v in wanted if v._key in watch.read
     ]  # fmt: skip
     _require_distinct([v for v, _ in used] if wanted is None else wanted)
-    found = _variable_cotangents(tape, y, used)
+    found = _variable_cotangents(tape, y, used, sparse)
     grads = VariableMap()
     for (variable, _), gradient in zip(used, found, strict=True):
         if gradient is not None:
@@ -513,7 +530,9 @@ def variable_grads(
     return VariableGrads(y, grads)
 
 
-def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, list[int]]]) -> list[Any]:
+def _variable_cotangents(
+    tape: Tape, y: Tensor, used: Sequence[tuple[Variable, list[int]]], sparse: bool
+) -> list[Any]:
     """One gradient a Variable, summed over its reads; None where the result does not depend on it."""
     if not dtypes.is_inexact(y.dtype):
         return [None] * len(used)
@@ -522,17 +541,20 @@ def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, l
     keys = [k for _, read in used for k in read]
     seed = beside(ones_like_type(type_of(y)), y)
     with quietly():
-        found = dict(zip(keys, sweep(tape.entries, ((y._key, seed),), keys), strict=True))
-        totals: list[Any] = []
-        for variable, read in used:
-            terms = [materialise(found[k], type_of(variable)) for k in read if found[k] is not None]
-            total = terms[0] if terms else None
-            for term in terms[1:]:
-                total = total + term
-            if total is not None and (STATE.recorders or STATE.builder is not None):
-                total = attach(total, y)
-            totals.append(None if total is None else beside(total, variable._tensor))
-    return totals
+        found = dict(zip(keys, sweep(tape.entries, ((y._key, seed),), keys, sparse=sparse), strict=True))
+        return [_variable_gradient(total(found[k] for k in read), variable, y) for variable, read in used]
+
+
+def _variable_gradient(cotangent: Any, variable: Variable, y: Tensor) -> Any:
+    """The sum over a Variable's reads, finished for the user."""
+    if cotangent is None:
+        return None
+    is_watched = STATE.recorders or STATE.builder is not None
+    if type(cotangent) is Rows:
+        found = slices_of(cotangent, variable._tensor)
+        return IndexedSlices(attach(found.values, y), found.indices, found.shape) if is_watched else found
+    gradient = zeros_of(type_of(variable)) if cotangent is ZERO else cotangent
+    return beside(attach(gradient, y) if is_watched else gradient, variable._tensor)
 
 
 def _checked_list(var_list: Any) -> list[Variable]:

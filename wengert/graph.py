@@ -18,7 +18,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, result_of
+from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
 from ._compile.cache import Compiled
 from ._compile.trace import ArrayKey, Static, array_key, trace
 from ._core import dtypes
@@ -114,8 +114,7 @@ class Function(Generic[P, R]):
     def __init__(
         self, f: Callable[P, R], input_signature: Sequence[TensorSpec] | None, engine: str | None, name: str | None
     ) -> None:
-        if not callable(f):
-            raise TypeError(at_user_line(f"function: wanted a callable, got {type(f).__name__}"))
+        require_callable(f, "function")
         if engine not in (None, "numpy"):
             raise ValueError(at_user_line(f"function: unknown engine {engine!r}; there is 'numpy'"))
         functools.update_wrapper(self, f)
@@ -141,11 +140,13 @@ class Function(Generic[P, R]):
             default = dtypes.default_float()
             key: list[Any] = [default]
             natives: list[Any] = []
+            array: Any
             for a in args:
                 kind = type(a)
                 if kind is np.ndarray:
-                    key.append(a.shape)  # type: ignore[union-attr]
-                    key.append(a.dtype)  # type: ignore[union-attr]
+                    array = a
+                    key.append(array.shape)
+                    key.append(array.dtype)
                     natives.append(a)
                 elif kind is float:
                     key.append(float)
@@ -235,6 +236,25 @@ class Function(Generic[P, R]):
         if len(self._cache) > CACHE_LIMIT:
             self._cache.popitem(last=False)
         return compiled
+
+    @property
+    def name(self) -> str:
+        """The name that graphs and messages use."""
+        return self._name
+
+    @property
+    def input_signature(self) -> tuple[Any, ...] | None:
+        """The input signature given, if any."""
+        return self._signature
+
+    @property
+    def traces(self) -> list[tuple[Any, Compiled]]:
+        """Every signature traced so far (structure, keys, default float), with its compiled form."""
+        return list(self._cache.items())
+
+    def add_trace(self, signature: Any, compiled: Compiled) -> None:
+        """Adds a compiled form for a signature, as `load` does."""
+        self._cache[signature] = compiled
 
     def _generalised(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
         """The keys with None in the dimensions that the input signature leaves open."""

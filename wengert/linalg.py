@@ -9,22 +9,279 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.linalg import LinAlgError
 
 from ._core.dims import Dim, size_of
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
-from .ops import creation, linalg, reductions, shapes
+from .ops import creation, decompositions, elementwise, linalg, reductions, shapes
+from .ops.decompositions import condition_number as cond
+from .ops.decompositions import det, lu_factor
 from .ops.linalg import inv, matmul, norm, solve, solve_triangular
 from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
 
 __all__ = [
-    "LinAlgError", "cholesky", "cross", "diagonal", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_transpose",
-    "multi_dot", "norm", "outer", "solve", "solve_triangular", "tensordot", "trace", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq", "lu_factor",
+    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
+    "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues, ascending, and eigenvectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class SVDResult(NamedTuple):
+    """The factors of A = U @ diag(S) @ Vh."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+class QRResult(NamedTuple):
+    """The factors of A = Q @ R."""
+
+    Q: Any
+    R: Any
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant and the logarithm of its magnitude."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """Eigenvalues and eigenvectors of symmetric (Hermitian) matrices.
+
+    At kinks: the gradient is symmetric (Hermitian); for equal eigenvalues the terms of the vectors' gradient that
+    divide by their difference are dropped.
+
+    Args:
+        a: matrices (..., n, n).
+        UPLO: "L" or "U": the triangle that is read.
+
+    Returns:
+        `eigenvalues` (..., n), ascending, and `eigenvectors` as columns, in a's kind. The sign of each is free.
+
+    Raises:
+        LinAlgError: if the computation does not converge.
+        ValueError: if a is not square, or for another UPLO.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
+        array([1., 3.])
+    """
+    if UPLO.upper() not in ("L", "U"):
+        raise ValueError(at_user_line(f"eigh: UPLO must be 'L' or 'U', got {UPLO!r}"))
+    return outward(EighResult(*decompositions.triangular_eigh(a, UPLO.upper() == "L")), a)
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues of symmetric (Hermitian) matrices.
+
+    At kinks: the gradient is symmetric (Hermitian).
+
+    Args:
+        a: matrices (..., n, n).
+        UPLO: "L" or "U": the triangle that is read.
+
+    Returns:
+        The real eigenvalues (..., n), ascending, in a's kind.
+
+    Raises:
+        LinAlgError: if the computation does not converge.
+        ValueError: if a is not square, or for another UPLO.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
+        array([1., 3.])
+    """
+    return eigh(a, UPLO).eigenvalues
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """The sign of the determinant and the logarithm of its magnitude.
+
+    At kinks: at a singular matrix the sign is 0, the logarithm -inf and the gradient infinite or NaN.
+
+    Args:
+        a: matrices (..., n, n).
+
+    Returns:
+        `sign` and `logabsdet`, arrays (...) in a's kind.
+
+    Raises:
+        ValueError: if a is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]]).sign)
+        -1.0
+    """
+    return SlogdetResult(*decompositions.slogdet(a))
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Singular values and vectors: a = U @ diag(S) @ Vh.
+
+    At kinks: as `wg.ops.svd`; a gradient through the null space of `full_matrices=True` is a `LookupError`.
+
+    Args:
+        a: matrices (..., m, n).
+        full_matrices: whether U and Vh are square.
+        compute_uv: whether to return the vectors.
+        hermitian: whether a is Hermitian; a hint that is not needed here.
+
+    Returns:
+        `U`, `S` (descending) and `Vh`, or S alone, in a's kind. The sign of each pair of vectors is free.
+
+    Raises:
+        LinAlgError: if the computation does not converge.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.svd([[3.0, 0.0], [0.0, 4.0]]).S
+        array([4., 3.])
+    """
+    result = decompositions.svd(a, full_matrices, compute_uv)
+    return SVDResult(*result) if compute_uv else result
+
+
+def svdvals(x: Any, /) -> Any:
+    """Singular values, descending.
+
+    Args:
+        x: matrices (..., m, n).
+
+    Returns:
+        The values (..., min(m, n)) in x's kind.
+
+    Raises:
+        LinAlgError: if the computation does not converge.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.svdvals([[3.0, 0.0], [0.0, 4.0]])
+        array([4., 3.])
+    """
+    return decompositions.svd(x, compute_uv=False)
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Orthonormal Q and upper triangular R with a = Q @ R.
+
+    At kinks: as `wg.ops.qr`; a gradient through the columns that `mode="complete"` adds is a `LookupError`.
+
+    Args:
+        a: matrices (..., m, n).
+        mode: "reduced", "complete", or "r" for R alone.
+
+    Returns:
+        `Q` and `R`, or R alone, in a's kind.
+
+    Raises:
+        ValueError: for another mode.
+
+    Example:
+        >>> import wengert as wg
+        >>> abs(wg.linalg.qr([[3.0, 1.0], [4.0, 2.0]], mode="r")).round(12)
+        array([[5. , 2.2],
+               [0. , 0.4]])
+    """
+    q, r = decompositions.qr(a, "reduced" if mode == "r" else mode)
+    return r if mode == "r" else QRResult(q, r)
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """The pseudo-inverse of matrices.
+
+    At kinks: where the rank changes the pseudo-inverse jumps; the gradient is that at constant rank.
+
+    Args:
+        a: matrices (..., m, n).
+        rcond: singular values up to this times the largest count as 0; a small multiple of the rounding unit if None.
+        hermitian: whether a is Hermitian; a hint that is not needed here.
+        rtol: another name of rcond.
+
+    Returns:
+        Matrices (..., n, m) in a's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.pinv([[0.0, 2.0]])
+        array([[0. ],
+               [0.5]])
+    """
+    return decompositions.pinv(a, rtol if rcond is None else rcond)
+
+
+@public
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """The x of least length that makes ``a @ x - b`` shortest.
+
+    At kinks: the gradient is that at constant rank of a.
+
+    Args:
+        a: a matrix (m, n).
+        b: a vector (m,) or a matrix (m, k).
+        rcond: singular values of a up to this times the largest count as 0.
+
+    Returns:
+        x, the sums of squared residuals (empty unless m > n and a has full rank), the rank and the singular values of
+        a, in the kind of array that came in.
+
+    Raises:
+        LinAlgError: if a is not a matrix.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.lstsq([[1.0], [1.0]], [1.0, 3.0])[0].round(12)
+        array([2.])
+    """
+    matrix, right = as_tensor(a, "lstsq"), as_tensor(b, "lstsq")
+    if matrix.ndim != 2:
+        raise LinAlgError(at_user_line(f"lstsq: a has shape {matrix.shape}, wanted a matrix"))
+    x = decompositions.lstsq(matrix, right, rcond)
+    values = svdvals(matrix)
+    rank = decompositions.matrix_rank(matrix)
+    m, n = matrix.shape
+    if m > n and int(rank) == n:
+        off = elementwise.subtract(matmul(matrix, x), right)
+        squares = reductions.sum(elementwise.square(elementwise.abs(off)), axis=0)
+        residuals = shapes.reshaped(squares, (1,)) if squares.ndim == 0 else squares
+    else:
+        residuals = creation.zeros((0,), dtype=values.dtype)
+    return x, residuals, rank, values
+
+
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False) -> Any:
+    """The number of singular values above a tolerance: integers, constants to a gradient.
+
+    Args:
+        A: matrices (..., m, n); a vector has rank 1 unless it is zero.
+        tol: the tolerance; that of NumPy if None.
+        hermitian: whether A is Hermitian; a hint that is not needed here.
+
+    Returns:
+        The ranks in A's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
+        1
+    """
+    return decompositions.matrix_rank(A, tol)
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
@@ -219,7 +476,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     Args:
         x: matrices (..., m, n).
         keepdims: whether the axes stay, with extent 1.
-        ord: "fro", 1, -1, inf or -inf.
+        ord: "fro", 1, -1, inf or -inf; or of the singular values 2, -2 or "nuc".
 
     Returns:
         The norms, real, in x's kind.

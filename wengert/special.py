@@ -118,7 +118,7 @@ def log_expit(x: Any) -> Any:
 def entr(x: Any) -> Any:
     """-x log(x); 0 at 0, and -inf below.
 
-    At kinks: the gradient is 0 at 0 and below.
+    At kinks: the gradient is infinite at 0, and 0 below.
 
     Args:
         x: an array of real values, or a number.
@@ -132,9 +132,12 @@ def entr(x: Any) -> Any:
         array([0.      , 0.346574])
     """
     a = as_float(as_tensor(x, "entr"))
-    is_below = apply(D.lt, (a, S.fill(a, 0)))
-    safe = S.select(is_below, S.fill(a, 0), a)
-    return S.select(is_below, S.fill(a, -math.inf), S.sub(S.fill(a, 0), W.xlogy(safe, safe)))
+    zero, one = S.fill(a, 0), S.fill(a, 1)
+    is_below, is_zero = apply(D.lt, (a, zero)), apply(D.eq, (a, zero))
+    inside = S.select(apply(D.le, (a, zero)), one, a)
+    # at 0 the root has the value and the slope that -x log(x) tends to
+    edge = S.select(is_zero, E.sqrt(S.select(is_zero, a, one)), S.neg(S.mul(inside, E.log(inside))))
+    return S.select(is_below, S.fill(a, -math.inf), edge)
 
 
 def rel_entr(x: Any, y: Any) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ._core import dtypes
 from ._core.constant import own_copy
 from ._core.engine import ndarray_of
 from ._core.moving import beside
+from ._core.operators import Operators
 from ._core.state import STATE, next_serial
 from ._core.tensor import Cut, Tensor, Value, tensor_in
 from ._core.where import at_user_line, user_site
@@ -29,7 +30,7 @@ from .ops.conversion import tensor
 _live: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 
 
-class Variable:
+class Variable(Operators):
     """A tensor that can be assigned: usable wherever a tensor is.
 
     Args:
@@ -52,7 +53,6 @@ class Variable:
 
     __slots__ = ("__weakref__", "_key", "_tensor", "name", "trainable")
     __array_priority__ = 1000
-    __hash__ = object.__hash__
 
     name: str
     trainable: bool
@@ -89,7 +89,7 @@ class Variable:
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents."""
-        return self._tensor.shape  # type: ignore[return-value]  # a Variable's shape is static
+        return self._tensor.shape  # pyright: ignore[reportReturnType]  # a Variable's shape is static
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -146,6 +146,11 @@ class Variable:
                 ))
             new = structural.convert(new, dtype=self.dtype)
         return beside(new, self._tensor)
+
+    if TYPE_CHECKING:  # attached below
+
+        def __float__(self) -> float: ...
+        def __int__(self) -> int: ...
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._compile.arguments import array_argument
+from ._compile.arguments import array_argument, require_callable
 from ._core import dtypes
 from ._core.constant import constant, is_number
 from ._core.op import ZERO
@@ -99,8 +99,7 @@ def check_gradients(
         >>> wg.check_gradients(lambda x: wg.sin(x) * x, np.array([0.5, 1.0])).checked
         12
     """
-    if not callable(f):
-        raise TypeError(at_user_line(f"check_gradients: f must be callable, got {type(f).__name__}"))
+    require_callable(f, "check_gradients")
     chosen = _checked_modes(modes)
     _require_order(order)
     arguments = _Arguments(f, args)

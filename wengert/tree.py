@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._core.dims import DimLike
+from ._core.dims import DimLike, size_of
 from ._core.structure import flatten as _flatten
 from ._core.structure import map_structure as map
 from ._core.structure import register, unflatten
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from ._prims import structural
-from .ops.promotion import as_tensor, common_dtype, is_tensor_like, outward, size_of
+from .ops.promotion import as_tensor, common_dtype, is_tensor_like, outward
 
 __all__ = ["flatten", "leaves", "map", "ravel", "register", "unflatten"]
 

@@ -16,12 +16,18 @@ from .._core.constant import checked_array, constant, is_number, number, to_nump
 from .._core.engine import ENGINE_OF
 from .._core.kinds import ARRAYS
 from .._core.state import STATE, next_serial
-from .._core.structure import LEAF, Spec, flatten, is_number_list, paths, unflatten
+from .._core.structure import LEAF, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims.structural import alias
 
 _SCALARS = (float, int, complex)
+
+
+def require_callable(f: Any, name: str) -> None:
+    """Raises `TypeError` unless f, which was passed to the function of this name, can be called."""
+    if not callable(f):
+        raise TypeError(at_user_line(f"{name}: the f passed in {name}(f) must be callable, got {type(f).__name__}"))
 
 
 def is_tensor_kind(values: Sequence[Any]) -> bool:
@@ -169,7 +175,7 @@ def array_argument(value: Any) -> Any:
     if held is not None:
         return held(value)
     if isinstance(value, list) and is_number_list(value):
-        return _float_list(value)
+        return _number_list(value)
     if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__"):
         leaves, spec = flatten(value)
         if spec is LEAF:
@@ -178,11 +184,9 @@ def array_argument(value: Any) -> Any:
     return value
 
 
-def _float_list(value: list[Any]) -> Any:
-    """A list of numbers is an array; one of bare ints may be sizes or axes, and stays a list."""
+def _number_list(value: list[Any]) -> Tensor:
+    """A list of numbers is an array; bare floats take the default float."""
     array = np.array(value)
-    if array.dtype.kind not in "fc":
-        return value
     return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
 
 
@@ -233,8 +237,3 @@ def one_tensor(value: Any, what: str) -> Tensor:
         f"{what}: f must return one tensor, got {type(value).__name__} {_short(value)}"
         + ("; return (y, aux) with has_aux=True for more than one result" if isinstance(value, tuple) else "")
     ))
-
-
-def leaf_spec(value: Any) -> Spec | None:
-    """The spec of a structure."""
-    return flatten(value)[1]

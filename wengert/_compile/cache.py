@@ -123,6 +123,7 @@ def _rebuilder(spec: Spec | None, places: Sequence[Any]) -> Callable[[tuple[Any,
     if all(c is LEAF for c in spec.children) and places == tuple(range(len(places))):
         if spec.kind is tuple:
             return tuple
-        if issubclass(spec.kind, tuple) and hasattr(spec.kind, "_make"):
-            return spec.kind._make  # type: ignore[attr-defined]
+        make = getattr(spec.kind, "_make", None)
+        if make is not None and issubclass(spec.kind, tuple):
+            return make
     return lambda outs: unflatten(spec, [p.value if isinstance(p, Static) else outs[p] for p in places])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core import dtypes
 from .._core.apply import apply
@@ -23,7 +23,8 @@ from .._prims.structural import zeros_of
 from .._transforms.batch import batch
 from .._transforms.forward import Tangents
 from .._transforms.replay import replay
-from .._transforms.reverse import Tape, cut_reason, sweep
+from .._transforms.reverse import Masked, Tape, cut_reason, sweep, zeros_inserted
+from .._transforms.rows import Rows
 
 
 class Program:
@@ -68,12 +69,15 @@ class Program:
 class Stage:
     """One split: where its residuals lie among the outputs, and how to pull cotangents back from them."""
 
-    def __init__(self, backward: Program, start: int, stop: int, seeded: list[int], results: list[Any]) -> None:
+    def __init__(
+        self, backward: Program, start: int, stop: int, seeded: list[int], results: list[Any], masked: tuple[bool, ...]
+    ) -> None:
         self.backward = backward
+        self.masked = masked  # for each input whether the program puts structural zeros into its cotangent
         self.start = start  # outputs [0, start) have cotangents; [start, stop) are the residuals
         self.stop = stop
         self.seeded = seeded  # which of the outputs before `start` the backward program takes cotangents of
-        self.results = results  # for each input: a position among the backward outputs, ZERO or None
+        self.results = results  # for each input: a position among the backward outputs, RowsAt, ZERO or None
 
 
 def closed(graph: Graph) -> Graph:
@@ -113,9 +117,11 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
         # cotangents that arrive from outside may hold structural zeros, unless there is just one number
         masked = [outs[i].shape != () for i in seeded]
         with quietly():
-            found = sweep(tape.entries, [(outs[i]._key, s) for i, s in zip(seeded, seeds, strict=True)], keys, masked)
-        found = [g if a else None for g, a in zip(found, active, strict=True)]
-        gradients = [g for g in found if isinstance(g, Tensor)]
+            pairs = [(outs[i]._key, s) for i, s in zip(seeded, seeds, strict=True)]
+            found = sweep(tape.entries, pairs, keys, masked, sparse=True)
+            found = [g if a else None for g, a in zip(found, active, strict=True)]
+            gradients: list[Tensor] = []
+            results = [_placed(g, gradients) for g in found]
         backward_outputs = [joint.value_of(g) for g in gradients]
         forward_outputs = [joint.value_of(out) for out in outs]
     forward_nodes, backward_nodes = joint.nodes[:boundary], joint.nodes[boundary:]
@@ -123,15 +129,32 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
     residuals = _read_across(forward_nodes, [joint.value_of(x) for x in inputs], backward_nodes, backward_outputs)
     backward_inputs = [*residuals, *seed_values]
     backward = Program(_assembled(f"{graph.name}.backward", backward_inputs, backward_nodes, backward_outputs))
-    positions = iter(range(len(gradients)))
-    results = [next(positions) if isinstance(g, Tensor) else g for g in found]
     start = len(forward_outputs)
-    stage = Stage(backward, start, start + len(residuals), seeded, results)
+    masks = zeros_inserted(tape.entries, keys)
+    stage = Stage(backward, start, start + len(residuals), seeded, results, masks)
     forward = _assembled(
         f"{graph.name}.forward", [joint.value_of(x) for x in inputs], forward_nodes, [*forward_outputs, *residuals]
     )
     forward.guards = graph.guards
     return Program(forward, program.count, (*program.stages, stage), program.source)
+
+
+class RowsAt(NamedTuple):
+    """Where, among the backward outputs, the rows of a gradient and their numbers are."""
+
+    values: int
+    indices: int
+
+
+def _placed(gradient: Any, outputs: list[Tensor]) -> Any:
+    """Appends what a gradient is made of to the outputs, and tells where it stands (ZERO and None are themselves)."""
+    if type(gradient) is Rows:
+        outputs += gradient.columns()
+        return RowsAt(len(outputs) - 2, len(outputs) - 1)
+    if not isinstance(gradient, Tensor):
+        return gradient
+    outputs.append(gradient)
+    return len(outputs) - 1
 
 
 def cut_inside(program: Program, operand: int) -> Cut | None:
@@ -206,15 +229,25 @@ def _forward(program: Program, active: tuple[bool, ...]) -> tuple[Program, list[
 
 
 def _pull_back(
-    ct: tuple[Any, ...], outs: tuple[Tensor, ...], outs_type: tuple[TensorType, ...], program: Program
-) -> Any:
+    ct: tuple[Any, ...], operands_type: tuple[TensorType, ...], outs: tuple[Tensor, ...],
+    outs_type: tuple[TensorType, ...], program: Program,
+) -> Any:  # fmt: skip
     """The joint rule: the stage whose residuals lie behind every output that has a cotangent does the work."""
     last = max(i for i, c in enumerate(ct) if isinstance(c, Tensor))
     stage = next(s for s in program.stages if s.start > last)
     residuals = outs[stage.start : stage.stop]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
-    return ((*[found[r] if isinstance(r, int) else r for r in stage.results],),)
+    return ((*map(lambda r, t, m: _pulled(r, t, m, found), stage.results, operands_type, stage.masked),),)
+
+
+def _pulled(result: Any, type_: TensorType, is_masked: bool, found: Sequence[Tensor]) -> Any:
+    """The gradient for one operand, as `_placed` has filed it."""
+    if type(result) is RowsAt:
+        return Rows(type_, [(found[result.values], found[result.indices])])
+    if type(result) is not int:
+        return result
+    return Masked(found[result]) if is_masked else found[result]
 
 
 def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], program: Program) -> tuple[Any, ...]:

@@ -259,7 +259,10 @@ def _pull(ct: Sequence[Any], times: Any, rule: CustomRule, outs_type: Sequence[T
         zeros_of(t) if c is None or c is ZERO else c for c, t in zip(ct, outs_type, strict=True)
     ]
     # structural zeros are plain zeros to the rule, but a rule that goes on with a sweep may pass them on
-    found = rule.pull(cotangents, kept, times is scale or any(c is None for c in ct))
+    found = rule.pull(cotangents, kept, times is scale or any(c is None or c is ZERO for c in ct))
+    if all(c is None or c is ZERO for c in ct):
+        # the rule says what is connected; its product with zeros may still be NaN, and the derivative is zero
+        found = [None if g is None else ZERO for g in found]
     return (*found, *(None,) * (rule.outputs + rule.kept))
 
 

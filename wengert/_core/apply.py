@@ -37,6 +37,10 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
         out = builder.add(op, operands, attrs)
     else:
         try:
+            if op.refuses_complex:  # the one thing that kernels do not refuse by themselves
+                for operand in operands:
+                    if operand._data.dtype.kind == "c":
+                        raise TypeError("complex values")
             if len(operands) == 1:  # said apart because most ops have one operand, and every microsecond shows
                 native = operands[0]._data
                 result = KERNELS_OF[type(native)][op.name](native, *attrs)

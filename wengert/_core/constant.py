@@ -45,7 +45,7 @@ def scalar_array(value: bool | int | float | complex, dtype: np.dtype[Any]) -> n
     return dtype.type(value)
 
 
-def number_dtype(value: bool | int | float | complex) -> np.dtype[Any]:
+def number_dtype(value: Any) -> np.dtype[Any]:
     """The dtype that a bare Python number becomes."""
     kind = type(value)
     if kind is float:
@@ -53,7 +53,7 @@ def number_dtype(value: bool | int | float | complex) -> np.dtype[Any]:
     if kind is bool:
         return dtypes.bool_
     if kind is int:
-        return dtypes.int64 if -(2**63) <= value < 2**63 else np.dtype(np.uint64)  # type: ignore[operator]
+        return dtypes.int64 if -(2**63) <= value < 2**63 else np.dtype(np.uint64)
     return dtypes.default_complex() if kind is complex else number_dtype(_as_python(value))
 
 

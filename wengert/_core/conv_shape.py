@@ -1,4 +1,4 @@
-"""Shape and parameter arithmetic of the general convolution, in plain Python integers.
+"""Shape and parameter arithmetic of the general convolution, on ints and Dims alike.
 
 Owns the size of a convolution's result and the parameters of its two transposes. It must not know any
 engine: type rules, gradient rules and kernels all read it. Start at `ConvParams`. Sizes may be the trace's
@@ -62,11 +62,6 @@ class Rearrangement(NamedTuple):
     perm: Ints
     merge: Shape
     flip: Ints = ()
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether the whole movement may be left out."""
-        return self.perm == tuple(range(len(self.perm))) and self.split == self.merge and not self.flip
 
 
 class ConvTranspose(NamedTuple):

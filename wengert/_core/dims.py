@@ -72,6 +72,11 @@ class Dim:
         return Dim({(Atom(name),): 1})
 
     @property
+    def terms(self) -> dict[Monomial, int]:
+        """The polynomial: coefficients by monomial."""
+        return dict(self._terms)
+
+    @property
     def atoms(self) -> set[Atom]:
         """The free atoms that the dimension depends on."""
         found: set[Atom] = set()

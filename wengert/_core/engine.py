@@ -76,12 +76,12 @@ ENGINE_OF: dict[type, Engine] = ByType()
 KERNELS_OF: dict[type, dict[str, Kernel]] = ByType()
 
 
-_HOST_KERNELS: dict[str, Callable[[Engine], Kernel]] = {}
+HOST_KERNELS: dict[str, Callable[[Engine], Kernel]] = {}
 
 
 def register_host_kernel(name: str, for_engine: Callable[[Engine], Kernel]) -> None:
     """Gives every engine, those to come included, a kernel for a user's primitive that runs on the host."""
-    _HOST_KERNELS[name] = for_engine
+    HOST_KERNELS[name] = for_engine
     for engine in ENGINES.values():
         engine.kernels.setdefault(name, for_engine(engine))
 
@@ -89,7 +89,7 @@ def register_host_kernel(name: str, for_engine: Callable[[Engine], Kernel]) -> N
 def register_engine(engine: Engine) -> None:
     """Makes an engine known under its name and its native types."""
     ENGINES[engine.name] = engine
-    for name, for_engine in _HOST_KERNELS.items():
+    for name, for_engine in HOST_KERNELS.items():
         engine.kernels.setdefault(name, for_engine(engine))
     for native_type in engine.native_types:
         ENGINE_OF[native_type] = engine

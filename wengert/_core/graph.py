@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .dims import Dim, Shape
+from .dims import Shape
 from .printer import graph_text
 from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
@@ -25,18 +25,47 @@ _names = itertools.count()
 _open: weakref.WeakValueDictionary[int, Graph] = weakref.WeakValueDictionary()
 
 
+class Label(NamedTuple):
+    """What a node is called, and with which node of the forward computation it is to be placed ("": anywhere)."""
+
+    name: str
+    device: str = ""
+    beside: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.device} beside {self.beside}" if self.beside else self.name
+
+
+class Scope:
+    """What the nodes added now are called: the prefix, then the op, numbered where it comes again."""
+
+    __slots__ = ("_counts", "beside", "device", "prefix")
+
+    def __init__(self, prefix: str, device: str = "", beside: str = "") -> None:
+        self.prefix = prefix
+        self.device = device
+        self.beside = beside
+        self._counts: dict[str, int] = {}
+
+    def label(self, op_name: str) -> Label:
+        """The label of the next node with this op."""
+        count = self._counts[op_name] = self._counts.get(op_name, -1) + 1
+        name = f"{self.prefix}{op_name}_{count}" if count else self.prefix + op_name
+        return Label(name, self.device, self.beside)
+
+
 class Node:
     """One application of an op in a graph.
 
     `regions` holds the inner graphs of region ops; `is_quiet` marks the nodes of a reverse sweep, which gives no
-    floating-point warnings.
+    floating-point warnings; `label` says where in a gradient a node belongs.
     """
 
-    __slots__ = ("attrs", "inputs", "is_quiet", "op", "outputs", "regions", "site")
+    __slots__ = ("attrs", "inputs", "is_quiet", "label", "op", "outputs", "regions", "site")
 
     def __init__(
         self, op: Any, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: tuple[Any, ...],
-        site: Site | None, regions: tuple[Graph, ...] = (), is_quiet: bool = False,
+        site: Site | None, regions: tuple[Graph, ...] = (), is_quiet: bool = False, label: Label | None = None,
     ) -> None:  # fmt: skip
         self.op = op
         self.inputs = inputs
@@ -45,10 +74,11 @@ class Node:
         self.site = site
         self.regions = regions
         self.is_quiet = is_quiet
+        self.label = label
 
     def remade(self, op: Any, inputs: tuple[Value, ...], attrs: tuple[Any, ...]) -> Node:
         """Another op in this one's place, with the same outputs."""
-        return Node(op, inputs, self.outputs, attrs, self.site, self.regions, self.is_quiet)
+        return Node(op, inputs, self.outputs, attrs, self.site, self.regions, self.is_quiet, self.label)
 
 
 class Graph:
@@ -78,7 +108,9 @@ class Graph:
         self.guards = Guards()
         self.is_frozen = False
         self.is_quiet = False
-        self.lock = threading.RLock()
+        self.scope: Scope | None = None  # of the nodes that a gradient adds now
+        self.lock = threading.RLock()  # held while the graph changes: another thread may run it
+        self._names: dict[str, int] = {}
         self._last_site: Site | None = None
         _open[self.serial] = self
 
@@ -102,17 +134,25 @@ class Graph:
         """Appends an op with inner graphs."""
         if self.is_frozen:
             raise RuntimeError(f"{self.name} is finished: {op.name} cannot be added to it any more")
-        inputs = (*map(self.value_of, operands),)
-        try:
-            types = op.type_rule(*op.group(inputs), *attrs)
-        except (TypeError, ValueError, IndexError) as error:
-            raise error_at_user_line(error) from None
-        types = types if op.is_multi else (types,)
-        outputs = (*[self._new_value(t[0], t[1]) for t in types],)
-        self.nodes.append(Node(op, inputs, outputs, attrs, self._site(), tuple(regions), self.is_quiet))
+        with self.lock:
+            inputs = (*map(self.value_of, operands),)
+            try:
+                types = op.type_rule(*op.group(inputs), *attrs)
+            except (TypeError, ValueError, IndexError) as error:
+                raise error_at_user_line(error) from None
+            types = types if op.is_multi else (types,)
+            outputs = (*[self._new_value(t[0], t[1]) for t in types],)
+            label = None if self.scope is None else self.scope.label(op.name)
+            self.nodes.append(Node(op, inputs, outputs, attrs, self._site(), tuple(regions), self.is_quiet, label))
         outs = (*map(symbol, outputs),)
         self._carry_cuts(op, operands, outs)
         return outs if op.is_multi else outs[0]
+
+    def unique_name(self, name: str) -> str:
+        """The name, with a number behind it if the graph has it already: `foo`, `foo_1`, ..."""
+        count = self._names.get(name, 0)
+        self._names[name] = count + 1
+        return self.unique_name(f"{name}_{count}") if count else name
 
     def _site(self) -> Site | None:
         """The user's line; one object for all the nodes that a line makes in a row."""
@@ -148,13 +188,16 @@ class Graph:
         return value
 
     def _encloses(self, serial: int) -> bool:
-        outer = self.outer
-        while outer:
-            if outer == serial:
-                return True
-            graph = _open.get(outer)
-            outer = graph.outer if graph is not None else 0
-        return False
+        return any(graph.serial == serial for graph in self.enclosing())
+
+    def enclosing(self) -> list[Graph]:
+        """The graphs in which this one is built, the innermost first."""
+        found: list[Graph] = []
+        graph = _open.get(self.outer)
+        while graph is not None:
+            found.append(graph)
+            graph = _open.get(graph.outer)
+        return found
 
     # -- Variables --------------------------------------------------------------------------------------
 
@@ -167,10 +210,11 @@ class Graph:
 
     def entry_value(self, variable: Any) -> Tensor:
         """What a Variable holds when the graph starts."""
-        known = self.reads.get(variable._key)
-        if known is None:
-            value = self._new_value(variable.shape, variable.dtype, variable.name)
-            known = self.reads[variable._key] = (variable, value)
+        with self.lock:
+            known = self.reads.get(variable._key)
+            if known is None:
+                value = self._new_value(variable.shape, variable.dtype, variable.name)
+                known = self.reads[variable._key] = (variable, value)
         return symbol(known[1])
 
     def write_variable(self, variable: Any, tensor: Tensor) -> None:
@@ -216,6 +260,11 @@ def symbol(value: Value) -> Tensor:
     return Tensor(value, value.key, None, value.weak)
 
 
+def open_graph(serial: int) -> Graph | None:
+    """The graph with a serial number, if it exists still."""
+    return _open.get(serial)
+
+
 class quietly:
     """Context manager for reverse sweeps: no floating-point warnings from what runs or is traced inside."""
 
@@ -235,8 +284,3 @@ class quietly:
             self._builder.is_quiet = self._before
         else:
             self._errstate.__exit__(*exc)
-
-
-def free_dims(shape: Shape) -> list[Dim]:
-    """The unknown dimensions of a shape."""
-    return [d for d in shape if type(d) is Dim]

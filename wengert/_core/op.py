@@ -53,6 +53,8 @@ class Facts:
         samples: test inputs, tuples (operand specs, attrs); a spec is a shape, an array, or a callable of a
             random generator. Elementwise ops need none.
         smooth: whether finite differences and second derivatives make sense at the samples.
+        takes_complex: whether complex operands are admitted although samples are drawn from `dtypes` (results that
+            have a free phase there cannot be compared).
     """
 
     doc: str = ""
@@ -62,6 +64,7 @@ class Facts:
     ref: str = ""
     samples: Sequence[Any] = ()
     smooth: bool = True
+    takes_complex: bool = False
 
 
 class Rule:
@@ -130,6 +133,7 @@ class Op:
         self.fixed = len(self.operands) - self.is_variadic
         self.attr_names = frozenset(self.attrs)
         self.has_rule_per_operand = False  # set once the rules are known
+        self.refuses_complex = self.facts.dtypes in ("real", "float") and not self.facts.takes_complex
 
     def __call__(self, *operands: Tensor, **attrs: Any) -> Any:
         if not self.attrs:

@@ -43,7 +43,8 @@ def node_text(node: Node, names: dict[int, str] | None = None) -> str:
     outputs = ", ".join(f"{shown(v.key, repr(v))}: {type_text(v)}" for v in node.outputs)
     inputs = [shown(v.key, repr(v)) for v in node.inputs]
     attrs = [f"{n}={_attr_text(a)}" for n, a in zip(node.op.attrs, node.attrs, strict=True)]
-    return f"{outputs} = {node.op.name}({', '.join([*inputs, *attrs])})"
+    label = "" if node.label is None else f"  # {node.label}"
+    return f"{outputs} = {node.op.name}({', '.join([*inputs, *attrs])}){label}"
 
 
 def _attr_text(value: Any) -> str:

@@ -6,7 +6,12 @@ For engines without a compiler, and for graphs too long to be worth generated so
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .._core import dims
 from .._core.dims import Atom, Dim
@@ -25,6 +30,7 @@ class Instruction(NamedTuple):
     is_multi: bool
     frees: tuple[int, ...]
     has_dims: bool
+    is_quiet: bool
 
 
 def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[..., tuple[Any, ...]]:
@@ -46,12 +52,12 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
         outputs = tuple(slots[v.key] for v in node.outputs)
         freed = tuple(slots.pop(v.key) for v in ended)
         free += freed
-        identity = (node.op.name, inputs, outputs, freed, *map(id, node.attrs))
+        identity = (node.op.name, inputs, outputs, freed, node.is_quiet, *map(id, node.attrs))
         found = known.get(identity)
         if found is None:
             has_dims = bool(dims.dims_in(node.attrs))
             kernel = kernels[node.op.name]
-            found = Instruction(kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims)
+            found = Instruction(kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims, node.is_quiet)
             known[identity] = found  # holds the attributes, so that their identities stay theirs
         instructions.append(found)
     results = tuple(slots[v.key] for v in graph.outputs)
@@ -61,23 +67,31 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
 def _runner(
     instructions: list[Instruction], total: int, results: tuple[int, ...], sources: dict[Atom, tuple[int, int]]
 ) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
+    stretches = [(quiet, [*part]) for quiet, part in groupby(instructions, attrgetter("is_quiet"))]
+
     def run(*natives: Any) -> tuple[Any, ...]:
         held: list[Any] = [*natives, *[None] * (total - len(natives))]
         sizes = {atom: natives[i].shape[axis] for atom, (i, axis) in sources.items()}
-        for kernel, inputs, attrs, outputs, is_multi, freed, has_dims in instructions:
-            if has_dims:
-                attrs = tuple(dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs)
-            found = kernel(*[held[i] for i in inputs], *attrs)
-            if is_multi:
-                for slot, value in zip(outputs, found, strict=True):
-                    held[slot] = value
-            else:
-                held[outputs[0]] = found
-            for slot in freed:
-                held[slot] = None
+        for is_quiet, stretch in stretches:
+            with np.errstate(all="ignore") if is_quiet else nullcontext():
+                _execute(stretch, held, sizes)
         return tuple(held[i] for i in results)
 
     return run
+
+
+def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom, int]) -> None:
+    for kernel, inputs, attrs, outputs, is_multi, freed, has_dims, _ in instructions:
+        if has_dims:
+            attrs = tuple(dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs)
+        found = kernel(*[held[i] for i in inputs], *attrs)
+        if is_multi:
+            for slot, value in zip(outputs, found, strict=True):
+                held[slot] = value
+        else:
+            held[outputs[0]] = found
+        for slot in freed:
+            held[slot] = None
 
 
 def last_uses(graph: Graph) -> list[tuple[Value, ...]]:

@@ -10,8 +10,6 @@ from .._core.tensor import Value
 from .._prims import structural as S
 from .rewrite import rewritten
 
-Found = "Node | Value | None"
-
 
 def simplify(graph: Graph) -> Graph:
     """The graph after the rules below, each applied where its op stands."""

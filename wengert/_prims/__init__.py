@@ -7,8 +7,10 @@ batch rule in one statement; engines hold their kernels in tables of their own.
 from . import (
     conv,
     cumulative,
+    decompositions,
     discrete,
     elementwise,
+    fourier,
     indexing,
     linalg,
     piecewise,
@@ -17,9 +19,10 @@ from . import (
     sorting,
     special,
     structural,
+    windows,
 )
 
 __all__ = [
-    "conv", "cumulative", "discrete", "elementwise", "indexing", "linalg", "piecewise", "random", "reductions",
-    "sorting", "special", "structural",
+    "conv", "cumulative", "decompositions", "discrete", "elementwise", "fourier", "indexing", "linalg", "piecewise",
+    "random", "reductions", "sorting", "special", "structural", "windows",
 ]  # fmt: skip

@@ -150,7 +150,8 @@ arcsinh = elementwise(
     "arcsinh", "x", partials=lambda x: rsqrt(add_number(mul(x, x), number=1)), doc="the inverse of sinh"
 )
 arccosh = elementwise(
-    "arccosh", "x", partials=lambda x: rsqrt(mul(add_number(x, number=-1), add_number(x, number=1))),
+    # two roots, for the root of the product is on the wrong branch for half of the complex numbers
+    "arccosh", "x", partials=lambda x: mul(rsqrt(add_number(x, number=-1)), rsqrt(add_number(x, number=1))),
     domain=(1.2, 3.0), kink="infinite slope at 1", doc="the inverse of cosh",
 )  # fmt: skip
 arctanh = elementwise(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dtypes
-from .._core.op import batch_shifting, general, linear, require_dtype, zero
+from .._core.op import batch_leading, batch_shifting, general, linear, require_dtype, zero
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, tensor_type
 from .structural import require_axes
@@ -62,4 +62,32 @@ def _sort_jvp(x: Tensor, x_dot: Tensor, axis: int, descending: bool) -> Tensor:
 sort = general(
     "sort", "x", attrs="axis descending", vjp=(_sort_vjp,), jvp=_sort_jvp, type=_sort_type("sort"), batch=_BATCH,
     dtypes="real", samples=_SAMPLES, kink="ties in the order of the elements", doc=f"sorted along an axis, {_ORDER}",
+)  # fmt: skip
+
+# -- places in sorted numbers ------------------------------------------------------------------------------------------
+
+
+def _search_type(sequence: TensorType, values: TensorType, right: bool) -> TensorType:
+    require_dtype("searchsorted", "sequence", sequence, "real")
+    if sequence.dtype != values.dtype:
+        raise TypeError(f"searchsorted: sequence has dtype {sequence.dtype.name} and values has {values.dtype.name}")
+    if not sequence.shape or not same_shape(sequence.shape[:-1], values.shape[:-1]) or not values.shape:
+        raise ValueError(f"searchsorted: sequence has shape {sequence.shape} and values has shape {values.shape}")
+    return tensor_type(values.shape, dtypes.int64)
+
+
+def _sorted(*shape: int) -> Any:
+    return lambda rng: _sort_rows(rng.normal(size=shape))
+
+
+def _sort_rows(x: Any) -> Any:
+    """An array sorted in place along its last axis."""
+    x.sort(-1)
+    return x
+
+
+searchsorted = zero(
+    "searchsorted", "sequence values", attrs="right", type=_search_type, batch=batch_leading, dtypes="real",
+    smooth=False, samples=[((_sorted(4), (3,)), (False,)), ((_sorted(2, 3), (2, 2)), (True,))],
+    doc="for each value the first place (the last, if right) in a sorted sequence that keeps the order",
 )  # fmt: skip

@@ -81,6 +81,20 @@ add = linear(
     "add", "x y", transpose=(lambda ct: ct, lambda ct: ct), type=elementwise_type("add", None, "any"),
     batch=batch_elementwise, dtypes="any", doc="x + y",
 )  # fmt: skip
+
+
+def _same_type_of_all(xs: tuple[TensorType, ...]) -> TensorType:
+    if not xs:
+        raise ValueError("add_n: wanted at least one array")
+    require_same("add_n", [f"operand {i}" for i in range(len(xs))], xs)
+    return tensor_type(xs[0].shape, xs[0].dtype)
+
+
+add_n = linear(
+    "add_n", "*xs", transpose=lambda ct, xs_type: (ct,) * len(xs_type), type=_same_type_of_all,
+    batch=batch_elementwise, dtypes="any", samples=[(((3, 2),) * 3, ()), (((),), ())],
+    doc="the sum of any number of arrays, all of which are alive until the last one is there",
+)  # fmt: skip
 neg = linear(
     "neg", "x", transpose=lambda ct: neg(ct), type=elementwise_type("neg", None, "number"), batch=batch_elementwise,
     dtypes="number", doc="-x",
@@ -95,8 +109,9 @@ mul = elementwise(
 
 
 def _scale_vjp(ct: Any, x: Tensor, y: Tensor, needed: Any) -> Any:
-    # d/dx is the plain slope: where x is a structural zero, the op that inserted it drops what flows back
-    return (mul(ct, conj_of(y)) if needed[0] else None, scale(mul(ct, conj_of(x)), fill(x, 1)) if needed[1] else None)
+    # d/dx is the plain slope: where x is a structural zero, the op that inserted it drops what flows back; d/dy is 0
+    # there, also where that slope was infinite and made ct so
+    return (mul(ct, conj_of(y)) if needed[0] else None, scale(conj_of(x), ct) if needed[1] else None)
 
 
 scale = general(
@@ -172,9 +187,15 @@ imag = linear(
     batch=batch_elementwise, dtypes="complex", samples=_COMPLEX_SAMPLE, doc="the imaginary part",
 )  # fmt: skip
 as_complex = linear(
-    "as_complex", "x y", transpose=(lambda ct: real(ct), lambda ct: imag(ct)), dtypes="float",
+    # halves became complex64, so their parts come back as float32
+    "as_complex", "x y", dtypes="float",
+    transpose=(lambda ct, x_type: _in_dtype(real(ct), x_type), lambda ct, y_type: _in_dtype(imag(ct), y_type)),
     type=elementwise_type("as_complex", dtypes.complex_of, "float"), batch=batch_elementwise, doc="x + iy",
 )  # fmt: skip
+
+
+def _in_dtype(x: Tensor, wanted: TensorType) -> Tensor:
+    return x if x.dtype == wanted.dtype else convert(x, dtype=wanted.dtype)
 
 
 def _type(x: Tensor) -> TensorType:
@@ -444,6 +465,11 @@ _identity_type = elementwise_type("identity", None, "any")
 alias = linear(
     "alias", "x", transpose=lambda ct: ct, type=_identity_type, batch=batch_elementwise, dtypes="any",
     doc="x under a new identity: a differentiated argument is a value of its own",
+)  # fmt: skip
+barrier = linear(
+    "barrier", "*xs", outs="*outs", transpose=lambda ct: ct, takes_missing=True, batch=batch_elementwise, dtypes="any",
+    type=lambda xs: (*[tensor_type(x.shape, x.dtype) for x in xs],), samples=[(((3, 2), (4,)), ())],
+    doc="the arrays as they are, each available once all of them are",
 )  # fmt: skip
 stop_gradient = stop(
     "stop_gradient", "x", type=_identity_type, batch=batch_elementwise, dtypes="any",

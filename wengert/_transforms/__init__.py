@@ -1,1 +1,1 @@
-"""Program transformations on what the ops declare: reverse and forward sweeps, batching, replay, split."""
+"""Program transformations on what the ops declare: reverse and forward sweeps, batching, replay."""

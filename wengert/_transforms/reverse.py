@@ -16,10 +16,12 @@ from .._core.apply import apply
 from .._core.dtypes import is_inexact
 from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
-from .._core.types import TensorType, same_shape, tensor_type
+from .._core.types import TensorType, same_shape, tensor_type, type_of
 from .._core.where import at_user_line, user_site
-from .._prims.structural import add, conj, full, mul, scale, zeros_of
+from .._prims.indexing import gather
+from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
+from .rows import Rows, joined
 
 _key_of = attrgetter("_key")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
@@ -44,6 +46,12 @@ class Entry(NamedTuple):
     out_keys: tuple[int, ...]
     out_types: tuple[TensorType, ...]  # of ops with several results
     saved: tuple[Any, ...]
+
+
+class Masked(NamedTuple):
+    """What a joint rule returns for a cotangent that may hold structural zeros of the rule's own making."""
+
+    cotangent: Tensor
 
 
 _new_entry = partial(tuple.__new__, Entry)
@@ -81,7 +89,7 @@ class Tape:
                 return
             types = (*map(_as_type, map(_shape_and_dtype, operands)),)
         # only operands that can carry a gradient were ever tracked, so only the results need asking
-        if op.kind == "stop" or not (is_inexact(outs[0]._data.dtype) if len(outs) == 1 else any(map(_carries, outs))):
+        if op.kind == "stop" or not (outs[0]._data.dtype.kind in "fc" or any(map(_carries, outs))):
             _mark_cut(op, keys[tracked.index(True)], outs)
             return
         plan = op.plans.get(tracked) or op.plan(tracked)
@@ -134,18 +142,48 @@ def _mark_cut(op: Op, key: int, outs: tuple[Tensor, ...]) -> None:
         out._cut = cut if out._cut is None else out._cut.joined(cut)
 
 
+def entry_of(
+    op: Op, attrs: tuple[Any, ...], tracked: tuple[bool, ...], operands: tuple[Tensor, ...], in_keys: tuple[int, ...],
+    outs: tuple[Tensor, ...], out_keys: tuple[int, ...],
+) -> Entry:  # fmt: skip
+    """The entry of an op that ran or was traced, from tensors and the keys that they go by."""
+    plan = op.plan(tracked)
+    saved = plan.keep(operands + outs + _NOTHING)
+    if op.has_many_outs:
+        saved = (*saved[:-1], outs if plan.keep_outs else None, None)
+    out_types = (*map(type_of, outs),) if op.is_multi else ()
+    return Entry(op, attrs, plan, in_keys, (*map(type_of, operands),), out_keys, out_types, saved)
+
+
 class Cotangents:
-    """The cotangents gathered so far, by value: a tensor (or ZERO) and whether it may hold structural zeros."""
+    """The cotangents gathered so far, by value: a tensor, `Rows` or ZERO, and whether it may hold structural zeros.
 
-    __slots__ = ("masked", "terms")
+    This kind adds up terms as they arrive. One that `holds` is given every term by `add`, is told when an entry's turn
+    comes (`before`), and must have that entry's cotangents in `terms` then, and the sources' after `finish`.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("has_rows", "keeps_rows", "masked", "terms")
+    holds = False
+
+    def __init__(self, keeps_rows: bool = False) -> None:
         self.terms: dict[int, Any] = {}
         self.masked: set[int] = set()
+        self.has_rows = False
+        self.keeps_rows = keeps_rows  # also where they take more room than the dense form
+
+    def before(self, entry: Entry) -> None:
+        """Called by the sweep before it asks for the cotangents of an entry's results."""
+
+    def finish(self, sources: Iterable[int]) -> None:
+        """Called at the end of the sweep."""
 
     def add(self, key: int, term: Any, may_hold_zeros: bool) -> None:
-        known = self.terms.get(key)
-        self.terms[key] = term if known is None or known is ZERO else known if term is ZERO else add(known, term)
+        known: Any = self.terms.get(key)
+        if known is None or known is ZERO:
+            self.terms[key] = term
+        elif term is not ZERO:
+            rows_among = Rows in (type(known), type(term))
+            self.terms[key] = joined(known, term) if rows_among else add(known, term)
         if may_hold_zeros:
             # a sum's zeros are zeros of every term only, but treating them so again is harmless: 0 * slope is 0
             self.masked.add(key)
@@ -153,7 +191,7 @@ class Cotangents:
 
 def sweep(
     entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int],
-    masked: Sequence[bool] | None = None,
+    masked: Sequence[bool] | None = None, sparse: bool = False, cts: Cotangents | None = None,
 ) -> list[Any]:  # fmt: skip
     """The cotangents of the sources, given those of the targets.
 
@@ -162,11 +200,16 @@ def sweep(
         seeds: (key, cotangent) of each target.
         sources: keys whose cotangents are wanted.
         masked: for each seed whether it may hold structural zeros (by default none does).
+        sparse: leaves the cotangents of what only rows were gathered from as `Rows`.
+        cts: adds up the terms in another way than as they arrive.
 
     Returns:
-        For each source a tensor, `ZERO` (connected, derivative zero) or None (not connected).
+        For each source a tensor (or `Rows`), `ZERO` (connected, derivative zero) or None (not connected).
     """
-    cts = Cotangents()
+    if cts is None:
+        cts = Cotangents(sparse)
+    holds = cts.holds
+    is_lazy = sparse or not holds
     for index, (key, seed) in enumerate(seeds):
         cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
@@ -175,6 +218,8 @@ def sweep(
     try:
         for entry in reversed(entries):
             op = entry[0]
+            if holds:
+                cts.before(entry)
             if op.is_multi:
                 _pull_back_outputs(entry, wanted, cts)
                 continue
@@ -184,14 +229,29 @@ def sweep(
                 continue
             if key not in wanted:
                 del terms[key]
+            if type(ct) is Rows:
+                if op is alias:
+                    cts.add(entry[3][0], Rows(ct.type, ct.parts), True)
+                    continue
+                ct = ct.dense()
+                if key in wanted and not sparse:
+                    terms[key] = ct
             if op.has_rule_per_operand and ct is not ZERO:
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
+            elif is_lazy and op is gather and len(entry[3]) == 2 and ct is not ZERO:
+                _add_rows(Rows(entry[4][0], [(ct, entry[7][1])]), entry[3][0], cts)
             else:
                 _pull_back(entry, ct, key in cts.masked, cts)
     except NonFiniteError as error:
         if entry is not None:
             error.in_gradient_of(entry.op.name, entry.out_keys[0])
         raise
+    if holds:
+        cts.finish(wanted)
+    if cts.has_rows and not sparse:
+        for key in wanted:
+            if type(terms.get(key)) is Rows:
+                terms[key] = terms[key].dense()
     return [terms.get(key) for key in sources]
 
 
@@ -217,13 +277,23 @@ def _pull_back_by_operand(entry: Entry, ct: Tensor, may_hold_zeros: bool, cts: C
             _contribute(entry, index, in_keys[index], term, masks, cts)
 
 
+def _add_rows(rows: Rows, key: int, cts: Cotangents) -> None:
+    """Adds what a gather of whole rows contributes: the dense form waits until something reads it."""
+    cts.has_rows = True
+    cts.add(key, rows, True)
+    if not cts.keeps_rows:
+        found = cts.terms[key]
+        if type(found) is Rows and found.is_longer_than_dense:
+            cts.terms[key] = found.dense()
+
+
 def _contribute(entry: Entry, index: int, key: int, term: Any, masks: bool, cts: Cotangents) -> None:
     """Adds a term to an operand's cotangent, once its type is seen to be the operand's."""
     if term is not ZERO:
         data, wanted = term._data, entry[4][index]
         if data.shape != wanted[0] or data.dtype != wanted[1]:
             _require_type(entry[0], index, term, wanted)
-    if key in cts.terms:
+    if key in cts.terms or cts.holds:
         cts.add(key, term, masks)
         return
     cts.terms[key] = term
@@ -234,6 +304,8 @@ def _contribute(entry: Entry, index: int, key: int, term: Any, masks: bool, cts:
 def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
     """The entry of an op with several results: those that nothing uses have zero cotangents."""
     found = [cts.terms.get(k) if k in wanted else cts.terms.pop(k, None) for k in entry.out_keys]
+    if cts.has_rows:
+        found = [ct.dense() if type(ct) is Rows else ct for ct in found]
     if all(ct is None for ct in found):
         return
     if entry.op.kind != "custom" and all(ct is None or ct is ZERO for ct in found):
@@ -265,7 +337,11 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
     else:
         results = _with_tail(op, sources, wanted, len(keys))
     for index in wanted:
-        if results[index] is not None:
+        if type(results[index]) is Rows:
+            _add_rows(results[index], keys[index], cts)
+        elif type(results[index]) is Masked:
+            _contribute(entry, index, keys[index], results[index].cotangent, True, cts)
+        elif results[index] is not None:
             _contribute(entry, index, keys[index], results[index], may_hold_zeros or op.inserts_zeros, cts)
 
 
@@ -317,6 +393,15 @@ def _require_type(op: Op, index: int, term: Any, wanted: TensorType) -> None:
         ))
 
 
+def zeros_inserted(entries: Sequence[Entry], keys: Sequence[int]) -> tuple[bool, ...]:
+    """For each source whether its cotangent may hold structural zeros that the entries themselves put in."""
+    masked: set[int] = set()
+    for entry in reversed(entries):
+        if entry.op.inserts_zeros or not masked.isdisjoint(entry.out_keys):
+            masked.update(entry.in_keys[i] for i in entry.plan.wanted)
+    return (*[key in masked for key in keys],)
+
+
 def ones_like_type(type_: TensorType) -> Tensor:
     """The default seed: the gradient of the sum."""
     return full(shape=type_[0], value=1, dtype=type_[1])
@@ -347,6 +432,6 @@ def ancestors(entries: Sequence[Entry], key: int, sources: Iterable[int]) -> set
 
 Sweep = Callable[..., list[Any]]
 __all__ = [
-    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "cut_reason", "materialise",
-    "ones_like_type", "reaches", "sweep", "tensor_type",
+    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "cut_reason", "entry_of",
+    "materialise", "ones_like_type", "reaches", "sweep", "tensor_type",
 ]  # fmt: skip

@@ -167,9 +167,11 @@ def _attribute(name: str, value: Any) -> str:
 
 def _number_text(node: Node) -> str:
     values: dict[str, Any] = dict(zip(node.op.attrs, node.attrs, strict=True))
-    value = values.get("value")
-    if isinstance(value, np.ndarray) and value.size > 1:
-        return f"{value.dtype.name} constant" if value.size > 4 else " ".join(str(value).split())
+    value: Any = values.get("value")
+    if np.size(value) > 4:
+        return "constant array"
+    if np.ndim(value):
+        return " ".join(str(value).split())
     return str(value) if value is not None else node.op.name
 
 

@@ -40,16 +40,17 @@ from numpy import (
     uint64,
 )
 
-from .. import linalg
+from .. import fft, linalg
 from .. import ops as _ops
 from ..ops import methods as _methods  # the operators and methods of tensors, which the functions here use
-from . import _creation, _elementwise, _products, _protocols, _reductions, _selection, _shapes
+from . import _creation, _elementwise, _products, _protocols, _reductions, _selection, _shapes, _statistics
 from ._creation import *  # noqa: F403  # each part's __all__ is its public list
 from ._elementwise import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._reductions import *  # noqa: F403
 from ._selection import *  # noqa: F403
 from ._shapes import *  # noqa: F403
+from ._statistics import *  # noqa: F403
 
 __all__ = [
     "bool_", "complex64", "complex128", "e", "euler_gamma", "float16", "float32", "float64", "inf", "int8", "int16",
@@ -61,6 +62,7 @@ __all__ += _products.__all__
 __all__ += _reductions.__all__
 __all__ += _selection.__all__
 __all__ += _shapes.__all__
+__all__ += _statistics.__all__
 
 
 def __getattr__(name: str) -> Any:
@@ -81,6 +83,7 @@ def _fill_tables() -> None:
     """Tells the protocols what stands for which function of NumPy."""
     names = globals()
     _protocols.map_namespace(_numpy, names, __all__)
+    _protocols.map_namespace(_numpy.fft, fft, fft.__all__)
     _protocols.map_namespace(_numpy.linalg, linalg, getattr(linalg, "__all__", ()))
     for ufunc, fold, running in (
         (_numpy.add, _reductions.sum, _reductions.cumsum),

@@ -617,7 +617,7 @@ def _edge(part: Any, x: Tensor, axis: int) -> Tensor:
 
 @as_numpy
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Differences of neighbours in one row, with values put at the ends.
+    """Differences of neighbours in one row, with values put at the ends, in ary's dtype.
 
     Example:
         >>> import wengert.numpy as np
@@ -626,7 +626,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """
     x = ravel(as_tensor(ary, "ediff1d"))
     ends = [to_begin, diff(x), to_end]
-    return ops.concatenate([ravel(as_tensor(part, "ediff1d")) for part in ends if part is not None], axis=0)
+    parts = [cast(as_tensor(part, "ediff1d"), x.dtype) for part in ends if part is not None]
+    return ops.concatenate([*map(ravel, parts)], axis=0)
 
 
 __all__ = [

@@ -9,11 +9,15 @@ from . import (
     convolution,
     copies,
     creation,
+    decompositions,
     elementwise,
+    fourier,
     indexing,
     linalg,
     losses,
     normalization,
+    ordering,
+    pooling,
     reductions,
     shapes,
     special_functions,
@@ -26,11 +30,15 @@ from .conversion import *  # noqa: F403
 from .convolution import *  # noqa: F403
 from .copies import *  # noqa: F403
 from .creation import *  # noqa: F403
+from .decompositions import *  # noqa: F403
 from .elementwise import *  # noqa: F403
+from .fourier import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .losses import *  # noqa: F403
 from .normalization import *  # noqa: F403
+from .ordering import *  # noqa: F403
+from .pooling import *  # noqa: F403
 from .reductions import *  # noqa: F403
 from .shapes import *  # noqa: F403
 from .special_functions import *  # noqa: F403
@@ -45,11 +53,15 @@ __all__ += conversion.__all__
 __all__ += convolution.__all__
 __all__ += copies.__all__
 __all__ += creation.__all__
+__all__ += decompositions.__all__
 __all__ += elementwise.__all__
+__all__ += fourier.__all__
 __all__ += indexing.__all__
 __all__ += linalg.__all__
 __all__ += losses.__all__
 __all__ += normalization.__all__
+__all__ += ordering.__all__
+__all__ += pooling.__all__
 __all__ += reductions.__all__
 __all__ += shapes.__all__
 __all__ += special_functions.__all__

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims
+from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.op import Op
 from .._core.tensor import Tensor
+from .._core.where import at_user_line
 from .._prims import cumulative as C
 from .._prims import discrete as D
 from .._prims import elementwise as E
@@ -33,7 +34,10 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def _float(x: Any, name: str) -> Tensor:
-    return as_float(as_tensor(x, name))
+    tensor = as_float(as_tensor(x, name))
+    if dtypes.is_complex(tensor.dtype):
+        raise TypeError(at_user_line(f"{name}: x has dtype {tensor.dtype.name}, wanted real values"))
+    return tensor
 
 
 def _compare(op: Op, x: Tensor, number: float) -> Tensor:

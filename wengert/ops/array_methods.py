@@ -201,11 +201,11 @@ def repeat(self: Tensor, repeats: Any, axis: Any = None) -> Any:
 
 @_method
 def astype(
-    self: Tensor, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    self: Tensor, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
     """The values in another dtype: `wg.ops.cast`."""
     wanted = copies.dtypes.as_dtype(dtype)
-    if casting != "unsafe" and not np.can_cast(self.dtype, wanted, casting):  # type: ignore[arg-type]
+    if casting != "unsafe" and not np.can_cast(self.dtype, wanted, casting):
         raise TypeError(
             at_user_line(f"Tensor.astype: {self.dtype.name} does not go to {wanted.name} by the rule {casting!r}")
         )

@@ -40,10 +40,15 @@ def tensor(data: Any, dtype: Any = None) -> Tensor:
         result = data
     else:
         result = as_tensor(data, "tensor")
-        if type(result._data) is not Value and not isinstance(data, (list, tuple)) and result is not data:
+        if type(result._data) is not Value and not _makes_tensors(data):
             result = Tensor(_copied(result._data), next_serial(), result._cut)
         result._weak = False
     return result if dtype is None else cast(result, dtypes.as_dtype(dtype))
+
+
+def _makes_tensors(data: Any) -> bool:
+    """Whether what comes of it is its own or nobody else's: a list's, a Variable's (which is a read) or of slices."""
+    return isinstance(data, (list, tuple)) or hasattr(type(data), "__wengert_tensor__")
 
 
 constant = array = convert_to_tensor = tensor

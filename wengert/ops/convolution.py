@@ -95,7 +95,7 @@ def _layout(numbers: Any, lhs: Tensor, rhs: Tensor) -> Layout:
     return Layout(to_lhs, to_rhs, (*map(names[2].index, numbers[2]),))
 
 
-def _per_axis(value: Any, rank: int, what: str, name: str) -> tuple[int, ...]:
+def per_axis(value: Any, rank: int, what: str, name: str) -> tuple[int, ...]:
     if value is None:
         return (1,) * rank
     if isinstance(value, int):
@@ -116,13 +116,13 @@ def _convolved(
     a = permuted(promotion.cast(lhs, dtype), layout.lhs)
     b = permuted(promotion.cast(rhs, dtype), layout.rhs)
     rank = a.ndim - 2
-    steps = _per_axis(strides, rank, what, "strides")
+    steps = per_axis(strides, rank, what, "strides")
     spread, gaps = (
-        _per_axis(lhs_dilation, rank, what, "lhs_dilation"),
-        _per_axis(rhs_dilation, rank, what, "rhs_dilation"),
+        per_axis(lhs_dilation, rank, what, "lhs_dilation"),
+        per_axis(rhs_dilation, rank, what, "rhs_dilation"),
     )
     sizes = [d * n - n + 1 if n != 1 else d for d, n in zip(a.shape[2:], spread)]
-    pads = _padding(padding, sizes, b.shape[2:], steps, gaps, what)
+    pads = padding_pairs(padding, sizes, b.shape[2:], steps, gaps, what)
     result = V.conv(
         a,
         b,
@@ -136,7 +136,7 @@ def _convolved(
     return permuted(result, layout.out)
 
 
-def _padding(
+def padding_pairs(
     padding: Any, sizes: Sequence[DimLike], kernel: Sequence[DimLike], steps: Any, gaps: Any, what: str
 ) -> tuple[Any, ...]:
     """A (before, after) pair for each spatial axis."""
@@ -343,12 +343,12 @@ def conv_transpose(
     if str(padding).lower() not in ("valid", "same"):
         raise ValueError(at_user_line(f"conv_transpose: padding is {padding!r}, wanted 'valid' or 'same'"))
     is_same = str(padding).lower() == "same"
-    steps = _per_axis(strides, rank, "conv_transpose", "strides")
-    gaps = _per_axis(dilation_rate, rank, "conv_transpose", "dilation_rate")
+    steps = per_axis(strides, rank, "conv_transpose", "strides")
+    gaps = per_axis(dilation_rate, rank, "conv_transpose", "dilation_rate")
     more = (
         (None,) * rank
         if output_padding is None
-        else _per_axis(output_padding, rank, "conv_transpose", "output_padding")
+        else per_axis(output_padding, rank, "conv_transpose", "output_padding")
     )
     sizes = [x.shape[i] for i in layout.lhs[2:]]
     pads = (*[

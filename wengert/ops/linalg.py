@@ -17,6 +17,7 @@ from .._core.apply import apply
 from .._core.tensor import Tensor
 from .._core.types import same_dim
 from .._core.where import at_user_line
+from .._prims import decompositions as F
 from .._prims import discrete as D
 from .._prims import linalg as L
 from .._prims import piecewise as W
@@ -482,10 +483,18 @@ def _vector_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:
     if order == 1:
         return total(size, axes, keepdims=True)
     # the root of 0 has no slope, and the norm of a zero vector has slope 0
-    sums = total(power(size, order), axes, keepdims=True)
+    sums = total(_raised(size, order), axes, keepdims=True)
     is_zero = apply(D.eq, (sums, S.fill(sums, 0)))
     root = power(S.select(is_zero, S.fill(sums, 1), sums), 1 / order)
     return S.select(is_zero, S.fill(sums, 0), root)
+
+
+def _raised(size: Tensor, order: Any) -> Tensor:
+    """Magnitudes to a power. Below 1 it is infinitely steep at 0, where the magnitude is flat: that counts as flat."""
+    if not 0 < order < 1:
+        return power(size, order)
+    is_zero = apply(D.eq, (size, S.fill(size, 0)))
+    return S.select(is_zero, size, power(S.select(is_zero, S.fill(size, 1), size), order))
 
 
 def _euclidean(x: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -494,7 +503,7 @@ def _euclidean(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return sqrt_flat_at_zero(total(squares, axes, keepdims=True))
 
 
-def _matrix_norm(x: Tensor, axes: tuple[int, int], order: Any) -> Tensor:
+def _matrix_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:
     """The norm of matrices in the plane of two axes, which stay with extent 1."""
     if order is None or order == "fro":
         return _euclidean(x, axes)
@@ -503,12 +512,10 @@ def _matrix_norm(x: Tensor, axes: tuple[int, int], order: Any) -> Tensor:
         sums = total(_magnitudes(x), summed, keepdims=True)
         return (largest if order > 0 else smallest)(sums, compared, keepdims=True)
     if order in (2, -2, "nuc"):
-        raise NotImplementedError(
-            at_user_line(
-                f"norm: ord={order!r} of a matrix is made of its singular values, which have no op; "
-                f"ord can be None, 'fro', 1, -1, inf or -inf"
-            )
-        )
+        rest = (*[i for i in range(x.ndim) if i not in axes],)
+        values = F.svd(solvable(permuted(x, (*rest, *axes)))[0])[1]
+        folded = total(values, -1) if order == "nuc" else (largest if order > 0 else smallest)(values, -1)
+        return reshaped(folded, (*[1 if i in axes else d for i, d in enumerate(x.shape)],))
     raise ValueError(at_user_line(f"norm: {order!r} is not the order of a norm of matrices"))
 
 
@@ -519,7 +526,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
     Args:
         x: an array; with `axis=None` a vector or a matrix, or of any shape if `ord` is None.
-        ord: for vectors any number, inf or -inf (None means 2); for matrices "fro" (also None), 1, -1, inf, -inf.
+        ord: for vectors any number, inf or -inf (None means 2); for matrices "fro" (also None), 1, -1, inf, -inf, or
+            of their singular values 2 (the largest), -2 (the smallest), "nuc" (the sum).
         axis: the axis of vectors, or the two axes of matrices.
         keepdims: whether the axes stay, with extent 1.
 
@@ -548,7 +556,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         is_matrix = len(axes) == 2
     if not is_matrix and isinstance(ord, str):
         raise ValueError(at_user_line(f"norm: {ord!r} is not the order of a norm of vectors"))
-    result = _matrix_norm(a, axes, ord) if is_matrix else _vector_norm(a, axes, ord)  # type: ignore[arg-type]
+    result = _matrix_norm(a, axes, ord) if is_matrix else _vector_norm(a, axes, ord)
     result = promotion.cast(result, dtypes.real_of(dtype))
     return outward(result if keepdims else reshaped(result, S.without(a.shape, axes)), x)
 
@@ -561,7 +569,7 @@ def normalize(x: Any, axis: Any = -1, order: Any = 2, epsilon: Any = None) -> An
         x: an array of real values.
         axis: the axis or axes of the vectors.
         order: the order of the norm.
-        epsilon: the smallest norm to divide by; the rounding unit of the dtype if None.
+        epsilon: the smallest norm to divide by; 1e-7 if None.
 
     Returns:
         The scaled array in x's kind; vectors whose norm is below `epsilon` are divided by it.
@@ -574,7 +582,7 @@ def normalize(x: Any, axis: Any = -1, order: Any = 2, epsilon: Any = None) -> An
     a, dtype = solvable(as_tensor(x, "normalize"))
     axes = normal_axes(axis, a.ndim, "normalize")
     length = _vector_norm(a, axes, order)
-    floor = float(np.finfo(length.dtype).eps) if epsilon is None else epsilon
+    floor = 1e-7 if epsilon is None else epsilon
     return promotion.cast(divide(a, maximum(length, floor)), dtype)
 
 

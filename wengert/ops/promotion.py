@@ -13,15 +13,14 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._core import dtypes
 from .._core.apply import apply
 from .._core.constant import checked_array, constant, is_number, number, scalar_array, to_numpy_result
 from .._core.dims import Dim, DimLike, Shape
 from .._core.engine import ENGINE_OF
 from .._core.kinds import ARRAYS
 from .._core.op import Op
-from .._core.state import STATE
-from .._core.structure import flatten, is_number_list
+from .._core.structure import is_number_list
 from .._core.tensor import Tensor, Value, fresh
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line
@@ -185,7 +184,7 @@ def unary(op: Op, x: Any) -> Any:
 def unary_float(op: Op, x: Any) -> Any:
     """Applies a one-operand float op; integers and booleans become floats first."""
     if type(x) is Tensor:
-        return apply(op, (x if dtypes.is_inexact(x._data.dtype) else as_float(x),))
+        return apply(op, (x if x._data.dtype.kind in "fc" else as_float(x),))
     return outward(apply(op, (as_float(as_tensor(x, op.name)),)), x)
 
 
@@ -305,11 +304,6 @@ def is_symbolic(x: Tensor) -> bool:
     return type(x._data) is Value
 
 
-def is_tracing() -> bool:
-    """Whether ops become nodes now."""
-    return STATE.builder is not None
-
-
 # -- axes ------------------------------------------------------------------------------------------------------------
 
 
@@ -335,13 +329,3 @@ def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
     if len(set(normal)) != len(normal):
         raise ValueError(at_user_line(f"{what}: axis {axis} repeats an axis"))
     return normal
-
-
-def flatten_tensors(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves and spec of a structure of results."""
-    return flatten(tree)
-
-
-def size_of(shape: Shape) -> DimLike:
-    """The number of elements of a shape."""
-    return dims.size_of(shape)

@@ -1106,7 +1106,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
         array([0, 1, 2, 0, 0])
     """
     a = as_tensor(x, "pad")
-    widths = [(*[extent(w, "pad") for w in pair],) for pair in _pairs(pad_width, a.ndim, "pad")]
+    widths: list[Any] = [(*[extent(w, "pad") for w in pair],) for pair in _pairs(pad_width, a.ndim, "pad")]
     if builtins.any(type(w) is not Dim and w < 0 for pair in widths for w in pair):
         raise ValueError(at_user_line(f"pad: pad_width {pad_width} has a negative number"))
     if mode == "constant":
@@ -1118,7 +1118,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
     for axis, pair in enumerate(widths):
         if pair != (0, 0):
             positions = np.arange(known_extent(a, axis, f"pad with mode {mode!r}"))
-            a = _picked(a, axis, np.pad(positions, pair, mode=mode))  # type: ignore[call-overload]
+            a = _picked(a, axis, np.pad(positions, pair, mode=mode))
     return a
 
 

@@ -54,6 +54,7 @@ class NewAxis(NamedTuple):
     """A new axis of extent 1; it takes no axis of the operand."""
 
 
+@final
 class Gap(NamedTuple):
     """An ellipsis for no axes: it takes none and makes none, but index arrays on both sides of it are apart."""
 

@@ -1,10 +1,12 @@
 """The NumPy engine: kernels on ndarrays and NumPy scalars.
 
-`table` joins the kernels of its files. A kernel takes natives and attribute values and returns a fresh array or a
+Joins the kernel tables of its files. A kernel takes natives and attribute values and returns a fresh array or a
 view; 0-d results may be NumPy scalars.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,9 @@ from ..._core.engine import Engine, register_engine
 from . import (
     conv,
     cumulative,
+    decompositions,
     elementwise,
+    fourier,
     indexing,
     linalg,
     piecewise,
@@ -21,6 +25,7 @@ from . import (
     sorting,
     special,
     structural,
+    windows,
 )
 from .execute import executable
 
@@ -31,14 +36,15 @@ NUMPY = Engine(
     from_numpy=lambda array: array,
 )
 for _family in (
-    structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, conv, random,
+    structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, decompositions,
+    conv, fourier, windows, random,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 
 
-def _call(*operands_and_program: object) -> tuple[object, ...]:
+def _call(*operands_and_program: Any) -> tuple[Any, ...]:
     *natives, program = operands_and_program
-    return executable(program, NUMPY.kernels)(*natives)  # type: ignore[arg-type]
+    return executable(program, NUMPY.kernels)(*natives)
 
 
 NUMPY.kernels["call"] = _call

@@ -29,18 +29,6 @@ def _softplus(x: Any) -> Any:
     return np.logaddexp(x, x.dtype.type(0))
 
 
-def _in_float32(ufunc: Any) -> Any:
-    """A float kernel for ufuncs that ml_dtypes does not provide for bfloat16."""
-
-    def kernel(*xs: Any) -> Any:
-        dtype = xs[0].dtype
-        if dtype.kind != "V":
-            return ufunc(*xs)
-        return ufunc(*(x.astype(np.float32) for x in xs)).astype(dtype)
-
-    return kernel
-
-
 KERNELS: dict[str, Any] = {
     "div": np.true_divide,
     "reciprocal": lambda x: np.true_divide(x.dtype.type(1), x),

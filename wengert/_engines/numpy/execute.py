@@ -6,6 +6,7 @@ Long graphs run as instructions instead, since generating source for them takes 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..._core import dims
 from ..._core.dims import Atom
 from ..._core.engine import Kernel
 from ..._core.graph import Graph, Node
+from ..._core.where import at_user_line
 from ..._passes import optimise
 from ..interpret import compile_instructions, dim_sources, last_uses
 
@@ -38,13 +40,27 @@ def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:
     """A callable from input natives to output natives."""
     if len(graph.nodes) > SOURCE_LIMIT:
         return compile_instructions(graph, kernels)
-    namespace: dict[str, Any] = {"max": max, "min": min, "errstate": np.errstate}
-    source = _source(graph, kernels, namespace)
+    places: dict[int, Node] = {}  # the line of the source -> the node that it runs
+    namespace: dict[str, Any] = {"max": max, "min": min, "errstate": np.errstate, "told": partial(_told, places)}
+    source = _source(graph, kernels, namespace, places)
     exec(compile(source, f"<wengert {graph.name}>", "exec"), namespace)
     return namespace["run"]
 
 
-def _source(graph: Graph, kernels: dict[str, Kernel], namespace: dict[str, Any]) -> str:
+def _told(places: dict[int, Node], error: Exception) -> Exception:
+    """A kernel's error with the name of its op and the line of the user's function that made the node."""
+    trail = error.__traceback__
+    node = None if trail is None else places.get(trail.tb_lineno)
+    kind = type(error)
+    if node is None or kind.__module__ not in ("builtins", "numpy.linalg"):
+        return error
+    said = f"{node.op.name}: {error}"
+    return kind(said if node.site is None else at_user_line(said, node.site))
+
+
+def _source(
+    graph: Graph, kernels: dict[str, Kernel], namespace: dict[str, Any], places: dict[int, Node]
+) -> str:  # fmt: skip
     names = {v.key: f"v{i}" for i, v in enumerate(graph.inputs)}
     atoms: dict[Atom, str] = {}
     lines = [f"def run({', '.join(names[v.key] for v in graph.inputs)}):"]
@@ -52,7 +68,8 @@ def _source(graph: Graph, kernels: dict[str, Kernel], namespace: dict[str, Any])
         atoms[atom] = f"d{len(atoms)}"
         lines.append(f"    {atoms[atom]} = v{index}.shape[{axis}]")
     frees = last_uses(graph)
-    indent, is_quiet = "    ", False
+    lines.append("    try:")
+    indent, is_quiet = " " * 8, False
     for index, node in enumerate(graph.nodes):
         for v in node.outputs:
             names[v.key] = f"v{len(names)}"
@@ -63,15 +80,17 @@ def _source(graph: Graph, kernels: dict[str, Kernel], namespace: dict[str, Any])
         arguments += [_attribute(a, atoms, namespace) for a in node.attrs]
         kernel = _kernel(node.op.name, kernels, namespace)
         if node.is_quiet != is_quiet:
-            indent, is_quiet = ("        ", True) if node.is_quiet else ("    ", False)
+            indent, is_quiet = (" " * 12, True) if node.is_quiet else (" " * 8, False)
             if is_quiet:
-                lines.append("    with errstate(all='ignore'):")
+                lines.append("        with errstate(all='ignore'):")
+        places[len(lines) + 1] = node
         lines.append(f"{indent}{_targets(node, names)}{kernel}({', '.join(arguments)})")
         freed = [names[v.key] for v in frees[index] if names[v.key] not in namespace]
         if freed:
             lines.append(f"{indent}del {', '.join(freed)}")
     results = "".join(f"{names[v.key]}, " for v in graph.outputs)
-    lines.append(f"    return ({results})")
+    lines.append(f"        return ({results})")
+    lines += ["    except Exception as error:", "        raise told(error) from error"]
     return "\n".join(lines)
 
 

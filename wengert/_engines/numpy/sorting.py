@@ -24,8 +24,20 @@ def _sort(x: Any, axis: int, descending: bool) -> Any:
     return np.flip(np.sort(np.flip(x, axis), axis, kind="stable"), axis)
 
 
+def _searchsorted(sequence: Any, values: Any, right: bool) -> Any:
+    side = "right" if right else "left"
+    sequence, values = widened(sequence), widened(values)
+    if sequence.ndim == 1:
+        return np.searchsorted(sequence, values, side).astype(np.int64, copy=False)
+    out = np.empty(values.shape, np.int64)
+    for row in np.ndindex(values.shape[:-1]):
+        out[row] = np.searchsorted(sequence[row], values[row], side)
+    return out
+
+
 KERNELS: dict[str, Any] = {
     "argsort": _argsort,
     "sort": in_float32(_sort),
+    "searchsorted": _searchsorted,
     "permute_along": lambda x, index, axis: np.take_along_axis(x, index, axis),
 }

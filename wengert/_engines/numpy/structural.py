@@ -70,6 +70,18 @@ def _concatenate(*xs_and_axis: Any) -> Any:
     return np.concatenate(xs, axis)
 
 
+def _add_n(*xs: Any) -> Any:
+    dtype = xs[0].dtype
+    if dtype.itemsize == 2 and dtype.kind not in "iu":  # float16 and bfloat16 are summed in float32
+        return _add_n(*[x.astype(np.float32) for x in xs]).astype(dtype)
+    if len(xs) == 1:
+        return xs[0]
+    total = np.add(xs[0], xs[1])
+    for x in xs[2:]:
+        total += x  # into the fresh array that the first two made
+    return total
+
+
 def _scale(x: Any, y: Any) -> Any:
     product = np.multiply(x, y)
     return np.where(np.equal(x, 0), x.dtype.type(0), product)[()]
@@ -102,6 +114,8 @@ KERNELS: dict[str, Any] = {
     "iota": lambda size, dtype: np.arange(size, dtype=dtype),
     "dim_value": lambda dim: np.int64(dim),
     "add": np.add,
+    "add_n": _add_n,
+    "barrier": lambda *xs: xs,
     "neg": np.negative,
     "sub": np.subtract,
     "mul": np.multiply,

@@ -5,6 +5,7 @@ The scalar functions are in `safe_math.py` and `special_math.py`; operands have 
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -187,6 +188,7 @@ KERNELS: dict[str, Kernel] = {
     "signbit": _predicate(lambda v: math.copysign(1.0, v) < 0),
     "logical_not": _predicate(operator.not_),
     "add": _same2(_add),
+    "add_n": lambda *xs: functools.reduce(_same2(_add), xs),
     "sub": _same2(operator.sub),
     "mul": _same2(_multiply),
     "scale": _same2(_scale),

@@ -1,0 +1,269 @@
+"""Determinants, factorisations and pseudo-inverses: hard points, complex matrices, NumPy's names.
+
+The rows of KINKS.md, section linalg, with the value of its column "recommended"; smooth points are in
+test_registry.py and test_oracle.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import linalg
+from wengert._engines.python.interop import from_numpy, to_numpy
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+EYE = np.eye(2)
+RANK_ONE = np.array([[1.0, 2.0], [2.0, 4.0]])
+TALL = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+
+def gradient(f, x):
+    return np.asarray(wg.grad(f)(np.array(x, dtype=float)))
+
+
+def close(got, want, atol=1e-10):
+    np.testing.assert_allclose(np.asarray(got), want, rtol=1e-9, atol=atol)
+
+
+# -- determinants (KINKS.md "det ...") -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("x", "cofactors"), [
+    (RANK_ONE, [[4, -2], [-2, 1]]),
+    (np.zeros((2, 2)), np.zeros((2, 2))),
+    (np.arange(1.0, 10).reshape(3, 3), [[-3, 6, -3], [6, -12, 6], [-3, 6, -3]]),
+    (np.outer([1.0, 2, 3], [1, 1, 2]), np.zeros((3, 3))),
+    ([[3.0]], [[1]]),
+])  # fmt: skip
+def test_det_has_the_adjugate_at_singular_matrices(x, cofactors):
+    close(gradient(linalg.det, x), cofactors)
+
+
+def test_second_derivative_of_det_at_a_singular_matrix():
+    for x in (RANK_ONE, np.zeros((2, 2))):
+        second = np.array([[gradient(lambda y, i=i, j=j: wg.grad(linalg.det)(y)[i, j], x) for j in range(2)] for i in range(2)])
+        want = np.zeros((2, 2, 2, 2))
+        want[0, 0, 1, 1] = want[1, 1, 0, 0] = 1
+        want[0, 1, 1, 0] = want[1, 0, 0, 1] = -1
+        close(second, want)
+
+
+def test_slogdet_at_a_singular_matrix_does_not_raise():
+    sign, size = linalg.slogdet(RANK_ONE)
+    assert sign == 0 and size == -np.inf
+    assert not np.isfinite(gradient(lambda x: linalg.slogdet(x).logabsdet, RANK_ONE)).any()
+
+
+def test_slogdet_does_not_overflow():
+    x = np.random.default_rng(0).normal(size=(250, 250)) * 30
+    got = gradient(lambda x: linalg.slogdet(x)[1], x)
+    close(got, np.linalg.inv(x).T)
+
+
+def test_logdet():
+    close(gradient(wg.ops.logdet, [[2, 1], [0, 3]]), [[0.5, 0], [-1 / 6, 1 / 3]])  # not symmetric: inv(A)^T
+    assert np.isnan(wg.ops.logdet(np.array([[0.0, 1], [1, 0]])))
+    assert np.isnan(gradient(wg.ops.logdet, [[0, 1], [1, 0]])).all()
+
+
+def test_complex_slogdet_knows_the_phase():
+    rng = np.random.default_rng(1)
+    x, d = (rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3)) for _ in range(2))
+
+    def f(x):
+        sign, size = linalg.slogdet(x)
+        return wg.real(sign) * 2 + wg.imag(sign) + size
+
+    h = 1e-6
+    slope = (f(x + h * d) - f(x - h * d)) / (2 * h)
+    close(np.sum((np.conj(np.asarray(wg.grad(f)(x))) * d).real), slope, 1e-8)
+
+
+# -- eigenvalues and singular values -------------------------------------------------------------------------------
+
+
+def test_eigenvalues_of_the_identity():
+    weights = np.array([1.0, 2.0])
+    close(gradient(lambda x: wg.sum(linalg.eigh(x)[0] * weights), EYE), np.diag(weights))
+    close(gradient(lambda x: wg.sum(linalg.eigvalsh(x) * weights), EYE), np.diag(weights))
+
+
+def test_eigenvectors_of_the_identity_drop_the_singular_terms():
+    close(gradient(lambda x: wg.sum(linalg.eigh(x)[1] * np.array([[1.0, 2.0], [3.0, 4.0]])), EYE), np.zeros((2, 2)))
+
+    def trace(x):
+        values, vectors = linalg.eigh(x)
+        return wg.sum(vectors * vectors * values)
+
+    close(gradient(trace, EYE), EYE)
+
+
+def test_gradient_of_eigenvalues_is_symmetric():
+    got = gradient(lambda x: linalg.eigvalsh(x)[1], [[2, 1], [1, 2]])
+    close(got, [[0.5, 0.5], [0.5, 0.5]])
+    close(gradient(lambda x: wg.sum(linalg.eigvalsh(x) * np.array([0.0, 3.0])), [[2, 1], [1, 2]]), np.full((2, 2), 1.5))
+
+
+def test_equal_up_to_rounding_is_equal():
+    rng = np.random.default_rng(3)
+    q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    x = q @ np.diag([1.0, 1.0, 1.0, 3.0]) @ q.T
+    got = gradient(lambda x: wg.sum(linalg.eigh(x)[1] ** 2 @ linalg.eigh(x)[0]), x)
+    close(got, np.eye(4), 1e-9)  # the trace
+    assert np.abs(gradient(lambda x: wg.sum(linalg.eigh(x)[1]), x)).max() < 1e3
+
+
+def test_eigh_reads_one_triangle():
+    lower, upper = np.array([[2.0, 9.0], [1.0, 3.0]]), np.array([[2.0, 1.0], [9.0, 3.0]])
+    close(linalg.eigvalsh(lower), linalg.eigvalsh(upper, UPLO="U"))
+    with pytest.raises(ValueError, match="UPLO must be 'L' or 'U', got 'X'"):
+        linalg.eigh(lower, "X")
+
+
+@pytest.mark.parametrize("x", [EYE, RANK_ONE, np.zeros((2, 2))])
+def test_gradient_of_the_sum_of_singular_values(x):
+    for full in (True, False):
+        got = gradient(lambda x, full=full: wg.sum(linalg.svd(x, full_matrices=full)[1]), x)
+        u, _, vh = np.linalg.svd(x)
+        close(got, u @ vh)
+    close(gradient(lambda x: linalg.norm(x, "nuc"), x), u @ vh)
+
+
+def test_singular_vectors_of_the_identity_drop_the_singular_terms():
+    close(gradient(lambda x: wg.sum(linalg.svd(x)[0]), EYE), np.zeros((2, 2)))
+
+
+def test_spectral_norm_splits_a_tie():
+    close(gradient(lambda x: linalg.norm(x, 2), EYE), EYE / 2)
+    close(gradient(lambda x: linalg.matrix_norm(x, ord=-2), np.diag([1.0, 2.0])), np.diag([1.0, 0.0]))
+    for order in (2, -2, "nuc"):
+        x = np.random.default_rng(2).normal(size=(2, 3, 4))
+        close(linalg.norm(x, order, (0, 2)), np.linalg.norm(x, order, (0, 2)))
+
+
+def test_null_space_of_svd_has_no_gradient():
+    close(np.abs(linalg.svd(TALL)[0]), np.abs(np.linalg.svd(TALL)[0]))
+    close(np.abs(linalg.svd(TALL.T)[2]), np.abs(np.linalg.svd(TALL.T)[2]))
+    with pytest.raises(LookupError, match="complement"):
+        wg.grad(lambda x: wg.sum(linalg.svd(x)[0]))(TALL)
+    assert gradient(lambda x: wg.sum(linalg.svd(x)[2] ** 2 * np.array([[1.0, 2], [3, 5]])), TALL).shape == (3, 2)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)])
+def test_functions_free_of_the_phase_of_complex_vectors(shape):
+    rng = np.random.default_rng(4)
+    x, d, w = (rng.normal(size=shape) + 1j * rng.normal(size=shape) for _ in range(3))
+
+    def through_svd(x):
+        u, s, vh = linalg.svd(x, full_matrices=False)
+        return wg.real(wg.sum((u * s**2) @ vh * w))
+
+    h = 1e-5
+    slope = (through_svd(x + h * d) - through_svd(x - h * d)) / (2 * h)
+    close(np.sum((np.conj(np.asarray(wg.grad(through_svd)(x))) * d).real), slope, 1e-6)
+
+    if shape[0] == shape[1]:
+        x, d = x + x.conj().T, d + d.conj().T
+
+        def through_eigh(x):
+            values, vectors = linalg.eigh(x)
+            return wg.real(wg.sum((vectors * values**3) @ wg.conj(vectors).T * w))
+
+        slope = (through_eigh(x + h * d) - through_eigh(x - h * d)) / (2 * h)
+        close(np.sum((np.conj(np.asarray(wg.grad(through_eigh)(x))) * d).real), slope, 1e-5)
+
+
+def test_plain_python_factors_multiply_back():
+    rng = np.random.default_rng(5)
+    for dtype in (float, complex):
+        for shape in ((3, 3), (2, 4, 2), (2, 3)):
+            x = rng.normal(size=shape).astype(dtype) * (1 if dtype is float else 1 + 1j)
+            u, s, vh = (to_numpy(t._data) for t in wg.ops.svd(wg.tensor(from_numpy(x)), full_matrices=False))
+            close((u * s[..., None, :]) @ vh, x)
+            close(s, np.linalg.svd(x, compute_uv=False))
+        x = rng.normal(size=(4, 4)) + (0 if dtype is float else 1j * rng.normal(size=(4, 4)))
+        x = x + x.conj().T
+        w, v = (to_numpy(t._data) for t in wg.ops.eigh(wg.tensor(from_numpy(x))))
+        close((v * w) @ v.conj().T, x)
+        close(w, np.linalg.eigvalsh(x))
+
+
+# -- QR, LU, pseudo-inverse ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 3, 2)])
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+def test_qr_is_numpys(shape, mode):
+    x = np.random.default_rng(6).normal(size=shape)
+    for got, want in zip(linalg.qr(x, mode), np.linalg.qr(x, mode), strict=True):
+        close(got, want)
+    close(linalg.qr(x, "r"), np.linalg.qr(x, "r"))
+
+
+def test_qr_of_a_wide_matrix():
+    x = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]])
+    close(gradient(lambda x: wg.sum(linalg.qr(x)[1]), x),
+          [[2.3250, -1.2127, -1.2127], [-1.6117, -0.7276, -0.7276]], 1e-3)  # fmt: skip
+
+
+def test_complete_q_has_no_gradient():
+    with pytest.raises(LookupError, match="complement"):
+        wg.grad(lambda x: wg.sum(linalg.qr(x, "complete")[0]))(TALL)
+
+
+def test_lu_factor_is_scipys():
+    from scipy.linalg import lu_factor
+
+    x = np.random.default_rng(7).normal(size=(4, 4))
+    for got, want in zip(linalg.lu_factor(x), lu_factor(x), strict=True):
+        close(got, want)
+    weights = np.array([[1.0, 2.0], [3.0, 4.0]])
+    close(gradient(lambda x: wg.sum(linalg.lu_factor(x)[0] * weights), [[4, 3], [6, 3]]), [[-1.5, 4], [2, -2 / 3]])
+
+
+def test_pinv_and_lstsq_at_constant_rank():
+    close(gradient(lambda x: wg.sum(linalg.pinv(x)), RANK_ONE), [[0.0048, -0.0144], [-0.0144, -0.0768]])
+    ones, b = np.ones((3, 2)), np.array([[1.0], [2.0], [2.0]])
+    to_a, to_b = wg.grad(lambda a, b: wg.sum(linalg.lstsq(a, b)[0]), argnums=(0, 1))(ones, b)
+    close(to_a, [[-0.38888889] * 2, [-0.22222222] * 2, [-0.22222222] * 2], 1e-8)
+    close(to_b, np.full((3, 1), 1 / 3))
+
+
+def test_lstsq_is_numpys():
+    rng = np.random.default_rng(8)
+    for shape in ((4, 2), (2, 4)):
+        a, b = rng.normal(size=shape), rng.normal(size=(shape[0], 3))
+        for got, want in zip(linalg.lstsq(a, b), np.linalg.lstsq(a, b, rcond=None), strict=True):
+            close(got, want)
+
+
+def test_ranks_and_condition_numbers_are_numpys():
+    stack = np.stack([RANK_ONE, EYE, np.zeros((2, 2))])
+    np.testing.assert_array_equal(linalg.matrix_rank(stack), [1, 2, 0])
+    assert linalg.matrix_rank(np.array([1.0, 2.0])) == 1
+    x = np.random.default_rng(9).normal(size=(3, 3))
+    for p in (None, 2, -2, 1, np.inf, "fro"):
+        close(linalg.cond(x, p), np.linalg.cond(x, p))
+
+
+def test_matrices_that_fail_raise():
+    for f in (linalg.inv, lambda x: linalg.solve(x, np.ones(2))):
+        with pytest.raises(np.linalg.LinAlgError):
+            wg.grad(lambda x, f=f: wg.sum(f(x)))(RANK_ONE)
+    with pytest.raises(np.linalg.LinAlgError):
+        wg.grad(lambda x: wg.sum(linalg.cholesky(x)))(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    with pytest.raises(ValueError, match="wanted square matrices"):
+        linalg.det(TALL)
+
+
+def test_numpys_functions_are_recorded():
+    def f(x):
+        return np.linalg.det(x) + np.linalg.eigh(x).eigenvalues[0] + np.linalg.svd(x).S[0] + np.sum(np.linalg.qr(x).R)
+
+    assert np.isfinite(gradient(f, [[2.0, 1.0], [1.0, 3.0]])).all()
+    compiled = wg.function(f)
+    x = np.array([[2.0, 1.0], [1.0, 3.0]])
+    close(compiled(x), f(x))
+    close(wg.grad(compiled)(x), gradient(f, x))

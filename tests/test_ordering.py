@@ -1,0 +1,158 @@
+"""Largest elements, quantiles, segments, counts and distinct values: ties, NaN, empty segments, NumPy's values.
+
+The rows of KINKS.md, sections sorting and segment/scatter, with the value of its column "recommended".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import ops
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def gradient(f, x):
+    return np.asarray(wg.grad(f)(np.array(x, dtype=float)))
+
+
+def test_top_k_takes_the_lowest_index_first():
+    weights = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(gradient(lambda x: wg.sum(ops.top_k(x, 2)[0] * weights), [3, 3, 3, 1]), [1, 2, 0, 0])
+    np.testing.assert_array_equal(gradient(lambda x: ops.top_k(x, 1)[0][0], [3, 3, 1]), [1, 0, 0])
+    values, places = ops.top_k(np.array([[1.0, 5.0, 2.0], [7.0, 0.0, 7.0]]), 2)
+    np.testing.assert_array_equal(values, [[5, 2], [7, 7]])
+    np.testing.assert_array_equal(places, [[1, 2], [0, 2]])
+    assert places.dtype == np.int32
+    with pytest.raises(ValueError, match="top_k: 4 elements"):
+        ops.top_k(np.ones(3), 4)
+
+
+@pytest.mark.parametrize(("x", "want"), [
+    ([1, 2, 2], [0, 1, 0]), ([2, 2, 2], [0, 1, 0]), ([3, 1, 2], [0, 0, 1]), ([4, 1, 3, 2], [0, 0, 0.5, 0.5]),
+    ([1, 2, 2, 3], [0, 0.5, 0.5, 0]),
+])  # fmt: skip
+def test_median_picks_one_of_equal_elements(x, want):
+    np.testing.assert_allclose(gradient(ops.median, x), want)
+    np.testing.assert_allclose(gradient(np.median, x), want)
+
+
+@pytest.mark.parametrize(("q", "want"), [(0.5, [0, 1, 0]), (0, [1, 0, 0]), (1, [0, 0, 1]), (0.3, [0.4, 0.6, 0])])
+def test_gradient_of_quantile(q, want):
+    np.testing.assert_allclose(gradient(lambda x: ops.quantile(x, q), [1, 2, 3]), want, atol=1e-15)
+
+
+def test_quantile_with_respect_to_q():
+    np.testing.assert_allclose(wg.grad(lambda q: ops.quantile(np.array([1.0, 2, 4]), q))(0.3), 2)
+    assert ops.quantile(np.array([1.0, 2, 3, 4]), 0.5, method="nearest") == 3
+
+
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "midpoint", "nearest"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 2)])
+def test_quantiles_are_numpys(axis, method):
+    x = np.random.default_rng(0).normal(size=(4, 3, 5))
+    q = np.array([[0.0, 0.31], [0.5, 1.0]])
+    for keepdims in (False, True):
+        want = np.quantile(x, q, axis=axis, method=method, keepdims=keepdims)
+        np.testing.assert_allclose(ops.quantile(x, q, axis, method, keepdims), want)
+        np.testing.assert_allclose(ops.percentile(x, q * 100, axis, method, keepdims), want)
+    x[0, 0, 0] = np.nan
+    np.testing.assert_allclose(ops.quantile(x, 0.2, axis, method), np.quantile(x, 0.2, axis=axis, method=method))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        ops.quantile(x, 1.5)
+
+
+def test_places_are_numpys():
+    rng = np.random.default_rng(1)
+    a, v = np.sort(rng.integers(0, 6, 8)), rng.integers(-1, 8, (2, 5))
+    for side in ("left", "right"):
+        np.testing.assert_array_equal(ops.searchsorted(a, v, side), np.searchsorted(a, v, side))
+    np.testing.assert_array_equal(ops.digitize(v, np.unique(a)), np.digitize(v, np.unique(a)))
+    with pytest.raises(ValueError, match="side is 'middle'"):
+        ops.searchsorted(a, v, "middle")
+
+
+def test_segments_share_ties_and_are_exact_with_zeros():
+    same = np.zeros(3, int)
+    np.testing.assert_array_equal(gradient(lambda x: ops.segment_max(x, same, 1)[0], [1, 3, 3]), [0, 0.5, 0.5])
+    np.testing.assert_array_equal(gradient(lambda x: ops.segment_prod(x, same, 1)[0], [0, 2, 3]), [6, 0, 0])
+    np.testing.assert_allclose(gradient(lambda x: ops.segment_mean(x, [0, 0, 1], 3)[0], [1, 2, 5]), [0.5, 0.5, 0])
+
+
+def test_empty_segments_and_unknown_ids():
+    x, ids = np.array([1.0, 2.0, 5.0]), np.array([0, 2, 0])
+    for name, want in (("sum", [6, 0, 2]), ("prod", [5, 1, 2]), ("max", [5, -np.inf, 2]), ("min", [1, np.inf, 2]),
+                       ("mean", [3, 0, 2])):  # fmt: skip
+        np.testing.assert_array_equal(getattr(ops, f"segment_{name}")(x, ids, 3), want)
+    np.testing.assert_array_equal(ops.segment_sum(x, np.array([-1, 7, 1]), 2), [0, 5])
+    np.testing.assert_array_equal(gradient(lambda x: wg.sum(ops.segment_sum(x, np.array([-1, 7, 1]), 2)), x), [0, 0, 1])
+    np.testing.assert_array_equal(ops.segment_max(np.array([1, 2]), np.array([1, 1])), [np.iinfo(np.int64).min, 2])
+    rows = ops.segment_sum(np.arange(6.0).reshape(3, 2), ids)
+    np.testing.assert_array_equal(rows, [[4, 6], [0, 0], [2, 3]])
+    with pytest.raises(TypeError, match="wanted integers"):
+        ops.segment_sum(x, x)
+    with pytest.raises(ValueError, match="segment_ids has shape"):
+        ops.segment_sum(x, ids[:2])
+
+
+def test_bincount():
+    x = np.array([2, 0, 2])
+    np.testing.assert_array_equal(ops.bincount(x, minlength=5), np.bincount(x, minlength=5))
+    weights = np.array([1.0, 2.0, 4.0])
+    np.testing.assert_array_equal(ops.bincount(x, weights), np.bincount(x, weights))
+    got = gradient(lambda w: wg.sum(ops.bincount(x, w) * np.array([10.0, 20.0, 30.0])), weights)
+    np.testing.assert_array_equal(got, [30, 10, 30])
+    np.testing.assert_array_equal(ops.bincount(np.array([[0, 1], [1, 1]])), [[1, 1], [0, 2]])
+    with pytest.raises(ValueError, match="not negative"):
+        ops.bincount(np.array([-1]))
+
+
+def test_unique():
+    x = np.array([3.0, 1.0, 3.0, 2.0])
+    for got, want in zip(
+        ops.unique(x, return_inverse=True, return_counts=True),
+        np.unique(x, return_inverse=True, return_counts=True),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(ops.unique(x, size=5, fill_value=-1), [1, 2, 3, -1, -1])
+    np.testing.assert_array_equal(gradient(lambda x: ops.unique(x)[2], x), [1, 0, 0, 0])
+    rows = np.array([[1, 2], [0, 5], [1, 2]])
+    np.testing.assert_array_equal(ops.unique(rows, axis=0), np.unique(rows, axis=0))
+    with pytest.raises(wg.TracingError):
+        wg.function(ops.unique)(x)
+
+
+def test_in_top_k():
+    rows = np.array([[0.1, 0.9, 0.9], [0.3, 0.2, np.nan]])
+    np.testing.assert_array_equal(ops.in_top_k(np.array([2, 2]), rows, 1), [True, False])
+
+
+def test_in_traces():
+    x = np.random.default_rng(2).normal(size=7)
+
+    def f(x):
+        return ops.median(x) + wg.sum(ops.top_k(x, 3)[0] ** 2) + ops.quantile(x, 0.3)
+
+    compiled = wg.function(f)
+    np.testing.assert_allclose(compiled(x), f(x))
+    np.testing.assert_allclose(np.asarray(wg.grad(compiled)(x)), gradient(f, x))
+
+
+def test_interp_is_numpys():
+    rng = np.random.default_rng(3)
+    x, xp, fp = rng.uniform(-1, 5, 20), np.sort(rng.uniform(0, 4, 6)), rng.normal(size=6)
+    np.testing.assert_allclose(wg.interp(x, xp, fp), np.interp(x, xp, fp))
+    np.testing.assert_allclose(wg.interp(x, xp, fp, -7, 8), np.interp(x, xp, fp, -7, 8))
+    np.testing.assert_allclose(wg.interp(x, xp, fp, period=3), np.interp(x, xp, fp, period=3))
+    wg.check_gradients(lambda x, xp, fp: wg.sum(np.interp(x, xp, fp) ** 2), x, xp, fp)
+    np.testing.assert_array_equal(gradient(lambda x: wg.interp(x, [0.0, 1.0, 2.0], [0.0, 1.0, 4.0]), 1.0), 3)
+
+
+def test_numpys_functions_are_recorded():
+    x = [3.0, 1.0, 2.0]
+    np.testing.assert_array_equal(gradient(lambda x: np.quantile(x, 0.5) + np.percentile(x, 0), x), [0, 1, 1])
+    np.testing.assert_array_equal(gradient(lambda x: np.unique(x)[0], x), [0, 1, 0])
+    np.testing.assert_array_equal(gradient(lambda x: np.bincount([0, 0, 1], weights=x)[0], x), [1, 1, 0])

@@ -1,0 +1,191 @@
+"""`save` and `load`: the same function comes back, derivatives and Variables included, and damaged files are errors."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert._core.dims import size_of
+
+X = np.linspace(0.2, 1.5, 6)
+HEADER = struct.Struct("<8sQQI")
+
+
+def through_a_file(f, tmp_path: Path, *calls):
+    for call in calls:
+        f(*call)
+    path = tmp_path / "f.wengert"
+    wg.save(f, path)
+    return wg.load(path)
+
+
+def test_values_structures_and_statics_come_back(tmp_path):
+    table = np.arange(12.0).reshape(3, 4)
+
+    @wg.function
+    def f(params, n, scale):
+        out = wg.sin(params["w"]) @ wg.tensor(table) ** n * scale + params["b"]
+        return {"out": out, "pair": (wg.sum(out), None, "text", 3), "half": out.astype("float16")}
+
+    call = ({"w": np.ones((2, 3)), "b": 0.5}, 2, 1.5)
+    g = through_a_file(f, tmp_path, call)
+    got, want = g(*call), f(*call)
+    np.testing.assert_array_equal(got["out"], want["out"])
+    assert got["pair"] == want["pair"]
+    assert got["half"].dtype == np.float16
+    with pytest.raises(TypeError, match="was not saved"):
+        g({"w": np.ones((2, 3)), "b": 0.5}, 3, 1.5)
+
+
+def test_gradients_of_what_was_loaded_and_loaded_gradients(tmp_path):
+    def f(x):
+        return wg.sum(wg.exp(x) * x)
+
+    g = through_a_file(wg.function(f), tmp_path, (X,))
+    np.testing.assert_allclose(wg.grad(g)(X), wg.grad(f)(X))
+    np.testing.assert_allclose(
+        wg.grad(lambda x: wg.sum(wg.grad(g)(x) ** 2))(X), wg.grad(lambda x: wg.sum(wg.grad(f)(x) ** 2))(X)
+    )
+    h = through_a_file(wg.function(wg.value_and_grad(f)), tmp_path, (X,))
+    assert isinstance(h(X), wg.functional.ValueAndGrad)
+    np.testing.assert_allclose(h(X).grad, wg.grad(f)(X))
+
+
+def test_unknown_dimensions_and_several_signatures(tmp_path):
+    f = wg.function(lambda x: wg.mean(x, axis=0) * x.shape[0] // 1, input_signature=[wg.TensorSpec((None, 3))])
+    g = through_a_file(f, tmp_path, (np.ones((2, 3)),))
+    for n in (2, 5):
+        np.testing.assert_array_equal(g(np.ones((n, 3))), f(np.ones((n, 3))))
+    h = through_a_file(wg.function(lambda x: x + 1), tmp_path, (X,), (1.5,), (X.astype(np.float32),))
+    assert h(X.astype(np.float32)).dtype == np.float32
+    assert h(1.5) == 2.5
+
+
+def test_variables_are_new_ones_with_the_saved_values(tmp_path):
+    v = wg.Variable(2.0, name="saved_v")
+    f = wg.function(lambda x: v.assign_add(x) * 1.0)
+    f(1.0)
+    g = through_a_file(f, tmp_path)
+    assert g(1.0) == 4.0
+    assert g(1.0) == 5.0
+    assert v.numpy() == 3.0
+
+
+def test_what_cannot_be_saved_says_why(tmp_path):
+    path = tmp_path / "x"
+    with pytest.raises(TypeError, match=r"wg\.function"):
+        wg.save(lambda x: x, path)
+    with pytest.raises(ValueError, match="not been traced"):
+        wg.save(wg.function(lambda x: x), path)
+    f = wg.function(lambda g, x: g(x))
+    f(wg.sin, 1.0)
+    with pytest.raises(TypeError, match="cannot be saved"):
+        wg.save(f, path)
+    custom = wg.function(wg.custom_gradient(lambda x: (x * x, lambda u: u)))
+    custom(1.0)
+    with pytest.raises(TypeError, match="custom"):
+        wg.save(custom, path)
+    path.write_bytes(b"something else")
+    with pytest.raises(ValueError, match="not a saved function"):
+        wg.load(path)
+    assert not list(tmp_path.glob("*.part"))
+
+
+# -- damaged files -----------------------------------------------------------------------------------------------------
+
+
+def _small_file(tmp_path: Path) -> tuple[bytes, object]:
+    table = np.arange(6.0).reshape(2, 3)
+
+    def f(x):
+        y = wg.where(x > 0.5, wg.sin(x), 0.0)
+        return wg.sum(wg.tensor(table) @ wg.concatenate([y[:2], y[::-1][:1]])), (y, "text", 3)
+
+    function = wg.function(f, input_signature=[wg.TensorSpec((None,))])
+    function(X)
+    path = tmp_path / "small"
+    wg.save(function, path)
+    return path.read_bytes(), function
+
+
+def _packed(text: bytes, body: bytes) -> bytes:
+    return HEADER.pack(b"WENGERT\x01", len(text), len(body), zlib.crc32(body, zlib.crc32(text))) + text + body
+
+
+def _is_small(fn) -> bool:
+    """Whether running a mutated program cannot ask for much memory."""
+    values = [v for _, c in fn.traces for n in c.graph.nodes for v in n.outputs]
+    sizes = [size_of(v.shape) for v in values]
+    return all(not isinstance(s, int) or s < 10_000 for s in sizes)
+
+
+def _mutated_json(data, rng: random.Random):
+    """The data with one value, somewhere, replaced by another kind, number or copy."""
+    places = []
+    waiting = [data]
+    while waiting:
+        item = waiting.pop()
+        children = item.items() if isinstance(item, dict) else enumerate(item)
+        for key, child in children:
+            places.append((item, key))
+            if isinstance(child, (dict, list)):
+                waiting.append(child)
+    container, key = rng.choice(places)
+    old = container[key]
+    container[key] = rng.choice([
+        None, True, -1, 0, 1, 2**40, 1e300, "", "sin", "float64", [], {}, [old], {"tuple": [old]}, {"float": "nan"},
+        {"dim": [[1, [[0, "n"]]]]}, {"array": 0}, {"dtype": "int8"}, old, rng.randrange(-5, 50), "__import__('os')",
+    ])  # fmt: skip
+    return data
+
+
+def _try(content: bytes, path: Path, expected=None) -> bool:
+    """Loads a damaged file and runs what comes out; True if it was taken."""
+    path.write_bytes(content)
+    try:
+        fn = wg.load(path)
+    except ValueError as error:
+        if "not a saved function" not in str(error):
+            raise
+        return False
+    if _is_small(fn):
+        try:
+            with np.errstate(all="ignore"):
+                result = fn(X)
+        except Exception:
+            return True
+        if expected is not None:
+            np.testing.assert_array_equal(result[1][0], expected[1][0])
+    return True
+
+
+def test_twenty_thousand_damaged_files_are_errors_or_functions(tmp_path):
+    content, function = _small_file(tmp_path)
+    rng = random.Random(7)
+    path = tmp_path / "damaged"
+    expected = function(X)
+    for _ in range(10_000):  # bytes changed, cut off, put in: the sizes and the checksum tell
+        damaged = bytearray(content)
+        at = rng.randrange(len(damaged))
+        kind = rng.randrange(3)
+        if kind == 0:
+            damaged[at] ^= 1 << rng.randrange(8)
+        elif kind == 1:
+            del damaged[at : at + rng.randrange(1, 40)]
+        else:
+            damaged[at:at] = rng.randbytes(rng.randrange(1, 40))
+        _try(bytes(damaged), path, expected)
+    _, size, _, _ = HEADER.unpack_from(content)
+    text, body = content[HEADER.size : HEADER.size + size], content[HEADER.size + size :]
+    taken = 0
+    for _ in range(10_000):  # a valid checksum over wrong contents: each value must be checked for itself
+        wrong = json.dumps(_mutated_json(json.loads(text), rng)).encode()
+        taken += _try(_packed(wrong, body), path)
+    assert 0 < taken < 10_000

@@ -1,0 +1,112 @@
+"""NumPy kernels of `_prims/decompositions.py`: LAPACK through NumPy, and through SciPy for LU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._core import dtypes
+from .common import in_float32, widened
+
+
+def _all_in_float32(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    """As `in_float32`, for kernels with several results; integers stay as they are."""
+
+    def kernel(x: Any, *rest: Any) -> tuple[Any, ...]:
+        results = function(widened(x), *rest)
+        if not dtypes.is_half(x.dtype):
+            return results
+        return (*[r.astype(x.dtype) if r.dtype.kind == "f" else r for r in results],)
+
+    return kernel
+
+
+def _eigh(a: Any, lower: bool) -> tuple[Any, ...]:
+    values, vectors = np.linalg.eigh(a, UPLO="L" if lower else "U")
+    return values, vectors
+
+
+def _svd(a: Any) -> tuple[Any, ...]:
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return u, s, vh
+
+
+def _qr(a: Any) -> tuple[Any, ...]:
+    if a.shape[-2] < a.shape[-1]:
+        raise ValueError(f"qr: a has shape {a.shape}, wanted at least as many rows as columns")
+    q, r = np.linalg.qr(a)
+    return q, r
+
+
+def _complement(q: Any) -> Any:
+    return np.linalg.qr(q, mode="complete")[0][..., q.shape[-1] :]
+
+
+def _lu(a: Any) -> tuple[Any, ...]:
+    from scipy.linalg import get_lapack_funcs
+
+    n = a.shape[-1]
+    packed, pivots = np.empty(a.shape, a.dtype), np.empty(a.shape[:-1], np.int32)
+    order = np.empty(a.shape[:-1], np.int64)
+    if not a.size:
+        return packed, pivots, order
+    (getrf,) = get_lapack_funcs(("getrf",), (a,))
+    rows = zip(
+        a.reshape(-1, n, n), packed.reshape(-1, n, n), pivots.reshape(-1, n), order.reshape(-1, n), strict=True
+    )
+    for matrix, factors, exchanged, places in rows:
+        factors[...], exchanged[...], _ = getrf(matrix)
+        places[...] = np.arange(n)
+        for i, j in enumerate(exchanged):
+            places[[i, j]] = places[[j, i]]
+    return packed, pivots, order
+
+
+def _rows(x: Any, order: Any) -> Any:
+    return np.take_along_axis(x, order[..., None], axis=-2)
+
+
+def _unrows(x: Any, order: Any) -> Any:
+    return _rows(x, np.argsort(order, axis=-1))
+
+
+def _cofactor(a: Any) -> Any:
+    u, s, vh = np.linalg.svd(a)
+    ones = np.ones_like(s[..., :1])
+    ahead = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
+    behind = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
+    weight = (np.linalg.det(u) * np.linalg.det(vh))[..., None]
+    return np.conj(u) * (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :] @ np.conj(vh)
+
+
+def _inv_or_inf(a: Any) -> Any:
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        if a.ndim > 2:
+            return np.stack([_inv_or_inf(matrix) for matrix in a])
+        with np.errstate(all="ignore"):
+            return _cofactor(a).T / a.dtype.type(0)
+
+
+def _slogdet(a: Any) -> tuple[Any, ...]:
+    sign, size = np.linalg.slogdet(a)
+    return np.asarray(sign), np.asarray(size)
+
+
+KERNELS: dict[str, Any] = {
+    "eigh": _all_in_float32(_eigh),
+    "svd": _all_in_float32(_svd),
+    "qr": _all_in_float32(_qr),
+    "complement": in_float32(_complement),
+    "lu": _all_in_float32(_lu),
+    "permute_rows": _rows,
+    "unpermute_rows": _unrows,
+    "det": in_float32(np.linalg.det),
+    "cofactor": in_float32(_cofactor),
+    "inv_or_inf": in_float32(_inv_or_inf),
+    "pinv": in_float32(lambda a, rcond: np.linalg.pinv(a, rcond=rcond)),
+    "slogdet": _all_in_float32(_slogdet),
+}

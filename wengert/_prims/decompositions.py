@@ -1,0 +1,528 @@
+"""Factorisations of matrices (eigenvalues, singular values, QR, LU) and determinants, on the last two axes.
+
+Every axis before the last two is a batch. Where eigenvalues or singular values are equal, the terms that would
+divide by their difference are dropped, so that functions of the values alone are exact there. Determinants and
+cofactors are polynomials, and their first two derivatives are exact at singular matrices too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core import dims, dtypes
+from .._core.op import ZERO, batch_elementwise, general, linear, not_differentiable, require_dtype
+from .._core.tensor import Tensor
+from .._core.types import TensorType, same_dim, tensor_type
+from .cumulative import products_of_others
+from .discrete import le
+from .elementwise import reciprocal
+from .linalg import adjoint, diagonal, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
+from .linalg import inv as _inv
+from .piecewise import abs_
+from .reductions import reduce_max
+from .structural import (
+    add,
+    as_complex,
+    broadcast_to,
+    cast,
+    conj_of,
+    fill,
+    imag,
+    mul,
+    neg,
+    real,
+    reduce_sum,
+    reshape,
+    select,
+    sub,
+    times_number,
+)
+
+# -- small pieces ---------------------------------------------------------------------------------------------------
+
+
+def _matrix_type(name: str, a: TensorType) -> None:
+    require_dtype(name, "a", a, "inexact")
+    if len(a.shape) < 2:
+        raise ValueError(f"{name}: a has shape {a.shape}, wanted at least two axes")
+
+
+def _square_type(name: str, a: TensorType) -> None:
+    _matrix_type(name, a)
+    if not same_dim(a.shape[-1], a.shape[-2]):
+        raise ValueError(f"{name}: a has shape {a.shape}, wanted square matrices")
+
+
+def _known(ct: Any) -> Tensor | None:
+    """The cotangent of one of several results, None where nothing flows."""
+    return None if ct is None or ct is ZERO else ct
+
+
+def _real_part(x: Tensor) -> Tensor:
+    return real(x) if dtypes.is_complex(x.dtype) else x
+
+
+def _hermitian(x: Tensor) -> Tensor:
+    return times_number(add(x, adjoint(x)), number=0.5)
+
+
+def _column_scaled(x: Tensor, factors: Tensor) -> Tensor:
+    """The columns of x, each times a factor."""
+    row = reshape(cast(factors, x.dtype), shape=(*factors.shape[:-1], 1, factors.shape[-1]))
+    return mul(x, broadcast_to(row, shape=x.shape))
+
+
+def _row_scaled(x: Tensor, factors: Tensor) -> Tensor:
+    """The rows of x, each times a factor."""
+    column = reshape(cast(factors, x.dtype), shape=(*factors.shape, 1))
+    return mul(x, broadcast_to(column, shape=x.shape))
+
+
+def _pairs(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The vector repeated along rows and along columns: entries (i, j) are x_j and x_i."""
+    square = (*x.shape, x.shape[-1])
+    across = broadcast_to(reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1])), shape=square)
+    down = broadcast_to(reshape(x, shape=(*x.shape, 1)), shape=square)
+    return across, down
+
+
+# values that differ by less than this share of the largest are taken as equal: a few rounding units
+_SAME = {"float64": 2.0**-47, "float32": 2.0**-18, "float16": 2.0**-8, "bfloat16": 2.0**-5}
+
+
+def _reciprocal_or_zero(x: Tensor, magnitude: Tensor) -> Tensor:
+    """1 / x, and 0 where x is nothing but the rounding of numbers of a magnitude."""
+    noise = times_number(magnitude, number=_SAME[x.dtype.name])
+    is_noise = le(abs_(x), noise)
+    return select(is_noise, fill(x, 0), reciprocal(select(is_noise, fill(x, 1), x)))
+
+
+def _largest(x: Tensor) -> Tensor:
+    """The largest magnitude of each vector, repeated along it."""
+    size = abs_(x)
+    if type(x.shape[-1]) is int and x.shape[-1] == 0:
+        return size
+    top = reduce_max(size, axes=(len(x.shape) - 1,))
+    return broadcast_to(reshape(top, shape=(*top.shape, 1)), shape=x.shape)
+
+
+# -- eigenvalues of symmetric matrices ---------------------------------------------------------------------------------
+
+
+def _eigh_type(a: TensorType, lower: bool) -> Any:
+    _square_type("eigh", a)
+    return (tensor_type(a.shape[:-1], dtypes.real_of(a.dtype)), tensor_type(a.shape, a.dtype))
+
+
+def _gaps(values: Tensor) -> Tensor:
+    """1 / (w_j - w_i), with 0 for equal values."""
+    across, down = _pairs(values)
+    return _reciprocal_or_zero(sub(across, down), _pairs(_largest(values))[0])
+
+
+def _eigh_vjp(ct: Any, values: Tensor, vectors: Tensor) -> tuple[Tensor]:
+    to_values, to_vectors = map(_known, ct)
+    middle = None if to_values is None else make_diagonal(cast(to_values, vectors.dtype))
+    if to_vectors is not None:
+        turned = mul(cast(_gaps(values), vectors.dtype), matmul(adjoint(vectors), to_vectors))
+        middle = turned if middle is None else add(middle, turned)
+    assert middle is not None
+    return (_hermitian(matmul(matmul(vectors, middle), adjoint(vectors))),)
+
+
+def _eigh_jvp(values: Tensor, vectors: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
+    seen = matmul(matmul(adjoint(vectors), _hermitian(a_dot)), vectors)
+    turn = mul(cast(_gaps(values), vectors.dtype), seen)
+    return _real_part(diagonal(seen)), matmul(vectors, turn)
+
+
+def _symmetric(*shape: int) -> Any:
+    def draw(rng: Any) -> Any:
+        x = rng.normal(size=shape) * 0.3
+        return x + x.swapaxes(-1, -2) + np.diag(np.arange(shape[-1]) * 2.0)
+
+    return draw
+
+
+eigh = general(
+    "eigh", "a", attrs="lower", outs="values vectors", can_raise=True, takes_missing=True, type=_eigh_type,
+    batch=batch_elementwise, vjp=_eigh_vjp, jvp=_eigh_jvp, dtypes="float", takes_complex=True,
+    samples=[((_symmetric(3, 3),), (True,)), ((_symmetric(2, 2, 2),), (False,)), ((_symmetric(1, 1),), (True,))],
+    kink="one triangle is read, the gradient is symmetric (Hermitian); for equal eigenvalues the vectors' terms "
+         "that divide by the difference are dropped",
+    doc="eigenvalues, ascending, and orthonormal eigenvectors of symmetric (Hermitian) matrices",
+)  # fmt: skip
+
+# -- singular values ---------------------------------------------------------------------------------------------------
+
+
+def _svd_type(a: TensorType) -> Any:
+    _matrix_type("svd", a)
+    *lead, m, n = a.shape
+    k = min(m, n) if type(m) is int and type(n) is int else m if m == n else dims.minimum(m, n)
+    return (
+        tensor_type((*lead, m, k), a.dtype), tensor_type((*lead, k), dtypes.real_of(a.dtype)),
+        tensor_type((*lead, k, n), a.dtype),
+    )  # fmt: skip
+
+
+def _square_gaps(s: Tensor) -> Tensor:
+    """1 / (s_j^2 - s_i^2), with 0 for equal values."""
+    across, down = _pairs(s)
+    top = _pairs(_largest(s))[0]
+    return mul(_reciprocal_or_zero(sub(across, down), top), _reciprocal_or_zero(add(across, down), top))
+
+
+def _project_out(basis: Tensor, x: Tensor) -> Tensor:
+    """x less its part in the span of orthonormal columns."""
+    return sub(x, matmul(basis, matmul(adjoint(basis), x)))
+
+
+def _svd_vjp(ct: Any, u: Tensor, s: Tensor, vh: Tensor) -> tuple[Tensor]:
+    to_u, to_s, to_vh = map(_known, ct)
+    middle = None if to_s is None else make_diagonal(cast(to_s, u.dtype))
+    outer: Tensor | None = None
+    gaps = cast(_square_gaps(s), u.dtype)
+    inverse = _reciprocal_or_zero(s, _largest(s))
+    if to_u is not None:
+        turn = mul(gaps, matmul(adjoint(u), to_u))
+        middle = _sum(middle, _column_scaled(add(turn, adjoint(turn)), s))
+        outer = matmul(_column_scaled(_project_out(u, to_u), inverse), vh)
+    if to_vh is not None:
+        to_v = adjoint(to_vh)
+        turn = mul(gaps, matmul(vh, to_v))
+        middle = _sum(middle, _row_scaled(add(turn, adjoint(turn)), s))
+        outer = _sum(outer, matmul(u, adjoint(_column_scaled(_project_out(adjoint(vh), to_v), inverse))))
+    if dtypes.is_complex(u.dtype):
+        middle = _sum(middle, _phase_vjp(to_u, to_vh, u, vh, inverse))
+    assert middle is not None
+    return (_sum(outer, matmul(matmul(u, middle), vh)),)
+
+
+def _sum(x: Tensor | None, y: Tensor) -> Tensor:
+    return y if x is None else add(x, y)
+
+
+def _phase_vjp(to_u: Any, to_vh: Any, u: Tensor, vh: Tensor, inverse: Tensor) -> Tensor:
+    """What the common phase of a pair of singular vectors adds: the two share it evenly."""
+    turn = fill(inverse, 0)
+    if to_u is not None:
+        turn = add(turn, imag(diagonal(matmul(adjoint(u), to_u))))
+    if to_vh is not None:
+        turn = sub(turn, imag(diagonal(matmul(vh, adjoint(to_vh)))))
+    turn = times_number(mul(turn, inverse), number=0.5)
+    return make_diagonal(as_complex(fill(turn, 0), turn))
+
+
+def _svd_jvp(u: Tensor, s: Tensor, vh: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    v = adjoint(vh)
+    seen = matmul(matmul(adjoint(u), a_dot), v)
+    gaps = cast(_square_gaps(s), u.dtype)
+    inverse = _reciprocal_or_zero(s, _largest(s))
+    right, left = _column_scaled(seen, s), _row_scaled(seen, s)
+    u_turn = mul(gaps, add(right, adjoint(right)))
+    v_turn = mul(gaps, add(left, adjoint(left)))
+    if dtypes.is_complex(u.dtype):
+        angle = times_number(mul(imag(diagonal(seen)), inverse), number=0.5)
+        phase = make_diagonal(as_complex(fill(angle, 0), angle))
+        u_turn, v_turn = add(u_turn, phase), sub(v_turn, phase)
+    u_dot = add(matmul(u, u_turn), _column_scaled(_project_out(u, matmul(a_dot, v)), inverse))
+    v_dot = add(matmul(v, v_turn), _column_scaled(_project_out(v, matmul(adjoint(a_dot), u)), inverse))
+    return u_dot, _real_part(diagonal(seen)), adjoint(v_dot)
+
+
+def _spread_out(*shape: int) -> Any:
+    """Matrices whose singular values are well apart."""
+
+    def draw(rng: Any) -> Any:
+        return rng.normal(size=shape) * 0.3 + np.eye(shape[-2], shape[-1]) * (1.0 + 1.5 * np.arange(shape[-1]))
+
+    return draw
+
+
+svd = general(
+    "svd", "a", outs="u s vh", can_raise=True, takes_missing=True, type=_svd_type, batch=batch_elementwise,
+    vjp=_svd_vjp, jvp=_svd_jvp, dtypes="float", takes_complex=True,
+    samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 4, 2),), ()), ((_spread_out(2, 3),), ())],
+    kink="terms that divide by the difference of equal singular values, or by a singular value of 0, are dropped",
+    doc="U, s (descending) and V^H with a = U diag(s) V^H, the factors without their null space",
+)  # fmt: skip
+
+# -- QR ----------------------------------------------------------------------------------------------------------------
+
+
+def _qr_type(a: TensorType) -> Any:
+    _matrix_type("qr", a)
+    *lead, m, n = a.shape
+    if type(m) is int and type(n) is int and m < n:
+        raise ValueError(f"qr: a has shape {a.shape}, wanted at least as many rows as columns")
+    return (tensor_type(a.shape, a.dtype), tensor_type((*lead, n, n), a.dtype))
+
+
+def _strict_upper_and_diagonal(x: Tensor) -> Tensor:
+    """The Hermitian matrix that has x's upper triangle (of the diagonal the real part)."""
+    above = triu(x, k=1)
+    middle = make_diagonal(cast(_real_part(diagonal(x)), x.dtype))
+    return add(add(above, adjoint(above)), middle)
+
+
+def _qr_vjp(ct: Any, q: Tensor, r: Tensor) -> tuple[Tensor]:
+    to_q, to_r = ct
+    inside = sub(matmul(to_r, adjoint(r)), matmul(adjoint(q), to_q))
+    right = add(to_q, matmul(q, _strict_upper_and_diagonal(inside)))
+    return (adjoint(triangular_solve(r, adjoint(right), lower=False, trans=0, unit_diagonal=False)),)
+
+
+def _qr_jvp(q: Tensor, r: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
+    # a_dot R^-1, solved from the other side
+    scaled = adjoint(triangular_solve(r, adjoint(a_dot), lower=False, trans=2, unit_diagonal=False))
+    seen = matmul(adjoint(q), scaled)
+    below = tril(seen, k=-1)
+    turn = sub(below, adjoint(below))
+    if dtypes.is_complex(q.dtype):
+        angle = imag(diagonal(seen))
+        turn = add(turn, make_diagonal(as_complex(fill(angle, 0), angle)))
+    q_dot = add(matmul(q, sub(turn, seen)), scaled)
+    return q_dot, matmul(triu(sub(seen, turn), k=0), r)
+
+
+qr = general(
+    "qr", "a", outs="q r", can_raise=True, type=_qr_type, batch=batch_elementwise, vjp=_qr_vjp, jvp=_qr_jvp,
+    samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 4, 2),), ()), ((_spread_out(3, 1),), ())],
+    kink="the gradient at a matrix without full column rank raises numpy.linalg.LinAlgError, or is huge",
+    doc="Q with orthonormal columns and upper triangular R with a = Q R, for no more columns than rows",
+)  # fmt: skip
+
+
+def _complement_type(q: TensorType) -> TensorType:
+    _matrix_type("complement", q)
+    *lead, m, n = q.shape
+    return tensor_type((*lead, m, m - n), q.dtype)
+
+
+complement = not_differentiable(
+    "complement", "q", type=_complement_type, batch=batch_elementwise,
+    samples=[((_spread_out(4, 2),), ()), ((_spread_out(2, 3, 1),), ())],
+    doc="orthonormal columns that make a full basis together with the columns of q: which ones is a matter of choice",
+)  # fmt: skip
+
+# -- LU ----------------------------------------------------------------------------------------------------------------
+
+
+def _lu_type(a: TensorType) -> Any:
+    _square_type("lu", a)
+    return (
+        tensor_type(a.shape, a.dtype), tensor_type(a.shape[:-1], dtypes.int32), tensor_type(a.shape[:-1], dtypes.int64)
+    )  # fmt: skip
+
+
+def _rows_type(x: TensorType, order: TensorType) -> TensorType:
+    require_dtype("permute_rows", "order", order, "integer")
+    if len(x.shape) < 2 or len(order.shape) != len(x.shape) - 1 or not same_dim(order.shape[-1], x.shape[-2]):
+        raise ValueError(f"permute_rows: x has shape {x.shape} and order has shape {order.shape}")
+    return tensor_type(x.shape, x.dtype)
+
+
+unpermute_rows = linear(
+    "unpermute_rows", "x order", type=_rows_type, batch=batch_elementwise, dtypes="number",
+    transpose=(lambda ct, order: permute_rows(ct, order), None),
+    samples=[(((3, 2), lambda rng: rng.permutation(3)), ()), (((2, 2, 2), lambda rng: [[1, 0], [0, 1]]), ())],
+    doc="the matrices whose rows, put in an order, are those of x",
+)  # fmt: skip
+permute_rows = linear(
+    "permute_rows", "x order", type=_rows_type, batch=batch_elementwise, dtypes="number",
+    transpose=(lambda ct, order: unpermute_rows(ct, order), None),
+    samples=[(((3, 2), lambda rng: rng.permutation(3)), ()), (((2, 2, 2), lambda rng: [[1, 0], [0, 1]]), ())],
+    doc="the rows of matrices in an order",
+)  # fmt: skip
+
+
+def _unit_lower(lu: Tensor) -> Tensor:
+    ones = fill(diagonal(lu), 1)
+    return add(tril(lu, k=-1), make_diagonal(ones))
+
+
+def _lu_vjp(ct: Any, packed: Tensor, order: Tensor) -> tuple[Tensor]:
+    to_packed = _known(ct[0])
+    assert to_packed is not None
+    upper = triu(packed, k=0)
+    inner = add(
+        tril(matmul(adjoint(_unit_lower(packed)), tril(to_packed, k=-1)), k=-1),
+        triu(matmul(triu(to_packed, k=0), adjoint(upper)), k=0),
+    )
+    # L^-H inner U^-H
+    left = triangular_solve(packed, inner, lower=True, trans=2, unit_diagonal=True)
+    both = adjoint(triangular_solve(packed, adjoint(left), lower=False, trans=0, unit_diagonal=False))
+    return (unpermute_rows(both, order),)
+
+
+def _lu_jvp(packed: Tensor, order: Tensor, a_dot: Tensor) -> tuple[Tensor, None, None]:
+    left = triangular_solve(packed, permute_rows(a_dot, order), lower=True, trans=0, unit_diagonal=True)
+    both = adjoint(triangular_solve(packed, adjoint(left), lower=False, trans=2, unit_diagonal=False))
+    lower = matmul(_unit_lower(packed), tril(both, k=-1))
+    return add(lower, matmul(triu(both, k=0), triu(packed, k=0))), None, None
+
+
+lu = general(
+    "lu", "a", outs="packed pivots order", can_raise=True, takes_missing=True, type=_lu_type, batch=batch_elementwise,
+    vjp=_lu_vjp, jvp=_lu_jvp, samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 2, 2),), ())],
+    kink="the gradient at a singular matrix raises numpy.linalg.LinAlgError",
+    doc="L (unit diagonal, not stored) and U in one matrix, the row that each row was exchanged with in turn, and "
+        "the order of rows that results: a[order] = L U",
+)  # fmt: skip
+
+# -- determinants ------------------------------------------------------------------------------------------------------
+
+
+def _scaled_to(ct: Tensor, matrix: Tensor) -> Tensor:
+    """A matrix times one number each."""
+    return mul(broadcast_to(reshape(ct, shape=(*ct.shape, 1, 1)), shape=matrix.shape), matrix)
+
+
+def _det_type(name: str) -> Any:
+    def type_rule(a: TensorType) -> TensorType:
+        _square_type(name, a)
+        return tensor_type(a.shape[:-2], a.dtype)
+
+    return type_rule
+
+
+def _trace_of_product(x: Tensor, y: Tensor) -> Tensor:
+    """The sum of the products of entries."""
+    rank = len(x.shape)
+    return reduce_sum(mul(x, y), axes=(rank - 2, rank - 1))
+
+
+def _any_square(*shape: int) -> Any:
+    return lambda rng: rng.normal(size=shape)
+
+
+def _of_all_ranks(n: int) -> Any:
+    """One matrix of each rank, 1 to n."""
+    return lambda rng: np.stack([rng.normal(size=(n, r)) @ rng.normal(size=(r, n)) for r in range(1, n + 1)])
+
+
+det = general(
+    "det", "a", type=_det_type("det"), batch=batch_elementwise,
+    vjp=(lambda ct, a: _scaled_to(ct, conj_of(cofactor(a))),),
+    jvp=lambda a, a_dot: _trace_of_product(cofactor(a), a_dot),
+    samples=[((_any_square(3, 3),), ()), ((_any_square(2, 2, 2),), ()), ((_of_all_ranks(3),), ()),
+             ((_any_square(1, 1),), ())],
+    doc="the determinant of square matrices; its gradient, the cofactors, is exact at singular matrices",
+)  # fmt: skip
+
+
+def _cofactor_change(a: Tensor, change: Tensor) -> Tensor:
+    """The derivative of the cofactors in a direction. In a basis where a is diagonal the cofactors of s + G are, to
+    first order, P diag(G) on the diagonal less (P * G)^T off it, P_ij the product of all of s but i and j."""
+    u, s, vh = svd(a)
+    weight = mul(det(u), det(vh))
+    seen = matmul(matmul(adjoint(u), change), adjoint(vh))
+    others = cast(_products_but_two(s), a.dtype)
+    line = diagonal(seen)
+    on = matmul(others, reshape(line, shape=(*line.shape, 1)))
+    inner = sub(make_diagonal(reshape(on, shape=line.shape)), mul(others, swap_last(seen)))
+    return _scaled_to(weight, matmul(matmul(conj_of(u), inner), conj_of(vh)))
+
+
+def _products_but_two(s: Tensor) -> Tensor:
+    """At (i, j) the product of all of s but s_i and s_j, and 0 on the diagonal."""
+    across, _ = _pairs(s)
+    ones = make_diagonal(fill(s, 1))
+    skipped = add(mul(across, sub(fill(across, 1), ones)), ones)  # row i: s with s_i replaced by 1
+    products = products_of_others(skipped, len(skipped.shape) - 1)
+    return mul(products, sub(fill(products, 1), ones))
+
+
+cofactor = general(
+    "cofactor", "a", type=lambda a: (_square_type("cofactor", a), tensor_type(a.shape, a.dtype))[1],
+    batch=batch_elementwise,
+    vjp=(lambda ct, a: conj_of(_cofactor_change(a, conj_of(ct))),),
+    jvp=lambda a, a_dot: _cofactor_change(a, a_dot),
+    samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 2, 2),), ()), ((_spread_out(4, 4),), ())],
+    doc="the cofactors of square matrices, the gradient of the determinant: det(a) inv(a)^T, also where a is singular",
+)  # fmt: skip
+
+
+def _inverse_change(out: Tensor, change: Tensor) -> Tensor:
+    return neg(matmul(out, matmul(change, out)))
+
+
+inv_or_inf = general(
+    "inv_or_inf", "a", type=lambda a: (_square_type("inv_or_inf", a), tensor_type(a.shape, a.dtype))[1],
+    batch=batch_elementwise, vjp=(lambda ct, out: neg(matmul(adjoint(out), matmul(ct, adjoint(out)))),),
+    jvp=lambda out, a_dot: _inverse_change(out, a_dot), samples=_inv.facts.samples,
+    kink="infinities and NaN for a singular matrix",
+    doc="the inverse of square matrices; of a singular one its cofactors divided by zero",
+)  # fmt: skip
+
+
+def _slogdet_type(a: TensorType) -> Any:
+    _square_type("slogdet", a)
+    return (tensor_type(a.shape[:-2], a.dtype), tensor_type(a.shape[:-2], dtypes.real_of(a.dtype)))
+
+
+def _slogdet_vjp(ct: Any, a: Tensor, sign: Tensor) -> tuple[Any]:
+    to_sign, to_log = map(_known, ct)
+    if not dtypes.is_complex(a.dtype):
+        return (ZERO if to_log is None else _scaled_to(to_log, swap_last(inv_or_inf(a))),)
+    # log(det) = log|det| + i angle, and the sign is e^(i angle)
+    angle = None if to_sign is None else imag(mul(to_sign, conj_of(sign)))
+    size = to_log if to_log is not None else fill(angle, 0) if angle is not None else None
+    assert size is not None
+    return (_scaled_to(as_complex(size, fill(size, 0) if angle is None else angle), adjoint(inv_or_inf(a))),)
+
+
+def _slogdet_jvp(a: Tensor, sign: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
+    rate = _trace_of_product(swap_last(inv_or_inf(a)), a_dot)
+    if not dtypes.is_complex(a.dtype):
+        return fill(sign, 0), rate
+    angle = imag(rate)
+    return mul(sign, as_complex(fill(angle, 0), angle)), real(rate)
+
+
+slogdet = general(
+    "slogdet", "a", outs="sign logabsdet", takes_missing=True, type=_slogdet_type, batch=batch_elementwise,
+    vjp=_slogdet_vjp, jvp=_slogdet_jvp, samples=_inv.facts.samples,
+    kink="infinities and NaN for a singular matrix",
+    doc="the sign (of complex matrices the phase) of the determinant and the logarithm of its magnitude",
+)  # fmt: skip
+
+# -- pseudo-inverse ----------------------------------------------------------------------------------------------------
+
+
+def _pinv_type(a: TensorType, rcond: float) -> TensorType:
+    _matrix_type("pinv", a)
+    return tensor_type((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+
+
+def _pinv_vjp(ct: Tensor, a: Tensor, out: Tensor) -> Tensor:
+    """The adjoint of `_pinv_jvp`."""
+    plain = neg(matmul(adjoint(out), matmul(ct, adjoint(out))))
+    back = adjoint(ct)
+    off_range = matmul(back, matmul(out, adjoint(out)))
+    off_range = sub(off_range, matmul(a, matmul(out, off_range)))
+    off_rows = matmul(matmul(adjoint(out), out), back)
+    off_rows = sub(off_rows, matmul(matmul(off_rows, out), a))
+    return add(plain, add(off_range, off_rows))
+
+
+def _pinv_jvp(a: Tensor, out: Tensor, a_dot: Tensor) -> Tensor:
+    # -P da P + P P^H da^H (1 - a P) + (1 - P a) da^H P^H P, while the rank stays
+    back = adjoint(a_dot)
+    left = matmul(matmul(out, adjoint(out)), back)
+    left = sub(left, matmul(matmul(left, a), out))
+    right = matmul(back, matmul(adjoint(out), out))
+    right = sub(right, matmul(out, matmul(a, right)))
+    return add(_inverse_change(out, a_dot), add(left, right))
+
+
+pinv = general(
+    "pinv", "a", attrs="rcond", can_raise=True, type=_pinv_type, batch=batch_elementwise, vjp=(_pinv_vjp,),
+    jvp=_pinv_jvp,
+    samples=[((_spread_out(3, 3),), (1e-14,)), ((_spread_out(2, 4, 2),), (1e-14,)), ((_spread_out(2, 3),), (1e-14,))],
+    kink="the derivative at constant rank; where the rank changes the pseudo-inverse jumps",
+    doc="the pseudo-inverse; singular values up to rcond times the largest count as 0",
+)  # fmt: skip

@@ -1,0 +1,9 @@
+"""Older ways of saying things; `v1` has graphs with placeholders, run by sessions."""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+from . import v1
+
+__all__ = ["v1"]

@@ -1,0 +1,363 @@
+"""Fourier transforms with the names and signatures of `numpy.fft`; `wg.ops` has Keras's, on pairs of parts.
+
+All are linear, so every derivative is exact. Results come in the kind of array that went in; half floats are
+transformed in float32.
+"""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._core.dims import floordiv
+from .ops import fourier
+from .ops.promotion import as_tensor, normal_axes, public
+from .ops.shapes import roll
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft", "irfft2", "irfftn",
+    "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+fftfreq, rfftfreq = np.fft.fftfreq, np.fft.rfftfreq
+
+
+@public
+def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """The Fourier transform along one axis.
+
+    Args:
+        a: an array of real or complex values.
+        n: how many elements to transform, zeros following if there are fewer; None means all.
+        axis: the axis.
+        norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+
+    Returns:
+        Complex numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or nothing to transform.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.fft([1.0, 2.0])
+        array([ 3.+0.j, -1.+0.j])
+    """
+    return fourier.transformed(a, None if n is None else (n,), (axis,), norm, False, "fft")
+
+
+@public
+def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """The inverse Fourier transform along one axis.
+
+    Args:
+        a: an array of real or complex values.
+        n: how many elements to transform, zeros following if there are fewer; None means all.
+        axis: the axis.
+        norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+
+    Returns:
+        Complex numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or nothing to transform.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.ifft([3.0, -1.0])
+        array([1.+0.j, 2.+0.j])
+    """
+    return fourier.transformed(a, None if n is None else (n,), (axis,), norm, True, "ifft")
+
+
+@public
+def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """The first half of the Fourier transform of real numbers along one axis.
+
+    Args:
+        a: an array of real values.
+        n: how many elements to transform, zeros following if there are fewer; None means all.
+        axis: the axis.
+        norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+
+    Returns:
+        Complex numbers, n // 2 + 1 of them, in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or nothing to transform.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.rfft([1.0, 2.0])
+        array([ 3.+0.j, -1.+0.j])
+    """
+    return fourier.half_transformed(a, None if n is None else (n,), (axis,), norm, "rfft")
+
+
+@public
+def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Real numbers from the first half of their Fourier transform along one axis.
+
+    Args:
+        a: an array of real or complex values.
+        n: how many numbers to return; None means twice as many as there are, less two.
+        axis: the axis.
+        norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+
+    Returns:
+        Real numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or nothing to transform.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.irfft([3.0, -1.0])
+        array([1., 2.])
+    """
+    return fourier.from_half(a, None if n is None else (n,), (axis,), norm, "irfft")
+
+
+@public
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """The Fourier transform along two axes.
+
+    Args:
+        a: an array of real or complex values.
+        s: the lengths along the axes (of the result, for transforms to real numbers); None, or -1 for one of them,
+            means what there is.
+        axes: the axes.
+        norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+
+    Returns:
+        Complex numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or lengths that do not match the axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.fft2([[1.0, 2.0]])
+        array([[ 3.+0.j, -1.+0.j]])
+    """
+    return fourier.transformed(a, s, axes, norm, False, "fft2")
+
+
+@public
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """The inverse Fourier transform along two axes.
+
+    Args:
+        a: an array of real or complex values.
+        s: the lengths along the axes (of the result, for transforms to real numbers); None, or -1 for one of them,
+            means what there is.
+        axes: the axes.
+        norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+
+    Returns:
+        Complex numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or lengths that do not match the axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.ifft2([[3.0, -1.0]])
+        array([[1.+0.j, 2.+0.j]])
+    """
+    return fourier.transformed(a, s, axes, norm, True, "ifft2")
+
+
+@public
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """The Fourier transform of real numbers, half of it along the last axis, along two axes.
+
+    Args:
+        a: an array of real values.
+        s: the lengths along the axes (of the result, for transforms to real numbers); None, or -1 for one of them,
+            means what there is.
+        axes: the axes.
+        norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+
+    Returns:
+        Complex numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or lengths that do not match the axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.rfft2([[1.0, 2.0]])
+        array([[ 3.+0.j, -1.+0.j]])
+    """
+    return fourier.half_transformed(a, s, axes, norm, "rfft2")
+
+
+@public
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """Real numbers from their Fourier transform, half of it along the last axis, along two axes.
+
+    Args:
+        a: an array of real or complex values.
+        s: the lengths along the axes (of the result, for transforms to real numbers); None, or -1 for one of them,
+            means what there is.
+        axes: the axes.
+        norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+
+    Returns:
+        Real numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or lengths that do not match the axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.irfft2([[3.0, -1.0]])
+        array([[1., 2.]])
+    """
+    return fourier.from_half(a, s, axes, norm, "irfft2")
+
+
+@public
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """The Fourier transform along several axes.
+
+    Args:
+        a: an array of real or complex values.
+        s: the lengths along the axes (of the result, for transforms to real numbers); None, or -1 for one of them,
+            means what there is.
+        axes: the axes; None means the last ones, as many as `s` has, or all.
+        norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+
+    Returns:
+        Complex numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or lengths that do not match the axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.fftn([[1.0, 2.0]])
+        array([[ 3.+0.j, -1.+0.j]])
+    """
+    return fourier.transformed(a, s, axes, norm, False, "fftn")
+
+
+@public
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """The inverse Fourier transform along several axes.
+
+    Args:
+        a: an array of real or complex values.
+        s: the lengths along the axes (of the result, for transforms to real numbers); None, or -1 for one of them,
+            means what there is.
+        axes: the axes; None means the last ones, as many as `s` has, or all.
+        norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+
+    Returns:
+        Complex numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or lengths that do not match the axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.ifftn([[3.0, -1.0]])
+        array([[1.+0.j, 2.+0.j]])
+    """
+    return fourier.transformed(a, s, axes, norm, True, "ifftn")
+
+
+@public
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """The Fourier transform of real numbers, half of it along the last axis, along several axes.
+
+    Args:
+        a: an array of real values.
+        s: the lengths along the axes (of the result, for transforms to real numbers); None, or -1 for one of them,
+            means what there is.
+        axes: the axes; None means the last ones, as many as `s` has, or all.
+        norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+
+    Returns:
+        Complex numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or lengths that do not match the axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.rfftn([[1.0, 2.0]])
+        array([[ 3.+0.j, -1.+0.j]])
+    """
+    return fourier.half_transformed(a, s, axes, norm, "rfftn")
+
+
+@public
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """Real numbers from their Fourier transform, half of it along the last axis, along several axes.
+
+    Args:
+        a: an array of real or complex values.
+        s: the lengths along the axes (of the result, for transforms to real numbers); None, or -1 for one of them,
+            means what there is.
+        axes: the axes; None means the last ones, as many as `s` has, or all.
+        norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+
+    Returns:
+        Real numbers in a's kind.
+
+    Raises:
+        ValueError: for an unknown norm, or lengths that do not match the axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.irfftn([[3.0, -1.0]])
+        array([[1., 2.]])
+    """
+    return fourier.from_half(a, s, axes, norm, "irfftn")
+
+
+@public
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """The elements moved so that frequency 0 stands in the middle.
+
+    Args:
+        x: an array.
+        axes: the axis or axes; None means all.
+
+    Returns:
+        The moved elements in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.fftshift([0, 1, -1])
+        array([-1,  0,  1])
+    """
+    a = as_tensor(x, "fftshift")
+    places = normal_axes(axes, a.ndim, "fftshift")
+    return roll(a, (*[floordiv(a.shape[i], 2) for i in places],), places)
+
+
+@public
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """The inverse of `fftshift`.
+
+    Args:
+        x: an array.
+        axes: the axis or axes; None means all.
+
+    Returns:
+        The moved elements in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.ifftshift([-1, 0, 1])
+        array([ 0,  1, -1])
+    """
+    a = as_tensor(x, "ifftshift")
+    places = normal_axes(axes, a.ndim, "ifftshift")
+    return roll(a, (*[-floordiv(a.shape[i], 2) for i in places],), places)

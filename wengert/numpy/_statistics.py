@@ -1,0 +1,123 @@
+"""NumPy's order statistics and distinct values, and its interpolation in a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from ..ops.promotion import as_float, as_tensor
+from ._writing import NO_VALUE, as_numpy
+
+
+def _kept(keepdims: Any) -> bool:
+    return keepdims is not NO_VALUE and bool(keepdims)
+
+
+def _unweighted(name: str, weights: Any) -> None:
+    if weights is not None:
+        raise ValueError(at_user_line(f"np.{name}: weights are not supported"))
+
+
+@as_numpy
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    """The median: the middle element, or the mean of the two in the middle. Of equal elements one has the gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.median([3.0, 1.0, 2.0]))
+        2.0
+    """
+    return ops.median(as_tensor(a, "median"), axis, _kept(keepdims))
+
+
+@as_numpy
+def quantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: Any = False, *, weights: Any = None,
+) -> Any:  # fmt: skip
+    """The q-th quantiles; methods "linear", "lower", "higher", "midpoint" and "nearest". Of equal elements one has
+    the gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.quantile([1.0, 2.0, 4.0], 0.25))
+        1.5
+    """
+    _unweighted("quantile", weights)
+    return ops.quantile(as_tensor(a, "quantile"), q, axis, method, _kept(keepdims))
+
+
+@as_numpy
+def percentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: Any = False, *, weights: Any = None,
+) -> Any:  # fmt: skip
+    """The q-th percentiles: quantiles of q / 100.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.percentile([1.0, 2.0, 4.0], 25))
+        1.5
+    """
+    _unweighted("percentile", weights)
+    return ops.percentile(as_tensor(a, "percentile"), q, axis, method, _kept(keepdims))
+
+
+@as_numpy
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """The values at x of the line through the points (xp, fp), which ascend in xp. At a point it has the slope to the
+    right; outside it is constant.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.interp([0.5, 9.0], [0.0, 1.0], [0.0, 10.0])
+        array([ 5., 10.])
+    """
+    at, places = as_float(as_tensor(x, "interp")), as_float(as_tensor(xp, "interp"))
+    values = as_float(as_tensor(fp, "interp"))
+    if places.ndim != 1 or places.shape != values.shape or places.shape == (0,):
+        raise ValueError(at_user_line(f"np.interp: xp has shape {places.shape} and fp has shape {values.shape}"))
+    if period is not None:
+        at, places, values = _periodic(at, places, values, period)
+    last = places.shape[0] - 1
+    low = ops.clip(ops.searchsorted(places, at, "right") - 1, 0, last)
+    high = ops.minimum(low + 1, last)
+    start, width = ops.take(places, low), ops.take(places, high) - ops.take(places, low)
+    slope = (ops.take(values, high) - ops.take(values, low)) / ops.where(width == 0, 1.0, width)
+    inside = ops.take(values, low) + slope * (at - start)
+    left = values[0] if left is None or period is not None else left
+    right = values[-1] if right is None or period is not None else right
+    return ops.where(at < places[0], left, ops.where(at > places[-1], right, inside))
+
+
+def _periodic(at: Tensor, places: Tensor, values: Tensor, period: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The table in ascending order within one period, with a neighbour at either end."""
+    places = places % period
+    order = ops.argsort(places)
+    places, values = ops.take(places, order), ops.take(values, order)
+    places = ops.concatenate([places[-1:] - period, places, places[:1] + period])
+    return at % period, places, ops.concatenate([values[-1:], values, values[:1]])
+
+
+@as_numpy
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
+    *, equal_nan: bool = True, sorted: bool = True,
+) -> Any:  # fmt: skip
+    """The distinct values, ascending. Of equal elements the first has the gradient.
+
+    Raises TracingError in a trace, where their number is not known.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.unique([3, 1, 3])
+        array([1, 3])
+    """
+    if return_index or not equal_nan:
+        raise ValueError(at_user_line("np.unique: return_index and equal_nan=False are not supported"))
+    return ops.unique(as_tensor(ar, "unique"), True, return_inverse, return_counts, axis)
+
+
+__all__ = ["interp", "median", "percentile", "quantile", "unique"]

@@ -1,0 +1,393 @@
+"""Determinants, factorisations and what is made of them (pseudo-inverses, least squares, ranks, condition numbers),
+under Keras's names. `wengert/linalg.py` has the functions that bear NumPy's names and signatures.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.dims import Dim
+from .._core.tensor import Tensor
+from .._core.types import tensor_type
+from .._core.where import at_user_line
+from .._prims import decompositions as F
+from .._prims import discrete as D
+from .._prims import linalg as L
+from .._prims import structural as S
+from . import promotion
+from .elementwise import divide, multiply
+from .linalg import matmul, norm, solvable
+from .promotion import as_tensor, outward, public
+from .reductions import max as largest
+from .reductions import sum as total
+from .shapes import concatenate, part, reshaped
+
+
+def matrices(x: Any, what: str) -> tuple[Tensor, np.dtype[Any]]:
+    """An argument that holds matrices, in a dtype to compute in, and the dtype that results are to have."""
+    a, dtype = solvable(as_tensor(x, what))
+    if a.ndim < 2:
+        raise ValueError(at_user_line(f"{what}: wanted matrices on the last two axes, got shape {a.shape}"))
+    return a, dtype
+
+
+def square_matrices(x: Any, what: str) -> tuple[Tensor, np.dtype[Any]]:
+    """As `matrices`, for square ones."""
+    a, dtype = matrices(x, what)
+    if a.shape[-1] != a.shape[-2] and not (isinstance(a.shape[-1], Dim) or isinstance(a.shape[-2], Dim)):
+        raise ValueError(at_user_line(f"{what}: wanted square matrices on the last two axes, got shape {a.shape}"))
+    return a, dtype
+
+
+def _static(a: Tensor, what: str) -> tuple[int, int]:
+    """The extents of matrices whose form decides what is computed."""
+    m, n = a.shape[-2:]
+    if type(m) is not int or type(n) is not int:
+        raise ValueError(at_user_line(f"{what}: the extents of the matrices must be known in a trace, got {a.shape}"))
+    return m, n
+
+
+# -- determinants ------------------------------------------------------------------------------------------------------
+
+
+@public
+def det(x: Any) -> Any:
+    """The determinant of square matrices.
+
+    At kinks: none; the gradient is the matrix of cofactors, exact at singular matrices too, and so is its derivative.
+
+    Args:
+        x: matrices (..., n, n).
+
+    Returns:
+        The determinants (...) in x's kind.
+
+    Raises:
+        ValueError: if x is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.grad(wg.ops.det)(wg.numpy.array([[1.0, 2.0], [2.0, 4.0]])).numpy().round(12) + 0.0
+        array([[ 4., -2.],
+               [-2.,  1.]])
+    """
+    a, dtype = square_matrices(x, "det")
+    return promotion.cast(F.det(a), dtype)
+
+
+@public
+def slogdet(x: Any) -> Any:
+    """The sign of the determinant and the logarithm of its magnitude, which neither overflows nor vanishes.
+
+    At kinks: at a singular matrix the sign is 0, the logarithm -inf and the gradient infinite or NaN.
+
+    Args:
+        x: matrices (..., n, n).
+
+    Returns:
+        A pair of arrays (...) in x's kind; of complex matrices the sign is a complex number of magnitude 1.
+
+    Raises:
+        ValueError: if x is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> sign, size = wg.ops.slogdet([[0.0, 1.0], [1.0, 0.0]])
+        >>> print(sign, size)
+        -1.0 0.0
+    """
+    a, dtype = square_matrices(x, "slogdet")
+    sign, size = F.slogdet(a)
+    return promotion.cast(sign, dtype), promotion.cast(size, dtypes.real_of(dtype))
+
+
+@public
+def logdet(x: Any) -> Any:
+    """The logarithm of the determinant; the matrices need not be symmetric.
+
+    At kinks: NaN, and so the gradient, for a negative determinant; -inf for a singular matrix.
+
+    Args:
+        x: real matrices (..., n, n).
+
+    Returns:
+        The logarithms (...) in x's kind.
+
+    Raises:
+        ValueError: if x is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.logdet([[2.0, 1.0], [0.0, 0.5]]).round(12) + 0.0)
+        0.0
+    """
+    sign, size = slogdet(as_tensor(x, "logdet"))
+    if dtypes.is_complex(sign.dtype):
+        raise TypeError(at_user_line(f"logdet: wanted real matrices, got {sign.dtype.name}; see slogdet"))
+    is_negative = apply(D.lt, (sign, S.fill(sign, 0)))
+    return multiply(size, S.select(is_negative, S.fill(size, math.nan), S.fill(size, 1)))
+
+
+# -- factorisations ----------------------------------------------------------------------------------------------------
+
+
+@public
+def eigh(x: Any) -> Any:
+    """Eigenvalues and eigenvectors of symmetric (Hermitian) matrices.
+
+    At kinks: the lower triangle is read, and the gradient is symmetric (Hermitian). For equal eigenvalues the terms of
+    the vectors' gradient that divide by their difference are dropped.
+
+    Args:
+        x: matrices (..., n, n).
+
+    Returns:
+        The real eigenvalues (..., n), ascending, and the matrices of eigenvectors as columns, in x's kind. The sign
+        (of complex ones the phase) of each vector is free.
+
+    Raises:
+        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if the computation does not converge.
+
+    Example:
+        >>> import wengert as wg
+        >>> values, vectors = wg.ops.eigh([[2.0, 1.0], [1.0, 2.0]])
+        >>> values
+        array([1., 3.])
+    """
+    return triangular_eigh(x, True)
+
+
+def triangular_eigh(x: Any, lower: bool) -> tuple[Tensor, Tensor]:
+    """`eigh`, reading the lower or the upper triangle."""
+    a, dtype = square_matrices(x, "eigh")
+    values, vectors = F.eigh(a, lower=lower)
+    return promotion.cast(values, dtypes.real_of(dtype)), promotion.cast(vectors, dtype)
+
+
+@public
+def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """Singular values and vectors: x = u @ diag(s) @ vh.
+
+    At kinks: terms of the vectors' gradient that divide by the difference of equal singular values, or by a singular
+    value of 0, are dropped. The vectors of the null space (`full_matrices=True` of a matrix that is not square) are a
+    matter of choice: a gradient through them is a `LookupError`.
+
+    Args:
+        x: matrices (..., m, n).
+        full_matrices: whether u and vh are square; else they have min(m, n) columns and rows.
+        compute_uv: whether to return the vectors.
+
+    Returns:
+        u, s (descending) and vh, or s alone, in x's kind. The sign of each pair of vectors is free.
+
+    Raises:
+        ValueError: for fewer than two axes.
+        numpy.linalg.LinAlgError: if the computation does not converge.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.svd([[3.0, 0.0], [0.0, 4.0]], compute_uv=False)
+        array([4., 3.])
+    """
+    a, dtype = matrices(x, "svd")
+    u, s, vh = F.svd(a)
+    s = promotion.cast(s, dtypes.real_of(dtype))
+    if not compute_uv:
+        return s
+    if full_matrices:
+        m, n = _static(a, "svd")
+        if m > n:
+            u = concatenate([u, F.complement(u)], axis=-1)
+        elif m < n:
+            vh = concatenate([vh, L.adjoint(F.complement(L.adjoint(vh)))], axis=-2)
+    return promotion.cast(u, dtype), s, promotion.cast(vh, dtype)
+
+
+@public
+def qr(x: Any, mode: str = "reduced") -> Any:
+    """Orthonormal Q and upper triangular R with x = Q @ R.
+
+    At kinks: the gradient exists for full rank; without it, it raises `numpy.linalg.LinAlgError` or is huge. The
+    columns that `mode="complete"` adds are a matter of choice: a gradient through them is a `LookupError`.
+
+    Args:
+        x: matrices (..., m, n).
+        mode: "reduced": Q has min(m, n) columns; "complete": Q is square.
+
+    Returns:
+        Q and R in x's kind.
+
+    Raises:
+        ValueError: for another mode.
+
+    Example:
+        >>> import wengert as wg
+        >>> q, r = wg.ops.qr([[3.0, 1.0], [4.0, 2.0]])
+        >>> (q @ r).round(12)
+        array([[3., 1.],
+               [4., 2.]])
+    """
+    if mode not in ("reduced", "complete"):
+        raise ValueError(at_user_line(f"qr: mode must be 'reduced' or 'complete', got {mode!r}"))
+    a, dtype = matrices(x, "qr")
+    if type(a.shape[-2]) is int and type(a.shape[-1]) is int and a.shape[-2] < a.shape[-1]:
+        q, r = _wide_qr(a)
+    else:
+        q, r = F.qr(a)
+    if mode == "complete":
+        m, n = _static(a, "qr")
+        if m > n:
+            q = concatenate([q, F.complement(q)], axis=-1)
+            r = concatenate([r, S.zeros_of(tensor_type((*r.shape[:-2], m - n, n), r.dtype))], -2)
+    return promotion.cast(q, dtype), promotion.cast(r, dtype)
+
+
+def _wide_qr(a: Tensor) -> tuple[Tensor, Tensor]:
+    """More columns than rows: the first ones make Q, and the others are seen in its basis."""
+    m, n = _static(a, "qr")
+    q, r = F.qr(part(a, a.ndim - 1, 0, m))
+    return q, concatenate([r, L.matmul(L.adjoint(q), part(a, a.ndim - 1, m, n))], axis=-1)
+
+
+@public
+def lu_factor(x: Any) -> Any:
+    """The triangular factors of square matrices with their rows exchanged, as `scipy.linalg.lu_factor`.
+
+    Args:
+        x: matrices (..., n, n).
+
+    Returns:
+        L (its unit diagonal is not stored) and U in one matrix, and the integer pivots: row i was exchanged with row
+        pivots[i], in turn. In x's kind.
+
+    Raises:
+        ValueError: if x is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> packed, pivots = wg.ops.lu_factor([[2.0, 3.0], [4.0, 3.0]])
+        >>> packed
+        array([[4. , 3. ],
+               [0.5, 1.5]])
+        >>> pivots
+        array([1, 1], dtype=int32)
+    """
+    a, dtype = square_matrices(x, "lu_factor")
+    packed, pivots, _ = F.lu(a)
+    return promotion.cast(packed, dtype), pivots
+
+
+# -- what is made of singular values -------------------------------------------------------------------------------
+
+
+def _default_rcond(a: Tensor) -> float:
+    sizes = [d for d in a.shape[-2:] if type(d) is int]
+    return 10 * max(sizes, default=1) * float(np.finfo(a.dtype).eps)
+
+
+@public
+def pinv(x: Any, rcond: Any = None) -> Any:
+    """The pseudo-inverse of matrices.
+
+    At kinks: where the rank changes the pseudo-inverse jumps; the gradient is that at constant rank.
+
+    Args:
+        x: matrices (..., m, n).
+        rcond: singular values up to this times the largest count as 0; a small multiple of the rounding unit if None.
+
+    Returns:
+        Matrices (..., n, m) in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.pinv([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+        array([[1. , 0. , 0. ],
+               [0. , 0.5, 0. ]])
+    """
+    a, dtype = matrices(x, "pinv")
+    return promotion.cast(F.pinv(a, rcond=_default_rcond(a) if rcond is None else float(rcond)), dtype)
+
+
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """The x of least length that makes ``a @ x - b`` shortest.
+
+    At kinks: the gradient is that at constant rank of a.
+
+    Args:
+        a: matrices (..., m, n).
+        b: a vector (m,) or matrices (..., m, k).
+        rcond: singular values of a up to this times the largest count as 0.
+
+    Returns:
+        The solutions (n,) or (..., n, k), in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.lstsq([[1.0], [1.0]], [1.0, 3.0]).round(12)
+        array([2.])
+    """
+    return outward(matmul(pinv(as_tensor(a, "lstsq"), rcond), as_tensor(b, "lstsq")), a, b)
+
+
+@public
+def matrix_rank(x: Any, tol: Any = None) -> Any:
+    """The number of singular values above a tolerance: integers, constants to a gradient.
+
+    Args:
+        x: matrices (..., m, n); a vector has rank 1 unless it is zero.
+        tol: the tolerance; that of `numpy.linalg.matrix_rank` if None.
+
+    Returns:
+        The ranks in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
+        1
+    """
+    a, _ = solvable(as_tensor(x, "matrix_rank"))
+    if a.ndim < 2:
+        a = reshaped(a, (1, *a.shape) if a.ndim else (1, 1))
+    s = F.svd(a)[1]
+    if tol is None:
+        m, n = _static(a, "matrix_rank")
+        tol = multiply(largest(s, axis=-1, keepdims=True), max(m, n) * float(np.finfo(s.dtype).eps))
+    elif not promotion.is_number(tol):
+        tol = reshaped(as_tensor(tol), (*as_tensor(tol).shape, 1))
+    return total(promotion.cast(promotion.binary(D.gt, s, tol), dtypes.int64), axis=-1)
+
+
+@public
+def condition_number(x: Any, p: Any = None) -> Any:
+    """The condition number of matrices: the norm times the norm of the inverse.
+
+    Args:
+        x: matrices (..., m, n), square unless p is None, 2 or -2.
+        p: the order of the norm; None means 2, the ratio of the largest singular value to the smallest.
+
+    Returns:
+        The numbers in x's kind; inf for a singular matrix.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.linalg.cond([[4.0, 0.0], [0.0, 2.0]]))
+        2.0
+    """
+    a, dtype = matrices(x, "cond")
+    if p is None or p in (2, -2):
+        s = F.svd(a)[1]
+        first, last = part(s, s.ndim - 1, 0, 1), part(s, s.ndim - 1, s.shape[-1] - 1, s.shape[-1])
+        ratio = divide(last, first) if p == -2 else divide(first, last)
+        return promotion.cast(reshaped(ratio, s.shape[:-1]), dtypes.real_of(dtype))
+    square_matrices(a, "cond")
+    product = multiply(norm(a, p, (-2, -1)), norm(F.inv_or_inf(a), p, (-2, -1)))
+    return promotion.cast(product, dtypes.real_of(dtype))
+
+
+__all__ = ["det", "eigh", "logdet", "lstsq", "lu_factor", "matrix_rank", "pinv", "qr", "slogdet", "svd"]

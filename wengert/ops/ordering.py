@@ -1,0 +1,467 @@
+"""Order and groups: the largest elements, places in sorted sequences, quantiles, distinct values, segments, counts."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from .._core import dims, dtypes
+from .._core.apply import apply
+from .._core.engine import ndarray_of
+from .._core.op import Op
+from .._core.tensor import Tensor
+from .._core.types import tensor_type
+from .._core.where import at_user_line
+from .._prims import discrete as D
+from .._prims import indexing as I
+from .._prims import sorting as O
+from .._prims import structural as S
+from .._prims import windows as W
+from . import promotion
+from .choices import maximum, minimum
+from .elementwise import add, divide, multiply, subtract
+from .promotion import as_tensor, normal_axes, normal_axis, outward, public
+from .reductions import max as largest
+from .reductions import sum as total
+from .shapes import flat, part, permuted, reshaped
+
+# -- the largest elements ----------------------------------------------------------------------------------------------
+
+
+@public
+def top_k(x: Any, k: int, sorted: bool = True) -> Any:
+    """The k largest elements along the last axis, and their places.
+
+    At kinks: of equal elements the one of the lowest index counts as larger, and has the gradient.
+
+    Args:
+        x: an array of real values.
+        k: how many.
+        sorted: whether the largest comes first (it always does).
+
+    Returns:
+        The values and their integer places (int32), in x's kind.
+
+    Raises:
+        ValueError: if the axis has fewer than k elements.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.top_k([1.0, 3.0, 2.0], 2)
+        (array([3., 2.]), array([1, 2], dtype=int32))
+    """
+    a, count = as_tensor(x, "top_k"), operator.index(k)
+    if a.ndim == 0 or count < 0 or (type(a.shape[-1]) is int and count > a.shape[-1]):
+        raise ValueError(at_user_line(f"top_k: {count} elements of the last axis of shape {a.shape}"))
+    order = O.argsort(a, axis=a.ndim - 1, descending=True)
+    places = part(order, a.ndim - 1, 0, count)
+    return W.take_along(a, places), promotion.cast(places, dtypes.int32)
+
+
+@public
+def in_top_k(targets: Any, predictions: Any, k: int) -> Any:
+    """Whether the prediction for each target is among the k largest of its row; equal ones all count.
+
+    Args:
+        targets: integers (batch,).
+        predictions: real values (batch, classes).
+        k: how many.
+
+    Returns:
+        Booleans (batch,), in the kind of array that came in; False where the prediction is not finite.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.in_top_k([0, 1], [[0.1, 0.9], [0.1, 0.9]], 1)
+        array([False,  True])
+    """
+    rows = as_tensor(predictions, "in_top_k")
+    places = promotion.cast(as_tensor(targets, "in_top_k"), dtypes.int64)
+    own = W.take_along(rows, reshaped(places, (*places.shape, 1)))
+    above = total(promotion.cast(promotion.binary(D.gt, rows, own), dtypes.int64), axis=-1)
+    is_finite = apply(D.isfinite, (reshaped(own, places.shape),))
+    return apply(D.logical_and, (promotion.binary(D.lt, above, operator.index(k)), is_finite))
+
+
+# -- places ------------------------------------------------------------------------------------------------------------
+
+
+def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
+    """The places at which values can be inserted in a sorted sequence so that it stays sorted.
+
+    Args:
+        sorted_sequence: a vector, ascending.
+        values: an array of any shape.
+        side: "left": before equal elements; "right": behind them.
+
+    Returns:
+        Integers in the shape of `values`, in the kind of array that came in; constants to a gradient.
+
+    Raises:
+        ValueError: if the sequence is not a vector, or for another side.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.searchsorted([1.0, 2.0, 3.0], [0.5, 2.0])
+        array([0, 1])
+    """
+    if side not in ("left", "right"):
+        raise ValueError(at_user_line(f"searchsorted: side is {side!r}, wanted 'left' or 'right'"))
+    a, v = as_tensor(sorted_sequence, "searchsorted"), as_tensor(values, "searchsorted")
+    if a.ndim != 1:
+        raise ValueError(at_user_line(f"searchsorted: the sequence has shape {a.shape}, wanted a vector"))
+    dtype = promotion.common_dtype([a, v])
+    found = O.searchsorted(promotion.cast(a, dtype), flat(promotion.cast(v, dtype)), right=side == "right")
+    return outward(reshaped(found, v.shape), sorted_sequence, values)
+
+
+def digitize(x: Any, bins: Any) -> Any:
+    """The number of the bin that each element lies in.
+
+    Args:
+        x: an array of real values.
+        bins: the bins' edges, ascending.
+
+    Returns:
+        Integers (int32) in the shape of x, in the kind of array that came in: i where
+        ``bins[i - 1] <= x < bins[i]``.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.digitize([0.5, 1.0, 9.0], [0.0, 1.0, 2.0])
+        array([1, 2, 3], dtype=int32)
+    """
+    found = searchsorted(as_tensor(bins, "digitize"), as_tensor(x, "digitize"), "right")
+    return outward(promotion.cast(found, dtypes.int32), x, bins)
+
+
+# -- quantiles ---------------------------------------------------------------------------------------------------------
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+@public
+def quantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+    """The q-th quantiles.
+
+    At kinks: of equal elements one has the gradient, as a stable sort orders them. With respect to q the slope is that
+    of the interpolation to the right.
+
+    Args:
+        x: an array of real values.
+        q: numbers between 0 and 1.
+        axis: the axis or axes; None means all.
+        method: "linear", "lower", "higher", "midpoint" or "nearest" (halves to the even place).
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        The quantiles in x's kind, with the axes of q first; NaN where an element is NaN.
+
+    Raises:
+        ValueError: for an unknown method, or q outside of 0 to 1.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.quantile([1.0, 2.0, 4.0], 0.25))
+        1.5
+    """
+    if method not in _METHODS:
+        raise ValueError(at_user_line(f"quantile: method is {method!r}, wanted one of {', '.join(_METHODS)}"))
+    a, share = as_tensor(x, "quantile"), as_tensor(q, "quantile")
+    a = promotion.cast(a, a.dtype if dtypes.is_inexact(a.dtype) else dtypes.default_float())
+    axes = normal_axes(axis, a.ndim, "quantile")
+    rest = (*[i for i in range(a.ndim) if i not in axes],)
+    count = dims.size_of((*[a.shape[i] for i in axes],))
+    line = reshaped(permuted(a, (*axes, *rest)), (count, *(a.shape[i] for i in rest)))
+    result = _interpolated(line, count, promotion.cast(share, a.dtype), method)
+    if not promotion.is_symbolic(share) and ((values := ndarray_of(share._data)) != np.clip(values, 0, 1)).any():
+        raise ValueError(at_user_line("quantile: q must lie between 0 and 1"))
+    return reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result
+
+
+def _interpolated(line: Tensor, count: Any, share: Tensor, method: str) -> Tensor:
+    """The quantiles of the columns of an array."""
+    ordered = O.sort(line, axis=0, descending=False)
+    place = multiply(share, promotion.cast(as_tensor(count - 1), share.dtype))
+    if method == "nearest":
+        place = apply(D.rint, (place,))
+    below = apply(D.floor, (place,))
+    last = as_tensor(count - 1)
+    low = minimum(promotion.cast(below, dtypes.int64), last)
+    high = minimum(promotion.cast(apply(D.ceil, (place,)) if method == "higher" else add(below, 1), dtypes.int64), last)
+    if method == "midpoint":
+        high = minimum(promotion.cast(apply(D.ceil, (place,)), dtypes.int64), last)
+    first, second = (I.gather(ordered, promotion.cast(i, dtypes.int64)) for i in (low, high))
+    if method in ("lower", "nearest"):
+        result = first
+    elif method == "higher":
+        result = second
+    else:
+        weight = subtract(place, below) if method == "linear" else S.fill(place, 0.5)
+        weight = reshaped(weight, (*share.shape, *(1,) * (line.ndim - 1)))
+        result = add(first, multiply(subtract(second, first), weight))
+    top = promotion.broadcast(I.gather(ordered, promotion.cast(last, dtypes.int64)), result.shape)
+    return S.select(apply(D.isnan, (top,)), top, result)
+
+
+@public
+def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The median: the middle element, or the mean of the two in the middle.
+
+    At kinks: of equal elements one has the gradient, as a stable sort orders them.
+
+    Args:
+        x: an array of real values.
+        axis: the axis or axes; None means all.
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        The medians in x's kind; NaN where an element is NaN.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.median([3.0, 1.0, 2.0, 4.0]))
+        2.5
+    """
+    return quantile(as_tensor(x, "median"), 0.5, axis, keepdims=keepdims)
+
+
+@public
+def percentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+    """The q-th percentiles: quantiles of q / 100.
+
+    At kinks: as `quantile`.
+
+    Args:
+        x: an array of real values.
+        q: numbers between 0 and 100.
+        axis: the axis or axes; None means all.
+        method: as of `quantile`.
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        The percentiles in x's kind, with the axes of q first.
+
+    Raises:
+        ValueError: for an unknown method, or q outside of 0 to 100.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.percentile([1.0, 2.0, 4.0], 25))
+        1.5
+    """
+    return quantile(as_tensor(x, "percentile"), divide(as_tensor(q), 100), axis, method, keepdims)
+
+
+# -- segments ----------------------------------------------------------------------------------------------------------
+
+
+def _segmented(op: Op, start: Any, data: Any, ids: Any, num_segments: Any, what: str) -> Tensor:
+    """Rows scattered to their segments; ids outside of them are dropped, into one segment more."""
+    a, places = as_tensor(data, what), as_tensor(ids, what)
+    if not dtypes.is_integer(places.dtype):
+        raise TypeError(at_user_line(f"{what}: segment_ids has dtype {places.dtype.name}, wanted integers"))
+    if places.shape != a.shape[: places.ndim] or places.ndim == 0:
+        raise ValueError(at_user_line(f"{what}: data has shape {a.shape} and segment_ids has shape {places.shape}"))
+    places = promotion.cast(places, dtypes.int64)
+    count = int(largest(places, initial=-1)) + 1 if num_segments is None else operator.index(num_segments)
+    is_known = apply(D.logical_and, (promotion.binary(D.ge, places, 0), promotion.binary(D.lt, places, count)))
+    places = S.select(is_known, places, S.fill(places, count))
+    value = start(a.dtype) if callable(start) else start
+    base = S.full(shape=(count + 1, *a.shape[places.ndim :]), value=value, dtype=a.dtype)
+    return part(op(base, a, places), 0, 0, count)
+
+
+_SEGMENT_DOC = '''{what} of the rows of each segment.
+
+    At kinks: {kink}
+
+    Args:
+        data: an array.
+        segment_ids: integers, the segment of each row; in any order. Rows with an id that is negative or not less than
+            `num_segments` are dropped.
+        num_segments: how many segments there are; None means one more than the largest id.
+        sorted: whether the ids are sorted; a hint that is not needed here.
+
+    Returns:
+        An array (num_segments, ...) in the kind of array that came in; {empty} for an empty segment.
+
+    Raises:
+        TypeError: if `segment_ids` are not integers.
+        ValueError: if there is not one for each row.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.{name}([1.0, 2.0, 4.0], [0, 1, 0])
+        {example}
+    '''
+
+
+def _segment_op(name: str, op: Op, start: Any, what: str, kink: str, empty: str, example: str) -> Any:
+    def segment_op(data: Any, segment_ids: Any, num_segments: Any = None, sorted: bool = False) -> Any:
+        return outward(_segmented(op, start, data, segment_ids, num_segments, name), data, segment_ids)
+
+    segment_op.__name__ = segment_op.__qualname__ = name
+    segment_op.__doc__ = _SEGMENT_DOC.format(name=name, what=what, kink=kink, empty=empty, example=example)
+    return segment_op
+
+
+def _lowest(dtype: Any) -> Any:
+    return np.iinfo(dtype).min if dtypes.is_integer(dtype) else -math.inf
+
+
+def _highest(dtype: Any) -> Any:
+    return np.iinfo(dtype).max if dtypes.is_integer(dtype) else math.inf
+
+
+segment_sum = _segment_op("segment_sum", I.scatter_add, 0, "The sum", "none.", "0", "array([5., 2.])")
+segment_prod = _segment_op(
+    "segment_prod", I.scatter_mul, 1, "The product", "none; gradients are exact with zeros.", "1", "array([4., 2.])"
+)
+segment_max = _segment_op(
+    "segment_max", I.scatter_max, _lowest, "The largest", "equal elements share the gradient evenly.",
+    "-inf (of integers the lowest)", "array([4., 2.])",
+)  # fmt: skip
+segment_min = _segment_op(
+    "segment_min", I.scatter_min, _highest, "The smallest", "equal elements share the gradient evenly.",
+    "inf (of integers the highest)", "array([1., 2.])",
+)  # fmt: skip
+
+
+def segment_mean(data: Any, segment_ids: Any, num_segments: Any = None, sorted: bool = False) -> Any:
+    """The mean of the rows of each segment.
+
+    Args:
+        data: an array of floats.
+        segment_ids: integers, the segment of each row; in any order. Rows with an id outside of the segments are
+            dropped.
+        num_segments: how many segments there are; None means one more than the largest id.
+        sorted: whether the ids are sorted; a hint that is not needed here.
+
+    Returns:
+        An array (num_segments, ...) in the kind of array that came in; 0 for an empty segment.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.segment_mean([1.0, 2.0, 4.0], [0, 1, 0])
+        array([2.5, 2. ])
+    """
+    a, ids = promotion.as_float(as_tensor(data, "segment_mean")), as_tensor(segment_ids, "segment_mean")
+    sums = segment_sum(a, ids, num_segments)
+    ones = S.full(shape=ids.shape, value=1, dtype=a.dtype)
+    counts = maximum(segment_sum(ones, ids, num_segments), 1)
+    counts = reshaped(counts, (*counts.shape, *(1,) * (sums.ndim - 1)))
+    return outward(divide(sums, counts), data, segment_ids)
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
+    """How often each whole number occurs, or the sum of the weights where it does.
+
+    Args:
+        x: a vector of integers that are not negative, or rows (batch, n) of them.
+        weights: numbers of the same shape; the counts become sums, with gradients to the weights.
+        minlength: the least number of counts.
+        sparse: not supported.
+
+    Returns:
+        Counts (n,) or (batch, n), integers without weights, in the kind of array that came in.
+
+    Raises:
+        ValueError: for negative numbers or `sparse=True`.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.bincount([1, 1, 3])
+        array([0, 2, 0, 1], dtype=int32)
+    """
+    if sparse:
+        raise ValueError(at_user_line("bincount: sparse counts are not supported"))
+    if promotion.is_tensor_like(x):
+        places = promotion.cast(as_tensor(x, "bincount"), dtypes.int64)
+        places._require_concrete("bincount")
+        values = ndarray_of(places._data)
+    else:
+        values = np.asarray(x).astype(np.int64)
+        places = as_tensor(values)
+    if values.ndim not in (1, 2) or (values < 0).any():
+        raise ValueError(at_user_line("bincount: wanted one or two axes of numbers that are not negative"))
+    count = builtins.max(operator.index(minlength), int(values.max(initial=-1)) + 1)
+    if weights is None:
+        w = S.full(shape=places.shape, value=1, dtype=dtypes.int32)
+    else:
+        w = as_tensor(weights, "bincount")
+    if places.ndim == 1:
+        return outward(_segmented(I.scatter_add, 0, w, places, count, "bincount"), x, weights)
+    base = S.zeros_of(tensor_type((places.shape[0], count), w.dtype))
+    numbers = S.iota(size=places.shape[0], dtype=dtypes.int64)
+    rows = promotion.broadcast(reshaped(numbers, (places.shape[0], 1)), places.shape)
+    return outward(I.scatter_add(base, w, rows, places), x, weights)
+
+
+# -- distinct values ---------------------------------------------------------------------------------------------------
+
+
+@public
+def unique(
+    x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
+    size: Any = None, fill_value: Any = None,
+) -> Any:  # fmt: skip
+    """The distinct values, ascending. How many there are depends on the values, so a trace cannot hold it.
+
+    At kinks: of equal elements the first has the gradient.
+
+    Args:
+        x: an array.
+        sorted: whether the values are sorted (they always are).
+        return_inverse: whether to return the places in the result that rebuild x.
+        return_counts: whether to return how often each occurs.
+        axis: rows along this axis are compared as wholes; None compares elements.
+        size: how many values to return; None means all.
+        fill_value: what fills up to `size`; None means the smallest value.
+
+    Returns:
+        The values, and what else is asked for, in x's kind.
+
+    Raises:
+        TracingError: in a trace.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.unique([3, 1, 3])
+        array([1, 3])
+    """
+    a = as_tensor(x, "unique")
+    a._require_concrete("unique")
+    place = None if axis is None else normal_axis(axis, a.ndim, "unique")
+    _, first, inverse, counts = np.unique(
+        ndarray_of(a._data), return_index=True, return_inverse=True, return_counts=True, axis=place
+    )
+    if size is not None:
+        first, counts = (_of_size(v, operator.index(size), filler) for v, filler in ((first, first[:1]), (counts, [0])))
+    rest = (*[i for i in range(a.ndim) if i != place],)
+    line = flat(a) if place is None else permuted(a, (place, *rest))
+    values = I.gather(line, as_tensor(first))
+    if fill_value is not None and size is not None:
+        is_filler = as_tensor(counts == 0)
+        is_filler = reshaped(is_filler, (*is_filler.shape, *(1,) * (values.ndim - 1)))
+        is_filler = promotion.broadcast(is_filler, values.shape)
+        values = S.select(is_filler, S.fill(values, fill_value), values)
+    if place is not None:
+        values = permuted(values, S.inverse((place, *rest)))
+    more = [as_tensor(v) for v, is_wanted in ((inverse, return_inverse), (counts, return_counts)) if is_wanted]
+    return (values, *more) if more else values
+
+
+def _of_size(x: Any, size: int, filler: Any) -> Any:
+    """The first places, filled up to a size."""
+    return np.concatenate([x[:size], np.repeat(filler, builtins.max(size - len(x), 0)).astype(x.dtype)])
+
+
+__all__ = [
+    "bincount", "digitize", "in_top_k", "median", "percentile", "quantile", "searchsorted", "segment_max",
+    "segment_mean", "segment_min", "segment_prod", "segment_sum", "top_k", "unique",
+]  # fmt: skip

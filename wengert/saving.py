@@ -1,0 +1,207 @@
+"""`save` and `load`: a traced function as a file of plain data.
+
+The file is a header (magic, sizes, checksum), a JSON text, and the bytes of the arrays. Loading checks every size
+before it allocates, looks ops up in the closed registry, verifies each graph, and never runs code from the file.
+"""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+import zlib
+from typing import Any, cast
+
+import numpy as np
+
+from ._compile.cache import Compiled
+from ._compile.saved import Decoder, Encoder, allow_container
+from ._core import dtypes
+from ._core.where import at_user_line
+from .functional import ValueAndGrad, ValueAndGrads
+from .graph import Function, TensorSpec
+from .state import Variable
+
+__all__ = ["load", "save"]
+
+_MAGIC = b"WENGERT\x01"
+_HEADER = struct.Struct("<8sQQI")  # magic, bytes of JSON, bytes of arrays, CRC-32 of both
+
+for _kind in (ValueAndGrad, ValueAndGrads):
+    allow_container(_kind)
+
+
+def save(fn: Function[..., Any], path: str | os.PathLike[str]) -> None:
+    """Writes the traces of a function to a file, as data.
+
+    Args:
+        fn: a `wg.function` that has been called (or has an input_signature); every signature traced so far is saved,
+            with the arrays it captured and the Variables it uses.
+        path: the file.
+
+    Raises:
+        TypeError: fn is not a `function`, or a trace holds Python code (a custom gradient, a user's primitive) or a
+            value that is not data.
+        ValueError: fn has not been traced yet.
+
+    Example:
+        >>> import os, tempfile, wengert as wg
+        >>> f = wg.function(lambda x: x * wg.exp(x))
+        >>> _ = f(1.0)
+        >>> path = os.path.join(tempfile.mkdtemp(), "f.wengert")
+        >>> wg.save(f, path)
+        >>> bool(wg.load(path)(2.0) == f(2.0))
+        True
+    """
+    if not isinstance(cast(Any, fn), Function):
+        raise TypeError(at_user_line(f"save: wanted a wg.function, got {type(fn).__name__}"))
+    traces = fn.traces
+    if not traces:
+        raise ValueError(at_user_line("save: the function has not been traced yet; call it once, then save it"))
+    encoder = Encoder()
+    variables = _variables_of([compiled for _, compiled in traces])
+    try:
+        data = {
+            "name": fn.name,
+            "signature": _signature_data(encoder, fn),
+            "variables": [[v.name, v.trainable, encoder.array(v.numpy())] for v in variables],
+            "traces": [
+                {
+                    "spec": encoder.spec(spec), "keys": [encoder.key(k) for k in keys], "default": default.name,
+                    "traced": encoder.traced(compiled.traced, variables),
+                }
+                for (spec, keys, default), compiled in traces
+            ],
+        }  # fmt: skip
+    except TypeError as error:
+        raise TypeError(at_user_line(str(error))) from None
+    _write(path, data, encoder.arrays)
+
+
+def _signature_data(encoder: Encoder, fn: Function[..., Any]) -> Any:
+    if fn.input_signature is None:
+        return None
+    if not all(isinstance(s, TensorSpec) for s in fn.input_signature):
+        raise TypeError("save: a nested input_signature cannot be saved")
+    return [[encoder.attribute(s.shape), s.dtype.name] for s in fn.input_signature]
+
+
+def _variables_of(compiled: list[Compiled]) -> list[Variable]:
+    found: dict[int, Variable] = {}
+    for item in compiled:
+        for variable in (*item.variables, *item.written):
+            found[variable._key] = variable
+    return list(found.values())
+
+
+def _write(path: Any, data: dict[str, Any], arrays: list[np.ndarray[Any, Any]]) -> None:
+    data["arrays"] = [[a.dtype.name, list(a.shape)] for a in arrays]
+    text = json.dumps(data, separators=(",", ":")).encode()
+    body = b"".join(a.tobytes() for a in arrays)
+    checksum = zlib.crc32(body, zlib.crc32(text))
+    temporary = f"{os.fspath(path)}.part"
+    with open(temporary, "wb") as file:
+        file.write(_HEADER.pack(_MAGIC, len(text), len(body), checksum))
+        file.write(text)
+        file.write(body)
+    os.replace(temporary, path)  # a reader never sees half a file
+
+
+def load(path: str | os.PathLike[str]) -> Function[..., Any]:
+    """Reads a function that `save` wrote. No code from the file is run.
+
+    Args:
+        path: the file.
+
+    Returns:
+        A `Function` that gives what the saved one gave, for the signatures that were saved; it can be differentiated
+        and called in other functions' gradients. Its Variables are new ones, with the values that were saved.
+
+    Raises:
+        ValueError: the file is not one of ours, or is damaged.
+        TypeError: (from the call) the arguments have a signature that was not saved.
+
+    Example:
+        >>> import os, tempfile, wengert as wg
+        >>> f = wg.function(lambda x: x * x)
+        >>> _ = f(3.0)
+        >>> path = os.path.join(tempfile.mkdtemp(), "f.wengert")
+        >>> wg.save(f, path)
+        >>> wg.grad(wg.load(path))(3.0)
+        np.float64(6.0)
+    """
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        return _decoded(content)
+    except Exception as error:
+        message = f"load: {os.fspath(path)} is not a saved function, or is damaged: {error}"
+        raise ValueError(at_user_line(message)) from None
+
+
+def _decoded(content: bytes) -> Function[..., Any]:
+    data, arrays = _read(content)
+    decoder = Decoder(arrays)
+    name = str(data["name"])
+    variables = [
+        Variable(arrays[int(index)], trainable=bool(trainable), name=str(label))
+        for label, trainable, index in data["variables"]
+    ]
+    signature = data["signature"]
+    specs = None if signature is None else [TensorSpec(decoder.attribute(s), dtype) for s, dtype in signature]
+    fn = Function(_unsaved(name), specs, None, name)
+    for item in data["traces"]:
+        keys = tuple(decoder.key(k) for k in item["keys"])
+        default = dtypes.as_dtype(item["default"])
+        compiled = Compiled(decoder.traced(item["traced"], variables))
+        fn.add_trace((decoder.spec(item["spec"]), keys, default), compiled)
+    return fn
+
+
+def _unsaved(name: str) -> Any:
+    """What stands where the Python function was: a call that needs a new trace ends here."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise TypeError(at_user_line(
+            f"{name}: these arguments have a signature (structure, shapes, dtypes, static values) that was not saved"
+        ))
+
+    return function
+
+
+def _read(content: bytes) -> tuple[dict[str, Any], list[np.ndarray[Any, Any]]]:
+    """The JSON data and the arrays of a file, all sizes checked against what is there."""
+    if len(content) < _HEADER.size:
+        raise ValueError("the file is too short")
+    magic, text_size, body_size, checksum = _HEADER.unpack_from(content)
+    if magic != _MAGIC:
+        raise ValueError("it does not start as a saved function does")
+    if len(content) != _HEADER.size + text_size + body_size:
+        raise ValueError("its size is not what its header says")
+    if zlib.crc32(content[_HEADER.size :]) != checksum:
+        raise ValueError("its checksum is wrong")
+    data = json.loads(content[_HEADER.size : _HEADER.size + text_size])
+    return data, _arrays(data["arrays"], memoryview(content)[_HEADER.size + text_size :])
+
+
+def _arrays(table: list[Any], body: memoryview) -> list[np.ndarray[Any, Any]]:
+    arrays: list[np.ndarray[Any, Any]] = []
+    start = 0
+    for name, shape in table:
+        if name not in dtypes.SUPPORTED_NAMES or not all(type(d) is int and d >= 0 for d in shape):
+            raise ValueError("an array has no possible type")
+        dtype = dtypes.as_dtype(name)
+        stop = start + math.prod(shape) * dtype.itemsize  # Python integers: no overflow to hide behind
+        if stop > len(body):
+            raise ValueError("an array goes past the end")
+        array = np.frombuffer(body[start:stop], np.uint8).copy().view(dtype).reshape(shape)
+        if dtype == np.bool_ and array.size and int(array.view(np.uint8).max()) > 1:
+            raise ValueError("a boolean is neither true nor false")
+        arrays.append(array)
+        start = stop
+    if start != len(body):
+        raise ValueError("there is more than its arrays")
+    return arrays

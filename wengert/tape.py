@@ -1,0 +1,719 @@
+"""`GradientTape`: records what runs inside a `with` block, for gradients asked for afterwards.
+
+The list of operations and the sweep back through it are the core's (`_transforms/reverse.py`); this file owns when a
+tape listens, what it watches, and how targets, sources and cotangents given by the user become keys and seeds.
+"""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Generator, Iterator, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ._core import dtypes
+from ._core.constant import constant, is_number
+from ._core.dims import Dim, Shape, size_of
+from ._core.graph import quietly
+from ._core.kinds import ARRAYS, DICTS, SEQUENCES
+from ._core.moving import beside
+from ._core.op import ZERO
+from ._core.refusal import reworded
+from ._core.state import STATE
+from ._core.structure import LEAF, Spec, describe, flatten, paths, unflatten
+from ._core.tensor import Tensor
+from ._core.types import TensorType, tensor_type, type_of
+from ._core.where import at_user_line
+from ._prims.structural import broadcast_to, concatenate, conj, reshape, zeros_of
+from ._transforms.reverse import Tape, ones_like_type, sweep
+from ._transforms.rows import Rows, total
+from .errors import TracingError
+from .functional import checked_seed
+from .inspect.explain import explain_entries
+from .ops.promotion import as_tensor
+from .slices import slices_of
+from .state import Variable
+
+__all__ = ["GradientTape"]
+
+
+class GradientTape:
+    """Records operations for differentiation.
+
+    Operations on watched tensors that run inside `with GradientTape() as tape:` are recorded. Trainable Variables are
+    watched as they are read, other tensors when `watch` is called, before they are used. Tapes can be nested, and a
+    gradient taken inside another tape's context can be differentiated again; a tape works inside a `function` and
+    around one.
+
+    Args:
+        persistent: the tape answers any number of questions, and keeps what it recorded until it is dropped or reset.
+            Otherwise it answers one and forgets.
+        watch_accessed_variables: whether trainable Variables are watched when they are read.
+
+    Example:
+        >>> import wengert as wg
+        >>> x = wg.tensor(3.0)
+        >>> with wg.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.gradient(y, x)
+        Tensor(6., shape=(), dtype=float64)
+    """
+
+    __slots__ = (
+        "_core", "_has_warned", "_is_recording", "_persistent", "_pushed", "_reads", "_watch_accessed", "_watched",
+    )  # fmt: skip
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent = bool(persistent)
+        self._watch_accessed = bool(watch_accessed_variables)
+        self._core: Tape | None = None  # None before the first use, and once the one question is answered
+        self._reads: _Reads | None = None
+        self._pushed: tuple[Tape | _Reads, ...] = ()  # what this context may have on the thread's stacks
+        self._is_recording = False
+        self._has_warned = False
+        self._watched: tuple[Variable, ...] = ()
+
+    def __enter__(self) -> GradientTape:
+        """Starts recording, or goes on with it.
+
+        Raises:
+            ValueError: the tape is recording already.
+        """
+        self._start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stops recording, however the block ends."""
+        self._stop()
+        self._pushed = ()
+        refusal = reworded(error)
+        if refusal is not None:
+            raise refusal from None
+
+    def __repr__(self) -> str:
+        state = "recording" if self._is_recording else "empty" if self._core is None else "stopped"
+        count = 0 if self._core is None else len(self._core.entries)
+        return f"<GradientTape {state}: {count} operations>"
+
+    # -- what is recorded ---------------------------------------------------------------------------------------------
+
+    def watch(self, tensor: Any) -> None:
+        """Watches tensors or Variables from now on.
+
+        Args:
+            tensor: a Tensor, a Variable (each read of it from now on counts), or a nested structure of them.
+
+        Raises:
+            AttributeError: the tape has not been entered, or has answered its one question.
+            ValueError: something is neither a Tensor nor a Variable (wrap arrays and numbers with `wg.tensor`).
+
+        Warns:
+            RuntimeWarning: a tensor of integers or bools, which has no gradient.
+
+        Example:
+            >>> import wengert as wg
+            >>> p = {"w": wg.tensor(2.0), "b": wg.tensor(1.0)}
+            >>> with wg.GradientTape() as tape:
+            ...     tape.watch(p)
+            ...     y = p["w"] * 3.0 + p["b"]
+            >>> tape.gradient(y, p)["w"].item()
+            3.0
+        """
+        core, reads = self._core, self._reads
+        if core is None or reads is None:
+            raise AttributeError(at_user_line(
+                "GradientTape.watch: the tape is not recording; call watch inside `with GradientTape() as tape:`"
+            ))
+        leaves: list[Any] = flatten(tensor)[0]
+        for leaf in leaves:
+            if not isinstance(leaf, (Tensor, Variable)):
+                raise ValueError(at_user_line(
+                    f"GradientTape.watch: wanted Tensors and Variables, got {type(leaf).__name__} {leaf!r:.60}; a "
+                    f"number or an array becomes a tensor by wg.tensor"
+                ))
+        for leaf in leaves:
+            if not dtypes.is_inexact(leaf.dtype):
+                warnings.warn(
+                    f"GradientTape.watch: a tensor of dtype {leaf.dtype.name} is a constant to a gradient",
+                    RuntimeWarning, stacklevel=2,
+                )  # fmt: skip
+            elif isinstance(leaf, Variable):
+                reads.asked[leaf._key] = leaf
+            else:
+                reads.roots.add(leaf._key)
+                core.watch(leaf)
+
+    @contextlib.contextmanager
+    def stop_recording(self) -> Generator[None]:
+        """A context inside which nothing is recorded: what is computed there is constant to this tape.
+
+        Raises:
+            RuntimeError: the tape holds no recording (it was never entered, or has answered its one question).
+            ValueError: the tape is not recording now.
+
+        Example:
+            >>> import wengert as wg
+            >>> x = wg.tensor(3.0)
+            >>> with wg.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     with tape.stop_recording():
+            ...         scale = x * 10.0
+            ...     y = x * scale
+            >>> tape.gradient(y, x).item()
+            30.0
+        """
+        if self._core is None:
+            raise RuntimeError(at_user_line("GradientTape.stop_recording: the tape is not recording"))
+        self._require_recording("stop_recording")
+        self._stop()
+        try:
+            yield
+        finally:
+            self._start()
+
+    def reset(self) -> None:
+        """Forgets all that was recorded and watched, and goes on recording.
+
+        Raises:
+            ValueError: the tape is not recording now.
+
+        Example:
+            >>> import wengert as wg
+            >>> x = wg.tensor(3.0)
+            >>> with wg.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = x * x
+            ...     tape.reset()
+            ...     tape.watch(x)
+            ...     y = x + y
+            >>> tape.gradient(y, x).item()
+            1.0
+        """
+        self._require_recording("reset")
+        self._stop()
+        self._core = self._reads = None
+        self._start()
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The Variables watched so far, in the order in which they were made.
+
+        Returns:
+            A tuple; after the one question of a tape that is not persistent, what it was then.
+
+        Example:
+            >>> import wengert as wg
+            >>> v = wg.Variable(2.0, name="v")
+            >>> with wg.GradientTape() as tape:
+            ...     y = v * v
+            >>> [w.name for w in tape.watched_variables()]
+            ['v']
+        """
+        if self._reads is not None:
+            self._watched = self._reads.variables()
+        return self._watched
+
+    # -- questions ----------------------------------------------------------------------------------------------------
+
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none",
+        sparse: bool = False,
+    ) -> Any:  # fmt: skip
+        """The gradient of a target, summed over its elements, with respect to sources.
+
+        Args:
+            target: a Tensor or Variable, or a nested structure of them, whose gradients are added.
+            sources: a Tensor or Variable, or a nested structure of them; watched, or computed from what is watched.
+                A Variable stands for all its reads.
+            output_gradients: cotangents of the target, of exactly its shape and kind (a structure of them where the
+                target is one); ones by default.
+            unconnected_gradients: "none" or "zero" (or a member of `UnconnectedGradients`): what a source gets that
+                the target does not depend on, or that was not watched.
+            sparse: the gradient of an array of which only whole rows are gathered comes as `IndexedSlices`.
+
+        Returns:
+            The gradients, in the structure of `sources`: Tensors of each source's shape and dtype. Integer and bool
+            targets and sources are constants.
+
+        Raises:
+            RuntimeError: the tape was never entered, or is not persistent and has been asked before.
+            TypeError: the target is None; something is neither a Tensor nor a Variable; a complex target comes
+                without `output_gradients`, or those are of another kind.
+            ValueError: `output_gradients` has another shape or number; an option is unknown.
+            LookupError: an op on the path has no gradient.
+
+        Warns:
+            RuntimeWarning: once for a persistent tape that is asked while it records, which records the answer, too.
+
+        Example:
+            >>> import wengert as wg
+            >>> v = wg.Variable([1.0, 2.0])
+            >>> with wg.GradientTape(persistent=True) as tape:
+            ...     y = v * v
+            ...     z = wg.exp(y)
+            >>> tape.gradient(y, v)
+            Tensor([2., 4.], shape=(2,), dtype=float64)
+            >>> tape.gradient(y, [v], output_gradients=[1.0, 10.0])
+            [Tensor([ 2., 40.], shape=(2,), dtype=float64)]
+        """
+        mode = _unconnected(unconnected_gradients, "gradient")
+        core, reads = self._recorded("gradient")
+        targets, spec = _targets(target)
+        found_sources = _Sources(sources, reads, "gradient")
+        seeds = _seeds(targets, spec, output_gradients)
+        self._settle("gradient")
+        found = found_sources.pull(core, seeds, sparse=bool(sparse))
+        results = [
+            _zeros_like(x) if g is None and mode == "zero" else g for x, g in zip(found_sources.leaves, found)
+        ]
+        self._finish()
+        return found_sources.result(results)
+
+    def jacobian(
+        self, target: Any, sources: Any, unconnected_gradients: Any = "none", *, holomorphic: bool = False
+    ) -> Any:
+        """The derivatives of each element of a target with respect to each element of sources.
+
+        Takes one sweep for each element of the target.
+
+        Args:
+            target: one Tensor or Variable.
+            sources: a Tensor or Variable, or a nested structure of them.
+            unconnected_gradients: "none" or "zero", as for `gradient`.
+            holomorphic: the target is complex, and a holomorphic function of the sources.
+
+        Returns:
+            In the structure of `sources`: Tensors of shape `target.shape + source.shape`.
+
+        Raises:
+            RuntimeError: as `gradient`.
+            AttributeError: the target is a structure.
+            TypeError: the target is complex and `holomorphic` is not set, or it is set and something is not complex.
+            TracingError: the size of the target is unknown in a trace.
+
+        Example:
+            >>> import wengert as wg
+            >>> x = wg.tensor([1.0, 2.0])
+            >>> with wg.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = x * x
+            >>> tape.jacobian(y, x)
+            Tensor([[2., 0.], [0., 4.]], shape=(2, 2), dtype=float64)
+        """
+        mode = _unconnected(unconnected_gradients, "jacobian")
+        core, reads = self._recorded("jacobian")
+        y = _one_target(target, "jacobian")
+        found_sources = _Sources(sources, reads, "jacobian")
+        _require_kinds(y, found_sources.leaves, holomorphic, "jacobian")
+        unit = _Units(y, y.shape, "jacobian")
+        self._settle("jacobian")
+        rows = [found_sources.pull(core, [(y, seed)], masks=True) for seed in unit.seeds()]
+        results: list[Any] = []
+        for x, *column in zip(found_sources.leaves, *rows):
+            shape = (*y.shape, *x.shape)
+            if column[0] is None:
+                results.append(zeros_of(tensor_type(shape, x.dtype)) if mode == "zero" else None)
+                continue
+            column = [conj(g) for g in column] if holomorphic else column
+            results.append(_stacked(column[: unit.count], 0, tensor_type(shape, x.dtype)))
+        self._finish()
+        return found_sources.result(results)
+
+    def batch_jacobian(
+        self, target: Any, source: Any, unconnected_gradients: Any = "none", *, holomorphic: bool = False
+    ) -> Any:
+        """The Jacobian of each row of a target with respect to the same row of a source.
+
+        Row i of the target must depend on row i of the source only. Takes one sweep for each element of a row.
+
+        Args:
+            target: one Tensor or Variable of shape (b, ...), of two axes at least.
+            source: one Tensor or Variable of shape (b, ...), of two axes at least.
+            unconnected_gradients: "none" or "zero"; where nothing connects the two, the result is zeros either way.
+            holomorphic: as for `jacobian`.
+
+        Returns:
+            A Tensor of shape `(b, *target.shape[1:], *source.shape[1:])`.
+
+        Raises:
+            RuntimeError: as `gradient`.
+            AttributeError: the target is a structure.
+            ValueError: an operand has fewer than two axes, or the leading extents differ.
+            TypeError, TracingError: as `jacobian`.
+
+        Example:
+            >>> import wengert as wg
+            >>> x = wg.tensor([[1.0, 2.0], [3.0, 4.0]])
+            >>> with wg.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = x * x
+            >>> tape.batch_jacobian(y, x).numpy()
+            array([[[2., 0.],
+                    [0., 4.]],
+                   [[6., 0.],
+                    [0., 8.]]])
+        """
+        _unconnected(unconnected_gradients, "batch_jacobian")
+        core, reads = self._recorded("batch_jacobian")
+        y = _one_target(target, "batch_jacobian")
+        found_sources = _Sources([source], reads, "batch_jacobian")
+        (x,) = found_sources.leaves
+        if len(y.shape) < 2 or len(x.shape) < 2 or y.shape[0] != x.shape[0]:
+            raise ValueError(at_user_line(
+                f"GradientTape.batch_jacobian: wanted a target and a source of two axes at least whose first extents "
+                f"agree, got shapes {y.shape} and {x.shape}"
+            ))
+        _require_kinds(y, [x], holomorphic, "batch_jacobian")
+        unit = _Units(y, y.shape[1:], "batch_jacobian")
+        self._settle("batch_jacobian")
+        columns: list[Any] = []
+        for seed in unit.seeds():
+            (column,) = found_sources.pull(core, [(y, seed)], masks=True)
+            columns.append(column)
+        type_ = tensor_type((*y.shape, *x.shape[1:]), x.dtype)
+        if columns[0] is None:
+            result = _beside(zeros_of(type_), x)
+        else:
+            columns = [conj(g) for g in columns] if holomorphic else columns
+            result = _stacked(columns[: unit.count], 1, type_)
+        self._finish()
+        return result
+
+    def explain(self, y: Any, x: Any) -> str:
+        """Why the gradient of y with respect to x is what it is: the path, or what cuts it, with the user's lines.
+
+        Args:
+            y: one Tensor or Variable, computed while the tape recorded.
+            x: a Tensor or Variable.
+
+        Returns:
+            The text, of several lines.
+
+        Raises:
+            RuntimeError: the tape was never entered, or is not persistent and has been asked for its gradient.
+            TypeError: something is neither a Tensor nor a Variable.
+
+        Example:
+            >>> import wengert as wg
+            >>> x = wg.tensor(3.0)
+            >>> with wg.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = wg.stop_gradient(x) * 2.0
+            >>> "stop_gradient" in tape.explain(y, x)
+            True
+        """
+        core, reads = self._recorded("explain")
+        target = _one_target(y, "explain")
+        (key,) = _Sources([x], reads, "explain").keys
+        if isinstance(x, Variable):  # for the explanation its last read stands for it
+            source, name = Tensor(x._tensor._data, key[-1] if key else x._tensor._key), x.name
+        else:
+            source, name = x, "x"
+        if not core.tracks(source._key):
+            return f"{name} was not watched when the tape recorded: call tape.watch({name}) before {name} is used"
+        return explain_entries(core.entries, core.exits, target, source, name)
+
+    # -- listening ----------------------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        if self._is_recording:
+            raise ValueError(at_user_line("GradientTape: the tape is still recording; it cannot be entered again"))
+        if self._core is None or self._reads is None:
+            self._core = Tape()
+            self._reads = _Reads(self._core, self._watch_accessed)
+        if self._core not in self._pushed:
+            self._pushed = (*self._pushed, self._core, self._reads)
+        STATE.recorders = (*STATE.recorders, self._core)
+        STATE.reading = (*STATE.reading, self._reads)
+        self._is_recording = True
+
+    def _stop(self) -> None:
+        """Takes the tape off the thread's stacks, wherever it is: contexts need not end in the order they began.
+
+        A context that was open when the tape stopped may have put it back: so all that was pushed goes.
+        """
+        pushed = self._pushed
+        STATE.recorders = (*[r for r in STATE.recorders if r not in pushed],)
+        STATE.reading = (*[r for r in STATE.reading if r not in pushed],)
+        self._is_recording = False
+
+    def _require_recording(self, what: str) -> None:
+        if not self._is_recording:
+            raise ValueError(at_user_line(f"GradientTape.{what}: the tape is not recording"))
+
+    def _recorded(self, what: str) -> tuple[Tape, _Reads]:
+        """What there is to ask."""
+        if self._core is None or self._reads is None:
+            raise RuntimeError(at_user_line(
+                f"GradientTape.{what}: a tape that is not persistent can be asked once, after it has recorded "
+                f"something; use GradientTape(persistent=True) for more than one gradient or jacobian"
+            ))
+        return self._core, self._reads
+
+    def _settle(self, what: str) -> None:
+        """Before the sweep: a tape with one question to answer stops recording, a persistent one records it, too."""
+        if not self._is_recording:
+            return
+        if not self._persistent:
+            self._stop()
+        elif not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"GradientTape.{what} inside the context of its persistent tape is recorded, too, which takes time and "
+                f"memory; call it after the context, unless you want to differentiate the result with the same tape",
+                RuntimeWarning, stacklevel=3,
+            )  # fmt: skip
+
+    def _finish(self) -> None:
+        if self._persistent or self._core is None:
+            return
+        self.watched_variables()
+        self._core.entries.clear()  # not at the end of the context only
+        self._core.tracked.clear()
+        self._core = self._reads = None
+
+
+class _Reads:
+    """Follows, on a core tape, the tensors that watched Variables give when they are read."""
+
+    __slots__ = ("asked", "found", "roots", "takes_trainable", "tape")
+
+    def __init__(self, tape: Tape, takes_trainable: bool) -> None:
+        self.tape = tape
+        self.takes_trainable = takes_trainable
+        self.asked: dict[int, Variable] = {}  # watched by name
+        self.found: dict[int, tuple[Variable, list[int]]] = {}  # Variable key -> the keys of the values read
+        self.roots: set[int] = set()  # tensors watched by name
+
+    def on_read(self, variable: Variable, tensor: Tensor) -> None:
+        is_wanted = (self.takes_trainable and variable.trainable) or variable._key in self.asked
+        if not is_wanted or not dtypes.is_inexact(tensor.dtype):
+            return
+        keys = self.found.setdefault(variable._key, (variable, []))[1]
+        key = tensor._key
+        # a value that is followed already (one reassigned in a trace) leads back to a read that is counted
+        if key not in keys and (key in self.roots or not self.tape.tracks(key)):
+            keys.append(key)
+            self.tape.watch(tensor)
+
+    def keys_of(self, variable: Variable) -> list[int]:
+        known = self.found.get(variable._key)
+        return [] if known is None else known[1]
+
+    def variables(self) -> tuple[Variable, ...]:
+        by_key = {key: variable for key, (variable, _) in self.found.items()} | self.asked
+        return (*[by_key[key] for key in sorted(by_key)],)
+
+
+# -- sources ----------------------------------------------------------------------------------------------------------
+
+
+class _Sources:
+    """The sources of one question: their structure, and the keys that each stands for."""
+
+    __slots__ = ("keys", "leaves", "spec")
+
+    def __init__(self, sources: Any, reads: _Reads, what: str) -> None:
+        leaves, self.spec = flatten(sources)
+        self.leaves: list[Any] = leaves
+        self.keys: list[list[int]] = []
+        for leaf in leaves:
+            if not isinstance(leaf, (Tensor, Variable)):
+                raise TypeError(at_user_line(
+                    f"GradientTape.{what}: wanted Tensors and Variables as sources, got {type(leaf).__name__} "
+                    f"{leaf!r:.60}; wrap an array with wg.tensor and watch the tensor"
+                ))
+            self.keys.append(reads.keys_of(leaf) if isinstance(leaf, Variable) else [leaf._key])
+
+    def result(self, gradients: Sequence[Any]) -> Any:
+        return unflatten(self.spec, gradients)
+
+    def pull(
+        self, core: Tape, seeds: Sequence[tuple[Tensor, Tensor]], masks: bool = False, sparse: bool = False
+    ) -> list[Any]:
+        """The gradient for each source, or None where no path leads to it from a target that has a seed."""
+        followed = [(y._key, seed) for y, seed in seeds if core.tracks(y._key)]
+        keys = [key for own in self.keys for key in own]
+        with quietly():
+            cotangents = dict(zip(keys, sweep(core.entries, followed, keys, [masks] * len(followed), sparse)))
+            return [_finished(total(cotangents[key] for key in own), x) for own, x in zip(self.keys, self.leaves)]
+
+
+def _finished(cotangent: Any, source: Any) -> Any:
+    """A cotangent as the user gets it."""
+    if cotangent is None or cotangent is ZERO:
+        return None if cotangent is None else _zeros_like(source)
+    if type(cotangent) is Rows:
+        return slices_of(cotangent, source._tensor if isinstance(source, Variable) else source)
+    return _beside(cotangent, source)
+
+
+def _zeros_like(source: Any) -> Tensor:
+    return _beside(zeros_of(type_of(source)), source)
+
+
+def _beside(x: Tensor, source: Any) -> Tensor:
+    """x on the engine of a source."""
+    return beside(x, source._tensor if isinstance(source, Variable) else source)
+
+
+# -- targets and seeds ------------------------------------------------------------------------------------------------
+
+
+def _targets(target: Any) -> tuple[list[Tensor], Spec | None]:
+    leaves, spec = flatten(target)
+    return [_target(leaf, "gradient") for leaf in leaves], spec
+
+
+def _target(leaf: Any, what: str) -> Tensor:
+    """A target as a tensor; numbers and arrays are constants."""
+    kind: type[Any] = type(leaf)  # pyright: ignore[reportUnknownVariableType]
+    known = kind is Tensor or hasattr(kind, "__wengert_tensor__") or isinstance(leaf, ARRAYS) or is_number(leaf)
+    if not known:
+        raise TypeError(at_user_line(
+            f"GradientTape.{what}: wanted a Tensor, a Variable or a structure of them as target, got "
+            f"{kind.__name__}"
+        ))
+    return as_tensor(leaf, f"GradientTape.{what}: target")
+
+
+def _one_target(target: Any, what: str) -> Tensor:
+    if flatten(target)[1] is not LEAF or isinstance(target, SEQUENCES):
+        raise AttributeError(at_user_line(
+            f"GradientTape.{what}: wanted one tensor as target, got {type(target).__name__}; ask for each by itself, "
+            f"or stack them"
+        ))
+    return _target(target, what)
+
+
+def _seeds(targets: Sequence[Tensor], spec: Spec | None, given: Any) -> list[tuple[Tensor, Tensor]]:
+    """Each float target with its cotangent."""
+    what = "GradientTape.gradient: output_gradients"
+    cotangents = [None] * len(targets) if given is None else _matched(given, spec, what)
+    seeds: list[tuple[Tensor, Tensor]] = []
+    for y, cotangent in zip(targets, cotangents):
+        if cotangent is not None:
+            seed = checked_seed(cotangent, y, what)
+            if seed is not None:
+                seeds.append((y, seed))
+        elif dtypes.is_complex(y.dtype):
+            raise TypeError(at_user_line(
+                f"GradientTape.gradient: the target is complex ({y.dtype.name}); give output_gradients, or take a "
+                f"real function of it"
+            ))
+        elif dtypes.is_inexact(y.dtype):
+            seeds.append((y, beside(ones_like_type(type_of(y)), y)))
+    return seeds
+
+
+def _matched(given: Any, spec: Spec | None, what: str, is_top: bool = True) -> list[Any]:
+    """One cotangent for each target, given in the targets' structure; a lone one may stand in a list."""
+    if spec is None:  # a leaf
+        if is_top and isinstance(given, SEQUENCES) and len(given) == 1 and flatten(given)[1] is not LEAF:
+            given = given[0]
+        if given is None:
+            raise ValueError(at_user_line(
+                f"{what} has a None; give a cotangent for each target, or no output_gradients at all"
+            ))
+        return [given]
+    parts = _parts(given, spec)
+    if parts is None:
+        raise ValueError(at_user_line(
+            f"{what} must have the targets' structure {describe(spec)}, one cotangent for each, got "
+            f"{describe(flatten(given)[1])}"
+        ))
+    return [found for part, child in zip(parts, spec.children) for found in _matched(part, child, what, False)]
+
+
+def _parts(given: Any, spec: Spec) -> list[Any] | None:
+    """What stands in the places of a structure; a list of numbers is one for each place here, not an array."""
+    if isinstance(given, DICTS) and issubclass(spec.kind, dict):
+        return [given[key] for key in spec.keys] if given.keys() == set(spec.keys) else None
+    if isinstance(given, SEQUENCES):
+        is_listed = issubclass(spec.kind, (list, tuple)) and len(given) == len(spec.children)
+        return [*given] if is_listed else None
+    if isinstance(given, spec.kind) and flatten(given)[1] == spec:
+        return [unflatten(child, leaves) for child, leaves in _grouped(spec, flatten(given)[0])]
+    return None
+
+
+def _grouped(spec: Spec, leaves: list[Any]) -> Iterator[tuple[Spec | None, list[Any]]]:
+    """The leaves of each child."""
+    remaining = iter(leaves)
+    for child in spec.children:
+        count = len(paths(child, ""))
+        yield child, [next(remaining) for _ in range(count)]
+
+
+# -- Jacobians --------------------------------------------------------------------------------------------------------
+
+
+class _Units:
+    """The cotangents that pick one element each, of the target or of every row of it."""
+
+    __slots__ = ("count", "shape", "y")
+
+    def __init__(self, y: Tensor, shape: Shape, what: str) -> None:
+        self.y = y
+        self.shape = shape
+        count = size_of(shape)
+        if isinstance(count, Dim):
+            raise TracingError(at_user_line(
+                f"GradientTape.{what}: one sweep is needed for each element of a target of shape {y.shape}, whose "
+                f"number is not known while tracing"
+            ))
+        self.count = count
+
+    def seeds(self) -> Iterator[Tensor]:
+        """One for each element; of none a single one, so that what is connected shows."""
+        y, count = self.y, self.count
+        if not dtypes.is_inexact(y.dtype) or count == 0:
+            yield beside(zeros_of(type_of(y)), y)
+            return
+        for number in range(count):
+            unit = np.zeros(count, y.dtype)
+            unit[number] = 1
+            yield beside(_broadcast(constant(unit.reshape(self.shape)), y.shape), y)
+
+
+def _broadcast(x: Tensor, shape: Shape) -> Tensor:
+    return x if x.shape == shape else broadcast_to(x, shape=shape)
+
+
+def _stacked(parts: Sequence[Tensor], axis: int, type_: TensorType) -> Tensor:
+    """Gradients with a new axis, joined along it, in the shape of the result."""
+    if not parts:
+        return zeros_of(type_)
+    wide = [reshape(g, shape=(*g.shape[:axis], 1, *g.shape[axis:])) for g in parts]
+    return reshape(concatenate(*wide, axis=axis), shape=type_.shape)
+
+
+def _require_kinds(y: Tensor, sources: Sequence[Any], holomorphic: bool, what: str) -> None:
+    if holomorphic:
+        wrong = [x.dtype.name for x in (y, *sources) if not dtypes.is_complex(x.dtype)]
+        if wrong:
+            raise TypeError(at_user_line(
+                f"GradientTape.{what}: with holomorphic=True target and sources are complex, got {wrong[0]}"
+            ))
+    elif dtypes.is_complex(y.dtype):
+        raise TypeError(at_user_line(
+            f"GradientTape.{what}: the target is complex ({y.dtype.name}); pass holomorphic=True if it is a "
+            f"holomorphic function of the sources"
+        ))
+
+
+def _unconnected(option: Any, what: str) -> str:
+    """The option as "none" or "zero"."""
+    value = getattr(option, "value", option)
+    if isinstance(value, str) and value in ("none", "zero"):
+        return value
+    raise ValueError(at_user_line(
+        f"GradientTape.{what}: unknown value for unconnected_gradients: {option!r}; wanted 'none' or 'zero'"
+    ))
