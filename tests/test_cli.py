@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -126,3 +127,75 @@ def test_split_is_fixed_and_shares_no_image() -> None:
     again, _ = split_digits(digits)
     np.testing.assert_array_equal(train.images, again.images)
     assert sorted([*train.images, *test.images]) == list(range(1797))
+
+
+# -- check and graph --------------------------------------------------------------------------------------------------
+
+MODEL = """
+import numpy as np
+import wengert as wg
+
+def loss(w, x):
+    return np.sum(np.tanh(x @ w) ** 2)
+
+@wg.custom_gradient
+def wrong(x):
+    return x * x, lambda u: u * 3 * x
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    name = f"model_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(MODEL)
+    np.save(tmp_path / "x.npy", np.arange(6.0).reshape(2, 3) / 6)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return name
+
+
+def test_check_reads_values_and_files(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", f"{model}:loss", "--at", "w=[0.1, 0.2, 0.3]", "x=@x.npy"]) == 0
+    assert "partial derivatives agree" in capsys.readouterr().out
+    assert main(["check", f"{model}:loss", "--json", "--order", "1", "--at", "x=@x.npy", "w=[1, 2, 3.0]"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["passed"]
+    assert report["checked"] >= 9
+
+
+def test_check_exits_1_where_the_gradient_is_wrong(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", f"{model}:wrong", "--at", "x=1.5"]) == 1
+    assert "4.5" in capsys.readouterr().err
+    assert main(["check", f"{model}:wrong", "--json", "--at", "x=1.5"]) == 1
+    assert not json.loads(capsys.readouterr().out)["passed"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["loss"], "module:function"),
+        ("MODEL:nothing", "nothing"),
+        (["no_such_module:f"], "no_such_module"),
+        (["MODEL:loss", "--at", "w"], "NAME=VALUE"),
+        (["MODEL:loss", "--at", "w=1"], "do not fit"),
+        (["MODEL:loss", "--at", "w=@none.npy", "x=1"], r"none\.npy"),
+    ],
+)
+def test_what_cannot_be_checked_is_an_exit_2(
+    model: str, words: list[str] | str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [words] if isinstance(words, str) else words
+    assert main(["check", *[w.replace("MODEL", model) for w in words]]) == 2
+    assert re.search(told, capsys.readouterr().err)
+
+
+def test_graph_draws_by_suffix(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    specs = ["--spec", "float64[3]", "float64[None,3]"]
+    for suffix, start in ((".svg", "<svg"), (".dot", "digraph"), (".txt", "graph grad(loss)")):
+        output = tmp_path / f"g{suffix}"
+        assert main(["graph", f"{model}:loss", *specs, "--grad", "-o", str(output)]) == 0
+        assert output.read_text().startswith(start)
+    assert "ops" in capsys.readouterr().out
+    assert main(["graph", f"{model}:loss", "--at", "w=[1.0, 2, 3]", "x=@x.npy", "-o", "g.png"]) == 2
+    assert ".svg" in capsys.readouterr().err
+    assert main(["graph", f"{model}:loss", "--spec", "float64", "-o", "g.svg"]) == 2

@@ -1,4 +1,4 @@
-"""Owns the command line: `wengert demo` and `wengert info`.
+"""Owns the command line: `wengert demo` and `wengert info` here, `check` and `graph` in `commands.py`.
 
 Exit codes: 0 when all is well, 1 when a command did its work and found something wrong (an accuracy too
 low, a gradient that fails its check), 2 when it could not do its work (bad arguments, an unwritable file).
@@ -23,6 +23,7 @@ from typing import Any
 
 import wengert as wg
 from wengert import _engines
+from wengert.commands import CANNOT_WORK, FOUND_WRONG, SUCCESS, add_commands
 from wengert.demo.digits import Digits, load_digits, split_digits
 from wengert.demo.figure import draw_figure
 from wengert.demo.progress import Progress
@@ -33,8 +34,6 @@ from wengert.demo.training import (
     pixel_evidence,
     train,
 )
-
-SUCCESS, FOUND_WRONG, CANNOT_WORK = 0, 1, 2
 
 REQUIRED_ACCURACY = 0.95
 IMAGES_IN_GRADIENT_CHECK = 8
@@ -89,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     info = commands.add_parser("info", help="versions, threads and the engines found")
     info.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     info.set_defaults(run=_run_info)
+    add_commands(commands)
     return parser
 
 

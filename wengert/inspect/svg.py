@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape
+from html import escape
 
 from .._core.graph import Graph
 from .dot import to_dot
