@@ -162,7 +162,7 @@ def test_errors(graph: Any) -> None:
     with pytest.raises(TypeError, match="cannot feed"):
         session.run(x, {"x": 1.0})
     with pytest.raises(TypeError, match="feed_dict"):
-        session.run(x, [x])  # type: ignore[arg-type]
+        session.run(x, [x])
     with v1.Graph().as_default():
         other = v1.placeholder("float64")
     with pytest.raises(ValueError, match="graph"):
@@ -170,7 +170,7 @@ def test_errors(graph: Any) -> None:
     with pytest.raises(ValueError, match="graph"):
         session.run(other)
     with pytest.raises(TypeError, match="Graph"):
-        v1.Session(3)  # type: ignore[arg-type]
+        v1.Session(3)
 
 
 def test_placeholder_outside_of_a_graph() -> None:

@@ -115,6 +115,15 @@ def test_not_differentiable_cuts_the_path_and_says_so():
         wg.not_differentiable(name)
 
 
+def test_a_function_given_for_an_engine_is_its_kernel():
+    from wengert._core.engine import HOST_KERNELS, Engine
+
+    name = fresh_name("given")
+    wg.primitive(name, spec=lambda x: x, numpy=lambda x: x, jax=lambda x, *, a: (x, a))
+    for_jax = HOST_KERNELS[name](Engine("jax", (), to_numpy=np.asarray, from_numpy=np.asarray))
+    assert for_jax(5, (("a", 2),)) == (5, 2)
+
+
 def test_errors():
     with pytest.raises(KeyError, match="sin"):
         wg.primitive("sin", spec=lambda x: x, numpy=np.sin)

@@ -526,7 +526,7 @@ def fan(method: Any, terms: int = 20) -> Graph:
         (x,) = inputs_of(graph, (1000, 100))
         y = sum((wg.sum(x * float(k)) for k in range(2, terms + 1)), wg.sum(x * 1.0))
         found = wg.gradients(y, x, aggregation_method=method)
-    return graph.finish(found)  # type: ignore[arg-type]
+    return graph.finish(found)
 
 
 def peak_of_large_buffers(graph: Graph) -> int:
@@ -609,7 +609,7 @@ def small_gradient(**options: Any) -> Graph:
     with graph.as_default():
         x, y = inputs_of(graph, (), ())
         found = wg.gradients(wg.sin(x) * y, [x, y], **options)
-    graph.finish(found)  # type: ignore[arg-type]
+    graph.finish(found)
     verify(graph)
     return graph
 
@@ -659,7 +659,7 @@ def test_names() -> None:
     assert list(dict.fromkeys(n.split("/")[0] for n in labels)) == ["gradients", "gradients_1", "foo", "foo_1", "gradients_2"]
     assert "# foo_1/mul_grad/mul" in graph.to_text()
     with pytest.raises(TypeError, match="name"), graph.as_default():
-        wg.gradients(y, x, name=3)  # type: ignore[arg-type]
+        wg.gradients(y, x, name=3)
 
 
 def test_a_call_adds_nodes_and_no_second_copy() -> None:
@@ -756,7 +756,7 @@ def test_tensors_of_another_graph() -> None:
 def test_misspelt_options() -> None:
     """G144, g.unconn.ex.typo."""
     with pytest.raises(TypeError, match="unnconnected_gradients"):
-        at(lambda x: wg.gradients(x, x, unnconnected_gradients="zero"), 1)  # type: ignore[call-arg]
+        at(lambda x: wg.gradients(x, x, unnconnected_gradients="zero"), 1)
 
 
 # -- functions, captures, Variables (1.10) ----------------------------------------------------------------------------
@@ -822,7 +822,7 @@ def test_outer_graphs() -> None:
             z = 3 * y
             found = wg.gradients(z, [y, x]) + wg.gradients(y, [x])
             assert all(g._data.graph == inner.serial for g in found)
-        inner.finish(found)  # type: ignore[arg-type]
+        inner.finish(found)
     assert "capture" in inner.to_text()
     values = {x._key: 2.0, y._key: 4.0}
     run = executable(Program(closed(inner)), NUMPY.kernels)

@@ -90,7 +90,7 @@ def primitive(
     if jvp is not None:
         op.jvp = Rule(_jvp_rule(jvp), op.forward_layout(), name)
     _own[name] = op
-    register_host_kernel(name, _host_kernel(name, numpy, spec))
+    register_host_kernel(name, _kernels(name, numpy, spec, {"jax": jax, "torch": torch, "tensorflow": tensorflow}))
     return _callable_op(op, numpy)
 
 
@@ -143,6 +143,26 @@ def _host_kernel(name: str, numpy: Callable[..., Any], spec: Callable[..., Tenso
                     f"shape {shape}"
                 )
             return engine.from_numpy(result)
+
+        return kernel
+
+    return for_engine
+
+
+def _kernels(
+    name: str, numpy: Callable[..., Any], spec: Callable[..., TensorSpec], given: dict[str, Callable[..., Any] | None]
+) -> Callable[[Engine], Any]:
+    """For an engine, the function that was given for it, else NumPy's through the host."""
+    on_host = _host_kernel(name, numpy, spec)
+
+    def for_engine(engine: Engine) -> Any:
+        own = given.get(engine.name)
+        if own is None:
+            return on_host(engine)
+
+        def kernel(*natives_and_attributes: Any) -> Any:
+            *natives, attributes = natives_and_attributes
+            return own(*natives, **dict(attributes))
 
         return kernel
 

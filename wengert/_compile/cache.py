@@ -6,10 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .._control.call import Program, call_program, closed
-from .._core.constant import own_copy, to_numpy_result
+from .._core.constant import callers_own, own_copy, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, Spec, unflatten
@@ -71,7 +69,7 @@ class Compiled:
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program, NUMPY.kernels)
-        return self.rebuild((*map(_finished, run(*natives)),))
+        return self.rebuild((*map(callers_own, run(*natives)),))
 
     def run(self, arguments: Sequence[Tensor], keep_tensors: bool) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success."""
@@ -100,17 +98,6 @@ class _NoLock:
 
 
 _no_lock = _NoLock()
-
-
-def _finished(native: Any) -> Any:
-    """An array that is the caller's own: fresh, writable, C-contiguous, a scalar if 0-d."""
-    if type(native) is np.ndarray:
-        if native.shape == ():
-            return native[()]
-        flags = native.flags
-        if not (flags.owndata and flags.c_contiguous and flags.writeable):
-            return np.array(native, order="C")
-    return native
 
 
 def _rebuilder(spec: Spec | None, places: Sequence[Any]) -> Callable[[tuple[Any, ...]], Any]:

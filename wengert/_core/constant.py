@@ -83,13 +83,18 @@ def to_numpy_result(tensor: Tensor) -> Any:
     data = tensor._data
     if type(data) is Value or (STATE.recorders and tensor.is_followed):
         return tensor
-    array = ENGINE_OF[type(data)].to_numpy(data)
-    if array.shape == ():
-        return array[()]
-    flags = array.flags
-    if flags.owndata and flags.c_contiguous and flags.writeable:
-        return array
-    return np.array(array, order="C")
+    return callers_own(ENGINE_OF[type(data)].to_numpy(data))
+
+
+def callers_own(native: Any) -> Any:
+    """A NumPy native as the caller's own: fresh, writable, C-contiguous, a scalar if 0-d."""
+    if type(native) is np.ndarray:
+        if native.shape == ():
+            return native[()]
+        flags = native.flags
+        if not (flags.owndata and flags.c_contiguous and flags.writeable):
+            return np.array(native, order="C")
+    return native
 
 
 def own_copy(native: Any) -> Any:

@@ -7,7 +7,7 @@ run under a trace, and is recorded when an outer tape is open: that is all there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from .._core.apply import apply
 from .._core.dtypes import is_inexact
 from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
-from .._core.types import TensorType, same_shape, tensor_type, type_of
+from .._core.types import TensorType, same_shape, type_of
 from .._core.where import at_user_line, user_site
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
@@ -412,15 +412,6 @@ def materialise(cotangent: Any, type_: TensorType) -> Tensor:
     return zeros_of(type_) if cotangent is ZERO else cotangent
 
 
-def reaches(entries: Sequence[Entry], keys: Iterable[int], targets: Iterable[int]) -> bool:
-    """Whether a differentiable path leads from some key to some target."""
-    reached = set(keys)
-    for entry in entries:
-        if not reached.isdisjoint(entry.in_keys):
-            reached.update(entry.out_keys)
-    return not reached.isdisjoint(targets)
-
-
 def ancestors(entries: Sequence[Entry], key: int, sources: Iterable[int]) -> set[int]:
     """Which of the sources a value depends on by a differentiable path."""
     needed = {key}
@@ -428,10 +419,3 @@ def ancestors(entries: Sequence[Entry], key: int, sources: Iterable[int]) -> set
         if not needed.isdisjoint(entry.out_keys):
             needed.update(entry.in_keys)
     return needed.intersection(sources)
-
-
-Sweep = Callable[..., list[Any]]
-__all__ = [
-    "ZERO", "Cotangents", "Entry", "Sweep", "Tape", "ancestors", "apply", "cut_reason", "entry_of",
-    "materialise", "ones_like_type", "reaches", "sweep", "tensor_type",
-]  # fmt: skip
