@@ -336,11 +336,11 @@ class GradientTape:
         Args:
             target: one Tensor or Variable of shape (b, ...), of two axes at least.
             source: one Tensor or Variable of shape (b, ...), of two axes at least.
-            unconnected_gradients: "none" or "zero"; where nothing connects the two, the result is zeros either way.
+            unconnected_gradients: "none" or "zero": what is returned where nothing connects the two.
             holomorphic: as for `jacobian`.
 
         Returns:
-            A Tensor of shape `(b, *target.shape[1:], *source.shape[1:])`.
+            A Tensor of shape `(b, *target.shape[1:], *source.shape[1:])`, or None.
 
         Raises:
             RuntimeError: as `gradient`.
@@ -360,7 +360,7 @@ class GradientTape:
                    [[6., 0.],
                     [0., 8.]]])
         """
-        _unconnected(unconnected_gradients, "batch_jacobian")
+        mode = _unconnected(unconnected_gradients, "batch_jacobian")
         core, reads = self._recorded("batch_jacobian")
         y = _one_target(target, "batch_jacobian")
         found_sources = _Sources([source], reads, "batch_jacobian")
@@ -378,8 +378,10 @@ class GradientTape:
             (column,) = found_sources.pull(core, [(y, seed)], masks=True)
             columns.append(column)
         type_ = tensor_type((*y.shape, *x.shape[1:]), x.dtype)
+        result: Tensor | None = None
         if columns[0] is None:
-            result = _beside(zeros_of(type_), x)
+            if mode == "zero":
+                result = _beside(zeros_of(type_), x)
         else:
             columns = [conj(g) for g in columns] if holomorphic else columns
             result = _stacked(columns[: unit.count], 1, type_)
