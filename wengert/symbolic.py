@@ -286,8 +286,8 @@ def _place(x: Any, what: str, builder: Graph) -> _Place:
         return _Place(x._key, type_of(x), x)
     if isinstance(x, IndexedSlices):
         raise TypeError(at_user_line(
-            f"{what}: wanted a tensor, got IndexedSlices; make the array in full of it, with wg.tensor, before anything "
-            f"is computed from it, or pass its values"
+            f"{what}: wanted a tensor, got IndexedSlices; pass its values, or make the array in full of it, with "
+            f"wg.tensor, before anything is computed from it"
         ))
     if isinstance(x, (dict, str, type(None))) or (isinstance(x, (list, tuple)) and not is_number_list([*x])):
         raise TypeError(at_user_line(f"{what}: wanted a tensor or a list of tensors, got {_kind(x)} in it"))
