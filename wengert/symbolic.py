@@ -318,7 +318,7 @@ def _stops(given: Any, builder: Graph) -> list[int]:
 
 def _checked_grad_ys(given: Any, targets: Sequence[_Place]) -> list[Any]:
     """One seed (or None) for each y, of its shape and kind."""
-    seeds = [None] * len(targets) if given is None else _listed(given)
+    seeds: list[Any] = [None] * len(targets) if given is None else _listed(given)
     if len(seeds) != len(targets):
         raise ValueError(at_user_line(
             f"gradients: Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys"
