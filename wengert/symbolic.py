@@ -92,7 +92,8 @@ def gradients(
     Args:
         ys: a tensor or a list of them, of any shapes; all their elements are summed.
         xs: a tensor, a Variable or a list of them: inputs, captured tensors or results of ops, also among ys.
-        grad_ys: for each y the weights of its elements, of exactly its shape, or None for ones.
+        grad_ys: for each y the weights of its elements, of exactly its shape (`IndexedSlices` are rows of weights), or
+            None for ones.
         name: what the names of the new nodes begin with; numbered if the graph has it already.
         gate_gradients: whether all gradients of a node must be there before one of them is used.
         aggregation_method: an `AggregationMethod`, its name or number; None is the default.
