@@ -28,7 +28,7 @@ class Row(NamedTuple):
     args: tuple[Any, ...]
     gradients: tuple[Any, ...]
     weights: Any = None
-    needs: str = ""  # a name in wg
+    needs: str = ""  # a name in wg that comes with the whole vocabulary (issue 6); the row is tested once it is there
 
 
 def unary(case: str, f: Any, x: Any, gradient: Any, weights: Any = None, needs: str = "") -> Row:

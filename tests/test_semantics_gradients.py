@@ -49,6 +49,12 @@ def test_zeros_have_the_dtype_of_their_x() -> None:
     assert (to_a.tolist(), to_a.dtype, to_b.tolist(), to_b.dtype) == ([2, 2], np.float32, [[0]], np.float64)
 
 
+@pytest.mark.parametrize("option", ["none", wg.UnconnectedGradients.NONE])
+def test_none_by_name(option: Any) -> None:
+    """G24: the string or the member."""
+    assert at(lambda x: wg.gradients([2.0, x * x], [x, wg.tensor(1.0)], unconnected_gradients=option), 3) == [6, None]
+
+
 def test_default_seeds_have_the_type_of_y() -> None:
     """G40: ones of y's shape and dtype."""
     graph = Graph()
@@ -78,7 +84,10 @@ def test_rows_as_weights_stay_rows() -> None:
         return [(g.values, g.indices) for g in (*found, *again)], dense
 
     rows, (doubled, full) = at(gradient, ROWS)
-    assert [(v.tolist(), i.tolist()) for v, i in rows] == [([[5, 6]], [1])] * 2 + [([[5, 6]] * 2, [1, 1]), ([[5, 6]], [1])]
+    assert [(v.tolist(), i.tolist()) for v, i in rows] == [([[5, 6]], [1])] * 2 + [
+        ([[5, 6]] * 2, [1, 1]),
+        ([[5, 6]], [1]),
+    ]
     assert doubled.tolist() == [[0, 0], [10, 12]]
     assert full.tolist() == [[0, 0], [5, 6]]
 
@@ -310,7 +319,9 @@ def test_registering_twice() -> None:
             register(cut)
 
 
-@pytest.mark.parametrize("option", ["unnconnected_gradients", "stop_gradient", "agregation_method", "gate_gradient", "naem"])
+@pytest.mark.parametrize(
+    "option", ["unnconnected_gradients", "stop_gradient", "agregation_method", "gate_gradient", "naem"]
+)
 def test_misspelt_keywords(option: str) -> None:
     """G144."""
     with pytest.raises(TypeError, match=option):

@@ -365,13 +365,14 @@ def symbolic_gradient(inputs: Sequence[Any], f: Callable[..., Any], name: str | 
 
     Returns:
         A list of the N arrays dL/dx1 to dL/dxN, in the caller's kind, with the shapes and dtypes of the inputs: zeros
-        where L does not depend on an input, integer zeros for integer arrays. It can be differentiated again.
+        where L does not depend on an input, integer zeros for integer arrays. At kinks it is what the ops'
+        documentation says. It can be differentiated again.
 
     Raises:
         TypeError: f is not callable or does not tell its number of inputs; inputs is not a sequence; the kind of an
             upstream gradient does not fit.
         ValueError: the number of inputs is not N + M; an upstream gradient has another shape than its y.
-        LookupError: an op has no gradient.
+        LookupError: an op on the path has no gradient.
 
     Example:
         >>> import wengert as wg

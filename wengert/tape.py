@@ -240,7 +240,7 @@ class GradientTape:
 
         Returns:
             The gradients, in the structure of `sources`: Tensors of each source's shape and dtype. Integer and bool
-            targets and sources are constants.
+            targets and sources are constants. At kinks they are what the ops' documentation says.
 
         Raises:
             RuntimeError: the tape was never entered, or is not persistent and has been asked before.
@@ -389,7 +389,10 @@ class GradientTape:
         return result
 
     def explain(self, y: Any, x: Any) -> str:
-        """Why the gradient of y with respect to x is what it is: the path, or what cuts it, with the user's lines.
+        """Why the gradient of y with respect to x is what it is: the path, or what cuts it.
+
+        A cut is told with the user's line. The ops of a path are told by name, since a tape keeps no lines of them: trace
+        the function and ask `wg.explain`, which knows the line of each.
 
         Args:
             y: one Tensor or Variable, computed while the tape recorded.
