@@ -222,6 +222,16 @@ def test_a_tape_says_why_it_is_none(s: Situation) -> None:
 
 
 @pytest.mark.parametrize("s", SITUATIONS, ids=lambda s: s.name)
+def test_a_gradient_tape_says_why_it_is_none(s: Situation) -> None:
+    x = wg.tensor(X)
+    with wg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = s.f(x)
+    check(tape.explain(y, x), s)
+    assert tape.gradient(y, x) is None
+
+
+@pytest.mark.parametrize("s", SITUATIONS, ids=lambda s: s.name)
 def test_the_error_carries_the_same_text(s: Situation) -> None:
     with pytest.raises(wg.DisconnectedError) as caught:
         wg.grad(s.f)(X)

@@ -391,8 +391,8 @@ class GradientTape:
     def explain(self, y: Any, x: Any) -> str:
         """Why the gradient of y with respect to x is what it is: the path, or what cuts it.
 
-        A cut is told with the user's line. The ops of a path are told by name, since a tape keeps no lines of them: trace
-        the function and ask `wg.explain`, which knows the line of each.
+        A cut is told with the user's line. The ops of a path are told by name, since a tape keeps no lines of them:
+        trace the function and ask `wg.explain`, which knows the line of each.
 
         Args:
             y: one Tensor or Variable, computed while the tape recorded.
