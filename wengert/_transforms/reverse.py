@@ -28,6 +28,7 @@ _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 _as_type = partial(tuple.__new__, TensorType)
 _NOTHING = (None,)
 _ALONE = (True,)
+STOPS = "stops the gradient"  # why the results of some ops carry none, whatever their dtype
 _MAX_EXITS = 16  # .numpy() and .item() calls remembered for explanations
 
 
@@ -141,7 +142,7 @@ def _carries(tensor: Tensor) -> bool:
 def cut_reason(op: Op, outs: Sequence[Any]) -> str:
     """Why an op's results (tensors or values of a graph) do not carry the gradient on, or "" if they do."""
     if op.kind == "stop":
-        return "stops the gradient"
+        return STOPS
     if any(is_inexact(out.dtype) for out in outs):
         return ""
     dtype = outs[0].dtype.name if outs else ""
