@@ -124,7 +124,7 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
             results = [_placed(g, gradients) for g in found]
         backward_outputs = [joint.value_of(g) for g in gradients]
         forward_outputs = [joint.value_of(out) for out in outs]
-    forward_nodes, backward_nodes = joint.nodes[:boundary], joint.nodes[boundary:]
+    forward_nodes, backward_nodes = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], backward_outputs)
     seed_values = [joint.value_of(s) for s in seeds]
     residuals = _read_across(forward_nodes, [joint.value_of(x) for x in inputs], backward_nodes, backward_outputs)
     backward_inputs = [*residuals, *seed_values]
@@ -180,6 +180,17 @@ def _assembled(name: str, inputs: list[Value], nodes: list[Node], outputs: list[
     graph = Graph(name)
     graph.inputs, graph.nodes, graph.outputs, graph.is_frozen = inputs, nodes, outputs, True
     return graph
+
+
+def live_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
+    """The nodes that results need, or that have an effect: what a sweep computes in vain must not keep residuals."""
+    needed = {v.key for v in results}
+    live = []
+    for node in reversed(nodes):
+        if node.op.has_effect or any(v.key in needed for v in node.outputs):
+            live.append(node)
+            needed.update(v.key for v in node.inputs)
+    return live[::-1]
 
 
 def _read_across(

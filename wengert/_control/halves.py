@@ -18,6 +18,7 @@ from .._core.state import building, recording
 from .._core.tensor import Tensor, Value
 from .._transforms.replay import replay
 from .._transforms.reverse import Tape, sweep, zeros_inserted
+from .call import live_nodes
 
 _MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "attach", "stop_gradient"})
 
@@ -71,7 +72,7 @@ def halves_of(graph: Graph, active: Sequence[bool], steady: Collection[int] = ()
         results = _places(found, active)
         gradient_values = [joint.value_of(g) for g in gradients]
         outputs = [joint.value_of(out) for out in outs]
-    forward, backward = joint.nodes[:boundary], joint.nodes[boundary:]
+    forward, backward = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], gradient_values)
     input_values = [joint.value_of(x) for x in inputs]
     cut = _Cut(input_values, forward, backward, gradient_values, {input_values[i].key for i in steady})
     half = Graph(f"{graph.name}.backward")
@@ -101,7 +102,7 @@ class _Cut:
         self._makers = {v.key: node for node in forward for v in node.outputs}
         self._positions = {v.key: i for i, v in enumerate(inputs)}
         self._steady = _only_from(forward, steady)
-        needed = _read_by(backward, results)
+        needed = {v.key for v in results} | {v.key for node in backward for v in node.inputs}
         known = {*self._positions, *self._makers}
         self._given: set[int] = set()
         self._residuals: dict[int, Value] = {}
@@ -151,15 +152,6 @@ class _Cut:
 
 def _atoms(value: Value) -> set[Atom]:
     return {d.atom for d in value.shape if isinstance(d, Dim) and d.is_atom}
-
-
-def _read_by(nodes: list[Node], results: list[Value]) -> set[int]:
-    """What nodes read, as far as the results need them."""
-    needed = {v.key for v in results}
-    for node in reversed(nodes):
-        if any(v.key in needed for v in node.outputs):
-            needed.update(v.key for v in node.inputs)
-    return needed
 
 
 def _only_from(nodes: list[Node], keys: set[int]) -> set[int]:
