@@ -496,7 +496,7 @@ def _pair(result: Any) -> tuple[Any, Any]:
 def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool) -> tuple[Any, Any]:
     """The scan as plain Python."""
     start = carried.given
-    slices = [S.unstack(x) for x in rows.tensors]
+    slices = [S.unstack(x, size=steps) for x in rows.tensors]
     tensors, carry = start.tensors, start.value
     results: list[Leaves] = []
     for index in range(steps - 1, -1, -1) if is_reversed else range(steps):
