@@ -59,8 +59,8 @@ class Compiled:
             for dim, size in zip(value.shape, argument.shape, strict=True):
                 if isinstance(dim, Dim) and dim.evaluate(sizes) != size:
                     return False
-        equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal)
-        return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one)
+        equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal if _are_told((x, y), sizes))
+        return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one if _are_told((d,), sizes))
 
     # -- calls ------------------------------------------------------------------------------------------
 
@@ -90,6 +90,11 @@ class Compiled:
         with _commit_lock:
             for variable, tensor in zip(self.written, fresh, strict=True):
                 variable._tensor = tensor
+
+
+def _are_told(dims: Sequence[Any], sizes: dict[Atom, int]) -> bool:
+    """Whether the arguments tell these dimensions; the kernels check those that a loop makes at run time."""
+    return all(d.atoms <= sizes.keys() for d in dims if isinstance(d, Dim))
 
 
 class _NoLock:
