@@ -9,6 +9,7 @@ from . import compat, fft, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
+from .buffers import buffer
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .extend import not_differentiable, primitive, register_gradient
@@ -42,7 +43,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
     "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
-    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
+    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "buffer", "check_gradients",
     "checkpoint", "compat", "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager",
     "explain", "fft", "function", "grad", "gradients", "grads", "jit", "linalg", "load", "nn", "not_differentiable",
     "numpy", "ops", "primitive", "random", "recompute_grad", "register_gradient", "save", "set_default_float",

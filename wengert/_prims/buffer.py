@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .._core import dims, dtypes
+from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import DimLike, Shape
 from .._core.op import Op, batch_elementwise, batch_size, elementwise_type, linear, repeat, require_dtype, zero
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, tensor_type
-from .structural import broadcast_to, fill, iota, reshape, select, zeros_of
+from .structural import broadcast_to, fill, iota, reshape, select, slice_extent, zeros_of
 
 Template = tuple[Any, ...]
 
@@ -42,11 +42,7 @@ def _place_shape(name: str, b: TensorType, indices: tuple[TensorType, ...], temp
         if not same_shape(index.shape, indices[0].shape):
             raise ValueError(f"{name}: index arrays have shapes {indices[0].shape} and {index.shape}")
     lead = indices[0].shape if indices else ()
-    return (*lead, *[_extent(*entry) for entry in template if type(entry) is tuple])
-
-
-def _extent(start: DimLike, limit: DimLike, step: int) -> DimLike:
-    return dims.floordiv(limit - start + (step - 1), step)
+    return (*lead, *[slice_extent(*entry) for entry in template if type(entry) is tuple])
 
 
 def _get_type(b: TensorType, indices: tuple[TensorType, ...], template: Template) -> TensorType:
