@@ -94,7 +94,7 @@ def _is_finite(tensor: Tensor) -> bool:
 
 
 def _is_infinite_number(attribute: Any) -> bool:
-    return np.ndim(attribute) == 0 and np.asarray(attribute).dtype.kind in "fc" and not np.isfinite(attribute)
+    return not isinstance(attribute, tuple) and np.ndim(attribute) == 0 and np.asarray(attribute).dtype.kind in "fc" and not np.isfinite(attribute)
 
 
 def _found(tensor: Tensor) -> str:

@@ -19,12 +19,9 @@ _lock = threading.RLock()
 
 
 class BufferArray:
-    """The elements of one version; immutable as seen from outside."""
+    """The elements of one version; immutable as seen from outside. To other kernels it is the copy that it gives."""
 
     __slots__ = ("_array", "_newer", "_replaced", "dtype", "shape")
-
-    # NumPy's functions take a version for what it holds, by a copy: what they give may be a view
-    __array_priority__ = -1.0
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.shape = array.shape
@@ -36,6 +33,15 @@ class BufferArray:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         with _lock:
             return np.array(self._elements(), dtype, order="C")
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.asarray(self)[index]
+
+    def __getattr__(self, name: str) -> Any:
+        # what a kernel of another op may ask of an array (`astype`, `ndim`) is asked of a copy
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)
 
     def _elements(self) -> np.ndarray[Any, Any]:
         """The array to read, now and under the lock."""
