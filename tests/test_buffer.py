@@ -92,10 +92,10 @@ def test_of_values_for_one_element_the_last_stands_and_has_the_gradient(name: st
 
     expected = content()
     expected[index] = new
-    value, grads = wg.value_and_grads(f)(content(), new)
+    value, grads = wg.value_and_grads(f)([content(), new])
     np.testing.assert_allclose(value, (expected * weights).sum())
     # the functional update is an independent way to the same gradient
-    wanted = wg.grads(lambda b, v: (wg.tensor(b).at[index].set(v) * weights).sum())(content(), new)
+    wanted = wg.grads(lambda b, v: (wg.tensor(b).at[index].set(v) * weights).sum())([content(), new])
     for got, want in zip(grads, wanted, strict=True):
         np.testing.assert_array_equal(got, want)
 
@@ -497,7 +497,7 @@ def test_a_buffer_outside_of_a_function_is_its_state() -> None:
         b[k + 1] += b[k] * 2
         return b.value.sum()
 
-    assert [step(float(k + 1), np.int64(k)) for k in range(3)] == [3.0, 7.0, 13.0]
+    assert [step(float(k + 1), np.int64(k)) for k in range(3)] == [3.0, 7.0, 12.0]
     assert b.value.tolist() == [1.0, 2.0, 3.0, 6.0]
     before = b.value
     b[:] = 0.0
@@ -604,7 +604,7 @@ def test_unknown_extents() -> None:
         b[-1] *= 2
         return (b * b).sum()
 
-    for n in (1, 3, 5):
+    for n in (2, 3, 5):
         x = np.arange(1.0, n + 1)
         assert f(x) == pytest.approx(plain(x))
         steps = np.eye(n) * 1e-6
@@ -613,21 +613,21 @@ def test_unknown_extents() -> None:
     assert f.trace_count == 1
 
 
-def test_passes_keep_buffers_apart() -> None:
+@pytest.mark.parametrize("size", [2, 20_000], ids=["folded", "shared"])
+def test_passes_keep_buffers_apart(size: int) -> None:
     @wg.function
     def f(x: Any) -> Any:
-        a, b = wg.buffer(2), wg.buffer(2)  # equal computations, which passes share
+        a, b = wg.buffer(size), wg.buffer(size)  # equal computations: of small arrays folded, of large ones shared
         a[0] = x
         first = a.value
         a[0] = 2 * x
-        b[0] = x
-        b[0] = 3 * x
-        return wg.stack([first, a.value, b.value])
+        b[1] = x
+        b[1] = 3 * x
+        return wg.stack([first, a.value, b.value])[:, :2]
 
-    assert f(1.0).tolist() == [[1, 0], [2, 0], [3, 0]]
-    assert f(1.0).tolist() == [[1, 0], [2, 0], [3, 0]]  # no constant of the program was written to
-    graph = optimise(f.trace(1.0))
-    assert sum(node.op is buffer_new for node in graph.nodes) == 1
+    assert sum(node.op is buffer_new for node in optimise(f.trace(1.0)).nodes) == (size > 2)
+    for _ in range(2):  # no constant of the program is written to
+        assert f(1.0).tolist() == [[1, 0], [2, 0], [0, 3]]
 
 
 def test_a_variable_and_a_buffer() -> None:

@@ -188,7 +188,8 @@ def _read_across(
     """The values of the forward half that the backward half reads, in the order of their definition."""
     needed = {v.key for v in results}
     for node in reversed(backward):
-        if any(v.key in needed for v in node.outputs):
+        # what no pass drops is there at run time, whether or not anything reads its results
+        if node.op.has_effect or node.op.can_raise or any(v.key in needed for v in node.outputs):
             needed.update(v.key for v in node.inputs)
     defined = [*inputs, *(v for node in forward for v in node.outputs)]
     residuals = [v for v in defined if v.key in needed]
