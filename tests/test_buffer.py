@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -200,12 +200,12 @@ def test_what_is_saved_for_the_gradient_survives_later_writes() -> None:
 
 
 @pytest.fixture
-def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+def restored(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The versions that had to be copied because something went back to them."""
     found: list[Any] = []
     restore = BufferArray._restore
     monkeypatch.setattr(BufferArray, "_restore", lambda self: (found.append(self), restore(self))[1])
-    yield found
+    return found
 
 
 def test_every_version_keeps_what_it_holds(restored: list[Any]) -> None:
@@ -415,7 +415,7 @@ def chain(n: int, size: int) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The elements that each kernel of NumPy's engine writes."""
     counts: list[int] = []
 
@@ -435,7 +435,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     for name, kernel in NUMPY.kernels.items():
         if name != "call":
             monkeypatch.setitem(NUMPY.kernels, name, counted(kernel))
-    yield counts
+    return counts
 
 
 @pytest.mark.parametrize("order", [1, 2])

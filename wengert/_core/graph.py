@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -148,6 +149,12 @@ class Graph:
         outs = (*map(symbol, outputs),)
         self._carry_cuts(op, operands, outs)
         return outs if op.is_multi else outs[0]
+
+    def extend(self, node: Node, types: Sequence[Any]) -> tuple[Tensor, ...]:
+        """Gives a node of this graph more results, behind those that it has."""
+        fresh = (*[self._new_value(t[0], t[1]) for t in types],)
+        node.outputs = (*node.outputs, *fresh)
+        return (*map(symbol, fresh),)
 
     def unique_name(self, name: str) -> str:
         """The name, with a number behind it if the graph has it already: `foo`, `foo_1`, ..."""

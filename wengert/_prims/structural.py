@@ -50,6 +50,12 @@ full = zero(
     doc="an array of one repeated number",
 )  # fmt: skip
 
+absent = zero(
+    "absent", "", attrs="shape dtype", batch=_no_batch, dtypes="any",
+    type=lambda shape, dtype: tensor_type(shape, dtype), samples=[((), ((2, 3), dtypes.float32))],
+    doc="a place in the results of a branch that this branch does not fill: zeros that take no memory",
+)  # fmt: skip
+
 iota = zero(
     "iota", "", attrs="size dtype", batch=_no_batch, dtypes="real",
     type=lambda size, dtype: tensor_type((size,), dtype),
@@ -436,6 +442,30 @@ concatenate = linear(
     "concatenate", "*xs", attrs="axis", type=_concatenate_type, transpose=_concatenate_transpose,
     batch=_concatenate_batch, dtypes="any", samples=[(((2, 3), (2, 1)), (1,)), (((2,), (3,), (1,)), (0,))],
     doc="arrays joined along an axis",
+)  # fmt: skip
+
+
+def _unstack_type(x: TensorType) -> tuple[TensorType, ...]:
+    if not x.shape or type(x.shape[0]) is Dim:
+        raise ValueError(f"unstack: the first axis of shape {x.shape} has no known extent")
+    return (tensor_type(x.shape[1:], x.dtype),) * int(x.shape[0])
+
+
+def _unstack_pull(ct: tuple[Any, ...], x_type: TensorType) -> Any:
+    shape = (1, *x_type.shape[1:])
+    rows = [zeros_of(tensor_type(x_type.shape[1:], x_type.dtype)) if not isinstance(c, Tensor) else c for c in ct]
+    return (concatenate(*[reshape(row, shape=shape) for row in rows], axis=0),)
+
+
+def _unstack_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
+    (x,) = operands
+    return op(transpose(x, perm=(1, 0, *range(2, x.ndim))))
+
+
+unstack = general(
+    "unstack", "x", outs="*outs", vjp=_unstack_pull, jvp=lambda x_dot: unstack(x_dot), type=_unstack_type,
+    batch=_unstack_batch, dtypes="any", takes_missing=True, samples=[(((3, 2),), ())], inserts_zeros=True,
+    doc="the slices along the first axis, each a result of its own",
 )  # fmt: skip
 
 

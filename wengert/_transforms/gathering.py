@@ -39,8 +39,8 @@ class Gathering(Cotangents):
         colocate: whether the gradients of a node are to be placed with it.
     """
 
-    __slots__ = ("_arriving", "_colocate", "_entry_scope", "_gate", "_method", "_names", "_pending", "_rows", "_updates",
-                 "_zero", "builder", "scope")  # fmt: skip
+    __slots__ = ("_arriving", "_colocate", "_entry_scope", "_gate", "_method", "_names", "_pending", "_rows",
+                 "_updates", "_zero", "builder", "scope")  # fmt: skip
     holds = True
 
     def __init__(

@@ -29,6 +29,7 @@ _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 _as_type = partial(tuple.__new__, TensorType)
 _NOTHING = (None,)
 _ALONE = (True,)
+STOPS = "stops the gradient"  # why the results of some ops carry none, whatever their dtype
 _MAX_EXITS = 16  # .numpy() and .item() calls remembered for explanations
 
 
@@ -107,6 +108,19 @@ class Tape:
         self.entries.append(_new_entry((op, attrs, plan, keys, types, out_keys, out_types, saved)))
         self.tracked.update(map(_key_of, filter(_carries, outs)))
 
+    def extend(self, key: int, outs: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> None:
+        """Takes note that the op whose first result goes by a key has more results now (a branch or a loop)."""
+        for index in range(len(self.entries) - 1, -1, -1):
+            entry = self.entries[index]
+            if entry.out_keys[0] == key:
+                known = len(entry.out_keys)
+                self.entries[index] = entry._replace(
+                    attrs=attrs, out_keys=(*entry.out_keys, *map(_key_of, outs[known:])),
+                    out_types=(*map(type_of, outs),), saved=(*entry.saved[:-2], outs, None),
+                )  # fmt: skip
+                self.tracked.update(map(_key_of, filter(_carries, outs)))
+                return
+
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Remembers that numbers went out, for `explain`: on purpose, or where a path ended that led to an integer."""
         if len(self.exits) >= _MAX_EXITS:
@@ -129,7 +143,7 @@ def _carries(tensor: Tensor) -> bool:
 def cut_reason(op: Op, outs: Sequence[Any]) -> str:
     """Why an op's results (tensors or values of a graph) do not carry the gradient on, or "" if they do."""
     if op.kind == "stop":
-        return "stops the gradient"
+        return STOPS
     if any(is_inexact(out.dtype) for out in outs):
         return ""
     dtype = outs[0].dtype.name if outs else ""
