@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import Dim, dims_in
-from .._core.graph import Graph, Node, quietly, symbol
+from .._core.graph import Graph, Node, quietly, symbol, used_nodes
 from .._core.op import ZERO, Op, general
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
@@ -124,7 +124,8 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
             results = [_placed(g, gradients) for g in found]
         backward_outputs = [joint.value_of(g) for g in gradients]
         forward_outputs = [joint.value_of(out) for out in outs]
-    forward_nodes, backward_nodes = joint.nodes[:boundary], joint.nodes[boundary:]
+    # what the sweep computed for nobody goes: it may read what is not kept
+    forward_nodes, backward_nodes = joint.nodes[:boundary], used_nodes(joint.nodes[boundary:], backward_outputs)
     seed_values = [joint.value_of(s) for s in seeds]
     residuals = _read_across(forward_nodes, [joint.value_of(x) for x in inputs], backward_nodes, backward_outputs)
     backward_inputs = [*residuals, *seed_values]
@@ -186,11 +187,7 @@ def _read_across(
     forward: list[Node], inputs: list[Value], backward: list[Node], results: list[Value]
 ) -> list[Value]:  # fmt: skip
     """The values of the forward half that the backward half reads, in the order of their definition."""
-    needed = {v.key for v in results}
-    for node in reversed(backward):
-        # what no pass drops is there at run time, whether or not anything reads its results
-        if node.op.has_effect or node.op.can_raise or any(v.key in needed for v in node.outputs):
-            needed.update(v.key for v in node.inputs)
+    needed = {v.key for v in (*results, *(v for node in backward for v in node.inputs))}
     defined = [*inputs, *(v for node in forward for v in node.outputs)]
     residuals = [v for v in defined if v.key in needed]
     return residuals + _holders_of_dims(residuals, inputs, backward)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .._core import dtypes
 from .._core.dims import Atom, Dim, dims_in
-from .._core.graph import Graph, Node, quietly
+from .._core.graph import Graph, Node, quietly, used_nodes
 from .._core.op import ZERO
 from .._core.state import building, recording
 from .._core.tensor import Tensor, Value
@@ -71,7 +71,7 @@ def halves_of(graph: Graph, active: Sequence[bool], steady: Collection[int] = ()
         results = _places(found, active)
         gradient_values = [joint.value_of(g) for g in gradients]
         outputs = [joint.value_of(out) for out in outs]
-    forward, backward = joint.nodes[:boundary], joint.nodes[boundary:]
+    forward, backward = joint.nodes[:boundary], used_nodes(joint.nodes[boundary:], gradient_values)
     input_values = [joint.value_of(x) for x in inputs]
     cut = _Cut(input_values, forward, backward, gradient_values, {input_values[i].key for i in steady})
     half = Graph(f"{graph.name}.backward")
@@ -101,7 +101,7 @@ class _Cut:
         self._makers = {v.key: node for node in forward for v in node.outputs}
         self._positions = {v.key: i for i, v in enumerate(inputs)}
         self._steady = _only_from(forward, steady)
-        needed = _read_by(backward, results)
+        needed = {v.key for v in (*results, *(v for node in backward for v in node.inputs))}
         known = {*self._positions, *self._makers}
         self._given: set[int] = set()
         self._residuals: dict[int, Value] = {}
@@ -151,15 +151,6 @@ class _Cut:
 
 def _atoms(value: Value) -> set[Atom]:
     return {d.atom for d in value.shape if isinstance(d, Dim) and d.is_atom}
-
-
-def _read_by(nodes: list[Node], results: list[Value]) -> set[int]:
-    """What nodes read, as far as the results need them."""
-    needed = {v.key for v in results}
-    for node in reversed(nodes):
-        if any(v.key in needed for v in node.outputs):
-            needed.update(v.key for v in node.inputs)
-    return needed
 
 
 def _only_from(nodes: list[Node], keys: set[int]) -> set[int]:
