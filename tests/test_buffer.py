@@ -133,7 +133,7 @@ def test_a_buffer_of_no_axes() -> None:
 
 
 def test_a_buffer_stands_for_its_value() -> None:
-    b = wg.buffer([1.0, 2.0, 4.0])
+    b: Any = wg.buffer([1.0, 2.0, 4.0])
     assert (b.shape, b.ndim, len(b), b.dtype) == ((3,), 1, 3, np.float64)
     assert (2 * b - b / 2).tolist() == [1.5, 3.0, 6.0]
     assert (b > 1.5).tolist() == [False, True, True]
@@ -289,6 +289,13 @@ def recurrence_of_lists(x: Any) -> Any:
     rows[1], rows[3] = rows[1] + product, rows[3] + product
     b = wg.stack(rows)
     return (b * b).sum() * b[2, 1]
+
+
+def nth(f: Any, order: int) -> Any:
+    """The derivative of an order, of a function of one number."""
+    for _ in range(order):
+        f = wg.grad(f)
+    return f
 
 
 def directional(f: Callable[..., Any], order: int) -> Callable[..., Any]:
@@ -447,9 +454,7 @@ def test_eight_times_the_writes_are_eight_times_the_work(
     """Work is counted in elements written, which no machine's load changes."""
     sums = []
     for n in (100, 800):
-        g = wrap(chain(n, size or n + 1))
-        for _ in range(order):
-            g = wg.grad(g)
+        g = nth(wrap(chain(n, size or n + 1)), order)
         g(1.0)  # traces
         work.clear()
         assert g(1.0) == pytest.approx(0.999**n if order == 1 else 0.0)
@@ -548,10 +553,7 @@ def test_the_gradient_goes_through_calls() -> None:
         return a + b + c + c * b
 
     for order in (1, 2, 3):
-        g, want = f, plain
-        for _ in range(order):
-            g, want = wg.grad(g), wg.grad(want)
-        assert g(1.3) == pytest.approx(want(1.3))
+        assert nth(f, order)(1.3) == pytest.approx(nth(plain, order)(1.3))
 
 
 def test_a_call_that_fails_leaves_the_buffer_as_it_was() -> None:
@@ -690,6 +692,7 @@ def test_a_write_where_no_gradient_can_follow_is_refused() -> None:
 def test_batched() -> None:
     rows = np.stack([X, X + 0.1, X - 0.2])
     program = Program(closed(wg.function(wg.grad(recurrence)).trace(X)))
+    assert call.batch_rule is not None
     together = call.batch_rule(call, (fresh(rows),), (True,), (program,))
     np.testing.assert_allclose(together[0].numpy(), [wg.grad(recurrence_of_lists)(x) for x in rows], rtol=1e-10)
 
@@ -712,6 +715,149 @@ def test_on_the_plain_python_engine() -> None:
         return (b * b).sum()
 
     np.testing.assert_allclose(to_nested(gradient._data), wg.grad(same)(X), rtol=1e-12)
+
+
+# -- loops and branches ------------------------------------------------------------------------------------------------
+
+
+def euler(a: Any) -> Any:
+    b = wg.buffer(21)
+    b[0] = 1.0
+
+    def step(k: Any, total: Any) -> Any:
+        b[k + 1] = b[k] - 0.1 * a * b[k]
+        return total + b[k] * a
+
+    total = wg.fori_loop(0, 20, step, 0.0 * a)
+    return b[20] + total + b.value.sum()
+
+
+def euler_of_lists(a: Any) -> Any:
+    y, total = [1.0 + 0.0 * a], 0.0 * a
+    for k in range(20):
+        y.append(y[k] - 0.1 * a * y[k])
+        total = total + y[k] * a
+    return y[20] + total + sum(y)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "traced"])
+def test_a_loop_carries_a_buffer(wrap: Any, order: int) -> None:
+    assert nth(wrap(euler), order)(1.3) == pytest.approx(nth(euler_of_lists, order)(1.3), rel=1e-10)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_a_traced_loop_copies_whole_arrays_as_often_however_long_it_is(
+    order: int, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    copies: list[Any] = []
+    give = BufferArray.__array__
+    monkeypatch.setattr(BufferArray, "__array__", lambda self, *a, **k: (copies.append(self), give(self, *a, **k))[1])
+    found = []
+    for n in (10, 40):
+
+        def f(x: Any, n: int = n) -> Any:
+            b = wg.buffer(n + 1)
+            b[0] = x
+
+            def step(k: Any, c: Any) -> Any:
+                b[k + 1] = b[k] * x + c
+                return b[k] * c
+
+            return wg.fori_loop(0, n, step, x) + b.value.sum()
+
+        g = nth(wg.function(f), order)
+        g(0.3)
+        copies.clear()
+        g(0.3)
+        found.append(len(copies))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "traced"])
+@pytest.mark.parametrize(("x", "want"), [(2.0, [16.0, 20.0, 16.0]), (-2.0, [14.0, -15.0, 8.0])])
+def test_a_branch_writes_to_a_buffer(wrap: Any, x: float, want: list[float]) -> None:
+    def f(x: Any) -> Any:
+        b = wg.buffer(3)
+        b[0] = x
+
+        def yes() -> Any:
+            b[1] = b[0] * x
+            return b[1]
+
+        def no() -> Any:
+            b[2] = b[0] * 3.0
+            return x
+
+        return wg.cond(x > 0, yes, no) + b.value.sum() * b[0]
+
+    # x^2 + (x + x^2) x, and x + (x + 3 x) x
+    g = wrap(f)
+    assert [nth(g, order)(x) for order in range(3)] == pytest.approx(want)
+
+
+@pytest.mark.parametrize("checkpoint", ["all", "sqrt", 3])
+def test_snapshots_of_a_loop_with_a_buffer(checkpoint: Any) -> None:
+    def f(p: Any, policy: Any) -> Any:
+        b = wg.buffer(21)
+        b[0] = p
+
+        def step(k: Any, total: Any) -> Any:
+            b[k + 1] = wg.sin(b[k] * p) + total
+            return total * 0.5 + b[k]
+
+        return wg.fori_loop(0, 20, step, 0.0 * p, checkpoint=policy) + b.value.sum()
+
+    plain = wg.grad(lambda p: f(p, "all"))(0.7)
+    assert wg.grad(wg.function(lambda p: f(p, checkpoint)))(0.7) == pytest.approx(plain, rel=1e-12)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "traced"])
+def test_buffers_of_nested_loops(wrap: Any) -> None:
+    def f(x: Any) -> Any:
+        b = wg.buffer((4, 3))
+        b[0, 0] = x
+
+        def row(i: Any, c: Any) -> Any:
+            own = wg.buffer(3)
+
+            def element(j: Any, d: Any) -> Any:
+                b[i, j] = b[i - 1, j] * x + d
+                own[j] = b[i, j]
+                return own[j]
+
+            return wg.fori_loop(0, 3, element, c) + own.value.sum()
+
+        return wg.fori_loop(1, 4, row, x) + b.value.sum()
+
+    def by_hand(x: Any) -> Any:
+        above, c, total = [x, 0.0 * x, 0.0 * x], x, x
+        for _ in range(3):
+            here = []
+            for j in range(3):
+                c = above[j] * x + c
+                here.append(c)
+            c, above, total = c + sum(here), here, total + sum(here)
+        return c + total
+
+    g = wrap(f)
+    for order in (0, 1, 2):
+        assert nth(g, order)(1.1) == pytest.approx(nth(by_hand, order)(1.1), rel=1e-10)
+
+
+def test_a_loop_in_a_function_writes_to_a_buffer_outside() -> None:
+    b = wg.buffer(4)
+
+    @wg.function
+    def f(x: Any) -> Any:
+        def step(k: Any, c: Any) -> Any:
+            b[k] = x * c
+            return c + 1.0
+
+        return wg.fori_loop(0, 4, step, 0.0 * x)
+
+    assert (f(2.0), b.value.tolist()) == (4.0, [0.0, 2.0, 4.0, 6.0])
+    assert (f(3.0), b.value.tolist()) == (4.0, [0.0, 3.0, 6.0, 9.0])
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------

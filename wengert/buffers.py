@@ -9,7 +9,7 @@ it does for what a `Variable` holds.
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -63,10 +63,12 @@ class Buffer(Operators):
 
     def _known(self) -> Tensor:
         if self._tensor is None:
-            raise TracingError(at_user_line(
-                f"a buffer of shape {self.shape} was made in a trace and holds nothing outside of it; return its "
-                f".value, or make the buffer outside of the function"
-            ))
+            raise TracingError(
+                at_user_line(
+                    f"a buffer of shape {self.shape} was made in a trace and holds nothing outside of it; return its "
+                    f".value, or make the buffer outside of the function"
+                )
+            )
         return self._tensor
 
     def _put(self, version: Tensor) -> None:
@@ -134,6 +136,12 @@ class Buffer(Operators):
             raise TypeError(at_user_line("len() of a buffer of no axes"))
         return operator.index(self.shape[0])
 
+    if TYPE_CHECKING:  # attached below
+
+        def __float__(self) -> float: ...
+        def __int__(self) -> int: ...
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]: ...
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -164,6 +172,7 @@ def buffer(shape_or_array: Any, dtype: Any = None) -> Buffer:
     write, a read, and what the gradient does for either take time in proportion to the slice, not to the array.
 
     In a `function` a buffer made outside is state, as a `Variable` is: each call goes on from what the last one left.
+    In a loop or a branch (`fori_loop`, `cond`, ...) it is carried along by itself.
 
     Args:
         shape_or_array: an integer or a tuple of integers: zeros of that shape; anything else is the initial content, an
@@ -205,9 +214,10 @@ def _as_shape(x: Any) -> Shape | None:
     """The shape that a value stands for; None if it is an array's content."""
     if not isinstance(x, tuple):
         return (_extent(x),) if _is_extent(x) else None
-    items: tuple[Any, ...] = x
+    items = cast("tuple[Any, ...]", x)
     if not all(map(_is_extent, items)):
-        raise TypeError(at_user_line(f"buffer: a tuple is a shape, of integers, got {x!r:.60}; pass content as a list"))
+        said = f"buffer: a tuple is a shape, of integers, got {items!r:.60}; pass content as a list"
+        raise TypeError(at_user_line(said))
     return (*map(_extent, items),)
 
 

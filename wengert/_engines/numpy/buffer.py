@@ -8,6 +8,7 @@ nobody can ask for any more is freed at once, and a program that goes on from th
 from __future__ import annotations
 
 import threading
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,23 @@ class BufferArray:
         with _lock:
             return np.array(self._elements(), dtype, order="C")
 
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(self)[index]
 
     def __getattr__(self, name: str) -> Any:
-        # what a kernel of another op may ask of an array (`astype`, `ndim`) is asked of a copy
+        # what a kernel of another op may ask of an array (`astype`, `real`) is asked of a copy
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(np.asarray(self), name)
