@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import Dim, dims_in
-from .._core.graph import Graph, Node, quietly, symbol, used_nodes
+from .._core.graph import Graph, Node, quietly, symbol
 from .._core.op import ZERO, Op, general
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
@@ -124,8 +124,7 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
             results = [_placed(g, gradients) for g in found]
         backward_outputs = [joint.value_of(g) for g in gradients]
         forward_outputs = [joint.value_of(out) for out in outs]
-    # what the sweep computed for nobody goes: it may read what is not kept
-    forward_nodes, backward_nodes = joint.nodes[:boundary], used_nodes(joint.nodes[boundary:], backward_outputs)
+    forward_nodes, backward_nodes = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], backward_outputs)
     seed_values = [joint.value_of(s) for s in seeds]
     residuals = _read_across(forward_nodes, [joint.value_of(x) for x in inputs], backward_nodes, backward_outputs)
     backward_inputs = [*residuals, *seed_values]
@@ -183,11 +182,25 @@ def _assembled(name: str, inputs: list[Value], nodes: list[Node], outputs: list[
     return graph
 
 
+def live_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
+    """The nodes that results need, or that have an effect: what a sweep computes in vain must not keep residuals."""
+    needed = {v.key for v in results}
+    live = []
+    for node in reversed(nodes):
+        if node.op.has_effect or any(v.key in needed for v in node.outputs):
+            live.append(node)
+            needed.update(v.key for v in node.inputs)
+    return live[::-1]
+
+
 def _read_across(
     forward: list[Node], inputs: list[Value], backward: list[Node], results: list[Value]
 ) -> list[Value]:  # fmt: skip
     """The values of the forward half that the backward half reads, in the order of their definition."""
-    needed = {v.key for v in (*results, *(v for node in backward for v in node.inputs))}
+    needed = {v.key for v in results}
+    for node in reversed(backward):
+        if any(v.key in needed for v in node.outputs):
+            needed.update(v.key for v in node.inputs)
     defined = [*inputs, *(v for node in forward for v in node.outputs)]
     residuals = [v for v in defined if v.key in needed]
     return residuals + _holders_of_dims(residuals, inputs, backward)

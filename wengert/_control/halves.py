@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 from .._core import dtypes
 from .._core.dims import Atom, Dim, dims_in
-from .._core.graph import Graph, Node, quietly, used_nodes
+from .._core.graph import Graph, Node, quietly
 from .._core.op import ZERO
 from .._core.state import building, recording
 from .._core.tensor import Tensor, Value
 from .._transforms.replay import replay
 from .._transforms.reverse import Tape, sweep, zeros_inserted
+from .call import live_nodes
 
 _MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "attach", "stop_gradient"})
 
@@ -71,7 +72,7 @@ def halves_of(graph: Graph, active: Sequence[bool], steady: Collection[int] = ()
         results = _places(found, active)
         gradient_values = [joint.value_of(g) for g in gradients]
         outputs = [joint.value_of(out) for out in outs]
-    forward, backward = joint.nodes[:boundary], used_nodes(joint.nodes[boundary:], gradient_values)
+    forward, backward = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], gradient_values)
     input_values = [joint.value_of(x) for x in inputs]
     cut = _Cut(input_values, forward, backward, gradient_values, {input_values[i].key for i in steady})
     half = Graph(f"{graph.name}.backward")
@@ -101,7 +102,7 @@ class _Cut:
         self._makers = {v.key: node for node in forward for v in node.outputs}
         self._positions = {v.key: i for i, v in enumerate(inputs)}
         self._steady = _only_from(forward, steady)
-        needed = {v.key for v in (*results, *(v for node in backward for v in node.inputs))}
+        needed = {v.key for v in results} | {v.key for node in backward for v in node.inputs}
         known = {*self._positions, *self._makers}
         self._given: set[int] = set()
         self._residuals: dict[int, Value] = {}

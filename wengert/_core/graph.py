@@ -264,17 +264,6 @@ class Graph:
         return f"<Graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"
 
 
-def used_nodes(nodes: list[Node], results: list[Value]) -> list[Node]:
-    """The nodes that the results depend on, and those with an effect, in order."""
-    needed = {v.key for v in results}
-    kept: list[Node] = []
-    for node in reversed(nodes):
-        if node.op.has_effect or any(v.key in needed for v in node.outputs):
-            needed.update(v.key for v in node.inputs)
-            kept.append(node)
-    return kept[::-1]
-
-
 def graph_holding(value: Value) -> Graph | None:
     """The graph that a value belongs to, if it still exists."""
     return _open.get(value.graph)
