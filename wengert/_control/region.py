@@ -43,11 +43,11 @@ class Closure(NamedTuple):
 
     def operands(self) -> tuple[Tensor, ...]:
         """The tensors behind the captures and the state that is only read, in order."""
-        return (*self.captured, *[state.value for state in self.read])
+        return (*self.captured, *[state._held for state in self.read])
 
     def entry(self) -> tuple[Tensor, ...]:
         """What the written state holds now."""
-        return (*[state.value for state in self.written],)
+        return (*[state._held for state in self.written],)
 
     def commit(self, values: Sequence[Tensor]) -> None:
         """Makes these what the written state holds from here on."""

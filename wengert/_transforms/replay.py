@@ -35,7 +35,7 @@ def entry_environment(graph: Graph, arguments: Sequence[Tensor]) -> dict[int, Te
     """What the free values of a graph stand for: the arguments, captured tensors, Variables as they are now."""
     env = {value.key: tensor for value, tensor in zip(graph.inputs, arguments, strict=True)}
     env.update({value.key: tensor for tensor, value in graph.captures.values()})
-    env.update({value.key: variable.value for variable, value in graph.reads.values()})
+    env.update({value.key: variable._held for variable, value in graph.reads.values()})
     return env
 
 
