@@ -232,10 +232,12 @@ class Loop:
                 return (*flags,)
             flags[: self.carries] = found
 
-    def pruned(self, used: Sequence[bool]) -> Loop:
-        """The loop without the emitted results that nothing uses; for programs that are about to run."""
+    def pruned(self, used: Sequence[bool]) -> tuple[Loop, Sequence[bool]]:
+        """The loop without the emitted results that nothing uses, and which results are kept; for a program about to
+        run."""
+        kept = [*[True] * self.first_emit, *used[self.first_emit :]]
         slim = copy.copy(self)
-        slim.emits = (*[e for e, is_used in zip(self.emits, used[self.first_emit :], strict=True) if is_used],)
+        slim.emits = (*[e for e, is_kept in zip(self.emits, kept[self.first_emit :], strict=True) if is_kept],)
         if not any(isinstance(e, History) for e in slim.emits):
             wanted = [*range(self.carries), *(e for e in slim.emits if isinstance(e, int))]
             graph = Graph(self.body.graph.name)
@@ -244,7 +246,8 @@ class Loop:
             graph.outputs, graph.is_frozen = [source.outputs[i] for i in wanted], True
             slim.body = slim.thin = Program(graph)
             slim.emits = (*range(self.carries, len(wanted)),)
-        return slim
+            slim.own = len(slim.emits)
+        return slim, kept
 
     def __repr__(self) -> str:
         return f"<{'scan' if self.is_counted else 'while'}, {self.carries} carries>"
