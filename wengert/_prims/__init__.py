@@ -5,12 +5,14 @@ batch rule in one statement; engines hold their kernels in tables of their own.
 """
 
 from . import (
+    bessel,
     conv,
     cumulative,
     decompositions,
     discrete,
     elementwise,
     fourier,
+    incomplete,
     indexing,
     linalg,
     piecewise,
@@ -23,6 +25,6 @@ from . import (
 )
 
 __all__ = [
-    "conv", "cumulative", "decompositions", "discrete", "elementwise", "fourier", "indexing", "linalg", "piecewise",
-    "random", "reductions", "sorting", "special", "structural", "windows",
+    "bessel", "conv", "cumulative", "decompositions", "discrete", "elementwise", "fourier", "incomplete", "indexing",
+    "linalg", "piecewise", "random", "reductions", "sorting", "special", "structural", "windows",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from . import (
     decompositions,
     elementwise,
     fourier,
+    incomplete,
     indexing,
     linalg,
     piecewise,
@@ -36,8 +37,8 @@ NUMPY = Engine(
     from_numpy=lambda array: array,
 )
 for _family in (
-    structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, decompositions,
-    conv, fourier, windows, random,
+    structural, elementwise, piecewise, special, incomplete, reductions, cumulative, sorting, indexing, linalg,
+    decompositions, conv, fourier, windows, random,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 

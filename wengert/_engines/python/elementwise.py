@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from wengert._engines.python import bessel_math, incomplete_math
 from wengert._engines.python import safe_math as m
 from wengert._engines.python import special_math as special
 from wengert._engines.python.array import PyArray, convert, make, map1, map2, strict_partner
@@ -41,6 +42,10 @@ def _to_real(fn: Callable[[Any], Any]) -> Kernel:
 
 def _with_order(fn: Callable[[Any, int], Any]) -> Kernel:
     return lambda x, order: map1(lambda v: fn(v, order), x)
+
+
+def _with_order2(fn: Callable[[Any, Any, int], Any]) -> Kernel:
+    return lambda x, y, order: map2(lambda v, w: fn(v, w, order), x, y)
 
 
 def _with_number(fn: Callable[[Any, Any], Any]) -> Kernel:
@@ -144,6 +149,18 @@ def clip(x: PyArray, lo: PyArray, hi: PyArray) -> PyArray:
     return map2(minimum, map2(maximum, x, lo), hi)
 
 
+def map3(fn: Callable[[Any, Any, Any], Any], x: PyArray, y: PyArray, z: PyArray) -> PyArray:
+    """A function of three numbers, element by element."""
+    strict_partner(x, y)
+    strict_partner(x, z)
+    return make(x.shape, x.dtype, [fn(*v) for v in zip(x.flat, y.flat, z.flat, strict=True)])
+
+
+def betainc(a: PyArray, b: PyArray, x: PyArray, order_a: int, order_b: int) -> PyArray:
+    """The incomplete beta function, or a derivative of it."""
+    return map3(lambda p, q, v: incomplete_math.betainc(p, q, v, order_a, order_b), a, b, x)
+
+
 def as_complex(x: PyArray, y: PyArray) -> PyArray:
     """x + iy."""
     return map2(complex, x, y, complex_of(x.dtype))
@@ -172,7 +189,13 @@ def _xlog1py(x: float, y: float) -> float:
 KERNELS: dict[str, Kernel] = {
     **{name: _same(fn) for name, fn in m.FUNCTIONS.items()},
     **{name: _same(fn) for name, fn in special.FUNCTIONS.items()},
+    **{name: _same(fn) for name, fn in incomplete_math.FUNCTIONS.items()},
+    **{name: _same2(fn) for name, fn in incomplete_math.BINARY.items()},
     **{name: _with_order(fn) for name, fn in special.ORDERED.items()},
+    **{name: _with_order(fn) for name, fn in bessel_math.ORDERED.items()},
+    **{name: _with_order2(fn) for name, fn in incomplete_math.BINARY_ORDERED.items()},
+    "betainc": betainc,
+    "betaincc": lambda a, b, x: map3(incomplete_math.betaincc, a, b, x),
     "square": _same(lambda v: _multiply(v, v)),
     "neg": _same(operator.neg),
     "relu": _same(lambda v: maximum(v, type(v)(0))),
