@@ -35,9 +35,9 @@ from .ops.special_functions import described, erf, erfc, erfinv, i0, of_one
 __all__ = [
     "beta", "betainc", "betaincc", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp1",
     "exp2", "expi", "expit", "expm1", "gamma", "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "iv",
-    "ive", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "kve", "log1p", "log_expit", "log_ndtr", "log_softmax",
-    "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "sinc", "softmax", "xlog1py", "xlogy", "y0",
-    "y1", "yv", "zeta",
+    "ive", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "kve", "log1p", "log_expit", "log_ndtr",
+    "log_softmax", "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "sinc", "softmax",
+    "xlog1py", "xlogy", "y0", "y1", "yv", "zeta",
 ]  # fmt: skip
 
 
@@ -86,17 +86,35 @@ def _fixed_order(name: str, op: Op, order: int) -> Callable[[Any], Any]:
     return f
 
 
-def _of_many(name: str, op: Op, names: str, args: str, attrs: dict[str, int]) -> Callable[..., Any]:
-    """The function of two or three arrays that broadcast."""
-    operands = names.split()
+def _of_pair(name: str, op: Op) -> Callable[[Any, Any], Any]:
+    def function(a: Any, b: Any) -> Any:
+        return binary_float(op, a, b)
 
-    def function(*xs: Any) -> Any:
-        if len(xs) != len(operands):
-            raise TypeError(at_user_line(f"{name}: wanted the arguments {', '.join(operands)}, got {len(xs)}"))
-        return outward(op(*_met(xs, name), **attrs), *xs)
+    return _of_arrays(function, name, op, "a b", "[1.0, 2.0], 0.5")
 
-    lines = [f"        {n}: an array of real values, or a number; shapes broadcast." for n in operands]
-    return described(function, name, op, "\n".join(lines), f"wg.special.{name}({args})", __name__)
+
+def _incomplete_gamma(name: str, op: Op, **attrs: int) -> Callable[[Any, Any], Any]:
+    def function(a: Any, x: Any) -> Any:
+        return outward(op(*_met((a, x), name), **attrs), a, x)
+
+    return _of_arrays(function, name, op, "a x", "[1.0, 2.0], 0.5")
+
+
+def _incomplete_beta(name: str, op: Op, **attrs: int) -> Callable[[Any, Any, Any], Any]:
+    def function(a: Any, b: Any, x: Any) -> Any:
+        return outward(op(*_met((a, b, x), name), **attrs), a, b, x)
+
+    return _of_arrays(function, name, op, "a b x", "[1.0, 2.0], 2.0, 0.5")
+
+
+def _of_arrays(f: Callable[..., Any], name: str, op: Op, operands: str, sample: str) -> Callable[..., Any]:
+    lines = [f"        {n}: an array of real values, or a number; shapes broadcast." for n in operands.split()]
+    described(f, name, op, "\n".join(lines), f"wg.special.{name}({sample})", __name__)
+    # the op is a family; the function is its first member
+    f.__doc__ = (f.__doc__ or "").replace(", or its derivative in a of the given order", "").replace(
+        ", or its derivative in a and b of the given orders", ""
+    )
+    return f
 
 
 def _met(xs: tuple[Any, ...], name: str) -> list[Tensor]:
@@ -119,12 +137,12 @@ gamma = _one("gamma", P.gamma)
 gammaln = _one("gammaln", P.lgamma)
 digamma = psi = _one("digamma", P.digamma)
 polygamma = _of_order("polygamma", P.polygamma, is_whole=True)
-beta = _of_many("beta", P.beta, "a b", "[1.0, 2.0], 0.5", {})
-betaln = _of_many("betaln", P.betaln, "a b", "[1.0, 2.0], 0.5", {})
-gammainc = _of_many("gammainc", I.gammainc, "a x", "[1.0, 2.0], 0.5", {"order": 0})
-gammaincc = _of_many("gammaincc", I.gammaincc, "a x", "[1.0, 2.0], 0.5", {})
-betainc = _of_many("betainc", I.betainc, "a b x", "[1.0, 2.0], 2.0, 0.5", {"order_a": 0, "order_b": 0})
-betaincc = _of_many("betaincc", I.betaincc, "a b x", "[1.0, 2.0], 2.0, 0.5", {})
+beta = _of_pair("beta", P.beta)
+betaln = _of_pair("betaln", P.betaln)
+gammainc = _incomplete_gamma("gammainc", I.gammainc, order=0)
+gammaincc = _incomplete_gamma("gammaincc", I.gammaincc)
+betainc = _incomplete_beta("betainc", I.betainc, order_a=0, order_b=0)
+betaincc = _incomplete_beta("betaincc", I.betaincc)
 expi = _one("expi", P.expi)
 exp1 = _one("exp1", P.exp1)
 i0e = _one("i0e", B.i0e)
