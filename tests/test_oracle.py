@@ -24,7 +24,7 @@ RECORDS = json.loads(FILE.read_text())["records"] if FILE else []
 DEFERRED = """\
 issue 6: adaptive_average_pool adaptive_max_pool bartlett blackman hamming hanning kaiser
     cdist cholesky_inverse corrcoef ctc_decode ctc_loss depth_to_space space_to_depth
-    dot_product_attention eig extract_sequences stft istft fold unfold
+    dot_product_attention extract_sequences stft istft fold unfold
     gcd lcm geomspace histogram isin isneginf isposinf isreal ldexp
     multi_hot nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
     nanpercentile nanprod nanquantile nanstd nansum nanvar nextafter psnr rearrange

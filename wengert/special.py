@@ -70,10 +70,11 @@ def _order(v: Any, name: str, is_whole: bool) -> int | float:
         return operator.index(v)
     except TypeError:
         pass
-    if is_whole or not isinstance(v, (float, np.floating)):
+    if is_whole or not isinstance(v, float | np.floating):
         wanted = "a whole number" if is_whole else "a number"
         raise TypeError(at_user_line(f"{name}: the order must be {wanted}, got {v!r}"))
-    return int(v) if float(v).is_integer() else float(v)
+    order = float(v)  # pyright: ignore[reportUnknownArgumentType]  # NumPy's floats are generic
+    return int(order) if order.is_integer() else order
 
 
 def _fixed_order(name: str, op: Op, order: int) -> Callable[[Any], Any]:

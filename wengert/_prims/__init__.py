@@ -10,11 +10,13 @@ from . import (
     cumulative,
     decompositions,
     discrete,
+    eigen,
     elementwise,
     fourier,
     incomplete,
     indexing,
     linalg,
+    matrix_functions,
     piecewise,
     random,
     reductions,
@@ -25,6 +27,7 @@ from . import (
 )
 
 __all__ = [
-    "bessel", "conv", "cumulative", "decompositions", "discrete", "elementwise", "fourier", "incomplete", "indexing",
-    "linalg", "piecewise", "random", "reductions", "sorting", "special", "structural", "windows",
+    "bessel", "conv", "cumulative", "decompositions", "discrete", "eigen", "elementwise", "fourier", "incomplete",
+    "indexing", "linalg", "matrix_functions", "piecewise", "random", "reductions", "sorting", "special", "structural",
+    "windows",
 ]  # fmt: skip
