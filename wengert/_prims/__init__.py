@@ -6,6 +6,7 @@ batch rule in one statement; engines hold their kernels in tables of their own.
 
 from . import (
     bessel,
+    binary_form,
     conv,
     cumulative,
     decompositions,
@@ -27,7 +28,7 @@ from . import (
 )
 
 __all__ = [
-    "bessel", "conv", "cumulative", "decompositions", "discrete", "eigen", "elementwise", "fourier", "incomplete",
-    "indexing", "linalg", "matrix_functions", "piecewise", "random", "reductions", "sorting", "special", "structural",
-    "windows",
+    "bessel", "binary_form", "conv", "cumulative", "decompositions", "discrete", "eigen", "elementwise", "fourier",
+    "incomplete", "indexing", "linalg", "matrix_functions", "piecewise", "random", "reductions", "sorting",
+    "special", "structural", "windows",
 ]  # fmt: skip

@@ -493,16 +493,16 @@ def _cofactor_change(a: Tensor, change: Tensor) -> Tensor:
     """The derivative of the cofactors in a direction: of small matrices through their minors, whose determinants are
     differentiated again and again without a division; of larger ones through singular values."""
     n = a.shape[-1]
-    if type(n) is int and 1 < n <= _FEW_ROWS:
+    if isinstance(n, int) and 1 < n <= _FEW_ROWS:
         signs = constant((-1.0) ** np.add.outer(np.arange(n), np.arange(n)))
-        rates = _trace_of_product(cofactor(_minors(a)), _minors(change))
+        rates = _trace_of_product(cofactor(_minors(a, n)), _minors(change, n))
         return mul(rates, broadcast_to(cast(signs, a.dtype), shape=rates.shape))
     return _cofactor_change_by_values(a, change)
 
 
-def _minors(a: Tensor) -> Tensor:
+def _minors(a: Tensor, n: int) -> Tensor:
     """At (..., i, j) the matrix without row i and column j."""
-    n, rank = a.shape[-1], len(a.shape)
+    rank = len(a.shape)
     kept = np.array([[k for k in range(n) if k != i] for i in range(n)], np.int64)
     rows = np.broadcast_to(kept[:, None, :, None], (n, n, n - 1, n - 1))
     columns = np.broadcast_to(kept[None, :, None, :], (n, n, n - 1, n - 1))
