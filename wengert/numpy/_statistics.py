@@ -66,7 +66,7 @@ def percentile(
 
 
 @as_numpy
-def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE) -> Any:
     """The median of the elements that are not NaN.
 
     Example:
@@ -80,7 +80,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
 @as_numpy
 def nanquantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: Any = False, *, weights: Any = None,
+    keepdims: Any = NO_VALUE, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """As `quantile`, of the elements that are not NaN.
 
@@ -96,7 +96,7 @@ def nanquantile(
 @as_numpy
 def nanpercentile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: Any = False, *, weights: Any = None,
+    keepdims: Any = NO_VALUE, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """As `percentile`, of the elements that are not NaN.
 
