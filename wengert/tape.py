@@ -256,7 +256,7 @@ class GradientTape:
 
         Returns:
             The gradients, in the structure of `sources`: Tensors of each source's shape and dtype. Integer and bool
-            targets and sources are constants.
+            targets and sources are constants. At kinks they are what the ops' documentation says.
 
         Raises:
             RuntimeError: the tape was never entered, or is not persistent and has been asked before.
@@ -360,11 +360,11 @@ class GradientTape:
         Args:
             target: one Tensor or Variable of shape (b, ...), of two axes at least.
             source: one Tensor or Variable of shape (b, ...), of two axes at least.
-            unconnected_gradients: "none" or "zero"; where nothing connects the two, the result is zeros either way.
+            unconnected_gradients: "none" or "zero": what is returned where nothing connects the two.
             holomorphic: as for `jacobian`.
 
         Returns:
-            A Tensor of shape `(b, *target.shape[1:], *source.shape[1:])`.
+            A Tensor of shape `(b, *target.shape[1:], *source.shape[1:])`, or None.
 
         Raises:
             RuntimeError: as `gradient`.
@@ -385,7 +385,7 @@ class GradientTape:
                     [0., 8.]]])
         """
         try:
-            _unconnected(unconnected_gradients, "batch_jacobian")
+            mode = _unconnected(unconnected_gradients, "batch_jacobian")
             core, reads = self._recorded("batch_jacobian")
             y = _one_target(target, "batch_jacobian")
             found_sources = _Sources([source], reads, "batch_jacobian")
@@ -403,8 +403,10 @@ class GradientTape:
                 (column,) = found_sources.pull(core, [(y, seed)], masks=True)
                 columns.append(column)
             type_ = tensor_type((*y.shape, *x.shape[1:]), x.dtype)
+            result: Tensor | None = None
             if columns[0] is None:
-                result = _beside(zeros_of(type_), x)
+                if mode == "zero":
+                    result = _beside(zeros_of(type_), x)
             else:
                 columns = [conj(g) for g in columns] if holomorphic else columns
                 result = _stacked(columns[: unit.count], 1, type_)
@@ -415,7 +417,10 @@ class GradientTape:
             raise
 
     def explain(self, y: Any, x: Any) -> str:
-        """Why the gradient of y with respect to x is what it is: the path, or what cuts it, with the user's lines.
+        """Why the gradient of y with respect to x is what it is: the path, or what cuts it.
+
+        A cut is told with the user's line. The ops of a path are told by name, since a tape keeps no lines of them:
+        trace the function and ask `wg.explain`, which knows the line of each.
 
         Args:
             y: one Tensor or Variable, computed while the tape recorded.
