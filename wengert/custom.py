@@ -24,6 +24,7 @@ from ._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, foll
 from ._control.recompute import ClosedRun, RecomputeRule, Run
 from ._core import dtypes
 from ._core.constant import is_number, number
+from ._core.folding import fold
 from ._core.kinds import ARRAYS, DICTS, SEQUENCES
 from ._core.op import Op
 from ._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
@@ -84,12 +85,16 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
         >>> wg.grad(log1pexp)(1000.0)
         np.float64(1.0)
     """
-    if jvp is not None and not callable(jvp):
-        raise TypeError(at_user_line(f"custom_gradient: jvp must be callable, got {type(jvp).__name__}"))
-    if f is None:
-        return functools.partial(custom_gradient, jvp=jvp)
-    require_callable(f, "custom_gradient")
-    return _Decorated(f, functools.partial(_call_custom_gradient, f, jvp))
+    try:
+        if jvp is not None and not callable(jvp):
+            raise TypeError(at_user_line(f"custom_gradient: jvp must be callable, got {type(jvp).__name__}"))
+        if f is None:
+            return functools.partial(custom_gradient, jvp=jvp)
+        require_callable(f, "custom_gradient")
+        return _Decorated(f, functools.partial(_call_custom_gradient, f, jvp))
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,8 +125,12 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         >>> g(np.array([-1.0, -2.0, 3.0])), wg.grad(g)(np.array([-1.0, -2.0, 3.0]))
         (array([1., 4., 9.]), array([1., 2., 3.]))
     """
-    require_callable(f, "custom_grad")
-    return _Decorated(f, functools.partial(_call_custom_grad, f))
+    try:
+        require_callable(f, "custom_grad")
+        return _Decorated(f, functools.partial(_call_custom_grad, f))
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
@@ -144,8 +153,12 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
         >>> wg.grad(wg.recompute_grad(lambda x: wg.exp(x) * x))(0.0)
         np.float64(1.0)
     """
-    require_callable(f, "recompute_grad")
-    return _Decorated(f, functools.partial(_call_recompute, f))
+    try:
+        require_callable(f, "recompute_grad")
+        return _Decorated(f, functools.partial(_call_recompute, f))
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 checkpoint = recompute_grad
@@ -163,7 +176,11 @@ class _Decorated:
         self._call = call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call((), args, kwargs)
+        try:
+            return self._call((), args, kwargs)
+        except BaseException as error:
+            fold(error)
+            raise
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -171,7 +188,11 @@ class _Decorated:
 
         @functools.wraps(self.__wrapped__)
         def method(*args: Any, **kwargs: Any) -> Any:
-            return self._call((instance,), args, kwargs)
+            try:
+                return self._call((instance,), args, kwargs)
+            except BaseException as error:
+                fold(error)
+                raise
 
         return method
 
