@@ -105,7 +105,10 @@ class Result(NamedTuple):
 def run() -> Result:
     """Simulates, fits the noise levels and filters with them."""
     positions, measured = simulate()
-    loss = lambda levels: -kalman(levels, measured)[0]
+
+    def loss(levels: Any) -> Any:
+        return -kalman(levels, measured)[0]
+
     objective = wg.function(wg.value_and_grad(loss))
     start = np.log([0.5, 2.0])
     gradient = objective(start)[1]
