@@ -87,8 +87,8 @@ def _extent(given: Leaves, axes: Sequence[int]) -> int:
     if isinstance(first, Dim):
         raise TracingError(
             at_user_line(
-                f"associative_scan: the number of elements along the axis is not known in this trace ({first}); give the "
-                "argument a fixed shape, or use wg.scan"
+                f"associative_scan: the number of elements along the axis is not known in this trace ({first}); give "
+                "the argument a fixed shape, or use wg.scan"
             )
         )
     return first

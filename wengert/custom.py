@@ -26,7 +26,7 @@ from ._core import dtypes
 from ._core.constant import is_number, number
 from ._core.kinds import ARRAYS, DICTS, SEQUENCES
 from ._core.op import Op
-from ._core.state import STATE, observing_reads, pausing, pinning, recording, watchers
+from ._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
 from ._core.structure import LEAF, Spec, describe, flatten, is_number_list, unflatten
 from ._core.tensor import Tensor, is_tensor_or_variable
 from ._core.types import TensorType, same_shape, type_of
@@ -274,15 +274,19 @@ def _places(f: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 class _Reads:
-    """Notes which Variables a function reads, and what each held first."""
+    """Notes which Variables, and buffers that were there before, a function reads, and what each held first."""
 
-    __slots__ = ("first",)
+    __slots__ = ("first", "since")
 
     def __init__(self) -> None:
+        self.since = next_serial()
         self.first: dict[int, tuple[Variable, Tensor]] = {}
 
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         self.first.setdefault(variable._key, (variable, tensor))
+
+    def on_write(self, buffer: Any) -> None:
+        """What is written is computed by recorded ops, which have their own gradients."""
 
     def trainable(self, arguments: set[int]) -> list[tuple[Variable, Tensor]]:
         return [
@@ -688,9 +692,10 @@ def _takes_saved(grad_func: Callable[..., Any]) -> str:
 class _Captures:
     """The recorder of a first run: follows what depends on the inputs, and notes followed tensors from elsewhere."""
 
-    __slots__ = ("found", "keys", "outer")
+    __slots__ = ("found", "keys", "outer", "since")
 
     def __init__(self, keys: set[int], outer: tuple[Any, ...]) -> None:
+        self.since = next_serial()
         self.keys = keys
         self.outer = outer
         self.found: dict[int, Tensor] = {}
@@ -704,6 +709,12 @@ class _Captures:
 
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         self.keys.add(tensor._key)
+
+    def on_write(self, buffer: Any) -> None:
+        raise TypeError(at_user_line(
+            "recompute_grad: a buffer that was made outside is written to inside, where no gradient can follow; write "
+            "what the function returns"
+        ))
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         is_followed = False
@@ -808,13 +819,13 @@ def _recompute_traced(repeated: _Repeated, name: str, keep: bool) -> Any:
         raise closed.error
     (output,) = found
     variables = closed.take_reads()
-    held = [*inputs, *closed.captured, *(v.value for v in variables)]
+    held = [*inputs, *closed.captured, *(v._held for v in variables)]
     closed.captured = ()
     count = len(output.tensors)
     with pausing(watchers()):
         values = closed.values(held)
     for variable, value in zip(closed.writes, values[count:], strict=True):
-        variable.assign(value)
+        variable._put(value)
     if not count:
         return output.result((), keep)
     rule = RecomputeRule(name, ClosedRun(closed, count), len(inputs), len(held), len(held), count)

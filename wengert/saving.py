@@ -93,6 +93,11 @@ def _variables_of(compiled: list[Compiled]) -> list[Variable]:
     found: dict[int, Variable] = {}
     for item in compiled:
         for variable in (*item.variables, *item.written):
+            if not isinstance(variable, Variable):
+                raise TypeError(at_user_line(
+                    "save: the function reads or writes a buffer made outside of it, which is not saved; pass what it "
+                    "holds as an argument"
+                ))
             found[variable._key] = variable
     return list(found.values())
 

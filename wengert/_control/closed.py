@@ -73,7 +73,7 @@ class Closed:
         found = self.values([*arguments, *captured])
         count = sum(self.present)
         for variable, tensor in zip(self.writes, found[count:], strict=True):
-            variable.assign(tensor)
+            variable._put(tensor)
         remaining = iter(found[:count])
         return [next(remaining) if present else None for present in self.present]
 

@@ -5,6 +5,7 @@ batch rule in one statement; engines hold their kernels in tables of their own.
 """
 
 from . import (
+    buffer,
     conv,
     cumulative,
     decompositions,
@@ -23,6 +24,6 @@ from . import (
 )
 
 __all__ = [
-    "conv", "cumulative", "decompositions", "discrete", "elementwise", "fourier", "indexing", "linalg", "piecewise",
-    "random", "reductions", "sorting", "special", "structural", "windows",
+    "buffer", "conv", "cumulative", "decompositions", "discrete", "elementwise", "fourier", "indexing", "linalg",
+    "piecewise", "random", "reductions", "sorting", "special", "structural", "windows",
 ]  # fmt: skip

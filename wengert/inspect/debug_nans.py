@@ -94,7 +94,9 @@ def _is_finite(tensor: Tensor) -> bool:
 
 
 def _is_infinite_number(attribute: Any) -> bool:
-    return np.ndim(attribute) == 0 and np.asarray(attribute).dtype.kind in "fc" and not np.isfinite(attribute)
+    if isinstance(attribute, tuple) or np.ndim(attribute) != 0:
+        return False
+    return np.asarray(attribute).dtype.kind in "fc" and not np.isfinite(attribute)
 
 
 def _found(tensor: Tensor) -> str:
