@@ -5,7 +5,7 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import compat, fft, linalg, nn, numpy, ops, random, special, tree
+from . import compat, fft, integrate, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -47,7 +47,7 @@ __all__ = [
     "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
     "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "associative_scan",
     "buffer", "check_gradients", "checkpoint", "compat", "cond", "constant", "custom_grad", "custom_gradient",
-    "debug_nans", "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads",
+    "debug_nans", "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "integrate",
     "jit", "linalg", "load", "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random",
     "recompute_grad", "register_gradient", "save", "scan", "set_default_float", "set_memory_budget", "special",
     "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads",
