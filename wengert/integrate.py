@@ -24,6 +24,8 @@ from ._integrate.control import EPS
 from ._integrate.eager import Counts, Found, Problem, all_steps, at_times, explicit_steps
 from ._integrate.field import Field, State
 from ._integrate.runge_kutta import EXPLICIT
+from ._integrate.traced import ExplicitAttempts, TracedFound, TracedProblem, integrate_traced
+from .control import checkpoint_policy
 from .ops.promotion import as_tensor, cast
 
 __all__ = ["OdeResult", "solve_ivp"]
@@ -123,7 +125,10 @@ def solve_ivp(
     wanted = None if t_eval is None else _times(t_eval, t0, t1)
     tolerances = _tolerances(rtol, atol, state)
     keep = STATE.builder is not None or is_tensor_kind((y0, args, t_span, t_eval))
-    problem = _problem(field, t0, t1, wanted, *tolerances)
+    if STATE.builder is not None:
+        traced = TracedProblem(field, state.start, t0, t1, *tolerances, checkpoint_policy(checkpoint, "solve_ivp"))
+        return _traced_result(integrate_traced(ExplicitAttempts(EXPLICIT[method], traced), traced, wanted), state)
+    problem = _problem(field, t0, t1, *tolerances)
     counts = Counts()
     steps = explicit_steps(EXPLICIT[method], problem, counts)
     if wanted is None:
@@ -179,7 +184,7 @@ def _tolerances(rtol: Any, atol: Any, state: State) -> tuple[Any, Any]:
     return relative, absolute
 
 
-def _problem(field: Field, t0: Tensor, t1: Tensor, wanted: Tensor | None, rtol: Any, atol: Any) -> Problem:
+def _problem(field: Field, t0: Tensor, t1: Tensor, rtol: Any, atol: Any) -> Problem:
     """The problem in plain numbers, or in tensors if somebody may follow the solution."""
     start, stop = float(_values(t0)), float(_values(t1))
     y0 = field.state.start
@@ -199,4 +204,14 @@ def _result(found: Found, field: Field, counts: Counts, keep: bool) -> OdeResult
         y_events=None, nfev=field.count, njev=counts.jacobians, nlu=counts.factorings,
         status=-1 if counts.failed else 0, message=_TOO_SMALL if counts.failed else _REACHED,
         success=not counts.failed,
+    )  # fmt: skip
+
+
+def _traced_result(found: TracedFound, state: State) -> OdeResult:
+    end = found.state
+    return OdeResult(
+        t=found.t, y=state.opened_rows(found.rows, found.t.shape[0]), sol=None, t_events=None, y_events=None,
+        nfev=end["nfev"], njev=end.get("njev", 0), nlu=end.get("nlu", 0), status=-cast(end["failed"], dtypes.int64),
+        message="A trace: `status` says whether the end of the integration interval was reached.",
+        success=~end["failed"],
     )  # fmt: skip
