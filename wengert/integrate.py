@@ -21,10 +21,11 @@ from ._core.state import STATE, watchers
 from ._core.tensor import Tensor, Value
 from ._core.where import at_user_line
 from ._integrate.control import EPS
-from ._integrate.eager import Counts, Found, Problem, all_steps, at_times, explicit_steps
+from ._integrate.eager import Counts, Found, Problem, all_steps, at_times, explicit_steps, implicit_steps
 from ._integrate.field import Field, State
+from ._integrate.radau import Radau
 from ._integrate.runge_kutta import EXPLICIT
-from ._integrate.traced import ExplicitAttempts, TracedFound, TracedProblem, integrate_traced
+from ._integrate.traced import ExplicitAttempts, ImplicitAttempts, TracedFound, TracedProblem, integrate_traced
 from .control import checkpoint_policy
 from .ops.promotion import as_tensor, cast
 
@@ -125,12 +126,19 @@ def solve_ivp(
     wanted = None if t_eval is None else _times(t_eval, t0, t1)
     tolerances = _tolerances(rtol, atol, state)
     keep = STATE.builder is not None or is_tensor_kind((y0, args, t_span, t_eval))
+    policy = checkpoint_policy(checkpoint, "solve_ivp")
     if STATE.builder is not None:
-        traced = TracedProblem(field, state.start, t0, t1, *tolerances, checkpoint_policy(checkpoint, "solve_ivp"))
-        return _traced_result(integrate_traced(ExplicitAttempts(EXPLICIT[method], traced), traced, wanted), state)
+        traced = TracedProblem(field, state.start, t0, t1, *tolerances, policy)
+        attempts = (
+            ImplicitAttempts(Radau(), traced) if method == "Radau" else ExplicitAttempts(EXPLICIT[method], traced)
+        )
+        return _traced_result(integrate_traced(attempts, traced, wanted), state)
     problem = _problem(field, t0, t1, *tolerances)
     counts = Counts()
-    steps = explicit_steps(EXPLICIT[method], problem, counts)
+    steps = (
+        implicit_steps(Radau(), problem, counts) if method == "Radau" else
+        explicit_steps(EXPLICIT[method], problem, counts)
+    )  # fmt: skip
     if wanted is None:
         found = all_steps(problem, steps, counts)
     else:

@@ -14,10 +14,25 @@ import numpy as np
 from .._core.engine import ndarray_of
 from .._core.state import pausing, watchers
 from .._core.tensor import Tensor
+from ..graph import Function
 from ..ops.promotion import as_tensor, stack_rows
 from .control import first_step, next_factor
 from .field import Field
-from .runge_kutta import RungeKutta
+from .radau import (
+    ERROR_ORDER,
+    Radau,
+    followed_stages,
+    is_unsettled,
+    iterated,
+    newton_tolerance,
+    stages,
+    start_newton,
+    systems,
+    weighed_stages,
+)
+from .radau import next_factor as next_radau_factor
+from .runge_kutta import RungeKutta, norm
+from .tableaus import RADAU
 
 Array = np.ndarray[Any, Any]
 
@@ -117,6 +132,81 @@ def explicit_steps(method: RungeKutta, problem: Problem, counts: Counts) -> Iter
             rejected = True
         yield Step(method, field, t_here, h, end, t_new, y, y_new, rows)
         t, t_here, y, f = end, t_new, y_new, rows[-1]
+
+
+def implicit_steps(method: Radau, problem: Problem, counts: Counts) -> Iterator[Step]:
+    """The accepted steps of Radau. The Jacobian is always that at the beginning of the step."""
+    field, direction, stop = problem.field, problem.direction, problem.stop
+    rtol, atol = problem.rtol, problem.atol
+    tolerance = newton_tolerance(rtol)
+    # what is not followed runs compiled: it can be, for the Jacobian needs a trace anyway
+    slope, slopes = Function(field.evaluate, None, None, "fun"), Function(field.jacobian, None, None, "jacobian")
+    is_followed = type(problem.y0) is Tensor
+    differentiable = field.residual() if is_followed else None
+
+    def counted(t: Any, y: Any) -> Any:
+        field.count += 1
+        return slope(np.float64(t), y)
+
+    t, t_here, y = problem.start, problem.t0, problem.y0
+    y_here = plain(y)
+    f = plain(field(t_here, y))
+    length = _first(problem, f, ERROR_ORDER)
+    old_length = old_error = -1.0
+    previous: Any = None
+    while direction * (t - stop) < 0:
+        least = least_step(t, direction)
+        if length < least:
+            length, old_length, old_error = least, -1.0, -1.0
+        planned, rejected = length, False
+        with pausing(watchers()), np.errstate(all="ignore"):
+            jacobian = slopes(np.float64(t), y_here)
+            counts.jacobians += 1
+            while True:
+                if length < least:
+                    counts.failed = True
+                    return
+                end = t + length * direction
+                if direction * (end - stop) > 0:
+                    end = stop
+                h = end - t
+                length = abs(h)
+                solver = systems(jacobian, h)
+                counts.factorings += 2
+                guess = np.zeros((3, y_here.size)) if previous is None else previous(t + h * RADAU.c) - y_here
+                newton = start_newton(guess)
+                scale = atol + np.abs(y_here) * rtol
+                while is_unsettled(newton):
+                    newton = iterated(counted, t, y_here, h, scale, tolerance, solver, newton)
+                if not newton.converged:
+                    length *= 0.5
+                    continue
+                z = stages(newton)
+                y_end = y_here + z[2]
+                scale = atol + np.maximum(np.abs(y_here), np.abs(y_end)) * rtol
+                part = weighed_stages(z, h)
+                mistake = solver.real @ (f + part)
+                error = norm(mistake / scale)
+                if rejected and error > 1:
+                    mistake = solver.real @ (counted(t, y_here + mistake) + part)
+                    error = norm(mistake / scale)
+                factor = next_radau_factor(length, old_length, error, old_error, newton.count)
+                length = float(length * factor)
+                if error <= 1:
+                    break
+                rejected = True
+            f = counted(end, y_end)
+        t_new = problem.t1 if end == stop else end
+        step_h = t_new - t_here
+        rows, y_new = z, y_end
+        if differentiable is not None:
+            rows = followed_stages(z, differentiable, t_here, step_h, y)
+            y_new = y + rows[2]
+        step = Step(method, field, t_here, step_h, end, t_new, y, y_new, rows)
+        yield step
+        previous = Step(method, field, t, h, end, end, y_here, y_end, z).at
+        old_length, old_error = planned, error
+        t, t_here, y, y_here = end, t_new, y_new, y_end
 
 
 def _first(problem: Problem, f: Any, order: int) -> float:

@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._control.call import Program
+from .._control.closed import Closed
+from .._control.implicit import pulled, rows_of_jacobian
+from .._control.region import close_body, closure_of, trace_body
 from .._control.values import Leaves
 from .._core import dtypes
 from .._core.constant import constant
@@ -16,9 +20,11 @@ from .._core.engine import ndarray_of
 from .._core.kinds import ARRAYS
 from .._core.structure import LEAF, flatten, unflatten
 from .._core.tensor import Tensor, Value, fresh
+from .._core.types import tensor_type, type_of
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast
 from ..ops.shapes import concatenate, reshape
+from .radau import residual
 
 Array = np.ndarray[Any, Any]
 
@@ -108,8 +114,39 @@ class Field:
         self.count += 1
         if type(y) is np.ndarray:
             return self._values(t, y)
-        t = t if type(t) is Tensor else fresh(np.asarray(t, np.float64))
+        return self.evaluate(t if type(t) is Tensor else fresh(np.asarray(t, np.float64)), y)
+
+    def evaluate(self, t: Tensor, y: Tensor) -> Tensor:
+        """f(t, y), not counted."""
         return self.state.closed(self.fun(t, self.state.opened(y), *self.args))
+
+    def jacobian(self, t: Tensor, y: Tensor) -> Tensor:
+        """The derivative of f(t, y) with respect to y, a matrix; `fun` is traced for it."""
+
+        def pull(arguments: list[Tensor]) -> Sequence[Tensor]:
+            t, y, ct = arguments
+            return pulled(lambda: self.evaluate(t, y), y, ct)
+
+        types = [type_of(t), type_of(y), type_of(y)]
+        closed = Closed(pull, types, "fun.pull")
+        if closed.error is not None:
+            raise closed.error
+        return rows_of_jacobian(closed, [t, y], int(y.shape[0]), y.dtype)
+
+    def residual(self) -> tuple[Program, tuple[Tensor, ...]]:
+        """What is zero for the stages of Radau: from stages, t, h, y and the tensors returned beside it."""
+        n = int(self.state.start.shape[0])
+        scalar, vector, stages = (tensor_type(s, self.state.dtype) for s in ((), (n,), (3 * n,)))
+
+        def run(arguments: list[Tensor]) -> list[Tensor]:
+            z, t, h, y = arguments
+            return [residual(self.evaluate, z, t, h, y)]
+
+        body = trace_body(run, [(kind, False) for kind in (stages, scalar, scalar, vector)], "solve_ivp.residual")
+        closure = closure_of([body])
+        if closure.written:
+            raise TypeError(at_user_line("solve_ivp: fun must not assign Variables where the method is 'Radau'"))
+        return close_body(body, closure, 4, returns_state=False), closure.operands()
 
     def _values(self, t: Any, y: Array) -> Array:
         state = self.state

@@ -12,12 +12,29 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.tensor import Tensor
-from .._prims.structural import cast, full, stop_gradient
+from .._prims.structural import full, stop_gradient
 from ..control import cond, scan, while_loop
 from ..ops.promotion import as_tensor, stack_rows
 from .control import EPS, first_step, next_factor
 from .field import Field
-from .runge_kutta import RungeKutta
+from .radau import (
+    ERROR_ORDER,
+    EVALUATIONS,
+    Newton,
+    Radau,
+    Systems,
+    followed_stages,
+    is_unsettled,
+    iterated,
+    newton_tolerance,
+    stages,
+    start_newton,
+    systems,
+    weighed_stages,
+)
+from .radau import next_factor as next_radau_factor
+from .runge_kutta import RungeKutta, norm
+from .tableaus import RADAU
 
 _TINY = 5e-323  # ten times the least positive number
 
@@ -125,6 +142,132 @@ class ExplicitAttempts:
         return self.method.between(dense, state["y_old"], state["h"], x)
 
 
+class ImplicitAttempts:
+    """Radau as a start and a body of a loop.
+
+    Its state has, beside what that of `ExplicitAttempts` has, the Jacobian at y, the planned length of this step and
+    that and the error of the step before (negative: none), and whether an attempt at this step erred too much; `rows`
+    are the stages.
+    """
+
+    def __init__(self, method: Radau, problem: TracedProblem) -> None:
+        self.method = method
+        self.problem = problem
+        self.direction = problem.direction
+
+    def start(self) -> dict[str, Tensor]:
+        """The state before the first attempt."""
+        p = self.problem
+        f = p.field(p.t0, p.y0)
+        interval = np.abs(held(p.t1) - held(p.t0))
+        length = first_step(
+            p.field, held(p.t0), held(p.y0), held(f), interval, self.direction, ERROR_ORDER, p.rtol, p.atol
+        )
+        y = as_tensor(p.y0 + np.where(p.t0 == p.t1, p.t1 - p.t0, 0.0) * f)
+        return {
+            "t": p.t0, "y": y, "f": held(f), "length": held(length), "rejected": _bool(False), "failed": _bool(False),
+            "t_old": p.t0, "y_old": y, "h": _float(1.0), "rows": stack_rows([held(y) * 0.0] * 3), "steps": _int(0),
+            "nfev": _int(2), "njev": _int(1), "nlu": _int(0), "jacobian": self._jacobian(p.t0, y),
+            "old_length": _float(-1.0), "old_error": _float(-1.0), "planned": held(length),
+            "erred": _bool(False),
+        }  # fmt: skip
+
+    def attempt(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The state after one more attempt."""
+        p, direction, rejected = self.problem, self.direction, state["rejected"]
+        t, y = held(state["t"]), held(state["y"])
+        least = np.maximum(10 * EPS * np.abs(t), _TINY)
+        is_short = ~rejected & (state["length"] < least)
+        length = np.where(is_short, least, state["length"])
+        old_length = np.where(is_short, -1.0, state["old_length"])
+        old_error = np.where(is_short, -1.0, state["old_error"])
+        planned = np.where(rejected, state["planned"], length)
+        failed = length < least
+        end = held(t + length * direction)
+        t_new = np.where(direction * (end - p.t1) >= 0, p.t1, end)
+        h = held(t_new) - t
+        length = np.abs(h)
+        newton, solver = self._newton(state, t, y, h)
+        z = held(stages(Newton(*newton)))
+        converged = newton[3] & ~failed
+        y_end = y + z[2]
+        scale = p.atol + np.maximum(np.abs(y), np.abs(y_end)) * p.rtol
+        part = weighed_stages(z, h)
+        mistake = solver.real @ (held(state["f"]) + part)
+        error = norm(mistake / scale)
+        is_again = converged & state["erred"] & (error > 1)
+        error = held(cond(
+            as_tensor(is_again),
+            lambda: as_tensor(norm(solver.real @ (p.field(t, y + mistake) + part) / scale)), lambda: as_tensor(error),
+        ))  # fmt: skip
+        accepted = as_tensor(converged & (error <= 1))
+        factor = np.where(converged, next_radau_factor(length, old_length, error, old_error, newton[0]), 0.5)
+        after = cond(accepted, lambda: self._after(state, t_new, z), lambda: self._unchanged(state))
+        taken = np.where(accepted, 1, 0)
+        following = {
+            **after, "length": held(length * factor), "rejected": ~accepted, "failed": failed,
+            "steps": state["steps"] + taken, "old_length": np.where(accepted, planned, old_length),
+            "old_error": np.where(accepted, error, old_error), "planned": planned,
+            "erred": ~accepted & (state["erred"] | converged),
+            "nfev": state["nfev"] + EVALUATIONS * newton[0] + np.where(is_again, 1, 0) + taken,
+            "njev": state["njev"] + taken, "nlu": state["nlu"] + 2,
+        }  # fmt: skip
+        return {name: as_tensor(following[name]) for name in state}
+
+    def dense(self, state: dict[str, Tensor]) -> tuple[Tensor, int]:
+        """The coefficients of the interpolant of the last step, which took no evaluation."""
+        return self.method.dense(None, None, None, None, None, state["rows"]), 0
+
+    def no_dense(self, state: dict[str, Tensor]) -> Tensor:
+        """Coefficients of an interpolant that stands still."""
+        return stack_rows([state["y"] * 0.0] * self.method.dense_rows)
+
+    def between(self, dense: Tensor, state: dict[str, Tensor], x: Tensor) -> Tensor:
+        """The solution within the last step."""
+        return self.method.between(dense, state["y_old"], state["h"], x)
+
+    def _jacobian(self, t: Tensor, y: Tensor) -> Tensor:
+        return held(self.problem.field.jacobian(held(t), held(y)))
+
+    def _newton(self, state: dict[str, Tensor], t: Tensor, y: Tensor, h: Any) -> tuple[tuple[Tensor, ...], Systems]:
+        """The iterations for the stages, and the matrices that they used."""
+        p = self.problem
+        solver = systems(state["jacobian"], h)
+        rows, y_old, h_old = held(state["rows"]), held(state["y_old"]), held(state["h"])
+        parts = (t + h * RADAU.c - held(state["t_old"])) / h_old
+        foreseen = self.method.between(self.method.dense(None, None, None, None, None, rows), y_old, h_old, parts) - y
+        guess = np.where(state["steps"] > 0, foreseen, 0.0)
+        scale = p.atol + np.abs(y) * p.rtol
+        tolerance = newton_tolerance(p.rtol)
+
+        def again(*newton: Tensor) -> Any:
+            return is_unsettled(Newton(*newton))
+
+        def iteration(*newton: Tensor) -> list[Tensor]:
+            found = iterated(p.field, t, y, h, scale, tolerance, solver, Newton(*newton))
+            return [*map(as_tensor, found)]
+
+        start = [*map(as_tensor, start_newton(guess))]
+        # nothing flows back through the iterations: a history would be for nothing
+        return (*map(held, while_loop(again, iteration, start, checkpoint=1)),), solver
+
+    def _after(self, state: dict[str, Tensor], t_new: Any, z: Tensor) -> dict[str, Tensor]:
+        """What an accepted step makes of the solution."""
+        t, y = state["t"], state["y"]
+        h = t_new - t
+        rows = followed_stages(z, self.problem.field.residual(), t, h, y)
+        y_new = y + rows[2]
+        f = held(self.problem.field(held(t_new), held(y_new)))
+        found = {
+            "t": t_new, "y": y_new, "f": f, "t_old": t, "y_old": y, "h": h, "rows": rows,
+            "jacobian": self._jacobian(t_new, y_new),
+        }  # fmt: skip
+        return {name: as_tensor(x) for name, x in found.items()}
+
+    def _unchanged(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {name: state[name] for name in ("t", "y", "f", "t_old", "y_old", "h", "rows", "jacobian")}
+
+
 class Guard:
     """The right-hand side, evaluated at y instead of where a stage is not finite.
 
@@ -196,7 +339,3 @@ def integrate_traced(attempts: Any, problem: TracedProblem, wanted: Tensor | Non
 def _counted(found: tuple[Tensor, int]) -> tuple[Tensor, Tensor]:
     return found[0], _int(found[1])
 
-
-def as_int(x: Any) -> Tensor:
-    """A count in a trace."""
-    return cast(as_tensor(x), dtypes.int64)
