@@ -290,7 +290,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
 
     start = Leaves((first, init_val), "init_val")
     keep = STATE.builder is not None or is_tensor_kind((init_val,))
-    value = _while(test, step, Carried(start, None, "fori_loop"), None, checkpoint_policy(checkpoint, "fori_loop"), True)[1]
+    policy = checkpoint_policy(checkpoint, "fori_loop")
+    value = _while(test, step, Carried(start, None, "fori_loop"), None, policy, True)[1]
     return result_of(value, keep)
 
 
