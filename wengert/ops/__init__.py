@@ -16,6 +16,7 @@ from . import (
     decompositions,
     elementwise,
     fourier,
+    image,
     indexing,
     linalg,
     losses,
@@ -86,3 +87,4 @@ __all__ += reductions.__all__
 __all__ += shapes.__all__
 __all__ += signals.__all__
 __all__ += special_functions.__all__
+__all__ += ["image"]

@@ -87,7 +87,7 @@ def _shifted(x: Tensor, by: int, filler: Any) -> Tensor:
 
 def _likelihoods(scores: Tensor, states: Tensor, times: Tensor, blank: int, steps: int) -> Tensor:
     """The log likelihood of each state when the times are over, by the forward recursion."""
-    batch, count = states.shape
+    batch, count = states.shape[0], known_extent(states, 1, "ctc_loss")
     is_label = apply(D.ne, (states, S.fill(states, blank)))
     can_skip = apply(D.logical_and, (is_label, apply(D.ne, (states, _shifted(states, 2, blank)))))
     first = reshaped(part(scores, 1, 0, 1), (batch, count))
