@@ -19,7 +19,7 @@ from .layout import laid_out
 
 
 def _ends(size: int, low: Any, high: Any, target: Any, sign: int, what: str) -> tuple[int, int]:
-    """How many elements at either end of an axis: two of the three numbers say it; `sign` is 1 for more, -1 for less."""
+    """How many elements at either end of an axis: two of three numbers say it; `sign` is 1 for more, -1 for less."""
     if [low, high, target].count(None) != 1:
         raise ValueError(at_user_line(f"{what}: of the two ends and the target of an axis two are to be given"))
     low, high, target = (None if v is None else operator.index(v) for v in (low, high, target))
