@@ -123,6 +123,47 @@ def integer_result(x: Any) -> Any:
     return wg.astype(x, "int64")
 
 
+def declared(x: Any) -> Any:
+    y = no_gradient_wanted(x)
+    return y * 2
+
+
+no_gradient_wanted = wg.primitive("explained_declared", spec=lambda x: wg.TensorSpec(x.shape, x.dtype), numpy=np.copy)
+wg.not_differentiable("explained_declared")
+
+
+def labels(x: Any) -> Any:
+    hot = wg.ops.one_hot(x.astype("int32"), 3)
+    return hot * 2
+
+
+def rounded(x: Any) -> Any:
+    return wg.rint(x).astype(int) * OUTSIDE
+
+
+def searched(x: Any) -> Any:
+    place = wg.searchsorted(OUTSIDE, x)
+    return OUTSIDE[place % 3]
+
+
+def where_not_nan(x: Any) -> Any:
+    return wg.where(wg.isnan(x), 0.0, OUTSIDE)
+
+
+def all_true(x: Any) -> Any:
+    fine = wg.all(x > 0)
+    return wg.where(fine, OUTSIDE, 0.0)
+
+
+def shape_only(x: Any) -> Any:
+    return OUTSIDE * x.shape[0]
+
+
+def trip_count(x: Any) -> Any:
+    count = int(wg.sum(x).item())
+    return OUTSIDE * count
+
+
 SITUATIONS = [
     Situation("cast to int and back", cast_and_back, "convert gives int32", 'wg.astype(wg.sin(x), "int32")', "stay with floating"),
     Situation("stop_gradient", stopped, "stop_gradient stops", "wg.stop_gradient(x * 2)", "take stop_gradient away"),
@@ -135,12 +176,20 @@ SITUATIONS = [
     Situation(".item()", item_out, "Tensor.item() takes the numbers out", "number = x[0].item()", "go on with the tensor", True),
     Situation("branch not taken", branch_not_taken, "gt gives bool", "high = wg.sum(x) > 100", "wg.where", True),
     Situation("unused argument, constant", unused, "f does not use it", "", "does all the operations"),
-    Situation("no path", lost_on_the_way, "is used, but nothing computed from it", "", "unconnected_gradients"),
+    Situation("no path", lost_on_the_way, "used by:\n    exp", "", "let the result be computed from what was made of x"),
     Situation("constant", constant_result, "f does not use it", "", "does all the operations"),
     Situation("Variable assigned", assigned, "assign stores a value", "holder.assign(x * 2)", "instead of reading the Variable", True),
     Situation("custom gradient None", custom_none, "the custom gradient of blind gives None", "", "return a tensor"),
     Situation("in a compiled function", inside_compiled, "stop_gradient stops", "return wg.stop_gradient(x) * 2", "take stop_gradient away"),
     Situation("integer result", integer_result, "convert gives int64", 'return wg.astype(x, "int64")', "stay with floating"),
+    Situation("declared not differentiable", declared, "explained_declared stops", "y = no_gradient_wanted(x)", "wg.register_gradient"),
+    Situation("labels", labels, "convert gives int32", "hot = wg.ops.one_hot(", "stay with floating"),
+    Situation("rounded to integers", rounded, "convert gives int64", "return wg.rint(x).astype(int) * OUTSIDE", "wg.round keep the dtype"),
+    Situation("searchsorted", searched, "lt gives bool", "place = wg.searchsorted(OUTSIDE, x)", "wg.where"),
+    Situation("isnan", where_not_nan, "isnan gives bool", "wg.where(wg.isnan(x), 0.0, OUTSIDE)", "wg.custom_gradient"),
+    Situation("all", all_true, "gt gives bool", "fine = wg.all(x > 0)", "wg.where"),
+    Situation("its shape only", shape_only, "f does not use it", "", "does all the operations"),
+    Situation("count of steps", trip_count, "Tensor.item() takes", "count = int(wg.sum(x).item())", "go on with the tensor", True),
 ]  # fmt: skip
 
 
@@ -173,6 +222,16 @@ def test_a_tape_says_why_it_is_none(s: Situation) -> None:
 
 
 @pytest.mark.parametrize("s", SITUATIONS, ids=lambda s: s.name)
+def test_a_gradient_tape_says_why_it_is_none(s: Situation) -> None:
+    x = wg.tensor(X)
+    with wg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = s.f(x)
+    check(tape.explain(y, x), s)
+    assert tape.gradient(y, x) is None
+
+
+@pytest.mark.parametrize("s", SITUATIONS, ids=lambda s: s.name)
 def test_the_error_carries_the_same_text(s: Situation) -> None:
     with pytest.raises(wg.DisconnectedError) as caught:
         wg.grad(s.f)(X)
@@ -183,6 +242,20 @@ def test_the_error_carries_the_same_text(s: Situation) -> None:
 @pytest.mark.parametrize("s", [s for s in SITUATIONS if not s.eager_only], ids=lambda s: s.name)
 def test_a_graph_says_why_it_is_none(s: Situation) -> None:
     check(in_graph(s.f), s)
+
+
+@pytest.mark.parametrize(
+    ("f", "op", "line"),
+    [(lost_on_the_way, "exp", "wg.exp(x)"), (custom_none, "custom", "return blind(x) + 1")], ids=["no path", "custom gradient"],
+)  # fmt: skip
+def test_a_graph_knows_the_line_of_ops_that_cut_nothing(f: Callable[[Any], Any], op: str, line: str) -> None:
+    """A tape keeps no lines of the ops it records: that would cost every op. A graph does."""
+    assert f"{op} at {__file__}" in in_graph(f)
+    assert line in in_graph(f)
+
+
+def test_situations_are_enough() -> None:
+    assert len({s.name for s in SITUATIONS if s.line}) >= 15
 
 
 def test_a_graph_lists_the_path_with_its_lines() -> None:
@@ -212,13 +285,30 @@ def test_a_long_path_is_elided() -> None:
     assert "by 50 ops" in on_tape(f)
 
 
-@pytest.mark.parametrize("op", ["floor", "ceil", "sign"])
+@pytest.mark.parametrize("op", ["floor", "ceil", "sign", "trunc"])
 @pytest.mark.parametrize("asked", [on_tape, in_graph])
 def test_connected_with_derivative_zero(asked: Callable[..., str], op: str) -> None:
-    text = asked(lambda x: getattr(wg, op)(x) * 2)
+    def f(x: Any) -> Any:
+        stepped = getattr(wg, op)(x)
+        return stepped * 2
+
+    text = asked(f)
     assert "its gradient is zero everywhere" in text
     assert f"the derivative of {op}" in text
     assert "wg.custom_gradient" in text
+    assert asked is on_tape or "stepped = getattr(wg, op)(x)" in text
+
+
+@pytest.mark.parametrize("asked", [on_tape, in_graph])
+def test_gradient_of_a_linear_function(asked: Callable[..., str]) -> None:
+    def f(x: Any) -> Any:
+        slope = wg.grad(lambda t: 3 * t)(x)
+        return slope * 2
+
+    text = asked(f)
+    assert "its gradient is zero everywhere: it is made of a gradient that does not depend on x" in text
+    assert "zero is the derivative" in text
+    assert asked is on_tape or "slope = wg.grad(lambda t: 3 * t)(x)" in text
 
 
 def test_a_zero_beside_another_path_is_no_zero() -> None:

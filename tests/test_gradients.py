@@ -198,7 +198,7 @@ def test_nan_and_infinities_are_ordinary() -> None:
 
 
 def test_unconnected() -> None:
-    """G20 to G23, g.unconn.default, g.unconn.zero, g.v2.example.*."""
+    """G20, G21, G22, G23, g.unconn.default, g.unconn.zero."""
     a, b = np.ones((1, 2), np.float32), np.ones((3, 1))
     same(at(lambda a, b: wg.gradients([b], [a]), a, b), [None])
     for zero in ("zero", wg.UnconnectedGradients.ZERO):
@@ -346,7 +346,7 @@ def test_the_seed_is_differentiated_through() -> None:
 
 
 def test_stopped_tensors() -> None:
-    """G60 to G64, g.stop.ex, g.stop.total, g.stop.equiv, g.stop.single, g.stop.after."""
+    """G60, G61, G62, G63, G64, g.stop.ex, g.stop.total, g.stop.equiv, g.stop.single, g.stop.after."""
 
     def sums(a: Any) -> Any:
         b = 2 * a
@@ -763,7 +763,7 @@ def test_misspelt_options() -> None:
 
 
 def test_functions_called_several_times() -> None:
-    """G150 to G152."""
+    """G150, G151, G152."""
     square = wg.function(lambda x: x * x)
     same(at(lambda x: wg.gradients(square(x) + square(square(x)), x), 3), [114])
     first = wg.function(lambda x, y: x * 2)

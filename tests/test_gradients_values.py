@@ -129,25 +129,29 @@ def test_product_with_a_hessian() -> None:
 
 NAN, INF = np.nan, np.inf
 POINTS = [-1, 0, 4]
-KINKS = [
-    ("abs", wg.abs, POINTS, [-1, 0, 1]),
-    ("relu", wg.nn.relu, [0], [0]),
-    ("maximum: half at a tie (DECISIONS.md 23)", lambda x: wg.maximum(x, 0.0), [0], [0.5]),
-    ("maximum, other order", lambda x: wg.maximum(0.0, x), [0], [0.5]),
-    ("minimum: half at a tie (DECISIONS.md 23)", lambda x: wg.minimum(x, 0.0), [0], [0.5]),
-    ("largest of all: split evenly", wg.max, [3, 3, 1], [0.5, 0.5, 0]),
-    ("clip, both ends included", lambda x: wg.clip(x, -1, 0), POINTS, [1, 1, 0]),
-    ("sqrt", wg.sqrt, POINTS, [NAN, INF, 0.25]),
-    ("masked sqrt", lambda x: wg.where(x > 0, wg.sqrt(x), 0.0), POINTS, [0, 0, 0.25]),
-    ("masked log stays zero (DECISIONS.md 24)", lambda x: wg.where(x > 0, wg.log(x), 0.0), POINTS, [0, 0, 0.25]),
-    ("masked 1/x stays zero (DECISIONS.md 24)", lambda x: wg.where(x > 0, 1 / x, 0.0), POINTS, [0, 0, -0.0625]),
-    ("masked power stays zero (DECISIONS.md 24)", lambda x: wg.where(x > 0, x**0.5, 0.0), POINTS, [0, 0, 0.25]),
-    ("masked arcsin (DECISIONS.md 24)", lambda x: wg.where(x < 0, wg.arcsin(2 * x), 0.0), POINTS, [NAN, 0, 0]),
-    ("two masks", lambda x: wg.where(x > 0, wg.log(wg.where(x > 0, x, 1.0)), 0.0), [0, 4], [0, 0.25]),
-    ("norm at zero: zero (DECISIONS.md 23)", wg.linalg.norm, [0, 0], [0, 0]),
-    ("square at zero", lambda x: x**2.0, [0], [0]),
-    ("product of all, one zero", wg.prod, [2, 0, 3], [0, 6, 0]),
-    ("product of all, two zeros", wg.prod, [0, 0, 3], [0, 0, 0]),
+KINKS = [  # the case as section 1.12 spells it, and, in brackets, what overrides its value
+    ("abs at -1,0,4", wg.abs, POINTS, [-1, 0, 1]),
+    ("relu at 0", wg.nn.relu, [0], [0]),
+    ("maximum(x,0) at x=0 (half at a tie: DECISIONS.md 23)", lambda x: wg.maximum(x, 0.0), [0], [0.5]),
+    ("maximum(x,0) at x=0, other order (DECISIONS.md 23)", lambda x: wg.maximum(0.0, x), [0], [0.5]),
+    ("minimum(x,0) at 0 (half at a tie: DECISIONS.md 23)", lambda x: wg.minimum(x, 0.0), [0], [0.5]),
+    ("reduce_max [3,3,1]", wg.max, [3, 3, 1], [0.5, 0.5, 0]),
+    ("clip(x,-1,0) at -1,0,4", lambda x: wg.clip(x, -1, 0), POINTS, [1, 1, 0]),
+    ("sqrt at -1,0,4", wg.sqrt, POINTS, [NAN, INF, 0.25]),
+    ("where(x>0,sqrt(x),0) at -1,0,4", lambda x: wg.where(x > 0, wg.sqrt(x), 0.0), POINTS, [0, 0, 0.25]),
+    ("where(x>0,log x,0) (stays zero: DECISIONS.md 24)", lambda x: wg.where(x > 0, wg.log(x), 0.0), POINTS, [0, 0, 0.25]),
+    ("where(x>0,1/x,0) (stays zero: DECISIONS.md 24)", lambda x: wg.where(x > 0, 1 / x, 0.0), POINTS, [0, 0, -0.0625]),
+    ("where(x>0,x**.5,0) (stays zero: DECISIONS.md 24)", lambda x: wg.where(x > 0, x**0.5, 0.0), POINTS, [0, 0, 0.25]),
+    ("where(x<0,asin 2x,0) at -1,0,4 (stays zero: DECISIONS.md 24)", lambda x: wg.where(x < 0, wg.arcsin(2 * x), 0.0), POINTS, [NAN, 0, 0]),
+    ("double-where fix", lambda x: wg.where(x > 0, wg.log(wg.where(x > 0, x, 1.0)), 0.0), [0, 4], [0, 0.25]),
+    ("norm at 0 vector (zero: DECISIONS.md 23)", wg.linalg.norm, [0, 0], [0, 0]),
+    ("pow 0**0 wrt base (zero: DECISIONS.md 25)", lambda x: x**0.0, [0], [0]),
+    ("pow 0**0 wrt base, 0**2", lambda x: x**2.0, [0], [0]),
+    ("x**x at 0 (zero: DECISIONS.md 25), at -1", lambda x: x**x, [0, -1, 2], [0, -1, 4 + 4 * np.log(2)]),
+    ("divide_no_nan(1,x) at 0", lambda x: wg.ops.divide_no_nan(1.0, x), [0], [0]),
+    ("xlogy(x,x) at -1,0,4", lambda x: wg.special.xlogy(x, x), POINTS, [NAN, 0, np.log(4) + 1]),
+    ("reduce_prod [2,0,3] / [0,0,3]", wg.prod, [2, 0, 3], [0, 6, 0]),
+    ("reduce_prod [2,0,3] / [0,0,3], second", wg.prod, [0, 0, 3], [0, 0, 0]),
     ("sign", wg.sign, POINTS, [0, 0, 0]),
 ]
 
@@ -160,6 +164,6 @@ def test_kinks(f: Any, x: Any, expected: Any) -> None:
 
 
 def test_ties_of_two_arguments() -> None:
-    """DECISIONS.md 23 overrides [1, 0]."""
+    """`maximum(x,y) x=y`: DECISIONS.md 23 overrides [1, 0]."""
     for f in (wg.maximum, wg.minimum):
         np.testing.assert_array_equal(gradient(f, 2, 2), [0.5, 0.5])

@@ -294,8 +294,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         rcond: singular values of a up to this times the largest count as 0.
 
     Returns:
-        x, the sums of squared residuals (empty unless m > n and a has full rank), the rank and the singular values of
-        a, in the kind of array that came in.
+        x, the sums of squared residuals (empty unless m > n and a has full rank; in a trace, which does not know the
+        rank, whenever m > n they are there), the rank and the singular values of a, in the kind of array that came in.
 
     Raises:
         LinAlgError: if a is not a matrix.
@@ -312,7 +312,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     values = svdvals(matrix)
     rank = decompositions.matrix_rank(matrix)
     m, n = matrix.shape
-    if m > n and int(rank) == n:
+    if m > n and (rank.is_symbolic or int(rank) == n):
         off = elementwise.subtract(matmul(matrix, x), right)
         squares = reductions.sum(elementwise.square(elementwise.abs(off)), axis=0)
         residuals = shapes.reshaped(squares, (1,)) if squares.ndim == 0 else squares

@@ -19,6 +19,7 @@ import numpy as np
 
 from ._compile.arguments import Owned, is_tensor_kind, one_tensor
 from ._core import dtypes
+from ._core.folding import fold
 from ._core.graph import Graph, Scope, quietly
 from ._core.op import ZERO
 from ._core.state import STATE, building, recording
@@ -26,14 +27,14 @@ from ._core.structure import flatten, is_number_list
 from ._core.tensor import Tensor, Value
 from ._core.types import TensorType, same_shape, type_of
 from ._core.where import at_user_line
-from ._prims.structural import alias, convert, reshape
+from ._prims.structural import alias, cast, reshape
 from ._transforms.gathering import Gathering, Method
 from ._transforms.reverse import Tape, materialise, ones_like_type, sweep
 from ._transforms.rows import Rows
 from ._transforms.traced import is_reached, listing
 from .functional import checked_seed
 from .ops.promotion import as_tensor, is_tensor_like
-from .slices import slices_of
+from .slices import IndexedSlices, slices_of
 from .state import Variable
 
 __all__ = ["AggregationMethod", "Gradient", "UnconnectedGradients", "gradients", "symbolic_gradient"]
@@ -92,7 +93,8 @@ def gradients(
     Args:
         ys: a tensor or a list of them, of any shapes; all their elements are summed.
         xs: a tensor, a Variable or a list of them: inputs, captured tensors or results of ops, also among ys.
-        grad_ys: for each y the weights of its elements, of exactly its shape, or None for ones.
+        grad_ys: for each y the weights of its elements, of exactly its shape (`IndexedSlices` are rows of weights), or
+            None for ones.
         name: what the names of the new nodes begin with; numbered if the graph has it already.
         gate_gradients: whether all gradients of a node must be there before one of them is used.
         aggregation_method: an `AggregationMethod`, its name or number; None is the default.
@@ -121,24 +123,28 @@ def gradients(
         >>> both(0.0)
         ([np.float64(3.0), np.float64(1.0)], [np.float64(1.0), np.float64(1.0)])
     """
-    builder = _current_graph("gradients")
-    mode = _unconnected(unconnected_gradients)
-    method = _method(aggregation_method)
-    scope = _checked_name(name, "gradients")
-    targets = _places(ys, "ys", builder)
-    sources = _places(xs, "xs", builder)
-    stops = _stops(stop_gradients, builder)
-    seeds = _checked_grad_ys(grad_ys, targets)
-    with builder.lock, _undone_on_error(builder), quietly():
-        scope = _new_scope(builder, scope)
-        found = _swept(
-            builder, targets, sources, seeds, stops, bool(sparse),
-            lambda names: Gathering(
-                builder, scope, names, method, bool(gate_gradients), bool(colocate_gradients_with_ops)
-            ),
-        )  # fmt: skip
-        results: dict[int, Any] = {}
-        return [_result(source, found, results, mode) for source in sources]
+    try:
+        builder = _current_graph("gradients")
+        mode = _unconnected(unconnected_gradients)
+        method = _method(aggregation_method)
+        scope = _checked_name(name, "gradients")
+        targets = _places(ys, "ys", builder)
+        sources = _places(xs, "xs", builder)
+        stops = _stops(stop_gradients, builder)
+        with builder.lock, _undone_on_error(builder), quietly():
+            seeds = _checked_grad_ys(grad_ys, targets)
+            scope = _new_scope(builder, scope)
+            found = _swept(
+                builder, targets, sources, seeds, stops, bool(sparse),
+                lambda names: Gathering(
+                    builder, scope, names, method, bool(gate_gradients), bool(colocate_gradients_with_ops)
+                ),
+            )  # fmt: skip
+            results: dict[int, Any] = {}
+            return [_result(source, found, results, mode) for source in sources]
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _swept(
@@ -153,14 +159,16 @@ def _swept(
     ]  # fmt: skip
     entries, names = listing(builder, wanted, [key for key, _, _ in given], stops)
     cts = gathering(names)
-    cotangents: list[tuple[int, Tensor]] = []
+    cotangents: list[tuple[int, Any]] = []
     for index, (key, y, seed) in enumerate(given):
         if is_reached(entries, wanted, key):
             builder.scope = Scope(f"{cts.scope.prefix}grad_ys_{index}/")
-            cotangents.append((key, _seed(seed, y.type)))
+            cotangents.append((key, _seed(seed, y.type, sparse)))
     builder.scope = cts.scope
     order = [*wanted]
-    return dict(zip(order, sweep(entries, cotangents, order, sparse=sparse, cts=cts), strict=True))
+    masked = [type(seed) is Rows for _, seed in cotangents]
+    cts.has_rows = any(masked)
+    return dict(zip(order, sweep(entries, cotangents, order, masked, sparse, cts), strict=True))
 
 
 def _key_of_target(y: _Place) -> int:
@@ -187,11 +195,14 @@ def _result(source: _Place, found: dict[int, Any], results: dict[int, Any], mode
     return results[key]
 
 
-def _seed(given: Any, y: TensorType) -> Tensor:
+def _seed(given: Any, y: TensorType, sparse: bool) -> Any:
+    """A seed as a tensor, or, where gradients may be sparse, rows as the rows they are."""
     if given is None:
         return ones_like_type(y)
-    seed = as_tensor(given, "gradients: grad_ys")
-    return seed if seed.dtype == y.dtype else convert(seed, dtype=y.dtype)
+    if sparse and isinstance(given, IndexedSlices):
+        values, indices = as_tensor(given.values, "gradients: grad_ys"), as_tensor(given.indices, "gradients: grad_ys")
+        return Rows(y, [(cast(values, y.dtype), cast(indices, dtypes.int64))])
+    return cast(as_tensor(given, "gradients: grad_ys"), y.dtype)
 
 
 @contextmanager
@@ -279,6 +290,11 @@ def _place(x: Any, what: str, builder: Graph) -> _Place:
         return _Place(x._key, type_of(x), x)
     if isinstance(x, Variable):
         return _Place(x._key, type_of(x), x)
+    if isinstance(x, IndexedSlices):
+        raise TypeError(at_user_line(
+            f"{what}: wanted a tensor, got IndexedSlices; pass its values, or make the array in full of it, with "
+            f"wg.tensor, before anything is computed from it"
+        ))
     if isinstance(x, (dict, str, type(None))) or (isinstance(x, (list, tuple)) and not is_number_list([*x])):
         raise TypeError(at_user_line(f"{what}: wanted a tensor or a list of tensors, got {_kind(x)} in it"))
     return _Place(None, _type_of_constant(x, what), x)
@@ -308,12 +324,14 @@ def _stops(given: Any, builder: Graph) -> list[int]:
 
 def _checked_grad_ys(given: Any, targets: Sequence[_Place]) -> list[Any]:
     """One seed (or None) for each y, of its shape and kind."""
-    seeds = [None] * len(targets) if given is None else _listed(given)
+    seeds: list[Any] = [None] * len(targets) if given is None else _listed(given)
     if len(seeds) != len(targets):
         raise ValueError(at_user_line(
             f"gradients: Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys"
         ))
     for index, (seed, y) in enumerate(zip(seeds, targets, strict=True)):
+        if isinstance(seed, (list, tuple)) and is_tensor_like(seed):
+            seeds[index] = seed = as_tensor(seed, f"gradients: grad_ys[{index}]")
         _check_seed(seed, y.type, index)
     return seeds
 
@@ -328,7 +346,8 @@ def _check_seed(seed: Any, y: TensorType, index: int) -> None:
     what = f"gradients: grad_ys[{index}]"
     if isinstance(seed, (str, dict)):
         raise TypeError(at_user_line(f"{what}: wanted a tensor, an array or a number, got {_kind(seed)}"))
-    shape, dtype = type_of(seed) if is_tensor_like(seed) else _type_of_constant(seed, what)
+    is_typed = isinstance(seed, IndexedSlices) or is_tensor_like(seed)
+    shape, dtype = (seed.shape, seed.dtype) if is_typed else _type_of_constant(seed, what)
     if not same_shape(shape, y.shape):
         raise ValueError(at_user_line(f"{what} has shape {shape}, wanted exactly the shape {y.shape} of its y"))
     if dtypes.is_complex(dtype) != dtypes.is_complex(y.dtype) or (dtype == dtypes.bool_) != (y.dtype == dtypes.bool_):
@@ -351,36 +370,41 @@ def symbolic_gradient(inputs: Sequence[Any], f: Callable[..., Any], name: str | 
 
     Returns:
         A list of the N arrays dL/dx1 to dL/dxN, in the caller's kind, with the shapes and dtypes of the inputs: zeros
-        where L does not depend on an input, integer zeros for integer arrays. It can be differentiated again.
+        where L does not depend on an input, integer zeros for integer arrays. At kinks it is what the ops'
+        documentation says. It can be differentiated again.
 
     Raises:
         TypeError: f is not callable or does not tell its number of inputs; inputs is not a sequence; the kind of an
             upstream gradient does not fit.
         ValueError: the number of inputs is not N + M; an upstream gradient has another shape than its y.
-        LookupError: an op has no gradient.
+        LookupError: an op on the path has no gradient.
 
     Example:
         >>> import wengert as wg
         >>> wg.symbolic_gradient([3.0, 5.0, 2.0, 7.0], lambda x, b: (x * b, x + b))
         [np.float64(17.0), np.float64(13.0)]
     """
-    if not callable(f):
-        raise TypeError(at_user_line(f"symbolic_gradient: wanted a callable f, got {type(f).__name__}"))
-    if not isinstance(inputs, (list, tuple)):
-        raise TypeError(at_user_line(f"symbolic_gradient: wanted a list of inputs, got {type(inputs).__name__}"))
-    scope = _checked_name(name, "symbolic_gradient")
-    count = _input_count(f)
-    if len(inputs) < count:
-        raise ValueError(at_user_line(
-            f"symbolic_gradient: f has {count} inputs, but only {len(inputs)} tensors came; wanted the inputs, then "
-            f"one gradient for each output"
-        ))
-    builder = STATE.builder
-    if builder is None:
-        return _gradients_of_call(inputs, f, count)
-    with builder.lock, _undone_on_error(builder):
-        builder.scope = Scope(f"{_new_scope(builder, scope)}/")
-        return _gradients_of_call(inputs, f, count)
+    try:
+        if not callable(f):
+            raise TypeError(at_user_line(f"symbolic_gradient: wanted a callable f, got {type(f).__name__}"))
+        if not isinstance(inputs, (list, tuple)):
+            raise TypeError(at_user_line(f"symbolic_gradient: wanted a list of inputs, got {type(inputs).__name__}"))
+        scope = _checked_name(name, "symbolic_gradient")
+        count = _input_count(f)
+        if len(inputs) < count:
+            raise ValueError(at_user_line(
+                f"symbolic_gradient: f has {count} inputs, but only {len(inputs)} tensors came; wanted the inputs, "
+                f"then one gradient for each output"
+            ))
+        builder = STATE.builder
+        if builder is None:
+            return _gradients_of_call(inputs, f, count)
+        with builder.lock, _undone_on_error(builder):
+            builder.scope = Scope(f"{_new_scope(builder, scope)}/")
+            return _gradients_of_call(inputs, f, count)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 Gradient = symbolic_gradient

@@ -124,7 +124,7 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
             results = [_placed(g, gradients) for g in found]
         backward_outputs = [joint.value_of(g) for g in gradients]
         forward_outputs = [joint.value_of(out) for out in outs]
-    forward_nodes, backward_nodes = joint.nodes[:boundary], joint.nodes[boundary:]
+    forward_nodes, backward_nodes = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], backward_outputs)
     seed_values = [joint.value_of(s) for s in seeds]
     residuals = _read_across(forward_nodes, [joint.value_of(x) for x in inputs], backward_nodes, backward_outputs)
     backward_inputs = [*residuals, *seed_values]
@@ -182,6 +182,17 @@ def _assembled(name: str, inputs: list[Value], nodes: list[Node], outputs: list[
     return graph
 
 
+def live_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
+    """The nodes that results need, or that have an effect: what a sweep computes in vain must not keep residuals."""
+    needed = {v.key for v in results}
+    live = []
+    for node in reversed(nodes):
+        if node.op.has_effect or any(v.key in needed for v in node.outputs):
+            live.append(node)
+            needed.update(v.key for v in node.inputs)
+    return live[::-1]
+
+
 def _read_across(
     forward: list[Node], inputs: list[Value], backward: list[Node], results: list[Value]
 ) -> list[Value]:  # fmt: skip
@@ -192,14 +203,23 @@ def _read_across(
             needed.update(v.key for v in node.inputs)
     defined = [*inputs, *(v for node in forward for v in node.outputs)]
     residuals = [v for v in defined if v.key in needed]
-    return residuals + _holders_of_dims(residuals, inputs, backward)
+    return residuals + _holders_of_dims(residuals, [*inputs, *values_with_own_dims(forward)], backward)
 
 
-def _holders_of_dims(residuals: list[Value], inputs: list[Value], backward: list[Node]) -> list[Value]:
-    """Inputs that the backward half needs only for the size of an unknown dimension."""
-    missing = {a for node in backward for d in dims_in(node.attrs) for a in d.atoms} - _known_atoms(residuals)
+def values_with_own_dims(nodes: Sequence[Node]) -> list[Value]:
+    """The results whose extents may be known at run time only: those of ops that hold programs."""
+    return [v for node in nodes if node.op.name in _HOLDERS for v in node.outputs]
+
+
+_HOLDERS = frozenset({"loop", "loop_back", "switch", "call"})
+
+
+def _holders_of_dims(residuals: list[Value], values: list[Value], backward: list[Node]) -> list[Value]:
+    """Values that the backward half needs only for the size of an unknown dimension."""
+    told = _known_atoms([*residuals, *values_with_own_dims(backward)])
+    missing = {a for node in backward for d in dims_in(node.attrs) for a in d.atoms} - told
     holders = []
-    for value in inputs:
+    for value in values:
         found = _known_atoms([value]) & missing
         if found:
             holders.append(value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -105,6 +106,7 @@ class Graph:
         self.captures: dict[int, tuple[Tensor, Value]] = {}
         self.reads: dict[int, tuple[Any, Value]] = {}  # Variable key -> the variable, its value at entry
         self.writes: dict[int, tuple[Any, Tensor]] = {}  # Variable key -> the variable, its value at exit
+        self.buffers: dict[int, Tensor] = {}  # key of a buffer made here -> its newest version
         self.guards = Guards()
         self.is_frozen = False
         self.is_quiet = False
@@ -147,6 +149,12 @@ class Graph:
         outs = (*map(symbol, outputs),)
         self._carry_cuts(op, operands, outs)
         return outs if op.is_multi else outs[0]
+
+    def extend(self, node: Node, types: Sequence[Any]) -> tuple[Tensor, ...]:
+        """Gives a node of this graph more results, behind those that it has."""
+        fresh = (*[self._new_value(t[0], t[1]) for t in types],)
+        node.outputs = (*node.outputs, *fresh)
+        return (*map(symbol, fresh),)
 
     def unique_name(self, name: str) -> str:
         """The name, with a number behind it if the graph has it already: `foo`, `foo_1`, ..."""
@@ -202,7 +210,10 @@ class Graph:
     # -- Variables --------------------------------------------------------------------------------------
 
     def read_variable(self, variable: Any) -> Tensor:
-        """What a Variable holds at this point of the program: the last write, else its value at entry."""
+        """What a Variable (or buffer) holds at this point of the program: the last write, else its value at entry."""
+        own = self.buffers.get(variable._key)
+        if own is not None:
+            return own
         written = self.writes.get(variable._key)
         if written is not None:
             return written[1]
@@ -218,7 +229,10 @@ class Graph:
         return symbol(known[1])
 
     def write_variable(self, variable: Any, tensor: Tensor) -> None:
-        """Makes a tensor of this trace what a Variable holds after a run."""
+        """Makes a tensor of this trace what a Variable holds after a run; a buffer made here is no state."""
+        if variable._key in self.buffers:
+            self.buffers[variable._key] = tensor
+            return
         self.writes[variable._key] = (variable, tensor)
 
     # -- finishing --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ batch rule in one statement; engines hold their kernels in tables of their own.
 from . import (
     bessel,
     binary_form,
+    buffer,
     conv,
     cumulative,
     decompositions,
@@ -28,7 +29,7 @@ from . import (
 )
 
 __all__ = [
-    "bessel", "binary_form", "conv", "cumulative", "decompositions", "discrete", "eigen", "elementwise", "fourier",
-    "incomplete", "indexing", "linalg", "matrix_functions", "piecewise", "random", "reductions", "sorting",
+    "bessel", "binary_form", "buffer", "conv", "cumulative", "decompositions", "discrete", "eigen", "elementwise",
+    "fourier", "incomplete", "indexing", "linalg", "matrix_functions", "piecewise", "random", "reductions", "sorting",
     "special", "structural", "windows",
 ]  # fmt: skip

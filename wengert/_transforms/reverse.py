@@ -18,16 +18,18 @@ from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import at_user_line, user_site
+from .._prims.buffer import Update
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
-from .rows import Rows, joined
+from .rows import Rows, dense, joined
 
 _key_of = attrgetter("_key")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 _as_type = partial(tuple.__new__, TensorType)
 _NOTHING = (None,)
 _ALONE = (True,)
+STOPS = "stops the gradient"  # why the results of some ops carry none, whatever their dtype
 _MAX_EXITS = 16  # .numpy() and .item() calls remembered for explanations
 
 
@@ -106,6 +108,19 @@ class Tape:
         self.entries.append(_new_entry((op, attrs, plan, keys, types, out_keys, out_types, saved)))
         self.tracked.update(map(_key_of, filter(_carries, outs)))
 
+    def extend(self, key: int, outs: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> None:
+        """Takes note that the op whose first result goes by a key has more results now (a branch or a loop)."""
+        for index in range(len(self.entries) - 1, -1, -1):
+            entry = self.entries[index]
+            if entry.out_keys[0] == key:
+                known = len(entry.out_keys)
+                self.entries[index] = entry._replace(
+                    attrs=attrs, out_keys=(*entry.out_keys, *map(_key_of, outs[known:])),
+                    out_types=(*map(type_of, outs),), saved=(*entry.saved[:-2], outs, None),
+                )  # fmt: skip
+                self.tracked.update(map(_key_of, filter(_carries, outs)))
+                return
+
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Remembers that numbers went out, for `explain`: on purpose, or where a path ended that led to an integer."""
         if len(self.exits) >= _MAX_EXITS:
@@ -128,7 +143,7 @@ def _carries(tensor: Tensor) -> bool:
 def cut_reason(op: Op, outs: Sequence[Any]) -> str:
     """Why an op's results (tensors or values of a graph) do not carry the gradient on, or "" if they do."""
     if op.kind == "stop":
-        return "stops the gradient"
+        return STOPS
     if any(is_inexact(out.dtype) for out in outs):
         return ""
     dtype = outs[0].dtype.name if outs else ""
@@ -179,6 +194,9 @@ class Cotangents:
 
     def add(self, key: int, term: Any, may_hold_zeros: bool) -> None:
         known: Any = self.terms.get(key)
+        if type(term) is Update:
+            term = term.dense() if known is None or known is ZERO else term.added_to(dense(known))
+            known = None
         if known is None or known is ZERO:
             self.terms[key] = term
         elif term is not ZERO:
@@ -341,6 +359,8 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
             _add_rows(results[index], keys[index], cts)
         elif type(results[index]) is Masked:
             _contribute(entry, index, keys[index], results[index].cotangent, True, cts)
+        elif type(results[index]) is Update:
+            cts.add(keys[index], results[index], True)
         elif results[index] is not None:
             _contribute(entry, index, keys[index], results[index], may_hold_zeros or op.inserts_zeros, cts)
 

@@ -18,14 +18,16 @@ from .._control.call import cut_inside
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.engine import ndarray_of
+from .._core.folding import fold
 from .._core.graph import Graph, graph_holding, quietly
 from .._core.op import ZERO, Op
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
 from .._core.types import type_of
 from .._core.where import Site, at_user_line
+from .._prims.structural import attach
 from .._transforms.replay import store
-from .._transforms.reverse import Entry, Tape, ancestors, cut_reason, ones_like_type, sweep
+from .._transforms.reverse import STOPS, Entry, Tape, ancestors, cut_reason, ones_like_type, sweep
 
 __all__ = ["disconnection", "explain", "explain_entries", "explain_graph"]
 
@@ -68,11 +70,17 @@ def explain(y: Any, x: Any) -> str:
         >>> print(wg.explain(graph.outputs[0], graph.inputs[0]).splitlines()[0])
         the result does not depend differentiably on x: the path is cut where stop_gradient stops the gradient
     """
-    y_value, x_value = _value_of(y, "y"), _value_of(x, "x")
-    graph = graph_holding(y_value)
-    if graph is None:
-        raise ValueError(at_user_line("explain: the graph that y belongs to is gone; keep it while you ask about it"))
-    return explain_graph(graph, y_value, x_value)
+    try:
+        y_value, x_value = _value_of(y, "y"), _value_of(x, "x")
+        graph = graph_holding(y_value)
+        if graph is None:
+            raise ValueError(at_user_line(
+                "explain: the graph that y belongs to is gone; keep it while you ask about it"
+            ))
+        return explain_graph(graph, y_value, x_value)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _value_of(tensor: Any, name: str) -> Value:
@@ -241,11 +249,7 @@ class _Case:
             if len(names) > _MOST_STEPS:
                 names = [*names[: _MOST_STEPS // 2], "...", *names[-_MOST_STEPS // 2 :]]
             return f"\n  path: {' -> '.join([self.name, *names])}"
-        lines = [f"{s.op.name} at {s.site}" if s.site else s.op.name for s in path]
-        if len(lines) > _MOST_STEPS:
-            half = _MOST_STEPS // 2
-            lines = [*lines[:half], f"... {len(lines) - 2 * half} more", *lines[-half:]]
-        return f"\n  path, from {self.name}:" + "".join(f"\n    {line}" for line in lines)
+        return f"\n  path, from {self.name}:" + "".join(f"\n    {line}" for line in _lines(path))
 
     def _zero(self, path: Sequence[Step]) -> str:
         step = next((s for s in path if not _passes_more_than_zero(s, -1)), None)
@@ -253,6 +257,13 @@ class _Case:
             return (
                 f"the result depends on {self.name}, but its gradient is zero everywhere, by a rule on the path"
                 f"{self._trail(path)}"
+            )
+        if step.op is attach:
+            return (
+                f"the result depends on {self.name}, but its gradient is zero everywhere: it is made of a gradient "
+                f"that does not depend on {self.name} any more, that of a linear function{_under(step)}"
+                f"{self._trail(path)}"
+                f"\n  cure: {_CURE_LINEAR}"
             )
         return (
             f"the result depends on {self.name}, but its gradient is zero everywhere: the derivative of {step.op.name} "
@@ -270,7 +281,7 @@ class _Case:
             if cut is not None:
                 return (
                     f"{self._severed}: the path is cut in a compiled function where {cut}{self._trail(path)}"
-                    f"\n  cure: {_cure(cut.op)}"
+                    f"\n  cure: {_cure(cut)}"
                 )
         custom = next((s for s in path if s.op.name == "custom"), None)
         if custom is None:
@@ -285,7 +296,7 @@ class _Case:
         if cuts:
             told = "\n  and where ".join(map(str, cuts[:_MOST_CUTS]))
             more = f"\n  and in {len(cuts) - _MOST_CUTS} places more" if len(cuts) > _MOST_CUTS else ""
-            cures = dict.fromkeys(_cure(cut.op) for cut in cuts[:_MOST_CUTS])
+            cures = dict.fromkeys(_cure(cut) for cut in cuts[:_MOST_CUTS])
             return (
                 f"{self._severed}: the path is cut where {told}{more}{self._trail(self._path_to(cuts[0].key))}"
                 + "".join(f"\n  cure: {c}" for c in cures)
@@ -295,10 +306,13 @@ class _Case:
                 f"{self._severed}: the result has dtype {self.y.dtype.name}, and integers and bools are constants to a "
                 f"gradient\n  cure: differentiate a floating result"
             )
-        if any(self.x_key in s.in_keys for s in self.steps):
+        users = [s for s in self.steps if self.x_key in s.in_keys]
+        if users:
+            uses = "".join(f"\n    {line}" for line in _lines(users))
             return (
-                f"{self._severed}: {self.name} is used, but nothing computed from it reaches the result\n  cure: let "
-                f"the result be computed from what was made of {self.name}, or pass unconnected_gradients='zero'"
+                f"{self._severed}: {self.name} is used, but nothing computed from it reaches the result\n  used by:"
+                f"{uses}\n  cure: let the result be computed from what was made of {self.name}, or pass "
+                f"unconnected_gradients='zero'"
             )
         return (
             f"{self._severed}: f does not use it\n  cure: make sure that f itself does all the operations that lead "
@@ -379,7 +393,7 @@ def _passes(step: Step, index: int) -> bool:
 
 def _passes_more_than_zero(step: Step, index: int) -> bool:
     """Whether a step's derivative is more than a zero by the op's kind. Operand -1 asks for the op alone."""
-    if step.op.kind == "zero" or (step.op.name == "attach" and index != 0):
+    if step.op.kind == "zero" or (step.op is attach and index != 0):
         return False
     return index == -1 or _passes(step, index)
 
@@ -401,6 +415,15 @@ def _is_all_zero(ct: Any) -> bool:
     return ct is ZERO or not np.any(ndarray_of(ct._data))
 
 
+def _lines(steps: Sequence[Step]) -> list[str]:
+    """Steps with their places where those are known, the middle of many left out."""
+    lines = [f"{s.op.name} at {s.site}" if s.site else s.op.name for s in steps]
+    if len(lines) <= _MOST_STEPS:
+        return lines
+    half = _MOST_STEPS // 2
+    return [*lines[:half], f"... {len(lines) - 2 * half} more", *lines[-half:]]
+
+
 def _under(step: Step) -> str:
     return f"\n    at {step.site}" if step.site else ""
 
@@ -416,16 +439,20 @@ _CURE_ZERO = (
     "if a gradient is wanted all the same, give the function one with wg.custom_gradient (a straight-through gradient "
     "is the identity), or use a smooth function in its place"
 )
+_CURE_LINEAR = "none is needed: zero is the derivative; differentiate a function that is not linear for more"
 _CURE_VANISHING = (
     "look at the operands of that op (a branch not taken, a clipped or masked element, a factor of zero), or start "
     "from other values"
 )
 
 
-def _cure(op: str) -> str:
+def _cure(cut: Cut) -> str:
     """What to do about a cut."""
+    op = cut.op
     if op == "stop_gradient":
         return "take stop_gradient away if the gradient is wanted here"
+    if cut.reason == STOPS:
+        return "give it a gradient: wg.register_gradient in place of wg.not_differentiable, or wg.custom_gradient"
     if op in ("Tensor.numpy()", "Tensor.item()"):
         return "go on with the tensor itself: wg's and NumPy's functions take it as it is"
     if op.endswith(".assign"):

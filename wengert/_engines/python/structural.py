@@ -26,6 +26,12 @@ def pad(x: PyArray, low: Sequence[int], high: Sequence[int], interior: Sequence[
     return a.make(shape, x.dtype, values)
 
 
+def _unstack(x: PyArray, size: int) -> tuple[PyArray, ...]:
+    """The slices along the first axis."""
+    step = prod(x.shape[1:])
+    return (*[a.make(x.shape[1:], x.dtype, x.flat[i * step : (i + 1) * step]) for i in range(size)],)
+
+
 def concatenate(*xs_and_axis: Any) -> PyArray:
     """The arrays one after the other along an axis."""
     *xs, axis = xs_and_axis
@@ -46,6 +52,8 @@ def _first(x: PyArray, *others: PyArray) -> PyArray:
 KERNELS: dict[str, Callable[..., Any]] = {
     "constant": from_numpy,
     "full": lambda shape, value, dtype: a.full(shape, dtype, value),
+    "unstack": _unstack,
+    "absent": lambda shape, dtype: a.full(shape, dtype, 0),
     "iota": lambda size, dtype: a.make((size,), dtype, range(size)),
     "dim_value": lambda dim: a.full((), INT64, dim),
     "reshape": a.reshape,

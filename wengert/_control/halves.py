@@ -1,0 +1,163 @@
+"""Cuts the body of a branch or of a loop's step in two: what runs forward, and what pulls cotangents back.
+
+The backward half starts from as few values of the forward half as it can: the body's own inputs are there anyway,
+constants are made anew, and what only moves elements about (`broadcast_to`, `reshape`) is moved again. In a loop, what
+depends on its invariants alone is computed again, too: it is computed once there, outside the loop, if at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from .._core import dtypes
+from .._core.dims import Atom, Dim, dims_in
+from .._core.graph import Graph, Node, quietly
+from .._core.op import ZERO
+from .._core.state import building, recording
+from .._core.tensor import Tensor, Value
+from .._transforms.replay import replay
+from .._transforms.reverse import Tape, sweep, zeros_inserted
+from .call import live_nodes, values_with_own_dims
+
+_MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "attach", "stop_gradient"})
+
+
+class Halves(NamedTuple):
+    """The two halves of a body, for one choice of active inputs.
+
+    Attributes:
+        inputs, nodes, outputs: the forward half (the body itself, in values of its own).
+        seeded: which outputs the backward half takes cotangents of: those that depend on active inputs.
+        given: positions of the inputs that the backward half reads.
+        residuals: the other values of the forward half that it reads.
+        backward: the graph from [*given, *residuals, *cotangents of seeded outputs] to cotangents of inputs.
+        results: for each input a position among the backward outputs, ZERO or None.
+        masked: for each input whether its cotangent may hold structural zeros.
+    """
+
+    inputs: list[Value]
+    nodes: list[Node]
+    outputs: list[Value]
+    seeded: tuple[int, ...]
+    given: tuple[int, ...]
+    residuals: tuple[Value, ...]
+    backward: Graph
+    results: tuple[Any, ...]
+    masked: tuple[bool, ...]
+
+
+def halves_of(graph: Graph, active: Sequence[bool], steady: Collection[int] = ()) -> Halves:
+    """Both halves of a closed graph.
+
+    Args:
+        graph: what is cut.
+        active: which inputs want a cotangent.
+        steady: positions of the inputs that are the same each time the body runs.
+    """
+    joint = Graph(graph.name)
+    with building(joint):
+        inputs = [joint.add_input(v.shape, v.dtype, weak=v.weak) for v in graph.inputs]
+        keys = [x._key for x in inputs]
+        tape = Tape(key for key, is_active in zip(keys, active, strict=True) if is_active)
+        with recording(tape):
+            outs = replay(graph, inputs)
+        boundary = len(joint.nodes)
+        seeded = (*[i for i, out in enumerate(outs) if tape.tracks(out._key) and dtypes.is_inexact(out.dtype)],)
+        seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
+        with quietly():
+            pairs = [(outs[i]._key, seed) for i, seed in zip(seeded, seeds, strict=True)]
+            found = sweep(tape.entries, pairs, keys, [outs[i].shape != () for i in seeded])
+        gradients = [g for g, is_active in zip(found, active, strict=True) if is_active and isinstance(g, Tensor)]
+        results = _places(found, active)
+        gradient_values = [joint.value_of(g) for g in gradients]
+        outputs = [joint.value_of(out) for out in outs]
+    forward, backward = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], gradient_values)
+    input_values = [joint.value_of(x) for x in inputs]
+    cut = _Cut(input_values, forward, backward, gradient_values, {input_values[i].key for i in steady})
+    half = Graph(f"{graph.name}.backward")
+    half.inputs = [*(input_values[i] for i in cut.given), *cut.residuals, *(joint.value_of(s) for s in seeds)]
+    half.nodes, half.outputs, half.is_frozen = [*cut.again, *backward], gradient_values, True
+    masks = zeros_inserted(tape.entries, keys)
+    return Halves(input_values, forward, outputs, seeded, cut.given, cut.residuals, half, results, masks)
+
+
+def _places(found: Sequence[Any], active: Sequence[bool]) -> tuple[Any, ...]:
+    """Where each input's gradient stands among the backward outputs."""
+    places: list[Any] = []
+    count = 0
+    for gradient, is_active in zip(found, active, strict=True):
+        is_tensor = is_active and isinstance(gradient, Tensor)
+        places.append(count if is_tensor else ZERO if is_active and gradient is ZERO else None)
+        count += is_tensor
+    return (*places,)
+
+
+class _Cut:
+    """Which values cross from the forward half to the backward half, and which are computed again there."""
+
+    def __init__(
+        self, inputs: list[Value], forward: list[Node], backward: list[Node], results: list[Value], steady: set[int]
+    ) -> None:  # fmt: skip
+        self._makers = {v.key: node for node in forward for v in node.outputs}
+        self._positions = {v.key: i for i, v in enumerate(inputs)}
+        self._steady = _only_from(forward, steady)
+        needed = {v.key for v in results} | {v.key for node in backward for v in node.inputs}
+        known = {*self._positions, *self._makers}
+        self._given: set[int] = set()
+        self._residuals: dict[int, Value] = {}
+        self._again: set[int] = set()
+        values = {v.key: v for v in (*inputs, *(v for node in forward for v in node.outputs))}
+        for key in needed & known:
+            self._require(values[key])
+        self.again = [node for node in forward if id(node) in self._again]
+        self._hold_dims(inputs, forward, [*self.again, *backward])
+        self.given = (*sorted(self._given),)
+        order = {key: place for place, key in enumerate(values)}
+        self.residuals = (*[self._residuals[key] for key in sorted(self._residuals, key=order.__getitem__)],)
+
+    def _require(self, value: Value) -> None:
+        """Has a value at hand in the backward half: an input, computed again, or saved."""
+        waiting = [value]
+        while waiting:
+            value = waiting.pop()
+            position = self._positions.get(value.key)
+            if position is not None:
+                self._given.add(position)
+                continue
+            node = self._makers[value.key]
+            if self._is_made_again(node):
+                self._again.add(id(node))
+                waiting += node.inputs
+            else:
+                self._residuals[value.key] = value
+
+    def _is_made_again(self, node: Node) -> bool:
+        if node.op.has_effect or node.op.is_multi:
+            return False
+        is_free = not node.inputs or node.op.name in _MOVES
+        return is_free or node.outputs[0].key in self._steady
+
+    def _hold_dims(self, inputs: list[Value], forward: list[Node], nodes: list[Node]) -> None:
+        """Values that the backward half needs only for the size of an unknown dimension."""
+        have = {*self._residuals.values(), *(inputs[i] for i in self._given)}
+        told = {atom for v in have for atom in _atoms(v)}
+        told |= {atom for v in values_with_own_dims(nodes) for atom in _atoms(v)}
+        missing = {a for node in nodes for d in dims_in(node.attrs) for a in d.atoms} - told
+        for value in (*inputs, *values_with_own_dims(forward)) if missing else ():
+            if _atoms(value) & missing:
+                self._require(value)
+                missing -= _atoms(value)
+
+
+def _atoms(value: Value) -> set[Atom]:
+    return {d.atom for d in value.shape if isinstance(d, Dim) and d.is_atom}
+
+
+def _only_from(nodes: list[Node], keys: set[int]) -> set[int]:
+    """The values that depend on these keys (and constants) alone."""
+    found = {*keys}
+    for node in nodes:
+        if all(v.key in found for v in node.inputs):
+            found.update(v.key for v in node.outputs)
+    return found

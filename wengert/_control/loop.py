@@ -1,0 +1,483 @@
+"""`loop`: a traced step run many times, until a condition fails (`while`) or a number of times (`scan`).
+
+Operands of a counted loop: the number of steps, the carries at the start, the arrays that are consumed slice by slice
+(xs), and the invariants; of a conditional one: the carries and the invariants. Results: the carries at the end, the
+number of steps (of a conditional loop), the stacked results of the steps, then what ways back have asked for.
+
+The way back is a counted loop, too: it carries the cotangents of the carries, adds up those of the invariants, and
+consumes what the forward steps have saved. Saved values are stacks (`checkpoint="all"`), or they are in a *history*
+that the engine keeps as the policy says and `loop_back` reads (`loop_back.py`).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.dims import Atom, Dim, DimLike, map_attribute
+from .._core.graph import Graph
+from .._core.op import ZERO, general, tensor_type
+from .._core.state import STATE, building
+from .._core.tensor import Tensor, Value
+from .._core.types import TensorType, type_of
+from .._prims.structural import add, zeros_of
+from .._transforms.replay import bind_dims, replay
+from .._transforms.reverse import Masked, Tape
+from .call import Program
+from .halves import Halves, halves_of
+from .switch import extended
+
+OPAQUE = np.dtype(object)  # of a history, which no op but `loop_back` reads
+
+
+class History(NamedTuple):
+    """A result of a loop: what its steps have saved for one way back, kept as a policy says.
+
+    Attributes:
+        positions: which outputs of the body a step saves.
+        policy: "sqrt", "auto" or a number of snapshots.
+    """
+
+    positions: tuple[int, ...]
+    policy: Any
+
+
+class Stage:
+    """One way back through a loop.
+
+    Attributes:
+        active: which operands (the number of steps left out) get a cotangent.
+        stop: how many results may have cotangents.
+        halves: of the body.
+        carries: which carries have cotangents on the way.
+        given: positions of the carries whose value before each step is read.
+        saved: for each value read (the `given` carries, then the residuals) its position among the body's outputs.
+        history: where among the results the history is, or -1 if the saved values are stacks.
+        added: how many stacks the stage added.
+    """
+
+    def __init__(
+        self, active: tuple[bool, ...], stop: int, halves: Halves, carries: tuple[int, ...],
+        given: tuple[int, ...], saved: tuple[int, ...], history: int, added: int,
+    ) -> None:  # fmt: skip
+        self.active = active
+        self.stop = stop
+        self.halves = halves
+        self.carries = carries
+        self.given = given
+        self.saved = saved
+        self.history = history
+        self.added = added
+
+
+class Loop:
+    """What a `loop` runs.
+
+    Attributes:
+        condition: from carries and invariants to one boolean; None for a counted loop.
+        body: from carries, slices of xs and invariants to carries and what the step gives.
+        thin: the body as it was traced, which saves nothing.
+        carries, xs, own: how many carries, consumed arrays and stacked results of the user there are.
+        is_reversed: whether the slices are taken (and the results stacked) from the last to the first.
+        policy: "all", "sqrt", "auto" or a number of snapshots.
+        length: the number of steps, where it is known.
+        buffers: which carries are changed in place.
+        emits: the results behind the carries and the number of steps: a position among the body's outputs that is
+            stacked, or a `History`.
+        stages: the ways back so far.
+    """
+
+    def __init__(
+        self, condition: Program | None, body: Program, *, carries: int, xs: int = 0, is_reversed: bool = False,
+        policy: Any = "all", length: DimLike | None = None, varying: Sequence[Atom] = (),
+    ) -> None:  # fmt: skip
+        self.condition = condition
+        self.body = self.thin = body
+        self.carries = carries
+        self.xs = xs
+        self.own = len(body.graph.outputs) - carries
+        self.is_reversed = is_reversed
+        self.policy = policy
+        self.length = length
+        self.varying = frozenset(varying)  # dimensions that may differ from step to step
+        self.buffers: frozenset[int] = frozenset()
+        self.emits: tuple[int | History, ...] = (*range(carries, carries + self.own),)
+        self.stages: tuple[Stage, ...] = ()
+        self._outer: dict[str, Dim] = {}
+
+    @property
+    def is_counted(self) -> bool:
+        return self.condition is None
+
+    @property
+    def first_emit(self) -> int:
+        """The position of the first stacked result among the results."""
+        return self.carries + (not self.is_counted)
+
+    @property
+    def inner(self) -> tuple[Program, ...]:
+        """The programs, for listings."""
+        return (self.thin,) if self.condition is None else (self.condition, self.thin)
+
+    def invariants_from(self) -> int:
+        """The position of the first invariant among the body's inputs."""
+        return self.carries + self.xs
+
+    # -- types ------------------------------------------------------------------------------------------------------
+
+    def types(self, operands: Sequence[Any]) -> tuple[TensorType, ...]:
+        """The types of the results for operands of these types."""
+        operands = operands[self.is_counted :]
+        sizes = self._sizes(operands)
+        graph = self.body.graph
+        found = [self._outside(v.shape, v.dtype, sizes) for v in graph.inputs[: self.carries]]
+        if not self.is_counted:
+            found.append(tensor_type((), dtypes.int64))
+        steps = self.steps(operands)
+        for emit in self.emits:
+            if isinstance(emit, History):
+                found.append(tensor_type((), OPAQUE))
+            else:
+                value = graph.outputs[emit]
+                row = self._outside(value.shape, value.dtype, sizes, "row of")
+                found.append(tensor_type((steps, *row[0]), row[1]))
+        return (*found,)
+
+    def steps(self, operands: Sequence[Any]) -> DimLike:
+        """The number of steps as a dimension, from the types of carries, xs and invariants."""
+        if self.xs:
+            return operands[self.carries].shape[0]
+        return self.length if self.length is not None else self._fresh("steps")
+
+    def _sizes(self, operands: Sequence[Any]) -> dict[Atom, DimLike]:
+        last = self.invariants_from()
+        shapes = [x.shape[1:] if self.carries <= i < last else x.shape for i, x in enumerate(operands)]
+        sizes = bind_dims(self.body.graph, shapes)
+        return {atom: size for atom, size in sizes.items() if atom not in self.varying}
+
+    def _outside(self, shape: Any, dtype: Any, sizes: dict[Atom, DimLike], what: str = "last") -> TensorType:
+        """The type of a value of the body, seen from outside: what varies from step to step is one unknown there."""
+
+        def change(dim: Dim) -> DimLike:
+            return self._fresh(f"{what} {dim}") if dim.atoms & self.varying else dim.substitute(sizes)
+
+        return tensor_type(map_attribute(tuple(shape), change), dtype)
+
+    def _fresh(self, name: str) -> Dim:
+        """The dimension outside that stands for something known at run time only; the same one each time."""
+        if name not in self._outer:
+            self._outer[name] = Dim.free(name)
+        return self._outer[name]
+
+    def __wengert_map_dims__(self, change: Callable[[Dim], DimLike]) -> Loop:
+        if type(self.length) is not Dim:
+            return self
+        changed = copy.copy(self)
+        changed.length = change(self.length)
+        return changed
+
+    # -- ways back --------------------------------------------------------------------------------------------------
+
+    def stage_for(self, active: Sequence[bool], last: int) -> Stage | None:
+        """A way back that serves these operands and result number `last`, if one is there."""
+        for stage in self.stages:
+            if last < stage.stop and all(a or not w for a, w in zip(stage.active, active, strict=True)):
+                return stage
+        return None
+
+    def split(self, active: tuple[bool, ...]) -> Loop:
+        """The same loop, whose steps also save what a way back to the active operands reads."""
+        flags = self.activity(active)
+        halves = halves_of(self.body.graph, flags, range(self.invariants_from(), len(flags)))
+        carries = (*[i for i in range(self.carries) if flags[i]],)
+        given = (*[i for i in halves.given if i < self.carries],)
+        outputs = list(halves.outputs)
+        places = {v.key: i for i, v in enumerate(outputs)}
+        saved = []
+        for value in [*(halves.inputs[i] for i in given), *halves.residuals]:
+            if value.key not in places:
+                places[value.key] = len(outputs)
+                outputs.append(value)
+            saved.append(places[value.key])
+        stop = self.first_emit + len(self.emits)
+        divided = copy.copy(self)
+        divided.body = _program(self.body, halves, outputs)
+        emits = list(self.emits)
+        if self.policy == "all":
+            emits += [p for p in dict.fromkeys(saved) if p not in emits]
+            history, added = -1, len(emits) - len(self.emits)
+        else:
+            emits.append(History((*saved,), self.policy))
+            history, added = stop, 0
+        divided.emits = (*emits,)
+        stage = Stage(active, stop, halves, carries, given, (*saved,), history, added)
+        divided.stages = (*self.stages, stage)
+        return divided
+
+    def activity(self, active: Sequence[bool]) -> tuple[bool, ...]:
+        """Which inputs of the body depend on active operands, at some step."""
+        flags = list(active)
+        while True:
+            reached = _reached(self.body.graph, flags)
+            found = [
+                flags[i] or (dtypes.is_inexact(v.dtype) and v.key in reached)
+                for i, v in enumerate(self.body.graph.outputs[: self.carries])
+            ]
+            if found == flags[: self.carries]:
+                return (*flags,)
+            flags[: self.carries] = found
+
+    def pruned(self, used: Sequence[bool]) -> tuple[Loop, Sequence[bool]]:
+        """The loop without the emitted results that nothing uses, and which results are kept; for a program about to
+        run."""
+        kept = [*[True] * self.first_emit, *used[self.first_emit :]]
+        slim = copy.copy(self)
+        slim.emits = (*[e for e, is_kept in zip(self.emits, kept[self.first_emit :], strict=True) if is_kept],)
+        if not any(isinstance(e, History) for e in slim.emits):
+            wanted = [*range(self.carries), *(e for e in slim.emits if isinstance(e, int))]
+            graph = Graph(self.body.graph.name)
+            source = self.body.graph
+            graph.inputs, graph.nodes, graph.guards = source.inputs, source.nodes, source.guards
+            graph.outputs, graph.is_frozen = [source.outputs[i] for i in wanted], True
+            slim.body = slim.thin = Program(graph)
+            slim.emits = (*range(self.carries, len(wanted)),)
+            slim.own = len(slim.emits)
+        return slim, kept
+
+    def __repr__(self) -> str:
+        return f"<{'scan' if self.is_counted else 'while'}, {self.carries} carries>"
+
+
+def _program(body: Program, halves: Halves, outputs: list[Value]) -> Program:
+    graph = Graph(body.graph.name)
+    graph.inputs, graph.nodes, graph.outputs = halves.inputs, halves.nodes, outputs
+    graph.guards, graph.is_frozen = body.graph.guards, True
+    return Program(graph)
+
+
+def _reached(graph: Graph, active: Sequence[bool]) -> set[int]:
+    """The values that depend on active inputs by a path that can carry a gradient."""
+    reached = {v.key for v, flag in zip(graph.inputs, active, strict=True) if flag}
+    for node in graph.nodes:
+        if node.op.kind != "stop" and any(v.key in reached for v in node.inputs):
+            reached.update(v.key for v in node.outputs if dtypes.is_inexact(v.dtype))
+    return reached
+
+
+# -- the op -----------------------------------------------------------------------------------------------------------
+
+
+def run_loop(operands: Sequence[Tensor], spec: Loop) -> tuple[Tensor, ...]:
+    """The carries at the end and the user's stacked results; open tapes find their ways back prepared."""
+    current = spec
+    for recorder in reversed(STATE.recorders):
+        if isinstance(recorder, Tape):
+            active = (*[
+                recorder.tracks(x._key) and dtypes.is_inexact(x.dtype) for x in operands[spec.is_counted :]
+            ],)
+            if any(active):
+                current = current.split(active)
+    outs = apply(loop, tuple(operands), (current,))
+    return (*outs[: spec.carries], *outs[spec.first_emit : spec.first_emit + spec.own])
+
+
+def _types(operands: tuple[Any, ...], spec: Loop) -> tuple[TensorType, ...]:
+    return spec.types(operands)
+
+
+class Step(NamedTuple):
+    """The program of one step back, and what its inputs are.
+
+    Inputs: cotangents of the active carries, sums for invariants, the saved values, the slices of `xs`, the slices of
+    the cotangents of stacked results, the invariants. Outputs: the cotangents before the step, the sums, the
+    cotangents of the slices of `slices`.
+    """
+
+    program: Program
+    carries: tuple[int, ...]
+    sums: tuple[int, ...]  # positions of invariants among the body's inputs
+    xs: tuple[int, ...]  # positions of the consumed arrays that are read
+    stacked: tuple[int, ...]  # positions among the results of the stacks that have cotangents
+    invariants: tuple[int, ...]
+    slices: tuple[int, ...]  # positions of the consumed arrays that get a cotangent
+
+
+def step_back(spec: Loop, stage: Stage, stacked: tuple[int, ...], wanted: Sequence[bool]) -> Step:
+    """The program of one step back.
+
+    Args:
+        spec: the loop.
+        stage: the way back.
+        stacked: which results that are stacks have cotangents.
+        wanted: which inputs of the body (as operands) want a cotangent.
+    """
+    halves = stage.halves
+    first = spec.invariants_from()
+    made = [i for i, r in enumerate(halves.results) if isinstance(r, int) and i < len(wanted) and wanted[i]]
+    sums = (*[i for i in made if i >= first],)
+    slices = (*[i for i in made if spec.carries <= i < first],)
+    xs = (*[i for i in halves.given if spec.carries <= i < first],)
+    invariants = (*[i for i in halves.given if i >= first],)
+    types = [type_of(v) for v in halves.inputs]
+    outputs = [type_of(v) for v in halves.outputs]
+    emitted = [spec.emits[i - spec.first_emit] for i in stacked]
+    residuals = [type_of(v) for v in halves.residuals]
+    graph = Graph(halves.backward.name)
+    with building(graph):
+        # a carry whose shape varies has another one behind the step than before it
+        cotangents = _inputs(graph, [outputs[i] for i in stage.carries])
+        totals = _inputs(graph, [types[i] for i in sums])
+        saved = _inputs(graph, [*(types[i] for i in stage.given), *residuals])
+        sliced = _inputs(graph, [types[i] for i in xs])
+        of_stacks = _inputs(graph, [outputs[p] for p in emitted])
+        steady = _inputs(graph, [types[i] for i in invariants])
+        values = dict(zip([*stage.given, *xs, *invariants], [*saved[: len(stage.given)], *sliced, *steady], strict=True))
+        terms = [*zip(stage.carries, cotangents, strict=True), *zip(emitted, of_stacks, strict=True)]
+        seeds = [_seed(position, terms, outputs[position]) for position in halves.seeded]
+        found = replay(
+            halves.backward, [*(values[i] for i in halves.given), *saved[len(stage.given) :], *seeds]
+        )
+        graph.finish([
+            *(_made(found, halves.results[i], types[i]) for i in stage.carries),
+            *(add(total, found[halves.results[i]]) for i, total in zip(sums, totals, strict=True)),
+            *(found[halves.results[i]] for i in slices),
+        ])
+    return Step(Program(graph), stage.carries, sums, xs, stacked, invariants, slices)
+
+
+def _inputs(graph: Graph, types: Sequence[TensorType]) -> list[Tensor]:
+    return [graph.add_input(t[0], t[1]) for t in types]
+
+
+def _seed(position: int, terms: Sequence[tuple[int, Tensor]], type_: TensorType) -> Tensor:
+    """The cotangent of an output of the body: of the carry that it becomes, of the stack that it goes to, or both."""
+    total = None
+    for place, term in terms:
+        if place == position:
+            total = term if total is None else add(total, term)
+    return zeros_of(type_) if total is None else total
+
+
+def _made(found: Sequence[Tensor], place: Any, type_: TensorType) -> Tensor:
+    return found[place] if isinstance(place, int) else zeros_of(type_)
+
+
+def _pull_back(
+    ct: tuple[Any, ...], needed: tuple[bool, ...], operands: tuple[Tensor, ...], outs: tuple[Tensor, ...], spec: Loop
+) -> Any:  # fmt: skip
+    offset = int(spec.is_counted)
+    inputs = operands[offset:]
+    wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed[offset:], inputs, strict=True)],)
+    seeds = [i for i, c in enumerate(ct) if isinstance(c, Tensor)]
+    stage = spec.stage_for(wanted, max(seeds))
+    if stage is None:
+        spec, outs = extended(outs, wanted, spec)
+        stage = spec.stages[-1]
+    stacked = (*[i for i in seeds if i >= spec.first_emit],)
+    step = step_back(spec, stage, stacked, wanted)
+    finals = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(type_of(outs[i])) for i in stage.carries]
+    steps = operands[0] if spec.is_counted else outs[spec.carries]
+    if stage.history < 0:
+        found = _loop_of_steps(spec, stage, step, steps, inputs, outs, finals, [ct[i] for i in stacked])
+    else:
+        found = BACK[0](spec, stage, step, outs[stage.history], steps, inputs, finals, [ct[i] for i in stacked])
+    results = cotangents_of(step, stage, found, wanted)
+    return ((None,) * offset + results,)
+
+
+# `loop_back.py` stands above this file and puts its way back through a history here
+BACK: list[Callable[..., tuple[Tensor, ...]]] = []
+
+
+def cotangents_of(step: Step, stage: Stage, found: Sequence[Tensor], wanted: Sequence[bool]) -> tuple[Any, ...]:
+    """For each input of the loop its cotangent: loop variables and invariants always count as connected."""
+    results: list[Any] = [ZERO if flag else None for flag in wanted]
+    for place, gradient in zip([*step.carries, *step.sums, *step.slices], found, strict=True):
+        if wanted[place]:
+            # after no step at all the cotangent of an invariant is a zero that no product has made
+            is_masked = stage.halves.masked[place] or place in step.sums
+            results[place] = Masked(gradient) if is_masked else gradient
+    return (*results,)
+
+
+def _loop_of_steps(
+    spec: Loop, stage: Stage, step: Step, steps: Tensor, inputs: Sequence[Tensor], outs: Sequence[Tensor],
+    finals: Sequence[Tensor], of_stacks: Sequence[Tensor],
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """The way back as a counted loop over stacks."""
+    stacks = [outs[spec.first_emit + spec.emits.index(p)] for p in stage.saved]
+    backward = Loop(
+        None, step.program, carries=len(step.carries) + len(step.sums),
+        xs=len(stacks) + len(step.xs) + len(of_stacks), is_reversed=not spec.is_reversed, policy="all",
+        length=spec.steps(inputs), varying=[*spec.varying],
+    )  # fmt: skip
+    totals = [zeros_of(type_of(inputs[i])) for i in step.sums]
+    consumed = [*stacks, *(inputs[i] for i in step.xs), *of_stacks]
+    return run_loop([steps, *finals, *totals, *consumed, *(inputs[i] for i in step.invariants)], backward)
+
+
+def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], spec: Loop) -> tuple[Any, ...]:
+    """The results' tangents: one loop that carries primals and tangents together and keeps no history."""
+    offset = int(spec.is_counted)
+    inputs, dots = operands[offset:], operands_dot[offset:]
+    flags = spec.activity([isinstance(d, Tensor) for d in dots])
+    pushed, places = spec.body.jvp(flags)
+    first = spec.invariants_from()
+    groups = [range(spec.carries), range(spec.carries, first), range(first, len(inputs))]
+    order = [(i, is_dot) for group in groups for is_dot in (False, True) for i in group if flags[i] or not is_dot]
+    emits = [e for e in spec.emits if isinstance(e, int) and dtypes.is_inexact(spec.body.graph.outputs[e].dtype)]
+    moving = [i for i in groups[0] if flags[i]]
+    types = [type_of(v) for v in spec.body.graph.outputs]
+    graph = Graph(pushed.graph.name)
+    with building(graph):
+        values = {key: graph.add_input(*type_of(spec.body.graph.inputs[key[0]])) for key in order}
+        primals = [values[i, False] for i in range(len(inputs))]
+        results = replay(spec.body.graph, primals)
+        found = replay(pushed.graph, [*primals, *(values[i, True] for i, flag in enumerate(flags) if flag)])
+        tangents = [_made(found, place, t) for place, t in zip(places, types, strict=True)]
+        graph.finish([
+            *results[: spec.carries], *(tangents[i] for i in moving), *(tangents[e] for e in emits)
+        ])
+    condition = None if spec.condition is None else _with_tangents(spec.condition, spec, flags, moving)
+    both = Loop(
+        condition, Program(graph), carries=spec.carries + len(moving), xs=sum(flags[i] + 1 for i in groups[1]),
+        is_reversed=spec.is_reversed, policy=spec.policy, length=spec.steps(inputs), varying=[*spec.varying],
+    )  # fmt: skip
+    filled = [d if isinstance(d, Tensor) else zeros_of(type_of(x)) for x, d in zip(inputs, dots, strict=True)]
+    started = [filled[i] if is_dot else inputs[i] for i, is_dot in order]
+    outs = run_loop([*operands[:offset], *started], both)
+    finals = dict(zip(moving, outs[spec.carries : both.carries], strict=True))
+    stacks = dict(zip(emits, outs[both.carries :], strict=True))
+    after = [stacks.get(e) if isinstance(e, int) else None for e in spec.emits]
+    between = [] if spec.is_counted else [None]
+    return (*[finals.get(i) for i in range(spec.carries)], *between, *after)
+
+
+def _with_tangents(condition: Program, spec: Loop, flags: Sequence[bool], moving: Sequence[int]) -> Program:
+    """A condition that takes no notice of tangents among the carries and the invariants."""
+    source = condition.graph
+    body = spec.body.graph
+    graph = Graph(source.name)
+    with building(graph):
+        carries = _inputs(graph, [*map(type_of, source.inputs[: spec.carries])])
+        _inputs(graph, [type_of(body.inputs[i]) for i in moving])
+        steady = _inputs(graph, [*map(type_of, source.inputs[spec.carries :])])
+        first = spec.invariants_from()
+        _inputs(graph, [type_of(v) for v, flag in zip(body.inputs[first:], flags[first:], strict=True) if flag])
+        graph.finish(replay(source, [*carries, *steady]))
+    return Program(graph)
+
+
+def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+    raise NotImplementedError("loop has no batch rule")
+
+
+loop = general(
+    "loop", "*operands", attrs="spec", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=_batch,
+    takes_missing=True, dtypes="any", can_raise=True, doc="a step run until a condition fails, or a number of times",
+)  # fmt: skip

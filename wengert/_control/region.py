@@ -1,0 +1,136 @@
+"""Traces the functions that branches and loops are made of, and closes them: what they use from outside becomes inputs.
+
+The functions of one construct (its branches; a condition and a body) are closed together, so that they agree on which
+outer tensors and which state (Variables, buffers) they read and write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .._core.dims import Atom, Dim, dims_in
+from .._core.graph import Graph, symbol
+from .._core.state import STATE, building
+from .._core.tensor import Tensor, Value
+from .._core.types import TensorType
+from .._core.where import at_user_line
+from .call import Program, values_with_own_dims
+
+Function = Callable[[list[Tensor]], "list[Tensor]"]
+
+
+class Body(NamedTuple):
+    """One traced function: its graph, still open, and what it returned."""
+
+    graph: Graph
+    arguments: list[Value]
+    results: list[Value]
+
+
+class Closure(NamedTuple):
+    """What the functions of one construct use from outside.
+
+    Attributes:
+        captured: outer tensors that some function uses.
+        read: state that is only read.
+        written: state that some function writes.
+    """
+
+    captured: tuple[Tensor, ...]
+    read: tuple[Any, ...]
+    written: tuple[Any, ...]
+
+    def operands(self) -> tuple[Tensor, ...]:
+        """The tensors behind the captures and the state that is only read, in order."""
+        return (*self.captured, *[state._held for state in self.read])
+
+    def entry(self) -> tuple[Tensor, ...]:
+        """What the written state holds now."""
+        return (*[state._held for state in self.written],)
+
+    def commit(self, values: Sequence[Tensor]) -> None:
+        """Makes these what the written state holds from here on."""
+        builder = STATE.builder
+        assert builder is not None
+        for state, value in zip(self.written, values, strict=True):
+            builder.write_variable(state, value)
+
+
+def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], name: str) -> Body:
+    """Runs a function on symbols.
+
+    Args:
+        function: from tensors to tensors.
+        types: the type of each argument, and whether it is weak.
+        name: for listings.
+    """
+    graph = Graph(name)
+    # reads of Variables are told to observers once, by the construct as a whole
+    before, STATE.reading = STATE.reading, ()
+    try:
+        with building(graph):
+            arguments = [graph.add_input(t[0], t[1], weak=weak) for t, weak in types]
+            results = [graph.value_of(t) for t in function(arguments)]
+    finally:
+        STATE.reading = before
+    return Body(graph, [*graph.inputs], results)
+
+
+def closure_of(bodies: Sequence[Body]) -> Closure:
+    """The outer tensors and the state that these functions use between them."""
+    outer = STATE.builder
+    for body in bodies:
+        _hold_dims(body)
+        if outer is not None:
+            for pair in body.graph.guards.equal:
+                outer.guards.require_equal(*pair)
+            for dim in body.graph.guards.not_one:
+                outer.guards.require_not_one(dim)
+    captured = {key: tensor for body in bodies for key, (tensor, _) in body.graph.captures.items()}
+    written = {key: state for body in bodies for key, (state, _) in body.graph.writes.items()}
+    read = {key: state for body in bodies for key, (state, _) in body.graph.reads.items() if key not in written}
+    return Closure((*captured.values(),), (*read.values(),), (*written.values(),))
+
+
+def close_body(body: Body, closure: Closure, leading: int, *, returns_state: bool) -> Program:
+    """A body as a program.
+
+    Its inputs: the first `leading` arguments, the state written, the other arguments, the captures, the state only
+    read. Its outputs: the first `leading` results, the state written (if it is to be returned), the other results.
+    """
+    graph = body.graph
+    written = [graph.value_of(graph.entry_value(state)) for state in closure.written]
+    read = [graph.value_of(graph.entry_value(state)) for state in closure.read]
+    captured = [graph.value_of(tensor) for tensor in closure.captured]
+    finals = [graph.value_of(graph.read_variable(state)) for state in closure.written] if returns_state else []
+    closed = Graph(graph.name)
+    closed.inputs = [*body.arguments[:leading], *written, *body.arguments[leading:], *captured, *read]
+    closed.nodes = graph.nodes
+    closed.outputs = [*body.results[:leading], *finals, *body.results[leading:]]
+    closed.guards = graph.guards
+    closed.is_frozen = graph.is_frozen = True
+    return Program(closed)
+
+
+def _hold_dims(body: Body) -> None:
+    """Captures an outer tensor for each outer dimension that the body uses and no input of it tells."""
+    graph = body.graph
+    told = {atom for v in (*graph.free_values, *values_with_own_dims(graph.nodes)) for atom in _atoms_of(v)}
+    used = {atom for node in graph.nodes for d in dims_in(node.attrs) for atom in d.atoms}
+    missing = used - told
+    if not missing:
+        return
+    for outer in graph.enclosing():
+        for value in outer.free_values:
+            found = _atoms_of(value) & missing
+            if found:
+                graph.value_of(symbol(value))
+                missing -= found
+    if missing:
+        names = ", ".join(sorted(map(str, missing)))
+        raise ValueError(at_user_line(f"{graph.name}: the dimension {names} is not that of any array in reach"))
+
+
+def _atoms_of(value: Value) -> set[Atom]:
+    return {d.atom for d in value.shape if isinstance(d, Dim) and d.is_atom}

@@ -1,0 +1,325 @@
+"""`switch`: one of several traced branches, chosen by an index at run time; `cond` is its case of two.
+
+Operands: the index, then what all branches take. The way back is a `switch` over the branches' backward halves with
+the same index. What a half reads of its forward half is an extra result of the forward op; branches share these
+slots, and one that does not fill a slot leaves it empty at no cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.dims import Atom, DimLike, dims_in, map_attribute
+from .._core.graph import Graph, Node, graph_holding
+from .._core.op import ZERO, general, tensor_type
+from .._core.state import STATE, building
+from .._core.tensor import Tensor, Value
+from .._core.types import TensorType, type_of
+from .._prims.structural import absent, zeros_of
+from .._transforms.replay import bind_dims, replay
+from .._transforms.reverse import Masked, Tape
+from .call import Program
+from .halves import Halves, halves_of
+
+
+class Stage:
+    """One way back through a `switch`: to the active operands, from the results that were there when it was made.
+
+    Attributes:
+        active: which operands (the index left out) get a cotangent.
+        stop: how many results may have cotangents.
+        halves: of each branch.
+        slots: for each branch where its residuals lie among the results.
+        saved: how many slots the stage added.
+    """
+
+    def __init__(
+        self, active: tuple[bool, ...], stop: int, halves: list[Halves], slots: list[tuple[int, ...]], saved: int
+    ) -> None:  # fmt: skip
+        self.active = active
+        self.stop = stop
+        self.halves = halves
+        self.slots = slots
+        self.saved = saved
+
+
+class Branches:
+    """What a `switch` chooses from.
+
+    Attributes:
+        programs: one a branch; they agree on the types of inputs and outputs.
+        own: how many results are the user's; the rest are residuals.
+        declared: how many operands the user passed: they always count as connected.
+        stages: the ways back so far.
+    """
+
+    __slots__ = ("declared", "own", "programs", "stages")
+
+    def __init__(
+        self, programs: tuple[Program, ...], own: int, declared: int = 0, stages: tuple[Stage, ...] = ()
+    ) -> None:  # fmt: skip
+        self.programs = programs
+        self.own = own
+        self.declared = declared
+        self.stages = stages
+
+    def stage_for(self, active: Sequence[bool], last: int) -> Stage | None:
+        """A way back that serves these operands and result number `last`, if one is there."""
+        for stage in self.stages:
+            if last < stage.stop and all(a or not w for a, w in zip(stage.active, active, strict=True)):
+                return stage
+        return None
+
+    def split(self, active: tuple[bool, ...]) -> Branches:
+        """The same branches, which also return what a way back to the active operands reads."""
+        stop = len(self.programs[0].graph.outputs)
+        halves = [halves_of(program.graph, active) for program in self.programs]
+        kinds, slots = _shared_slots(halves, stop)
+        programs = (*[_with_slots(h, p, kinds, s, stop) for h, p, s in zip(halves, self.programs, slots, strict=True)],)
+        stage = Stage(active, stop, halves, slots, len(kinds))
+        return Branches(programs, self.own, self.declared, (*self.stages, stage))
+
+    def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
+        """The types of the results for operands of these types."""
+        graph = self.programs[0].graph
+        sizes = bind_dims(graph, [t.shape for t in operands])
+        return (*[_substituted(v, sizes) for v in graph.outputs],)
+
+    def pruned(self, used: Sequence[bool]) -> tuple[Branches, Sequence[bool]]:
+        """The branches without the results that nothing uses, and which are kept; for a program about to run."""
+        programs = []
+        for program in self.programs:
+            graph = _copy(program.graph)
+            graph.outputs = [v for v, is_used in zip(graph.outputs, used, strict=True) if is_used]
+            programs.append(Program(graph))
+        return Branches((*programs,), sum(used)), used
+
+    @property
+    def inner(self) -> tuple[Program, ...]:
+        """The programs, for listings."""
+        return self.programs
+
+    def __repr__(self) -> str:
+        return f"<{len(self.programs)} branches>"
+
+
+def _substituted(value: Value, sizes: dict[Atom, DimLike]) -> TensorType:
+    if not sizes:
+        return tensor_type(tuple(value.shape), value.dtype)
+    return tensor_type(map_attribute(tuple(value.shape), lambda d: d.substitute(sizes)), value.dtype)
+
+
+def _copy(graph: Graph) -> Graph:
+    copy = Graph(graph.name)
+    copy.inputs, copy.nodes, copy.outputs = list(graph.inputs), list(graph.nodes), list(graph.outputs)
+    copy.guards, copy.is_frozen = graph.guards, True
+    return copy
+
+
+def _shared_slots(halves: Sequence[Halves], start: int) -> tuple[list[TensorType], list[tuple[int, ...]]]:
+    """The types of the slots, and for each branch where its residuals go: branches share slots of one type."""
+    kinds: list[TensorType] = []
+    slots: list[tuple[int, ...]] = []
+    for half in halves:
+        existing = {v.key: i for i, v in enumerate(half.outputs)}
+        taken: set[int] = set()
+        places = []
+        for value in half.residuals:
+            if value.key in existing:  # a result, or saved for another way back already
+                places.append(existing[value.key])
+                continue
+            kind = type_of(value)
+            place = next((i for i, k in enumerate(kinds) if k == kind and i not in taken), None)
+            if place is None:
+                kinds.append(kind)
+                place = len(kinds) - 1
+            taken.add(place)
+            places.append(start + place)
+        slots.append((*places,))
+    return kinds, slots
+
+
+def _with_slots(
+    half: Halves, program: Program, kinds: Sequence[TensorType], places: Sequence[int], start: int
+) -> Program:  # fmt: skip
+    """A branch's forward half that fills its slots and leaves the others empty."""
+    graph = Graph(program.graph.name)
+    graph.inputs, graph.nodes = list(half.inputs), list(half.nodes)
+    filled = dict(zip(places, half.residuals, strict=True))
+    outputs = list(half.outputs)
+    with building(graph):
+        for index, kind in enumerate(kinds, start):
+            value = filled.get(index)
+            outputs.append(graph.value_of(absent(shape=kind[0], dtype=kind[1])) if value is None else value)
+    graph.outputs, graph.guards, graph.is_frozen = outputs, program.graph.guards, True
+    return Program(graph)
+
+
+# -- the op -----------------------------------------------------------------------------------------------------------
+
+
+def switch_branches(index: Tensor, operands: Sequence[Tensor], branches: Branches) -> tuple[Tensor, ...]:
+    """The results of the branch that the index chooses; open tapes find their ways back prepared."""
+    current = branches
+    for recorder in reversed(STATE.recorders):
+        if isinstance(recorder, Tape):
+            active = (*[recorder.tracks(x._key) and dtypes.is_inexact(x.dtype) for x in operands],)
+            if any(active):
+                current = current.split(active)
+    outs = apply(switch, (index, *operands), (current,))
+    return (*outs[: branches.own],)
+
+
+def _types(index: TensorType, operands: tuple[TensorType, ...], branches: Branches) -> tuple[TensorType, ...]:
+    return branches.types(operands)
+
+
+def _pull_back(
+    ct: tuple[Any, ...], needed: tuple[bool, ...], index: Tensor, operands: tuple[Tensor, ...],
+    outs: tuple[Tensor, ...], branches: Branches,
+) -> Any:  # fmt: skip
+    wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed[1:], operands, strict=True)],)
+    seeds = [i for i, c in enumerate(ct) if isinstance(c, Tensor)]
+    last = max(seeds)
+    stage = branches.stage_for(wanted, last)
+    if stage is None:
+        branches, outs = extended(outs, wanted, branches)
+        stage = branches.stages[-1]
+    found = _cotangents(index, operands, outs, {i: ct[i] for i in seeds}, stage, wanted)
+    connected = (*[
+        ZERO if g is None and flag and i < branches.declared else g for i, (g, flag) in enumerate(zip(found, wanted))
+    ],)  # fmt: skip
+    return (None, connected)
+
+
+def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any) -> tuple[Any, tuple[Tensor, ...]]:
+    """Gives a node of a graph under construction more results: what a way back reads. Open tapes learn of them."""
+    node, graph = _node_of(outs[0])
+    attr = node.attrs[-1].split(active)
+    with graph.lock:
+        node.attrs = (*node.attrs[:-1], attr)
+        types = node.op.type_rule(*node.op.group((*map(type_of, node.inputs),)), *node.attrs)
+        fresh = graph.extend(node, types[len(node.outputs) :])
+    everything = (*outs, *fresh)
+    for recorder in STATE.recorders:
+        if isinstance(recorder, Tape):
+            recorder.extend(outs[0]._key, everything, node.attrs)
+    return attr, everything
+
+
+def _node_of(out: Tensor) -> tuple[Node, Graph]:
+    data = out._data
+    graph = graph_holding(data) if type(data) is Value else None
+    node = None if graph is None else next(
+        (n for n in reversed(graph.nodes) if any(v.key == out._key for v in n.outputs)), None
+    )  # fmt: skip
+    if graph is None or node is None or graph.is_frozen:
+        raise LookupError("a branch or loop that ran without a tape has no way back")
+    return node, graph
+
+
+def _cotangents(
+    index: Tensor, operands: Sequence[Tensor], outs: Sequence[Tensor], ct: dict[int, Tensor], stage: Stage,
+    wanted: Sequence[bool],
+) -> list[Any]:  # fmt: skip
+    """The operands' cotangents: one `switch` over the backward halves; ZERO or None where none gives a tensor."""
+    results = [half.results for half in stage.halves]
+    targets = [i for i, flag in enumerate(wanted) if flag and any(isinstance(r[i], int) for r in results)]
+    found: list[Any] = [_unmade([r[i] for r in results]) if flag else None for i, flag in enumerate(wanted)]
+    if not targets:
+        return found
+    given = sorted({i for half in stage.halves for i in half.given})
+    slots = sorted({s for places in stage.slots for s in places})
+    holders = _dim_holders(operands, targets, given)
+    inputs = [operands[i] for i in (*given, *holders)] + [outs[s] for s in slots] + [*ct.values()]
+    programs = [
+        _backward(half, places, [*given, *holders], slots, [*ct], targets, inputs, operands)
+        for half, places in zip(stage.halves, stage.slots, strict=True)
+    ]
+    gradients = switch_branches(index, inputs, Branches((*programs,), len(targets)))
+    for target, gradient in zip(targets, gradients, strict=True):
+        is_masked = any(h.masked[target] or not isinstance(h.results[target], int) for h in stage.halves)
+        found[target] = Masked(gradient) if is_masked else gradient
+    return found
+
+
+def _unmade(results: Sequence[Any]) -> Any:
+    """What an operand gets that no branch has a tensor for: connected with zero, or not connected."""
+    return ZERO if any(r is ZERO for r in results) else None
+
+
+def _dim_holders(operands: Sequence[Tensor], targets: Sequence[int], given: Sequence[int]) -> list[int]:
+    """The targets whose zeros need an unknown dimension: they are passed for their shape."""
+    return [i for i in targets if i not in given and dims_in(tuple(operands[i].shape))]
+
+
+def _backward(
+    half: Halves, places: Sequence[int], given: Sequence[int], slots: Sequence[int], seeds: Sequence[int],
+    targets: Sequence[int], inputs: Sequence[Tensor], operands: Sequence[Tensor],
+) -> Program:  # fmt: skip
+    """The backward half of a branch over the inputs that all branches take."""
+    graph = Graph(half.backward.name)
+    with building(graph):
+        arguments = [graph.add_input(x.shape, x.dtype) for x in inputs]
+        of_given = dict(zip(given, arguments, strict=False))
+        of_slot = dict(zip(slots, arguments[len(given) :], strict=False))
+        of_seed = dict(zip(seeds, arguments[len(given) + len(slots) :], strict=True))
+        cotangents = [
+            of_seed[i] if i in of_seed else zeros_of(type_of(half.outputs[i])) for i in half.seeded
+        ]
+        found = replay(half.backward, [*(of_given[i] for i in half.given), *(of_slot[s] for s in places), *cotangents])
+        graph.finish([
+            found[half.results[i]] if isinstance(half.results[i], int) else zeros_of(type_of(operands[i]))
+            for i in targets
+        ])
+    return Program(graph)
+
+
+def _push(
+    index: Tensor, operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], branches: Branches
+) -> tuple[Any, ...]:  # fmt: skip
+    """The results' tangents: a `switch` over the branches' forward derivatives."""
+    active = (*[isinstance(d, Tensor) for d in operands_dot],)
+    pushed = [program.jvp(active) for program in branches.programs]
+    count = len(branches.programs[0].graph.outputs)
+    targets = [i for i in range(count) if any(isinstance(places[i], int) for _, places in pushed)]
+    zeros = [i for i in range(count) if i not in targets and any(places[i] is ZERO for _, places in pushed)]
+    found: list[Any] = [None] * count
+    types = branches.types((*map(type_of, operands),))
+    for i in zeros:
+        found[i] = zeros_of(types[i])
+    if targets:
+        inputs = [*operands, *(d for d in operands_dot if isinstance(d, Tensor))]
+        programs = [_with_zeros(program, places, targets, inputs, types) for program, places in pushed]
+        results = switch_branches(index, inputs, Branches((*programs,), len(targets)))
+        for i, tangent in zip(targets, results, strict=True):
+            found[i] = tangent
+    return (*found,)
+
+
+def _with_zeros(
+    program: Program, places: Sequence[Any], targets: Sequence[int], inputs: Sequence[Tensor],
+    types: Sequence[TensorType],
+) -> Program:  # fmt: skip
+    """A branch's forward derivative, with zeros for the results that it does not reach."""
+    graph = Graph(program.graph.name)
+    with building(graph):
+        found = replay(program.graph, [graph.add_input(x.shape, x.dtype) for x in inputs])
+        graph.finish([found[places[i]] if isinstance(places[i], int) else zeros_of(types[i]) for i in targets])
+    return Program(graph)
+
+
+def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+    raise NotImplementedError("switch has no batch rule")
+
+
+switch = general(
+    "switch", "index *operands", attrs="branches", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=_batch,
+    takes_missing=True, dtypes="any", can_raise=True,
+    doc="the results of one of several branches; an index out of range takes the last one, False the second",
+)  # fmt: skip
+
+__all__ = ["Branches", "extended", "switch", "switch_branches"]

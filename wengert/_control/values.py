@@ -1,0 +1,277 @@
+"""Nested values on their way into and out of branches and loops: which leaves are arrays, and whether two agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.constant import constant, is_number, number
+from .._core.dims import Atom, Dim
+from .._core.dtypes import promote, python_type, weak_promote
+from .._core.engine import ENGINE_OF
+from .._core.kinds import ARRAYS
+from .._core.state import STATE
+from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, paths, unflatten
+from .._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
+from .._core.types import TensorType, same_dim, tensor_type, type_of
+from .._core.where import at_user_line
+from .._prims.structural import attach, cast
+
+
+def leaf_tensor(leaf: Any) -> Tensor | None:
+    """A numeric leaf as a tensor, weak if it is a Python number; None for anything else."""
+    if type(leaf) is Tensor:
+        return leaf
+    if isinstance(leaf, ARRAYS):
+        return constant(leaf) if dtypes.is_supported(leaf.dtype) else None
+    if is_number(leaf):
+        return number(leaf)
+    if isinstance(leaf, list) and is_number_list(leaf):
+        array = np.array(leaf)
+        return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
+    return fresh(leaf) if type(leaf) in ENGINE_OF else tensor_in(leaf)
+
+
+class Leaves:
+    """A nested value: its numeric leaves as tensors, and the rest as it is."""
+
+    __slots__ = ("fixed", "has_tensors", "name", "places", "spec", "tensors")
+
+    def __init__(self, value: Any, name: str = "operands") -> None:
+        self.name = name
+        leaves, self.spec = flatten(value)
+        self.tensors: list[Tensor] = []
+        # whether the caller works with tensors: then so are the results
+        self.has_tensors = any(map(is_tensor_or_variable, leaves))
+        self.fixed: list[Any] = []  # the leaves, tensors left out
+        self.places: list[int] = []  # of the tensors among the leaves
+        for position, leaf in enumerate(leaves):
+            tensor = leaf_tensor(leaf)
+            if tensor is not None:
+                self.tensors.append(tensor)
+                self.places.append(position)
+            self.fixed.append(leaf if tensor is None else None)
+
+    @property
+    def value(self) -> Any:
+        """The structure with tensors for its numeric leaves."""
+        return self.rebuilt(self.tensors)
+
+    def rebuilt(self, tensors: Sequence[Tensor]) -> Any:
+        """The structure with other tensors."""
+        if self.spec is LEAF:
+            return tensors[0] if self.places else self.fixed[0]
+        leaves = [*self.fixed]
+        for place, tensor in zip(self.places, tensors, strict=True):
+            leaves[place] = tensor
+        return unflatten(self.spec, leaves)
+
+    def types(self) -> list[tuple[TensorType, bool]]:
+        """The type of each tensor, and whether it is weak."""
+        return [(type_of(x), x._weak) for x in self.tensors]
+
+    def path(self, index: int) -> str:
+        """How a tensor is reached."""
+        return paths(self.spec, self.name)[self.places[index]]
+
+
+def with_weak(tensors: Sequence[Tensor], weak: Sequence[bool]) -> list[Tensor]:
+    """The tensors, marked as weak where they came from Python numbers alone."""
+    for tensor, is_weak in zip(tensors, weak, strict=True):
+        tensor._weak = is_weak
+    return [*tensors]
+
+
+def connected(tensors: Sequence[Tensor], sources: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors, counted as depending on the sources that somebody follows."""
+    recorders = STATE.recorders
+    if not recorders:
+        return [*tensors]
+    followed = [x for x in sources if dtypes.is_inexact(x.dtype) and any(r.tracks(x._key) for r in recorders)]
+    if not followed:
+        return [*tensors]
+    return [attached(x, followed) if dtypes.is_inexact(x.dtype) else x for x in tensors]
+
+
+def attached(x: Tensor, sources: Sequence[Tensor]) -> Tensor:
+    out = attach(x, *sources)
+    out._weak = x._weak
+    return out
+
+
+# -- agreement --------------------------------------------------------------------------------------------------------
+
+
+def require_same_structure(what: str, first: Leaves, second: Leaves, names: tuple[str, str]) -> None:
+    """Raises `TypeError` with both structures unless they are equal (a list may stand for a tuple at the top)."""
+    if _alike(first.spec, second.spec) and first.places == second.places:
+        if _same_rest(first.fixed, second.fixed):
+            return
+        pair = next((a, b) for a, b in zip(first.fixed, second.fixed, strict=True) if not _is_same(a, b))
+        raise _disagreement(what, names, repr(pair[0]), repr(pair[1]), "a leaf that is not an array differs")
+    raise _disagreement(what, names, _shown(first), _shown(second), "the structures differ")
+
+
+def _alike(first: Spec | None, second: Spec | None) -> bool:
+    if first == second:
+        return True
+    if first is None or second is None:
+        return False
+    tops = (first.kind, second.kind)
+    return set(tops) <= {list, tuple} and (first.keys, first.children) == (second.keys, second.children)
+
+
+def _same_rest(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    return all(map(_is_same, first, second))
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    return first is second or (type(first) is type(second) and bool(first == second))
+
+
+def _shown(leaves: Leaves) -> str:
+    kinds = [repr(leaf) for leaf in leaves.fixed]
+    for place, tensor in zip(leaves.places, leaves.tensors, strict=True):
+        kinds[place] = str(type_of(tensor))
+    if leaves.spec is None:
+        return kinds[0]
+    return f"{describe(leaves.spec)} with {', '.join(kinds)}" if kinds else describe(leaves.spec)
+
+
+def _disagreement(what: str, names: tuple[str, str], first: str, second: str, why: str) -> TypeError:
+    width = max(map(len, names))
+    return TypeError(at_user_line(f"{what}: {why}\n  {names[0]:<{width}}  {first}\n  {names[1]:<{width}}  {second}"))
+
+
+def require_same_type(what: str, path: str, first: Any, second: Any, names: tuple[str, str]) -> None:
+    """Raises `TypeError` with both types unless they are equal."""
+    is_same = len(first.shape) == len(second.shape) and all(map(same_dim, first.shape, second.shape))
+    if is_same and first.dtype == second.dtype:
+        return
+    why = f"{path} differs in {'dtype' if is_same else 'shape'}"
+    raise _disagreement(what, names, str(type_of(first)), str(type_of(second)), why)
+
+
+def met_dtype(first: Tensor, second: Tensor) -> np.dtype[Any]:
+    """The dtype of two values of which a weak one gives way; the first one's if neither is weak."""
+    if first._weak == second._weak:
+        return promote(first.dtype, second.dtype) if first._weak else first.dtype
+    weak, strong = (first, second) if first._weak else (second, first)
+    return weak_promote(python_type(weak.dtype), strong.dtype)
+
+
+# -- loop variables ---------------------------------------------------------------------------------------------------
+
+
+class Carried:
+    """What loop variables must look like from step to step.
+
+    Attributes:
+        given: the loop variables at the start.
+        free: for each tensor the axes whose extent may vary.
+    """
+
+    def __init__(self, given: Leaves, invariants: Any, what: str) -> None:
+        self.given = given
+        self.what = what
+        self.free: list[frozenset[int]] = [frozenset()] * len(given.tensors)
+        if invariants is not None:
+            self._read(invariants)
+
+    def traced(self) -> tuple[list[tuple[TensorType, bool]], list[Atom]]:
+        """The types of the loop variables inside the body, with unknown dimensions where they vary."""
+        varying: list[Atom] = []
+        types = []
+        for (kind, weak), free in zip(self.given.types(), self.free, strict=True):
+            shape = [*kind.shape]
+            for axis in sorted(free):
+                dim = Dim.free(f"step_{len(varying)}")
+                varying.append(dim.atom)
+                shape[axis] = dim
+            types.append((tensor_type((*shape,), kind.dtype), weak))
+        return types, varying
+
+    def accept(self, before: Sequence[Tensor], value: Any) -> tuple[Any, list[Tensor]]:
+        """The loop variables after a step: as a structure, and as tensors of the types that they had before it."""
+        after = Leaves(value, self.given.name)
+        require_same_structure(self.what, self.given, after, ("before the step", "after it"))
+        tensors = [self.fitted(i, x, y) for i, (x, y) in enumerate(zip(before, after.tensors, strict=True))]
+        return self.given.rebuilt(tensors), tensors
+
+    def fitted(self, index: int, before: Tensor, after: Tensor) -> Tensor:
+        """One loop variable after a step, weak numbers converted."""
+        dtype = met_dtype(before, after)
+        if dtype != after.dtype and (after._weak or before._weak):
+            weak = after._weak and before._weak
+            after = cast(after, dtype)
+            after._weak = weak
+        free = self.free[index]
+        is_same = len(before.shape) == len(after.shape) and all(
+            axis in free or same_dim(x, y) for axis, (x, y) in enumerate(zip(before.shape, after.shape, strict=True))
+        )
+        if not is_same or (before.dtype != after.dtype and not before._weak):
+            hint = "; declare what varies in shape_invariants" if not is_same and self.what == "while_loop" else ""
+            why = f"{self.given.path(index)} differs in {'dtype' if is_same else 'shape'}{hint}"
+            names = ("before the step", "after it")
+            raise _disagreement(self.what, names, str(type_of(before)), str(type_of(after)), why)
+        return after
+
+    def _read(self, invariants: Any) -> None:
+        given = self.given
+        if len(given.tensors) == 1 and not _is_nest_of_shapes(invariants):
+            found: Any = [invariants]
+        else:
+            found = _shapes_in(invariants)
+        if len(found) != len(given.fixed):
+            raise ValueError(at_user_line(
+                f"{self.what}: shape_invariants has {len(found)} entries for {len(given.fixed)} loop variables"
+            ))
+        self.free = [
+            self._free_axes(index, _shape_of(found[place])) for index, place in enumerate(given.places)
+        ]
+
+    def _free_axes(self, index: int, shape: Any) -> frozenset[int]:
+        if shape is None:
+            return frozenset()
+        known = self.given.tensors[index].shape
+        fits = len(shape) == len(known) and all(s is None or same_dim(s, d) for s, d in zip(shape, known, strict=True))
+        if not fits:
+            path = self.given.path(index)
+            raise ValueError(at_user_line(
+                f"{self.what}: the shape invariant {(*shape,)} does not hold for {path}, which has shape {known}"
+            ))
+        return frozenset(axis for axis, extent in enumerate(shape) if extent is None)
+
+
+def _shape_of(invariant: Any) -> Any:
+    return getattr(invariant, "shape", invariant)
+
+
+def _is_shape(value: Any) -> bool:
+    if value is None or hasattr(value, "shape"):
+        return True
+    return isinstance(value, (tuple, list)) and all(
+        d is None or isinstance(d, (int, np.integer, Dim)) for d in value
+    )
+
+
+def _is_nest_of_shapes(value: Any) -> bool:
+    return isinstance(value, (tuple, list, dict)) and (not _is_shape(value) or not value)
+
+
+def _shapes_in(value: Any) -> list[Any]:
+    """The shapes in a structure of them, in order; a tuple of ints and Nones is one shape."""
+    found: list[Any] = []
+    inside = value.values() if isinstance(value, dict) else value
+    for item in inside:
+        found += [item] if _is_shape(item) else _shapes_in(item)
+    return found
+
+
+__all__ = [
+    "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype", "require_same_structure",
+    "require_same_type", "with_weak",
+]  # fmt: skip

@@ -1,0 +1,28 @@
+"""How much memory the histories of loops may take before they are given up for snapshots."""
+
+from __future__ import annotations
+
+import threading
+
+DEFAULT = 2 * 1024**3  # bytes
+
+
+class Budget(threading.local):
+    """The bytes that histories may take, and those that the histories of the sweep under way take (of this thread)."""
+
+    used: int = 0
+    depth: int = 0
+
+
+_limit = [DEFAULT]
+BUDGET = Budget()
+
+
+def limit() -> int:
+    """The bytes that the histories of one outermost sweep may take."""
+    return _limit[0]
+
+
+def set_limit(size: int) -> None:
+    """Changes the limit, for all threads."""
+    _limit[0] = size

@@ -1,0 +1,332 @@
+"""Kernels of the ops that hold programs: `switch`, `loop`, `loop_back`. One definition for every engine without native
+control flow; an engine says how it runs a program and how it reads, cuts and stacks its arrays.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._control.call import Program
+from .._control.loop import History, Loop
+from .._control.loop_back import LoopBack
+from .._control.switch import Branches
+from .._core.budget import BUDGET, limit
+from .._core.dims import Dim
+from .._core.engine import Kernel
+from .._core.tensor import Value
+from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
+
+_log = logging.getLogger("wengert")
+_MOST_AUTO = 1024  # snapshots kept beside the history of an "auto" loop
+_LEAST_AUTO = 8
+
+
+class Arrays(NamedTuple):
+    """What the kernels need to know of an engine's arrays.
+
+    Attributes:
+        run: the executable of a program.
+        number: an array of one element as a Python number.
+        row: `row(array, i)`, one slice along the first axis.
+        stack: arrays of one shape as one array (of another: as a list that `row` understands).
+        zeros: `zeros(shape, dtype)`.
+        like: zeros of an array's type.
+        copy: an array of its own.
+    """
+
+    run: Callable[[Program], Callable[..., tuple[Any, ...]]]
+    number: Callable[[Any], Any]
+    row: Callable[[Any, int], Any]
+    stack: Callable[[Sequence[Any]], Any]
+    zeros: Callable[[Any, Any], Any]
+    like: Callable[[Any], Any]
+    copy: Callable[[Any], Any]
+
+
+def region_kernels(arrays: Arrays) -> dict[str, Kernel]:
+    """The kernels for an engine."""
+
+    def switch(index: Any, *operands_and_branches: Any) -> tuple[Any, ...]:
+        *operands, branches = operands_and_branches
+        return arrays.run(_chosen(arrays.number(index), branches))(*operands)
+
+    def loop(*operands_and_spec: Any) -> tuple[Any, ...]:
+        *operands, spec = operands_and_spec
+        return _Run(arrays, spec, operands).results()
+
+    def loop_back(history: Any, steps: Any, *operands_and_back: Any) -> tuple[Any, ...]:
+        *operands, back = operands_and_back
+        return _Back(arrays, back, int(arrays.number(steps)), operands).results(history[()])
+
+    return {"switch": switch, "loop": loop, "loop_back": loop_back}
+
+
+def _chosen(index: Any, branches: Branches) -> Program:
+    """True is the first branch; an index out of range is the last."""
+    programs = branches.programs
+    if isinstance(index, bool):
+        return programs[not index]
+    return programs[index] if 0 <= index < len(programs) else programs[-1]
+
+
+class _Run:
+    """One run of a loop."""
+
+    def __init__(self, arrays: Arrays, spec: Loop, operands: Sequence[Any]) -> None:
+        self.arrays = arrays
+        self.spec = spec
+        if spec.is_counted:
+            self.count: int | None = int(arrays.number(operands[0]))
+            operands = operands[1:]
+        else:
+            self.count = None
+        first = spec.invariants_from()
+        self.carries: Any = operands[: spec.carries]
+        self.xs = operands[spec.carries : first]
+        self.steady = operands[first:]
+        for i in spec.buffers:  # a buffer is changed in place, and this one is the caller's
+            self.carries = [*self.carries[:i], arrays.copy(self.carries[i]), *self.carries[i + 1 :]]
+        self.stacks: list[tuple[int, list[Any]]] = [(e, []) for e in spec.emits if isinstance(e, int)]
+        self.kept = [Kept(e, spec, arrays, self.count) for e in spec.emits if isinstance(e, History)]
+
+    def results(self) -> tuple[Any, ...]:
+        base, BUDGET.depth = BUDGET.used, BUDGET.depth + 1
+        try:
+            for kept in self.kept:
+                kept.base = base
+            self._run_steps()
+        finally:
+            BUDGET.depth -= 1
+            if not BUDGET.depth:
+                BUDGET.used = 0
+        steps = self.steps
+        stacks = iter(self.stacks)
+        histories = iter(self.kept)
+        emitted = [
+            _opaque(next(histories)) if isinstance(e, History) else self._stacked(*next(stacks), steps)
+            for e in self.spec.emits
+        ]
+        between = [] if self.spec.is_counted else [np.int64(steps)]
+        return (*self.carries, *between, *emitted)
+
+    def _run_steps(self) -> None:
+        """Runs steps until the count is reached or the condition fails; `self.steps` tells how many ran."""
+        spec, number = self.spec, self.arrays.number
+        condition = None if spec.condition is None else self.arrays.run(spec.condition)
+        kept, steady, count, carries = self.kept, self.steady, self.count, self.carries
+        width = spec.carries
+        body = self.arrays.run(self._body())
+        step = 0
+        while step != count if condition is None else number(condition(*carries, *steady)[0]):
+            for history in kept:
+                if step == history.next_step:
+                    history.offer(step, carries)
+            outs = body(*carries, *self._slices(step), *steady)
+            for position, rows in self.stacks:
+                rows.append(outs[position])
+            carries = outs[:width]
+            step += 1
+            for history in kept:
+                if history.steps is not None and history.keeps(step, outs):
+                    body = self.arrays.run(self._body())  # it gave its history up: nothing to save any more
+        self.steps, self.carries = step, carries
+
+    def _body(self) -> Program:
+        """The body, in its thin form if nothing reads what the other one saves."""
+        is_thin = all(e < self.spec.carries + self.spec.own for e, _ in self.stacks)
+        return self.spec.thin if is_thin and all(k.steps is None for k in self.kept) else self.spec.body
+
+    def _slices(self, step: int) -> Sequence[Any]:
+        if not self.xs:
+            return ()
+        row = self.arrays.row
+        index = step if not self.spec.is_reversed else (self.count or 0) - 1 - step
+        return [row(x, index) for x in self.xs]
+
+    def _stacked(self, position: int, rows: list[Any], steps: int) -> Any:
+        if not steps:
+            value = self.spec.body.graph.outputs[position]
+            return self.arrays.zeros((0, *_extents(value, self.spec, self._inputs())), value.dtype)
+        return self.arrays.stack(rows[::-1] if self.spec.is_reversed else rows)
+
+    def _inputs(self) -> list[Any]:
+        return [*self.carries, *self.xs, *self.steady]
+
+
+def _extents(value: Value, spec: Loop, inputs: Sequence[Any]) -> list[int]:
+    """The shape of a value of the body where no step has run: what varies is 0."""
+    sizes: dict[Any, int] = {}
+    first, last = spec.carries, spec.invariants_from()
+    for place, (known, x) in enumerate(zip(spec.body.graph.inputs, inputs, strict=True)):
+        shape = x.shape[1:] if first <= place < last else x.shape
+        sizes.update({d.atom: n for d, n in zip(known.shape, shape, strict=True) if isinstance(d, Dim) and d.is_atom})
+    return [
+        d if not isinstance(d, Dim) else d.evaluate(sizes) if d.atoms <= sizes.keys() else 0 for d in value.shape
+    ]
+
+
+def _opaque(value: Any) -> Any:
+    """Anything as an array of no axes, so that it passes where arrays do."""
+    box = np.empty((), object)
+    box[()] = value
+    return box
+
+
+class Kept:
+    """What a run keeps for one way back: what every step saved, snapshots, or both until memory runs short."""
+
+    def __init__(self, history: History, spec: Loop, arrays: Arrays, count: int | None) -> None:
+        policy = history.policy
+        self.positions = history.positions
+        self.buffers = spec.buffers
+        self.arrays = arrays
+        self.base = 0
+        self.own = 0
+        self.limit = limit()
+        self.steps: list[tuple[Any, ...]] | None = [] if policy == "auto" else None
+        self.snapshots: Any = None
+        self.next_step = 0
+        self.check = 1
+        if policy == "sqrt":
+            self.snapshots = EvenSnapshots(None, count)
+        elif policy != "auto":
+            self.snapshots = Snapshots(policy, count)
+        self.count = count
+
+    def offer(self, step: int, carries: Sequence[Any]) -> None:
+        """Shows the state before a step."""
+        if self.snapshots is None:
+            size = sum(map(_size_of, carries)) or 1
+            self.snapshots = Snapshots(max(_LEAST_AUTO, min(_MOST_AUTO, self.limit // (4 * size))), self.count)
+        copies = self.buffers
+        self.snapshots.offer(step, (*[
+            self.arrays.copy(x) if i in copies else x for i, x in enumerate(carries)
+        ],) if copies else carries)  # fmt: skip
+        self.next_step = self.snapshots.next_step
+
+    def keeps(self, step: int, outs: Sequence[Any]) -> bool:
+        """Adds what a step saved; whether the history was given up now."""
+        assert self.steps is not None
+        saved = (*[outs[p] for p in self.positions],)
+        self.steps.append(saved)
+        if step < self.check:
+            return False
+        # not every step is looked at: each look estimates when the next one is due
+        size = sum(map(_size_of, saved))
+        grown = size * (step - self.check + 1)
+        self.own += grown
+        BUDGET.used += grown
+        if BUDGET.used > self.limit:
+            self._give_up(step)
+            return True
+        self.check = step + 1 + min((self.limit - BUDGET.used) // (2 * size + 1), step, 10_000)
+        return False
+
+    def _give_up(self, step: int) -> None:
+        _log.info(
+            "a loop has given up its history of %d bytes after %d steps: the memory budget is %d bytes "
+            "(wg.set_memory_budget); the reverse pass runs steps again from %d snapshots", self.own, step, self.limit,
+            self.snapshots.kept,
+        )  # fmt: skip
+        BUDGET.used = self.base
+        self.own, self.steps = 0, None
+
+    def segments(self, steps: int, advance: Any, pull_saved: Any, pull: Any, pull_segment: Any) -> None:
+        """Calls back for all steps, the last first."""
+        if self.steps is not None:
+            for step in range(steps - 1, -1, -1):
+                pull_saved(self.steps[step], step)
+        elif isinstance(self.snapshots, EvenSnapshots):
+            self.snapshots.reverse(steps, pull_segment, again=True)
+        elif self.snapshots is not None:  # None: no step has run
+            self.snapshots.reverse(steps, advance, pull, again=True)
+
+
+def _size_of(x: Any) -> int:
+    return getattr(x, "nbytes", 8)
+
+
+class _Back:
+    """The way back through one run of a loop."""
+
+    def __init__(self, arrays: Arrays, back: LoopBack, steps: int, operands: Sequence[Any]) -> None:
+        spec, step = back.spec, back.step
+        self.arrays, self.spec, self.step, self.count = arrays, spec, step, steps
+        self.inputs = operands[: back.inputs]
+        rest = operands[back.inputs :]
+        self.width = len(step.carries)
+        totals = [arrays.like(self.inputs[i]) for i in step.sums]
+        self.state: Sequence[Any] = (*rest[: self.width], *totals)
+        self.stacks = rest[self.width :]
+        self.first = spec.invariants_from()
+        self.xs = self.inputs[spec.carries : self.first]
+        self.steady = self.inputs[self.first :]
+        self.back_steady = [self.inputs[i] for i in step.invariants]
+        self.read = [self.inputs[i] for i in step.xs]
+        self.slices: list[list[Any]] = [[] for _ in step.slices]
+        self.positions = back.stage.saved
+        self.run = arrays.run(step.program)
+        self.full = arrays.run(spec.body)
+        self.thin = arrays.run(spec.thin)
+
+    def results(self, kept: Kept) -> tuple[Any, ...]:
+        base, BUDGET.depth = BUDGET.used, BUDGET.depth + 1
+        try:
+            kept.segments(self.count, self._advance, self._pull_saved, self._pull, self._pull_segment)
+        finally:
+            BUDGET.depth -= 1
+            BUDGET.used = base if BUDGET.depth else 0
+        slices = [self._stacked(rows, i) for rows, i in zip(self.slices, self.step.slices, strict=True)]
+        return (*self.state, *slices)
+
+    def _stacked(self, rows: list[Any], position: int) -> Any:
+        if not rows:
+            return self.arrays.like(self.inputs[position])
+        return self.arrays.stack(rows if self.spec.is_reversed else rows[::-1])
+
+    def _index(self, step: int) -> int:
+        return self.count - 1 - step if self.spec.is_reversed else step
+
+    def _slices(self, step: int) -> Sequence[Any]:
+        return [self.arrays.row(x, self._index(step)) for x in self.xs] if self.xs else ()
+
+    def _advance(self, state: Any, start: int, stop: int) -> Any:
+        width, body, steady = self.spec.carries, self.thin, self.steady
+        if self.spec.buffers:
+            state = [self.arrays.copy(x) if i in self.spec.buffers else x for i, x in enumerate(state)]
+        for step in range(start, stop):
+            state = body(*state, *self._slices(step), *steady)[:width]
+        return state
+
+    def _pull(self, state: Any, step: int) -> None:
+        self._pull_saved(self._saved(state, step)[0], step)
+
+    def _saved(self, state: Any, step: int) -> tuple[tuple[Any, ...], Any]:
+        """What a step saves, run again, and the state behind it."""
+        if self.spec.buffers:
+            state = [self.arrays.copy(x) if i in self.spec.buffers else x for i, x in enumerate(state)]
+        outs = self.full(*state, *self._slices(step), *self.steady)
+        return (*[outs[p] for p in self.positions],), outs[: self.spec.carries]
+
+    def _pull_segment(self, state: Any, start: int, stop: int) -> None:
+        saved = []
+        for step in range(start, stop):
+            kept, state = self._saved(state, step)
+            saved.append(kept)
+        for step in range(stop - 1, start - 1, -1):
+            self._pull_saved(saved.pop(), step)
+
+    def _pull_saved(self, saved: Sequence[Any], step: int) -> None:
+        row, index = self.arrays.row, self._index(step)
+        read = [row(x, index) for x in (*self.read, *self.stacks)]
+        outs = self.run(*self.state, *saved, *read, *self.back_steady)
+        self.state = outs[: len(self.state)]
+        for rows, value in zip(self.slices, outs[len(self.state) :], strict=True):
+            rows.append(value)
+
+
+__all__ = ["NEVER", "Arrays", "region_kernels"]

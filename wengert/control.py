@@ -1,0 +1,662 @@
+"""Branches and loops that differentiate: `cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map`, `vectorized_map`.
+
+Where the values are at hand, branches and loops run as plain Python and a tape records what ran. In a trace each
+becomes one op over traced bodies (`_control/switch.py`, `_control/loop.py`).
+"""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._compile.arguments import is_tensor_kind, require_callable, result_of
+from ._control.closed import Closed
+from ._control.loop import Loop, run_loop
+from ._control.region import Body, close_body, closure_of, trace_body
+from ._control.switch import Branches, switch_branches
+from ._control.values import (
+    Carried,
+    Leaves,
+    connected,
+    met_dtype,
+    require_same_structure,
+    require_same_type,
+    with_weak,
+)
+from ._core import budget, dtypes
+from ._core.dims import Dim
+from ._core.kinds import SEQUENCES
+from ._core.state import STATE, building
+from ._core.tensor import Tensor, Value
+from ._core.types import TensorType, same_dim, tensor_type, type_of
+from ._core.where import at_user_line
+from ._prims import discrete as D
+from ._prims import structural as S
+from ._transforms.batch import batch
+from .ops.promotion import as_tensor, stack_rows
+
+__all__ = [
+    "cond", "fori_loop", "map", "scan", "set_memory_budget", "switch", "vectorized_map", "while_loop",
+]  # fmt: skip
+
+
+# -- branches ---------------------------------------------------------------------------------------------------------
+
+
+def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
+    """The result of one of two functions, chosen by a boolean.
+
+    The gradient is that of the branch taken. Operands always count as connected; what the functions use from outside
+    counts so if some branch has a differentiable path from it to the result. Its gradient is zero, not None, where the
+    branch taken does not use it. Nothing of a branch that is not taken is computed, so none of its NaNs gets anywhere.
+
+    Args:
+        pred: one boolean: a Python or NumPy bool, or a boolean tensor of one element. No gradient flows to it.
+        true_fn: called with the operands if `pred` holds.
+        false_fn: called with the operands otherwise; returns the same structure, shapes and dtypes.
+        *operands: arrays, or nested structures of them.
+
+    Returns:
+        What the chosen function returns, in the operands' kind of array.
+
+    Raises:
+        TypeError: a function is not callable, `pred` is not boolean, or (in a trace) the branches disagree.
+        ValueError: `pred` has more than one element.
+
+    Example:
+        >>> import wengert as wg
+        >>> f = lambda x: wg.cond(x > 1, lambda v: v * v, lambda v: 3 * v, x)
+        >>> wg.grad(f)(2.0), wg.grad(f)(0.5)
+        (np.float64(4.0), np.float64(3.0))
+    """
+    require_callable(true_fn, "cond")
+    require_callable(false_fn, "cond")
+    chosen = _predicate(pred, "cond")
+    if isinstance(chosen, bool):
+        return _taken(true_fn if chosen else false_fn, operands)
+    return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """The result of one of several functions, chosen by a number.
+
+    Args:
+        index: an integer: 0 for the first; one that is out of range takes the last.
+        branches: functions of the operands that return the same structure, shapes and dtypes.
+        *operands: arrays, or nested structures of them.
+
+    Returns:
+        What the chosen function returns, in the operands' kind of array.
+
+    Raises:
+        TypeError: a branch is not callable, `index` is not an integer, or (in a trace) the branches disagree.
+        ValueError: there is no branch, or `index` has more than one element.
+
+    Example:
+        >>> import wengert as wg
+        >>> f = lambda x, i: wg.switch(i, [lambda v: v * v, lambda v: 5 * v], x)
+        >>> wg.grad(f)(3.0, 0), wg.grad(f)(3.0, 7)
+        (np.float64(6.0), np.float64(5.0))
+    """
+    if not isinstance(branches, SEQUENCES) or not len(branches):
+        raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
+    for branch in branches:
+        require_callable(branch, "switch")
+    place = _one_element(as_tensor(index, "switch: index"), "switch: index")
+    if not dtypes.is_integer(place.dtype):
+        raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
+    count = len(branches)
+    if type(place._data) is not Value:
+        number = int(place._data)
+        return _taken(branches[number] if 0 <= number < count else branches[-1], operands)
+    names = (*[f"branches[{i}]" for i in range(count)],)
+    return _branch(place, (*branches,), names, operands, "switch")
+
+
+def _predicate(pred: Any, what: str) -> bool | Tensor:
+    """A predicate as a bool where its value is at hand, else as a symbolic scalar."""
+    if isinstance(pred, (bool, np.bool_)):
+        return bool(pred)
+    tensor = as_tensor(pred, f"{what}: pred")
+    if tensor.dtype != dtypes.bool_:
+        raise TypeError(at_user_line(
+            f"{what}: wanted one boolean as predicate, got {tensor.dtype.name}; compare (x > 0) to get one"
+        ))
+    tensor = _one_element(tensor, f"{what}: pred")
+    return tensor if type(tensor._data) is Value or STATE.builder is not None else bool(tensor._data)
+
+
+def _one_element(tensor: Tensor, what: str) -> Tensor:
+    if tensor.shape == ():
+        return tensor
+    if any(d != 1 for d in tensor.shape):
+        raise ValueError(at_user_line(f"{what} has shape {tensor.shape}, wanted one element"))
+    return S.reshape(tensor, shape=())
+
+
+def _taken(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+    """The branch that is known to be taken, run as plain Python."""
+    keep = STATE.builder is not None or not operands or is_tensor_kind(operands)
+    given = Leaves(operands)
+    result = Leaves(function(*given.value), "the result")
+    return result_of(result.rebuilt(connected(result.tensors, given.tensors)), keep)
+
+
+def _branch(
+    index: Tensor, functions: tuple[Callable[..., Any], ...], names: tuple[str, ...], operands: tuple[Any, ...],
+    what: str,
+) -> Any:  # fmt: skip
+    """One op over the traced branches."""
+    given = Leaves(operands)
+    results: list[Leaves] = []
+    types = given.types()
+
+    def traced(function: Callable[..., Any], name: str) -> Body:
+        def run(arguments: list[Tensor]) -> list[Tensor]:
+            results.append(Leaves(function(*given.rebuilt(arguments)), "the result"))
+            return results[-1].tensors
+
+        return trace_body(run, types, f"{what}.{name}")
+
+    bodies = [traced(function, name) for function, name in zip(functions, names, strict=True)]
+    _make_agree(bodies, results, names, what)
+    closure = closure_of(bodies)
+    programs = (*[close_body(body, closure, 0, returns_state=True) for body in bodies],)
+    # state that is written counts as an operand: what is written replaces it
+    declared = len(closure.written) + len(given.tensors)
+    inputs = [*closure.entry(), *given.tensors, *closure.operands()]
+    outs = switch_branches(index, inputs, Branches(programs, len(programs[0].graph.outputs), declared))
+    closure.commit(outs[: len(closure.written)])
+    weak = [all(flags) for flags in zip(*[[x._weak for x in r.tensors] for r in results], strict=True)]
+    return results[0].rebuilt(with_weak(outs[len(closure.written) :], weak))
+
+
+def _make_agree(bodies: list[Body], results: list[Leaves], names: Sequence[str], what: str) -> None:
+    """Has all branches return values of the same types: Python numbers give way; anything else is an error."""
+    first = results[0]
+    for other, name in zip(results[1:], names[1:], strict=True):
+        require_same_structure(what, first, other, (names[0], name))
+    for place in range(len(first.tensors)):
+        column = [r.tensors[place] for r in results]
+        wanted = column[0]
+        for x in column[1:]:
+            if met_dtype(wanted, x) != wanted.dtype:
+                wanted = x
+        for index, (body, x) in enumerate(zip(bodies, column, strict=True)):
+            if x.dtype != wanted.dtype and (x._weak or wanted._weak):
+                with building(body.graph):
+                    x = S.cast(x, met_dtype(wanted, x))
+                body.results[place] = body.graph.value_of(x)
+            pair = (names[0], names[index])
+            require_same_type(what, first.path(place), body_type(bodies[0], place), body_type(body, place), pair)
+
+
+def body_type(body: Body, place: int) -> TensorType:
+    """The type of a result of a traced body."""
+    return type_of(body.results[place])
+
+
+# -- loops ------------------------------------------------------------------------------------------------------------
+
+
+def while_loop(
+    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: Any = None,
+    shape_invariants: Any = None, checkpoint: Any = "auto",
+) -> Any:  # fmt: skip
+    """Runs a step as long as a condition holds; differentiable for any number of steps, known or not.
+
+    Loop variables and all that the functions use from outside always count as connected. After no step at all the
+    gradient of a loop variable is the identity, and that of what is used from outside is zero.
+
+    Args:
+        cond: from loop variables to one boolean.
+        body: from loop variables to the next ones: the same structure, shapes and dtypes. With one spread variable it
+            may return it bare.
+        loop_vars: a list or tuple of loop variables, which is spread into the arguments of `cond` and `body`, or
+            anything else as one variable. Python numbers take the body's dtype; strings and None must not change.
+        maximum_iterations: an integer, or an integer tensor: the most steps taken.
+        shape_invariants: the shapes that hold for all steps, in `loop_vars`' structure: `TensorSpec`s or tuples with
+            None for a dimension that varies (None in a place: the shape does not change).
+        checkpoint: what the reverse pass keeps: "all" of what the steps save; a number of states (snapshots), from
+            which steps are run again; "sqrt", about as many snapshots as steps between them; or "auto": all until
+            `set_memory_budget` is reached, snapshots from there on. Gradients are the same.
+
+    Returns:
+        The loop variables at the end, in their structure.
+
+    Raises:
+        TypeError: a function is not callable; `cond` does not give a boolean; loop variables disagree between steps.
+        ValueError: `maximum_iterations` is negative or not an integer; the condition has several elements; an unknown
+            `checkpoint`.
+
+    Example:
+        >>> import wengert as wg
+        >>> square_until_8 = lambda x: wg.while_loop(lambda v: v < 8, lambda v: v * v, x)
+        >>> wg.value_and_grad(square_until_8)(2.0)
+        ValueAndGrad(value=np.float64(16.0), grad=np.float64(32.0))
+    """
+    require_callable(cond, "while_loop: cond")
+    require_callable(body, "while_loop: body")
+    is_spread = type(loop_vars) in (list, tuple)
+
+    def test(variables: Any) -> bool | Tensor:
+        return _predicate(cond(*variables) if is_spread else cond(variables), "while_loop: the condition")
+
+    def step(variables: Any) -> Any:
+        return _bare(body(*variables) if is_spread else body(variables), variables, is_spread)
+
+    carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop")
+    return _while(test, step, carried, _most_steps(maximum_iterations), _policy(checkpoint, "while_loop"))
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, checkpoint: Any = "auto") -> Any:
+    """Runs a step for each integer from `lower` to `upper`, the latter left out.
+
+    Args:
+        lower: an integer, or an integer tensor of one element.
+        upper: as `lower`; no step runs if it is not larger.
+        body_fun: `body_fun(i, value)` gives the next value: the same structure, shapes and dtypes.
+        init_val: the value at the start: an array, a number or a nested structure.
+        checkpoint: what the reverse pass keeps, as for `while_loop`.
+
+    Returns:
+        The value at the end.
+
+    Raises:
+        TypeError: the body is not callable, a bound is not an integer, or the value changes its type.
+        ValueError: a bound has several elements; an unknown `checkpoint`.
+
+    Example:
+        >>> import wengert as wg
+        >>> power = lambda x: wg.fori_loop(0, 3, lambda i, v: v * x, 1.0)
+        >>> wg.value_and_grad(power)(2.0)
+        ValueAndGrad(value=np.float64(8.0), grad=np.float64(12.0))
+    """
+    require_callable(body_fun, "fori_loop")
+    first, last = _bound(lower, "lower"), _bound(upper, "upper")
+
+    def test(variables: Any) -> bool | Tensor:
+        return _predicate(D.lt(variables[0], last), "fori_loop")
+
+    def step(variables: Any) -> Any:
+        index, value = variables
+        following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
+        following._weak = True
+        return following, body_fun(index, value)
+
+    start = Leaves((first, init_val), "init_val")
+    keep = STATE.builder is not None or is_tensor_kind((init_val,))
+    value = _while(test, step, Carried(start, None, "fori_loop"), None, _policy(checkpoint, "fori_loop"), True)[1]
+    return result_of(value, keep)
+
+
+def _bound(given: Any, name: str) -> Tensor:
+    """A bound of `fori_loop` as a scalar, weak as a Python int is."""
+    tensor = as_tensor(given, f"fori_loop: {name}")
+    if not dtypes.is_integer(tensor.dtype):
+        raise TypeError(at_user_line(f"fori_loop: wanted an integer as {name}, got {tensor.dtype.name}"))
+    bound = S.alias(S.cast(_one_element(tensor, f"fori_loop: {name}"), dtypes.int64))
+    bound._weak = True
+    return bound
+
+
+def _bare(result: Any, variables: Any, is_spread: bool) -> Any:
+    """A body with one spread variable may return it bare."""
+    is_bare = is_spread and len(variables) == 1 and not (isinstance(result, SEQUENCES) and len(result) == 1)
+    return type(variables)((result,)) if is_bare else result
+
+
+def _most_steps(given: Any) -> Any:
+    """`maximum_iterations` as an int, a symbolic integer scalar or None."""
+    if given is None:
+        return None
+    wanted = "while_loop: wanted an integer that is not negative as maximum_iterations, got"
+    if isinstance(given, (bool, np.bool_, float, complex, str)):
+        raise ValueError(at_user_line(f"{wanted} {given!r}"))
+    tensor = as_tensor(given, "while_loop: maximum_iterations")
+    if not dtypes.is_integer(tensor.dtype):
+        raise ValueError(at_user_line(f"{wanted} {tensor.dtype.name}"))
+    if any(d != 1 for d in tensor.shape):
+        raise ValueError(at_user_line(f"{wanted} shape {tensor.shape}"))
+    if isinstance(given, int) or type(tensor._data) is not Value:
+        number = int(given) if isinstance(given, int) else int(np.asarray(tensor.numpy()).item())
+        if number < 0:
+            raise ValueError(at_user_line(f"{wanted} {number}"))
+        return number
+    return S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64)
+
+
+def _policy(checkpoint: Any, what: str) -> Any:
+    if isinstance(checkpoint, str) and checkpoint in ("all", "sqrt", "auto"):
+        return checkpoint
+    if isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool) and checkpoint > 0:
+        return int(checkpoint)
+    raise ValueError(at_user_line(
+        f"{what}: unknown checkpoint {checkpoint!r}; wanted 'all', 'sqrt', 'auto' or a number of snapshots"
+    ))
+
+
+def _while(test: Any, step: Any, carried: Carried, most: Any, policy: Any, keep: bool = False) -> Any:
+    """A conditional loop, run as plain Python or traced."""
+    given = carried.given
+    if STATE.builder is not None:
+        return _trace_while(test, step, carried, most, policy)
+    keep = keep or not given.tensors or given.has_tensors
+    return result_of(_run_while(test, step, carried, most), keep)
+
+
+def _run_while(test: Any, step: Any, carried: Carried, most: int | None) -> Any:
+    """The loop as plain Python."""
+    given = carried.given
+    tensors, value = given.tensors, given.value
+    steps = 0
+    while (most is None or steps < most) and test(value):
+        value, tensors = carried.accept(tensors, step(value))
+        steps += 1
+    return given.rebuilt(connected(tensors, given.tensors))
+
+
+def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any) -> Any:
+    """The loop as one op."""
+    given = carried.given
+    types, varying = carried.traced()
+    body, types = _settled(step, carried, types, "while_loop.body", most is not None)
+
+    def condition(arguments: list[Tensor]) -> list[Tensor]:
+        found = test(given.rebuilt(arguments[: len(given.tensors)]))
+        holds = S.constant(value=np.bool_(found)) if isinstance(found, bool) else found
+        if most is not None:
+            limit = most if isinstance(most, Tensor) else S.full(shape=(), value=most, dtype=dtypes.int64)
+            holds = D.logical_and(D.lt(arguments[-1], limit), holds)
+        return [holds]
+
+    start = [S.cast(x, t.dtype) for x, (t, _) in zip(given.tensors, types, strict=False)]
+    if most is not None:
+        start.append(S.full(shape=(), value=0, dtype=dtypes.int64))
+    checked = trace_body(condition, types, "while_loop.cond")
+    closure = closure_of([checked, body])
+    count = len(types)
+    spec = Loop(
+        close_body(checked, closure, count, returns_state=False), close_body(body, closure, count, returns_state=True),
+        carries=count + len(closure.written), policy=policy, varying=varying,
+    )  # fmt: skip
+    outs = run_loop([*start, *closure.entry(), *closure.operands()], spec)
+    closure.commit(outs[count : count + len(closure.written)])
+    return given.rebuilt(with_weak(outs[: len(given.tensors)], [weak for _, weak in types[: len(given.tensors)]]))
+
+
+def _settled(
+    step: Any, carried: Carried, types: list[tuple[TensorType, bool]], name: str, counts: bool
+) -> tuple[Body, list[tuple[TensorType, bool]]]:  # fmt: skip
+    """The traced body, and the types of its loop variables: Python numbers take the dtype that the body gives them."""
+    given = carried.given
+    count = len(given.tensors)
+    if counts:
+        types = [*types, (tensor_type((), dtypes.int64), False)]
+    while True:
+        after: list[Tensor] = []
+
+        def run(arguments: list[Tensor]) -> list[Tensor]:
+            _, tensors = carried.accept(arguments[:count], step(given.rebuilt(arguments[:count])))
+            after[:] = tensors
+            following = [S.add(arguments[-1], S.full(shape=(), value=1, dtype=dtypes.int64))] if counts else []
+            return [*tensors, *following]
+
+        body = trace_body(run, types, name)
+        found = [(tensor_type(t.shape, x.dtype), weak and x._weak) for (t, weak), x in zip(types, after, strict=False)]
+        if found == types[:count]:
+            return body, types
+        types[:count] = found
+
+
+# -- loops over arrays ------------------------------------------------------------------------------------------------
+
+
+def scan(
+    f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
+    checkpoint: Any = "auto",
+) -> tuple[Any, Any]:  # fmt: skip
+    """Runs a step for each slice of some arrays along their first axis, and stacks what the steps give.
+
+    Args:
+        f: `f(carry, x)` returns `(carry, y)`: the next carry, of the same structure, shapes and dtypes, and a result.
+        init: the carry at the start.
+        xs: an array or a nested structure of arrays whose first axes have one extent; None with `length`.
+        length: the number of steps; needed where `xs` does not tell.
+        reverse: whether to go from the last slice to the first; results are stacked in the order of the slices.
+        checkpoint: what the reverse pass keeps, as for `while_loop`.
+
+    Returns:
+        `(carry, ys)`: the carry at the end, and the results stacked along a new first axis.
+
+    Raises:
+        TypeError: f is not callable or does not return a pair; the carry changes its type.
+        ValueError: the first axes differ, or no number of steps is given; an unknown `checkpoint`.
+
+    Example:
+        >>> import wengert as wg
+        >>> total, sums = wg.scan(lambda c, x: (c + x, c + x), 0.0, [1.0, 2.0, 3.0])
+        >>> float(total), sums
+        (6.0, array([1., 3., 6.]))
+    """
+    require_callable(f, "scan")
+    policy = _policy(checkpoint, "scan")
+    start, rows = Leaves(init, "init"), Leaves(xs, "xs")
+    steps = _scan_length(rows, length)
+    carried = Carried(start, None, "scan")
+    if STATE.builder is not None:
+        return _trace_scan(f, carried, rows, steps, bool(reverse), policy)
+    kinds = [*[init] * bool(start.tensors), *[xs] * bool(rows.tensors)]
+    keep = not kinds or is_tensor_kind((*kinds,))
+    return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse)), keep)
+
+
+def _scan_length(rows: Leaves, length: Any) -> Any:
+    extents = []
+    for index, x in enumerate(rows.tensors):
+        if not x.shape:
+            raise ValueError(at_user_line(f"scan: {rows.path(index)} has no axis to go along"))
+        extents.append(x.shape[0])
+    if length is not None:
+        extents.append(_whole(length))
+    if not extents:
+        raise ValueError(at_user_line("scan: the number of steps is not known: give xs or length"))
+    for index, extent in enumerate(extents[1:], 1):
+        if not same_dim(extents[0], extent):
+            other = rows.path(index) if index < len(rows.tensors) else "length"
+            raise ValueError(at_user_line(
+                f"scan: {rows.path(0)} has {extents[0]} slices along its first axis, but {other} is {extent}"
+                if other == "length" else
+                f"scan: {rows.path(0)} has {extents[0]} slices along its first axis, {other} has {extent}"
+            ))
+    return extents[0]
+
+
+def _whole(length: Any) -> Any:
+    try:
+        count = length if type(length) is Dim else int(length.__index__())
+    except AttributeError:
+        raise TypeError(at_user_line(f"scan: wanted an integer as length, got {length!r}")) from None
+    if isinstance(count, int) and count < 0:
+        raise ValueError(at_user_line(f"scan: wanted a length that is not negative, got {count}"))
+    return count
+
+
+def _pair(result: Any) -> tuple[Any, Any]:
+    if not isinstance(result, SEQUENCES) or len(result) != 2:
+        raise TypeError(at_user_line(f"scan: f must return a pair (carry, y), got {type(result).__name__}"))
+    carry, y = result
+    return carry, y
+
+
+def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool) -> tuple[Any, Any]:
+    """The scan as plain Python."""
+    start = carried.given
+    slices = [S.unstack(x, size=steps) for x in rows.tensors]
+    tensors, carry = start.tensors, start.value
+    results: list[Leaves] = []
+    for index in range(steps - 1, -1, -1) if is_reversed else range(steps):
+        following, y = _pair(f(carry, rows.rebuilt([s[index] for s in slices])))
+        carry, tensors = carried.accept(tensors, following)
+        results.append(Leaves(y, "y"))
+    if not steps:
+        return carry, _no_results(f, carried, rows)
+    sources = [*start.tensors, *rows.tensors]
+    stacked = _stacked(results[::-1] if is_reversed else results)
+    return start.rebuilt(connected(tensors, sources)), results[0].rebuilt(connected(stacked, sources))
+
+
+def _stacked(results: list[Leaves]) -> list[Tensor]:
+    """The results of all steps, one array for each place."""
+    for other in results[1:]:
+        require_same_structure("scan", results[0], other, ("a step", "another one"))
+    stacks = []
+    for place in range(len(results[0].tensors)):
+        column = [r.tensors[place] for r in results]
+        for x in column[1:]:
+            require_same_type("scan", results[0].path(place), column[0], x, ("a step", "another one"))
+        stacks.append(stack_rows(column, "scan"))
+    return stacks
+
+
+def _no_results(f: Any, carried: Carried, rows: Leaves) -> Any:
+    """What a scan of no steps gives: empty stacks of what f would have given."""
+    results: list[Leaves] = []
+    _scan_body(f, carried, rows, [], results)
+    found = results[-1]
+    return found.rebuilt([S.full(shape=(0, *x.shape), value=0, dtype=x.dtype) for x in found.tensors])
+
+
+def _scan_body(
+    f: Any, carried: Carried, rows: Leaves, types: list[tuple[TensorType, bool]], results: list[Leaves]
+) -> tuple[Body, list[tuple[TensorType, bool]]]:  # fmt: skip
+    """The traced step, and the types of the carries that it settles on; `results` gets what it gives."""
+    given = carried.given
+    count = len(given.tensors)
+    types = types or given.types()
+    of_slices = [(tensor_type(x.shape[1:], x.dtype), x._weak) for x in rows.tensors]
+    while True:
+        after: list[Tensor] = []
+
+        def run(arguments: list[Tensor]) -> list[Tensor]:
+            carry, y = _pair(f(given.rebuilt(arguments[:count]), rows.rebuilt(arguments[count:])))
+            after[:] = carried.accept(arguments[:count], carry)[1]
+            results.append(Leaves(y, "y"))
+            return [*after, *results[-1].tensors]
+
+        body = trace_body(run, [*types, *of_slices], "scan.body")
+        found = [(tensor_type(t.shape, x.dtype), weak and x._weak) for (t, weak), x in zip(types, after, strict=True)]
+        if found == types:
+            return body, types
+        types = found
+
+
+def _trace_scan(
+    f: Any, carried: Carried, rows: Leaves, steps: Any, is_reversed: bool, policy: Any
+) -> tuple[Any, Any]:  # fmt: skip
+    """The scan as one op."""
+    given = carried.given
+    results: list[Leaves] = []
+    body, types = _scan_body(f, carried, rows, [], results)
+    closure = closure_of([body])
+    count = len(types)
+    width = count + len(closure.written)
+    spec = Loop(
+        None, close_body(body, closure, count, returns_state=True), carries=width, xs=len(rows.tensors),
+        is_reversed=is_reversed, policy=policy, length=steps,
+    )  # fmt: skip
+    start = [S.cast(x, t.dtype) for x, (t, _) in zip(given.tensors, types, strict=True)]
+    total = S.dim_value(dim=steps) if type(steps) is Dim else S.full(shape=(), value=steps, dtype=dtypes.int64)
+    outs = run_loop([total, *start, *closure.entry(), *rows.tensors, *closure.operands()], spec)
+    closure.commit(outs[count:width])
+    carry = given.rebuilt(with_weak(outs[:count], [weak for _, weak in types]))
+    y = results[-1]
+    return carry, y.rebuilt(with_weak(outs[width:], [x._weak for x in y.tensors]))
+
+
+def vectorized_map(f: Callable[[Any], Any], xs: Any) -> Any:
+    """Applies a function to each slice of some arrays along their first axis, all at once.
+
+    Args:
+        f: a function of one argument, run once on symbols.
+        xs: an array or a nested structure of arrays whose first axes have one extent.
+
+    Returns:
+        The results, stacked along a new first axis, in the arrays' kind.
+
+    Raises:
+        TypeError: f is not callable.
+        ValueError: the first axes differ, or there is no array.
+        NotImplementedError: an op in f cannot be batched.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.vectorized_map(lambda row: (row * row).sum(), [[1.0, 2.0], [3.0, 4.0]])
+        array([ 5., 25.])
+    """
+    require_callable(f, "vectorized_map")
+    rows = Leaves(xs, "xs")
+    size = _scan_length(rows, None)
+    found: list[Leaves] = []
+
+    def example(arguments: list[Tensor]) -> list[Tensor]:
+        found.append(Leaves(f(rows.rebuilt(arguments)), "the result"))
+        return found[-1].tensors
+
+    closed = Closed(example, [tensor_type(x.shape[1:], x.dtype) for x in rows.tensors], "vectorized_map")
+    if closed.error is not None:
+        raise closed.error
+    captured = closed.captured
+    flags = [*[True] * len(rows.tensors), *[False] * len(captured)]
+    outs = batch(closed.graph, [*rows.tensors, *captured], flags, size)
+    return result_of(found[-1].rebuilt(outs), STATE.builder is not None or is_tensor_kind((xs,)))
+
+
+def set_memory_budget(size: int) -> None:
+    """Sets how many bytes the histories of loops with `checkpoint="auto"` may take in one gradient.
+
+    A loop whose history would exceed it keeps snapshots instead, and says so to the logger "wengert".
+
+    Args:
+        size: the number of bytes (2 GiB unless set).
+
+    Raises:
+        TypeError: `size` is not an integer.
+        ValueError: `size` is negative.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.set_memory_budget(2 * 1024**3)
+    """
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
+        raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
+    if size < 0:
+        raise ValueError(at_user_line(f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"))
+    budget.set_limit(int(size))
+
+
+def map(f: Callable[[Any], Any], xs: Any) -> Any:
+    """Applies a function to each slice of some arrays along their first axis, one after the other.
+
+    Args:
+        f: a function of one argument.
+        xs: an array or a nested structure of arrays whose first axes have one extent.
+
+    Returns:
+        The results, stacked along a new first axis.
+
+    Raises:
+        TypeError: f is not callable.
+        ValueError: the first axes differ, or there is no array.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.map(lambda x: x * x, [1.0, 2.0, 3.0])
+        array([1., 4., 9.])
+    """
+    require_callable(f, "map")
+    return scan(lambda carry, x: (carry, f(x)), None, xs)[1]
