@@ -37,7 +37,9 @@ from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradien
 from .tape import GradientTape
 from .testing import GradientCheck, check_gradients
 
-ops.custom_gradient = custom_gradient  # Keras has it among its ops, too
+# Keras has these among its ops, too
+ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
+ops.fori_loop, ops.scan, ops.map, ops.vectorized_map = fori_loop, scan, map, vectorized_map
 
 __version__ = "0.1.0"
 

@@ -140,9 +140,9 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
 
 def _taken(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     """The branch that is known to be taken, run as plain Python."""
-    keep = STATE.builder is not None or not operands or is_tensor_kind(operands)
     given = Leaves(operands)
     result = Leaves(function(*given.value), "the result")
+    keep = STATE.builder is not None or given.has_tensors or (not operands and result.has_tensors)
     return result_of(result.rebuilt(connected(result.tensors, given.tensors)), keep)
 
 
