@@ -27,7 +27,7 @@ from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
 from ._core.op import ZERO
-from ._core.state import STATE, observing_reads, recording
+from ._core.state import STATE, observing_reads, raise_our_own, recording
 from ._core.tensor import Tensor
 from ._core.types import type_of
 from ._core.where import at_user_line
@@ -328,8 +328,15 @@ class _Run:
         self.own = Owned()
         self.keys = [t._key for s in sources for t in s.tensors]
         self.tape = Tape(self.keys)
-        with recording(self.tape):
+        before = STATE.recorders
+        try:  # in place, not by `recording`: an interrupt that comes as an `__exit__` begins would leave the tape open
+            STATE.recorders = (*before, self.tape)
             result = f(*args, **kwargs)
+        except BaseException as error:
+            raise_our_own(error)
+            raise
+        finally:
+            STATE.recorders = before
         self.aux: Any = None
         if has_aux:
             if not isinstance(result, TUPLES) or len(result) != 2:
