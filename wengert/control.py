@@ -250,7 +250,7 @@ def while_loop(
         return _bare(body(*variables) if is_spread else body(variables), variables, is_spread)
 
     carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop")
-    return _while(test, step, carried, _most_steps(maximum_iterations), _policy(checkpoint, "while_loop"))
+    return _while(test, step, carried, _most_steps(maximum_iterations), checkpoint_policy(checkpoint, "while_loop"))
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, checkpoint: Any = "auto") -> Any:
@@ -290,7 +290,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
 
     start = Leaves((first, init_val), "init_val")
     keep = STATE.builder is not None or is_tensor_kind((init_val,))
-    value = _while(test, step, Carried(start, None, "fori_loop"), None, _policy(checkpoint, "fori_loop"), True)[1]
+    value = _while(test, step, Carried(start, None, "fori_loop"), None, checkpoint_policy(checkpoint, "fori_loop"), True)[1]
     return result_of(value, keep)
 
 
@@ -330,7 +330,8 @@ def _most_steps(given: Any) -> Any:
     return S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64)
 
 
-def _policy(checkpoint: Any, what: str) -> Any:
+def checkpoint_policy(checkpoint: Any, what: str) -> Any:
+    """A `checkpoint` argument, checked."""
     if isinstance(checkpoint, str) and checkpoint in ("all", "sqrt", "auto"):
         return checkpoint
     if isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool) and checkpoint > 0:
@@ -444,7 +445,7 @@ def scan(
         (6.0, array([1., 3., 6.]))
     """
     require_callable(f, "scan")
-    policy = _policy(checkpoint, "scan")
+    policy = checkpoint_policy(checkpoint, "scan")
     start, rows = Leaves(init, "init"), Leaves(xs, "xs")
     steps = _scan_length(rows, length)
     carried = Carried(start, None, "scan")
