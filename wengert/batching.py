@@ -19,7 +19,6 @@ from ._control.values import Leaves, leaf_tensor
 from ._core.dims import DimLike
 from ._core.kinds import DICTS, SEQUENCES
 from ._core.op import repeat
-from ._core.state import STATE
 from ._core.structure import LEAF, Spec, describe, flatten, paths, unflatten
 from ._core.tensor import Tensor
 from ._core.types import same_dim, tensor_type
@@ -178,11 +177,7 @@ def _run(f: Callable[..., Any], examples: _Examples, out_axes: Any, name: str, g
     for place, pair in zip(result.places, found, strict=True):
         assert pair is not None
         outs.append(_placed(*pair, axes[place], examples.size, f"{name}: {result.path(len(outs))}"))
-    keep = (
-        STATE.builder is not None or is_tensor_kind(given)
-        or any(r.tracks(x._key) for r in STATE.recorders for x in outs)
-    )  # fmt: skip
-    return result_of(result.rebuilt(outs), keep)
+    return result_of(result.rebuilt(outs), is_tensor_kind(given))
 
 
 def _placed(x: Tensor, has_axis: bool, axis: Any, size: DimLike, name: str) -> Tensor:
@@ -239,7 +234,9 @@ def _of_arguments(in_axes: Any, count: int) -> Sequence[Any]:
     if _is_axis(in_axes):
         return (in_axes,) * count
     if not isinstance(in_axes, SEQUENCES):
-        raise TypeError(at_user_line(f"vmap: wanted a tuple with an entry for each argument as in_axes, got {in_axes!r}"))
+        raise TypeError(at_user_line(
+            f"vmap: wanted a tuple with an entry for each argument as in_axes, got {in_axes!r}"
+        ))
     if len(in_axes) != count:
         raise ValueError(at_user_line(
             f"vmap: in_axes has {len(in_axes)} entries, but there are {count} positional arguments"

@@ -18,7 +18,6 @@ from .._core.dims import Dim, DimLike
 from .._core.op import ZERO, Facts, Op, Rule, batch_size, repeat
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
-from .._core.where import at_user_line
 from .._prims.structural import reduce_sum, scale, stop_gradient, zeros_of
 from .closed import Closed
 from .examples import batched

@@ -47,7 +47,7 @@ class Example:
         for variable, (tensor, flag) in zip(closed.writes, found[count:], strict=True):
             if flag:
                 raise TypeError(at_user_line(
-                    f"{self.name}: the Variable {variable.name} cannot be assigned a value that differs between examples"
+                    f"{self.name}: the Variable {variable.name} cannot be assigned what differs between examples"
                 ))
             variable.assign(tensor)
         results = iter(found)

@@ -7,7 +7,7 @@ slots, and one that does not fill a slot leaves it empty at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .._core import dtypes
@@ -368,7 +368,8 @@ def _in_lanes(
         skipped.add_input((size,), dtypes.bool_)
         add_lanes(skipped, source.inputs, flags, size)
         skipped.finish([absent(shape=tuple(v.shape), dtype=v.dtype) for v in taken.outputs])
-    return [*switch_branches(some(mask), [mask, *inputs], Branches((Program(taken), Program(skipped)), len(everything)))]
+    either = Branches((Program(taken), Program(skipped)), len(everything))
+    return [*switch_branches(some(mask), [mask, *inputs], either)]
 
 
 switch = general(
