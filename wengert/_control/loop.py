@@ -355,7 +355,8 @@ def step_back(spec: Loop, stage: Stage, stacked: tuple[int, ...], wanted: Sequen
         sliced = _inputs(graph, [types[i] for i in xs])
         of_stacks = _inputs(graph, [outputs[p] for p in emitted])
         steady = _inputs(graph, [types[i] for i in invariants])
-        values = dict(zip([*stage.given, *xs, *invariants], [*saved[: len(stage.given)], *sliced, *steady], strict=True))
+        given = [*saved[: len(stage.given)], *sliced, *steady]
+        values = dict(zip([*stage.given, *xs, *invariants], given, strict=True))
         terms = [*zip(stage.carries, cotangents, strict=True), *zip(emitted, of_stacks, strict=True)]
         seeds = [_seed(position, terms, outputs[position]) for position in halves.seeded]
         found = replay(

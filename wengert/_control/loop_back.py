@@ -84,7 +84,8 @@ class LoopBack:
         stacks = [outs[spec.carries + i - self.spec.first_emit]._key for i in self.step.stacked]
         seeds = [*zip([*finals, *stacks], rest, strict=True)]
         found = sweep(tape.entries, seeds, [inputs[i]._key for i in places], [ct.shape != () for _, ct in seeds])
-        return [g if isinstance(g, Tensor) else zeros_of(type_of(inputs[i])) for g, i in zip(found, places, strict=True)]
+        wanted = [inputs[i] for i in places]
+        return [g if isinstance(g, Tensor) else zeros_of(type_of(x)) for g, x in zip(found, wanted, strict=True)]
 
     def _again_in_lanes(self, operands: Sequence[Tensor]) -> list[Tensor]:
         """The results anew, the outermost lanes by batching those of one lane."""
