@@ -1,4 +1,4 @@
-"""Branches and loops that differentiate: `cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map`, `vectorized_map`.
+"""Branches and loops that differentiate: `cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map`.
 
 Where the values are at hand, branches and loops run as plain Python and a tape records what ran. In a trace each
 becomes one op over traced bodies (`_control/switch.py`, `_control/loop.py`).
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ._compile.arguments import is_tensor_kind, require_callable, result_of
-from ._control.closed import Closed
 from ._control.loop import Loop, run_loop
 from ._control.region import Body, close_body, closure_of, trace_body
 from ._control.switch import Branches, switch_branches
@@ -36,11 +35,10 @@ from ._core.types import TensorType, same_dim, tensor_type, type_of
 from ._core.where import at_user_line
 from ._prims import discrete as D
 from ._prims import structural as S
-from ._transforms.batch import batch
 from .ops.promotion import as_tensor, stack_rows
 
 __all__ = [
-    "cond", "fori_loop", "map", "scan", "set_memory_budget", "switch", "vectorized_map", "while_loop",
+    "cond", "fori_loop", "map", "scan", "set_memory_budget", "switch", "while_loop",
 ]  # fmt: skip
 
 
@@ -577,44 +575,6 @@ def _trace_scan(
     carry = given.rebuilt(with_weak(outs[:count], [weak for _, weak in types]))
     y = results[-1]
     return carry, y.rebuilt(with_weak(outs[width:], [x._weak for x in y.tensors]))
-
-
-def vectorized_map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """Applies a function to each slice of some arrays along their first axis, all at once.
-
-    Args:
-        f: a function of one argument, run once on symbols.
-        xs: an array or a nested structure of arrays whose first axes have one extent.
-
-    Returns:
-        The results, stacked along a new first axis, in the arrays' kind.
-
-    Raises:
-        TypeError: f is not callable.
-        ValueError: the first axes differ, or there is no array.
-        NotImplementedError: an op in f cannot be batched.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.vectorized_map(lambda row: (row * row).sum(), [[1.0, 2.0], [3.0, 4.0]])
-        array([ 5., 25.])
-    """
-    require_callable(f, "vectorized_map")
-    rows = Leaves(xs, "xs")
-    size = _scan_length(rows, None)
-    found: list[Leaves] = []
-
-    def example(arguments: list[Tensor]) -> list[Tensor]:
-        found.append(Leaves(f(rows.rebuilt(arguments)), "the result"))
-        return found[-1].tensors
-
-    closed = Closed(example, [tensor_type(x.shape[1:], x.dtype) for x in rows.tensors], "vectorized_map")
-    if closed.error is not None:
-        raise closed.error
-    captured = closed.captured
-    flags = [*[True] * len(rows.tensors), *[False] * len(captured)]
-    outs = batch(closed.graph, [*rows.tensors, *captured], flags, size)
-    return result_of(found[-1].rebuilt(outs), STATE.builder is not None or is_tensor_kind((xs,)))
 
 
 def set_memory_budget(size: int) -> None:
