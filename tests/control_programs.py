@@ -128,7 +128,6 @@ class Writer:
     def function(
         self, name: str, parameters: Sequence[str], kinds: str, scope: Scope, *, level: int,
         result: Callable[[Sequence[str]], str] = ", ".join, unpack: str = "", header: Sequence[str] | None = None,
-        bounded: bool = False,
     ) -> None:  # fmt: skip
         """Defines a function: some statements, then values of these kinds, put together by `result`.
 
@@ -136,7 +135,6 @@ class Writer:
             parameters: the names that its body sees.
             header: the names that it takes, if others.
             unpack: the statement that gets the first from the second.
-            bounded: whether floats among the results are made small anew.
         """
         self.line(f"def {name}({', '.join(parameters if header is None else header)}):")
         self.indent += 1
@@ -201,7 +199,7 @@ class Writer:
         i = self.integer(scope)
         choices = [
             f"wg.sin({a} + {b})", f"wg.tanh({a} * {s})", f"0.5 * ({a} + {b})", f"wg.sin({a}) * wg.cos({s} * {b})",
-            f"{a}[::-1]", f"wg.stack([{s}, {t}, wg.sin({t})])", f"{a}.at[1].set({s})", f"{a}.at[{i} % 3].set({s})",
+            f"{a}[::-1]", f"number(wg.stack([{s}, {t}, wg.sin({t})]))", f"{a}.at[1].set({s})", f"{a}.at[{i} % 3].set({s})",
             f"wg.sin({a}.at[{i} % 3].add({s}))", f"{a}.at[:2].set({b}[1:])", f"wg.where({self.predicate(scope)}, {a}, {b})",
         ]  # fmt: skip
         return f"({self.one(choices)})"
@@ -284,7 +282,7 @@ class Writer:
             return (lambda names: f"({', '.join(names)})"), sort
         if sort == "dict":
             return (lambda names: "{" + ", ".join(f'"{k}": {n}' for k, n in zip("pqr", names)) + "}"), sort
-        return (lambda names: f"({names[0]}, {{'rest': [{', '.join(names[1:])}]}})"), sort
+        return (lambda names: f"({names[0]}, {{'rest': ({', '.join(names[1:])},)}})"), sort
 
     def unpacked(self, names: Sequence[str], sort: str, whole: str) -> str:
         """The statement that takes such a structure apart."""
@@ -390,7 +388,7 @@ class Writer:
         kind = "v" if given[0] == "v" or (given[0] == "s" and length == 3) else "s" if given[0] == "s" else "i"
         name = self.fresh(kind)
         if given[0] == "s" and kind == "v":
-            self.line(f"{name} = {y}")
+            self.line(f"{name} = number({y})")
         elif given[0] == "i":
             self.line(f"{name} = wg.sum({y}, axis=0)")
         else:
@@ -400,8 +398,7 @@ class Writer:
     def map(self, scope: Scope, level: int) -> None:
         body, parameter, name = self.fresh("body"), self.fresh("s"), self.fresh("v")
         self.function(body, [parameter], "s", scope, level=level)
-        self.line(f"{name} = wg.map({body}, {self.vector(scope, 1)})")
-        self.arrays([name])
+        self.line(f"{name} = number(wg.map({body}, {self.vector(scope, 1)}))")
         scope.names.append(name)
 
     def custom(self, scope: Scope, level: int) -> None:
@@ -453,8 +450,9 @@ class Writer:
         results = self.some_kinds("sv", 2)
         self.line("@wg.function")
         self.function(function, parameters, results, scope, level=level)
+        arguments = [self.name(kind, scope) for kind in kinds]
         names = self.results(scope, results)
-        self.line(f"{', '.join(names)} = {function}({', '.join(self.name(kind, scope) for kind in kinds)})")
+        self.line(f"{', '.join(names)} = {function}({', '.join(arguments)})")
         self.arrays(names)
 
     def arrays(self, names: Sequence[str]) -> None:

@@ -6,11 +6,13 @@ A program that fails is printed as Python that can be run, with the seed that ma
 from __future__ import annotations
 
 import argparse
+import ast
 import random
+import re
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,17 +44,70 @@ def failure_of(seed: int, constructs: int, checked: Callable[..., None]) -> tupl
     return None
 
 
-def smallest(seed: int, constructs: int, checked: Callable[..., None], kind: type, tries: int) -> tuple[int, int, Any]:
-    """A shorter program with a failure of the same kind, from other seeds."""
-    best = (seed, constructs, failure_of(seed, constructs, checked))
-    for size in range(1, constructs + 1):
-        for other in range(tries):
-            found = failure_of(other, size, checked)
-            if found is None or type(found[1]) is not kind:
+def shrunk(program: Program, seed: int, failure: BaseException, checked: Callable[..., None]) -> Program:
+    """A shorter program that fails in the same way: statements left out, expressions replaced by parts of them."""
+
+    def still_fails(source: str) -> bool:
+        candidate = Program(source, program.features)
+        numbers = random.Random(seed)
+        try:
+            checked(candidate, numbers)
+        except Exception as error:
+            return kind_of(error) == kind_of(failure)
+        return False
+
+    source, is_smaller = ast.unparse(ast.parse(program.source)), True
+    while is_smaller:
+        is_smaller = False
+        for candidate in candidates(source):
+            if len(candidate) < len(source) and still_fails(candidate):
+                source, is_smaller = candidate, True
+                break
+    return Program(source, program.features)
+
+
+def kind_of(error: BaseException) -> str:
+    """What a failure is, numbers and names left out."""
+    text = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Not equal")] or [""]
+    return type(error).__name__ + re.sub(r"[^a-z ]|0x[0-9a-f]+", "", text[0].split(":")[0])[:40]
+
+
+def candidates(source: str) -> Iterator[str]:
+    """Programs that are smaller by one change, the largest changes first."""
+    tree = ast.parse(source)
+    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    for block in blocks:
+        for index, statement in enumerate(block.body):
+            if isinstance(statement, ast.Return):
                 continue
-            if len(found[0].source) < len(best[2][0].source):
-                best = (other, size, found)
-    return best
+            del block.body[index]
+            yield ast.unparse(tree)
+            if isinstance(statement, ast.FunctionDef) and statement.decorator_list:
+                decorators, statement.decorator_list = statement.decorator_list, []
+                block.body.insert(index, statement)
+                yield ast.unparse(tree)
+                statement.decorator_list = decorators
+            else:
+                block.body.insert(index, statement)
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if isinstance(value, ast.expr) and not isinstance(parent, (ast.Attribute, ast.keyword, ast.arg)):
+                for part in parts_of(value):
+                    setattr(parent, field, part)
+                    yield ast.unparse(tree)
+                setattr(parent, field, value)
+            elif isinstance(value, list):
+                for index, item in enumerate(value):
+                    if not isinstance(item, ast.expr):
+                        continue
+                    for part in parts_of(item):
+                        value[index] = part
+                        yield ast.unparse(tree)
+                    value[index] = item
+
+
+def parts_of(expression: ast.expr) -> list[ast.expr]:
+    return [e for e in ast.walk(expression) if isinstance(e, ast.expr) and e is not expression]
 
 
 def show(seed: int, constructs: int, failure: tuple[Program, BaseException]) -> None:
@@ -72,7 +127,7 @@ def main() -> int:
     parser.add_argument("--constructs", type=int, default=4, help="branches, loops and calls in a program, at most")
     parser.add_argument("--thorough", action="store_true", help="check everything of each program, not a sample")
     parser.add_argument("--keep-going", action="store_true", help="list all seeds that fail instead of the first one")
-    parser.add_argument("--shrink", type=int, default=0, help="look for a shorter one among so many seeds")
+    parser.add_argument("--shrink", action="store_true", help="make the program that fails shorter first")
     options = parser.parse_args()
 
     def checked(program: Program, numbers: Any) -> None:
@@ -88,10 +143,9 @@ def main() -> int:
             first = str(failure[1]).strip().splitlines() or [""]
             print(f"seed {seed}: {len(failure[0].source)} characters, {type(failure[1]).__name__}: {first[0]}")
             continue
-        show(seed, options.constructs, failure)
         if options.shrink:
-            print("# ---- shorter:")
-            show(*smallest(seed, options.constructs, checked, type(failure[1]), options.shrink))
+            failure = shrunk(failure[0], seed, failure[1], checked), failure[1]
+        show(seed, options.constructs, failure)
         break
     print(f"# {options.count} programs, {failures} failed, {time.perf_counter() - began:.0f} s")
     return failures > 0
