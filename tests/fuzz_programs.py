@@ -12,6 +12,7 @@ import re
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,12 +34,16 @@ print(wg.function(wg.value_and_grad(make(wg), (0, 1)))(*point))
 """
 
 
+def choices_of(seed: int) -> random.Random:
+    """Where the point of a program and the choice of checks come from."""
+    return random.Random(f"checks of {seed}")
+
+
 def failure_of(seed: int, constructs: int, checked: Callable[..., None]) -> tuple[Program, BaseException] | None:
     """The program of a seed and what is wrong with it, if anything is."""
-    numbers = random.Random(seed)
-    program = random_program(numbers, constructs)
+    program = random_program(random.Random(seed), constructs)
     try:
-        checked(program, numbers)
+        checked(program, choices_of(seed))
     except Exception as error:
         return program, error
     return None
@@ -49,9 +54,10 @@ def shrunk(program: Program, seed: int, failure: BaseException, checked: Callabl
 
     def still_fails(source: str) -> bool:
         candidate = Program(source, program.features)
-        numbers = random.Random(seed)
         try:
-            checked(candidate, numbers)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)  # pieces need not make sense
+                checked(candidate, choices_of(seed))
         except Exception as error:
             return kind_of(error) == kind_of(failure)
         return False
@@ -112,9 +118,7 @@ def parts_of(expression: ast.expr) -> list[ast.expr]:
 
 def show(seed: int, constructs: int, failure: tuple[Program, BaseException]) -> None:
     program, error = failure
-    numbers = random.Random(seed)
-    random_program(numbers, constructs)
-    point = random_point(numbers)
+    point = random_point(choices_of(seed))
     print(f"# seed {seed}, {constructs} constructs, {sorted(program.features)}")
     print(USE.format(source=program.source, x=point.x, v=point.v.tolist(), n=point.n))
     print("# " + "\n# ".join("".join(traceback.format_exception(error)).splitlines()[-30:]))

@@ -719,6 +719,12 @@ class _Captures:
         if is_followed and op.kind != "stop":
             self.keys.update(out._key for out in outs if dtypes.is_inexact(out.dtype))
 
+    def note_results(self, tensors: Sequence[Tensor]) -> None:
+        """Notes tensors from elsewhere that are returned as they are."""
+        for x in tensors:
+            if x._key not in self.keys and any(recorder.tracks(x._key) for recorder in self.outer):
+                self.found[x._key] = x
+
 
 class _Repeated:
     """f on arguments whose arrays are replaced: what a backward pass repeats."""
@@ -784,6 +790,7 @@ def _recompute_eager(repeated: _Repeated, name: str, keep: bool) -> Any:
     captures, reads = _Captures(keys, outer), _Reads()
     with pausing(watchers()), recording(captures), observing_reads(reads), observing_reads(captures):
         output = repeated.first(own)
+    captures.note_results(output.tensors)
     del own
     if not output.tensors:
         return output.result((), keep)
