@@ -140,9 +140,9 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
 
 def _taken(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     """The branch that is known to be taken, run as plain Python."""
-    keep = STATE.builder is not None or not operands or is_tensor_kind(operands)
     given = Leaves(operands)
     result = Leaves(function(*given.value), "the result")
+    keep = STATE.builder is not None or given.has_tensors or (not operands and result.has_tensors)
     return result_of(result.rebuilt(connected(result.tensors, given.tensors)), keep)
 
 
@@ -496,7 +496,7 @@ def _pair(result: Any) -> tuple[Any, Any]:
 def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool) -> tuple[Any, Any]:
     """The scan as plain Python."""
     start = carried.given
-    slices = [S.unstack(x) for x in rows.tensors]
+    slices = [S.unstack(x, size=steps) for x in rows.tensors]
     tensors, carry = start.tensors, start.value
     results: list[Leaves] = []
     for index in range(steps - 1, -1, -1) if is_reversed else range(steps):
