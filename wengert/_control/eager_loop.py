@@ -197,7 +197,7 @@ def run_eagerly(
     """
     outer = STATE.recorders
     if all(getattr(r, "is_watch", False) for r in outer):
-        ran = steps.run([unstack(x) for x in steps.xs], None)
+        ran = steps.run(_slices(steps), None)
         return (ran.tensors, stack(ran.columns)) if ran.steps else never_ran()[:2]
     captures = Captures(next_serial(), outer)
     keeper = _keeper(steps, policy, captures)
@@ -207,7 +207,7 @@ def run_eagerly(
         if keeper is not None:
             keeper.open()
             STATE.effects = (*before, keeper)
-        slices = [unstack(x) for x in steps.xs]
+        slices = _slices(steps)
         if keeper is not None:
             keeper.slices = slices
         ran = steps.run(slices, None if keeper is None else keeper.on_event)
@@ -227,6 +227,11 @@ def run_eagerly(
         outs = follow_replay(replay, sources, [*finals, *stacks])
         finals, stacks = outs[: len(finals)], outs[len(finals) :]
     return connected(finals, sources), connected(stacks, sources)
+
+
+def _slices(steps: Steps) -> Slices:
+    """The arrays that a loop consumes, cut."""
+    return [unstack(x) for x in steps.xs] if steps.count else []
 
 
 def _keeper(steps: Steps, policy: Any, captures: Captures) -> Keeper | None:
