@@ -24,7 +24,7 @@ from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.moving import beside
 from ._core.op import ZERO
 from ._core.refusal import reworded
-from ._core.state import STATE
+from ._core.state import STATE, tell_effect
 from ._core.structure import LEAF, Spec, flatten, unflatten
 from ._core.tensor import Tensor
 from ._core.types import tensor_type, type_of
@@ -467,6 +467,8 @@ class GradientTape:
 
         A context that was open when the tape stopped may have put it back: so all that was pushed goes.
         """
+        if self._core is not None:
+            tell_effect("stops a tape that records it", self._core)
         pushed = self._pushed
         STATE.recorders = (*[r for r in STATE.recorders if r not in pushed],)
         STATE.reading = (*[r for r in STATE.reading if r not in pushed],)
