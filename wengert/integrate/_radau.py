@@ -1,8 +1,8 @@
 """One step of Radau IIA of order 5: simplified Newton iterations, the error estimate, the interpolant.
 
 After E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", section IV.8: the system of the three stages
-is decoupled by the eigenvectors of the method's matrix into a real and a complex one of n unknowns each. Written once for
-ndarrays and symbols; what is found here is followed by nobody (`_control/implicit.py` makes it differentiable).
+is decoupled by the eigenvectors of the method's matrix into a real and a complex one of n unknowns each. Written once
+for ndarrays and symbols; what is found here is followed by nobody (`_control/implicit.py` makes it differentiable).
 """
 
 from __future__ import annotations
