@@ -56,6 +56,11 @@ class Leaves:
             self.fixed.append(leaf if tensor is None else None)
 
     @property
+    def is_one_tensor(self) -> bool:
+        """Whether the value is one array and no structure."""
+        return self.spec is LEAF and bool(self.places)
+
+    @property
     def value(self) -> Any:
         """The structure with tensors for its numeric leaves."""
         return self.rebuilt(self.tensors)
@@ -163,6 +168,14 @@ def met_dtype(first: Tensor, second: Tensor) -> np.dtype[Any]:
     return weak_promote(python_type(weak.dtype), strong.dtype)
 
 
+def _is_alike(before: Tensor, after: Any) -> bool:
+    """Whether a loop variable is a tensor of the very type that it had before."""
+    if type(after) is not Tensor:
+        return False
+    data, known = after._data, before._data
+    return data.shape == known.shape and data.dtype is known.dtype and after._weak is before._weak
+
+
 # -- loop variables ---------------------------------------------------------------------------------------------------
 
 
@@ -174,9 +187,13 @@ class Carried:
         free: for each tensor the axes whose extent may vary.
     """
 
-    def __init__(self, given: Leaves, invariants: Any, what: str) -> None:
+    def __init__(self, given: Leaves, invariants: Any, what: str, is_spread: bool = False) -> None:
         self.given = given
         self.what = what
+        # kinds of sequences whose tensors may go into the next step as they are: what is spread is never seen whole
+        value = given.value
+        is_flat = type(value) in (tuple, list) and all(type(x) is Tensor for x in value)
+        self._flat = () if not is_flat else (tuple, list) if is_spread else (type(value),)
         self.free: list[frozenset[int]] = [frozenset()] * len(given.tensors)
         if invariants is not None:
             self._read(invariants)
@@ -194,8 +211,15 @@ class Carried:
             types.append((tensor_type((*shape,), kind.dtype), weak))
         return types, varying
 
-    def accept(self, before: Sequence[Tensor], value: Any) -> tuple[Any, list[Tensor]]:
+    def accept(self, before: Sequence[Tensor], value: Any) -> tuple[Any, Sequence[Tensor]]:
         """The loop variables after a step: as a structure, and as tensors of the types that they had before it."""
+        if STATE.builder is None:
+            if type(value) is Tensor:
+                if self.given.is_one_tensor and _is_alike(before[0], value):
+                    return value, (value,)
+            elif type(value) in self._flat and len(value) == len(before) and all(map(_is_alike, before, value)):
+                # a list may be changed behind our back
+                return (value, value) if type(value) is tuple else (value, (*value,))
         after = Leaves(value, self.given.name)
         require_same_structure(self.what, self.given, after, ("before the step", "after it"))
         tensors = [self.fitted(i, x, y) for i, (x, y) in enumerate(zip(before, after.tensors, strict=True))]
