@@ -87,6 +87,13 @@ def escape_docstring(app: Any, what: str, name: str, obj: object, options: objec
     lines[:] = "\n\n".join(text).split("\n")
 
 
+def is_numpys(app: Any, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    """Leaves out what NumPy itself documents, and the fields of named tuples that have nothing more to say."""
+    of_numpy = str(getattr(obj, "__module__", None) or type(obj).__module__).startswith("numpy")
+    return True if of_numpy or str(getattr(obj, "__doc__", "")).startswith("Alias for field") else None
+
+
 def setup(app: Any) -> None:
     app.connect("builder-inited", run_examples)
     app.connect("autodoc-process-docstring", escape_docstring, priority=400)
+    app.connect("autodoc-skip-member", is_numpys)
