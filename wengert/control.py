@@ -16,11 +16,12 @@ import numpy as np
 from ._compile.arguments import is_tensor_kind, require_callable, result_of
 from ._control.closed import Closed
 from ._control.loop import Loop, run_loop
-from ._control.region import Body, close_body, closure_of, trace_body
+from ._control.region import Body, close_body, closure_of, trace_body, uses_of
 from ._control.switch import Branches, switch_branches
 from ._control.values import (
     Carried,
     Leaves,
+    Uses,
     connected,
     met_dtype,
     require_same_structure,
@@ -353,11 +354,35 @@ def _run_while(test: Any, step: Any, carried: Carried, most: int | None) -> Any:
     """The loop as plain Python."""
     given = carried.given
     tensors, value = given.tensors, given.value
-    steps = 0
-    while (most is None or steps < most) and test(value):
+    steps, used, goes_on = 0, [], True
+    if STATE.recorders:
+        uses = Uses()
+        goes_on = most != 0 and uses.during(test, value)
+        if goes_on:
+            value, tensors = carried.accept(tensors, uses.during(step, value))
+            steps = 1
+        used = [*uses.found.values(), *([] if goes_on else _would_use([test, step], given))]
+    while goes_on and (most is None or steps < most) and test(value):
         value, tensors = carried.accept(tensors, step(value))
         steps += 1
-    return given.rebuilt(connected(tensors, given.tensors))
+    return given.rebuilt(connected(tensors, [*given.tensors, *used]))
+
+
+def _would_use(functions: Sequence[Any], given: Leaves) -> list[Tensor]:
+    """What the functions of a loop that takes no step use from outside: it counts as connected all the same."""
+    found: list[Tensor] = []
+    for function in functions:
+
+        def run(arguments: list[Tensor], function: Any = function) -> list[Tensor]:
+            function(given.rebuilt(arguments))
+            return []
+
+        try:
+            found += uses_of(trace_body(run, given.types(), "while_loop"))
+        except Exception:
+            # a function that does not run may not fail: what cannot be traced is connected with what it had used
+            continue
+    return found
 
 
 def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any) -> Any:
@@ -499,13 +524,17 @@ def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: b
     slices = [S.unstack(x, size=steps) for x in rows.tensors]
     tensors, carry = start.tensors, start.value
     results: list[Leaves] = []
+    uses = Uses() if STATE.recorders else None
     for index in range(steps - 1, -1, -1) if is_reversed else range(steps):
-        following, y = _pair(f(carry, rows.rebuilt([s[index] for s in slices])))
+        arguments = carry, rows.rebuilt([s[index] for s in slices])
+        is_watched = uses is not None and not results
+        following, y = _pair(uses.during(f, *arguments) if is_watched else f(*arguments))
         carry, tensors = carried.accept(tensors, following)
         results.append(Leaves(y, "y"))
+    sources = [*start.tensors, *rows.tensors, *(uses.found.values() if uses is not None else ())]
     if not steps:
-        return carry, _no_results(f, carried, rows)
-    sources = [*start.tensors, *rows.tensors]
+        y, used = _no_results(f, carried, rows)
+        return start.rebuilt(connected(tensors, [*sources, *used])), y
     stacked = _stacked(results[::-1] if is_reversed else results)
     return start.rebuilt(connected(tensors, sources)), results[0].rebuilt(connected(stacked, sources))
 
@@ -523,12 +552,13 @@ def _stacked(results: list[Leaves]) -> list[Tensor]:
     return stacks
 
 
-def _no_results(f: Any, carried: Carried, rows: Leaves) -> Any:
-    """What a scan of no steps gives: empty stacks of what f would have given."""
+def _no_results(f: Any, carried: Carried, rows: Leaves) -> tuple[Any, list[Tensor]]:
+    """What a scan of no steps gives: empty stacks of what f would have given; and what f uses from outside."""
     results: list[Leaves] = []
-    _scan_body(f, carried, rows, [], results)
-    found = results[-1]
-    return found.rebuilt([S.full(shape=(0, *x.shape), value=0, dtype=x.dtype) for x in found.tensors])
+    body, _ = _scan_body(f, carried, rows, [], results)
+    found, used = results[-1], uses_of(body)
+    empty = [S.full(shape=(0, *x.shape), value=0, dtype=x.dtype) for x in found.tensors]
+    return found.rebuilt(connected(empty, [*carried.given.tensors, *rows.tensors, *used])), used
 
 
 def _scan_body(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from .._core.dims import Atom, Dim
 from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import ENGINE_OF
 from .._core.kinds import ARRAYS
-from .._core.state import STATE
+from .._core.state import STATE, recording
 from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
 from .._core.types import TensorType, same_dim, tensor_type, type_of
@@ -100,6 +100,39 @@ def attached(x: Tensor, sources: Sequence[Tensor]) -> Tensor:
     out = attach(x, *sources)
     out._weak = x._weak
     return out
+
+
+class Uses:
+    """A recorder that takes note of what a function uses from outside, of the values that other recorders follow.
+
+    So an eager loop counts as connected what a traced one has as captures: also what only its condition reads, or
+    what nothing of the result is computed from.
+    """
+
+    __slots__ = ("_made", "_others", "found")
+
+    def __init__(self) -> None:
+        self._others = STATE.recorders
+        self._made: set[int] = set()
+        self.found: dict[int, Tensor] = {}
+
+    def tracks(self, key: int) -> bool:
+        """It follows nothing itself."""
+        return False
+
+    def observe(self, op: Any, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
+        for x in operands:
+            if x._key not in self._made and any(r.tracks(x._key) for r in self._others):
+                self.found[x._key] = x
+        self._made.update(x._key for x in outs)
+
+    def note_exit(self, tensor: Tensor, what: str) -> None:
+        """Numbers taken out concern those who follow them."""
+
+    def during(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function returns; what it uses is noted."""
+        with recording(self):
+            return function(*arguments)
 
 
 # -- agreement --------------------------------------------------------------------------------------------------------
@@ -272,6 +305,6 @@ def _shapes_in(value: Any) -> list[Any]:
 
 
 __all__ = [
-    "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype", "require_same_structure",
-    "require_same_type", "with_weak",
+    "Carried", "Leaves", "Uses", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype",
+    "require_same_structure", "require_same_type", "with_weak",
 ]  # fmt: skip
