@@ -9,6 +9,7 @@ from . import compat, fft, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
+from .buffers import buffer
 from .control import cond, fori_loop, map, scan, set_memory_budget, switch, vectorized_map, while_loop
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
@@ -43,12 +44,13 @@ __version__ = "0.1.0"
 __all__ = [
     "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
     "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
-    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "check_gradients",
-    "checkpoint", "compat", "cond", "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager",
-    "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "jit", "linalg", "load", "map", "nn", "not_differentiable",
-    "numpy", "ops", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan", "set_default_float",
-    "set_memory_budget", "special", "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads",
-    "variable_grads", "vectorized_map", "while_loop",
+    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "buffer",
+    "check_gradients", "checkpoint", "compat", "cond", "constant", "custom_grad", "custom_gradient", "debug_nans",
+    "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "jit",
+    "linalg", "load", "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad",
+    "register_gradient", "save", "scan", "set_default_float", "set_memory_budget", "special", "stop_gradient",
+    "switch", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
+    "vectorized_map", "while_loop",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

@@ -20,6 +20,7 @@ import numpy as np
 from ._compile.cache import Compiled
 from ._compile.saved import Decoder, Encoder, allow_container
 from ._core import dtypes
+from ._core.folding import fold
 from ._core.where import at_user_line
 from .functional import ValueAndGrad, ValueAndGrads
 from .graph import Function, TensorSpec
@@ -56,29 +57,33 @@ def save(fn: Function[..., Any], path: str | os.PathLike[str]) -> None:
         >>> bool(wg.load(path)(2.0) == f(2.0))
         True
     """
-    if not isinstance(cast(Any, fn), Function):
-        raise TypeError(at_user_line(f"save: wanted a wg.function, got {type(fn).__name__}"))
-    traces = fn.traces
-    if not traces:
-        raise ValueError(at_user_line("save: the function has not been traced yet; call it once, then save it"))
-    encoder = Encoder()
-    variables = _variables_of([compiled for _, compiled in traces])
     try:
-        data = {
-            "name": fn.name,
-            "signature": _signature_data(encoder, fn),
-            "variables": [[v.name, v.trainable, encoder.array(v.numpy())] for v in variables],
-            "traces": [
-                {
-                    "spec": encoder.spec(spec), "keys": [encoder.key(k) for k in keys], "default": default.name,
-                    "traced": encoder.traced(compiled.traced, variables),
-                }
-                for (spec, keys, default), compiled in traces
-            ],
-        }  # fmt: skip
-    except TypeError as error:
-        raise TypeError(at_user_line(str(error))) from None
-    _write(path, data, encoder.arrays)
+        if not isinstance(cast(Any, fn), Function):
+            raise TypeError(at_user_line(f"save: wanted a wg.function, got {type(fn).__name__}"))
+        traces = fn.traces
+        if not traces:
+            raise ValueError(at_user_line("save: the function has not been traced yet; call it once, then save it"))
+        encoder = Encoder()
+        variables = _variables_of([compiled for _, compiled in traces])
+        try:
+            data = {
+                "name": fn.name,
+                "signature": _signature_data(encoder, fn),
+                "variables": [[v.name, v.trainable, encoder.array(v.numpy())] for v in variables],
+                "traces": [
+                    {
+                        "spec": encoder.spec(spec), "keys": [encoder.key(k) for k in keys], "default": default.name,
+                        "traced": encoder.traced(compiled.traced, variables),
+                    }
+                    for (spec, keys, default), compiled in traces
+                ],
+            }  # fmt: skip
+        except TypeError as error:
+            raise TypeError(at_user_line(str(error))) from None
+        _write(path, data, encoder.arrays)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _signature_data(encoder: Encoder, fn: Function[..., Any]) -> Any:
@@ -93,6 +98,11 @@ def _variables_of(compiled: list[Compiled]) -> list[Variable]:
     found: dict[int, Variable] = {}
     for item in compiled:
         for variable in (*item.variables, *item.written):
+            if not isinstance(variable, Variable):
+                raise TypeError(at_user_line(
+                    "save: the function reads or writes a buffer made outside of it, which is not saved; pass what it "
+                    "holds as an argument"
+                ))
             found[variable._key] = variable
     return list(found.values())
 
@@ -133,13 +143,17 @@ def load(path: str | os.PathLike[str]) -> Function[..., Any]:
         >>> wg.grad(wg.load(path))(3.0)
         np.float64(6.0)
     """
-    with open(path, "rb") as file:
-        content = file.read()
     try:
-        return _decoded(content)
-    except Exception as error:
-        message = f"load: {os.fspath(path)} is not a saved function, or is damaged: {error}"
-        raise ValueError(at_user_line(message)) from None
+        with open(path, "rb") as file:
+            content = file.read()
+        try:
+            return _decoded(content)
+        except Exception as error:
+            message = f"load: {os.fspath(path)} is not a saved function, or is damaged: {error}"
+            raise ValueError(at_user_line(message)) from None
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _decoded(content: bytes) -> Function[..., Any]:

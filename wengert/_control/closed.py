@@ -69,11 +69,11 @@ class Closed:
     def run(self, arguments: Sequence[Tensor], captured: Sequence[Tensor]) -> list[Tensor | None]:
         """The results for these arguments; Variables assigned by the function are assigned."""
         if self.error is not None:
-            raise self.error
+            raise self.error.with_traceback(None)  # else each use would add its frames to those of the last
         found = self.values([*arguments, *captured])
         count = sum(self.present)
         for variable, tensor in zip(self.writes, found[count:], strict=True):
-            variable.assign(tensor)
+            variable._put(tensor)
         remaining = iter(found[:count])
         return [next(remaining) if present else None for present in self.present]
 

@@ -85,12 +85,9 @@ BACK.append(_back)
 
 def _types(operands: tuple[Any, ...], back: LoopBack) -> tuple[TensorType, ...]:
     inputs = operands[2 : 2 + back.inputs]
-    finals = operands[2 + back.inputs :]
     step = back.step
-    return (
-        *[tensor_type(x.shape, x.dtype) for x in finals[: len(step.carries)]],
-        *[tensor_type(inputs[i].shape, inputs[i].dtype) for i in (*step.sums, *step.slices)],
-    )
+    places = (*step.carries, *step.sums, *step.slices)
+    return (*[tensor_type(inputs[i].shape, inputs[i].dtype) for i in places],)
 
 
 def _apart(operands: Sequence[Tensor]) -> list[Tensor]:

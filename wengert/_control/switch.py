@@ -88,14 +88,14 @@ class Branches:
         sizes = bind_dims(graph, [t.shape for t in operands])
         return (*[_substituted(v, sizes) for v in graph.outputs],)
 
-    def pruned(self, used: Sequence[bool]) -> Branches:
-        """The branches without the residuals that nothing uses; for programs that are about to run."""
+    def pruned(self, used: Sequence[bool]) -> tuple[Branches, Sequence[bool]]:
+        """The branches without the results that nothing uses, and which are kept; for a program about to run."""
         programs = []
         for program in self.programs:
             graph = _copy(program.graph)
             graph.outputs = [v for v, is_used in zip(graph.outputs, used, strict=True) if is_used]
             programs.append(Program(graph))
-        return Branches((*programs,), sum(used))
+        return Branches((*programs,), sum(used)), used
 
     @property
     def inner(self) -> tuple[Program, ...]:

@@ -106,6 +106,7 @@ class Graph:
         self.captures: dict[int, tuple[Tensor, Value]] = {}
         self.reads: dict[int, tuple[Any, Value]] = {}  # Variable key -> the variable, its value at entry
         self.writes: dict[int, tuple[Any, Tensor]] = {}  # Variable key -> the variable, its value at exit
+        self.buffers: dict[int, Tensor] = {}  # key of a buffer made here -> its newest version
         self.guards = Guards()
         self.is_frozen = False
         self.is_quiet = False
@@ -209,7 +210,10 @@ class Graph:
     # -- Variables --------------------------------------------------------------------------------------
 
     def read_variable(self, variable: Any) -> Tensor:
-        """What a Variable holds at this point of the program: the last write, else its value at entry."""
+        """What a Variable (or buffer) holds at this point of the program: the last write, else its value at entry."""
+        own = self.buffers.get(variable._key)
+        if own is not None:
+            return own
         written = self.writes.get(variable._key)
         if written is not None:
             return written[1]
@@ -225,7 +229,10 @@ class Graph:
         return symbol(known[1])
 
     def write_variable(self, variable: Any, tensor: Tensor) -> None:
-        """Makes a tensor of this trace what a Variable holds after a run."""
+        """Makes a tensor of this trace what a Variable holds after a run; a buffer made here is no state."""
+        if variable._key in self.buffers:
+            self.buffers[variable._key] = tensor
+            return
         self.writes[variable._key] = (variable, tensor)
 
     # -- finishing --------------------------------------------------------------------------------------

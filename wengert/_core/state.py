@@ -6,6 +6,7 @@ import itertools
 import threading
 from typing import TYPE_CHECKING, Any
 
+from .folding import fold
 from .refusal import reworded
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class building:
         STATE.builder, STATE.recorders = self._before
         if error is not None:
             _raise_our_own(error)
+            fold(error)
 
 
 class observing_reads:

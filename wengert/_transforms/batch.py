@@ -13,7 +13,7 @@ from .._core.graph import Graph
 from .._core.op import repeat
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from .replay import attrs_for, bind_dims, entry_environment, store
+from .replay import attrs_for, bind_dims, bind_results, entry_environment, store
 
 
 def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], size: DimLike) -> list[Tensor]:
@@ -31,11 +31,15 @@ def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], si
         flags = (*[is_batched.get(v.key, False) for v in node.inputs],)
         attrs = attrs_for(node, sizes)
         if not any(flags):
-            store(env, node, apply(node.op, operands, attrs))
+            results = apply(node.op, operands, attrs)
+            store(env, node, results)
+            bind_results(node, results, sizes)
             continue
         if node.op.batch_rule is None:
             raise NotImplementedError(at_user_line(f"{node.op.name} has no batch rule"))
-        store(env, node, node.op.batch_rule(node.op, operands, flags, attrs))
+        results = node.op.batch_rule(node.op, operands, flags, attrs)
+        store(env, node, results)
+        bind_results(node, results, sizes, skip=1)
         is_batched.update({v.key: True for v in node.outputs})
     return [
         env[v.key] if is_batched.get(v.key, False) else repeat(env[v.key], size) for v in graph.outputs

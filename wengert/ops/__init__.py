@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from . import (
     activations,
+    binary_form,
     choices,
     conversion,
     convolution,
@@ -15,6 +16,7 @@ from . import (
     indexing,
     linalg,
     losses,
+    nans,
     normalization,
     ordering,
     pooling,
@@ -25,6 +27,7 @@ from . import (
 from . import array_methods as _array_methods  # these two dress Tensor
 from . import methods as _methods
 from .activations import *  # noqa: F403  # each family's __all__ is its public list
+from .binary_form import *  # noqa: F403
 from .choices import *  # noqa: F403
 from .conversion import *  # noqa: F403
 from .convolution import *  # noqa: F403
@@ -36,6 +39,7 @@ from .fourier import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .losses import *  # noqa: F403
+from .nans import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .ordering import *  # noqa: F403
 from .pooling import *  # noqa: F403
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 __all__ += activations.__all__
+__all__ += binary_form.__all__
 __all__ += choices.__all__
 __all__ += conversion.__all__
 __all__ += convolution.__all__
@@ -59,6 +64,7 @@ __all__ += fourier.__all__
 __all__ += indexing.__all__
 __all__ += linalg.__all__
 __all__ += losses.__all__
+__all__ += nans.__all__
 __all__ += normalization.__all__
 __all__ += ordering.__all__
 __all__ += pooling.__all__
