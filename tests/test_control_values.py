@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert._core.tensor import Value
 
 Program = Callable[..., Any]
 T, F = np.bool_(True), np.bool_(False)
@@ -66,13 +65,13 @@ def nested(p: Any, q: Any, x: Any, y: Any) -> Any:
 
 def even_and_odd(x: Any) -> Any:
     """C40: multiplies by x at even steps, adds x at odd ones."""
-    step = lambda i, y: (i + 1, wg.cond(i % 2 == 0, lambda: y * x, lambda: y + x))  # noqa: E731
+    step = lambda i, y: (i + 1, wg.cond(i % 2 == 0, lambda: y * x, lambda: y + x))
     return wg.while_loop(lambda i, y: i < 4, step, (0, x))[1]
 
 
 def third_order_mix(x: Any) -> Any:
     """C40: x, then x^2, x^3 and x^6."""
-    step = lambda i, y: (i + 1, wg.cond(i == 1, lambda: y * x, lambda: y * y))  # noqa: E731
+    step = lambda i, y: (i + 1, wg.cond(i == 1, lambda: y * x, lambda: y * y))
     return wg.while_loop(lambda i, y: i < 3, step, (0, x))[1]
 
 
@@ -150,7 +149,7 @@ def written(x: Any) -> Any:
 
 def half_written(x: Any) -> Any:
     """W50: what is not written is 0 and has no gradient."""
-    step = lambda i, v, rows: (i + 1, v * x, rows.at[i].set(v))  # noqa: E731
+    step = lambda i, v, rows: (i + 1, v * x, rows.at[i].set(v))
     return wg.while_loop(lambda i, v, rows: i < 2, step, (0, x, wg.zeros(4)))[2]
 
 
@@ -159,7 +158,7 @@ def read(ta: Any) -> Any:
 
 
 def gathered(w: Any) -> Any:
-    step = lambda i, s: (i + 1, s + 2 * wg.sum(wg.take(w, wg.reshape(i, (1,)), axis=0)))  # noqa: E731
+    step = lambda i, s: (i + 1, s + 2 * wg.sum(wg.take(w, wg.reshape(i, (1,)), axis=0)))
     return wg.while_loop(lambda i, s: i < 3, step, (0, w[0] * 0))[1]
 
 
@@ -177,7 +176,7 @@ def nan_condition(x: Any) -> Any:
     return wg.while_loop(lambda v: v < np.nan, lambda v: v * v, x)
 
 
-SQUARES = lambda v: v * v  # noqa: E731
+SQUARES = lambda v: v * v
 V = [2.0, 3.0]
 
 BRANCHES = [

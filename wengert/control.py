@@ -8,6 +8,7 @@ becomes one op over traced bodies (`_control/switch.py`, `_control/loop.py`).
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -245,10 +246,12 @@ def while_loop(
     is_spread = type(loop_vars) in (list, tuple)
 
     def test(variables: Any) -> bool | Tensor:
-        return _predicate(cond(*variables) if is_spread else cond(variables), "while_loop: the condition")
+        holds = _spread(cond, variables, "cond") if is_spread else cond(variables)
+        return _predicate(holds, "while_loop: the condition")
 
     def step(variables: Any) -> Any:
-        return _bare(body(*variables) if is_spread else body(variables), variables, is_spread)
+        following = _spread(body, variables, "body") if is_spread else body(variables)
+        return _bare(following, variables, is_spread)
 
     carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop")
     return _while(test, step, carried, _most_steps(maximum_iterations), _policy(checkpoint, "while_loop"))
@@ -289,7 +292,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         following._weak = True
         return following, body_fun(index, value)
 
-    start = Leaves((first, init_val), "init_val")
+    start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
     keep = STATE.builder is not None or is_tensor_kind((init_val,))
     value = _while(test, step, Carried(start, None, "fori_loop"), None, _policy(checkpoint, "fori_loop"), True)[1]
     return result_of(value, keep)
@@ -305,6 +308,31 @@ def _bound(given: Any, name: str) -> Tensor:
     return bound
 
 
+def _spread(function: Callable[..., Any], variables: Sequence[Any], name: str) -> Any:
+    """The function of all loop variables; a function written for one tuple of them gets told."""
+    try:
+        return function(*variables)
+    except TypeError:
+        if _takes(function, variables) or not _takes(function, (variables,)):
+            raise
+    letters = ", ".join(f"v{i}" for i in range(len(variables)))
+    raise TypeError(at_user_line(
+        f"while_loop: {name} takes one argument, but the {len(variables)} loop variables are spread into its "
+        f"arguments; write {name} as lambda {letters}: ..., or make them one variable: loop_vars=(({letters}),)"
+    ))
+
+
+def _takes(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
+    """Whether a function can be called with so many arguments, if it tells."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
 def _bare(result: Any, variables: Any, is_spread: bool) -> Any:
     """A body with one spread variable may return it bare."""
     is_bare = is_spread and len(variables) == 1 and not (isinstance(result, SEQUENCES) and len(result) == 1)
@@ -318,13 +346,14 @@ def _most_steps(given: Any) -> Any:
     wanted = "while_loop: wanted an integer that is not negative as maximum_iterations, got"
     if isinstance(given, (bool, np.bool_, float, complex, str)):
         raise ValueError(at_user_line(f"{wanted} {given!r}"))
-    tensor = as_tensor(given, "while_loop: maximum_iterations")
+    with building(None):  # a number that is known is no node of a trace
+        tensor = as_tensor(given, "while_loop: maximum_iterations")
     if not dtypes.is_integer(tensor.dtype):
         raise ValueError(at_user_line(f"{wanted} {tensor.dtype.name}"))
     if any(d != 1 for d in tensor.shape):
         raise ValueError(at_user_line(f"{wanted} shape {tensor.shape}"))
-    if isinstance(given, int) or type(tensor._data) is not Value:
-        number = int(given) if isinstance(given, int) else int(np.asarray(tensor.numpy()).item())
+    if type(tensor._data) is not Value:
+        number = int(np.asarray(tensor.numpy()).item())
         if number < 0:
             raise ValueError(at_user_line(f"{wanted} {number}"))
         return number
@@ -468,11 +497,15 @@ def scan(
         >>> float(total), sums
         (6.0, array([1., 3., 6.]))
     """
-    require_callable(f, "scan")
-    policy = _policy(checkpoint, "scan")
+    return _scan(f, init, xs, length, reverse, checkpoint, "scan")
+
+
+def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any, what: str) -> tuple[Any, Any]:
+    require_callable(f, what)
+    policy = _policy(checkpoint, what)
     start, rows = Leaves(init, "init"), Leaves(xs, "xs")
-    steps = _scan_length(rows, length)
-    carried = Carried(start, None, "scan")
+    steps = _scan_length(rows, length, what)
+    carried = Carried(start, None, what)
     if STATE.builder is not None:
         return _trace_scan(f, carried, rows, steps, bool(reverse), policy)
     kinds = [*[init] * bool(start.tensors), *[xs] * bool(rows.tensors)]
@@ -480,23 +513,27 @@ def scan(
     return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse)), keep)
 
 
-def _scan_length(rows: Leaves, length: Any) -> Any:
+def _scan_length(rows: Leaves, length: Any, what: str) -> Any:
     extents = []
     for index, x in enumerate(rows.tensors):
         if not x.shape:
-            raise ValueError(at_user_line(f"scan: {rows.path(index)} has no axis to go along"))
+            raise ValueError(at_user_line(f"{what}: {rows.path(index)} has no axis to go along"))
         extents.append(x.shape[0])
     if length is not None:
         extents.append(_whole(length))
     if not extents:
-        raise ValueError(at_user_line("scan: the number of steps is not known: give xs or length"))
+        raise ValueError(at_user_line(
+            f"{what}: the number of steps is not known: give xs or length"
+            if what == "scan"
+            else f"{what}: there is no array in xs"
+        ))
     for index, extent in enumerate(extents[1:], 1):
         if not same_dim(extents[0], extent):
             other = rows.path(index) if index < len(rows.tensors) else "length"
             raise ValueError(at_user_line(
-                f"scan: {rows.path(0)} has {extents[0]} slices along its first axis, but {other} is {extent}"
-                if other == "length" else
-                f"scan: {rows.path(0)} has {extents[0]} slices along its first axis, {other} has {extent}"
+                f"{what}: {rows.path(0)} has {extents[0]} slices along its first axis, but {other} is {extent}"
+                if other == "length"
+                else f"{what}: {rows.path(0)} has {extents[0]} slices along its first axis, {other} has {extent}"
             ))
     return extents[0]
 
@@ -535,20 +572,20 @@ def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: b
     if not steps:
         y, used = _no_results(f, carried, rows)
         return start.rebuilt(connected(tensors, [*sources, *used])), y
-    stacked = _stacked(results[::-1] if is_reversed else results)
+    stacked = _stacked(results[::-1] if is_reversed else results, carried.what)
     return start.rebuilt(connected(tensors, sources)), results[0].rebuilt(connected(stacked, sources))
 
 
-def _stacked(results: list[Leaves]) -> list[Tensor]:
+def _stacked(results: list[Leaves], what: str) -> list[Tensor]:
     """The results of all steps, one array for each place."""
     for other in results[1:]:
-        require_same_structure("scan", results[0], other, ("a step", "another one"))
+        require_same_structure(what, results[0], other, ("a step", "another one"))
     stacks = []
     for place in range(len(results[0].tensors)):
         column = [r.tensors[place] for r in results]
         for x in column[1:]:
-            require_same_type("scan", results[0].path(place), column[0], x, ("a step", "another one"))
-        stacks.append(stack_rows(column, "scan"))
+            require_same_type(what, results[0].path(place), column[0], x, ("a step", "another one"))
+        stacks.append(stack_rows(column, what))
     return stacks
 
 
@@ -630,7 +667,7 @@ def vectorized_map(f: Callable[[Any], Any], xs: Any) -> Any:
     """
     require_callable(f, "vectorized_map")
     rows = Leaves(xs, "xs")
-    size = _scan_length(rows, None)
+    size = _scan_length(rows, None, "vectorized_map")
     found: list[Leaves] = []
 
     def example(arguments: list[Tensor]) -> list[Tensor]:
@@ -689,4 +726,4 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
         array([1., 4., 9.])
     """
     require_callable(f, "map")
-    return scan(lambda carry, x: (carry, f(x)), None, xs)[1]
+    return _scan(lambda carry, x: (carry, f(x)), None, xs, None, False, "auto", "map")[1]

@@ -15,6 +15,7 @@ from .._core.state import building
 from .._core.structure import LEAF, Spec, flatten, unflatten
 from .._core.tensor import Tensor, tensor_in
 from .._core.types import type_of
+from .._core.unrolled import Lines
 from .._core.verifier import verify
 
 
@@ -74,6 +75,7 @@ def trace(f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: s
         name: the graph's name.
     """
     graph = Graph(name)
+    graph.lines = Lines()
     leaves = []
     with building(graph):
         for index, key in enumerate(keys):
