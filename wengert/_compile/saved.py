@@ -95,7 +95,7 @@ class Encoder:
 
     def node(self, node: Node) -> list[Any]:
         is_custom = node.op.name == CUSTOM and isinstance(node.attrs[0], CustomRule)
-        if node.regions or not (is_custom or REGISTRY.get(node.op.name) is node.op):
+        if not (is_custom or REGISTRY.get(node.op.name) is node.op):
             raise TypeError(f"save: the op {node.op.name} cannot be saved: it holds Python code or an inner graph")
         inputs = [self._values[v.key] for v in node.inputs]
         attrs = [self.attribute(a) for a in node.attrs]
@@ -250,7 +250,7 @@ class Decoder:
         if not fits or len(values) != len(op.attrs):
             raise ValueError(f"{op.name} has another number of operands or attributes")
         results = tuple(self.value(v, graph) for v in outputs)
-        return Node(op, operands, results, values, None, (), bool(is_quiet))
+        return Node(op, operands, results, values, None, bool(is_quiet))
 
     def attribute(self, data: Any) -> Any:
         if data is None or isinstance(data, (bool, str, int)):

@@ -18,7 +18,7 @@ from ..._core.engine import Kernel
 from ..._core.graph import Graph, Node
 from ..._core.where import at_user_line
 from ..._passes import optimise
-from ..interpret import compile_instructions, dim_sources, dims_told, last_uses
+from ..interpret import compile_instructions, dims_at_entry, dims_told, last_uses
 
 SOURCE_LIMIT = 2000  # nodes
 
@@ -64,7 +64,7 @@ def _source(
     names = {v.key: f"v{i}" for i, v in enumerate(graph.inputs)}
     atoms: dict[Atom, str] = {}
     lines = [f"def run({', '.join(names[v.key] for v in graph.inputs)}):"]
-    for atom, (index, axis) in dim_sources(graph.inputs).items():
+    for atom, (index, axis) in dims_at_entry(graph).items():
         atoms[atom] = f"d{len(atoms)}"
         lines.append(f"    {atoms[atom]} = v{index}.shape[{axis}]")
     frees, told = last_uses(graph), dims_told(graph)
