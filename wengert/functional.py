@@ -253,13 +253,13 @@ def _gradient_function(
 ) -> Any:  # fmt: skip
     require_callable(f, name)
     mode = unconnected_mode(unconnected)
-    positions = _positions(argnums, name)
-    names, f_takes_dy = _parameters(f)
+    positions = positions_of(argnums, name)
+    names, f_takes_dy = parameters(f)
 
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
         try:
             dy = None if f_takes_dy else kwargs.pop("dy", None)
-            chosen = _chosen(positions, args, name)
+            chosen = chosen_arguments(positions, args, name)
             keep = is_tensor_kind(args)
             if not keep and (kwargs or dy is not None):
                 keep = is_tensor_kind((*kwargs.values(), dy))
@@ -290,7 +290,7 @@ def _list_function(
 ) -> Any:
     require_callable(f, name)
     mode = unconnected_mode(unconnected)
-    names, _ = _parameters(f)
+    names, _ = parameters(f)
 
     def gradient_function(args: Any, dy: Any = None) -> Any:
         try:
@@ -432,7 +432,7 @@ def unconnected_mode(option: Any) -> str:
     ))
 
 
-def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
+def positions_of(argnums: Any, name: str) -> int | tuple[int, ...]:
     try:
         if isinstance(argnums, SEQUENCES):
             positions = (*[int(i.__index__()) for i in argnums],)
@@ -444,7 +444,7 @@ def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
         raise TypeError(at_user_line(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}")) from None
 
 
-def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) -> tuple[int, ...]:
+def chosen_arguments(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) -> tuple[int, ...]:
     count = len(args)
     if positions == 0 and count:
         return (0,)
@@ -460,7 +460,7 @@ def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) 
     return chosen
 
 
-def _parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
+def parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
     """The names of f's positional parameters, for messages, and whether f has a parameter `dy` of its own.
 
     A gradient function has the names of what it is the gradient of.

@@ -15,6 +15,7 @@ from .._core.state import STATE, building, pinning
 from .._core.structure import LEAF, Spec, flatten, unflatten
 from .._core.tensor import Tensor, tensor_in
 from .._core.types import type_of
+from .._core.unrolled import Lines
 from .._core.verifier import verify
 
 
@@ -86,6 +87,7 @@ def trace(
 def _traced(
     f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], graph: Graph, names: Sequence[str]
 ) -> Traced:  # fmt: skip
+    graph.lines = Lines()
     leaves = []
     # those who observe or pin Variables outside meet their values at each call, not the symbols that stand for them
     with pinning(None), building(graph):

@@ -18,10 +18,9 @@ from .._core.dims import Dim, DimLike
 from .._core.op import ZERO, Facts, Op, Rule, batch_size, repeat
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
-from .._core.where import at_user_line
 from .._prims.structural import reduce_sum, scale, stop_gradient, zeros_of
-from .._transforms.batch import batch
 from .closed import Closed
+from .examples import batched
 from .linearity import transpose
 
 Tensors = Sequence[Tensor]
@@ -216,18 +215,7 @@ class BatchedRule(CustomRule):
 
 def _batched(function: Any, arguments: Sequence[Tensor], flags: Sequence[bool], name: str) -> list[Any]:
     """A function of one example, on a batch."""
-    types = [
-        TensorType((x.shape[1:], x.dtype)) if flag else type_of(x) for x, flag in zip(arguments, flags, strict=True)
-    ]
-    closed = Closed(function, types, f"batch of {name}")
-    if closed.error is not None:
-        raise closed.error
-    if closed.writes:
-        raise TypeError(at_user_line(f"{name}: Variables cannot be assigned in the gradient of a batch"))
-    size = next(x.shape[0] for x, flag in zip(arguments, flags, strict=True) if flag)
-    captured = closed.captured
-    results = iter(batch(closed.graph, [*arguments, *captured], [*flags, *(False,) * len(captured)], size))
-    return [next(results) if present else None for present in closed.present]
+    return batched(function, arguments, flags, batch_size((*arguments,), (*flags,)), f"the gradient of {name}")
 
 
 # -- the op -----------------------------------------------------------------------------------------------------------

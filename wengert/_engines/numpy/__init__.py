@@ -20,6 +20,7 @@ from . import (
     decompositions,
     elementwise,
     fourier,
+    incomplete,
     indexing,
     linalg,
     piecewise,
@@ -39,8 +40,8 @@ NUMPY = Engine(
     from_numpy=lambda array: array,
 )
 for _family in (
-    structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, decompositions,
-    conv, fourier, windows, random, buffer,
+    structural, elementwise, piecewise, special, incomplete, reductions, cumulative, sorting, indexing, linalg,
+    decompositions, conv, fourier, windows, random, buffer,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 
