@@ -85,6 +85,11 @@ class Closed:
         graph.reads = {}
         return variables
 
+    def hold_reads(self) -> None:
+        """Captures what the Variables that the function reads hold now: where it is replayed they may be out of reach."""
+        variables = self.take_reads()
+        self.captured = (*self.captured, *[variable._held for variable in variables])
+
     def values(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """All outputs of the graph, those that Variables are assigned at the end; nothing is assigned."""
         return replay(self.graph, inputs, self.dims)

@@ -110,6 +110,8 @@ class TracedRule(CustomRule):
         self._forward = None if push is None else Closed(_on_floats(push, input_types), [
             t for t in input_types if dtypes.is_inexact(t.dtype)
         ], f"tangent of {name}")  # fmt: skip
+        for closed in filter(None, (self._reverse, self._forward)):
+            closed.hold_reads()
         self._shift = len(self._reverse.captured)
         self._held: tuple[Tensor, ...] = (*self._reverse.captured, *(self._forward.captured if self._forward else ()))
         super().__init__(name, len(input_types), len(output_types), len(self._held))
