@@ -39,6 +39,7 @@ from ._core.where import at_user_line
 from ._prims import discrete as D
 from ._prims import structural as S
 from ._transforms.batch import batch
+from ._transforms.reverse import Tape
 from .ops.promotion import as_tensor, stack_rows
 
 __all__ = [
@@ -143,6 +144,9 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
 def _taken(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     """The branch that is known to be taken, run as plain Python."""
     keep = STATE.builder is not None or not operands or is_tensor_kind(operands)
+    for recorder in STATE.recorders:
+        if isinstance(recorder, Tape):
+            recorder.note_choice()
     given = Leaves(operands)
     result = Leaves(function(*given.value), "the result")
     return result_of(result.rebuilt(connected(result.tensors, given.tensors)), keep)
