@@ -138,7 +138,7 @@ REFUSALS = {
         ("scan: xs has no axis to go along",)),
     "map scalar": Refusal(lambda x, v, p: wg.map(lambda r: r, x), ValueError, ("map: xs has no axis to go along",)),
     "vectorized_map lengths": Refusal(lambda x, v, p: wg.vectorized_map(lambda r: r, [v, wg.zeros(3)]), ValueError,
-        ("vectorized_map: xs[0] has 2 slices along its first axis, xs[1] has 3",)),
+        ("vectorized_map: argument 0[1] has 3 examples along the axis", "argument 0[0] has 2")),
     # checkpoints
     **{f"checkpoint {given!r} of {name}": Refusal(lambda x, v, p, run=run, given=given: run(x, given), ValueError,
         (f"{name}: unknown checkpoint {given!r}; wanted 'all', 'sqrt', 'auto' or a number of snapshots",))

@@ -8,7 +8,7 @@ import pytest
 import wengert as wg
 from wengert import ops
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*(All-NaN|Mean of empty|Degrees of freedom).*:RuntimeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # slices of nothing but NaN are visited on purpose
 NAN = np.nan
 X = np.array([[3.0, NAN, 1.0, 1.0], [NAN, NAN, NAN, NAN], [2.0, -1.0, NAN, 5.0]])
 REDUCTIONS = ["nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmin", "nanmedian"]

@@ -1,4 +1,4 @@
-"""Branches and loops that differentiate: `cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map`, `vectorized_map`.
+"""Branches and loops that differentiate: `cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map`.
 
 Where the values are at hand, branches and loops run as plain Python and a tape records what ran. In a trace each
 becomes one op over traced bodies (`_control/switch.py`, `_control/loop.py`).
@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from ._compile.arguments import is_tensor_kind, require_callable, result_of
-from ._control.closed import Closed
+from ._control.eager_loop import ScanSteps, WhileSteps, run_eagerly
 from ._control.loop import Loop, run_loop
-from ._control.region import Body, close_body, closure_of, trace_body, uses_of
+from ._control.region import Body, close_body, closure_of, trace_body
 from ._control.switch import Branches, switch_branches
 from ._control.values import (
     Carried,
     Leaves,
-    Uses,
     connected,
     met_dtype,
     require_same_structure,
@@ -38,12 +37,11 @@ from ._core.types import TensorType, same_dim, tensor_type, type_of
 from ._core.where import at_user_line
 from ._prims import discrete as D
 from ._prims import structural as S
-from ._transforms.batch import batch
 from ._transforms.reverse import Tape
 from .ops.promotion import as_tensor, stack_rows
 
 __all__ = [
-    "cond", "fori_loop", "map", "scan", "set_memory_budget", "switch", "vectorized_map", "while_loop",
+    "cond", "fori_loop", "map", "scan", "set_memory_budget", "switch", "while_loop",
 ]  # fmt: skip
 
 
@@ -120,8 +118,13 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     return _branch(place, (*branches,), names, operands, "switch")
 
 
+_PLAIN = frozenset({np.bool_, np.ndarray})
+
+
 def _predicate(pred: Any, what: str) -> bool | Tensor:
     """A predicate as a bool where its value is at hand, else as a symbolic scalar."""
+    if type(pred) is Tensor and type(pred._data) in _PLAIN and pred._data.dtype is dtypes.bool_ and not pred.shape:
+        return bool(pred._data) if STATE.builder is None else pred
     if isinstance(pred, (bool, np.bool_)):
         return bool(pred)
     tensor = as_tensor(pred, f"{what}: pred")
@@ -143,12 +146,12 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
 
 def _taken(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     """The branch that is known to be taken, run as plain Python."""
-    keep = STATE.builder is not None or not operands or is_tensor_kind(operands)
     for recorder in STATE.recorders:
         if isinstance(recorder, Tape):
             recorder.note_choice()
     given = Leaves(operands)
     result = Leaves(function(*given.value), "the result")
+    keep = STATE.builder is not None or given.has_tensors or (not operands and result.has_tensors)
     return result_of(result.rebuilt(connected(result.tensors, given.tensors)), keep)
 
 
@@ -253,12 +256,15 @@ def while_loop(
         holds = _spread(cond, variables, "cond") if is_spread else cond(variables)
         return _predicate(holds, "while_loop: the condition")
 
-    def step(variables: Any) -> Any:
-        following = _spread(body, variables, "body") if is_spread else body(variables)
-        return _bare(following, variables, is_spread)
+    def spread(variables: Any) -> Any:
+        return _spread(body, variables, "body")
 
-    carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop")
-    return _while(test, step, carried, _most_steps(maximum_iterations), _policy(checkpoint, "while_loop"))
+    def spread_one(variables: Any) -> Any:
+        return _bare(_spread(body, variables, "body"), variables)
+
+    step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
+    carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop", is_spread)
+    return _while(test, step, carried, _most_steps(maximum_iterations), checkpoint_policy(checkpoint, "while_loop"))
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, checkpoint: Any = "auto") -> Any:
@@ -298,7 +304,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
 
     start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
     keep = STATE.builder is not None or is_tensor_kind((init_val,))
-    value = _while(test, step, Carried(start, None, "fori_loop"), None, _policy(checkpoint, "fori_loop"), True)[1]
+    carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
+    value = _while(test, step, carried, None, policy, True)[1]
     return result_of(value, keep)
 
 
@@ -337,9 +344,9 @@ def _takes(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
     return True
 
 
-def _bare(result: Any, variables: Any, is_spread: bool) -> Any:
+def _bare(result: Any, variables: Any) -> Any:
     """A body with one spread variable may return it bare."""
-    is_bare = is_spread and len(variables) == 1 and not (isinstance(result, SEQUENCES) and len(result) == 1)
+    is_bare = type(result) is Tensor or not (isinstance(result, SEQUENCES) and len(result) == 1)
     return type(variables)((result,)) if is_bare else result
 
 
@@ -364,7 +371,8 @@ def _most_steps(given: Any) -> Any:
     return S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64)
 
 
-def _policy(checkpoint: Any, what: str) -> Any:
+def checkpoint_policy(checkpoint: Any, what: str) -> Any:
+    """A `checkpoint` argument, checked."""
     if isinstance(checkpoint, str) and checkpoint in ("all", "sqrt", "auto"):
         return checkpoint
     if isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool) and checkpoint > 0:
@@ -380,42 +388,50 @@ def _while(test: Any, step: Any, carried: Carried, most: Any, policy: Any, keep:
     if STATE.builder is not None:
         return _trace_while(test, step, carried, most, policy)
     keep = keep or not given.tensors or given.has_tensors
-    return result_of(_run_while(test, step, carried, most), keep)
+    return result_of(_run_while(test, step, carried, most, policy), keep)
 
 
-def _run_while(test: Any, step: Any, carried: Carried, most: int | None) -> Any:
+def _run_while(test: Any, step: Any, carried: Carried, most: int | None, policy: Any) -> Any:
     """The loop as plain Python."""
+
+    def never_ran() -> NeverRan:
+        return _never_ran(carried, [], lambda: _while_types(test, step, carried))
+
+    finals, _ = run_eagerly(WhileSteps(carried, test, step, most), policy, lambda columns: [], never_ran)
+    return carried.given.rebuilt(finals)
+
+
+def _while_types(test: Any, step: Any, carried: Carried) -> tuple[list[Body], list[tuple[TensorType, bool]]]:
+    """Condition and body on symbols, and the types of the loop variables."""
+    types, _ = carried.traced()
+
+    def condition(arguments: list[Tensor]) -> list[Tensor]:
+        found = test(carried.given.rebuilt(arguments))
+        return [found] if isinstance(found, Tensor) else []
+
+    body, types = _settled(step, carried, types, "while_loop.body", False)
+    return [trace_body(condition, types, "while_loop.cond"), body], types
+
+
+NeverRan = tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]
+
+
+def _never_ran(
+    carried: Carried, stacks: list[Tensor], trace: Callable[[], tuple[list[Body], list[tuple[TensorType, bool]]]]
+) -> NeverRan:  # fmt: skip
+    """What a loop without steps gives: Python numbers in the dtype that the body would give them, and its captures."""
     given = carried.given
-    tensors, value = given.tensors, given.value
-    steps, used, goes_on = 0, [], True
-    if STATE.recorders:
-        uses = Uses()
-        goes_on = most != 0 and uses.during(test, value)
-        if goes_on:
-            value, tensors = carried.accept(tensors, uses.during(step, value))
-            steps = 1
-        used = [*uses.found.values(), *([] if goes_on else _would_use([test, step], given))]
-    while goes_on and (most is None or steps < most) and test(value):
-        value, tensors = carried.accept(tensors, step(value))
-        steps += 1
-    return given.rebuilt(connected(tensors, [*given.tensors, *used]))
-
-
-def _would_use(functions: Sequence[Any], given: Leaves) -> list[Tensor]:
-    """What the functions of a loop that takes no step use from outside: it counts as connected all the same."""
-    found: list[Tensor] = []
-    for function in functions:
-
-        def run(arguments: list[Tensor], function: Any = function) -> list[Tensor]:
-            function(given.rebuilt(arguments))
-            return []
-
-        try:
-            found += uses_of(trace_body(run, given.types(), "while_loop"))
-        except Exception:
-            # a function that does not run may not fail: what cannot be traced is connected with what it had used
-            continue
-    return found
+    tensors = given.tensors
+    if not STATE.recorders and not any(x._weak for x in tensors):
+        return tensors, stacks, ()
+    try:
+        bodies, types = trace()
+    except Exception:  # the functions never ran: what they would have raised is nobody's concern
+        return tensors, stacks, ()
+    closure = closure_of(bodies)
+    weak = [flag for _, flag in types]
+    finals = with_weak([S.alias(S.cast(x, t.dtype)) for x, (t, _) in zip(tensors, types, strict=True)], weak)
+    return finals, stacks, (*closure.operands(), *closure.entry())
 
 
 def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any) -> Any:
@@ -458,7 +474,7 @@ def _settled(
     while True:
         after: list[Tensor] = []
 
-        def run(arguments: list[Tensor]) -> list[Tensor]:
+        def run(arguments: list[Tensor], after: list[Tensor] = after) -> list[Tensor]:
             _, tensors = carried.accept(arguments[:count], step(given.rebuilt(arguments[:count])))
             after[:] = tensors
             following = [S.add(arguments[-1], S.full(shape=(), value=1, dtype=dtypes.int64))] if counts else []
@@ -506,7 +522,7 @@ def scan(
 
 def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any, what: str) -> tuple[Any, Any]:
     require_callable(f, what)
-    policy = _policy(checkpoint, what)
+    policy = checkpoint_policy(checkpoint, what)
     start, rows = Leaves(init, "init"), Leaves(xs, "xs")
     steps = _scan_length(rows, length, what)
     carried = Carried(start, None, what)
@@ -514,7 +530,7 @@ def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any
         return _trace_scan(f, carried, rows, steps, bool(reverse), policy)
     kinds = [*[init] * bool(start.tensors), *[xs] * bool(rows.tensors)]
     keep = not kinds or is_tensor_kind((*kinds,))
-    return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse)), keep)
+    return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse), policy), keep)
 
 
 def _scan_length(rows: Leaves, length: Any, what: str) -> Any:
@@ -559,47 +575,33 @@ def _pair(result: Any) -> tuple[Any, Any]:
     return carry, y
 
 
-def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool) -> tuple[Any, Any]:
+def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool, policy: Any) -> tuple[Any, Any]:
     """The scan as plain Python."""
-    start = carried.given
-    slices = [S.unstack(x, size=steps) for x in rows.tensors]
-    tensors, carry = start.tensors, start.value
+    scanned = ScanSteps(carried, lambda carry, x: _pair(f(carry, x)), rows, steps, is_reversed)
     results: list[Leaves] = []
-    uses = Uses() if STATE.recorders else None
-    for index in range(steps - 1, -1, -1) if is_reversed else range(steps):
-        arguments = carry, rows.rebuilt([s[index] for s in slices])
-        is_watched = uses is not None and not results
-        following, y = _pair(uses.during(f, *arguments) if is_watched else f(*arguments))
-        carry, tensors = carried.accept(tensors, following)
-        results.append(Leaves(y, "y"))
-    sources = [*start.tensors, *rows.tensors, *(uses.found.values() if uses is not None else ())]
-    if not steps:
-        y, used = _no_results(f, carried, rows)
-        return start.rebuilt(connected(tensors, [*sources, *used])), y
-    stacked = _stacked(results[::-1] if is_reversed else results, carried.what)
-    return start.rebuilt(connected(tensors, sources)), results[0].rebuilt(connected(stacked, sources))
+
+    def stack(columns: Sequence[list[Tensor]]) -> list[Tensor]:
+        assert scanned.example is not None
+        return _stacked(scanned.example, columns, is_reversed)
+
+    def never_ran() -> NeverRan:
+        body, types = _scan_body(f, carried, rows, [], results)
+        stacks = [S.full(shape=(0, *x.shape), value=0, dtype=x.dtype) for x in results[-1].tensors]
+        return _never_ran(carried, stacks, lambda: ([body], types))
+
+    finals, stacks = run_eagerly(scanned, policy, stack, never_ran)
+    example = scanned.example or results[-1]
+    return carried.given.rebuilt(finals), example.rebuilt(stacks)
 
 
-def _stacked(results: list[Leaves], what: str) -> list[Tensor]:
+def _stacked(example: Leaves, columns: Sequence[list[Tensor]], is_reversed: bool) -> list[Tensor]:
     """The results of all steps, one array for each place."""
-    for other in results[1:]:
-        require_same_structure(what, results[0], other, ("a step", "another one"))
-    stacks = []
-    for place in range(len(results[0].tensors)):
-        column = [r.tensors[place] for r in results]
+    stacks: list[Tensor] = []
+    for place, column in enumerate(columns):
         for x in column[1:]:
-            require_same_type(what, results[0].path(place), column[0], x, ("a step", "another one"))
-        stacks.append(stack_rows(column, what))
+            require_same_type("scan", example.path(place), column[0], x, ("a step", "another one"))
+        stacks.append(stack_rows(column[::-1] if is_reversed else column, "scan"))
     return stacks
-
-
-def _no_results(f: Any, carried: Carried, rows: Leaves) -> tuple[Any, list[Tensor]]:
-    """What a scan of no steps gives: empty stacks of what f would have given; and what f uses from outside."""
-    results: list[Leaves] = []
-    body, _ = _scan_body(f, carried, rows, [], results)
-    found, used = results[-1], uses_of(body)
-    empty = [S.full(shape=(0, *x.shape), value=0, dtype=x.dtype) for x in found.tensors]
-    return found.rebuilt(connected(empty, [*carried.given.tensors, *rows.tensors, *used])), used
 
 
 def _scan_body(
@@ -613,7 +615,7 @@ def _scan_body(
     while True:
         after: list[Tensor] = []
 
-        def run(arguments: list[Tensor]) -> list[Tensor]:
+        def run(arguments: list[Tensor], after: list[Tensor] = after) -> list[Tensor]:
             carry, y = _pair(f(given.rebuilt(arguments[:count]), rows.rebuilt(arguments[count:])))
             after[:] = carried.accept(arguments[:count], carry)[1]
             results.append(Leaves(y, "y"))
@@ -647,44 +649,6 @@ def _trace_scan(
     carry = given.rebuilt(with_weak(outs[:count], [weak for _, weak in types]))
     y = results[-1]
     return carry, y.rebuilt(with_weak(outs[width:], [x._weak for x in y.tensors]))
-
-
-def vectorized_map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """Applies a function to each slice of some arrays along their first axis, all at once.
-
-    Args:
-        f: a function of one argument, run once on symbols.
-        xs: an array or a nested structure of arrays whose first axes have one extent.
-
-    Returns:
-        The results, stacked along a new first axis, in the arrays' kind.
-
-    Raises:
-        TypeError: f is not callable.
-        ValueError: the first axes differ, or there is no array.
-        NotImplementedError: an op in f cannot be batched.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.vectorized_map(lambda row: (row * row).sum(), [[1.0, 2.0], [3.0, 4.0]])
-        array([ 5., 25.])
-    """
-    require_callable(f, "vectorized_map")
-    rows = Leaves(xs, "xs")
-    size = _scan_length(rows, None, "vectorized_map")
-    found: list[Leaves] = []
-
-    def example(arguments: list[Tensor]) -> list[Tensor]:
-        found.append(Leaves(f(rows.rebuilt(arguments)), "the result"))
-        return found[-1].tensors
-
-    closed = Closed(example, [tensor_type(x.shape[1:], x.dtype) for x in rows.tensors], "vectorized_map")
-    if closed.error is not None:
-        raise closed.error
-    captured = closed.captured
-    flags = [*[True] * len(rows.tensors), *[False] * len(captured)]
-    outs = batch(closed.graph, [*rows.tensors, *captured], flags, size)
-    return result_of(found[-1].rebuilt(outs), STATE.builder is not None or is_tensor_kind((xs,)))
 
 
 def set_memory_budget(size: int) -> None:

@@ -79,12 +79,6 @@ def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], nam
     return Body(graph, [*graph.inputs], results)
 
 
-def uses_of(body: Body) -> list[Tensor]:
-    """The outer tensors that a function uses, and the state that it reads, where nothing is to be built of it."""
-    graph = body.graph
-    return [*(tensor for tensor, _ in graph.captures.values()), *(state._held for state, _ in graph.reads.values())]
-
-
 def closure_of(bodies: Sequence[Body]) -> Closure:
     """The outer tensors and the state that these functions use between them."""
     outer = STATE.builder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from .._core.dims import Atom, Dim
 from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import ENGINE_OF
 from .._core.kinds import ARRAYS
-from .._core.state import STATE, recording
+from .._core.state import STATE
 from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
 from .._core.types import TensorType, same_dim, tensor_type, type_of
@@ -55,6 +55,11 @@ class Leaves:
                 self.tensors.append(tensor)
                 self.places.append(position)
             self.fixed.append(leaf if tensor is None else None)
+
+    @property
+    def is_one_tensor(self) -> bool:
+        """Whether the value is one array and no structure."""
+        return self.spec is LEAF and bool(self.places)
 
     @property
     def value(self) -> Any:
@@ -101,39 +106,6 @@ def attached(x: Tensor, sources: Sequence[Tensor]) -> Tensor:
     out = attach(x, *sources)
     out._weak = x._weak
     return out
-
-
-class Uses:
-    """A recorder that takes note of what a function uses from outside, of the values that other recorders follow.
-
-    So an eager loop counts as connected what a traced one has as captures: also what only its condition reads, or
-    what nothing of the result is computed from.
-    """
-
-    __slots__ = ("_made", "_others", "found")
-
-    def __init__(self) -> None:
-        self._others = STATE.recorders
-        self._made: set[int] = set()
-        self.found: dict[int, Tensor] = {}
-
-    def tracks(self, key: int) -> bool:
-        """It follows nothing itself."""
-        return False
-
-    def observe(self, op: Any, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
-        for x in operands:
-            if x._key not in self._made and any(r.tracks(x._key) for r in self._others):
-                self.found[x._key] = x
-        self._made.update(x._key for x in outs)
-
-    def note_exit(self, tensor: Tensor, what: str) -> None:
-        """Numbers taken out concern those who follow them."""
-
-    def during(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function returns; what it uses is noted."""
-        with recording(self):
-            return function(*arguments)
 
 
 # -- agreement --------------------------------------------------------------------------------------------------------
@@ -195,6 +167,14 @@ def met_dtype(first: Tensor, second: Tensor) -> np.dtype[Any]:
     return weak_promote(python_type(weak.dtype), strong.dtype)
 
 
+def _is_alike(before: Tensor, after: Any) -> bool:
+    """Whether a loop variable is a tensor of the very type that it had before."""
+    if type(after) is not Tensor:
+        return False
+    data, known = after._data, before._data
+    return data.shape == known.shape and data.dtype is known.dtype and after._weak is before._weak
+
+
 # -- loop variables ---------------------------------------------------------------------------------------------------
 
 
@@ -206,9 +186,13 @@ class Carried:
         free: for each tensor the axes whose extent may vary.
     """
 
-    def __init__(self, given: Leaves, invariants: Any, what: str) -> None:
+    def __init__(self, given: Leaves, invariants: Any, what: str, is_spread: bool = False) -> None:
         self.given = given
         self.what = what
+        # kinds of sequences whose tensors may go into the next step as they are: what is spread is never seen whole
+        value = given.value
+        is_flat = type(value) in (tuple, list) and all(type(x) is Tensor for x in value)
+        self._flat = () if not is_flat else (tuple, list) if is_spread else (type(value),)
         self.free: list[frozenset[int]] = [frozenset()] * len(given.tensors)
         if invariants is not None:
             self._read(invariants)
@@ -226,8 +210,15 @@ class Carried:
             types.append((tensor_type((*shape,), kind.dtype), weak))
         return types, varying
 
-    def accept(self, before: Sequence[Tensor], value: Any) -> tuple[Any, list[Tensor]]:
+    def accept(self, before: Sequence[Tensor], value: Any) -> tuple[Any, Sequence[Tensor]]:
         """The loop variables after a step: as a structure, and as tensors of the types that they had before it."""
+        if STATE.builder is None:
+            if type(value) is Tensor:
+                if self.given.is_one_tensor and _is_alike(before[0], value):
+                    return value, (value,)
+            elif type(value) in self._flat and len(value) == len(before) and all(map(_is_alike, before, value)):
+                # a list may be changed behind our back
+                return (value, value) if type(value) is tuple else (value, (*value,))
         after = Leaves(value, self.given.name)
         require_same_structure(self.what, self.given, after, ("before the step", "after it"))
         tensors = [self.fitted(i, x, y) for i, (x, y) in enumerate(zip(before, after.tensors, strict=True))]
@@ -300,6 +291,6 @@ def _shapes_in(value: Any) -> list[Any]:
 
 
 __all__ = [
-    "Carried", "Leaves", "Uses", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype",
+    "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype",
     "require_same_structure", "require_same_type", "with_weak",
 ]  # fmt: skip

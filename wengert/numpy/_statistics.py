@@ -66,7 +66,9 @@ def percentile(
 
 
 @as_numpy
-def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE) -> Any:
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE
+) -> Any:
     """The median of the elements that are not NaN.
 
     Example:
