@@ -142,7 +142,8 @@ def explain_entries(
 
 def disconnection(tape: Tape, y: Tensor, x: Tensor, name: str) -> str:
     """Why no gradient leads from y to x, which the sweep has found already."""
-    case = _Case(_steps_of(tape.entries), y, x, name, _nothing, _cuts_between(tape.entries, tape.exits, y, x), tape.choices)
+    cuts = _cuts_between(tape.entries, tape.exits, y, x)
+    case = _Case(_steps_of(tape.entries), y, x, name, _nothing, cuts, tape.choices)
     return case.text()
 
 
@@ -264,8 +265,8 @@ class _Case:
             cut = next((c for c in found if c is not None), None)
             why = "nothing computed from it reaches the result" if cut is None else f"the path is cut where {cut}"
             return (
-                f"the result counts as connected to {self.name}, which {_INSIDE[region.op.name]} takes, but its gradient "
-                f"is zero: {why}{self._trail(path)}" + ("" if cut is None else f"\n  cure: {_cure(cut)}")
+                f"the result counts as connected to {self.name}, which {_INSIDE[region.op.name]} takes, but its "
+                f"gradient is zero: {why}{self._trail(path)}" + ("" if cut is None else f"\n  cure: {_cure(cut)}")
             )
         if step is None:
             return (
@@ -275,8 +276,8 @@ class _Case:
         if step.op is attach and self.cuts:
             told = "\n  and where ".join(map(str, self.cuts[:_MOST_CUTS]))
             return (
-                f"the result counts as connected to {self.name}, which a branch or loop takes, but its gradient is zero: "
-                f"the path is cut where {told}{self._trail(path)}\n  cure: {_cure(self.cuts[0])}"
+                f"the result counts as connected to {self.name}, which a branch or loop takes, but its gradient is "
+                f"zero: the path is cut where {told}{self._trail(path)}\n  cure: {_cure(self.cuts[0])}"
             )
         if step.op is attach:
             return (
@@ -357,9 +358,10 @@ class _Case:
         if self.choices:
             places = "\n    ".join(map(str, self.choices[:_MOST_CUTS]))
             return (
-                f"{self._severed}: f does not use it in the branches that were taken\n  a branch was taken at\n    {places}"
-                f"\n  cure: make {self.name} an operand of the branch (wg.cond(pred, f, g, x)), compile f (wg.function), "
-                f"which knows all branches, or pass unconnected_gradients='zero'"
+                f"{self._severed}: f does not use it in the branches that were taken\n  a branch was taken at\n"
+                f"    {places}"
+                f"\n  cure: make {self.name} an operand of the branch (wg.cond(pred, f, g, x)), compile f "
+                f"(wg.function), which knows all branches, or pass unconnected_gradients='zero'"
             )
         return (
             f"{self._severed}: f does not use it\n  cure: make sure that f itself does all the operations that lead "
