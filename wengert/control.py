@@ -368,7 +368,7 @@ def _most_steps(given: Any) -> Any:
         if number < 0:
             raise ValueError(at_user_line(f"{wanted} {number}"))
         return number
-    return S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64)
+    return D.maximum_iterations(S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64))
 
 
 def checkpoint_policy(checkpoint: Any, what: str) -> Any:
@@ -534,7 +534,7 @@ def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any
 
 
 def _scan_length(rows: Leaves, length: Any, what: str) -> Any:
-    extents = []
+    extents: list[Any] = []
     for index, x in enumerate(rows.tensors):
         if not x.shape:
             raise ValueError(at_user_line(f"{what}: {rows.path(index)} has no axis to go along"))
@@ -577,7 +577,11 @@ def _pair(result: Any) -> tuple[Any, Any]:
 
 def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool, policy: Any) -> tuple[Any, Any]:
     """The scan as plain Python."""
-    scanned = ScanSteps(carried, lambda carry, x: _pair(f(carry, x)), rows, steps, is_reversed)
+
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        return _pair(f(carry, x))
+
+    scanned = ScanSteps(carried, step, rows, steps, is_reversed)
     results: list[Leaves] = []
 
     def stack(columns: Sequence[list[Tensor]]) -> list[Tensor]:
@@ -667,7 +671,7 @@ def set_memory_budget(size: int) -> None:
         >>> import wengert as wg
         >>> wg.set_memory_budget(2 * 1024**3)
     """
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # users
         raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
     if size < 0:
         raise ValueError(at_user_line(f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"))
@@ -694,4 +698,8 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
         array([1., 4., 9.])
     """
     require_callable(f, "map")
-    return _scan(lambda carry, x: (carry, f(x)), None, xs, None, False, "auto", "map")[1]
+
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        return carry, f(x)
+
+    return _scan(step, None, xs, None, False, "auto", "map")[1]
