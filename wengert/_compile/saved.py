@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._control.custom import CustomRule, custom_op
+from .._control.loop import OPAQUE
 from .._core import dtypes
 from .._core.dims import Atom, Dim, floordiv, map_attribute, maximum
 from .._core.graph import Graph, Node
@@ -21,6 +22,7 @@ from .._core.op import REGISTRY
 from .._core.structure import LEAF, Spec
 from .._core.tensor import Tensor, Value, fresh
 from .._core.verifier import verify
+from .saved_regions import REGIONS, region_data, region_from
 from .saved_rules import rule_data, rule_from
 from .trace import ArrayKey, Static, Traced
 
@@ -123,6 +125,8 @@ class Encoder:
             return {"slice": [self.attribute(v) for v in (value.start, value.stop, value.step)]}
         if isinstance(value, CustomRule):
             return {"rule": rule_data(self, value)}
+        if isinstance(value, REGIONS):
+            return {"region": region_data(self, value)}
         if isinstance(value, Dim):
             return self.dim(value)
         raise TypeError(f"save: a value of type {type(value).__name__} cannot be saved: {value!r}")
@@ -267,6 +271,8 @@ class Decoder:
             return slice(*(self.attribute(v) for v in body))
         if kind == "dim":
             return self._dim(body)
+        if kind == "region":
+            return region_from(self, body)
         raise ValueError(f"unknown kind of value {kind!r}")
 
     def _dim(self, terms: Any) -> Any:
@@ -327,6 +333,8 @@ def _index(data: Any, table: Any) -> int:
 
 
 def _dtype(name: Any) -> np.dtype[Any]:
+    if name == OPAQUE.name:
+        return OPAQUE
     if name not in dtypes.SUPPORTED_NAMES:
         raise ValueError(f"unknown dtype {name!r}")
     return dtypes.as_dtype(name)
