@@ -38,6 +38,7 @@ from ._core.types import TensorType, same_dim, tensor_type, type_of
 from ._core.where import at_user_line
 from ._prims import discrete as D
 from ._prims import structural as S
+from ._transforms.reverse import Tape
 from .ops.promotion import as_tensor, stack_rows
 
 __all__ = [
@@ -154,6 +155,9 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
 
 def _taken(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     """The branch that is known to be taken, run as plain Python."""
+    for recorder in STATE.recorders:
+        if isinstance(recorder, Tape):
+            recorder.note_choice()
     given = Leaves(operands)
     result = Leaves(function(*given.value), "the result")
     keep = STATE.builder is not None or given.has_tensors or (not operands and result.has_tensors)
@@ -381,7 +385,7 @@ def _most_steps(given: Any) -> Any:
         if number < 0:
             raise ValueError(at_user_line(f"{wanted} {number}"))
         return number
-    return S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64)
+    return D.maximum_iterations(S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64))
 
 
 def checkpoint_policy(checkpoint: Any, what: str) -> Any:
@@ -551,7 +555,7 @@ def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any
 
 
 def _scan_length(rows: Leaves, length: Any, what: str) -> Any:
-    extents = []
+    extents: list[Any] = []
     for index, x in enumerate(rows.tensors):
         if not x.shape:
             raise ValueError(at_user_line(f"{what}: {rows.path(index)} has no axis to go along"))
@@ -594,7 +598,11 @@ def _pair(result: Any) -> tuple[Any, Any]:
 
 def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool, policy: Any) -> tuple[Any, Any]:
     """The scan as plain Python."""
-    scanned = ScanSteps(carried, lambda carry, x: _pair(f(carry, x)), rows, steps, is_reversed)
+
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        return _pair(f(carry, x))
+
+    scanned = ScanSteps(carried, step, rows, steps, is_reversed)
     results: list[Leaves] = []
 
     def stack(columns: Sequence[list[Tensor]]) -> list[Tensor]:
@@ -685,7 +693,7 @@ def set_memory_budget(size: int) -> None:
         >>> wg.set_memory_budget(2 * 1024**3)
     """
     try:
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # users
             raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
         if size < 0:
             raise ValueError(at_user_line(
@@ -718,7 +726,11 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """
     try:
         require_callable(f, "map")
-        return _scan(lambda carry, x: (carry, f(x)), None, xs, None, False, "auto", "map")[1]
+
+        def step(carry: Any, x: Any) -> tuple[Any, Any]:
+            return carry, f(x)
+
+        return _scan(step, None, xs, None, False, "auto", "map")[1]
     except BaseException as error:
         fold(error)
         raise

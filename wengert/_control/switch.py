@@ -157,7 +157,7 @@ def _with_slots(
             value = filled.get(index)
             outputs.append(graph.value_of(absent(shape=kind[0], dtype=kind[1])) if value is None else value)
     graph.outputs, graph.guards, graph.is_frozen = outputs, program.graph.guards, True
-    return Program(graph)
+    return Program(graph, source=program.source)
 
 
 # -- the op -----------------------------------------------------------------------------------------------------------
