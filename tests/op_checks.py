@@ -16,6 +16,8 @@ import ml_dtypes
 import numpy as np
 
 from wengert._control.call import Program, call, call_program
+from wengert._control.loop import Loop, loop, run_loop
+from wengert._control.switch import Branches, switch, switch_branches
 from wengert._core import dtypes
 from wengert._core.apply import apply
 from wengert._core.dims import Dim
@@ -56,6 +58,7 @@ class Case:
     op: Op
     operands: tuple[Array, ...]
     attrs: tuple[Any, ...]
+    number: int = 0  # among the samples of the op
 
     def __str__(self) -> str:
         types = ", ".join(str(TensorType((x.shape, x.dtype))) for x in self.operands)
@@ -77,14 +80,14 @@ class Case:
 
     def with_operands(self, operands: Any) -> Case:
         operands = tuple(operands)
-        if self.op is call and operands[0].dtype != self.operands[0].dtype:  # a program is for one dtype
-            return Case(self.op, operands, _program_samples(operands[0].dtype)[0][1])
-        return Case(self.op, operands, self.attrs)
+        if self.op in _OF_PROGRAMS and operands[-1].dtype != self.operands[-1].dtype:  # a program is for one dtype
+            return Case(self.op, operands, _OF_PROGRAMS[self.op](operands[-1].dtype)[self.number][1], self.number)
+        return Case(self.op, operands, self.attrs, self.number)
 
 
 def _call(case: Case, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    if case.op is call:
-        return call_program(case.attrs[0], tensors)
+    if case.op in _RUN:
+        return _RUN[case.op](tensors, case.attrs[0])
     result = apply(case.op, tensors, case.attrs)
     return result if case.op.is_multi else (result,)
 
@@ -103,10 +106,10 @@ def rng_for(op: Op, salt: int = 0) -> np.random.Generator:
 def cases(op: Op, dtype: Any = np.float64, salt: int = 0) -> list[Case]:
     """The op's samples with floats in a dtype (complex ones get imaginary parts)."""
     rng = rng_for(op, salt)
-    samples = _program_samples(dtype) if op is call else op.facts.samples or _default_samples(op)
+    samples = _OF_PROGRAMS[op](dtype) if op in _OF_PROGRAMS else op.facts.samples or _default_samples(op)
     return [
-        Case(op, tuple(_draw(op, spec, i, rng, np.dtype(dtype)) for i, spec in enumerate(specs)), tuple(attrs))
-        for specs, attrs in samples
+        Case(op, tuple(_draw(op, spec, i, rng, np.dtype(dtype)) for i, spec in enumerate(specs)), tuple(attrs), number)
+        for number, (specs, attrs) in enumerate(samples)
     ]
 
 
@@ -124,6 +127,38 @@ def _program_samples(dtype: Any) -> list[Any]:
         product = mul(x, y)
         graph.finish([product, reduce_sum(mul(product, x), axes=(0,))])
     return [(((3, 2),) * 3, (Program(graph),))]
+
+
+def _body(dtype: Any, change: Any) -> Program:
+    """A program from two (3, 2) arrays to two."""
+    graph = Graph()
+    with graph.as_default():
+        x, y = (graph.add_input((3, 2), np.dtype(dtype)) for _ in range(2))
+        graph.finish([*change(x, y)])
+    return Program(graph)
+
+
+def _switch_samples(dtype: Any) -> list[Any]:
+    """Two branches, of which one does not use its second operand."""
+    programs = (_body(dtype, lambda x, y: (mul(x, y), mul(x, x))), _body(dtype, lambda x, y: (x, mul(x, mul(x, x)))))
+    return [((np.int64(i), (3, 2), (3, 2)), (Branches(programs, 2),)) for i in (0, 1, 5)]
+
+
+def _loop_samples(dtype: Any) -> list[Any]:
+    """A carry, slices of an array that is consumed, stacked results; kept as each policy says."""
+    body = _body(dtype, lambda x, y: (mul(x, y), mul(mul(x, x), y)))
+    return [
+        ((np.int64(4), (3, 2), (4, 3, 2)), (Loop(None, body, carries=1, xs=1, is_reversed=flag, policy=policy),))
+        for flag, policy in ((False, "all"), (True, "auto"), (False, 2), (False, "sqrt"))
+    ]
+
+
+_RUN: dict[Op, Any] = {
+    call: lambda tensors, program: call_program(program, tensors),
+    switch: lambda tensors, branches: switch_branches(tensors[0], tensors[1:], branches),
+    loop: run_loop,
+}
+_OF_PROGRAMS: dict[Op, Any] = {call: _program_samples, switch: _switch_samples, loop: _loop_samples}
 
 
 def _draw(op: Op, spec: Any, index: int, rng: np.random.Generator, dtype: np.dtype[Any]) -> Array:
@@ -173,7 +208,7 @@ def low_dtypes(op: Op) -> list[Any]:
 
 
 # Linear algebra in half precision has no meaning for these; conversion changes the dtype on purpose.
-NO_HALF = {"convert", "as_complex", "eigh", "svd", "qr", "cofactor", "lu", "pinv"}
+NO_HALF = {"convert", "as_complex", "eigh", "svd", "qr", "cofactor", "lu", "pinv", "eig"}
 
 
 def directions(case: Case, rng: np.random.Generator) -> dict[int, Array]:

@@ -16,12 +16,14 @@ from wengert._core.op import KINDS, REGISTRY, Op
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 BATCH = 3
 
-every_op = pytest.mark.parametrize("op", REGISTRY.values(), ids=str)
+# an operand of loop_back is what a loop has kept of its own operands: tests/test_control_*.py run both together
+OPS = [op for op in REGISTRY.values() if op.name != "loop_back"]
+every_op = pytest.mark.parametrize("op", OPS, ids=str)
 every_differentiable_op = pytest.mark.parametrize(
-    "op", [op for op in REGISTRY.values() if op.kind in checks.DIFFERENTIABLE], ids=str
+    "op", [op for op in OPS if op.kind in checks.DIFFERENTIABLE], ids=str
 )
 every_smooth_op = pytest.mark.parametrize(
-    "op", [op for op in REGISTRY.values() if op.kind in checks.DIFFERENTIABLE and op.facts.smooth], ids=str
+    "op", [op for op in OPS if op.kind in checks.DIFFERENTIABLE and op.facts.smooth], ids=str
 )
 
 
@@ -113,7 +115,8 @@ def test_strided_and_read_only_operands(op: Op) -> None:
 @every_op
 def test_empty_operands(op: Op) -> None:
     for case in checks.cases(op):
-        if case.operands and checks.preserves_shape(case):
+        # an index and a number of steps cannot be empty
+        if case.operands and op.name not in ("switch", "loop") and checks.preserves_shape(case):
             checks.check_empty(case)
 
 
@@ -131,7 +134,7 @@ def test_gradient_with_unknown_dimensions(op: Op) -> None:
         checks.check_unknown_dims(case)
 
 
-@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.kind == "zero"], ids=str)
+@pytest.mark.parametrize("op", [op for op in OPS if op.kind == "zero"], ids=str)
 def test_what_has_derivative_zero_is_constant(op: Op) -> None:
     for dtype in checks.exact_dtypes(op):
         for case in checks.cases(op, dtype):

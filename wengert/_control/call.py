@@ -203,14 +203,23 @@ def _read_across(
             needed.update(v.key for v in node.inputs)
     defined = [*inputs, *(v for node in forward for v in node.outputs)]
     residuals = [v for v in defined if v.key in needed]
-    return residuals + _holders_of_dims(residuals, inputs, backward)
+    return residuals + _holders_of_dims(residuals, [*inputs, *values_with_own_dims(forward)], backward)
 
 
-def _holders_of_dims(residuals: list[Value], inputs: list[Value], backward: list[Node]) -> list[Value]:
-    """Inputs that the backward half needs only for the size of an unknown dimension."""
-    missing = {a for node in backward for d in dims_in(node.attrs) for a in d.atoms} - _known_atoms(residuals)
+def values_with_own_dims(nodes: Sequence[Node]) -> list[Value]:
+    """The results whose extents may be known at run time only: those of ops that hold programs."""
+    return [v for node in nodes if node.op.name in _HOLDERS for v in node.outputs]
+
+
+_HOLDERS = frozenset({"loop", "loop_back", "switch", "call"})
+
+
+def _holders_of_dims(residuals: list[Value], values: list[Value], backward: list[Node]) -> list[Value]:
+    """Values that the backward half needs only for the size of an unknown dimension."""
+    told = _known_atoms([*residuals, *values_with_own_dims(backward)])
+    missing = {a for node in backward for d in dims_in(node.attrs) for a in d.atoms} - told
     holders = []
-    for value in inputs:
+    for value in values:
         found = _known_atoms([value]) & missing
         if found:
             holders.append(value)

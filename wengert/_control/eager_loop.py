@@ -231,7 +231,7 @@ def run_eagerly(
 
 def _slices(steps: Steps) -> Slices:
     """The arrays that a loop consumes, cut."""
-    return [unstack(x) for x in steps.xs] if steps.count else []
+    return [unstack(x, size=steps.count) for x in steps.xs] if steps.count else []
 
 
 def _keeper(steps: Steps, policy: Any, captures: Captures) -> Keeper | None:

@@ -102,8 +102,10 @@ def ndarray_of(native: Any) -> np.ndarray[Any, Any]:
 
 
 def transferred(native: Any, engine: Engine) -> Any:
-    """A native array of any engine as one of the given engine."""
-    return native if ENGINE_OF[type(native)] is engine else engine.from_numpy(ndarray_of(native))
+    """A native array of any engine as one of the given engine (what a loop has kept stays what it is)."""
+    if ENGINE_OF[type(native)] is engine or native.dtype == object:
+        return native
+    return engine.from_numpy(ndarray_of(native))
 
 
 def on_one_engine(natives: Iterable[Any]) -> tuple[list[Any], dict[str, Kernel]]:

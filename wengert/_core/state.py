@@ -6,6 +6,7 @@ import itertools
 import threading
 from typing import TYPE_CHECKING, Any
 
+from .folding import fold
 from .refusal import reworded
 
 if TYPE_CHECKING:
@@ -56,10 +57,10 @@ class recording:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         STATE.recorders = self._before
         if error is not None:
-            _raise_our_own(error)
+            raise_our_own(error)
 
 
-def _raise_our_own(error: BaseException) -> None:
+def raise_our_own(error: BaseException) -> None:
     """A lost gradient is told in our words, also where another library has put its own in their place."""
     refusal = reworded(error)
     if refusal is not None:
@@ -104,7 +105,8 @@ class building:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         STATE.builder, STATE.recorders = self._before
         if error is not None:
-            _raise_our_own(error)
+            raise_our_own(error)
+            fold(error)
 
 
 class observing_reads:

@@ -336,12 +336,13 @@ def _spread_extent(size: DimLike, interior: int) -> DimLike:
     return size if not interior else size + _at_least_zero(size - 1) * interior
 
 
-def _slice_extent(start: int, limit: DimLike, stride: int) -> DimLike:
+def slice_extent(start: DimLike, limit: DimLike, stride: int) -> DimLike:
+    """How many elements a slice takes."""
     return dims.floordiv(limit - start + (stride - 1), stride)
 
 
 def _slice_type(x: TensorType, starts: Any, limits: Any, strides: Any) -> TensorType:
-    return tensor_type((*map(_slice_extent, starts, limits, strides),), x.dtype)
+    return tensor_type((*map(slice_extent, starts, limits, strides),), x.dtype)
 
 
 def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, strides: Any) -> Tensor:
@@ -444,10 +445,10 @@ concatenate = linear(
 )  # fmt: skip
 
 
-def _unstack_type(x: TensorType) -> tuple[TensorType, ...]:
-    if not x.shape or type(x.shape[0]) is Dim:
-        raise ValueError(f"unstack: the first axis of shape {x.shape} has no known extent")
-    return (tensor_type(x.shape[1:], x.dtype),) * int(x.shape[0])
+def _unstack_type(x: TensorType, size: int) -> tuple[TensorType, ...]:
+    if not x.shape or not same_dim(x.shape[0], size):
+        raise ValueError(f"unstack: the first axis of shape {x.shape} has not the extent {size}")
+    return (tensor_type(x.shape[1:], x.dtype),) * size
 
 
 def _unstack_pull(ct: tuple[Any, ...], x_type: TensorType) -> Any:
@@ -458,12 +459,13 @@ def _unstack_pull(ct: tuple[Any, ...], x_type: TensorType) -> Any:
 
 def _unstack_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
     (x,) = operands
-    return op(transpose(x, perm=(1, 0, *range(2, x.ndim))))
+    return op(transpose(x, perm=(1, 0, *range(2, x.ndim))), size=attrs[0])
 
 
 unstack = general(
-    "unstack", "x", outs="*outs", vjp=_unstack_pull, jvp=lambda x_dot: unstack(x_dot), type=_unstack_type,
-    batch=_unstack_batch, dtypes="any", takes_missing=True, samples=[(((3, 2),), ())], inserts_zeros=True,
+    "unstack", "x", attrs="size", outs="*outs", vjp=_unstack_pull, jvp=lambda x_dot, size: unstack(x_dot, size=size),
+    type=_unstack_type, batch=_unstack_batch, dtypes="any", takes_missing=True, samples=[(((3, 2),), (3,))],
+    inserts_zeros=True,
     doc="the slices along the first axis, each a result of its own",
 )  # fmt: skip
 

@@ -18,10 +18,11 @@ from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import at_user_line, user_site
+from .._prims.buffer import Update
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
-from .rows import Rows, joined
+from .rows import Rows, dense, joined
 
 _key_of = attrgetter("_key")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
@@ -90,7 +91,7 @@ class Tape:
                 return
             types = (*map(_as_type, map(_shape_and_dtype, operands)),)
         # only operands that can carry a gradient were ever tracked, so only the results need asking
-        if op.kind == "stop" or not (outs[0]._data.dtype.kind in "fc" or any(map(_carries, outs))):
+        if op.kind == "stop" or not (outs and (outs[0]._data.dtype.kind in "fc" or any(map(_carries, outs)))):
             _mark_cut(op, keys[tracked.index(True)], outs)
             return
         plan = op.plans.get(tracked) or op.plan(tracked)
@@ -199,6 +200,9 @@ class Cotangents:
 
     def add(self, key: int, term: Any, may_hold_zeros: bool) -> None:
         known: Any = self.terms.get(key)
+        if type(term) is Update:
+            term = term.dense() if known is None or known is ZERO else term.added_to(dense(known))
+            known = None
         if known is None or known is ZERO:
             self.terms[key] = term
         elif term is not ZERO:
@@ -364,6 +368,8 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
             _add_rows(results[index], keys[index], cts)
         elif type(results[index]) is Masked:
             _contribute(entry, index, keys[index], results[index].cotangent, True, cts)
+        elif type(results[index]) is Update:
+            cts.add(keys[index], results[index], True)
         elif results[index] is not None:
             _contribute(entry, index, keys[index], results[index], may_hold_zeros or op.inserts_zeros, cts)
 

@@ -18,6 +18,7 @@ from .._control.call import cut_inside
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.engine import ndarray_of
+from .._core.folding import fold
 from .._core.graph import Graph, graph_holding, quietly
 from .._core.op import ZERO, Op
 from .._core.state import STATE, building, recording
@@ -69,11 +70,17 @@ def explain(y: Any, x: Any) -> str:
         >>> print(wg.explain(graph.outputs[0], graph.inputs[0]).splitlines()[0])
         the result does not depend differentiably on x: the path is cut where stop_gradient stops the gradient
     """
-    y_value, x_value = _value_of(y, "y"), _value_of(x, "x")
-    graph = graph_holding(y_value)
-    if graph is None:
-        raise ValueError(at_user_line("explain: the graph that y belongs to is gone; keep it while you ask about it"))
-    return explain_graph(graph, y_value, x_value)
+    try:
+        y_value, x_value = _value_of(y, "y"), _value_of(x, "x")
+        graph = graph_holding(y_value)
+        if graph is None:
+            raise ValueError(at_user_line(
+                "explain: the graph that y belongs to is gone; keep it while you ask about it"
+            ))
+        return explain_graph(graph, y_value, x_value)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _value_of(tensor: Any, name: str) -> Value:

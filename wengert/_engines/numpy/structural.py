@@ -111,7 +111,7 @@ def _debug_print(*xs_and_text: Any) -> tuple[Any, ...]:
 KERNELS: dict[str, Any] = {
     "constant": lambda value: value,
     "full": _full,
-    "unstack": tuple,
+    "unstack": lambda x, size: tuple(x),
     "absent": lambda shape, dtype: np.broadcast_to(np.zeros((), dtype), shape),
     "iota": lambda size, dtype: np.arange(size, dtype=dtype),
     "dim_value": lambda dim: np.int64(dim),

@@ -26,10 +26,10 @@ def pad(x: PyArray, low: Sequence[int], high: Sequence[int], interior: Sequence[
     return a.make(shape, x.dtype, values)
 
 
-def _unstack(x: PyArray) -> tuple[PyArray, ...]:
+def _unstack(x: PyArray, size: int) -> tuple[PyArray, ...]:
     """The slices along the first axis."""
-    size = prod(x.shape[1:])
-    return (*[a.make(x.shape[1:], x.dtype, x.flat[i * size : (i + 1) * size]) for i in range(x.shape[0])],)
+    step = prod(x.shape[1:])
+    return (*[a.make(x.shape[1:], x.dtype, x.flat[i * step : (i + 1) * step]) for i in range(size)],)
 
 
 def concatenate(*xs_and_axis: Any) -> PyArray:
