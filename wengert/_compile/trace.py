@@ -11,7 +11,7 @@ from .._core import dtypes
 from .._core.constant import constant
 from .._core.graph import Graph
 from .._core.kinds import ARRAYS
-from .._core.state import building
+from .._core.state import building, pinning
 from .._core.structure import LEAF, Spec, flatten, unflatten
 from .._core.tensor import Tensor, tensor_in
 from .._core.types import type_of
@@ -75,7 +75,8 @@ def trace(f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: s
     """
     graph = Graph(name)
     leaves = []
-    with building(graph):
+    # what the function reads is told, and looked up, each time it is called
+    with pinning(None), building(graph):
         for index, key in enumerate(keys):
             if isinstance(key, ArrayKey):
                 leaves.append(graph.add_input(key.shape, key.dtype, f"x{index}", key.weak))
