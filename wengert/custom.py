@@ -32,6 +32,7 @@ from ._core.structure import LEAF, Spec, describe, flatten, is_number_list, unfl
 from ._core.tensor import Tensor, is_tensor_or_variable
 from ._core.types import TensorType, same_shape, type_of
 from ._core.where import at_user_line
+from ._prims.structural import alias
 from .ops.promotion import as_tensor, cast
 from .state import Variable
 
@@ -714,6 +715,7 @@ class _Captures:
     """The recorder of a first run: follows what depends on the inputs, and notes followed tensors from elsewhere."""
 
     __slots__ = ("found", "keys", "outer", "since")
+    is_passive = True
 
     def __init__(self, keys: set[int], outer: tuple[Any, ...]) -> None:
         self.since = next_serial()
@@ -749,6 +751,12 @@ class _Captures:
                 is_followed = True
         if is_followed and op.kind != "stop":
             self.keys.update(out._key for out in outs if dtypes.is_inexact(out.dtype))
+
+    def note_results(self, tensors: Sequence[Tensor]) -> None:
+        """Notes tensors from elsewhere that are returned as they are."""
+        for x in tensors:
+            if x._key not in self.keys and any(recorder.tracks(x._key) for recorder in self.outer):
+                self.found[x._key] = x
 
 
 class _Repeated:
@@ -809,10 +817,14 @@ def _call_recompute(f: Callable[..., Any], head: tuple[Any, ...], args: tuple[An
 def _recompute_eager(repeated: _Repeated, name: str, keep: bool) -> Any:
     inputs = repeated.inputs()
     outer = STATE.recorders
-    keys = {x._key for x in inputs if any(r.tracks(x._key) for r in outer)}
+    with pausing(()):  # f may also use an argument from outside, and that is another way to it
+        own = [_under_another_name(x) for x in inputs]
+    keys = {y._key for x, y in zip(inputs, own, strict=True) if any(r.tracks(x._key) for r in outer)}
     captures, reads = _Captures(keys, outer), _Reads()
     with pausing(watchers()), recording(captures), observing_reads(reads), observing_reads(captures):
-        output = repeated.first(inputs)
+        output = repeated.first(own)
+    captures.note_results(output.tensors)
+    del own
     if not output.tensors:
         return output.result((), keep)
     floats = {k: (v, t) for k, (v, t) in reads.first.items() if dtypes.is_inexact(t.dtype)}
@@ -824,6 +836,12 @@ def _recompute_eager(repeated: _Repeated, name: str, keep: bool) -> Any:
     run = repeated.pin([v for v, _ in floats.values()], constants)
     rule = RecomputeRule(name, run, len(inputs), len(held), len(everything), len(output.tensors))
     return output.result(follow(rule, everything, output.tensors, everything), keep)
+
+
+def _under_another_name(x: Tensor) -> Tensor:
+    out = alias(x)
+    out._weak = x._weak
+    return out
 
 
 def _recompute_traced(repeated: _Repeated, name: str, keep: bool) -> Any:

@@ -20,6 +20,7 @@ from .printer import graph_text
 from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
 from .types import Guards
+from .unrolled import Lines
 from .where import Site, at_user_line, error_at_user_line, user_site
 
 _names = itertools.count()
@@ -114,12 +115,15 @@ class Graph:
         self.lock = threading.RLock()  # held while the graph changes: another thread may run it
         self._names: dict[str, int] = {}
         self._last_site: Site | None = None
+        self.lines: Lines | None = None  # counts what the user's places make, in a trace of the user's own functions
         _open[self.serial] = self
 
     # -- building ---------------------------------------------------------------------------------------
 
     def as_default(self) -> building:
         """A context in which every op is added to this graph."""
+        if self.lines is None:
+            self.lines = Lines()
         return building(self)
 
     def add_input(self, shape: Shape, dtype: np.dtype[Any], name: str = "", weak: bool = False) -> Tensor:
@@ -145,7 +149,10 @@ class Graph:
             types = types if op.is_multi else (types,)
             outputs = (*[self._new_value(t[0], t[1]) for t in types],)
             label = None if self.scope is None else self.scope.label(op.name)
-            self.nodes.append(Node(op, inputs, outputs, attrs, self._site(), tuple(regions), self.is_quiet, label))
+            site = self._site()
+            self.nodes.append(Node(op, inputs, outputs, attrs, site, tuple(regions), self.is_quiet, label))
+            if self.lines is not None and site is not None and not self.is_quiet:
+                self.lines.note(site, op.name)
         outs = (*map(symbol, outputs),)
         self._carry_cuts(op, operands, outs)
         return outs if op.is_multi else outs[0]

@@ -27,9 +27,20 @@ def graph_text(graph: Graph) -> str:
 
 
 def value_names(graph: Graph) -> dict[int, str]:
-    """How each value is shown: by the name it was given, else by its number in the listing."""
+    """How each value is shown: by its own name (a parameter's, a Variable's), else by its number in the listing.
+
+    Where a name comes again (a parameter and a Variable may share one) a number behind it tells them apart.
+    """
     listed = [*graph.free_values, *(v for node in graph.nodes for v in node.outputs)]
-    return {v.key: f"%{v.name or number}" for number, v in enumerate(listed, 1)}
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for number, value in enumerate(listed, 1):
+        name, again = f"%{value.name or number}", 1
+        while name in taken:
+            name, again = f"%{value.name or number}_{again}", again + 1
+        taken.add(name)
+        names[value.key] = name
+    return names
 
 
 def type_text(value: Value) -> str:

@@ -91,7 +91,7 @@ class Tape:
                 return
             types = (*map(_as_type, map(_shape_and_dtype, operands)),)
         # only operands that can carry a gradient were ever tracked, so only the results need asking
-        if op.kind == "stop" or not (outs[0]._data.dtype.kind in "fc" or any(map(_carries, outs))):
+        if op.kind == "stop" or not (outs and (outs[0]._data.dtype.kind in "fc" or any(map(_carries, outs)))):
             _mark_cut(op, keys[tracked.index(True)], outs)
             return
         plan = op.plans.get(tracked) or op.plan(tracked)
@@ -120,6 +120,12 @@ class Tape:
                 )  # fmt: skip
                 self.tracked.update(map(_key_of, filter(_carries, outs)))
                 return
+
+    def forget(self, length: int) -> None:
+        """Drops the entries from a position on, and follows their results no more."""
+        for entry in self.entries[length:]:
+            self.tracked.difference_update(entry.out_keys)
+        del self.entries[length:]
 
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Remembers that numbers went out, for `explain`: on purpose, or where a path ended that led to an integer."""
@@ -325,6 +331,9 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
     if cts.has_rows:
         found = [ct.dense() if type(ct) is Rows else ct for ct in found]
     if all(ct is None for ct in found):
+        return
+    if entry.op.walks:
+        entry.attrs[0].walk_back(entry, found, cts)
         return
     if entry.op.kind != "custom" and all(ct is None or ct is ZERO for ct in found):
         _pull_back(entry, ZERO, False, cts)

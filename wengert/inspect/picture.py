@@ -74,7 +74,7 @@ class _Drafter:
 
     def _draw_free_values(self) -> None:
         for value in self.graph.inputs:
-            self._add(Box("input", self.names[value.key], type_text(value), "an input"), value)
+            self._add(Box("input", self.names[value.key].removeprefix("%"), type_text(value), "an input"), value)
         for tensor, value in self.graph.captures.values():
             is_symbolic = type(tensor._data) is Value
             text = "from outside" if is_symbolic or tensor.shape != () else f"{tensor}"

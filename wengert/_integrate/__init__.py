@@ -1,0 +1,1 @@
+"""What `wengert.integrate` is made of: coefficients, the right-hand side, steps, and the two ways to run them."""
