@@ -24,7 +24,7 @@ from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import Masked, Tape
 from .call import Program
 from .halves import Halves, halves_of
-from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, some, where_live
+from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, size_inside, some, where_live
 
 
 class Stage:
@@ -322,7 +322,8 @@ def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], att
     if batched[0]:
         return _chosen_by_lane(index, inputs, batched[1:], branches, size)
     everything = (True,) * len(branches.programs[0].graph.outputs)
-    programs = (*[batched_program(p, batched[1:], everything, size) for p in branches.programs],)
+    inside = size_inside(size)
+    programs = (*[batched_program(p, batched[1:], everything, inside) for p in branches.programs],)
     return switch_branches(index, inputs, Branches(programs, len(everything), branches.declared))
 
 
@@ -359,6 +360,7 @@ def _in_lanes(
     if is_harmless(source):
         with quietly():  # a warning could come from a lane that is not asked for its result
             return lanes_of(source, inputs, flags, everything, size)
+    size = size_inside(size)
     taken, skipped = Graph(source.name), Graph(f"{source.name}.skipped")
     with building(taken):
         live = taken.add_input((size,), dtypes.bool_)
