@@ -64,7 +64,7 @@ class Site(NamedTuple):
 
 Rule = Callable[[Site], "Sequence[Rows]"]
 RULES: dict[str, Rule] = {}
-REGIONS: dict[str, Callable[[Site], "Sequence[Known]"]] = {}
+REGIONS: dict[str, Callable[[Site], Sequence[Known]]] = {}
 """Rules of ops that hold programs; `_control/dependence.py` fills it."""
 
 
@@ -149,7 +149,7 @@ def size_of(value: Any) -> int:
     if any(isinstance(extent, Dim) for extent in value.shape):
         raise ValueError(
             at_user_line(
-                f"sparsity: an array of shape {value.shape} has an extent that depends on values; give the pattern instead"
+                f"sparsity: an array of shape {value.shape} depends on values; give the pattern instead"
             )
         )
     return math.prod(value.shape)
