@@ -334,6 +334,26 @@ def test_variables_are_read_at_call_time_and_written_at_each_call():
     assert v.numpy() == 7.0 and order == ["traced"]
 
 
+def test_a_trace_inside_of_an_observed_call_shows_nobody_its_symbols():
+    """The first call of a function, under those who note the Variables that are read."""
+    v = wg.Variable(3.0)
+
+    def fresh():
+        return wg.function(lambda x: x * x * v)
+
+    assert wg.grad(wg.recompute_grad(fresh()))(2.0) == 12.0
+    inner = fresh()
+
+    @wg.custom_gradient
+    def own(x):
+        return inner(x), lambda upstream, variables: (upstream, [upstream * 7.0 for _ in variables])
+
+    assert wg.variable_grads(lambda: own(2.0)).grads[v].item() == 7.0
+    with wg.GradientTape() as tape:
+        y = fresh()(wg.tensor(2.0))
+    assert tape.gradient(y, v).item() == 4.0
+
+
 def test_no_write_happens_when_the_call_fails():
     v = wg.Variable([1.0, 2.0])
 
@@ -499,7 +519,7 @@ def test_warnings_of_long_graphs_come_from_the_forward_part_only():
         return total(wg.ops.where(x > 0, wg.sqrt(x), 0.0))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         assert wg.function(wg.grad(f))(np.array([0.0, 1.0]))[0] == 0.0
 
 
@@ -530,7 +550,7 @@ def test_warnings_come_from_the_forward_part_only_in_long_graphs_too():
 
     compiled = wg.function(wg.grad(f))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         np.testing.assert_array_equal(compiled(np.array([0.0, 1.0])), [0.0, 0.5])
     with pytest.warns(RuntimeWarning):
         compiled(np.array([-1.0, 1.0]))

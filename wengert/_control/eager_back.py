@@ -80,7 +80,7 @@ class _Walk:
         replay = self.replay
         tape = Tape(self.tracked)
         with recording(tape):
-            self.slices = [unstack(x) for x in replay.xs]
+            self.slices = [unstack(x, size=x.shape[0]) for x in replay.xs]
         self.is_tracked = [x._key in self.tracked for x in replay.xs]
         snapshots = replay.snapshots
         if STATE.builder is not None or not all(map(is_passive, STATE.recorders)):
@@ -159,7 +159,7 @@ class _Walk:
 
 
 def _rows(ct: Any) -> Any:
-    return unstack(ct) if isinstance(ct, Tensor) else ct
+    return unstack(ct, size=ct.shape[0]) if isinstance(ct, Tensor) else ct
 
 
 # -- the op -----------------------------------------------------------------------------------------------------------

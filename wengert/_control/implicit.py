@@ -50,7 +50,7 @@ def rows_of_jacobian(pull: Closed, arguments: Sequence[Tensor], n: int, dtype: A
     try:
         return batch(pull.graph, [*arguments, unit, *captured], flags, n)[0]
     except NotImplementedError:
-        rows = [replay(pull.graph, [*arguments, row, *captured])[0] for row in unstack(unit)]
+        rows = [replay(pull.graph, [*arguments, row, *captured])[0] for row in unstack(unit, size=n)]
         return apply(concatenate, (*[reshape(row, shape=(1, n)) for row in rows],), (0,))
 
 

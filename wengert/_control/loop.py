@@ -42,6 +42,7 @@ from .lanes import (
     guarded,
     is_harmless,
     lanes_of,
+    size_inside,
     some,
     spread,
     swapped,
@@ -126,7 +127,7 @@ class Loop:
         self.buffers: frozenset[int] = frozenset()
         self.emits: tuple[int | History, ...] = (*range(carries, carries + self.own),)
         self.stages: tuple[Stage, ...] = ()
-        self._outer: dict[str, Dim] = {}
+        self.outside: dict[str, Dim] = {}
 
     @property
     def is_counted(self) -> bool:
@@ -188,9 +189,9 @@ class Loop:
 
     def _fresh(self, name: str) -> Dim:
         """The dimension outside that stands for something known at run time only; the same one each time."""
-        if name not in self._outer:
-            self._outer[name] = Dim.free(name)
-        return self._outer[name]
+        if name not in self.outside:
+            self.outside[name] = Dim.free(name)
+        return self.outside[name]
 
     def __wengert_map_dims__(self, change: Callable[[Dim], DimLike]) -> Loop:
         if type(self.length) is not Dim:
@@ -539,9 +540,10 @@ def _together(
     offset = int(spec.is_counted)
     body = _visible(spec)
     wanted = [*flags[: spec.carries], *[True] * (len(body.outputs) - spec.carries)]
-    condition = spec.condition and batched_program(spec.condition, flags, (False,), size)
+    inside = size_inside(size)
+    condition = spec.condition and batched_program(spec.condition, flags, (False,), inside)
     many = Loop(
-        condition, batched_program(Program(body), flags, wanted, size), carries=spec.carries, xs=spec.xs,
+        condition, batched_program(Program(body), flags, wanted, inside), carries=spec.carries, xs=spec.xs,
         is_reversed=spec.is_reversed, policy=spec.policy, length=spec.length, varying=[*spec.varying],
     )  # fmt: skip
     started = _with_lanes(operands[offset:], batched[offset:], flags, spec, size)
@@ -578,12 +580,13 @@ def _parting(
     want = [*[True] * spec.carries, *have[spec.carries :]]
     started = _with_lanes(operands[offset:], have, want, spec, size)
     carries, slices, steady = started[: spec.carries], started[spec.carries : first], started[first:]
-    body = _frozen_body(spec, want, size)
+    inside = size_inside(size)
+    body = _frozen_body(spec, want, inside)
     if spec.condition is not None:
         live = lanes_of(spec.condition.graph, [*carries, *steady], want, (True,), size)[0]
         trips = full(shape=(size,), value=0, dtype=dtypes.int64)
         many = Loop(
-            _some_live(spec, want, size), body, carries=spec.carries + 2, policy=spec.policy, varying=()
+            _some_live(spec, want, inside), body, carries=spec.carries + 2, policy=spec.policy, varying=()
         )  # fmt: skip
         outs = _run([*carries, live, trips, *steady], many)
         return [*outs[: spec.carries], outs[spec.carries + 1], *outs[many.first_emit :]]

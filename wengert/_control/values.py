@@ -38,10 +38,11 @@ def leaf_tensor(leaf: Any) -> Tensor | None:
 class Leaves:
     """A nested value: its numeric leaves as tensors, and the rest as it is."""
 
-    __slots__ = ("fixed", "has_tensors", "name", "places", "spec", "tensors")
+    __slots__ = ("fixed", "has_tensors", "name", "names", "places", "spec", "tensors")
 
-    def __init__(self, value: Any, name: str = "operands") -> None:
+    def __init__(self, value: Any, name: str = "operands", names: tuple[str, ...] = ()) -> None:
         self.name = name
+        self.names = names  # of the entries of the top level, where these have names of their own
         leaves, self.spec = flatten(value)
         self.tensors: list[Tensor] = []
         # whether the caller works with tensors: then so are the results
@@ -80,7 +81,7 @@ class Leaves:
 
     def path(self, index: int) -> str:
         """How a tensor is reached."""
-        return paths(self.spec, self.name)[self.places[index]]
+        return paths(self.spec, self.name, self.names)[self.places[index]]
 
 
 def with_weak(tensors: Sequence[Tensor], weak: Sequence[bool]) -> list[Tensor]:
@@ -141,9 +142,7 @@ def _shown(leaves: Leaves) -> str:
     kinds = [repr(leaf) for leaf in leaves.fixed]
     for place, tensor in zip(leaves.places, leaves.tensors, strict=True):
         kinds[place] = str(type_of(tensor))
-    if leaves.spec is None:
-        return kinds[0]
-    return f"{describe(leaves.spec)} with {', '.join(kinds)}" if kinds else describe(leaves.spec)
+    return describe(leaves.spec, kinds)
 
 
 def _disagreement(what: str, names: tuple[str, str], first: str, second: str, why: str) -> TypeError:
@@ -253,9 +252,7 @@ class Carried:
             raise ValueError(at_user_line(
                 f"{self.what}: shape_invariants has {len(found)} entries for {len(given.fixed)} loop variables"
             ))
-        self.free = [
-            self._free_axes(index, _shape_of(found[place])) for index, place in enumerate(given.places)
-        ]
+        self.free = [self._free_axes(index, _shape_of(found[place])) for index, place in enumerate(given.places)]
 
     def _free_axes(self, index: int, shape: Any) -> frozenset[int]:
         if shape is None:
@@ -277,9 +274,7 @@ def _shape_of(invariant: Any) -> Any:
 def _is_shape(value: Any) -> bool:
     if value is None or hasattr(value, "shape"):
         return True
-    return isinstance(value, (tuple, list)) and all(
-        d is None or isinstance(d, (int, np.integer, Dim)) for d in value
-    )
+    return isinstance(value, (tuple, list)) and all(d is None or isinstance(d, (int, np.integer, Dim)) for d in value)
 
 
 def _is_nest_of_shapes(value: Any) -> bool:
@@ -296,6 +291,6 @@ def _shapes_in(value: Any) -> list[Any]:
 
 
 __all__ = [
-    "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype", "require_same_structure",
-    "require_same_type", "with_weak",
+    "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype",
+    "require_same_structure", "require_same_type", "with_weak",
 ]  # fmt: skip
