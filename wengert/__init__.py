@@ -5,7 +5,7 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import compat, fft, integrate, linalg, nn, numpy, ops, random, special, tree
+from . import array_api, compat, fft, integrate, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -50,7 +50,7 @@ __all__ = [
     "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
     "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
     "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
-    "associative_scan", "buffer", "check_gradients", "checkpoint", "compat", "cond", "constant", "custom_grad",
+    "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "compat", "cond", "constant", "custom_grad",
     "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad",
     "gradients", "grads", "hessian", "hvp", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize", "load",
     "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad", "register_gradient",
