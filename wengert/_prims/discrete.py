@@ -43,6 +43,8 @@ bitwise_xor = _discrete("bitwise_xor", "x y", "integer or bool", "x ^ y")
 bitwise_not = _discrete("bitwise_not", "x", "integer or bool", "~x")
 left_shift = _discrete("left_shift", "x y", "integer", "x << y")
 right_shift = _discrete("right_shift", "x y", "integer", "x >> y")
+gcd = _discrete("gcd", "x y", "integer", "the greatest common divisor")
+lcm = _discrete("lcm", "x y", "integer", "the least common multiple")
 
 _JUMPS = "zero everywhere, also at the jumps"
 floor = _discrete("floor", "x", "float", "the largest integer not above x", kink=_JUMPS)
