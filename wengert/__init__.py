@@ -5,7 +5,7 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import compat, fft, integrate, linalg, nn, numpy, ops, random, special, tree
+from . import compat, fft, integrate, linalg, nn, numpy, ops, random, special, stats, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -55,7 +55,7 @@ __all__ = [
     "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad",
     "gradients", "grads", "hessian", "hvp", "image", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize",
     "load", "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad",
-    "register_gradient", "save", "scan", "set_default_float", "set_memory_budget", "special", "stop_gradient", "switch",
+    "register_gradient", "save", "scan", "set_default_float", "set_memory_budget", "special", "stats", "stop_gradient", "switch",
     "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian",
     "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
