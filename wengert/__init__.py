@@ -5,7 +5,7 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import array_api, compat, fft, integrate, linalg, nn, numpy, ops, random, special, tree
+from . import array_api, compat, fft, integrate, linalg, nn, numpy, ops, random, special, stats, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -31,6 +31,7 @@ from .graph import Function, TensorSpec, eager, function, jit
 from .inspect.debug_nans import debug_nans
 from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
+from .ops import image
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .saving import load, save
@@ -50,13 +51,13 @@ __all__ = [
     "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
     "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
     "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
-    "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "compat", "cond", "constant", "custom_grad",
-    "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad",
-    "gradients", "grads", "hessian", "hvp", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize", "load",
-    "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad", "register_gradient",
-    "save", "scan", "set_default_float", "set_memory_budget", "special", "stop_gradient", "switch",
-    "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian",
-    "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
+    "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "compat", "cond", "constant",
+    "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft", "fori_loop", "function",
+    "grad", "gradients", "grads", "hessian", "hvp", "image", "integrate", "jacobian", "jit", "jvp", "linalg",
+    "linearize", "load", "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad",
+    "register_gradient", "save", "scan", "set_default_float", "set_memory_budget", "special", "stats",
+    "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads",
+    "value_and_jacobian", "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

@@ -181,7 +181,8 @@ from ._info import __array_namespace_info__
 __array_api_version__ = "2025.12"
 
 __all__ = [
-    "__array_api_version__", "__array_namespace_info__", "abs", "acos", "acosh", "add", "all", "any", "arange", "argmax", "argmin",
+    "__array_api_version__", "__array_namespace_info__",
+    "abs", "acos", "acosh", "add", "all", "any", "arange", "argmax", "argmin",
     "argsort", "asarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
     "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays",
     "broadcast_shapes", "broadcast_to", "can_cast", "ceil", "clip", "complex128", "complex64", "concat", "conj",

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -179,7 +180,7 @@ def isdtype(dtype: Any, kind: Any) -> Any:
     """
     if isinstance(kind, tuple):
         members: tuple[Any, ...] = kind
-        return any([isdtype(dtype, member) for member in members])
+        return any(isdtype(dtype, member) for member in members)
     own = dtypes.as_dtype(dtype)
     if not isinstance(kind, str):
         return own == dtypes.as_dtype(kind)
@@ -188,7 +189,7 @@ def isdtype(dtype: Any, kind: Any) -> Any:
     return ("f" if dtypes.is_float(own) else own.kind) in KINDS[kind]
 
 
-_NUMBERS = (type(True), int, float, complex)  # `bool` is a dtype here
+_NUMBERS = (builtins.bool, int, float, complex)
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
