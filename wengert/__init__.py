@@ -5,7 +5,10 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import compat, fft, integrate, linalg, nn, numpy, ops, random, special, tree
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import fft, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -33,12 +36,35 @@ from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
-from .saving import load, save
 from .slices import IndexedSlices
 from .state import Variable
 from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
 from .tape import GradientTape
-from .testing import GradientCheck, check_gradients
+
+if TYPE_CHECKING:
+    from . import compat, integrate
+    from .saving import load, save
+    from .testing import GradientCheck, check_gradients
+
+# loaded when first asked for, since few programs use them: the name, and the module that has it
+_LATER = {
+    "GradientCheck": "testing", "check_gradients": "testing", "compat": "compat", "integrate": "integrate",
+    "load": "saving", "save": "saving",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+    found = importlib.import_module(f"{__name__}.{module}")
+    value = globals()[name] = found if module == name else getattr(found, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
 
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop

@@ -45,6 +45,9 @@ __all__ = [
     "cond", "fori_loop", "map", "scan", "set_memory_budget", "switch", "while_loop",
 ]  # fmt: skip
 
+_BOOLS: tuple[type[Any], ...] = (bool, np.bool_)
+_INTEGERS: tuple[type[Any], ...] = (int, np.integer)
+
 
 # -- branches ---------------------------------------------------------------------------------------------------------
 
@@ -134,7 +137,7 @@ def _predicate(pred: Any, what: str) -> bool | Tensor:
     """A predicate as a bool where its value is at hand, else as a symbolic scalar."""
     if type(pred) is Tensor and type(pred._data) in _PLAIN and pred._data.dtype is dtypes.bool_ and not pred.shape:
         return bool(pred._data) if STATE.builder is None else pred
-    if isinstance(pred, (bool, np.bool_)):
+    if isinstance(pred, _BOOLS):
         return bool(pred)
     tensor = as_tensor(pred, f"{what}: pred")
     if tensor.dtype != dtypes.bool_:
@@ -392,7 +395,7 @@ def checkpoint_policy(checkpoint: Any, what: str) -> Any:
     """A `checkpoint` argument, checked."""
     if isinstance(checkpoint, str) and checkpoint in ("all", "sqrt", "auto"):
         return checkpoint
-    if isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool) and checkpoint > 0:
+    if isinstance(checkpoint, _INTEGERS) and not isinstance(checkpoint, bool) and checkpoint > 0:
         return int(checkpoint)
     raise ValueError(at_user_line(
         f"{what}: unknown checkpoint {checkpoint!r}; wanted 'all', 'sqrt', 'auto' or a number of snapshots"
