@@ -42,6 +42,7 @@ from .lanes import (
     guarded,
     is_harmless,
     lanes_of,
+    size_inside,
     some,
     spread,
     swapped,
@@ -539,9 +540,10 @@ def _together(
     offset = int(spec.is_counted)
     body = _visible(spec)
     wanted = [*flags[: spec.carries], *[True] * (len(body.outputs) - spec.carries)]
-    condition = spec.condition and batched_program(spec.condition, flags, (False,), size)
+    inside = size_inside(size)
+    condition = spec.condition and batched_program(spec.condition, flags, (False,), inside)
     many = Loop(
-        condition, batched_program(Program(body), flags, wanted, size), carries=spec.carries, xs=spec.xs,
+        condition, batched_program(Program(body), flags, wanted, inside), carries=spec.carries, xs=spec.xs,
         is_reversed=spec.is_reversed, policy=spec.policy, length=spec.length, varying=[*spec.varying],
     )  # fmt: skip
     started = _with_lanes(operands[offset:], batched[offset:], flags, spec, size)
@@ -578,12 +580,13 @@ def _parting(
     want = [*[True] * spec.carries, *have[spec.carries :]]
     started = _with_lanes(operands[offset:], have, want, spec, size)
     carries, slices, steady = started[: spec.carries], started[spec.carries : first], started[first:]
-    body = _frozen_body(spec, want, size)
+    inside = size_inside(size)
+    body = _frozen_body(spec, want, inside)
     if spec.condition is not None:
         live = lanes_of(spec.condition.graph, [*carries, *steady], want, (True,), size)[0]
         trips = full(shape=(size,), value=0, dtype=dtypes.int64)
         many = Loop(
-            _some_live(spec, want, size), body, carries=spec.carries + 2, policy=spec.policy, varying=()
+            _some_live(spec, want, inside), body, carries=spec.carries + 2, policy=spec.policy, varying=()
         )  # fmt: skip
         outs = _run([*carries, live, trips, *steady], many)
         return [*outs[: spec.carries], outs[spec.carries + 1], *outs[many.first_emit :]]

@@ -22,7 +22,7 @@ from .._prims.structural import alias, zeros_of
 from .._transforms.forward import Tangents
 from .._transforms.reverse import Masked, Tape, sweep
 from .examples import batched as batched_function
-from .lanes import batched_program, swapped
+from .lanes import batched_program, size_inside, swapped
 from .loop import BACK, Loop, Stage, Step, loop, run_loop
 
 
@@ -186,7 +186,7 @@ def _in_lanes(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool],
     read = count - len(step.invariants) - len(step.stacked)
     wide = [i < back.summed or read <= i < count - len(step.invariants) for i in range(count)]
     everything = (True,) * len(step.program.graph.outputs)
-    many = step._replace(program=batched_program(step.program, wide, everything, size))
+    many = step._replace(program=batched_program(step.program, wide, everything, size_inside(size)))
     attr = LoopBack(back.spec, back.stage, many, back.length, back.wanted, back.lanes + 1)
     outs = apply(loop_back, (*operands[:start], *given), (attr,))
     return (*outs[: back.summed], *map(swapped, outs[back.summed :]))

@@ -44,7 +44,7 @@ def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:
     namespace: dict[str, Any] = {"max": max, "min": min, "errstate": np.errstate, "told": partial(_told, places)}
     source = _source(graph, kernels, namespace, places)
     exec(compile(source, f"<wengert {graph.name}>", "exec"), namespace)
-    return namespace["run"]
+    return namespace.pop("run")  # which would be a cycle with its own globals
 
 
 def _told(places: dict[int, Node], error: Exception) -> Exception:
