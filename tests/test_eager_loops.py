@@ -332,3 +332,39 @@ def test_a_compiled_function_that_assigns_is_noticed():
     for policy in POLICIES:
         assert wg.grad(lambda x, p=policy: f(x, p))(0.7) == pytest.approx(wg.grad(lambda x: f(x, "all"))(0.7), rel=1e-14)
         assert v.numpy() == 6.0
+
+
+def test_debug_nans_sees_the_steps_and_their_way_back():
+    for policy in POLICIES:
+        with pytest.raises(FloatingPointError, match="gradient of sqrt"), wg.debug_nans():
+            wg.grad(lambda x, p=policy: wg.fori_loop(0, 4, lambda i, v: wg.sqrt(v) * 0.0 + x, x, checkpoint=p))(0.0)
+
+
+def test_a_jacobian_walks_back_many_times():
+    def f(x, policy):
+        return wg.fori_loop(0, 6, lambda i, v: wg.sin(v) * x[::-1], x, checkpoint=policy)
+
+    def rows(policy):
+        x = wg.tensor(X)
+        with wg.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x, policy)
+        return tape.jacobian(y, x).numpy()
+
+    for policy in POLICIES:
+        np.testing.assert_array_equal(rows(policy), rows("all"))
+
+
+def test_low_precision_and_complex_states():
+    z = np.array([0.5 + 0.25j, -1.0 + 0.5j])
+    for source in (X.astype(np.float32), X.astype(np.float16), z):
+
+        def f(x, policy):
+            y = wg.fori_loop(0, 6, lambda i, v: v * v * 0.25 + x * 0.5, x, checkpoint=policy)
+            return np.sum(np.abs(y) ** 2)
+
+        expected = wg.grad(lambda x, g=f: g(x, "all"))(source)
+        for policy in POLICIES:
+            found = wg.grad(lambda x, g=f, p=policy: g(x, p))(source)
+            assert found.dtype == source.dtype
+            np.testing.assert_array_equal(found, expected)

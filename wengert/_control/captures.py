@@ -13,7 +13,6 @@ from .._core.op import Op
 from .._core.state import STATE
 from .._core.tensor import Tensor
 
-
 _LEAST_ROOM = 256  # marks kept before the dead ones among them are swept out
 
 
