@@ -53,17 +53,18 @@ _LATER = {
 }  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    module = _LATER.get(name)
-    if module is None:
-        raise AttributeError(f"module 'wengert' has no attribute {name!r}")
-    found = importlib.import_module(f"{__name__}.{module}")
-    value = globals()[name] = found if module == name else getattr(found, name)
-    return value
+if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelling
 
+    def __getattr__(name: str) -> Any:
+        module = _LATER.get(name)
+        if module is None:
+            raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+        found = importlib.import_module(f"{__name__}.{module}")
+        value = globals()[name] = found if module == name else getattr(found, name)
+        return value
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_LATER})
 
 
 # Keras has these among its ops, too

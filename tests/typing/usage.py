@@ -110,7 +110,7 @@ assert_type((-t < 3) & ~(t >= 1) | (abs(t) > 2), wg.Tensor)
 numbers = ((t == 1).sum(), t.T.reshape(3, 2).sum(axis=0), abs(t).mean(), t.at[0].set(1.0), len(t))
 everything = (wg.where(t > 0, wg.log(t), wg.pi), wg.linalg.inv(t @ t.T), wg.nn.relu(t), wg.special.gammaln(t))
 more = (wg.ops.logsumexp(t), wg.random.normal(wg.random.key(0), (2,)), wg.tree.map(wg.sin, {"t": t}), wg.rsqrt(t))
-wg.sinn(t)
+wg.sinn(t)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 assert_type(t.numpy(), np.ndarray[Any, Any])
 assert_type(t.dtype, np.dtype[Any])
 

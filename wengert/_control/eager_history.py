@@ -56,6 +56,7 @@ class Keeper:
         self.count = count
         self.tapes = tapes
         self.captures = captures
+        self.since = captures.start  # reads and writes of older buffers are told
         self.slices: Sequence[Sequence[Tensor]] = ()
         self.pins: dict[int, Tensor] = {}
         self.is_paused = False
@@ -96,6 +97,10 @@ class Keeper:
         """A Variable is read: when the loop runs again, it reads the same."""
         if variable._key < self.captures.start:
             self.pins.setdefault(variable._key, tensor)
+
+    def on_write(self, buffer: Any) -> None:
+        """A buffer from outside is written to."""
+        self.on_effect("writes to a buffer", buffer)
 
     def on_effect(self, what: str, owner: Any) -> None:
         """The loop does something that cannot be repeated."""
