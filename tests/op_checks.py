@@ -208,7 +208,7 @@ def low_dtypes(op: Op) -> list[Any]:
 
 
 # Linear algebra in half precision has no meaning for these; conversion changes the dtype on purpose.
-NO_HALF = {"convert", "as_complex", "eigh", "svd", "qr", "cofactor", "lu", "pinv"}
+NO_HALF = {"convert", "as_complex", "eigh", "svd", "qr", "cofactor", "lu", "pinv", "eig"}
 
 
 def directions(case: Case, rng: np.random.Generator) -> dict[int, Array]:

@@ -6,17 +6,32 @@ test_registry.py and test_oracle.py.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+import scipy.linalg
 
 import wengert as wg
 from wengert import linalg
+from wengert._core.state import recording
 from wengert._engines.python.interop import from_numpy, to_numpy
+from wengert._transforms.forward import Tangents
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 EYE = np.eye(2)
 RANK_ONE = np.array([[1.0, 2.0], [2.0, 4.0]])
 TALL = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+
+def push(f, x, d):
+    """The derivative of f at x in the direction d, by forward mode."""
+    tangents, start = Tangents(), wg.positive(wg.tensor(x))
+    tangents.set(start, wg.tensor(d))
+    with recording(tangents):
+        value = f(start)
+    found = tangents.of(value)
+    return found if isinstance(found, wg.Tensor) else wg.zeros_like(value)  # no path means zero
 
 
 def gradient(f, x):
@@ -267,3 +282,127 @@ def test_numpys_functions_are_recorded():
     x = np.array([[2.0, 1.0], [1.0, 3.0]])
     close(compiled(x), f(x))
     close(wg.grad(compiled)(x), gradient(f, x))
+
+
+# -- third derivatives of the determinant ----------------------------------------------------------------------------
+
+
+def leibniz(x):
+    """The determinant as a sum over permutations: a polynomial, whose derivatives wg has term by term."""
+    n, total = x.shape[-1], 0.0
+    for p in itertools.permutations(range(n)):
+        sign = np.linalg.det(np.eye(n)[list(p)])
+        term = sign
+        for i, j in enumerate(p):
+            term = term * x[i, j]
+        total = total + term
+    return total
+
+
+@pytest.mark.parametrize("x", [
+    np.zeros((3, 3)), np.eye(3), np.ones((3, 3)), np.diag([1.0, 1.0, 0.0]), np.diag([2.0, 0.0, 0.0]), np.eye(4),
+    np.diag([1.0, 1.0, 0.0, 0.0]),
+], ids=["zero", "identity", "ones", "rank 2", "rank 1", "identity 4", "rank 2 of 4"])  # fmt: skip
+def test_third_and_fourth_derivatives_of_det_at_equal_singular_values(x):
+    rng = np.random.default_rng(4)
+    u, v, w, q = rng.normal(size=(4, *x.shape))
+
+    def derivative(f, order):
+        for d in (u, v, w, q)[:order]:
+            f = lambda y, f=f, d=d: push(f, y, d)  # one more direction each time
+        return f
+
+    for order in (3, 4):
+        close(derivative(linalg.det, order)(x), derivative(leibniz, order)(x), 1e-9)
+    grad = lambda f: wg.grad(lambda y: wg.sum(wg.grad(lambda z: wg.sum(wg.grad(f)(z) * u))(y) * v))(x)
+    close(grad(linalg.det), grad(leibniz), 1e-9)
+
+
+# -- general eigenvalues, exponentials, rectangular LU ------------------------------------------------------------------
+
+GENERAL = np.array([[1.0, 2.0, 0.5], [-3.0, 1.5, 1.0], [0.2, -0.4, 3.0]])  # two eigenvalues are complex
+
+
+def slope(f, x, d, h=1e-4):
+    """A central difference of fourth order."""
+    near, far = f(x + h * d) - f(x - h * d), f(x + 2 * h * d) - f(x - 2 * h * d)
+    return (8 * near - far) / (12 * h)
+
+
+@pytest.mark.parametrize("x", [GENERAL, GENERAL + 0.3j * GENERAL.T], ids=["real", "complex"])
+def test_general_eigenvalues_and_vectors(x):
+    values, vectors = linalg.eig(x)
+    close(x @ np.asarray(vectors), np.asarray(vectors) * np.asarray(values))
+    close(np.sort_complex(linalg.eigvals(x)), np.sort_complex(np.linalg.eigvals(x)))
+    rng = np.random.default_rng(2)
+    d, w = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    d = d + 1j * w if np.iscomplexobj(x) else d
+
+    def f(x):
+        # neither the order of the values nor the phases of the vectors matter
+        values, vectors = wg.numpy.linalg.eig(x)
+        sizes = wg.abs(vectors) ** 2
+        powers = wg.abs(values) ** 3 + wg.real(values) ** 2 * sizes[0]
+        return wg.sum(powers) + wg.sum(wg.numpy.matmul(w, sizes) ** 2)
+
+    close(np.sum((np.conj(np.asarray(wg.grad(f)(x))) * d).real), slope(f, x, d), 1e-8)
+    close(push(f, x, d), slope(f, x, d), 1e-8)
+    g = lambda x: np.sum((np.conj(np.asarray(wg.grad(f)(x))) * d).real)
+    second = push(lambda x: push(f, x, d), x, d)
+    close(second, slope(g, x, d), 1e-6)
+
+
+def test_functions_of_equal_general_eigenvalues_alone():
+    # the sum of squared eigenvalues is the trace of the square
+    close(gradient(lambda x: wg.sum(wg.real(linalg.eigvals(x) ** 2)), 2 * np.eye(3)), 4 * np.eye(3))
+    # without a basis of eigenvectors there is no derivative
+    first = lambda x: wg.real(linalg.eigvals(x))[0]
+    defective = gradient(first, np.eye(2, k=1))
+    assert not (np.abs(defective) < 1e6).all()
+
+
+def test_eig_keeps_single_precision_and_batches():
+    x = np.stack([GENERAL, GENERAL.T]).astype(np.float32)
+    values, vectors = linalg.eig(x)
+    assert values.dtype == vectors.dtype == np.complex64 and values.shape == (2, 3)
+    assert wg.grad(lambda x: wg.sum(wg.abs(linalg.eigvals(x))))(x).dtype == np.float32
+
+
+def test_exponential_of_a_matrix():
+    rng = np.random.default_rng(6)
+    for x, d in (rng.normal(size=(2, 4, 4)), 5 * rng.normal(size=(2, 2, 2)), rng.normal(size=(2, 3, 3)) * (1 + 1j)):
+        close(linalg.expm(x), scipy.linalg.expm(x))
+        close(push(linalg.expm, x, d), scipy.linalg.expm_frechet(x, d)[1])
+    # of a matrix that commutes with its direction: every derivative is the exponential times a power
+    t = np.array([[0.3, 1.0], [0.0, 0.3]])
+    f = lambda s: linalg.expm(s * t)
+    for order in (1, 2, 3):
+        f = lambda s, f=f: push(f, s, 1.0)  # one order more each time
+        close(f(0.7), np.linalg.matrix_power(t, order) @ scipy.linalg.expm(0.7 * t))
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 1), (1, 4), (2, 4, 2)])
+def test_lu_of_matrices_that_are_not_square(shape):
+    rng = np.random.default_rng(7)
+    x, d = rng.normal(size=(2, *shape))
+    packed, pivots = linalg.lu_factor(x)
+    if x.ndim == 2:
+        want = scipy.linalg.lu_factor(x)
+        close(packed, want[0])
+        np.testing.assert_array_equal(pivots, want[1])
+    weights = rng.normal(size=shape)
+    f = lambda x: wg.sum(linalg.lu_factor(x)[0] ** 2 * weights)
+    close(np.sum(np.asarray(wg.grad(f)(x)) * d), slope(f, x, d), 1e-7)
+    close(push(f, x, d), slope(f, x, d), 1e-7)
+
+
+def test_cholesky_solve():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(2, 3, 3))
+    a, b = x @ np.swapaxes(x, -1, -2) + np.eye(3), rng.normal(size=(2, 3, 2))
+    factor = np.linalg.cholesky(a)
+    close(linalg.cholesky_solve(b, factor), np.linalg.solve(a, b))
+    close(linalg.cholesky_solve(b, np.swapaxes(factor, -1, -2), upper=True), np.linalg.solve(a, b))
+    got = wg.grad(lambda a: wg.sum(linalg.cholesky_solve(b, linalg.cholesky(a)) ** 2))(a)
+    want = np.asarray(wg.grad(lambda a: wg.sum(linalg.solve(a, b) ** 2))(a))
+    close(got, (want + np.swapaxes(want, -1, -2)) / 2, 1e-9)

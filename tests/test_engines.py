@@ -71,7 +71,7 @@ def require_close(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any], what: s
 
 
 # the sign of each vector is the algorithm's choice; functions that do not depend on it are in test_decompositions.py
-SIGN_IS_FREE = {"eigh", "svd"}
+SIGN_IS_FREE = {"eigh", "svd", "eig"}
 PER_CALL = {"custom"}  # made anew for each call, so not in the registry
 
 # -- tables ---------------------------------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ def close(got, want):
 
 
 @pytest.mark.parametrize("norm", [None, "ortho", "forward"])
-@pytest.mark.parametrize("name", ["fft", "ifft", "irfft", "rfft"])
+@pytest.mark.parametrize("name", ["fft", "ifft", "irfft", "rfft", "hfft", "ihfft"])
 @pytest.mark.parametrize("arguments", [{}, {"n": 3}, {"n": 8, "axis": 1}, {"axis": 0}])
 def test_one_axis(name, arguments, norm):
-    for x in (REAL, COMPLEX)[: 1 if name == "rfft" else 2]:
+    for x in (REAL, COMPLEX)[: 1 if name in ("rfft", "ihfft") else 2]:
         close(getattr(wg.fft, name)(x, **arguments, norm=norm), getattr(np.fft, name)(x, **arguments, norm=norm))
 
 

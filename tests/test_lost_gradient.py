@@ -276,9 +276,9 @@ def sum_of_list(x: Any) -> Any:
     return np.sum([x[0], 2 * x[1]])
 
 
-@refused("np.linalg.eigvals", "wg.primitive")
-def eigvals(x: Any) -> Any:
-    return np.linalg.eigvals(np.outer(x, x) + np.eye(3))
+@refused("np.linalg.tensorinv", "wg.primitive")
+def tensorinv(x: Any) -> Any:
+    return np.linalg.tensorinv(np.outer(x, x) + np.eye(3), ind=1)
 
 
 @refused("np.vectorize(math.sin)", "wg.primitive")
@@ -301,9 +301,9 @@ def histogram(x: Any) -> Any:
     return np.histogram(x)
 
 
-@refused("np.frexp", "wg.primitive")
-def frexp(x: Any) -> Any:
-    return np.frexp(x)
+@refused("np.spacing", "wg.primitive")
+def spacing(x: Any) -> Any:
+    return np.spacing(x)
 
 
 @refused("A.dot")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.special as reference
@@ -23,6 +25,12 @@ CASES = [
     ("erf", (np.float32([0.1, 1.5]),)), ("logsumexp", (X,)), ("logsumexp", (X.reshape(2, 5), 1)),
     ("softmax", (X.reshape(2, 5),)), ("softmax", (X.reshape(2, 5), 0)), ("log_softmax", (X.reshape(2, 5), 1)),
     ("log_softmax", (X.reshape(1, 2, 5), (0, 2))),
+    *[(n, (v, POSITIVE)) for n in ("jv", "yv", "iv", "ive", "kv", "kve") for v in (0, 1, 3, 2.5, -0.5, -1)],
+    *[(n, (X,)) for n in ("j0", "j1")], *[(n, (POSITIVE,)) for n in ("y0", "y1", "k0", "k1", "k0e", "k1e", "exp1")],
+    ("jv", (3, X)), ("expi", (X,)), ("beta", (POSITIVE, 2.5)), ("betaln", (1.5, POSITIVE)),
+    ("gammainc", (POSITIVE, POSITIVE[::-1])), ("gammaincc", (POSITIVE, 3.0)), ("gammainc", (2, 0.0)),
+    ("betainc", (POSITIVE, 2, 0.25)), ("betaincc", (0.5, POSITIVE, 0.75)), ("zeta", (POSITIVE + 1, 0.5)),
+    ("zeta", (np.array([1.0, 2.0, 4.0]),)), ("gammainc", (np.float32([0.5, 2.0]), np.float32([1.5]))),
 ]  # fmt: skip
 
 
@@ -54,3 +62,95 @@ def test_derivatives_in_the_holes():
     np.testing.assert_allclose(wg.grad(lambda x: special.log_expit(x))(-800.0), 1.0)
     with pytest.raises(TypeError, match="whole number"):
         special.polygamma(0.5, 1.0)
+
+
+def differences(f, x, h):
+    """The derivative by Richardson's extrapolation of central differences, to about 1e-10."""
+    row = [(f(x + h / 2**k) - f(x - h / 2**k)) / (2 * h / 2**k) for k in range(5)]
+    for j in range(1, 5):
+        row = [(4**j * b - a) / (4**j - 1) for a, b in itertools.pairwise(row)]
+    return row[0]
+
+
+A = np.array([0.01, 0.1, 0.5, 1.0, 3.0, 10.0, 50.0, 200.0, 1000.0])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0, 1.05, 1.5])
+def test_incomplete_gamma_in_its_parameter(share):
+    x, h = A * share, np.minimum(A, np.sqrt(A)) * 0.1
+    got = wg.grad(lambda a: wg.sum(special.gammainc(a, x)))(A)
+    lower = reference.gammainc(A, x) < 0.5  # the smaller of the two has its digits
+    below, above = (differences(lambda a, f=f: f(a, x), A, h) for f in (reference.gammainc, reference.gammaincc))
+    want = np.where(lower, below, -above)
+    np.testing.assert_allclose(got, want, rtol=1e-8)
+    np.testing.assert_allclose(wg.grad(lambda a: wg.sum(special.gammaincc(a, x)))(A), -np.asarray(got))
+
+
+def test_incomplete_gamma_at_known_points():
+    # KINKS.md "igamma(a=2,x=1.5) d/da" and "igamma(a=2,x=0)"
+    np.testing.assert_allclose(wg.grad(lambda a: special.gammainc(a, 1.5))(2.0), -0.31348863782507924, rtol=1e-13)
+    np.testing.assert_allclose(wg.grad(lambda x: special.gammainc(2.0, x))(1.5), 0.3346952402226446, rtol=1e-13)
+    assert wg.grad(special.gammainc, argnums=(0, 1))(2.0, 0.0) == (0.0, 0.0)
+    # gammainc(1, x) is 1 - e^-x, and so its density is e^-x at 0 too
+    assert wg.grad(lambda x: special.gammainc(1.0, x))(0.0) == 1.0
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_higher_derivatives_in_the_parameter_are_differences_of_the_lower(order):
+    def derivative(f, n):
+        for _ in range(n):
+            f = wg.grad(f)
+        return f
+
+    for f, at in (
+        (lambda a: special.gammainc(a, 2.5), 1.7), (lambda a: special.gammaincc(a, 8.0), 1.7),
+        (lambda a: special.betainc(a, 2.0, 0.3), 1.7), (lambda b: special.betainc(2.5, b, 0.6), 0.8),
+        (lambda a: special.betainc(a, 2.0 * a, 0.3), 1.7), (lambda s: special.zeta(s, 0.4), 2.2),
+    ):  # fmt: skip
+        want = differences(lambda p, f=f: np.asarray(derivative(f, order - 1)(p)), at, 0.05)
+        np.testing.assert_allclose(derivative(f, order)(at), want, rtol=1e-8)
+
+
+def test_incomplete_beta_in_its_parameters():
+    rng = np.random.default_rng(3)
+    a, b = np.exp(rng.uniform(-2, 6, (2, 40)))
+    x = np.clip(a / (a + b) * np.exp(0.2 * rng.normal(size=40)), 0.001, 0.999)
+    got = wg.grad(lambda a, b: wg.sum(special.betainc(a, b, x)), argnums=(0, 1))(a, b)
+    wants = (
+        differences(lambda a: reference.betainc(a, b, x), a, np.minimum(a, np.sqrt(a)) * 0.1),
+        differences(lambda b: reference.betainc(a, b, x), b, np.minimum(b, np.sqrt(b)) * 0.1),
+    )
+    for g, want in zip(got, wants):
+        np.testing.assert_allclose(g, want, rtol=1e-8, atol=1e-10)
+    # I_x(1, b) = 1 - (1 - x)^b and I_x(a, 1) = x^a
+    np.testing.assert_allclose(
+        wg.grad(lambda b: special.betainc(1.0, b, 0.3))(2.5), -(0.7**2.5) * np.log(0.7), rtol=1e-13
+    )
+    np.testing.assert_allclose(wg.grad(lambda a: special.betainc(a, 1.0, 0.3))(2.5), 0.3**2.5 * np.log(0.3), rtol=1e-13)
+
+
+def test_zeta_in_both_arguments():
+    # KINKS.md "zeta(2.5,1.5)"
+    np.testing.assert_allclose(
+        wg.grad(special.zeta, argnums=(0, 1))(2.5, 1.5), (-0.4648123481394763, -0.7677404111428354), rtol=1e-13
+    )
+    s = np.array([1.1, 1.5, 2.0, 4.0, 20.0])
+    want = differences(lambda s: reference.zeta(s, 0.7), s, 0.02)
+    np.testing.assert_allclose(wg.grad(lambda s: wg.sum(special.zeta(s, 0.7)))(s), want, rtol=1e-8)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 0.5, 2.5, -1.5])
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv"])
+def test_bessel_derivatives_are_scipys(name, order):
+    x = np.array([0.2, 1.0, 3.5, 12.0])
+    f = lambda x: wg.sum(getattr(special, name)(order, x))  # two orders of one function
+    derivative = getattr(reference, name + "p")
+    np.testing.assert_allclose(wg.grad(f)(x), derivative(order, x), rtol=1e-11)
+    np.testing.assert_allclose(wg.grad(lambda x: wg.sum(wg.grad(f)(x)))(x), derivative(order, x, 2), rtol=1e-10)
+
+
+def test_bessel_functions_at_zero_and_their_errors():
+    assert wg.grad(special.j1)(0.0) == 0.5
+    assert wg.grad(wg.grad(special.j0))(0.0) == -0.5
+    with pytest.raises(TypeError, match="order must be a number"):
+        special.jv(np.array([1.0, 2.0]), 1.0)

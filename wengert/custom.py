@@ -24,13 +24,15 @@ from ._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, foll
 from ._control.recompute import ClosedRun, RecomputeRule, Run
 from ._core import dtypes
 from ._core.constant import is_number, number
+from ._core.folding import fold
 from ._core.kinds import ARRAYS, DICTS, SEQUENCES
 from ._core.op import Op
-from ._core.state import STATE, observing_reads, pausing, pinning, recording, watchers
+from ._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
 from ._core.structure import LEAF, Spec, describe, flatten, is_number_list, unflatten
 from ._core.tensor import Tensor, is_tensor_or_variable
 from ._core.types import TensorType, same_shape, type_of
 from ._core.where import at_user_line
+from ._prims.structural import alias
 from .ops.promotion import as_tensor, cast
 from .state import Variable
 
@@ -84,12 +86,16 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
         >>> wg.grad(log1pexp)(1000.0)
         np.float64(1.0)
     """
-    if jvp is not None and not callable(jvp):
-        raise TypeError(at_user_line(f"custom_gradient: jvp must be callable, got {type(jvp).__name__}"))
-    if f is None:
-        return functools.partial(custom_gradient, jvp=jvp)
-    require_callable(f, "custom_gradient")
-    return _Decorated(f, functools.partial(_call_custom_gradient, f, jvp))
+    try:
+        if jvp is not None and not callable(jvp):
+            raise TypeError(at_user_line(f"custom_gradient: jvp must be callable, got {type(jvp).__name__}"))
+        if f is None:
+            return functools.partial(custom_gradient, jvp=jvp)
+        require_callable(f, "custom_gradient")
+        return _Decorated(f, functools.partial(_call_custom_gradient, f, jvp))
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,8 +126,12 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         >>> g(np.array([-1.0, -2.0, 3.0])), wg.grad(g)(np.array([-1.0, -2.0, 3.0]))
         (array([1., 4., 9.]), array([1., 2., 3.]))
     """
-    require_callable(f, "custom_grad")
-    return _Decorated(f, functools.partial(_call_custom_grad, f))
+    try:
+        require_callable(f, "custom_grad")
+        return _Decorated(f, functools.partial(_call_custom_grad, f))
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
@@ -144,8 +154,12 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
         >>> wg.grad(wg.recompute_grad(lambda x: wg.exp(x) * x))(0.0)
         np.float64(1.0)
     """
-    require_callable(f, "recompute_grad")
-    return _Decorated(f, functools.partial(_call_recompute, f))
+    try:
+        require_callable(f, "recompute_grad")
+        return _Decorated(f, functools.partial(_call_recompute, f))
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 checkpoint = recompute_grad
@@ -163,7 +177,11 @@ class _Decorated:
         self._call = call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call((), args, kwargs)
+        try:
+            return self._call((), args, kwargs)
+        except BaseException as error:
+            fold(error)
+            raise
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -171,7 +189,11 @@ class _Decorated:
 
         @functools.wraps(self.__wrapped__)
         def method(*args: Any, **kwargs: Any) -> Any:
-            return self._call((instance,), args, kwargs)
+            try:
+                return self._call((instance,), args, kwargs)
+            except BaseException as error:
+                fold(error)
+                raise
 
         return method
 
@@ -274,15 +296,19 @@ def _places(f: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 class _Reads:
-    """Notes which Variables a function reads, and what each held first."""
+    """Notes which Variables, and buffers that were there before, a function reads, and what each held first."""
 
-    __slots__ = ("first",)
+    __slots__ = ("first", "since")
 
     def __init__(self) -> None:
+        self.since = next_serial()
         self.first: dict[int, tuple[Variable, Tensor]] = {}
 
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         self.first.setdefault(variable._key, (variable, tensor))
+
+    def on_write(self, buffer: Any) -> None:
+        """What is written is computed by recorded ops, which have their own gradients."""
 
     def trainable(self, arguments: set[int]) -> list[tuple[Variable, Tensor]]:
         return [
@@ -688,9 +714,11 @@ def _takes_saved(grad_func: Callable[..., Any]) -> str:
 class _Captures:
     """The recorder of a first run: follows what depends on the inputs, and notes followed tensors from elsewhere."""
 
-    __slots__ = ("found", "keys", "outer")
+    __slots__ = ("found", "keys", "outer", "since")
+    is_passive = True
 
     def __init__(self, keys: set[int], outer: tuple[Any, ...]) -> None:
+        self.since = next_serial()
         self.keys = keys
         self.outer = outer
         self.found: dict[int, Tensor] = {}
@@ -705,6 +733,12 @@ class _Captures:
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         self.keys.add(tensor._key)
 
+    def on_write(self, buffer: Any) -> None:
+        raise TypeError(at_user_line(
+            "recompute_grad: a buffer that was made outside is written to inside, where no gradient can follow; write "
+            "what the function returns"
+        ))
+
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         is_followed = False
         for operand in operands:
@@ -717,6 +751,12 @@ class _Captures:
                 is_followed = True
         if is_followed and op.kind != "stop":
             self.keys.update(out._key for out in outs if dtypes.is_inexact(out.dtype))
+
+    def note_results(self, tensors: Sequence[Tensor]) -> None:
+        """Notes tensors from elsewhere that are returned as they are."""
+        for x in tensors:
+            if x._key not in self.keys and any(recorder.tracks(x._key) for recorder in self.outer):
+                self.found[x._key] = x
 
 
 class _Repeated:
@@ -777,10 +817,14 @@ def _call_recompute(f: Callable[..., Any], head: tuple[Any, ...], args: tuple[An
 def _recompute_eager(repeated: _Repeated, name: str, keep: bool) -> Any:
     inputs = repeated.inputs()
     outer = STATE.recorders
-    keys = {x._key for x in inputs if any(r.tracks(x._key) for r in outer)}
+    with pausing(()):  # f may also use an argument from outside, and that is another way to it
+        own = [_under_another_name(x) for x in inputs]
+    keys = {y._key for x, y in zip(inputs, own, strict=True) if any(r.tracks(x._key) for r in outer)}
     captures, reads = _Captures(keys, outer), _Reads()
     with pausing(watchers()), recording(captures), observing_reads(reads), observing_reads(captures):
-        output = repeated.first(inputs)
+        output = repeated.first(own)
+    captures.note_results(output.tensors)
+    del own
     if not output.tensors:
         return output.result((), keep)
     floats = {k: (v, t) for k, (v, t) in reads.first.items() if dtypes.is_inexact(t.dtype)}
@@ -792,6 +836,12 @@ def _recompute_eager(repeated: _Repeated, name: str, keep: bool) -> Any:
     run = repeated.pin([v for v, _ in floats.values()], constants)
     rule = RecomputeRule(name, run, len(inputs), len(held), len(everything), len(output.tensors))
     return output.result(follow(rule, everything, output.tensors, everything), keep)
+
+
+def _under_another_name(x: Tensor) -> Tensor:
+    out = alias(x)
+    out._weak = x._weak
+    return out
 
 
 def _recompute_traced(repeated: _Repeated, name: str, keep: bool) -> Any:
@@ -808,13 +858,13 @@ def _recompute_traced(repeated: _Repeated, name: str, keep: bool) -> Any:
         raise closed.error
     (output,) = found
     variables = closed.take_reads()
-    held = [*inputs, *closed.captured, *(v.value for v in variables)]
+    held = [*inputs, *closed.captured, *(v._held for v in variables)]
     closed.captured = ()
     count = len(output.tensors)
     with pausing(watchers()):
         values = closed.values(held)
     for variable, value in zip(closed.writes, values[count:], strict=True):
-        variable.assign(value)
+        variable._put(value)
     if not count:
         return output.result((), keep)
     rule = RecomputeRule(name, ClosedRun(closed, count), len(inputs), len(held), len(held), count)

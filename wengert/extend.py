@@ -14,6 +14,7 @@ import numpy as np
 
 from ._core.apply import apply
 from ._core.engine import Engine, ndarray_of, register_host_kernel
+from ._core.folding import fold
 from ._core.op import REGISTRY, Facts, Op, Rule, batch_size
 from ._core.tensor import Tensor
 from ._core.types import TensorType, tensor_type
@@ -75,23 +76,27 @@ def primitive(
         >>> cube(np.array([1.0, 2.0])), wg.grad(cube)(2.0)
         (array([1., 8.]), np.float64(12.0))
     """
-    _require_free_name(name)
-    given = {"spec": spec, "numpy": numpy, "vjp": vjp, "jvp": jvp, "batch": batch}
-    for argument, f in given.items():
-        if not (callable(f) or (f is None and argument not in ("spec", "numpy"))):
-            raise TypeError(at_user_line(f"primitive: {argument} must be callable, got {type(f).__name__}"))
-    op = Op(
-        name=name, operands=("inputs",), attrs=("attributes",), outs=("out",), kind="general",
-        type_rule=_type_rule(name, spec), batch_rule=_looped if batch is None else _given_batch(batch),
-        is_variadic=True, facts=Facts(doc=(numpy.__doc__ or name).strip().split("\n")[0], dtypes="any"),
-    )  # fmt: skip
-    if vjp is not None:
-        op.joint = Rule(_vjp_rule(name, vjp), op.reverse_layout(), name)
-    if jvp is not None:
-        op.jvp = Rule(_jvp_rule(jvp), op.forward_layout(), name)
-    _own[name] = op
-    register_host_kernel(name, _kernels(name, numpy, spec, {"jax": jax, "torch": torch, "tensorflow": tensorflow}))
-    return _callable_op(op, numpy)
+    try:
+        _require_free_name(name)
+        given = {"spec": spec, "numpy": numpy, "vjp": vjp, "jvp": jvp, "batch": batch}
+        for argument, f in given.items():
+            if not (callable(f) or (f is None and argument not in ("spec", "numpy"))):
+                raise TypeError(at_user_line(f"primitive: {argument} must be callable, got {type(f).__name__}"))
+        op = Op(
+            name=name, operands=("inputs",), attrs=("attributes",), outs=("out",), kind="general",
+            type_rule=_type_rule(name, spec), batch_rule=_looped if batch is None else _given_batch(batch),
+            is_variadic=True, facts=Facts(doc=(numpy.__doc__ or name).strip().split("\n")[0], dtypes="any"),
+        )  # fmt: skip
+        if vjp is not None:
+            op.joint = Rule(_vjp_rule(name, vjp), op.reverse_layout(), name)
+        if jvp is not None:
+            op.jvp = Rule(_jvp_rule(jvp), op.forward_layout(), name)
+        _own[name] = op
+        register_host_kernel(name, _kernels(name, numpy, spec, {"jax": jax, "torch": torch, "tensorflow": tensorflow}))
+        return _callable_op(op, numpy)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _require_free_name(name: Any) -> None:
@@ -103,8 +108,12 @@ def _require_free_name(name: Any) -> None:
 
 def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
     def call(*inputs: Any, **attrs: Any) -> Any:
-        operands = tuple(as_tensor(x, op.name) for x in inputs)
-        return outward(apply(op, operands, (tuple(sorted(attrs.items())),)), *inputs)
+        try:
+            operands = tuple(as_tensor(x, op.name) for x in inputs)
+            return outward(apply(op, operands, (tuple(sorted(attrs.items())),)), *inputs)
+        except BaseException as error:
+            fold(error)
+            raise
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = numpy.__doc__ or f"The primitive {op.name}."
@@ -244,16 +253,20 @@ def register_gradient(op_name: str) -> Callable[[Callable[..., Any]], Callable[.
         >>> wg.grad(halve)(3.0)
         np.float64(0.5)
     """
-    op = _open_op(op_name, "register_gradient")
+    try:
+        op = _open_op(op_name, "register_gradient")
 
-    def decorate(rule: Callable[..., Any]) -> Callable[..., Any]:
-        _require_open(op, "register_gradient")
-        op.joint = _registered_rule(op, rule)
-        op.kind = "general"
-        op.plans.clear()
-        return rule
+        def decorate(rule: Callable[..., Any]) -> Callable[..., Any]:
+            _require_open(op, "register_gradient")
+            op.joint = _registered_rule(op, rule)
+            op.kind = "general"
+            op.plans.clear()
+            return rule
 
-    return decorate
+        return decorate
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def not_differentiable(op_name: str) -> None:
@@ -274,8 +287,12 @@ def not_differentiable(op_name: str) -> None:
         >>> wg.grad(lambda x: x * peek(x))(3.0)
         np.float64(3.0)
     """
-    op = _open_op(op_name, "not_differentiable")
-    op.kind = "stop"
+    try:
+        op = _open_op(op_name, "not_differentiable")
+        op.kind = "stop"
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _open_op(op_name: Any, what: str) -> Op:

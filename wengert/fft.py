@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from ._core.dims import floordiv
-from .ops import fourier
+from .ops import choices, fourier
 from .ops.promotion import as_tensor, normal_axes, public
 from .ops.shapes import roll
 
 __all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft", "irfft2", "irfftn",
-    "rfft", "rfft2", "rfftfreq", "rfftn",
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
+    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
 fftfreq, rfftfreq = np.fft.fftfreq, np.fft.rfftfreq
@@ -319,6 +319,52 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
         array([[1., 2.]])
     """
     return fourier.from_half(a, s, axes, norm, "irfftn")
+
+
+_SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
+
+
+@public
+def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """The transform of a signal with Hermitian symmetry, of which half is given: a real spectrum.
+
+    Args:
+        a: an array of complex values.
+        n: the length of the result; 2 (m - 1) if None, m the length of a along the axis.
+        axis: the axis.
+        norm: "backward", "ortho" or "forward".
+
+    Returns:
+        The real spectrum in a's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.hfft([1.0, 2.0, 3.0])
+        array([ 8., -2.,  0., -2.])
+    """
+    x = choices.conj(as_tensor(a, "hfft"))
+    return irfft(x, n, axis, _SWAPPED.get(norm, norm))
+
+
+@public
+def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """The inverse of `hfft`: half of a signal with Hermitian symmetry, from its real spectrum.
+
+    Args:
+        a: an array of real values.
+        n: how many of them are used; zeros are added if there are fewer.
+        axis: the axis.
+        norm: "backward", "ortho" or "forward".
+
+    Returns:
+        The complex half in a's kind, of length n // 2 + 1 along the axis.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.ihfft([8.0, -2.0, 0.0, -2.0]).real
+        array([1., 2., 3.])
+    """
+    return choices.conj(rfft(as_tensor(a, "ihfft"), n, axis, _SWAPPED.get(norm, norm)))
 
 
 @public

@@ -22,11 +22,12 @@ from ._compile.arguments import (
 )
 from ._core import dtypes
 from ._core.apply import apply
+from ._core.folding import fold
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
 from ._core.op import ZERO
-from ._core.state import STATE, observing_reads, recording
+from ._core.state import STATE, observing_reads, raise_our_own, recording
 from ._core.tensor import Tensor
 from ._core.types import type_of
 from ._core.where import at_user_line
@@ -131,7 +132,11 @@ def value_and_grad(
         >>> wg.value_and_grad(lambda x: np.sum(x**2))(np.array([2.0, 3.0]))
         ValueAndGrad(value=np.float64(13.0), grad=array([4., 6.]))
     """
-    return _gradient_function(f, "value_and_grad", argnums, has_aux, unconnected_gradients, sparse, _value_and_grad)
+    try:
+        return _gradient_function(f, "value_and_grad", argnums, has_aux, unconnected_gradients, sparse, _value_and_grad)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _value_and_grad(value: Any, gradient: Any, aux: Any, has_aux: bool) -> ValueAndGrad:
@@ -168,7 +173,11 @@ def grad(
         >>> wg.grad(wg.grad(lambda x: x**3))(2.0)
         np.float64(12.0)
     """
-    return _gradient_function(f, "grad", argnums, has_aux, unconnected_gradients, sparse, _gradient_only)
+    try:
+        return _gradient_function(f, "grad", argnums, has_aux, unconnected_gradients, sparse, _gradient_only)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _gradient_only(value: Any, gradient: Any, aux: Any, has_aux: bool) -> Any:
@@ -198,7 +207,11 @@ def grads(
         >>> wg.grads(lambda a, b: a * b)([[2.0, 3.0], [-2.0, -3.0]])
         [array([-2., -3.]), array([2., 3.])]
     """
-    return _list_function(f, "grads", unconnected_gradients, sparse, lambda value, gradients: gradients)
+    try:
+        return _list_function(f, "grads", unconnected_gradients, sparse, lambda value, gradients: gradients)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def value_and_grads(
@@ -224,7 +237,11 @@ def value_and_grads(
         >>> wg.value_and_grads(lambda a, b: a * b)([2.0, 3.0])
         ValueAndGrads(value=np.float64(6.0), grads=[np.float64(3.0), np.float64(2.0)])
     """
-    return _list_function(f, "value_and_grads", unconnected_gradients, sparse, ValueAndGrads)
+    try:
+        return _list_function(f, "value_and_grads", unconnected_gradients, sparse, ValueAndGrads)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 # -- how they work ----------------------------------------------------------------------------------------------------
@@ -240,26 +257,30 @@ def _gradient_function(
     names, f_takes_dy = parameters(f)
 
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
-        dy = None if f_takes_dy else kwargs.pop("dy", None)
-        chosen = chosen_arguments(positions, args, name)
-        keep = is_tensor_kind(args)
-        if not keep and (kwargs or dy is not None):
-            keep = is_tensor_kind((*kwargs.values(), dy))
-        sources = [
-            Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]" if len(args) > 1 else "x")
-            for i in chosen
-        ]
-        call = [array_argument(a) for a in args] if len(args) > 1 else list(args)
-        for i, source in zip(chosen, sources):
-            call[i] = source.argument(args[i])
-        if kwargs:
-            kwargs = {k: array_argument(v) for k, v in kwargs.items()}
-        run = _Run(f, name, call, kwargs, sources, has_aux)
-        found = run.gradients(dy, mode, sparse, keep)
-        gradient = found[0] if isinstance(positions, int) else tuple(found)
-        value = run.y if keep else run.own(run.y)
-        aux = result_of(run.aux, keep, run.own) if has_aux else None
-        return combine(value, gradient, aux, has_aux)
+        try:
+            dy = None if f_takes_dy else kwargs.pop("dy", None)
+            chosen = chosen_arguments(positions, args, name)
+            keep = is_tensor_kind(args)
+            if not keep and (kwargs or dy is not None):
+                keep = is_tensor_kind((*kwargs.values(), dy))
+            sources = [
+                Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]" if len(args) > 1 else "x")
+                for i in chosen
+            ]
+            call = [array_argument(a) for a in args] if len(args) > 1 else list(args)
+            for i, source in zip(chosen, sources):
+                call[i] = source.argument(args[i])
+            if kwargs:
+                kwargs = {k: array_argument(v) for k, v in kwargs.items()}
+            run = _Run(f, name, call, kwargs, sources, has_aux)
+            found = run.gradients(dy, mode, sparse, keep)
+            gradient = found[0] if isinstance(positions, int) else tuple(found)
+            value = run.y if keep else run.own(run.y)
+            aux = result_of(run.aux, keep, run.own) if has_aux else None
+            return combine(value, gradient, aux, has_aux)
+        except BaseException as error:
+            fold(error)
+            raise
 
     return _named_after(f, gradient_function, name)
 
@@ -272,18 +293,23 @@ def _list_function(
     names, _ = parameters(f)
 
     def gradient_function(args: Any, dy: Any = None) -> Any:
-        if not isinstance(args, SEQUENCES):
-            raise TypeError(at_user_line(
-                f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one argument use grad"
-            ))
-        if not args:
-            raise ValueError(at_user_line(f"{name}: the list of arguments is empty"))
-        keep = is_tensor_kind(args) or (dy is not None and is_tensor_kind((dy,)))
-        sources = [Differentiated(a, names[i] if i < len(names) else f"args[{i}]") for i, a in enumerate(args)]
-        call = [s.argument(a) for s, a in zip(sources, args, strict=True)]
-        run = _Run(f, name, call, {}, sources, False)
-        found = run.gradients(dy, mode, sparse, keep)
-        return combine(run.y if keep else run.own(run.y), found)
+        try:
+            if not isinstance(args, SEQUENCES):
+                raise TypeError(at_user_line(
+                    f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one argument use "
+                    f"grad"
+                ))
+            if not args:
+                raise ValueError(at_user_line(f"{name}: the list of arguments is empty"))
+            keep = is_tensor_kind(args) or (dy is not None and is_tensor_kind((dy,)))
+            sources = [Differentiated(a, names[i] if i < len(names) else f"args[{i}]") for i, a in enumerate(args)]
+            call = [s.argument(a) for s, a in zip(sources, args, strict=True)]
+            run = _Run(f, name, call, {}, sources, False)
+            found = run.gradients(dy, mode, sparse, keep)
+            return combine(run.y if keep else run.own(run.y), found)
+        except BaseException as error:
+            fold(error)
+            raise
 
     return _named_after(f, gradient_function, name)
 
@@ -302,8 +328,15 @@ class _Run:
         self.own = Owned()
         self.keys = [t._key for s in sources for t in s.tensors]
         self.tape = Tape(self.keys)
-        with recording(self.tape):
+        before = STATE.recorders
+        try:  # in place, not by `recording`: an interrupt that comes as an `__exit__` begins would leave the tape open
+            STATE.recorders = (*before, self.tape)
             result = f(*args, **kwargs)
+        except BaseException as error:
+            raise_our_own(error)
+            raise
+        finally:
+            STATE.recorders = before
         self.aux: Any = None
         if has_aux:
             if not isinstance(result, TUPLES) or len(result) != 2:
@@ -501,33 +534,37 @@ def variable_grads(
         >>> value.item(), grads["a"].numpy(), grads[b].numpy()
         (36.0, array([1., 4.]), array([1., 2.]))
     """
-    require_callable(f, "variable_grads")
-    wanted = None if var_list is None else _checked_list(var_list)
-    _require_trainable(live_variables() if wanted is None else wanted)
-    tape = Tape()
-    watch = _VariableWatch(tape, wanted)
-    with recording(tape), observing_reads(watch):
-        y = one_tensor(f(), "variable_grads")
-    used = [watch.read[k] for k in sorted(watch.read)] if wanted is None else [
-        watch.read[v._key] for v in wanted if v._key in watch.read
-    ]  # fmt: skip
-    _require_distinct([v for v, _ in used] if wanted is None else wanted)
-    found = _variable_cotangents(tape, y, used, sparse)
-    grads = VariableMap()
-    for (variable, _), gradient in zip(used, found, strict=True):
-        if gradient is not None:
-            grads[variable.name] = gradient
-    if not grads:
-        raise ValueError(at_user_line(
-            "variable_grads: no trainable Variable is connected to the result of f; make sure that f reads the "
-            "Variables themselves and does all the operations that lead to the result"
-        ))
-    if y.shape != ():
-        raise ValueError(at_user_line(f"variable_grads: f must return a scalar, but it returned shape {y.shape}"))
-    for variable in wanted or ():
-        if not variable.trainable:
-            grads[variable.name] = None
-    return VariableGrads(y, grads)
+    try:
+        require_callable(f, "variable_grads")
+        wanted = None if var_list is None else _checked_list(var_list)
+        _require_trainable(live_variables() if wanted is None else wanted)
+        tape = Tape()
+        watch = _VariableWatch(tape, wanted)
+        with recording(tape), observing_reads(watch):
+            y = one_tensor(f(), "variable_grads")
+        used = [watch.read[k] for k in sorted(watch.read)] if wanted is None else [
+            watch.read[v._key] for v in wanted if v._key in watch.read
+        ]  # fmt: skip
+        _require_distinct([v for v, _ in used] if wanted is None else wanted)
+        found = _variable_cotangents(tape, y, used, sparse)
+        grads = VariableMap()
+        for (variable, _), gradient in zip(used, found, strict=True):
+            if gradient is not None:
+                grads[variable.name] = gradient
+        if not grads:
+            raise ValueError(at_user_line(
+                "variable_grads: no trainable Variable is connected to the result of f; make sure that f reads the "
+                "Variables themselves and does all the operations that lead to the result"
+            ))
+        if y.shape != ():
+            raise ValueError(at_user_line(f"variable_grads: f must return a scalar, but it returned shape {y.shape}"))
+        for variable in wanted or ():
+            if not variable.trainable:
+                grads[variable.name] = None
+        return VariableGrads(y, grads)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _variable_cotangents(

@@ -24,6 +24,7 @@ from ._compile.trace import ArrayKey, Static, array_key, trace
 from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.dims import Dim
+from ._core.folding import fold
 from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.state import STATE, next_serial
@@ -62,9 +63,13 @@ class TensorSpec:
     __slots__ = ("dtype", "name", "shape")
 
     def __init__(self, shape: Sequence[int | None], dtype: Any = None, name: str | None = None) -> None:
-        self.shape = _checked_shape(shape)
-        self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
-        self.name = name
+        try:
+            self.shape = _checked_shape(shape)
+            self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
+            self.name = name
+        except BaseException as error:
+            fold(error)
+            raise
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name})"
@@ -100,8 +105,10 @@ class eager:
         self._before = STATE.eager_functions
         STATE.eager_functions = True
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         STATE.eager_functions = self._before
+        if error is not None:
+            fold(error)
 
 
 class Function(Generic[P, R]):
@@ -135,29 +142,33 @@ class Function(Generic[P, R]):
         return f"<function {self._name}, {self.trace_count} traces>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
-            # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
-            default = dtypes.default_float()
-            key: list[Any] = [default]
-            natives: list[Any] = []
-            array: Any
-            for a in args:
-                kind = type(a)
-                if kind is np.ndarray:
-                    array = a
-                    key.append(array.shape)
-                    key.append(array.dtype)
-                    natives.append(a)
-                elif kind is float:
-                    key.append(float)
-                    natives.append(default.type(a))
+        try:
+            if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
+                # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
+                default = dtypes.default_float()
+                key: list[Any] = [default]
+                natives: list[Any] = []
+                array: Any
+                for a in args:
+                    kind = type(a)
+                    if kind is np.ndarray:
+                        array = a
+                        key.append(array.shape)
+                        key.append(array.dtype)
+                        natives.append(a)
+                    elif kind is float:
+                        key.append(float)
+                        natives.append(default.type(a))
+                    else:
+                        break
                 else:
-                    break
-            else:
-                plain = self._plain.get(tuple(key))
-                if plain is not None:
-                    return plain.run_natives(natives)
-        return self._call(args, kwargs)
+                    plain = self._plain.get(tuple(key))
+                    if plain is not None:
+                        return plain.run_natives(natives)
+            return self._call(args, kwargs)
+        except BaseException as error:
+            fold(error)
+            raise
 
     # -- the general path -------------------------------------------------------------------------------
 
@@ -230,7 +241,7 @@ class Function(Generic[P, R]):
     def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
         self._watch.note(spec, keys)
         concrete = [k if not isinstance(k, ArrayKey) else _with_dims(k, i) for i, k in enumerate(keys)]
-        compiled = Compiled(trace(self._f, spec, concrete, self._name))
+        compiled = Compiled(trace(self._f, spec, concrete, self._name, _argument_paths(self._f, spec, "x{}")))
         self.trace_count += 1
         self._cache[_cache_key(spec, keys)] = compiled
         if len(self._cache) > CACHE_LIMIT:
@@ -272,11 +283,15 @@ class Function(Generic[P, R]):
         Example:
             >>> import wengert as wg
             >>> print(wg.function(lambda x: x * x, name="square").trace(2.0).to_text())
-            graph square(%x0: float64[]*)
-              %2: float64[] = mul(%x0, %x0)
+            graph square(%x: float64[]*)
+              %2: float64[] = mul(%x, %x)
               return %2
         """
-        return self._traced(args, kwargs)
+        try:
+            return self._traced(args, kwargs)
+        except BaseException as error:
+            fold(error)
+            raise
 
     def _traced(self, args: Any, kwargs: Any, bound: int = 0) -> Graph:
         if self._signature is not None and len(args) == bound and not kwargs:
@@ -287,7 +302,7 @@ class Function(Generic[P, R]):
         if not _holds_specs(args, kwargs):
             keys = self._generalised(keys)
         concrete = [_with_dims(k, i) if isinstance(k, ArrayKey) else k for i, k in enumerate(keys)]
-        return trace(self._f, spec, concrete, self._name).graph
+        return trace(self._f, spec, concrete, self._name, _argument_paths(self._f, spec, "x{}")).graph
 
 
 class _BoundFunction:
@@ -298,14 +313,22 @@ class _BoundFunction:
         self.__self__ = instance
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._inner._call((self.__self__, *args), kwargs, 1)
+        try:
+            return self._inner._call((self.__self__, *args), kwargs, 1)
+        except BaseException as error:
+            fold(error)
+            raise
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
     def trace(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph for arguments like these."""
-        return self._inner._traced((self.__self__, *args), kwargs, 1)
+        try:
+            return self._inner._traced((self.__self__, *args), kwargs, 1)
+        except BaseException as error:
+            fold(error)
+            raise
 
 
 @overload
@@ -350,9 +373,13 @@ def function(
         >>> energy(1.0), energy(2.0), energy.trace_count
         (np.float64(2.718281828459045), np.float64(14.7781121978613), 1)
     """
-    if f is None:
-        return functools.partial(function, input_signature=input_signature, engine=engine, name=name)
-    return Function(f, input_signature, engine, name)
+    try:
+        if f is None:
+            return functools.partial(function, input_signature=input_signature, engine=engine, name=name)
+        return Function(f, input_signature, engine, name)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 jit = function
@@ -499,19 +526,35 @@ def _text(key: Any) -> str:
     return f"shape {key.shape} {key.dtype.name}" if isinstance(key, ArrayKey) else repr(key)
 
 
-def _argument_paths(f: Callable[..., Any], spec: Spec | None) -> list[str]:
-    """Each leaf's path by parameter name."""
+def _argument_paths(f: Callable[..., Any], spec: Spec | None, unknown: str = "args[{}]") -> list[str]:
+    """Each leaf's path by parameter name; `unknown` names a positional argument whose parameter is not known."""
     assert spec is not None  # the spec of (args, kwargs)
     positional, named = spec.children
     assert positional is not None
     assert named is not None
-    try:
-        names = list(inspect.signature(f).parameters)
-    except (TypeError, ValueError):
-        names = []
+    names = _positional_names(f, len(positional.children), unknown)
     found: list[str] = []
-    for i, child in enumerate(positional.children):
-        found += paths(child, names[i] if i < len(names) else f"args[{i}]")
+    for name, child in zip(names, positional.children, strict=True):
+        found += paths(child, name)
     for keyword, child in zip(named.keys, named.children, strict=True):
         found += paths(child, keyword)
     return found
+
+
+def _positional_names(f: Callable[..., Any], count: int, unknown: str) -> list[str]:
+    """What f calls its first arguments; a gradient function calls them what f does that it is the gradient of."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    found: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            inner = getattr(f, "__wengert_gradient_of__", None)
+            if inner is not None:
+                return _positional_names(inner, count, unknown)
+            found += [f"{parameter.name}[{i}]" for i in range(count - len(found))]
+        if len(found) >= count or parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            break
+        found.append(parameter.name)
+    return [*found[:count], *map(unknown.format, range(len(found), count))]

@@ -16,18 +16,26 @@ from numpy.linalg import LinAlgError
 from ._core.dims import Dim, size_of
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
-from .ops import creation, decompositions, elementwise, linalg, reductions, shapes
+from .ops import choices, creation, decompositions, elementwise, linalg, reductions, shapes
 from .ops.decompositions import condition_number as cond
-from .ops.decompositions import det, lu_factor
+from .ops.decompositions import det, expm, lu_factor
 from .ops.linalg import inv, matmul, norm, solve, solve_triangular
 from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
 
 __all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq", "lu_factor",
-    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
+    "LinAlgError", "cholesky", "cholesky_solve", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "expm", "inv", "lstsq", "lu_factor", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
     "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues and eigenvectors as columns, complex."""
+
+    eigenvalues: Any
+    eigenvectors: Any
 
 
 class EighResult(NamedTuple):
@@ -57,6 +65,54 @@ class SlogdetResult(NamedTuple):
 
     sign: Any
     logabsdet: Any
+
+
+def eig(a: Any) -> EigResult:
+    """Eigenvalues and eigenvectors of general square matrices.
+
+    At kinks: for equal eigenvalues the terms of the vectors' gradient that divide by their difference are dropped. A
+    matrix without a basis of eigenvectors has no derivative: the gradient raises, or is huge.
+
+    Args:
+        a: matrices (..., n, n), real or complex.
+
+    Returns:
+        `eigenvalues` (..., n) in no order and `eigenvectors` as columns in a's kind, complex also where NumPy's happen
+        to be real. Vectors have length 1; the phase of each is free.
+
+    Raises:
+        LinAlgError: if the computation does not converge.
+        ValueError: if a is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.eig([[2.0, 1.0], [0.0, 3.0]]).eigenvalues
+        array([2.+0.j, 3.+0.j])
+    """
+    return EigResult(*decompositions.eig(a))
+
+
+def eigvals(a: Any) -> Any:
+    """Eigenvalues of general square matrices.
+
+    At kinks: at a matrix without a basis of eigenvectors the gradient raises, or is huge.
+
+    Args:
+        a: matrices (..., n, n), real or complex.
+
+    Returns:
+        The eigenvalues (..., n) in no order, complex, in a's kind.
+
+    Raises:
+        LinAlgError: if the computation does not converge.
+        ValueError: if a is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.eigvals([[2.0, 1.0], [0.0, 3.0]])
+        array([2.+0.j, 3.+0.j])
+    """
+    return eig(a).eigenvalues
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
@@ -306,6 +362,34 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
                [1., 2.]])
     """
     return linalg.cholesky(a, upper)
+
+
+def cholesky_solve(b: Any, L: Any, *, upper: bool = False) -> Any:
+    """The x with ``L @ L^H @ x = b``, from Cholesky's factor.
+
+    Args:
+        b: matrices (..., n, k).
+        L: the factor, lower triangular matrices (..., n, n), whose other triangle is not read.
+        upper: whether L is the upper factor, so that the matrix is ``L^H @ L``.
+
+    Returns:
+        The solutions (..., n, k) in the kind of array that came in.
+
+    Raises:
+        LinAlgError: for a factor with a zero on its diagonal.
+        ValueError: for matrices that do not fit.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.cholesky_solve([[8.0], [8.0]], [[2.0, 0.0], [1.0, 2.0]])
+        array([[1.5],
+               [1. ]])
+    """
+    factor, right = as_tensor(L, "cholesky_solve"), as_tensor(b, "cholesky_solve")
+    back = choices.conj(matrix_transpose(factor))
+    first, second = (back, factor) if upper else (factor, back)
+    half = solve_triangular(first, right, lower=True)
+    return outward(solve_triangular(second, half, lower=False), b, L)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:

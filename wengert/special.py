@@ -13,12 +13,16 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ._core.apply import apply
 from ._core.op import Op
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
+from ._prims import bessel as B
 from ._prims import discrete as D
 from ._prims import elementwise as E
+from ._prims import incomplete as I
 from ._prims import piecewise as W
 from ._prims import special as P
 from ._prims import structural as S
@@ -29,9 +33,11 @@ from .ops.promotion import as_float, as_tensor, binary_float, outward, public, t
 from .ops.special_functions import described, erf, erfc, erfinv, i0, of_one
 
 __all__ = [
-    "cbrt", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gamma", "gammaln", "i0",
-    "i0e", "i1", "i1e", "iv", "ive", "kl_div", "log1p", "log_expit", "log_ndtr", "log_softmax", "logit", "logsumexp",
-    "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "sinc", "softmax", "xlog1py", "xlogy",
+    "beta", "betainc", "betaincc", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp1",
+    "exp2", "expi", "expit", "expm1", "gamma", "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "iv",
+    "ive", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "kve", "log1p", "log_expit", "log_ndtr",
+    "log_softmax", "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "sinc", "softmax",
+    "xlog1py", "xlogy", "y0", "y1", "yv", "zeta",
 ]  # fmt: skip
 
 
@@ -47,16 +53,81 @@ def _two(name: str, op: Op) -> Callable[[Any, Any], Any]:
     return described(function, name, op, arguments, f"wg.special.{name}([0.25, 0.5], 2.0)", __name__)
 
 
-def _of_order(name: str, op: Op, order_name: str) -> Callable[[Any, Any], Any]:
+def _of_order(name: str, op: Op, is_whole: bool = False) -> Callable[[Any, Any], Any]:
+    """The function of an order, a Python number, and an argument."""
+
     def function(v: Any, z: Any) -> Any:
-        try:
-            order = operator.index(v)
-        except TypeError:
-            raise TypeError(at_user_line(f"{name}: {order_name} must be a whole number, got {v!r}")) from None
+        order = _order(v, name, is_whole)
         return outward(op(as_float(as_tensor(z, name)), order=order), z)
 
-    arguments = f"        v: {order_name}, a whole number.\n        z: an array of real values, or a number."
+    wanted = "a whole number" if is_whole else "a number; nothing is differentiated in it"
+    arguments = f"        v: the order, {wanted}.\n        z: an array of real values, or a number."
     return described(function, name, op, arguments, f"wg.special.{name}(1, [0.25, 0.5])", __name__)
+
+
+def _order(v: Any, name: str, is_whole: bool) -> int | float:
+    try:
+        return operator.index(v)
+    except TypeError:
+        pass
+    if is_whole or not isinstance(v, float | np.floating):
+        wanted = "a whole number" if is_whole else "a number"
+        raise TypeError(at_user_line(f"{name}: the order must be {wanted}, got {v!r}"))
+    order = float(v)  # pyright: ignore[reportUnknownArgumentType]  # NumPy's floats are generic
+    return int(order) if order.is_integer() else order
+
+
+def _fixed_order(name: str, op: Op, order: int) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        return outward(op(as_float(as_tensor(x, name)), order=order), x)
+
+    arguments = "        x: an array of real values, or a number."
+    f = described(function, name, op, arguments, f"wg.special.{name}([0.25, 0.5])", __name__)
+    f.__doc__ = (f.__doc__ or "").replace(", element by element", f", of order {order}, element by element", 1)
+    return f
+
+
+def _of_pair(name: str, op: Op) -> Callable[[Any, Any], Any]:
+    def function(a: Any, b: Any) -> Any:
+        return binary_float(op, a, b)
+
+    return _of_arrays(function, name, op, "a b", "[1.0, 2.0], 0.5")
+
+
+def _incomplete_gamma(name: str, op: Op, **attrs: int) -> Callable[[Any, Any], Any]:
+    def function(a: Any, x: Any) -> Any:
+        return outward(op(*_met((a, x), name), **attrs), a, x)
+
+    return _of_arrays(function, name, op, "a x", "[1.0, 2.0], 0.5")
+
+
+def _incomplete_beta(name: str, op: Op, **attrs: int) -> Callable[[Any, Any, Any], Any]:
+    def function(a: Any, b: Any, x: Any) -> Any:
+        return outward(op(*_met((a, b, x), name), **attrs), a, b, x)
+
+    return _of_arrays(function, name, op, "a b x", "[1.0, 2.0], 2.0, 0.5")
+
+
+def _of_arrays(f: Callable[..., Any], name: str, op: Op, operands: str, sample: str) -> Callable[..., Any]:
+    lines = [f"        {n}: an array of real values, or a number; shapes broadcast." for n in operands.split()]
+    described(f, name, op, "\n".join(lines), f"wg.special.{name}({sample})", __name__)
+    # the op is a family; the function is its first member
+    f.__doc__ = (f.__doc__ or "").replace(", or its derivative in a of the given order", "").replace(
+        ", or its derivative in a and b of the given orders", ""
+    )
+    return f
+
+
+def _met(xs: tuple[Any, ...], name: str) -> list[Tensor]:
+    """Operands as floats of one dtype and shape."""
+    strong = next((as_tensor(x, name) for x in xs if not promotion.is_number(x)), as_tensor(xs[0], name))
+    tensors = [tensors_of(x, strong, name)[0] for x in xs]
+    dtype = promotion.common_dtype([as_float(t) for t in tensors])
+    tensors = [promotion.cast(t, dtype) for t in tensors]
+    shape = tuple(tensors[0].shape)
+    for t in tensors[1:]:
+        shape = promotion.broadcast_shapes(shape, tuple(t.shape), name)
+    return [promotion.broadcast(t, shape) for t in tensors]
 
 
 erfcx = _one("erfcx", P.erfcx)
@@ -66,15 +137,52 @@ log_ndtr = _one("log_ndtr", P.log_ndtr)
 gamma = _one("gamma", P.gamma)
 gammaln = _one("gammaln", P.lgamma)
 digamma = psi = _one("digamma", P.digamma)
-polygamma = _of_order("polygamma", P.polygamma, "the order of the derivative of digamma")
-i0e = _one("i0e", P.i0e)
-i1 = _one("i1", P.i1)
-i1e = _one("i1e", P.i1e)
-iv = _of_order("iv", P.iv, "the order")
-ive = _of_order("ive", P.ive, "the order")
+polygamma = _of_order("polygamma", P.polygamma, is_whole=True)
+beta = _of_pair("beta", P.beta)
+betaln = _of_pair("betaln", P.betaln)
+gammainc = _incomplete_gamma("gammainc", I.gammainc, order=0)
+gammaincc = _incomplete_gamma("gammaincc", I.gammaincc)
+betainc = _incomplete_beta("betainc", I.betainc, order_a=0, order_b=0)
+betaincc = _incomplete_beta("betaincc", I.betaincc)
+expi = _one("expi", P.expi)
+exp1 = _one("exp1", P.exp1)
+i0e = _one("i0e", B.i0e)
+i1 = _one("i1", B.i1)
+i1e = _one("i1e", B.i1e)
+iv = _of_order("iv", B.iv)
+ive = _of_order("ive", B.ive)
+jv = _of_order("jv", B.jv)
+yv = _of_order("yv", B.yv)
+kv = _of_order("kv", B.kv)
+kve = _of_order("kve", B.kve)
+j0, j1 = _fixed_order("j0", B.jv, 0), _fixed_order("j1", B.jv, 1)
+y0, y1 = _fixed_order("y0", B.yv, 0), _fixed_order("y1", B.yv, 1)
+k0, k1 = _fixed_order("k0", B.kv, 0), _fixed_order("k1", B.kv, 1)
+k0e, k1e = _fixed_order("k0e", B.kve, 0), _fixed_order("k1e", B.kve, 1)
 expit = _one("expit", E.sigmoid)
 xlogy = _two("xlogy", W.xlogy)
 xlog1py = _two("xlog1py", W.xlog1py)
+
+
+def zeta(x: Any, q: Any = None) -> Any:
+    """Hurwitz's zeta function, the sum of (k + q)^-x over k = 0, 1, ...; Riemann's for q = 1, the default.
+
+    At kinks: infinite at x = 1.
+
+    Args:
+        x: an array of exponents above 1, or a number.
+        q: an array of positive values, or a number; shapes broadcast.
+
+    Returns:
+        The values in the kind of array that came in, with gradients in x and in q.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.zeta([2.0, 4.0]).round(6)
+        array([1.644934, 1.082323])
+    """
+    start = 1.0 if q is None else q
+    return outward(I.zeta(*_met((x, start), "zeta"), order=0), x, start)
 
 
 @public

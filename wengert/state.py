@@ -20,9 +20,9 @@ from ._core.constant import own_copy
 from ._core.engine import ndarray_of
 from ._core.moving import beside
 from ._core.operators import Operators
-from ._core.state import STATE, next_serial
+from ._core.state import STATE, next_serial, tell_effect
 from ._core.tensor import Cut, Tensor, Value, tensor_in
-from ._core.where import at_user_line, user_site
+from ._core.where import Site, at_user_line, user_site
 from ._prims import structural
 from .errors import TracingError
 from .ops.conversion import tensor
@@ -85,6 +85,7 @@ class Variable(Operators):
         return held
 
     __wengert_tensor__ = value.fget
+    _held = value  # what graphs pass on; a buffer's is a version
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -111,14 +112,15 @@ class Variable(Operators):
         """
         new = self._checked(value)
         if STATE.pins is not None:
+            tell_effect(f"assigns the Variable {self.name}", self)
             STATE.pins[self._key] = structural.stop_gradient(new)
         elif STATE.builder is not None:
             builder = STATE.builder
             builder.write_variable(self, structural.reassign(new, builder.entry_value(self)))
         else:
-            cut = Cut(f"{self.name}.assign", "stores a value, a constant from there on", user_site(), new._key)
+            tell_effect(f"assigns the Variable {self.name}", self)
             # a copy of its own: what was assigned may be an array that its owner goes on to change
-            self._tensor = Tensor(own_copy(new._data), next_serial(), cut if STATE.recorders else None)
+            self._tensor = self._kept(new, user_site())
         return self
 
     def assign_add(self, delta: Any) -> Variable:
@@ -128,6 +130,13 @@ class Variable(Operators):
     def assign_sub(self, delta: Any) -> Variable:
         """Subtracts from the value held; as `assign`."""
         return self.assign(self.value - delta)
+
+    _put = assign
+
+    def _kept(self, value: Tensor, site: Site | None) -> Tensor:
+        """What the Variable holds after a run of a graph that assigns it: a copy of its own, a constant."""
+        cut = Cut(f"{self.name}.assign", "stores a value, a constant from there on", site, value._key)
+        return Tensor(own_copy(value._data), next_serial(), cut if STATE.recorders else None)
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value held, as a read-only NumPy array. Cuts the gradient, on purpose."""
@@ -206,18 +215,20 @@ _PLAIN_METHODS = (
 
 
 def _delegate(name: str) -> Any:
-    def method(self: Variable, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(self.value, name)(*args, **kwargs)
 
     method.__name__ = name
     return method
 
 
-def _attach_operators() -> None:
+def attach_operators(cls: Any) -> None:
+    """Gives a class that has a `value` Python's operators, by way of that; what it defines itself stays."""
     names = [f"__{n}__" for n in (*_OPERATORS, *_PLAIN_METHODS)] + [f"__r{n}__" for n in _OPERATORS]
     for name in names:
-        setattr(Variable, name, _delegate(name))
-    Variable.__hash__ = object.__hash__
+        if name not in vars(cls):
+            setattr(cls, name, _delegate(name))
+    cls.__hash__ = object.__hash__
 
 
-_attach_operators()
+attach_operators(Variable)

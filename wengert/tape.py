@@ -18,12 +18,13 @@ from ._compile.matching import matched
 from ._control.jacobians import as_rows, images
 from ._core import dtypes
 from ._core.constant import is_number
+from ._core.folding import fold
 from ._core.graph import quietly
 from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.moving import beside
 from ._core.op import ZERO
 from ._core.refusal import reworded
-from ._core.state import STATE
+from ._core.state import STATE, tell_effect
 from ._core.structure import LEAF, Spec, flatten, unflatten
 from ._core.tensor import Tensor
 from ._core.types import tensor_type, type_of
@@ -83,8 +84,12 @@ class GradientTape:
         Raises:
             ValueError: the tape is recording already.
         """
-        self._start()
-        return self
+        try:
+            self._start()
+            return self
+        except BaseException as error:
+            fold(error)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -94,7 +99,10 @@ class GradientTape:
         self._pushed = ()
         refusal = reworded(error)
         if refusal is not None:
+            fold(refusal)
             raise refusal from None
+        if error is not None:
+            fold(error)
 
     def __repr__(self) -> str:
         state = "recording" if self._is_recording else "empty" if self._core is None else "stopped"
@@ -125,29 +133,33 @@ class GradientTape:
             >>> tape.gradient(y, p)["w"].item()
             3.0
         """
-        core, reads = self._core, self._reads
-        if core is None or reads is None:
-            raise AttributeError(at_user_line(
-                "GradientTape.watch: the tape is not recording; call watch inside `with GradientTape() as tape:`"
-            ))
-        leaves: list[Any] = flatten(tensor)[0]
-        for leaf in leaves:
-            if not isinstance(leaf, (Tensor, Variable)):
-                raise ValueError(at_user_line(
-                    f"GradientTape.watch: wanted Tensors and Variables, got {type(leaf).__name__} {leaf!r:.60}; a "
-                    f"number or an array becomes a tensor by wg.tensor"
+        try:
+            core, reads = self._core, self._reads
+            if core is None or reads is None:
+                raise AttributeError(at_user_line(
+                    "GradientTape.watch: the tape is not recording; call watch inside `with GradientTape() as tape:`"
                 ))
-        for leaf in leaves:
-            if not dtypes.is_inexact(leaf.dtype):
-                warnings.warn(
-                    f"GradientTape.watch: a tensor of dtype {leaf.dtype.name} is a constant to a gradient",
-                    RuntimeWarning, stacklevel=2,
-                )  # fmt: skip
-            elif isinstance(leaf, Variable):
-                reads.asked[leaf._key] = leaf
-            else:
-                reads.roots.add(leaf._key)
-                core.watch(leaf)
+            leaves: list[Any] = flatten(tensor)[0]
+            for leaf in leaves:
+                if not isinstance(leaf, (Tensor, Variable)):
+                    raise ValueError(at_user_line(
+                        f"GradientTape.watch: wanted Tensors and Variables, got {type(leaf).__name__} {leaf!r:.60}; a "
+                        f"number or an array becomes a tensor by wg.tensor"
+                    ))
+            for leaf in leaves:
+                if not dtypes.is_inexact(leaf.dtype):
+                    warnings.warn(
+                        f"GradientTape.watch: a tensor of dtype {leaf.dtype.name} is a constant to a gradient",
+                        RuntimeWarning, stacklevel=2,
+                    )  # fmt: skip
+                elif isinstance(leaf, Variable):
+                    reads.asked[leaf._key] = leaf
+                else:
+                    reads.roots.add(leaf._key)
+                    core.watch(leaf)
+        except BaseException as error:
+            fold(error)
+            raise
 
     @contextlib.contextmanager
     def stop_recording(self) -> Generator[None]:
@@ -195,10 +207,14 @@ class GradientTape:
             >>> tape.gradient(y, x).item()
             1.0
         """
-        self._require_recording("reset")
-        self._stop()
-        self._core = self._reads = None
-        self._start()
+        try:
+            self._require_recording("reset")
+            self._stop()
+            self._core = self._reads = None
+            self._start()
+        except BaseException as error:
+            fold(error)
+            raise
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The Variables watched so far, in the order in which they were made.
@@ -261,18 +277,22 @@ class GradientTape:
             >>> tape.gradient(y, [v], output_gradients=[1.0, 10.0])
             [Tensor([ 2., 40.], shape=(2,), dtype=float64)]
         """
-        mode = _unconnected(unconnected_gradients, "gradient")
-        core, reads = self._recorded("gradient")
-        targets, spec = _targets(target)
-        found_sources = _Sources(sources, reads, "gradient")
-        seeds = _seeds(targets, spec, output_gradients)
-        self._settle("gradient")
-        found = found_sources.pull(core, seeds, sparse=bool(sparse))
-        results = [
-            _zeros_like(x) if g is None and mode == "zero" else g for x, g in zip(found_sources.leaves, found)
-        ]
-        self._finish()
-        return found_sources.result(results)
+        try:
+            mode = _unconnected(unconnected_gradients, "gradient")
+            core, reads = self._recorded("gradient")
+            targets, spec = _targets(target)
+            found_sources = _Sources(sources, reads, "gradient")
+            seeds = _seeds(targets, spec, output_gradients)
+            self._settle("gradient")
+            found = found_sources.pull(core, seeds, sparse=bool(sparse))
+            results = [
+                _zeros_like(x) if g is None and mode == "zero" else g for x, g in zip(found_sources.leaves, found)
+            ]
+            self._finish()
+            return found_sources.result(results)
+        except BaseException as error:
+            fold(error)
+            raise
 
     def jacobian(
         self, target: Any, sources: Any, unconnected_gradients: Any = "none", *, holomorphic: bool = False
@@ -304,22 +324,26 @@ class GradientTape:
             >>> tape.jacobian(y, x)
             Tensor([[2., 0.], [0., 4.]], shape=(2, 2), dtype=float64)
         """
-        mode = _unconnected(unconnected_gradients, "jacobian")
-        core, reads = self._recorded("jacobian")
-        y = _one_target(target, "jacobian")
-        found_sources = _Sources(sources, reads, "jacobian")
-        _require_kinds(y, found_sources.leaves, holomorphic, "jacobian")
-        self._settle("jacobian")
-        blocks = found_sources.rows(core, y, "jacobian")
-        results: list[Any] = []
-        for x, block in zip(found_sources.leaves, blocks):
-            if block is None and mode == "none":
-                results.append(None)
-                continue
-            rows = as_rows(block, y, x)
-            results.append(_beside(conj(rows) if holomorphic else rows, x))
-        self._finish()
-        return found_sources.result(results)
+        try:
+            mode = _unconnected(unconnected_gradients, "jacobian")
+            core, reads = self._recorded("jacobian")
+            y = _one_target(target, "jacobian")
+            found_sources = _Sources(sources, reads, "jacobian")
+            _require_kinds(y, found_sources.leaves, holomorphic, "jacobian")
+            self._settle("jacobian")
+            blocks = found_sources.rows(core, y, "jacobian")
+            results: list[Any] = []
+            for x, block in zip(found_sources.leaves, blocks):
+                if block is None and mode == "none":
+                    results.append(None)
+                    continue
+                rows = as_rows(block, y, x)
+                results.append(_beside(conj(rows) if holomorphic else rows, x))
+            self._finish()
+            return found_sources.result(results)
+        except BaseException as error:
+            fold(error)
+            raise
 
     def batch_jacobian(
         self, target: Any, source: Any, unconnected_gradients: Any = "none", *, holomorphic: bool = False
@@ -356,28 +380,32 @@ class GradientTape:
                    [[6., 0.],
                     [0., 8.]]])
         """
-        mode = _unconnected(unconnected_gradients, "batch_jacobian")
-        core, reads = self._recorded("batch_jacobian")
-        y = _one_target(target, "batch_jacobian")
-        found_sources = _Sources([source], reads, "batch_jacobian")
-        (x,) = found_sources.leaves
-        if len(y.shape) < 2 or len(x.shape) < 2 or y.shape[0] != x.shape[0]:
-            raise ValueError(at_user_line(
-                f"GradientTape.batch_jacobian: wanted a target and a source of two axes at least whose first extents "
-                f"agree, got shapes {y.shape} and {x.shape}"
-            ))
-        _require_kinds(y, [x], holomorphic, "batch_jacobian")
-        self._settle("batch_jacobian")
-        (block,) = found_sources.rows(core, y, "batch_jacobian", 1)
-        shape = (*y.shape, *x.shape[1:])
-        result: Tensor | None = None
-        if block is not None:
-            found = reshape(transpose(block, perm=(1, 0, *range(2, len(block.shape)))), shape=shape)
-            result = _beside(conj(found) if holomorphic else found, x)
-        elif mode == "zero":
-            result = _beside(zeros_of(tensor_type(shape, x.dtype)), x)
-        self._finish()
-        return result
+        try:
+            mode = _unconnected(unconnected_gradients, "batch_jacobian")
+            core, reads = self._recorded("batch_jacobian")
+            y = _one_target(target, "batch_jacobian")
+            found_sources = _Sources([source], reads, "batch_jacobian")
+            (x,) = found_sources.leaves
+            if len(y.shape) < 2 or len(x.shape) < 2 or y.shape[0] != x.shape[0]:
+                raise ValueError(at_user_line(
+                    f"GradientTape.batch_jacobian: wanted a target and a source of two axes at least whose first "
+                    f"extents agree, got shapes {y.shape} and {x.shape}"
+                ))
+            _require_kinds(y, [x], holomorphic, "batch_jacobian")
+            self._settle("batch_jacobian")
+            (block,) = found_sources.rows(core, y, "batch_jacobian", 1)
+            shape = (*y.shape, *x.shape[1:])
+            result: Tensor | None = None
+            if block is not None:
+                found = reshape(transpose(block, perm=(1, 0, *range(2, len(block.shape)))), shape=shape)
+                result = _beside(conj(found) if holomorphic else found, x)
+            elif mode == "zero":
+                result = _beside(zeros_of(tensor_type(shape, x.dtype)), x)
+            self._finish()
+            return result
+        except BaseException as error:
+            fold(error)
+            raise
 
     def explain(self, y: Any, x: Any) -> str:
         """Why the gradient of y with respect to x is what it is: the path, or what cuts it.
@@ -405,16 +433,20 @@ class GradientTape:
             >>> "stop_gradient" in tape.explain(y, x)
             True
         """
-        core, reads = self._recorded("explain")
-        target = _one_target(y, "explain")
-        (key,) = _Sources([x], reads, "explain").keys
-        if isinstance(x, Variable):  # for the explanation its last read stands for it
-            source, name = Tensor(x._tensor._data, key[-1] if key else x._tensor._key), x.name
-        else:
-            source, name = x, "x"
-        if not core.tracks(source._key):
-            return f"{name} was not watched when the tape recorded: call tape.watch({name}) before {name} is used"
-        return explain_entries(core.entries, core.exits, target, source, name)
+        try:
+            core, reads = self._recorded("explain")
+            target = _one_target(y, "explain")
+            (key,) = _Sources([x], reads, "explain").keys
+            if isinstance(x, Variable):  # for the explanation its last read stands for it
+                source, name = Tensor(x._tensor._data, key[-1] if key else x._tensor._key), x.name
+            else:
+                source, name = x, "x"
+            if not core.tracks(source._key):
+                return f"{name} was not watched when the tape recorded: call tape.watch({name}) before {name} is used"
+            return explain_entries(core, target, source, name)
+        except BaseException as error:
+            fold(error)
+            raise
 
     # -- listening ----------------------------------------------------------------------------------------------------
 
@@ -435,6 +467,8 @@ class GradientTape:
 
         A context that was open when the tape stopped may have put it back: so all that was pushed goes.
         """
+        if self._core is not None:
+            tell_effect("stops a tape that records it", self._core)
         pushed = self._pushed
         STATE.recorders = (*[r for r in STATE.recorders if r not in pushed],)
         STATE.reading = (*[r for r in STATE.reading if r not in pushed],)

@@ -19,6 +19,7 @@ import numpy as np
 from ._compile.arguments import array_argument, require_callable
 from ._core import dtypes
 from ._core.constant import constant, is_number
+from ._core.folding import fold
 from ._core.op import ZERO
 from ._core.state import next_serial, recording
 from ._core.structure import flatten, is_number_list, paths, unflatten
@@ -99,13 +100,17 @@ def check_gradients(
         >>> wg.check_gradients(lambda x: wg.sin(x) * x, np.array([0.5, 1.0])).checked
         12
     """
-    require_callable(f, "check_gradients")
-    chosen = _checked_modes(modes)
-    _require_order(order)
-    arguments = _Arguments(f, args)
-    check = _Check(arguments.point, chosen, rtol, atol)
-    check.run(arguments.program, order, "f")
-    return GradientCheck(check.checked, check.largest_error)
+    try:
+        require_callable(f, "check_gradients")
+        chosen = _checked_modes(modes)
+        _require_order(order)
+        arguments = _Arguments(f, args)
+        check = _Check(arguments.point, chosen, rtol, atol)
+        check.run(arguments.program, order, "f")
+        return GradientCheck(check.checked, check.largest_error)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _require_order(order: Any) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._control.call import Program, call_program, closed
-from .._core.constant import callers_own, own_copy, to_numpy_result
+from .._core.constant import callers_own, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
-from .._core.state import STATE, next_serial
+from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
-from .._core.tensor import Cut, Tensor
+from .._core.tensor import Tensor
 from .._core.where import user_site
 from .._engines.interpret import dim_sources
 from .._engines.numpy import NUMPY
@@ -59,8 +59,8 @@ class Compiled:
             for dim, size in zip(value.shape, argument.shape, strict=True):
                 if isinstance(dim, Dim) and dim.evaluate(sizes) != size:
                     return False
-        equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal)
-        return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one)
+        equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal if _are_told((x, y), sizes))
+        return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one if _are_told((d,), sizes))
 
     # -- calls ------------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ class Compiled:
     def run(self, arguments: Sequence[Tensor], keep_tensors: bool) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success."""
         with _commit_lock if len(self.variables) > 1 else _no_lock:
-            read = [variable.value for variable in self.variables]
+            read = [variable._held for variable in self.variables]
         outs = call_program(self.program, [*arguments, *self.captured, *read])
         results = outs[: self.result_count]
         if self.written:
@@ -83,13 +83,15 @@ class Compiled:
 
     def _commit(self, values: Sequence[Tensor]) -> None:
         site = user_site() if STATE.recorders else None
-        fresh = []
-        for variable, value in zip(self.written, values, strict=True):
-            cut = Cut(f"{variable.name}.assign", "stores a value, a constant from there on", site, value._key)
-            fresh.append(Tensor(own_copy(value._data), next_serial(), cut if STATE.recorders else None))
+        fresh = [variable._kept(value, site) for variable, value in zip(self.written, values, strict=True)]
         with _commit_lock:
             for variable, tensor in zip(self.written, fresh, strict=True):
                 variable._tensor = tensor
+
+
+def _are_told(dims: Sequence[Any], sizes: dict[Atom, int]) -> bool:
+    """Whether the arguments tell these dimensions; the kernels check those that a loop makes at run time."""
+    return all(d.atoms <= sizes.keys() for d in dims if isinstance(d, Dim))
 
 
 class _NoLock:

@@ -18,7 +18,7 @@ from .._core.state import building, recording
 from .._core.tensor import Tensor, Value
 from .._transforms.replay import replay
 from .._transforms.reverse import Tape, sweep, zeros_inserted
-from .call import live_nodes
+from .call import live_nodes, values_with_own_dims
 
 _MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "attach", "stop_gradient"})
 
@@ -111,7 +111,7 @@ class _Cut:
         for key in needed & known:
             self._require(values[key])
         self.again = [node for node in forward if id(node) in self._again]
-        self._hold_dims(inputs, [*self.again, *backward])
+        self._hold_dims(inputs, forward, [*self.again, *backward])
         self.given = (*sorted(self._given),)
         order = {key: place for place, key in enumerate(values)}
         self.residuals = (*[self._residuals[key] for key in sorted(self._residuals, key=order.__getitem__)],)
@@ -138,15 +138,15 @@ class _Cut:
         is_free = not node.inputs or node.op.name in _MOVES
         return is_free or node.outputs[0].key in self._steady
 
-    def _hold_dims(self, inputs: list[Value], nodes: list[Node]) -> None:
-        """Inputs that the backward half needs only for the size of an unknown dimension."""
+    def _hold_dims(self, inputs: list[Value], forward: list[Node], nodes: list[Node]) -> None:
+        """Values that the backward half needs only for the size of an unknown dimension."""
         have = {*self._residuals.values(), *(inputs[i] for i in self._given)}
         told = {atom for v in have for atom in _atoms(v)}
-        told |= {atom for node in nodes for v in node.outputs for atom in _atoms(v)}
+        told |= {atom for v in values_with_own_dims(nodes) for atom in _atoms(v)}
         missing = {a for node in nodes for d in dims_in(node.attrs) for a in d.atoms} - told
-        for position, value in enumerate(inputs):
+        for value in (*inputs, *values_with_own_dims(forward)) if missing else ():
             if _atoms(value) & missing:
-                self._given.add(position)
+                self._require(value)
                 missing -= _atoms(value)
 
 

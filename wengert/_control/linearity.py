@@ -21,7 +21,9 @@ from .._core.where import at_user_line
 from .._prims.structural import zeros_of
 from .._transforms.reverse import Tape, sweep
 
-_ZERO_PRESERVING = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "stop_gradient", "neg"})
+_ZERO_PRESERVING = frozenset({
+    "broadcast_to", "reshape", "transpose", "convert", "alias", "stop_gradient", "neg", "buffer_new", "buffer_value",
+})  # fmt: skip
 
 
 class Linearity:

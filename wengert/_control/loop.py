@@ -127,7 +127,7 @@ class Loop:
         self.buffers: frozenset[int] = frozenset()
         self.emits: tuple[int | History, ...] = (*range(carries, carries + self.own),)
         self.stages: tuple[Stage, ...] = ()
-        self._outer: dict[Any, Dim] = {}
+        self.outside: dict[str, Dim] = {}
 
     @property
     def is_counted(self) -> bool:
@@ -163,7 +163,8 @@ class Loop:
                 found.append(tensor_type((), OPAQUE))
             else:
                 value = graph.outputs[emit]
-                found.append(self._outside((steps, *value.shape), value.dtype, sizes))
+                row = self._outside(value.shape, value.dtype, sizes, "row of")
+                found.append(tensor_type((steps, *row[0]), row[1]))
         return (*found,)
 
     def steps(self, operands: Sequence[Any]) -> DimLike:
@@ -178,19 +179,19 @@ class Loop:
         sizes = bind_dims(self.body.graph, shapes)
         return {atom: size for atom, size in sizes.items() if atom not in self.varying}
 
-    def _outside(self, shape: Any, dtype: Any, sizes: dict[Atom, DimLike]) -> TensorType:
+    def _outside(self, shape: Any, dtype: Any, sizes: dict[Atom, DimLike], what: str = "last") -> TensorType:
         """The type of a value of the body, seen from outside: what varies from step to step is one unknown there."""
 
         def change(dim: Dim) -> DimLike:
-            return self._fresh(dim) if dim.atoms & self.varying else dim.substitute(sizes)
+            return self._fresh(f"{what} {dim}") if dim.atoms & self.varying else dim.substitute(sizes)
 
         return tensor_type(map_attribute(tuple(shape), change), dtype)
 
-    def _fresh(self, identity: Any) -> Dim:
+    def _fresh(self, name: str) -> Dim:
         """The dimension outside that stands for something known at run time only; the same one each time."""
-        if identity not in self._outer:
-            self._outer[identity] = Dim.free(identity if isinstance(identity, str) else f"any_{identity}")
-        return self._outer[identity]
+        if name not in self.outside:
+            self.outside[name] = Dim.free(name)
+        return self.outside[name]
 
     def __wengert_map_dims__(self, change: Callable[[Dim], DimLike]) -> Loop:
         if type(self.length) is not Dim:
@@ -250,10 +251,12 @@ class Loop:
                 return (*flags,)
             flags[: self.carries] = found
 
-    def pruned(self, used: Sequence[bool]) -> Loop:
-        """The loop without the emitted results that nothing uses; for programs that are about to run."""
+    def pruned(self, used: Sequence[bool]) -> tuple[Loop, Sequence[bool]]:
+        """The loop without the emitted results that nothing uses, and which results are kept; for a program about to
+        run."""
+        kept = [*[True] * self.first_emit, *used[self.first_emit :]]
         slim = copy.copy(self)
-        slim.emits = (*[e for e, is_used in zip(self.emits, used[self.first_emit :], strict=True) if is_used],)
+        slim.emits = (*[e for e, is_kept in zip(self.emits, kept[self.first_emit :], strict=True) if is_kept],)
         if not any(isinstance(e, History) for e in slim.emits):
             wanted = [*range(self.carries), *(e for e in slim.emits if isinstance(e, int))]
             graph = Graph(self.body.graph.name)
@@ -262,7 +265,8 @@ class Loop:
             graph.outputs, graph.is_frozen = [source.outputs[i] for i in wanted], True
             slim.body = slim.thin = Program(graph)
             slim.emits = (*range(self.carries, len(wanted)),)
-        return slim
+            slim.own = len(slim.emits)
+        return slim, kept
 
     def __repr__(self) -> str:
         return f"<{'scan' if self.is_counted else 'while'}, {self.carries} carries>"
@@ -350,7 +354,8 @@ def step_back(spec: Loop, stage: Stage, stacked: tuple[int, ...], wanted: Sequen
     residuals = [type_of(v) for v in halves.residuals]
     graph = Graph(halves.backward.name)
     with building(graph):
-        cotangents = _inputs(graph, [types[i] for i in stage.carries])
+        # a carry whose shape varies has another one behind the step than before it
+        cotangents = _inputs(graph, [outputs[i] for i in stage.carries])
         totals = _inputs(graph, [types[i] for i in sums])
         saved = _inputs(graph, [*(types[i] for i in stage.given), *residuals])
         sliced = _inputs(graph, [types[i] for i in xs])

@@ -123,8 +123,7 @@ def _types(operands: tuple[Any, ...], back: LoopBack) -> tuple[TensorType, ...]:
     cotangents = operands[2 + back.inputs :]
     step, lanes = back.step, back.lane_shape(cotangents)
     return (
-        *[tensor_type(x.shape, x.dtype) for x in cotangents[: len(step.carries)]],
-        *[tensor_type((*lanes, *inputs[i].shape), inputs[i].dtype) for i in step.sums],
+        *[tensor_type((*lanes, *inputs[i].shape), inputs[i].dtype) for i in (*step.carries, *step.sums)],
         *[tensor_type((inputs[i].shape[0], *lanes, *inputs[i].shape[1:]), inputs[i].dtype) for i in step.slices],
     )
 

@@ -14,8 +14,9 @@ from .._core.graph import Graph, symbol
 from .._core.state import STATE, building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType
+from .._core.unrolled import Lines
 from .._core.where import at_user_line
-from .call import Program
+from .call import Program, values_with_own_dims
 
 Function = Callable[[list[Tensor]], "list[Tensor]"]
 
@@ -43,11 +44,11 @@ class Closure(NamedTuple):
 
     def operands(self) -> tuple[Tensor, ...]:
         """The tensors behind the captures and the state that is only read, in order."""
-        return (*self.captured, *[state.value for state in self.read])
+        return (*self.captured, *[state._held for state in self.read])
 
     def entry(self) -> tuple[Tensor, ...]:
         """What the written state holds now."""
-        return (*[state.value for state in self.written],)
+        return (*[state._held for state in self.written],)
 
     def commit(self, values: Sequence[Tensor]) -> None:
         """Makes these what the written state holds from here on."""
@@ -66,6 +67,7 @@ def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], nam
         name: for listings.
     """
     graph = Graph(name)
+    graph.lines = None if STATE.builder is None else Lines()
     # reads of Variables are told to observers once, by the construct as a whole
     before, STATE.reading = STATE.reading, ()
     try:
@@ -116,10 +118,7 @@ def close_body(body: Body, closure: Closure, leading: int, *, returns_state: boo
 def _hold_dims(body: Body) -> None:
     """Captures an outer tensor for each outer dimension that the body uses and no input of it tells."""
     graph = body.graph
-    told = {d.atom for v in graph.free_values for d in v.shape if isinstance(d, Dim) and d.is_atom}
-    told |= {
-        d.atom for node in graph.nodes for v in node.outputs for d in v.shape if isinstance(d, Dim) and d.is_atom
-    }
+    told = {atom for v in (*graph.free_values, *values_with_own_dims(graph.nodes)) for atom in _atoms_of(v)}
     used = {atom for node in graph.nodes for d in dims_in(node.attrs) for atom in d.atoms}
     missing = used - told
     if not missing:

@@ -49,7 +49,10 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
             else:
                 result = _run(op.name, operands, attrs)
         except Exception as error:
-            raise _explained(op, operands, attrs, error) from error
+            explained = _explained(op, operands, attrs, error)
+            if explained is error:
+                raise
+            raise explained from error
         out = (*map(_fresh, result),) if op.is_multi else Tensor(result, next_serial())
     recorders = STATE.recorders
     if recorders:
@@ -98,6 +101,8 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
         return error_at_user_line(explanation)
     try:
         kind = type(error)
+        if "\n  at " in str(error):  # of a compiled program, which knows better where it happened
+            return error
         if kind.__module__ in ("builtins", "numpy.linalg") or issubclass(kind, (ValueError, TypeError)):
             return kind(at_user_line(f"{op.name}: {error}"))
     except Exception:

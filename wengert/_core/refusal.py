@@ -212,9 +212,10 @@ def reworded(error: BaseException | None) -> LostGradientError | None:
     """
     if error is None or isinstance(error, LostGradientError):
         return None
-    cause = error.__cause__
+    cause, seen = error.__cause__, [error]  # a user's causes may go round in a circle
     while cause is not None and not isinstance(cause, LostGradientError):
-        cause = cause.__cause__
+        seen.append(cause)
+        cause = None if cause.__cause__ in seen else cause.__cause__
     trace = error.__traceback__
     if cause is None or trace is None:
         return None

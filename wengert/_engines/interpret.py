@@ -31,6 +31,7 @@ class Instruction(NamedTuple):
     frees: tuple[int, ...]
     has_dims: bool
     is_quiet: bool
+    binds: tuple[tuple[Atom, int, int], ...]  # unknown dimensions, the result and the axis that tell them
 
 
 def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[..., tuple[Any, ...]]:
@@ -44,7 +45,9 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
     free: list[int] = []
     instructions: list[Instruction] = []
     known: dict[Any, Instruction] = {}
-    for node, ended in zip(graph.nodes, last_uses(graph), strict=True):
+    told = dims_told(graph)
+    for index, (node, ended) in enumerate(zip(graph.nodes, last_uses(graph), strict=True)):
+        binds = told.get(index, ())
         inputs = tuple(slots[v.key] for v in node.inputs)
         for v in node.outputs:
             slots[v.key] = free.pop() if free else total
@@ -52,16 +55,18 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
         outputs = tuple(slots[v.key] for v in node.outputs)
         freed = tuple(slots.pop(v.key) for v in ended)
         free += freed
-        identity = (node.op.name, inputs, outputs, freed, node.is_quiet, *map(id, node.attrs))
+        identity = (node.op.name, inputs, outputs, freed, node.is_quiet, binds, *map(id, node.attrs))
         found = known.get(identity)
         if found is None:
             has_dims = bool(dims.dims_in(node.attrs))
             kernel = kernels[node.op.name]
-            found = Instruction(kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims, node.is_quiet)
+            found = Instruction(
+                kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims, node.is_quiet, binds
+            )
             known[identity] = found  # holds the attributes, so that their identities stay theirs
         instructions.append(found)
     results = tuple(slots[v.key] for v in graph.outputs)
-    return _runner(instructions, total, results, dim_sources(graph.inputs))
+    return _runner(instructions, total, results, dims_at_entry(graph))
 
 
 def _runner(
@@ -81,7 +86,7 @@ def _runner(
 
 
 def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom, int]) -> None:
-    for kernel, inputs, attrs, outputs, is_multi, freed, has_dims, _ in instructions:
+    for kernel, inputs, attrs, outputs, is_multi, freed, has_dims, _, binds in instructions:
         if has_dims:
             attrs = tuple(dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs)
         found = kernel(*[held[i] for i in inputs], *attrs)
@@ -90,6 +95,8 @@ def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom,
                 held[slot] = value
         else:
             held[outputs[0]] = found
+        for atom, result, axis in binds:
+            sizes[atom] = held[outputs[result]].shape[axis]
         for slot in freed:
             held[slot] = None
 
@@ -108,6 +115,35 @@ def last_uses(graph: Graph) -> list[tuple[Value, ...]]:
         if ended:
             frees[index] = tuple(ended)
     return frees
+
+
+def dims_told(graph: Graph) -> dict[int, tuple[tuple[Atom, int, int], ...]]:
+    """Which nodes' results tell the size of a dimension that is needed and that no input tells.
+
+    Returns:
+        By the number of the node: the dimension, which result tells it, and along which axis.
+    """
+    needed = _dims_needed(graph) - dim_sources(graph.inputs).keys()
+    found: dict[int, tuple[tuple[Atom, int, int], ...]] = {}
+    for index, node in enumerate(graph.nodes if needed else ()):
+        told = {
+            dim.atom: (place, axis) for place, value in enumerate(node.outputs) for axis, dim in enumerate(value.shape)
+            if isinstance(dim, Dim) and dim.is_atom and dim.atom in needed
+        }  # fmt: skip
+        needed -= told.keys()
+        if told:
+            found[index] = (*[(atom, place, axis) for atom, (place, axis) in told.items()],)
+    return found
+
+
+def dims_at_entry(graph: Graph) -> dict[Atom, tuple[int, int]]:
+    """Where inputs tell the size of a dimension that is needed. (Rows that differ in length tell no size.)"""
+    needed = _dims_needed(graph)
+    return {atom: place for atom, place in dim_sources(graph.inputs).items() if atom in needed}
+
+
+def _dims_needed(graph: Graph) -> set[Atom]:
+    return {a for node in graph.nodes for d in dims.dims_in(node.attrs) for a in d.atoms}
 
 
 def dim_sources(inputs: Sequence[Value]) -> dict[Atom, tuple[int, int]]:

@@ -5,14 +5,20 @@ batch rule in one statement; engines hold their kernels in tables of their own.
 """
 
 from . import (
+    bessel,
+    binary_form,
+    buffer,
     conv,
     cumulative,
     decompositions,
     discrete,
+    eigen,
     elementwise,
     fourier,
+    incomplete,
     indexing,
     linalg,
+    matrix_functions,
     piecewise,
     random,
     reductions,
@@ -23,6 +29,7 @@ from . import (
 )
 
 __all__ = [
-    "conv", "cumulative", "decompositions", "discrete", "elementwise", "fourier", "indexing", "linalg", "piecewise",
-    "random", "reductions", "sorting", "special", "structural", "windows",
+    "bessel", "binary_form", "buffer", "conv", "cumulative", "decompositions", "discrete", "eigen", "elementwise",
+    "fourier", "incomplete", "indexing", "linalg", "matrix_functions", "piecewise", "random", "reductions", "sorting",
+    "special", "structural", "windows",
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 Every axis before the last two is a batch. Where eigenvalues or singular values are equal, the terms that would
 divide by their difference are dropped, so that functions of the values alone are exact there. Determinants and
-cofactors are polynomials, and their first two derivatives are exact at singular matrices too.
+cofactors are polynomials: their derivatives are exact at singular matrices too, of every order up to 8 rows, and the
+first two beyond.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core.constant import constant
 from .._core.op import ZERO, batch_elementwise, general, linear, not_differentiable, require_dtype
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_dim, tensor_type
 from .cumulative import products_of_others
 from .discrete import le
 from .elementwise import reciprocal
+from .indexing import gather
 from .linalg import adjoint, diagonal, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
 from .linalg import inv as _inv
 from .piecewise import abs_
@@ -27,17 +30,21 @@ from .structural import (
     as_complex,
     broadcast_to,
     cast,
+    concatenate,
     conj_of,
     fill,
     imag,
     mul,
     neg,
+    pad,
     real,
     reduce_sum,
     reshape,
     select,
+    slice_,
     sub,
     times_number,
+    transpose,
 )
 
 # -- small pieces ---------------------------------------------------------------------------------------------------
@@ -49,13 +56,13 @@ def _matrix_type(name: str, a: TensorType) -> None:
         raise ValueError(f"{name}: a has shape {a.shape}, wanted at least two axes")
 
 
-def _square_type(name: str, a: TensorType) -> None:
+def square_type(name: str, a: TensorType) -> None:
     _matrix_type(name, a)
     if not same_dim(a.shape[-1], a.shape[-2]):
         raise ValueError(f"{name}: a has shape {a.shape}, wanted square matrices")
 
 
-def _known(ct: Any) -> Tensor | None:
+def known_cotangent(ct: Any) -> Tensor | None:
     """The cotangent of one of several results, None where nothing flows."""
     return None if ct is None or ct is ZERO else ct
 
@@ -68,7 +75,7 @@ def _hermitian(x: Tensor) -> Tensor:
     return times_number(add(x, adjoint(x)), number=0.5)
 
 
-def _column_scaled(x: Tensor, factors: Tensor) -> Tensor:
+def column_scaled(x: Tensor, factors: Tensor) -> Tensor:
     """The columns of x, each times a factor."""
     row = reshape(cast(factors, x.dtype), shape=(*factors.shape[:-1], 1, factors.shape[-1]))
     return mul(x, broadcast_to(row, shape=x.shape))
@@ -80,7 +87,7 @@ def _row_scaled(x: Tensor, factors: Tensor) -> Tensor:
     return mul(x, broadcast_to(column, shape=x.shape))
 
 
-def _pairs(x: Tensor) -> tuple[Tensor, Tensor]:
+def pairs_of(x: Tensor) -> tuple[Tensor, Tensor]:
     """The vector repeated along rows and along columns: entries (i, j) are x_j and x_i."""
     square = (*x.shape, x.shape[-1])
     across = broadcast_to(reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1])), shape=square)
@@ -89,17 +96,17 @@ def _pairs(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 # values that differ by less than this share of the largest are taken as equal: a few rounding units
-_SAME = {"float64": 2.0**-47, "float32": 2.0**-18, "float16": 2.0**-8, "bfloat16": 2.0**-5}
+SAME = {"float64": 2.0**-47, "float32": 2.0**-18, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 
 def _reciprocal_or_zero(x: Tensor, magnitude: Tensor) -> Tensor:
     """1 / x, and 0 where x is nothing but the rounding of numbers of a magnitude."""
-    noise = times_number(magnitude, number=_SAME[x.dtype.name])
+    noise = times_number(magnitude, number=SAME[x.dtype.name])
     is_noise = le(abs_(x), noise)
     return select(is_noise, fill(x, 0), reciprocal(select(is_noise, fill(x, 1), x)))
 
 
-def _largest(x: Tensor) -> Tensor:
+def largest_of(x: Tensor) -> Tensor:
     """The largest magnitude of each vector, repeated along it."""
     size = abs_(x)
     if type(x.shape[-1]) is int and x.shape[-1] == 0:
@@ -112,18 +119,18 @@ def _largest(x: Tensor) -> Tensor:
 
 
 def _eigh_type(a: TensorType, lower: bool) -> Any:
-    _square_type("eigh", a)
+    square_type("eigh", a)
     return (tensor_type(a.shape[:-1], dtypes.real_of(a.dtype)), tensor_type(a.shape, a.dtype))
 
 
 def _gaps(values: Tensor) -> Tensor:
     """1 / (w_j - w_i), with 0 for equal values."""
-    across, down = _pairs(values)
-    return _reciprocal_or_zero(sub(across, down), _pairs(_largest(values))[0])
+    across, down = pairs_of(values)
+    return _reciprocal_or_zero(sub(across, down), pairs_of(largest_of(values))[0])
 
 
 def _eigh_vjp(ct: Any, values: Tensor, vectors: Tensor) -> tuple[Tensor]:
-    to_values, to_vectors = map(_known, ct)
+    to_values, to_vectors = map(known_cotangent, ct)
     middle = None if to_values is None else make_diagonal(cast(to_values, vectors.dtype))
     if to_vectors is not None:
         turned = mul(cast(_gaps(values), vectors.dtype), matmul(adjoint(vectors), to_vectors))
@@ -161,7 +168,7 @@ eigh = general(
 def _svd_type(a: TensorType) -> Any:
     _matrix_type("svd", a)
     *lead, m, n = a.shape
-    k = min(m, n) if type(m) is int and type(n) is int else m if m == n else dims.minimum(m, n)
+    k = _smaller(m, n)
     return (
         tensor_type((*lead, m, k), a.dtype), tensor_type((*lead, k), dtypes.real_of(a.dtype)),
         tensor_type((*lead, k, n), a.dtype),
@@ -170,8 +177,8 @@ def _svd_type(a: TensorType) -> Any:
 
 def _square_gaps(s: Tensor) -> Tensor:
     """1 / (s_j^2 - s_i^2), with 0 for equal values."""
-    across, down = _pairs(s)
-    top = _pairs(_largest(s))[0]
+    across, down = pairs_of(s)
+    top = pairs_of(largest_of(s))[0]
     return mul(_reciprocal_or_zero(sub(across, down), top), _reciprocal_or_zero(add(across, down), top))
 
 
@@ -181,20 +188,20 @@ def _project_out(basis: Tensor, x: Tensor) -> Tensor:
 
 
 def _svd_vjp(ct: Any, u: Tensor, s: Tensor, vh: Tensor) -> tuple[Tensor]:
-    to_u, to_s, to_vh = map(_known, ct)
+    to_u, to_s, to_vh = map(known_cotangent, ct)
     middle = None if to_s is None else make_diagonal(cast(to_s, u.dtype))
     outer: Tensor | None = None
     gaps = cast(_square_gaps(s), u.dtype)
-    inverse = _reciprocal_or_zero(s, _largest(s))
+    inverse = _reciprocal_or_zero(s, largest_of(s))
     if to_u is not None:
         turn = mul(gaps, matmul(adjoint(u), to_u))
-        middle = _sum(middle, _column_scaled(add(turn, adjoint(turn)), s))
-        outer = matmul(_column_scaled(_project_out(u, to_u), inverse), vh)
+        middle = _sum(middle, column_scaled(add(turn, adjoint(turn)), s))
+        outer = matmul(column_scaled(_project_out(u, to_u), inverse), vh)
     if to_vh is not None:
         to_v = adjoint(to_vh)
         turn = mul(gaps, matmul(vh, to_v))
         middle = _sum(middle, _row_scaled(add(turn, adjoint(turn)), s))
-        outer = _sum(outer, matmul(u, adjoint(_column_scaled(_project_out(adjoint(vh), to_v), inverse))))
+        outer = _sum(outer, matmul(u, adjoint(column_scaled(_project_out(adjoint(vh), to_v), inverse))))
     if dtypes.is_complex(u.dtype):
         middle = _sum(middle, _phase_vjp(to_u, to_vh, u, vh, inverse))
     assert middle is not None
@@ -220,16 +227,16 @@ def _svd_jvp(u: Tensor, s: Tensor, vh: Tensor, a_dot: Tensor) -> tuple[Tensor, T
     v = adjoint(vh)
     seen = matmul(matmul(adjoint(u), a_dot), v)
     gaps = cast(_square_gaps(s), u.dtype)
-    inverse = _reciprocal_or_zero(s, _largest(s))
-    right, left = _column_scaled(seen, s), _row_scaled(seen, s)
+    inverse = _reciprocal_or_zero(s, largest_of(s))
+    right, left = column_scaled(seen, s), _row_scaled(seen, s)
     u_turn = mul(gaps, add(right, adjoint(right)))
     v_turn = mul(gaps, add(left, adjoint(left)))
     if dtypes.is_complex(u.dtype):
         angle = times_number(mul(imag(diagonal(seen)), inverse), number=0.5)
         phase = make_diagonal(as_complex(fill(angle, 0), angle))
         u_turn, v_turn = add(u_turn, phase), sub(v_turn, phase)
-    u_dot = add(matmul(u, u_turn), _column_scaled(_project_out(u, matmul(a_dot, v)), inverse))
-    v_dot = add(matmul(v, v_turn), _column_scaled(_project_out(v, matmul(adjoint(a_dot), u)), inverse))
+    u_dot = add(matmul(u, u_turn), column_scaled(_project_out(u, matmul(a_dot, v)), inverse))
+    v_dot = add(matmul(v, v_turn), column_scaled(_project_out(v, matmul(adjoint(a_dot), u)), inverse))
     return u_dot, _real_part(diagonal(seen)), adjoint(v_dot)
 
 
@@ -312,10 +319,14 @@ complement = not_differentiable(
 
 
 def _lu_type(a: TensorType) -> Any:
-    _square_type("lu", a)
-    return (
-        tensor_type(a.shape, a.dtype), tensor_type(a.shape[:-1], dtypes.int32), tensor_type(a.shape[:-1], dtypes.int64)
-    )  # fmt: skip
+    _matrix_type("lu", a)
+    *lead, m, n = a.shape
+    pivots = tensor_type((*lead, _smaller(m, n)), dtypes.int32)
+    return tensor_type(a.shape, a.dtype), pivots, tensor_type((*lead, m), dtypes.int64)
+
+
+def _smaller(m: Any, n: Any) -> Any:
+    return min(m, n) if type(m) is int and type(n) is int else m if m == n else dims.minimum(m, n)
 
 
 def _rows_type(x: TensorType, order: TensorType) -> TensorType:
@@ -344,30 +355,91 @@ def _unit_lower(lu: Tensor) -> Tensor:
     return add(tril(lu, k=-1), make_diagonal(ones))
 
 
-def _lu_vjp(ct: Any, packed: Tensor, order: Tensor) -> tuple[Tensor]:
-    to_packed = _known(ct[0])
-    assert to_packed is not None
-    upper = triu(packed, k=0)
-    inner = add(
-        tril(matmul(adjoint(_unit_lower(packed)), tril(to_packed, k=-1)), k=-1),
-        triu(matmul(triu(to_packed, k=0), adjoint(upper)), k=0),
+def _block(x: Tensor, rows: tuple[Any, Any], columns: tuple[Any, Any]) -> Tensor:
+    *lead, _, _ = x.shape
+    none = (0,) * len(lead)
+    return slice_(
+        x, starts=(*none, rows[0], columns[0]), limits=(*lead, rows[1], columns[1]), strides=(1,) * len(x.shape)
     )
-    # L^-H inner U^-H
-    left = triangular_solve(packed, inner, lower=True, trans=2, unit_diagonal=True)
-    both = adjoint(triangular_solve(packed, adjoint(left), lower=False, trans=0, unit_diagonal=False))
-    return (unpermute_rows(both, order),)
+
+
+def _blocks(x: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """The square block in the corner, and what is below it or beside it (both, if the extents are unknown)."""
+    m, n = x.shape[-2:]
+    if m == n:
+        return x, None, None
+    k = _smaller(m, n)
+    below, beside = _block(x, (k, m), (0, k)), _block(x, (0, k), (k, n))
+    return _block(x, (0, k), (0, k)), None if k == m else below, None if k == n else beside
+
+
+def _assembled(square: Tensor, below: Tensor | None, beside: Tensor | None) -> Tensor:
+    rank, k = len(square.shape), square.shape[-1]
+    if below is not None and beside is not None:  # one of them is empty, but it is not known which
+        m, n, none = below.shape[-2], beside.shape[-1], (0,) * (rank - 2)
+        parts = [
+            pad(x, low=(*none, *low), high=(*none, *high), interior=(0,) * rank)
+            for x, low, high in ((square, (0, 0), (m, n)), (below, (k, 0), (0, n)), (beside, (0, k), (m, 0)))
+        ]
+        return add(add(parts[0], parts[1]), parts[2])
+    if below is not None:
+        return concatenate(square, below, axis=rank - 2)
+    return square if beside is None else concatenate(square, beside, axis=rank - 1)
+
+
+def _over_upper(x: Tensor, packed: Tensor, is_adjoint: bool) -> Tensor:
+    """x U^-1, or x U^-H."""
+    return adjoint(
+        triangular_solve(packed, adjoint(x), lower=False, trans=0 if is_adjoint else 2, unit_diagonal=False)
+    )
+
+
+def _under_lower(packed: Tensor, x: Tensor, is_adjoint: bool) -> Tensor:
+    """L^-1 x, or L^-H x."""
+    return triangular_solve(packed, x, lower=True, trans=2 if is_adjoint else 0, unit_diagonal=True)
+
+
+def _lu_vjp(ct: Any, packed: Tensor, order: Tensor) -> tuple[Tensor]:
+    """The adjoint of `_lu_jvp`."""
+    to_packed = known_cotangent(ct[0])
+    assert to_packed is not None
+    factors, lower, right = _blocks(packed)
+    to_factors, to_lower, to_right = _blocks(to_packed)
+    inner = add(
+        tril(matmul(adjoint(_unit_lower(factors)), tril(to_factors, k=-1)), k=-1),
+        triu(matmul(triu(to_factors, k=0), adjoint(triu(factors, k=0))), k=0),
+    )
+    below = beside = None
+    if lower is not None and to_lower is not None:
+        inner = sub(inner, triu(matmul(adjoint(lower), to_lower), k=0))
+        below = _over_upper(to_lower, factors, True)
+    if right is not None and to_right is not None:
+        inner = sub(inner, tril(matmul(to_right, adjoint(right)), k=-1))
+        beside = _under_lower(factors, to_right, True)
+    square = _over_upper(_under_lower(factors, inner, True), factors, True)
+    return (unpermute_rows(_assembled(square, below, beside), order),)
 
 
 def _lu_jvp(packed: Tensor, order: Tensor, a_dot: Tensor) -> tuple[Tensor, None, None]:
-    left = triangular_solve(packed, permute_rows(a_dot, order), lower=True, trans=0, unit_diagonal=True)
-    both = adjoint(triangular_solve(packed, adjoint(left), lower=False, trans=2, unit_diagonal=False))
-    lower = matmul(_unit_lower(packed), tril(both, k=-1))
-    return add(lower, matmul(triu(both, k=0), triu(packed, k=0))), None, None
+    # of the square corner S = L^-1 dA U^-1 is L^-1 dL, strictly lower, and dU U^-1, upper
+    factors, lower, right = _blocks(packed)
+    to_square, to_lower, to_right = _blocks(permute_rows(a_dot, order))
+    both = _over_upper(_under_lower(factors, to_square, False), factors, False)
+    left, above = tril(both, k=-1), triu(both, k=0)
+    square = add(matmul(_unit_lower(factors), left), matmul(above, triu(factors, k=0)))
+    below = beside = None
+    if lower is not None and to_lower is not None:
+        below = sub(_over_upper(to_lower, factors, False), matmul(lower, above))
+    if right is not None and to_right is not None:
+        beside = sub(_under_lower(factors, to_right, False), matmul(left, right))
+    return _assembled(square, below, beside), None, None
 
 
 lu = general(
     "lu", "a", outs="packed pivots order", can_raise=True, takes_missing=True, type=_lu_type, batch=batch_elementwise,
-    vjp=_lu_vjp, jvp=_lu_jvp, samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 2, 2),), ())],
+    vjp=_lu_vjp, jvp=_lu_jvp,
+    samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 2, 2),), ()), ((_spread_out(4, 2),), ()),
+             ((_spread_out(2, 2, 3),), ())],
     kink="the gradient at a singular matrix raises numpy.linalg.LinAlgError",
     doc="L (unit diagonal, not stored) and U in one matrix, the row that each row was exchanged with in turn, and "
         "the order of rows that results: a[order] = L U",
@@ -383,7 +455,7 @@ def _scaled_to(ct: Tensor, matrix: Tensor) -> Tensor:
 
 def _det_type(name: str) -> Any:
     def type_rule(a: TensorType) -> TensorType:
-        _square_type(name, a)
+        square_type(name, a)
         return tensor_type(a.shape[:-2], a.dtype)
 
     return type_rule
@@ -414,7 +486,32 @@ det = general(
 )  # fmt: skip
 
 
+_FEW_ROWS = 8  # up to here the minors themselves are cheap
+
+
 def _cofactor_change(a: Tensor, change: Tensor) -> Tensor:
+    """The derivative of the cofactors in a direction: of small matrices through their minors, whose determinants are
+    differentiated again and again without a division; of larger ones through singular values."""
+    n = a.shape[-1]
+    if isinstance(n, int) and 1 < n <= _FEW_ROWS:
+        signs = constant((-1.0) ** np.add.outer(np.arange(n), np.arange(n)))
+        rates = _trace_of_product(cofactor(_minors(a, n)), _minors(change, n))
+        return mul(rates, broadcast_to(cast(signs, a.dtype), shape=rates.shape))
+    return _cofactor_change_by_values(a, change)
+
+
+def _minors(a: Tensor, n: int) -> Tensor:
+    """At (..., i, j) the matrix without row i and column j."""
+    rank = len(a.shape)
+    kept = np.array([[k for k in range(n) if k != i] for i in range(n)], np.int64)
+    rows = np.broadcast_to(kept[:, None, :, None], (n, n, n - 1, n - 1))
+    columns = np.broadcast_to(kept[None, :, None, :], (n, n, n - 1, n - 1))
+    first = transpose(a, perm=(rank - 2, rank - 1, *range(rank - 2)))
+    found = gather(first, constant(rows), constant(columns))
+    return transpose(found, perm=(*range(4, rank + 2), 0, 1, 2, 3))
+
+
+def _cofactor_change_by_values(a: Tensor, change: Tensor) -> Tensor:
     """The derivative of the cofactors in a direction. In a basis where a is diagonal the cofactors of s + G are, to
     first order, P diag(G) on the diagonal less (P * G)^T off it, P_ij the product of all of s but i and j."""
     u, s, vh = svd(a)
@@ -429,7 +526,7 @@ def _cofactor_change(a: Tensor, change: Tensor) -> Tensor:
 
 def _products_but_two(s: Tensor) -> Tensor:
     """At (i, j) the product of all of s but s_i and s_j, and 0 on the diagonal."""
-    across, _ = _pairs(s)
+    across, _ = pairs_of(s)
     ones = make_diagonal(fill(s, 1))
     skipped = add(mul(across, sub(fill(across, 1), ones)), ones)  # row i: s with s_i replaced by 1
     products = products_of_others(skipped, len(skipped.shape) - 1)
@@ -437,11 +534,12 @@ def _products_but_two(s: Tensor) -> Tensor:
 
 
 cofactor = general(
-    "cofactor", "a", type=lambda a: (_square_type("cofactor", a), tensor_type(a.shape, a.dtype))[1],
+    "cofactor", "a", type=lambda a: (square_type("cofactor", a), tensor_type(a.shape, a.dtype))[1],
     batch=batch_elementwise,
     vjp=(lambda ct, a: conj_of(_cofactor_change(a, conj_of(ct))),),
     jvp=lambda a, a_dot: _cofactor_change(a, a_dot),
-    samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 2, 2),), ()), ((_spread_out(4, 4),), ())],
+    samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 2, 2),), ()), ((_spread_out(9, 9),), ()),
+             ((_any_square(1, 1),), ())],
     doc="the cofactors of square matrices, the gradient of the determinant: det(a) inv(a)^T, also where a is singular",
 )  # fmt: skip
 
@@ -451,7 +549,7 @@ def _inverse_change(out: Tensor, change: Tensor) -> Tensor:
 
 
 inv_or_inf = general(
-    "inv_or_inf", "a", type=lambda a: (_square_type("inv_or_inf", a), tensor_type(a.shape, a.dtype))[1],
+    "inv_or_inf", "a", type=lambda a: (square_type("inv_or_inf", a), tensor_type(a.shape, a.dtype))[1],
     batch=batch_elementwise, vjp=(lambda ct, out: neg(matmul(adjoint(out), matmul(ct, adjoint(out)))),),
     jvp=lambda out, a_dot: _inverse_change(out, a_dot), samples=_inv.facts.samples,
     kink="infinities and NaN for a singular matrix",
@@ -460,12 +558,12 @@ inv_or_inf = general(
 
 
 def _slogdet_type(a: TensorType) -> Any:
-    _square_type("slogdet", a)
+    square_type("slogdet", a)
     return (tensor_type(a.shape[:-2], a.dtype), tensor_type(a.shape[:-2], dtypes.real_of(a.dtype)))
 
 
 def _slogdet_vjp(ct: Any, a: Tensor, sign: Tensor) -> tuple[Any]:
-    to_sign, to_log = map(_known, ct)
+    to_sign, to_log = map(known_cotangent, ct)
     if not dtypes.is_complex(a.dtype):
         return (ZERO if to_log is None else _scaled_to(to_log, swap_last(inv_or_inf(a))),)
     # log(det) = log|det| + i angle, and the sign is e^(i angle)

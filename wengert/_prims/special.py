@@ -1,7 +1,7 @@
-"""The error, gamma and Bessel functions, elementwise on floats.
+"""The error and gamma functions and exponential integrals, elementwise on floats.
 
-A family whose derivatives are members of the same family (polygamma, the modified Bessel functions) is one op with
-the member as an attribute, so that every order is exact also where the closed formula has a hole.
+A family whose derivatives are members of the same family (polygamma) is one op with the member as an attribute, so
+that every order is exact also where the closed formula has a hole.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from .._core import dtypes
 from .._core.op import Op, elementwise
 from .._core.tensor import Tensor
-from .discrete import gt, sign
-from .elementwise import exp, reciprocal
-from .structural import add, add_number, cast, fill, mul, select, sub, times_number
+from .discrete import gt
+from .elementwise import div, exp, reciprocal
+from .structural import add, add_number, cast, fill, mul, neg, select, sub, times_number
 
 _POSITIVE = (0.3, 4.0)
 
@@ -70,9 +70,7 @@ def _erfcx_slope(x: Tensor, out: Tensor) -> Tensor:
 
 erfcx = _special("erfcx", _erfcx_slope, "e^(x^2) erfc(x), which neither overflows nor vanishes for large x")
 
-ndtr = _special(
-    "ndtr", lambda x: _exp_square(x, -0.5, _ONE_OVER_ROOT_2PI), "the standard normal distribution function"
-)
+ndtr = _special("ndtr", lambda x: _exp_square(x, -0.5, _ONE_OVER_ROOT_2PI), "the standard normal distribution function")
 ndtri = _special(
     "ndtri", lambda out: _exp_square(out, 0.5, 1 / _ONE_OVER_ROOT_2PI), "the standard normal quantile of x",
     domain=(0.05, 0.95), kink="infinite slope at 0 and 1",
@@ -110,35 +108,27 @@ gamma = _special(
     kink="not defined at 0, -1, -2, ...",
 )  # fmt: skip
 
-# -- modified Bessel functions of the first kind ----------------------------------------------------------------------
+# -- the beta function and exponential integrals ----------------------------------------------------------------------
 
 
-def _neighbours(function: Op, x: Tensor, order: int) -> Tensor:
-    """(I_(n-1) + I_(n+1)) / 2, and I_(-1) = I_1: the derivative of I_n, with no division by x."""
-    if order == 0:
-        return function(x, order=1)
-    return times_number(add(function(x, order=order - 1), function(x, order=order + 1)), number=0.5)
+def _log_slope(own: Tensor, other: Tensor) -> Tensor:
+    """The slope of log(beta) in one of its arguments."""
+    return sub(digamma(own), digamma(add(own, other)))
 
 
-def _unscaled(slope: Tensor, x: Tensor, out: Tensor) -> Tensor:
-    """The slope of e^-|x| I from e^-|x| times the slope of I; the middle of its two sides at 0."""
-    return sub(slope, mul(sign(x), out))
-
-
-_ORDERS = [(((3, 2),), (0,)), (((3,),), (1,)), (((),), (3,))]
-_BEND = "the middle of the slopes of its two sides at 0"
-
-iv = _special(
-    "iv", lambda x, order: _neighbours(iv, x, order), "the modified Bessel function of whole order", attrs="order",
-    samples=_ORDERS,
+beta = _special(
+    "beta", (lambda a, b, out: mul(out, _log_slope(a, b)), lambda a, b, out: mul(out, _log_slope(b, a))),
+    "gamma(a) gamma(b) / gamma(a + b)", operands="a b", domain=_POSITIVE,
 )  # fmt: skip
-ive = _special(
-    "ive", lambda x, out, order: _unscaled(_neighbours(ive, x, order), x, out), "e^-|x| iv(x)", attrs="order",
-    samples=_ORDERS, kink=_BEND, domain=(0.2, 3.0),
+betaln = _special(
+    "betaln", (lambda a, b: _log_slope(a, b), lambda a, b: _log_slope(b, a)), "the logarithm of |beta(a, b)|",
+    operands="a b", domain=_POSITIVE,
 )  # fmt: skip
-i0 = _special("i0", lambda x: i1(x), "the modified Bessel function of order 0")
-i1 = _special("i1", lambda x: _neighbours(iv, x, 1), "the modified Bessel function of order 1")
-i0e = _special("i0e", lambda x, out: _unscaled(i1e(x), x, out), "e^-|x| i0(x)", kink=_BEND, domain=(0.2, 3.0))
-i1e = _special(
-    "i1e", lambda x, out: _unscaled(_neighbours(ive, x, 1), x, out), "e^-|x| i1(x)", kink=_BEND, domain=(0.2, 3.0)
-)
+expi = _special(
+    "expi", lambda x: div(exp(x), x), "the exponential integral Ei(x), that of e^t / t from -inf to x",
+    domain=_POSITIVE, kink="-inf at 0",
+)  # fmt: skip
+exp1 = _special(
+    "exp1", lambda x: neg(div(exp(neg(x)), x)), "the exponential integral E1(x), that of e^-t / t from x to inf",
+    domain=_POSITIVE, kink="inf at 0, and NaN below",
+)  # fmt: skip

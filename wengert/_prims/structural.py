@@ -336,12 +336,13 @@ def _spread_extent(size: DimLike, interior: int) -> DimLike:
     return size if not interior else size + _at_least_zero(size - 1) * interior
 
 
-def _slice_extent(start: int, limit: DimLike, stride: int) -> DimLike:
+def slice_extent(start: DimLike, limit: DimLike, stride: int) -> DimLike:
+    """How many elements a slice takes."""
     return dims.floordiv(limit - start + (stride - 1), stride)
 
 
 def _slice_type(x: TensorType, starts: Any, limits: Any, strides: Any) -> TensorType:
-    return tensor_type((*map(_slice_extent, starts, limits, strides),), x.dtype)
+    return tensor_type((*map(slice_extent, starts, limits, strides),), x.dtype)
 
 
 def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, strides: Any) -> Tensor:

@@ -13,9 +13,10 @@ from typing import Any
 from .._core.graph import Graph, Scope
 from .._core.op import ZERO
 from .._core.tensor import Tensor
+from .._prims.buffer import Update
 from .._prims.structural import add, add_n, barrier
 from .reverse import Cotangents, Entry
-from .rows import Rows, total
+from .rows import Rows, dense, total
 
 
 class Method(enum.IntEnum):
@@ -38,8 +39,8 @@ class Gathering(Cotangents):
         colocate: whether the gradients of a node are to be placed with it.
     """
 
-    __slots__ = ("_arriving", "_colocate", "_entry_scope", "_gate", "_method", "_names", "_pending", "_rows", "_zero",
-                 "builder", "scope")  # fmt: skip
+    __slots__ = ("_arriving", "_colocate", "_entry_scope", "_gate", "_method", "_names", "_pending", "_rows",
+                 "_updates", "_zero", "builder", "scope")  # fmt: skip
     holds = True
 
     def __init__(
@@ -56,6 +57,7 @@ class Gathering(Cotangents):
         self._arriving: list[tuple[int, Any]] = []  # what the entry at hand has contributed so far
         self._pending: dict[int, list[tuple[int, Tensor]]] = {}  # terms with how often they were merged
         self._rows: dict[int, list[Rows]] = {}
+        self._updates: dict[int, list[Update]] = {}
         self._zero: set[int] = set()
 
     def add(self, key: int, term: Any, may_hold_zeros: bool) -> None:
@@ -79,7 +81,7 @@ class Gathering(Cotangents):
     def _settle(self) -> None:
         """Files what the last entry has contributed, through a barrier if there is to be one."""
         arrived, self._arriving = self._arriving, []
-        terms = [term.parts[0][0] if type(term) is Rows else term for _, term in arrived if term is not ZERO]
+        terms = [_values_of(term) for _, term in arrived if term is not ZERO]
         if self._gate and len(terms) > 1 and self._entry_scope is not self.scope:
             self.builder.scope = self._entry_scope
             gated = iter(barrier(*terms))
@@ -90,6 +92,8 @@ class Gathering(Cotangents):
                 self._zero.add(key)
             elif type(term) is Rows:
                 self._rows.setdefault(key, []).append(term)
+            elif type(term) is Update:
+                self._updates.setdefault(key, []).append(term)
             else:
                 self._file(self._pending.setdefault(key, []), term)
 
@@ -104,31 +108,42 @@ class Gathering(Cotangents):
         terms.append((height, term))
 
     def _sum_up(self, key: int) -> None:
+        found = self._sum_of(key)
+        for update in self._updates.pop(key, ()):
+            found = update.dense() if found is None or found is ZERO else update.added_to(dense(found))
+        if found is not None:
+            self.terms[key] = found
+
+    def _sum_of(self, key: int) -> Any:
+        """The sum of the terms in full and of the rows: a tensor, `Rows`, `ZERO`, or None if there are none."""
         terms = [term for _, term in self._pending.pop(key, ())]
         rows: Any = total(self._rows.pop(key, ()))
         if rows is not None:
             if not terms:
-                self.terms[key] = rows
-                return
+                return rows
             terms.append(rows.dense())
         if not terms:
-            if key in self._zero:
-                self.terms[key] = ZERO
-            return
-        if len(terms) == 1:
-            self.terms[key] = terms[0]
-        elif self._method is Method.ALL_AT_ONCE:
-            self.terms[key] = add_n(*reversed(terms))  # in the order of the program
-        else:
-            result = terms.pop()
-            while terms:
-                result = add(terms.pop(), result)
-            self.terms[key] = result
+            return ZERO if key in self._zero else None
+        if self._method is Method.ALL_AT_ONCE and len(terms) > 1:
+            return add_n(*reversed(terms))  # in the order of the program
+        result = terms.pop()
+        while terms:
+            result = add(terms.pop(), result)
+        return result
+
+
+def _values_of(term: Any) -> Tensor:
+    """The numbers of a term as it arrives: all of it, one part of rows, or an update of one place."""
+    if type(term) is Rows:
+        return term.parts[0][0]
+    return term.value if type(term) is Update else term
 
 
 def _replaced(term: Any, gated: Tensor) -> Any:
     """A term that has gone through a barrier."""
-    return Rows(term.type, [(gated, term.parts[0][1])]) if type(term) is Rows else gated
+    if type(term) is Rows:
+        return Rows(term.type, [(gated, term.parts[0][1])])
+    return term._replace(value=gated) if type(term) is Update else gated
 
 
 __all__ = ["Gathering", "Method"]

@@ -11,6 +11,7 @@ from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike, Shape
 from .._core.graph import Graph, Node
 from .._core.tensor import Tensor, Value
+from .._core.unrolled import unwatched
 
 
 def bind_dims(graph: Graph, shapes: Sequence[Shape]) -> dict[Atom, DimLike]:
@@ -23,11 +24,19 @@ def bind_dims(graph: Graph, shapes: Sequence[Shape]) -> dict[Atom, DimLike]:
     return sizes
 
 
+def bind_results(node: Node, results: Any, sizes: dict[Atom, DimLike], skip: int = 0) -> None:
+    """Adds what the unknown dimensions of a node's results have become (`skip` leading axes are a batch's)."""
+    for value, result in zip(node.outputs, results if node.op.is_multi else (results,), strict=True):
+        for dim, size in zip(value.shape, result.shape[skip:], strict=False):
+            if type(dim) is Dim and dim.is_atom:
+                sizes.setdefault(dim.atom, size)
+
+
 def entry_environment(graph: Graph, arguments: Sequence[Tensor]) -> dict[int, Tensor]:
     """What the free values of a graph stand for: the arguments, captured tensors, Variables as they are now."""
     env = {value.key: tensor for value, tensor in zip(graph.inputs, arguments, strict=True)}
     env.update({value.key: tensor for tensor, value in graph.captures.values()})
-    env.update({value.key: variable.value for variable, value in graph.reads.values()})
+    env.update({value.key: variable._held for variable, value in graph.reads.values()})
     return env
 
 
@@ -43,9 +52,11 @@ def replay(
     """
     env = entry_environment(graph, arguments)
     sizes = bind_dims(graph, [x.shape for x in arguments])
-    for node in graph.nodes:
-        results = apply(node.op, (*[env[v.key] for v in node.inputs],), attrs_for(node, sizes, dims_of))
-        store(env, node, results)
+    with unwatched():
+        for node in graph.nodes:
+            results = apply(node.op, (*[env[v.key] for v in node.inputs],), attrs_for(node, sizes, dims_of))
+            store(env, node, results)
+            bind_results(node, results, sizes)
     return [env[value.key] for value in graph.outputs]
 
 

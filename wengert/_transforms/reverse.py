@@ -17,11 +17,12 @@ from .._core.dtypes import is_inexact
 from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, same_shape, type_of
-from .._core.where import at_user_line, user_site
+from .._core.where import Site, at_user_line, user_site
+from .._prims.buffer import Update
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
-from .rows import Rows, joined
+from .rows import Rows, dense, joined
 
 _key_of = attrgetter("_key")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
@@ -61,13 +62,14 @@ _new_entry = partial(tuple.__new__, Entry)
 class Tape:
     """The reverse recorder: follows the values computed from its sources."""
 
-    __slots__ = ("entries", "exits", "is_tracked", "tracked")
+    __slots__ = ("choices", "entries", "exits", "is_tracked", "tracked")
 
     def __init__(self, keys: Iterable[int] = ()) -> None:
         self.tracked: set[int] = set(keys)
         self.is_tracked = self.tracked.__contains__
         self.entries: list[Entry] = []
         self.exits: list[Cut] = []
+        self.choices: list[Site] = []  # where one of several branches was taken, for explanations
 
     def tracks(self, key: int) -> bool:
         return key in self.tracked
@@ -90,7 +92,7 @@ class Tape:
                 return
             types = (*map(_as_type, map(_shape_and_dtype, operands)),)
         # only operands that can carry a gradient were ever tracked, so only the results need asking
-        if op.kind == "stop" or not (outs[0]._data.dtype.kind in "fc" or any(map(_carries, outs))):
+        if op.kind == "stop" or not (outs and (outs[0]._data.dtype.kind in "fc" or any(map(_carries, outs)))):
             _mark_cut(op, keys[tracked.index(True)], outs)
             return
         plan = op.plans.get(tracked) or op.plan(tracked)
@@ -120,6 +122,12 @@ class Tape:
                 self.tracked.update(map(_key_of, filter(_carries, outs)))
                 return
 
+    def forget(self, length: int) -> None:
+        """Drops the entries from a position on, and follows their results no more."""
+        for entry in self.entries[length:]:
+            self.tracked.difference_update(entry.out_keys)
+        del self.entries[length:]
+
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Remembers that numbers went out, for `explain`: on purpose, or where a path ended that led to an integer."""
         if len(self.exits) >= _MAX_EXITS:
@@ -129,6 +137,13 @@ class Tape:
             self.exits.append(Cut(what, "takes the numbers out, a constant from there on", user_site(), tensor._key))
         elif cut is not None and cut.key in self.tracked and not any(map(cut.is_same, self.exits)):
             self.exits.append(cut)
+
+    def note_choice(self) -> None:
+        """Remembers that a branch was taken here, and that nobody knows what the others would use."""
+        if len(self.choices) < _MAX_EXITS:
+            site = user_site()
+            if site is not None and site not in self.choices:
+                self.choices.append(site)
 
     def on_read(self, variable: Any, tensor: Tensor) -> None:
         """A tape that does not watch Variables takes no notice of their reads."""
@@ -193,6 +208,9 @@ class Cotangents:
 
     def add(self, key: int, term: Any, may_hold_zeros: bool) -> None:
         known: Any = self.terms.get(key)
+        if type(term) is Update:
+            term = term.dense() if known is None or known is ZERO else term.added_to(dense(known))
+            known = None
         if known is None or known is ZERO:
             self.terms[key] = term
         elif term is not ZERO:
@@ -322,6 +340,9 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
         found = [ct.dense() if type(ct) is Rows else ct for ct in found]
     if all(ct is None for ct in found):
         return
+    if entry.op.walks:
+        entry.attrs[0].walk_back(entry, found, cts)
+        return
     if entry.op.kind != "custom" and all(ct is None or ct is ZERO for ct in found):
         _pull_back(entry, ZERO, False, cts)
         return
@@ -355,6 +376,8 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
             _add_rows(results[index], keys[index], cts)
         elif type(results[index]) is Masked:
             _contribute(entry, index, keys[index], results[index].cotangent, True, cts)
+        elif type(results[index]) is Update:
+            cts.add(keys[index], results[index], True)
         elif results[index] is not None:
             _contribute(entry, index, keys[index], results[index], may_hold_zeros or op.inserts_zeros, cts)
 

@@ -76,6 +76,11 @@ class Rows:
         return type(extent) is not Dim and self.count > extent
 
 
+def dense(cotangent: Any) -> Tensor:
+    """A cotangent in full."""
+    return cotangent.dense() if type(cotangent) is Rows else cotangent
+
+
 def joined(x: Any, y: Any) -> Any:
     """The sum of two cotangents, at least one of which is `Rows`."""
     if type(x) is Rows and type(y) is Rows:

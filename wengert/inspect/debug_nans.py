@@ -14,6 +14,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.engine import ndarray_of
+from .._core.folding import fold
 from .._core.op import Op
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
@@ -54,6 +55,8 @@ class debug_nans:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         STATE.eager_functions = self._eager
         self._recording.__exit__(kind, error, trace)
+        if error is not None:
+            fold(error)
 
 
 class _Watch:
@@ -94,7 +97,9 @@ def _is_finite(tensor: Tensor) -> bool:
 
 
 def _is_infinite_number(attribute: Any) -> bool:
-    return np.ndim(attribute) == 0 and np.asarray(attribute).dtype.kind in "fc" and not np.isfinite(attribute)
+    if isinstance(attribute, tuple) or np.ndim(attribute) != 0:
+        return False
+    return np.asarray(attribute).dtype.kind in "fc" and not np.isfinite(attribute)
 
 
 def _found(tensor: Tensor) -> str:

@@ -42,6 +42,7 @@ from ..ops import (
     fmax,
     fmin,
     fmod,
+    frexp,
     greater,
     greater_equal,
     heaviside,
@@ -50,6 +51,7 @@ from ..ops import (
     isfinite,
     isinf,
     isnan,
+    ldexp,
     left_shift,
     less,
     less_equal,
@@ -69,6 +71,7 @@ from ..ops import (
     mod,
     multiply,
     negative,
+    nextafter,
     not_equal,
     positive,
     power,
@@ -157,35 +160,15 @@ def modf(x: Any, /) -> Any:
     return subtract(a, whole), whole
 
 
-@public
-def ldexp(x1: Any, x2: Any, /) -> Any:
-    """x1 times two to the power of an integer.
-
-    Args:
-        x1: an array or a number.
-        x2: integers, constants to a gradient; shapes broadcast.
-
-    Returns:
-        The products in the kind of array that came in.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.ldexp([3.0], 2)
-        array([12.])
-    """
-    x = as_float(as_tensor(x1, "ldexp"))
-    return multiply(x, ops.cast(exp2(ops.cast(as_tensor(x2, "ldexp"), "float64")), x.dtype))
-
-
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
     "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
     "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "conj", "conjugate",
     "copysign", "cos", "cosh", "deg2rad", "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs",
-    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater", "greater_equal", "heaviside",
-    "hypot", "invert", "isfinite", "isinf", "isnan", "ldexp", "left_shift", "less", "less_equal", "log", "log10",
-    "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "matmul",
-    "maximum", "minimum", "mod", "modf", "multiply", "negative", "not_equal", "positive", "pow", "power", "rad2deg",
-    "radians", "reciprocal", "remainder", "right_shift", "rint", "sign", "signbit", "sin", "sinc", "sinh", "sqrt",
-    "square", "subtract", "tan", "tanh", "true_divide", "trunc",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "greater", "greater_equal",
+    "heaviside", "hypot", "invert", "isfinite", "isinf", "isnan", "ldexp", "left_shift", "less", "less_equal",
+    "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "matmul", "maximum", "minimum", "mod", "modf", "multiply", "negative", "nextafter", "not_equal",
+    "positive", "pow", "power", "rad2deg", "radians", "reciprocal", "remainder", "right_shift", "rint", "sign",
+    "signbit", "sin", "sinc", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from .._core import dtypes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, normal_axis
+from ..ops.signals import convolved
 from ._creation import linspace
 from ._reductions import average
 from ._writing import accept, as_numpy
@@ -313,23 +314,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
         >>> np.convolve([1.0, 2.0], [1.0, 1.0])
         array([1., 3., 2.])
     """
-    x, y = as_tensor(a, "convolve"), as_tensor(v, "convolve")
-    if x.ndim != 1 or y.ndim != 1 or 0 in (x.shape[0], y.shape[0]):
-        raise ValueError(at_user_line("np.convolve: two rows that are not empty, please"))
-    if y.shape[0] > x.shape[0]:
-        x, y = y, x
-    n: Any = x.shape[0]
-    m: Any = y.shape[0]
-    # windows of the row, padded by zeros, times the kernel turned round
-    margins = {"full": (m - 1, m - 1), "same": (m - 1 - (m - 1) // 2, (m - 1) // 2), "valid": (0, 0)}
-    if mode not in margins:
-        raise ValueError(at_user_line(f"np.convolve: mode is 'full', 'same' or 'valid', got {mode!r}"))
-    low, high = margins[mode]
-    ends = [ops.cast(ops.zeros((size,)), x.dtype) for size in (low, high)]
-    padded = ops.concatenate([ends[0], x, ends[1]], axis=0)
-    count = n + low + high - m + 1
-    windows = ops.take(padded, np.arange(count)[:, None] + np.arange(m), axis=0)
-    return ops.matmul(windows, ops.flip(y))
+    return convolved(as_tensor(a, "convolve"), as_tensor(v, "convolve"), mode, "np.convolve")
 
 
 @as_numpy
@@ -341,14 +326,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
         >>> np.correlate([1.0, 2.0, 3.0], [0.0, 1.0])
         array([2., 3.])
     """
-    x, y = as_tensor(a, "correlate"), as_tensor(v, "correlate")
-    is_swapped = x.shape[0] < y.shape[0]
-    result = convolve(x, ops.flip(ops.conj(y)), mode)
-    if is_swapped and mode == "same":
-        full = convolve(x, ops.flip(ops.conj(y)), "full")
-        start = (x.shape[0] - 1) - (x.shape[0] - 1) // 2
-        return full[start : start + y.shape[0]]
-    return result
+    return ops.correlate(as_tensor(a, "correlate"), as_tensor(v, "correlate"), mode)
 
 
 @as_numpy

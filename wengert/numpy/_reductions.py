@@ -498,8 +498,32 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
     return ops.cumprod(ops.where(_numbers(x), x, ops.ones_like(x)), axis=axis)
 
 
+@as_numpy
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> _Reduced:
+    """Where the largest element that is not NaN is: integers, constants to a gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> int(np.nanargmax([3.0, np.nan, 5.0]))
+        2
+    """
+    return ops.nanargmax(as_tensor(a, "nanargmax"), axis, _kept(keepdims))
+
+
+@as_numpy
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> _Reduced:
+    """Where the smallest element that is not NaN is: integers, constants to a gradient.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> int(np.nanargmin([3.0, np.nan, 5.0]))
+        0
+    """
+    return ops.nanargmin(as_tensor(a, "nanargmin"), axis, _kept(keepdims))
+
+
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
-    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "nancumprod", "nancumsum", "nanmax", "nanmean",
-    "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std", "sum", "var",
+    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
+    "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip

@@ -66,6 +66,52 @@ def percentile(
 
 
 @as_numpy
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE
+) -> Any:
+    """The median of the elements that are not NaN.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.nanmedian([3.0, np.nan, 2.0]))
+        2.5
+    """
+    return ops.nanmedian(as_tensor(a, "nanmedian"), axis, _kept(keepdims))
+
+
+@as_numpy
+def nanquantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: Any = NO_VALUE, *, weights: Any = None,
+) -> Any:  # fmt: skip
+    """As `quantile`, of the elements that are not NaN.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.nanquantile([1.0, 2.0, np.nan, 4.0], 0.25))
+        1.5
+    """
+    _unweighted("nanquantile", weights)
+    return ops.nanquantile(as_tensor(a, "nanquantile"), q, axis, method, _kept(keepdims))
+
+
+@as_numpy
+def nanpercentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: Any = NO_VALUE, *, weights: Any = None,
+) -> Any:  # fmt: skip
+    """As `percentile`, of the elements that are not NaN.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.nanpercentile([1.0, 2.0, np.nan, 4.0], 25))
+        1.5
+    """
+    _unweighted("nanpercentile", weights)
+    return ops.nanpercentile(as_tensor(a, "nanpercentile"), q, axis, method, _kept(keepdims))
+
+
+@as_numpy
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """The values at x of the line through the points (xp, fp), which ascend in xp. At a point it has the slope to the
     right; outside it is constant.
@@ -120,4 +166,4 @@ def unique(
     return ops.unique(as_tensor(ar, "unique"), True, return_inverse, return_counts, axis)
 
 
-__all__ = ["interp", "median", "percentile", "quantile", "unique"]
+__all__ = ["interp", "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile", "unique"]

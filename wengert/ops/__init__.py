@@ -4,31 +4,43 @@ from typing import TYPE_CHECKING
 
 from . import (
     activations,
+    alignment,
+    attention,
+    binary_form,
     choices,
     conversion,
     convolution,
     copies,
+    counting,
     creation,
     decompositions,
     elementwise,
     fourier,
+    image,
     indexing,
     linalg,
     losses,
+    nans,
     normalization,
     ordering,
     pooling,
+    rearranging,
     reductions,
     shapes,
+    signals,
     special_functions,
 )
 from . import array_methods as _array_methods  # these two dress Tensor
 from . import methods as _methods
 from .activations import *  # noqa: F403  # each family's __all__ is its public list
+from .alignment import *  # noqa: F403
+from .attention import *  # noqa: F403
+from .binary_form import *  # noqa: F403
 from .choices import *  # noqa: F403
 from .conversion import *  # noqa: F403
 from .convolution import *  # noqa: F403
 from .copies import *  # noqa: F403
+from .counting import *  # noqa: F403
 from .creation import *  # noqa: F403
 from .decompositions import *  # noqa: F403
 from .elementwise import *  # noqa: F403
@@ -36,11 +48,14 @@ from .fourier import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .losses import *  # noqa: F403
+from .nans import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .ordering import *  # noqa: F403
 from .pooling import *  # noqa: F403
+from .rearranging import *  # noqa: F403
 from .reductions import *  # noqa: F403
 from .shapes import *  # noqa: F403
+from .signals import *  # noqa: F403
 from .special_functions import *  # noqa: F403
 
 if TYPE_CHECKING:
@@ -48,10 +63,14 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 __all__ += activations.__all__
+__all__ += alignment.__all__
+__all__ += attention.__all__
+__all__ += binary_form.__all__
 __all__ += choices.__all__
 __all__ += conversion.__all__
 __all__ += convolution.__all__
 __all__ += copies.__all__
+__all__ += counting.__all__
 __all__ += creation.__all__
 __all__ += decompositions.__all__
 __all__ += elementwise.__all__
@@ -59,9 +78,13 @@ __all__ += fourier.__all__
 __all__ += indexing.__all__
 __all__ += linalg.__all__
 __all__ += losses.__all__
+__all__ += nans.__all__
 __all__ += normalization.__all__
 __all__ += ordering.__all__
 __all__ += pooling.__all__
+__all__ += rearranging.__all__
 __all__ += reductions.__all__
 __all__ += shapes.__all__
+__all__ += signals.__all__
 __all__ += special_functions.__all__
+__all__ += ["image"]

@@ -209,17 +209,22 @@ class Places:
         updates = fitting(promotion.tensors_of(x, value, what)[1], x, what)
         updates = updates if change is None else change(updates)
         targets = targets_of(x, self._index, what)
-        if not _broadcasts(updates.shape, targets.shape):
-            raise ValueError(
-                at_user_line(
-                    f"{what}: the value has shape {updates.shape}, which does not broadcast to {targets.shape}, the "
-                    f"shape of x[index]"
-                )
-            )
-        lead = updates.ndim - len(targets.shape)
-        updates = reshaped(updates, updates.shape[lead:]) if lead > 0 else updates
-        result = op(targets.base, promotion.broadcast(updates, targets.shape), *targets.positions)
+        result = op(targets.base, filling(updates, targets.shape, what), *targets.positions)
         return reshaped(result, tuple(x.shape))
+
+
+def filling(value: Tensor, shape: Shape, what: str) -> Tensor:
+    """A value broadcast to the shape of the place that it goes to."""
+    if value.shape == shape:
+        return value
+    if not _broadcasts(value.shape, shape):
+        raise ValueError(
+            at_user_line(
+                f"{what}: the value has shape {value.shape}, which does not broadcast to {shape}, the shape of x[index]"
+            )
+        )
+    lead = value.ndim - len(shape)
+    return promotion.broadcast(reshaped(value, value.shape[lead:]) if lead > 0 else value, shape)
 
 
 def ones_of(x: Tensor) -> Tensor:

@@ -17,7 +17,9 @@ from .._core.types import tensor_type
 from .._core.where import at_user_line
 from .._prims import decompositions as F
 from .._prims import discrete as D
+from .._prims import eigen as G
 from .._prims import linalg as L
+from .._prims import matrix_functions as M
 from .._prims import structural as S
 from . import promotion
 from .elementwise import divide, multiply
@@ -59,7 +61,8 @@ def _static(a: Tensor, what: str) -> tuple[int, int]:
 def det(x: Any) -> Any:
     """The determinant of square matrices.
 
-    At kinks: none; the gradient is the matrix of cofactors, exact at singular matrices too, and so is its derivative.
+    At kinks: none; the gradient is the matrix of cofactors, exact at singular matrices too, and so is its
+    derivative; up to 8 rows so are derivatives of every order, beyond the third needs distinct singular values.
 
     Args:
         x: matrices (..., n, n).
@@ -171,6 +174,59 @@ def triangular_eigh(x: Any, lower: bool) -> tuple[Tensor, Tensor]:
 
 
 @public
+def eig(x: Any) -> Any:
+    """Eigenvalues and eigenvectors of general square matrices.
+
+    At kinks: for equal eigenvalues the terms of the vectors' gradient that divide by their difference are dropped. A
+    matrix without a basis of eigenvectors has no derivative: the gradient raises, or is huge.
+
+    Args:
+        x: matrices (..., n, n), real or complex.
+
+    Returns:
+        The eigenvalues (..., n) in no order and the matrices of eigenvectors as columns, complex, in x's kind. Vectors
+        have length 1; the phase of each is free, and gradients are right for functions that do not depend on it.
+
+    Raises:
+        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if the computation does not converge.
+
+    Example:
+        >>> import wengert as wg
+        >>> values, vectors = wg.ops.eig([[0.0, 1.0], [-1.0, 0.0]])
+        >>> values.round(12) + 0
+        array([0.+1.j, 0.-1.j])
+    """
+    a, dtype = square_matrices(x, "eig")
+    values, vectors = G.eig(a)
+    dtype = dtypes.complex_of(dtype)
+    return promotion.cast(values, dtype), promotion.cast(vectors, dtype)
+
+
+@public
+def expm(x: Any) -> Any:
+    """The exponential of square matrices, the sum of x^k / k!.
+
+    Args:
+        x: matrices (..., n, n), real or complex.
+
+    Returns:
+        Matrices (..., n, n) in x's kind.
+
+    Raises:
+        ValueError: if x is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.expm([[0.0, 1.0], [0.0, 0.0]])
+        array([[1., 1.],
+               [0., 1.]])
+    """
+    a, dtype = square_matrices(x, "expm")
+    return promotion.cast(M.expm(a), dtype)
+
+
+@public
 def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """Singular values and vectors: x = u @ diag(s) @ vh.
 
@@ -257,17 +313,20 @@ def _wide_qr(a: Tensor) -> tuple[Tensor, Tensor]:
 
 @public
 def lu_factor(x: Any) -> Any:
-    """The triangular factors of square matrices with their rows exchanged, as `scipy.linalg.lu_factor`.
+    """The triangular factors of matrices with their rows exchanged, as `scipy.linalg.lu_factor`.
+
+    At kinks: the gradient exists where the leading square block of the exchanged rows is regular; else it raises
+    `numpy.linalg.LinAlgError`. The exchanges themselves are constants.
 
     Args:
-        x: matrices (..., n, n).
+        x: matrices (..., m, n).
 
     Returns:
-        L (its unit diagonal is not stored) and U in one matrix, and the integer pivots: row i was exchanged with row
-        pivots[i], in turn. In x's kind.
+        L (its unit diagonal is not stored) and U in one matrix (..., m, n), and the integer pivots (..., min(m, n)):
+        row i was exchanged with row pivots[i], in turn. In x's kind.
 
     Raises:
-        ValueError: if x is not square.
+        ValueError: for fewer than two axes.
 
     Example:
         >>> import wengert as wg
@@ -278,7 +337,7 @@ def lu_factor(x: Any) -> Any:
         >>> pivots
         array([1, 1], dtype=int32)
     """
-    a, dtype = square_matrices(x, "lu_factor")
+    a, dtype = matrices(x, "lu_factor")
     packed, pivots, _ = F.lu(a)
     return promotion.cast(packed, dtype), pivots
 
@@ -390,4 +449,4 @@ def condition_number(x: Any, p: Any = None) -> Any:
     return promotion.cast(product, dtypes.real_of(dtype))
 
 
-__all__ = ["det", "eigh", "logdet", "lstsq", "lu_factor", "matrix_rank", "pinv", "qr", "slogdet", "svd"]
+__all__ = ["det", "eig", "eigh", "logdet", "lstsq", "lu_factor", "matrix_rank", "pinv", "qr", "slogdet", "svd"]

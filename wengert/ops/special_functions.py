@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.op import Op
+from .._prims import bessel as B
 from .._prims import special as P
 from .promotion import unary_float
 
@@ -39,6 +40,6 @@ def of_one(name: str, op: Op, prefix: str = "wg.ops", module: str = __name__) ->
 erf = of_one("erf", P.erf)
 erfc = of_one("erfc", P.erfc)
 erfinv = of_one("erfinv", P.erfinv)
-i0 = of_one("i0", P.i0)
+i0 = of_one("i0", B.i0)
 
 __all__ = ["erf", "erfc", "erfinv", "i0"]

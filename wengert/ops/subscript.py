@@ -287,13 +287,13 @@ def _take_basic(x: Tensor, entries: Sequence[Any]) -> Tensor:
 def _take_advanced(x: Tensor, entries: list[Entry], what: str) -> Tensor:
     slices = {e.axis: e for e in entries if type(e) is Whole}
     x = _take_basic(x, [slices.get(i, Whole(i, 0, x.shape[i], 1, False)) for i in range(x.ndim)])
-    axes, arrays = _addressed(entries, what)
+    axes, arrays = addressed(entries, what)
     rest = [e.axis for e in entries if type(e) is Whole]
     picked = gather(permuted(x, (*axes, *rest)), *arrays)
     return _placed(picked, entries, arrays[0].ndim)
 
 
-def _addressed(entries: list[Entry], what: str) -> tuple[list[int], list[Tensor]]:
+def addressed(entries: list[Entry], what: str) -> tuple[list[int], list[Tensor]]:
     """The axes that arrays and integers address, and one index array for each, all of one shape."""
     axes: list[int] = []
     arrays: list[Tensor] = []
@@ -327,12 +327,12 @@ def _placed(picked: Tensor, entries: list[Entry], rank: int) -> Tensor:
     kept = [e for e in entries if type(e) in (Whole, NewAxis)]
     lengths = [next(slices) if type(e) is Whole else 1 for e in kept]
     picked = reshaped(picked, (*picked.shape[:rank], *lengths))
-    place = _index_place(entries)
+    place = index_place(entries)
     after = range(rank, rank + len(kept))
     return permuted(picked, (*after[:place], *range(rank), *after[place:]))
 
 
-def _index_place(entries: list[Entry]) -> int:
+def index_place(entries: list[Entry]) -> int:
     """How many axes stand before those of the index arrays: none if something separates the arrays."""
     marks = [type(e) in (Array, Single) for e in entries]
     first, last = marks.index(True), len(marks) - 1 - marks[::-1].index(True)
@@ -356,7 +356,7 @@ def targets_of(x: Tensor, index: Any, what: str) -> Targets:
     """Where x[index] lies. Index arrays in front address rows of x; anything else, numbers of its elements."""
     seen, entries = read(x, index, what)
     if seen is x and _addresses_rows(entries, x):
-        axes, arrays = _addressed(entries, what)
+        axes, arrays = addressed(entries, what)
         return Targets(x, tuple(arrays), (*arrays[0].shape, *x.shape[len(axes) :]))
     numbers = take_index(reshaped(S.iota(size=x.size, dtype=dtypes.int64), tuple(x.shape)), index, what)
     return Targets(flat(x), (numbers,), numbers.shape)

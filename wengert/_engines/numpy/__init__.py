@@ -14,11 +14,13 @@ import numpy as np
 from ..._core.engine import Engine, register_engine
 from ..regions import Arrays, region_kernels
 from . import (
+    buffer,
     conv,
     cumulative,
     decompositions,
     elementwise,
     fourier,
+    incomplete,
     indexing,
     linalg,
     piecewise,
@@ -33,13 +35,13 @@ from .execute import executable
 
 NUMPY = Engine(
     "numpy",
-    (np.ndarray, np.generic, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
+    (np.ndarray, np.generic, buffer.BufferArray, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
     to_numpy=np.asarray,
     from_numpy=lambda array: array,
 )
 for _family in (
-    structural, elementwise, piecewise, special, reductions, cumulative, sorting, indexing, linalg, decompositions,
-    conv, fourier, windows, random,
+    structural, elementwise, piecewise, special, incomplete, reductions, cumulative, sorting, indexing, linalg,
+    decompositions, conv, fourier, windows, random, buffer,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 

@@ -1,4 +1,4 @@
-"""NumPy kernels of `_prims/decompositions.py`: LAPACK through NumPy, and through SciPy for LU."""
+"""NumPy kernels of `_prims/decompositions.py`, `eigen.py` and `matrix_functions.py`: LAPACK through NumPy or SciPy."""
 
 from __future__ import annotations
 
@@ -28,6 +28,18 @@ def _eigh(a: Any, lower: bool) -> tuple[Any, ...]:
     return values, vectors
 
 
+def _eig(a: Any) -> tuple[Any, ...]:
+    values, vectors = np.linalg.eig(a)
+    dtype = dtypes.complex_of(a.dtype)
+    return values.astype(dtype, copy=False), vectors.astype(dtype, copy=False)
+
+
+def _expm(a: Any) -> Any:
+    from scipy.linalg import expm
+
+    return expm(a) if a.size else np.empty_like(a)
+
+
 def _svd(a: Any) -> tuple[Any, ...]:
     u, s, vh = np.linalg.svd(a, full_matrices=False)
     return u, s, vh
@@ -47,18 +59,19 @@ def _complement(q: Any) -> Any:
 def _lu(a: Any) -> tuple[Any, ...]:
     from scipy.linalg import get_lapack_funcs
 
-    n = a.shape[-1]
-    packed, pivots = np.empty(a.shape, a.dtype), np.empty(a.shape[:-1], np.int32)
-    order = np.empty(a.shape[:-1], np.int64)
+    *lead, m, n = a.shape
+    k = min(m, n)
+    packed, pivots = np.empty(a.shape, a.dtype), np.empty((*lead, k), np.int32)
+    order = np.empty((*lead, m), np.int64)
+    order[...] = np.arange(m)
     if not a.size:
         return packed, pivots, order
     (getrf,) = get_lapack_funcs(("getrf",), (a,))
     rows = zip(
-        a.reshape(-1, n, n), packed.reshape(-1, n, n), pivots.reshape(-1, n), order.reshape(-1, n), strict=True
+        a.reshape(-1, m, n), packed.reshape(-1, m, n), pivots.reshape(-1, k), order.reshape(-1, m), strict=True
     )
     for matrix, factors, exchanged, places in rows:
         factors[...], exchanged[...], _ = getrf(matrix)
-        places[...] = np.arange(n)
         for i, j in enumerate(exchanged):
             places[[i, j]] = places[[j, i]]
     return packed, pivots, order
@@ -97,6 +110,8 @@ def _slogdet(a: Any) -> tuple[Any, ...]:
 
 
 KERNELS: dict[str, Any] = {
+    "eig": lambda a: _eig(widened(a)),
+    "expm": in_float32(_expm),
     "eigh": _all_in_float32(_eigh),
     "svd": _all_in_float32(_svd),
     "qr": _all_in_float32(_qr),

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..._control.call import Program
 from ..._core.engine import Engine, register_engine
 from ..interpret import compile_instructions
 from ..regions import Arrays, region_kernels
-from . import decompositions, elementwise, fourier, indexing, linear, random, reductions, structural, windows
+from . import buffer, decompositions, elementwise, fourier, indexing, linear, random, reductions, structural, windows
 from .array import PyArray
-from .interop import from_numpy, to_numpy
+from .interop import from_numpy, row, stack, to_numpy, zeros
 
 PYTHON = Engine("python", (PyArray,), to_numpy=to_numpy, from_numpy=from_numpy)
-for _family in (structural, elementwise, reductions, indexing, linear, decompositions, fourier, windows, random):
+for _family in (
+    structural, elementwise, reductions, indexing, buffer, linear, decompositions, fourier, windows, random,
+):  # fmt: skip
     PYTHON.kernels.update(_family.KERNELS)
 
 
@@ -38,14 +38,9 @@ def _call(*operands_and_program: Any) -> tuple[Any, ...]:
     return _run_of(program)(*natives)
 
 
-def _zeros(shape: Any, dtype: Any) -> PyArray:
-    return from_numpy(np.zeros(shape, dtype))
-
-
 PYTHON.kernels["call"] = _call
 PYTHON.kernels.update(region_kernels(Arrays(
     run=_run_of, number=lambda x: to_numpy(x).item() if isinstance(x, PyArray) else x.item(),
-    row=lambda x, i: from_numpy(to_numpy(x)[i]), stack=lambda rows: from_numpy(np.stack([*map(to_numpy, rows)])),
-    zeros=_zeros, like=lambda x: _zeros(x.shape, x.dtype), copy=lambda x: from_numpy(to_numpy(x).copy()),
+    row=row, stack=stack, zeros=zeros, like=lambda x: zeros(x.shape, x.dtype), copy=lambda x: x,
 )))  # fmt: skip
 register_engine(PYTHON)

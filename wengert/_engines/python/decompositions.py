@@ -239,7 +239,7 @@ def complement(q: PyArray) -> PyArray:
 def _lu_one(a: Matrix) -> tuple[Matrix, list[int], list[int]]:
     """Doolittle's factors in one matrix, the exchanges and the order of rows; singular matrices too."""
     rows, order, pivots = [list(row) for row in a], list(range(len(a))), []
-    for k in range(len(rows)):
+    for k in range(min(len(rows), len(rows[0])) if rows else 0):
         # LAPACK measures complex numbers by |re| + |im|
         pivot = max(range(k, len(rows)), key=lambda i: abs(rows[i][k].real) + abs(rows[i][k].imag))
         pivots.append(pivot)
@@ -258,11 +258,11 @@ def lu(a: PyArray) -> tuple[PyArray, PyArray, PyArray]:
     """L and U in one matrix, the exchanges of rows and the order that results."""
     lead, each = _each(a)
     found = [_lu_one(matrix) for matrix in each]
-    n = a.shape[-1]
+    m, n = a.shape[-2:]
     return (
-        _joined(lead, (n, n), a.dtype, [f[0] for f in found]),
-        _joined(lead, (n,), dtypes.int32, [f[1] for f in found]),
-        _joined(lead, (n,), dtypes.int64, [f[2] for f in found]),
+        _joined(lead, (m, n), a.dtype, [f[0] for f in found]),
+        _joined(lead, (min(m, n),), dtypes.int32, [f[1] for f in found]),
+        _joined(lead, (m,), dtypes.int64, [f[2] for f in found]),
     )
 
 
@@ -337,7 +337,98 @@ def slogdet(a: PyArray) -> tuple[PyArray, PyArray]:
     return _joined(lead, (), a.dtype, signs), _joined(lead, (), dtypes.real_of(a.dtype), sizes)
 
 
+# -- matrices of no symmetry -------------------------------------------------------------------------------------------
+
+
+def _product(a: Matrix, b: Matrix) -> Matrix:
+    columns = list(zip(*b, strict=True))
+    return [[sum(x * y for x, y in zip(row, column, strict=True)) for column in columns] for row in a]
+
+
+def _schur(a: Matrix) -> tuple[Matrix, Matrix]:
+    """(T, Z) with a = Z T Z^H and T upper triangular: QR steps with Wilkinson's shift, from the last row upwards."""
+    n = len(a)
+    t = [[complex(v) for v in row] for row in a]
+    z: Matrix = [[complex(i == j) for j in range(n)] for i in range(n)]
+    size = n
+    for step in range(200 * n):
+        while size > 1 and _norm(t[size - 1][: size - 1]) <= 1e-16 * (_norm(t[size - 1]) + _norm(t[size - 2])):
+            t[size - 1][: size - 1] = [0j] * (size - 1)
+            size -= 1
+        if size < 2:
+            return t, z
+        shift = _shift(t, size) if step % 11 else t[size - 1][size - 1] + _norm(t[size - 1][: size - 1])
+        active = [[t[i][j] - (shift if i == j else 0) for j in range(size)] for i in range(size)]
+        columns, _ = _qr_one(active, size)
+        q = [[columns[j][i] for j in range(size)] for i in range(size)]
+        back = [[x.conjugate() for x in column] for column in columns]
+        turned = _product(back, [row[:] for row in t[:size]])  # Q^H, applied to the rest of the rows as well
+        t[:size] = [[*row, *rest] for row, rest in zip(
+            _product([row[:size] for row in turned], q), (row[size:] for row in turned), strict=True
+        )]  # fmt: skip
+        z = [[*_product([row[:size]], q)[0], *row[size:]] for row in z]
+    raise LinAlgError("eig: the computation does not converge")
+
+
+def _shift(t: Matrix, size: int) -> complex:
+    """The eigenvalue of the last 2 x 2 block that is nearer to its last entry."""
+    a, b = t[size - 2][size - 2 : size]
+    c, d = t[size - 1][size - 2 : size]
+    half = (a + d) / 2
+    root = (half * half - (a * d - b * c)) ** 0.5
+    return min(half + root, half - root, key=lambda v: abs(v - d))
+
+
+def _eig_one(a: Matrix) -> tuple[Vector, Matrix]:
+    n = len(a)
+    t, z = _schur(a)
+    vectors = []
+    smallest = 1e-16 * max((abs(v) for row in t for v in row), default=1.0)
+    for j in range(n):
+        x: Vector = [0j] * n
+        x[j] = 1.0 + 0j
+        for i in range(j - 1, -1, -1):
+            gap = t[i][i] - t[j][j]
+            x[i] = -sum(t[i][k] * x[k] for k in range(i + 1, j + 1)) / (gap if abs(gap) > smallest else smallest)
+        v = [sum(p * q for p, q in zip(row, x, strict=True)) for row in z]
+        top = max(v, key=abs)  # LAPACK makes the largest entry real
+        factor = abs(top) / top / _norm(v)
+        vectors.append([p * factor for p in v])
+    return [t[i][i] for i in range(n)], [[v[i] for v in vectors] for i in range(n)]
+
+
+def eig(a: PyArray) -> tuple[PyArray, PyArray]:
+    """Eigenvalues and eigenvectors by Schur's form."""
+    lead, each = _each(a)
+    found = [_eig_one(matrix) for matrix in each]
+    n, dtype = a.shape[-1], dtypes.complex_of(a.dtype)
+    return _joined(lead, (n,), dtype, [v for v, _ in found]), _joined(lead, (n, n), dtype, [m for _, m in found])
+
+
+def _expm_one(a: Matrix) -> Matrix:
+    """Taylor's series of a fraction of the matrix, squared again and again."""
+    n = len(a)
+    size = max((sum(map(abs, row)) for row in a), default=0.0)
+    halvings = max(0, math.ceil(math.log2(size)) + 2) if size > 0 else 0
+    small = [[v / 2**halvings for v in row] for row in a]
+    total: Matrix = [[float(i == j) for j in range(n)] for i in range(n)]
+    for k in range(20, 0, -1):
+        total = _product(small, total)
+        total = [[v / k + (i == j) for j, v in enumerate(row)] for i, row in enumerate(total)]
+    for _ in range(halvings):
+        total = _product(total, total)
+    return total
+
+
+def expm(a: PyArray) -> PyArray:
+    """Exponentials of matrices."""
+    lead, each = _each(a)
+    return _joined(lead, a.shape[-2:], a.dtype, [_expm_one(matrix) for matrix in each])
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
+    "eig": eig,
+    "expm": expm,
     "eigh": eigh,
     "svd": svd,
     "qr": qr,

@@ -17,9 +17,16 @@ Scalar = Any
 DType = Any
 
 BOOL = np.dtype("bool")
+INT32 = np.dtype("int32")
 INT64 = np.dtype("int64")
 UINT32 = np.dtype("uint32")
 FLOAT64 = np.dtype("float64")
+# bits of the significand, and the exponent of the smallest number above 0
+SIGNIFICANCE = {"float64": (53, -1074), "float32": (24, -149), "float16": (11, -24), "bfloat16": (8, -133)}
+LARGEST = {
+    "float64": (2 - 2.0**-52) * 2.0**1023, "float32": (2 - 2.0**-23) * 2.0**127, "float16": 65504.0,
+    "bfloat16": (2 - 2.0**-7) * 2.0**127,
+}  # fmt: skip
 _REAL_OF = {np.dtype("complex64"): np.dtype("float32"), np.dtype("complex128"): FLOAT64}
 _COMPLEX_OF = {np.dtype("float32"): np.dtype("complex64"), np.dtype("float64"): np.dtype("complex128")}
 

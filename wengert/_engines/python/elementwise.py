@@ -11,16 +11,23 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from wengert._engines.python import bessel_math, incomplete_math
 from wengert._engines.python import safe_math as m
 from wengert._engines.python import special_math as special
 from wengert._engines.python.array import PyArray, convert, make, map1, map2, strict_partner
-from wengert._engines.python.dtypes import BOOL, complex_of, real_of, rounder
+from wengert._engines.python.dtypes import BOOL, INT32, LARGEST, SIGNIFICANCE, complex_of, real_of, rounder
 
 Kernel = Callable[..., PyArray]
 
 
 def _same(fn: Callable[[Any], Any]) -> Kernel:
     return lambda x: map1(fn, x)
+
+
+def _not_negative(value: Any) -> Any:
+    if value < 0:
+        raise ValueError(f"wanted an integer that is not negative, got {value}")
+    return value
 
 
 def _same2(fn: Callable[[Any, Any], Any]) -> Kernel:
@@ -41,6 +48,10 @@ def _to_real(fn: Callable[[Any], Any]) -> Kernel:
 
 def _with_order(fn: Callable[[Any, int], Any]) -> Kernel:
     return lambda x, order: map1(lambda v: fn(v, order), x)
+
+
+def _with_order2(fn: Callable[[Any, Any, int], Any]) -> Kernel:
+    return lambda x, y, order: map2(lambda v, w: fn(v, w, order), x, y)
 
 
 def _with_number(fn: Callable[[Any, Any], Any]) -> Kernel:
@@ -144,6 +155,54 @@ def clip(x: PyArray, lo: PyArray, hi: PyArray) -> PyArray:
     return map2(minimum, map2(maximum, x, lo), hi)
 
 
+def map3(fn: Callable[[Any, Any, Any], Any], x: PyArray, y: PyArray, z: PyArray) -> PyArray:
+    """A function of three numbers, element by element."""
+    strict_partner(x, y)
+    strict_partner(x, z)
+    return make(x.shape, x.dtype, [fn(*v) for v in zip(x.flat, y.flat, z.flat, strict=True)])
+
+
+def betainc(a: PyArray, b: PyArray, x: PyArray, order_a: int, order_b: int) -> PyArray:
+    """The incomplete beta function, or a derivative of it."""
+    return map3(lambda p, q, v: incomplete_math.betainc(p, q, v, order_a, order_b), a, b, x)
+
+
+def ldexp(x: PyArray, n: PyArray) -> PyArray:
+    """x times two to the power of n."""
+
+    def scaled(v: float, k: int) -> float:
+        try:
+            return math.ldexp(v, k)
+        except OverflowError:
+            return math.copysign(math.inf, v)
+
+    return make(x.shape, x.dtype, [scaled(v, k) for v, k in zip(x.flat, n.flat, strict=True)])
+
+
+def exponent(x: PyArray) -> PyArray:
+    """The exponents that `math.frexp` gives."""
+    return map1(lambda v: math.frexp(v)[1], x, INT32)
+
+
+def nextafter(x: PyArray, y: PyArray) -> PyArray:
+    """The neighbours of x on the way to y."""
+    precision, lowest = SIGNIFICANCE[x.dtype.name]
+
+    def neighbour(v: float, to: float) -> float:
+        if v != v or to != to:
+            return math.nan
+        if v == to:
+            return to
+        if math.isinf(v):  # the largest finite number is half a step below
+            return rounder(x.dtype)(math.copysign(LARGEST[x.dtype.name], v))
+        step = max(math.frexp(v)[1] - precision, lowest)
+        if v and abs(math.frexp(v)[0]) == 0.5 and (to < v) == (v > 0):
+            step = max(step - 1, lowest)  # towards 0 the steps below a power of two are half as long
+        return v + math.copysign(math.ldexp(1.0, step), to - v)
+
+    return map2(neighbour, x, y)
+
+
 def as_complex(x: PyArray, y: PyArray) -> PyArray:
     """x + iy."""
     return map2(complex, x, y, complex_of(x.dtype))
@@ -172,7 +231,16 @@ def _xlog1py(x: float, y: float) -> float:
 KERNELS: dict[str, Kernel] = {
     **{name: _same(fn) for name, fn in m.FUNCTIONS.items()},
     **{name: _same(fn) for name, fn in special.FUNCTIONS.items()},
+    **{name: _same(fn) for name, fn in incomplete_math.FUNCTIONS.items()},
+    **{name: _same2(fn) for name, fn in incomplete_math.BINARY.items()},
     **{name: _with_order(fn) for name, fn in special.ORDERED.items()},
+    **{name: _with_order(fn) for name, fn in bessel_math.ORDERED.items()},
+    **{name: _with_order2(fn) for name, fn in incomplete_math.BINARY_ORDERED.items()},
+    "betainc": betainc,
+    "betaincc": lambda a, b, x: map3(incomplete_math.betaincc, a, b, x),
+    "ldexp": ldexp,
+    "exponent": exponent,
+    "nextafter": nextafter,
     "square": _same(lambda v: _multiply(v, v)),
     "neg": _same(operator.neg),
     "relu": _same(lambda v: maximum(v, type(v)(0))),
@@ -198,6 +266,7 @@ KERNELS: dict[str, Kernel] = {
     "power": _same2(m.power),
     "power_number": power_number,
     "floor_divide": _same2(m.floor_divide),
+    "maximum_iterations": _same(_not_negative),
     "mod": _same2(m.mod),
     "fmod": _same2(m.fmod),
     "arctan2": _same2(math.atan2),

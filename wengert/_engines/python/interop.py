@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.linalg import LinAlgError
 
 from wengert._engines.python.array import PyArray, make
 
-__all__ = ["LinAlgError", "from_numpy", "to_numpy", "to_text"]
+__all__ = ["LinAlgError", "from_numpy", "row", "stack", "to_numpy", "to_text", "zeros"]
 
 
 def from_numpy(x: Any) -> PyArray:
@@ -33,3 +33,18 @@ def to_numpy(x: PyArray) -> Any:
 def to_text(text: str, xs: Iterable[PyArray]) -> str:
     """A format text filled with arrays, as NumPy writes them."""
     return text.format(*(to_numpy(x)[()] for x in xs))
+
+
+def zeros(shape: Sequence[int], dtype: Any) -> PyArray:
+    """Zeros; of NumPy's making, since a shape may come from it."""
+    return from_numpy(np.zeros(shape, dtype))
+
+
+def row(x: PyArray, index: int) -> PyArray:
+    """One slice along the first axis."""
+    return from_numpy(to_numpy(x)[index])
+
+
+def stack(rows: Sequence[PyArray]) -> PyArray:
+    """Arrays of one shape along a new first axis."""
+    return from_numpy(np.stack([*map(to_numpy, rows)]))

@@ -286,7 +286,5 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
 # Functions of one float and a whole order.
 ORDERED: dict[str, Callable[[float, int], float]] = {
     "polygamma": lambda x, order: polygamma(order, x),
-    "iv": iv,
-    "ive": ive,
     "sinc": sinc,
 }

@@ -1,0 +1,88 @@
+"""Reductions that leave NaN out, and the binary form of floats, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import ops
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # slices of nothing but NaN are visited on purpose
+NAN = np.nan
+X = np.array([[3.0, NAN, 1.0, 1.0], [NAN, NAN, NAN, NAN], [2.0, -1.0, NAN, 5.0]])
+REDUCTIONS = ["nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmin", "nanmedian"]
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_values_are_numpys(name, axis, keepdims):
+    want = getattr(np, name)(X, axis=axis, keepdims=keepdims)
+    for f in (getattr(ops, name), getattr(wg.numpy, name)):
+        np.testing.assert_allclose(f(X, axis=axis, keepdims=keepdims), want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "midpoint", "nearest"])
+@pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 1.0, [0.1, 0.5]])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_quantiles_are_numpys(method, q, axis):
+    want = np.nanquantile(X, q, axis=axis, method=method)
+    np.testing.assert_allclose(ops.nanquantile(X, q, axis, method), want, rtol=1e-14)
+    np.testing.assert_allclose(wg.numpy.nanquantile(X, q, axis, method=method), want, rtol=1e-14)
+    np.testing.assert_allclose(ops.nanpercentile(X, np.multiply(q, 100), axis, method), want, rtol=1e-13)
+
+
+def test_running_and_places_are_numpys():
+    for axis in (None, 0, 1):
+        np.testing.assert_array_equal(ops.nancumsum(X, axis), np.nancumsum(X, axis))
+        np.testing.assert_array_equal(ops.nancumprod(X, axis), np.nancumprod(X, axis))
+    for name in ("nanargmax", "nanargmin"):
+        np.testing.assert_array_equal(getattr(ops, name)(X[::2], 1), getattr(np, name)(X[::2], 1))
+        assert getattr(wg.numpy, name)(X) == getattr(np, name)(X)
+        with pytest.raises(ValueError, match="NaN"):
+            getattr(ops, name)(X, axis=1)
+
+
+@pytest.mark.parametrize("name", [*REDUCTIONS, "nancumsum", "nancumprod"])
+def test_gradients_are_those_of_what_is_left(name):
+    row = np.array([3.0, NAN, 1.5, -2.0])
+    kept = ~np.isnan(row)
+    weights = np.arange(1.0, 5.0)
+    f, plain = getattr(ops, name), getattr(ops, name[3:])
+    got = np.asarray(wg.grad(lambda x: wg.sum(f(x) * (weights if "cum" in name else 2.0)))(row))
+    # the running values at a place left out repeat those before it
+    shared = np.array([3.0, 3.0, 4.0]) if "cum" in name else 2.0
+    want = wg.grad(lambda x: wg.sum(plain(x) * shared))(row[kept])
+    np.testing.assert_allclose(got[kept], want, rtol=1e-14)
+    assert got[1] == 0
+
+
+def test_all_nan_slices_have_gradient_zero():
+    for name in ("nanmax", "nanmin", "nansum"):
+        gradient = np.asarray(wg.grad(lambda x, name=name: wg.sum(ops.nansum(getattr(ops, name)(x, axis=1))))(X))
+        assert (gradient[1] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_binary_form_is_numpys(dtype):
+    info = np.finfo(dtype)
+    x = np.array([0.0, -0.0, 1.0, -1.5, 6.0, np.inf, -np.inf, NAN, info.max, info.tiny, info.smallest_subnormal], dtype)
+    mantissa, exponent = ops.frexp(x)
+    for got, want in zip((mantissa, exponent), np.frexp(x)):
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype
+    for n in (-3, 0, 5, 2000, -(2**40)):
+        with np.errstate(over="ignore", under="ignore"):
+            np.testing.assert_array_equal(ops.ldexp(x, n), np.ldexp(x, np.clip(n, -5000, 5000)))
+    y = np.array([1, -1, 0, NAN, 7, 0, 0, 1, np.inf, 0, -1], dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        np.testing.assert_array_equal(ops.nextafter(x, y), np.nextafter(x, y))
+
+
+def test_binary_form_is_differentiated():
+    assert wg.grad(lambda x: ops.ldexp(x, 3) ** 2)(1.5) == 2 * 64 * 1.5
+    assert wg.grad(lambda x: ops.frexp(x)[0])(6.0) == 0.125
+    assert wg.grad(ops.nextafter, argnums=(0, 1))(1.0, 2.0) == (1.0, 0.0)
+    with pytest.raises(TypeError, match="integers"):
+        ops.ldexp(1.0, 2.0)

@@ -1,0 +1,205 @@
+"""NumPy kernels of `_prims/buffer.py`, and `BufferArray`, the native array of a version of a buffer.
+
+All versions of a buffer share one array, which holds the newest. An older version points to the next one and keeps what
+the write between the two replaced; it makes itself a copy if it is read again. The links lead from old to new, so what
+nobody can ask for any more is freed at once, and a program that goes on from the newest version keeps nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..._core import dtypes
+
+# A write changes several versions' common array; what takes long (copies of whole arrays) is rare.
+_lock = threading.RLock()
+
+
+class BufferArray:
+    """The elements of one version; immutable as seen from outside. To other kernels it is the copy that it gives."""
+
+    __slots__ = ("_array", "_newer", "_replaced", "dtype", "shape")
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.shape = array.shape
+        self.dtype = array.dtype
+        self._array: np.ndarray[Any, Any] | None = array  # None: a newer version has it
+        self._newer: BufferArray | None = None
+        self._replaced: Any = None  # the place written to next, and what stood there
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        with _lock:
+            return np.array(self._elements(), dtype, order="C")
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.asarray(self)[index]
+
+    def __getattr__(self, name: str) -> Any:
+        # what a kernel of another op may ask of an array (`astype`, `real`) is asked of a copy
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)
+
+    def _elements(self) -> np.ndarray[Any, Any]:
+        """The array to read, now and under the lock."""
+        if self._array is None:
+            self._restore()
+        assert self._array is not None
+        return self._array
+
+    def _restore(self) -> None:
+        """Makes an old version a copy of its own: the newest one with the writes since then undone, the last first."""
+        path: list[BufferArray] = []
+        at = self
+        while at._array is None:
+            path.append(at)
+            assert at._newer is not None
+            at = at._newer
+        array = at._array.copy()
+        for version in reversed(path):
+            template, indices, old = version._replaced
+            _put(array, template, indices, old)
+        self._array, self._newer, self._replaced = array, None, None
+
+    def at(self, template: Any, indices: Any) -> Any:
+        """A copy of what stands at a place."""
+        with _lock:
+            return _taken(self._elements(), template, indices)
+
+    def written(self, write: Any, template: Any, indices: Any, value: Any) -> BufferArray:
+        """The next version; this one remembers what it replaces."""
+        with _lock:
+            array = self._elements()
+            replaced = (template, indices, _taken(array, template, indices))
+            newer = BufferArray(array)
+            # before the write, so that a failure in it leaves this version as it was
+            self._array, self._newer, self._replaced = None, newer, replaced
+            write(array, template, indices, value)
+            return newer
+
+
+# -- places in an array --------------------------------------------------------------------------------------------
+
+
+def _view(array: Any, template: Any) -> Any:
+    """What the slices and integers of a template leave, the axes of index arrays in front."""
+    view = array[(*[slice(*e) if type(e) is tuple else slice(None) if e is None else e for e in template], ...)]
+    if None not in template:
+        return view
+    kept = [e for e in template if e is None or type(e) is tuple]
+    return view.transpose(sorted(range(len(kept)), key=lambda axis: kept[axis] is not None))
+
+
+def _taken(array: Any, template: Any, indices: Any) -> Any:
+    view = _view(array, template)
+    if _are_many(indices):
+        return view[indices]
+    return np.array(view[(*map(int, indices), ...)], order="C")[()]
+
+
+def _are_many(indices: Any) -> bool:
+    """Whether index arrays have axes; without, they are integers, and what they choose is a view."""
+    return bool(indices) and indices[0].shape != ()
+
+
+def _put(array: Any, template: Any, indices: Any, value: Any) -> None:
+    view = _view(array, template)
+    view[indices if _are_many(indices) else (*map(int, indices), ...)] = value
+
+
+def _add(array: Any, template: Any, indices: Any, value: Any) -> None:
+    view = _view(array, template)
+    if not _are_many(indices):
+        view = view[(*map(int, indices), ...)]
+        view += value
+        return
+    value = np.ravel(value)
+    if not value.size:
+        return
+    numbers = _numbers(array, view, indices)
+    flat = array.reshape(-1)
+    if not dtypes.is_half(array.dtype):
+        np.add.at(flat, numbers, value)  # of one flat index, which is NumPy's fast way
+        return
+    places, which = np.unique(numbers, return_inverse=True)
+    sums = flat[places].astype(np.float32)
+    np.add.at(sums, np.ravel(which), value.astype(np.float32))
+    flat[places] = sums.astype(array.dtype)
+
+
+def _numbers(array: Any, view: Any, indices: Any) -> Any:
+    """The numbers, in the flattened array, of the elements that index arrays choose from a view of it."""
+    width = array.itemsize
+    steps = [stride // width for stride in view.strides]
+    start = (view.__array_interface__["data"][0] - array.__array_interface__["data"][0]) // width
+    count = len(indices)
+    rest = view.ndim - count
+    numbers: Any = start
+    for index, size, step in zip(indices, view.shape, steps, strict=False):
+        numbers = numbers + np.where(index < 0, index + size, index) * step
+    numbers = np.reshape(numbers, (*indices[0].shape, *(1,) * rest))
+    for axis in range(count, view.ndim):
+        along = np.arange(view.shape[axis]) * steps[axis]
+        numbers = numbers + along.reshape((-1, *(1,) * (view.ndim - axis - 1)))
+    return numbers.ravel()
+
+
+# -- kernels: each takes a plain array for a version, too, which it leaves as it is --------------------------------
+
+
+def _version(b: Any) -> BufferArray:
+    return b if type(b) is BufferArray else BufferArray(np.array(b, order="C"))
+
+
+def _value(b: Any) -> Any:
+    return np.asarray(b)[()] if type(b) is BufferArray else b
+
+
+def _get(b: Any, *indices_and_template: Any) -> Any:
+    *indices, template = indices_and_template
+    return b.at(template, (*indices,)) if type(b) is BufferArray else _taken(np.asarray(b), template, (*indices,))
+
+
+def _write(write: Any) -> Any:
+    def kernel(value: Any, b: Any, *indices_and_template: Any) -> Any:
+        *indices, template = indices_and_template
+        return _version(b).written(write, template, (*indices,), value)
+
+    return kernel
+
+
+def _last_writes(*indices_and_extents: Any) -> Any:
+    *indices, extents = indices_and_extents
+    place: Any = np.int64(0)
+    for index, size in zip(indices, extents, strict=True):
+        place = place * size + np.where(index < 0, index + size, index)
+    backwards = np.ravel(place)[::-1]
+    is_last = np.zeros(backwards.shape, bool)
+    is_last[np.unique(backwards, return_index=True)[1]] = True
+    return is_last[::-1].reshape(np.shape(indices[0]))[()]
+
+
+KERNELS: dict[str, Any] = {
+    "buffer_new": _version,
+    "buffer_value": _value,
+    "buffer_get": _get,
+    "buffer_set": _write(_put),
+    "buffer_add": _write(_add),
+    "last_writes": _last_writes,
+}

@@ -1,0 +1,168 @@
+"""NumPy-engine kernels of `_prims/incomplete.py`: SciPy's values, and derivatives in the parameters.
+
+The derivatives are those of the power series (Moore 1982) and the continued fractions (Moore 1982; Boik & Robison-Cox
+1998), carried along as truncated Taylor series while these are summed. All in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .common import lazy
+from .taylor import Taylor, fraction, through, variable
+
+_MOST_STEPS = 100_000
+
+
+def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of arrays of one shape that computes in float64, on flat arrays, without warnings."""
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        flat = [np.asarray(v, np.float64).ravel() if isinstance(v, (np.ndarray, np.generic)) else v for v in (x, *rest)]
+        with np.errstate(all="ignore"):
+            return np.reshape(function(*flat), np.shape(x)).astype(x.dtype)
+
+    return kernel
+
+
+def _steps(*sizes: Any) -> int:
+    """As many steps as series and fractions of parameters this large may need."""
+    top = max((float(np.max(s, initial=0.0, where=np.isfinite(s))) for s in sizes), default=0.0)
+    return int(min(_MOST_STEPS, 200 + 30 * math.sqrt(top)))
+
+
+# -- incomplete gamma --------------------------------------------------------------------------------------------------
+
+
+def _gamma_power(a: Any, x: Any, order: int) -> Taylor:
+    """x^a e^-x / gamma(a + 1) in a."""
+    from scipy.special import gammaln, polygamma
+
+    orders = (order, 0)
+    line = through(a, orders, (1, 0), lambda k: gammaln(a + 1) if k == 0 else polygamma(k - 1, a + 1))
+    return (variable(a, orders, (1, 0)) * np.log(x) - x - line).exp()
+
+
+def _gamma_series(a: Any, x: Any, order: int) -> Any:
+    """The lower function by its power series, for x < a + 1."""
+    shifted = variable(a, (order, 0), (1, 0))
+    term = through(a, (order, 0), (0, 0), lambda k: np.ones_like(a))
+    total = term
+    for k in range(1, _steps(a)):
+        term = term * x / (shifted + k)
+        total = total + term
+        if all(np.all(np.abs(t[0]) <= 1e-17 * np.abs(s[0])) for t, s in zip(term.c, total.c, strict=True)):
+            break
+    return (_gamma_power(a, x, order) * total).derivative()
+
+
+def _gamma_fraction(a: Any, x: Any, order: int) -> Any:
+    """Less the upper function, by its continued fraction, for x >= a + 1."""
+    shifted = variable(a, (order, 0), (1, 0))
+
+    def terms(k: int) -> tuple[Taylor, Taylor]:
+        return (shifted - k) * k, (x + (2 * k + 1)) - shifted
+
+    upper = _gamma_power(a, x, order) * shifted / fraction(terms, _steps(a))
+    return -upper.derivative()
+
+
+def _gammainc(a: Any, x: Any, order: int) -> Any:
+    from scipy.special import gammainc
+
+    if order == 0:
+        return gammainc(a, x)
+    result = np.where((a > 0) & (x >= 0), 0.0, np.nan)
+    inside = (a > 0) & (x > 0) & np.isfinite(x) & np.isfinite(a)
+    for part, method in ((inside & (x < a + 1), _gamma_series), (inside & (x >= a + 1), _gamma_fraction)):
+        if part.any():
+            result[part] = method(a[part], x[part], order)
+    return result
+
+
+# -- incomplete beta ---------------------------------------------------------------------------------------------------
+
+
+def _beta_fraction(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
+    """I_x(a, b) by its continued fraction, for x below (a + 1) / (a + b + 2)."""
+    from scipy.special import betaln, polygamma
+
+    first, second, both = variable(a, orders, (1, 0)), variable(b, orders, (0, 1)), variable(a + b, orders, (1, 1))
+
+    def terms(k: int) -> tuple[Taylor, Taylor]:
+        m, is_odd = divmod(k, 2)
+        one = first * 0.0 + 1.0
+        if k == 0:
+            return one, one
+        if is_odd:
+            return (first + m) * (both + m) * -x / ((first + 2 * m) * (first + (2 * m + 1))), one
+        return (second - m) * (m * x) / ((first + (2 * m - 1)) * (first + 2 * m)), one
+
+    def gammas(z: Any, slope: tuple[int, int]) -> Taylor:
+        """log(gamma) but for its value: that is taken from betaln, which does not cancel."""
+        return through(z, orders, slope, lambda k: polygamma(k - 1, z) if k else np.zeros_like(z))
+
+    line = first * np.log(x) + second * np.log1p(-x) - betaln(a, b)
+    line = line - gammas(a, (1, 0)) - gammas(b, (0, 1)) + gammas(a + b, (1, 1))
+    return (line.exp() / (first * fraction(terms, 2 * _steps(a, b)))).derivative()
+
+
+def _betainc(a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
+    from scipy.special import betainc
+
+    if not order_a and not order_b:
+        return betainc(a, b, x)
+    is_valid = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
+    result = np.where(is_valid, 0.0, np.nan)
+    inside = is_valid & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
+    low = inside & (x * (a + b + 2) < a + 1)
+    if low.any():
+        result[low] = _beta_fraction(a[low], b[low], x[low], (order_a, order_b))
+    high = inside & ~low
+    if high.any():
+        result[high] = -_beta_fraction(b[high], a[high], 1 - x[high], (order_b, order_a))
+    return result
+
+
+# -- Hurwitz's zeta function -------------------------------------------------------------------------------------------
+
+_AHEAD = 20  # terms summed before the Euler-Maclaurin formula takes over
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+
+
+def _zeta(s: Any, q: Any, order: int) -> Any:
+    from scipy.special import zeta
+
+    if order == 0:
+        return zeta(s, q)
+    return np.where((s > 1) & (q > 0), _zeta_sum(variable(s, (order, 0), (1, 0)), q).derivative(), np.nan)
+
+
+def _zeta_sum(s: Taylor, q: Any) -> Taylor:
+    def power(t: Any, exponent: Taylor) -> Taylor:
+        return (exponent * np.log(t)).exp()
+
+    total = power(q, -s)
+    for k in range(1, _AHEAD):
+        total = total + power(q + k, -s)
+    t = q + _AHEAD
+    here = power(t, -s)
+    total = total + here * t / (s - 1.0) + here * 0.5
+    rising = s / t
+    for k, number in enumerate(_BERNOULLI, start=1):
+        total = total + here * rising * (number / math.factorial(2 * k))
+        rising = rising * (s + (2 * k - 1)) * (s + 2 * k) / (t * t)
+    return total
+
+
+KERNELS: dict[str, Any] = {
+    "gammainc": _in_float64(_gammainc),
+    "gammaincc": lazy("scipy.special", "gammaincc"),
+    "betainc": _in_float64(_betainc),
+    "betaincc": lazy("scipy.special", "betaincc"),
+    "zeta": _in_float64(_zeta),
+}

@@ -1,0 +1,162 @@
+"""The incomplete gamma and beta functions and Hurwitz's zeta function, with derivatives in every parameter.
+
+Each is a family whose attributes say how often it is differentiated in its parameters, so that derivatives of any order
+are members of it; the slope in x is the density, which is differentiated in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .._core.op import Op, elementwise
+from .._core.tensor import Tensor
+from .elementwise import exp, log, log1p
+from .piecewise import xlog1py, xlogy
+from .special import betaln, digamma, lgamma, polygamma
+from .structural import add, add_number, fill, mul, neg, sub, times_number
+
+_PARAMETER = (0.5, 4.0)
+
+
+def _family(name: str, operands: str, partials: Any, doc: str, **facts: Any) -> Op:
+    return elementwise(name, operands, partials=partials, dtypes="float", doc=doc, **facts)
+
+
+def _psi(x: Tensor, order: int) -> Tensor:
+    return polygamma(x, order=order) if order else digamma(x)
+
+
+# -- derivatives of e^L, from those of L -------------------------------------------------------------------------------
+
+
+def _of_exponential(value: Tensor, slope: Callable[[int], Tensor], order: int) -> Tensor:
+    """The derivative of some order of e^L: with p' = L' p, p^(n+1) is the sum of C(n, k) L^(k+1) p^(n-k)."""
+    found = [value]
+    slopes = [slope(k + 1) for k in range(order)]
+    for n in range(order):
+        terms = [times_number(mul(slopes[k], found[n - k]), number=float(math.comb(n, k))) for k in range(n + 1)]
+        found.append(_total(terms))
+    return found[order]
+
+
+def _total(terms: list[Tensor]) -> Tensor:
+    total = terms[0]
+    for term in terms[1:]:
+        total = add(total, term)
+    return total
+
+
+# -- incomplete gamma --------------------------------------------------------------------------------------------------
+
+
+def _gamma_density(a: Tensor, x: Tensor, order: int) -> Tensor:
+    """The derivative in a, of some order, of x^(a-1) e^-x / gamma(a)."""
+    size = exp(sub(sub(xlogy(add_number(a, number=-1), x), x), lgamma(a)))
+
+    def slope(k: int) -> Tensor:
+        return sub(log(x), digamma(a)) if k == 1 else neg(_psi(a, k - 1))
+
+    return _of_exponential(size, slope, order)
+
+
+_GAMMA_REF = "R. J. Moore, Algorithm AS 187: Derivatives of the incomplete gamma integral, Applied Statistics 31, 1982"
+_GAMMA_DOMAIN = (_PARAMETER, (0.2, 6.0))
+
+gammainc = _family(
+    "gammainc", "a x",
+    (lambda a, x, order: gammainc(a, x, order=order + 1), lambda a, x, order: _gamma_density(a, x, order)),
+    "the regularised lower incomplete gamma function, or its derivative in a of the given order", attrs="order",
+    domain=_GAMMA_DOMAIN, ref=_GAMMA_REF,
+    samples=[(((3, 2), (3, 2)), (0,)), (((4,), (4,)), (1,)), (((), ()), (2,))],
+)  # fmt: skip
+gammaincc = _family(
+    "gammaincc", "a x",
+    (lambda a, x: neg(gammainc(a, x, order=1)), lambda a, x: neg(_gamma_density(a, x, 0))),
+    "the regularised upper incomplete gamma function, exact where the lower one is near 1", domain=_GAMMA_DOMAIN,
+    ref=_GAMMA_REF,
+)  # fmt: skip
+
+# -- incomplete beta ---------------------------------------------------------------------------------------------------
+
+
+def _beta_density(a: Tensor, b: Tensor, x: Tensor, order_a: int, order_b: int) -> Tensor:
+    """The derivative in a and b of x^(a-1) (1-x)^(b-1) / beta(a, b)."""
+    rest = xlog1py(add_number(b, number=-1), neg(x))
+    size = exp(sub(add(xlogy(add_number(a, number=-1), x), rest), betaln(a, b)))
+    both = add(a, b)
+    # mixed derivatives of the logarithm come from a + b alone
+    shared = {k: _psi(both, k - 1) for k in range(1, order_a + order_b + 1)}
+    found: dict[tuple[int, int], Tensor] = {(0, 0): size}
+
+    def slope(i: int, j: int) -> Tensor:
+        if i and j:
+            return shared[i + j]
+        own = _psi(a if i else b, i + j - 1)
+        line = sub(shared[i + j], own)
+        return line if i + j > 1 else add(line, log(x) if i else log1p(neg(x)))
+
+    for j in range(order_b):  # down the column of no derivative in a
+        found[0, j + 1] = _total([_binomial(mul(slope(0, k + 1), found[0, j - k]), j, k) for k in range(j + 1)])
+    for i in range(order_a):
+        for j in range(order_b + 1):
+            terms = [
+                _binomial(_binomial(mul(slope(k + 1, m), found[i - k, j - m]), i, k), j, m)
+                for k in range(i + 1) for m in range(j + 1)
+            ]  # fmt: skip
+            found[i + 1, j] = _total(terms)
+    return found[order_a, order_b]
+
+
+def _binomial(x: Tensor, n: int, k: int) -> Tensor:
+    count = math.comb(n, k)
+    return x if count == 1 else times_number(x, number=float(count))
+
+
+_BETA_REF = (
+    "R. J. Boik, J. F. Robison-Cox, Derivatives of the incomplete beta function, Journal of Statistical Software 3(1), "
+    "1998"
+)
+_BETA_DOMAIN = (_PARAMETER, _PARAMETER, (0.1, 0.9))
+
+betainc = _family(
+    "betainc", "a b x",
+    (
+        lambda a, b, x, order_a, order_b: betainc(a, b, x, order_a=order_a + 1, order_b=order_b),
+        lambda a, b, x, order_a, order_b: betainc(a, b, x, order_a=order_a, order_b=order_b + 1),
+        lambda a, b, x, order_a, order_b: _beta_density(a, b, x, order_a, order_b),
+    ),
+    "the regularised incomplete beta function, or its derivative in a and b of the given orders",
+    attrs="order_a order_b", domain=_BETA_DOMAIN, ref=_BETA_REF,
+    samples=[(((3, 2),) * 3, (0, 0)), (((4,),) * 3, (1, 0)), (((3,),) * 3, (0, 1)), (((),) * 3, (1, 1))],
+)  # fmt: skip
+betaincc = _family(
+    "betaincc", "a b x",
+    (
+        lambda a, b, x: neg(betainc(a, b, x, order_a=1, order_b=0)),
+        lambda a, b, x: neg(betainc(a, b, x, order_a=0, order_b=1)),
+        lambda a, b, x: neg(_beta_density(a, b, x, 0, 0)),
+    ),
+    "1 - betainc(a, b, x), exact where betainc is near 1", domain=_BETA_DOMAIN, ref=_BETA_REF,
+)  # fmt: skip
+
+# -- Hurwitz's zeta function -------------------------------------------------------------------------------------------
+
+
+def _zeta_slope(s: Tensor, q: Tensor, order: int) -> Tensor:
+    """The slope in q, -s zeta(s + 1, q), differentiated in s."""
+    above = add(s, fill(s, 1))
+    total = mul(s, zeta(above, q, order=order))
+    if order:
+        total = add(total, times_number(zeta(above, q, order=order - 1), number=float(order)))
+    return neg(total)
+
+
+zeta = _family(
+    "zeta", "s q", (lambda s, q, order: zeta(s, q, order=order + 1), lambda s, q, order: _zeta_slope(s, q, order)),
+    "Hurwitz's zeta function, the sum of (k + q)^-s, or its derivative in s of the given order", attrs="order",
+    domain=((1.8, 5.0), (0.5, 3.0)), kink="inf at s = 1",
+    ref="NIST Digital Library of Mathematical Functions, 25.11.5 and 25.11.17",
+    samples=[(((3, 2), (3, 2)), (0,)), (((4,), (4,)), (1,)), (((), ()), (2,))],
+)  # fmt: skip

@@ -1,0 +1,107 @@
+"""Dot-product attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from .._prims import discrete as D
+from .._prims import elementwise as E
+from .._prims import linalg as L
+from .._prims import structural as S
+from . import promotion
+from .activations import softmax
+from .promotion import as_float, as_tensor, outward
+from .shapes import permuted, repeat
+
+_MASKED = -0.7 * 3.4028234663852886e38  # far below every logit, and finite: a row that is masked as a whole has a mean
+
+
+def dot_product_attention(
+    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, scale: Any = None, is_causal: bool = False,
+    flash_attention: Any = None, attn_logits_soft_cap: Any = None,
+) -> Any:  # fmt: skip
+    """Means of values, weighted by the softmax of the products of queries and keys.
+
+    Args:
+        query: an array (batch, times, heads, depth).
+        key: an array (batch, places, key heads, depth); heads of the query share them in equal groups.
+        value: an array (batch, places, key heads, depth).
+        bias: what is added to the logits; broadcasts to (batch, heads, times, places).
+        mask: booleans, false for what is left out; they broadcast likewise.
+        scale: the factor of the products; 1 / sqrt(depth) if None.
+        is_causal: whether a time attends to no later place.
+        flash_attention: accepted for Keras's sake; there is one way to compute it here.
+        attn_logits_soft_cap: a bound that the scaled products approach, c tanh(x / c).
+
+    Returns:
+        An array (batch, times, heads, depth) in the kind that came in; the mean of all values where all is masked.
+
+    Raises:
+        ValueError: for other shapes.
+
+    Example:
+        >>> import wengert as wg
+        >>> one = wg.ones((1, 2, 1, 3))
+        >>> wg.ops.dot_product_attention(one, one, one).shape
+        (1, 2, 1, 3)
+    """
+    parts = [as_float(as_tensor(x, "dot_product_attention")) for x in (query, key, value)]
+    if any(x.ndim != 4 for x in parts):
+        shapes = ", ".join(str(x.shape) for x in parts)
+        raise ValueError(at_user_line(f"dot_product_attention: wanted query, key and value of four axes, got {shapes}"))
+    dtype = promotion.common_dtype(parts)
+    q, k, v = (permuted(promotion.cast(x, dtype), (0, 2, 1, 3)) for x in parts)
+    k, v = (_shared(x, q) for x in (k, v))
+    depth = q.shape[3]
+    if scale is None and not isinstance(depth, int):
+        raise ValueError(at_user_line("dot_product_attention: the depth must be known in a trace, or scale given"))
+    factor = 1 / math.sqrt(depth) if scale is None else scale
+    logits = _capped(promotion.binary(S.mul, L.matmul(q, L.swap_last(k)), factor), attn_logits_soft_cap)
+    wide = dtypes.float32 if dtypes.is_half(dtype) else dtype
+    logits = promotion.cast(logits, wide)
+    if bias is not None:
+        logits = promotion.binary(S.add, logits, bias)
+    logits = promotion.cast(_masked(logits, mask, is_causal), wide)
+    result = L.matmul(promotion.cast(softmax(logits), dtype), v)
+    return outward(permuted(result, (0, 2, 1, 3)), query, key, value, bias)
+
+
+def _shared(x: Tensor, q: Tensor) -> Tensor:
+    """The heads of keys or values, each as often as heads of the query share it."""
+    heads, ours = q.shape[1], x.shape[1]
+    if heads == ours:
+        return x
+    if not isinstance(heads, int) or not isinstance(ours, int) or heads % ours:
+        raise ValueError(at_user_line(f"dot_product_attention: {heads} heads cannot share {ours} key heads evenly"))
+    return repeat(x, heads // ours, axis=1)
+
+
+def _capped(logits: Tensor, cap: Any) -> Tensor:
+    if cap is None:
+        return logits
+    return S.times_number(E.tanh(S.times_number(logits, number=1 / float(cap))), number=float(cap))
+
+
+def _masked(logits: Tensor, mask: Any, is_causal: bool) -> Tensor:
+    kept = None if mask is None else promotion.cast(as_tensor(mask, "dot_product_attention"), dtypes.bool_)
+    if is_causal:
+        times, places = logits.shape[2:]
+        first = promotion.broadcast(_column(S.iota(size=times, dtype=dtypes.int64)), (times, places))
+        second = promotion.broadcast(S.iota(size=places, dtype=dtypes.int64), (times, places))
+        earlier = apply(D.ge, (first, second))
+        kept = earlier if kept is None else promotion.binary(D.logical_and, kept, earlier)
+    if kept is None:
+        return logits
+    return S.select(promotion.broadcast(kept, logits.shape), logits, S.fill(logits, _MASKED))
+
+
+def _column(x: Tensor) -> Tensor:
+    return S.reshape(x, shape=(*x.shape, 1))
+
+
+__all__ = ["dot_product_attention"]

@@ -1,0 +1,272 @@
+"""Reductions that leave NaN out, with Keras's signatures; elements left out have gradient zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .._core import dims, dtypes
+from .._core.apply import apply
+from .._core.tensor import Tensor, ndarray_of
+from .._core.where import at_user_line
+from .._prims import discrete as D
+from .._prims import sorting as O
+from .._prims import structural as S
+from . import promotion, reductions
+from .choices import minimum
+from .elementwise import add, multiply, subtract
+from .indexing import take_along_axis
+from .promotion import as_float, as_tensor, normal_axes, outward
+from .shapes import permuted, reshaped
+
+
+def numbers_in(x: Tensor) -> Tensor | bool:
+    """Which elements are not NaN; True where the dtype has none."""
+    return apply(D.logical_not, (apply(D.isnan, (x,)),)) if dtypes.is_inexact(x.dtype) else True
+
+
+def replaced(x: Tensor, value: Any) -> Tensor:
+    """x with a number where it is NaN."""
+    return S.select(apply(D.isnan, (x,)), S.fill(x, value), x) if dtypes.is_inexact(x.dtype) else x
+
+
+def _reduction(
+    name: str, what: str, fold: Callable[..., Any], example: str, empty: str
+) -> Callable[[Any, Any, bool], Any]:
+    def function(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        return outward(fold(as_tensor(x, name), axis, keepdims), x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{what} of the elements that are not NaN; the others have gradient zero.
+
+    Args:
+        x: an array of real values.
+        axis: the axis or axes; None means all.
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        The results in x's kind; {empty} where all elements are NaN.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.{name}([1.0, float("nan"), 3.0]))
+        {example}
+    """
+    return function
+
+
+def _extreme(fold: Callable[..., Tensor], neutral: float) -> Callable[[Tensor, Any, bool], Tensor]:
+    def extreme(x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        mask = numbers_in(x)
+        if mask is True:
+            return fold(x, axis, keepdims)
+        result = fold(replaced(x, neutral), axis, keepdims)
+        return S.select(reductions.any(mask, axis, keepdims), result, S.fill(result, math.nan))
+
+    return extreme
+
+
+nansum = _reduction("nansum", "The sum", lambda x, a, k: reductions.sum(x, a, k, where=numbers_in(x)), "4.0", "0")
+nanprod = _reduction(
+    "nanprod", "The product", lambda x, a, k: reductions.prod(x, a, k, where=numbers_in(x)), "3.0", "1"
+)
+nanmean = _reduction("nanmean", "The mean", lambda x, a, k: reductions.mean(x, a, k, where=numbers_in(x)), "2.0", "NaN")
+nanvar = _reduction(
+    "nanvar", "The variance", lambda x, a, k: reductions.var(x, a, k, where=numbers_in(x)), "1.0", "NaN"
+)
+nanstd = _reduction(
+    "nanstd", "The standard deviation", lambda x, a, k: reductions.std(x, a, k, where=numbers_in(x)), "1.0", "NaN"
+)
+nanmax = _reduction("nanmax", "The largest", _extreme(reductions.max, -math.inf), "3.0", "NaN")
+nanmin = _reduction("nanmin", "The smallest", _extreme(reductions.min, math.inf), "1.0", "NaN")
+
+
+def nancumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """The running sum along an axis in which NaN counts as 0 and has gradient zero.
+
+    Args:
+        x: an array.
+        axis: the axis; None means the flattened array.
+        dtype: the dtype in which to sum.
+
+    Returns:
+        The sums in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.nancumsum([1.0, float("nan"), 3.0])
+        array([1., 1., 4.])
+    """
+    return outward(reductions.cumsum(replaced(as_tensor(x, "nancumsum"), 0), axis, dtype), x)
+
+
+def nancumprod(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """The running product along an axis in which NaN counts as 1 and has gradient zero.
+
+    Args:
+        x: an array.
+        axis: the axis; None means the flattened array.
+        dtype: the dtype in which to multiply.
+
+    Returns:
+        The products in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.nancumprod([2.0, float("nan"), 3.0])
+        array([2., 2., 6.])
+    """
+    return outward(reductions.cumprod(replaced(as_tensor(x, "nancumprod"), 1), axis, dtype), x)
+
+
+def _place(name: str, word: str, find: Callable[..., Tensor], neutral: float, at: int) -> Callable[..., Any]:
+    def function(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        a = as_tensor(x, name)
+        mask = numbers_in(a)
+        is_known = mask is not True and not promotion.is_symbolic(a)
+        if is_known and not ndarray_of(reductions.all(reductions.any(mask, axis))._data):
+            raise ValueError(at_user_line(f"{name}: all elements of a slice are NaN"))
+        return outward(find(replaced(a, neutral), axis, keepdims), x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""The index of the {word} element that is not NaN, the first of equal ones.
+
+    Args:
+        x: an array of real values.
+        axis: the axis; None means the flattened array.
+        keepdims: whether the axis stays, with extent 1.
+
+    Returns:
+        Integers (int64) in x's kind, constants to a gradient.
+
+    Raises:
+        ValueError: where all elements are NaN (a trace gives 0).
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.{name}([float("nan"), 1.0, 3.0]))
+        {at}
+    """
+    return function
+
+
+nanargmax = _place("nanargmax", "largest", reductions.argmax, -math.inf, 2)
+nanargmin = _place("nanargmin", "smallest", reductions.argmin, math.inf, 1)
+
+# -- quantiles ---------------------------------------------------------------------------------------------------------
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def nanquantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+    """The q-th quantiles of the elements that are not NaN.
+
+    At kinks: as `quantile`.
+
+    Args:
+        x: an array of real values.
+        q: numbers between 0 and 1.
+        axis: the axis or axes; None means all.
+        method: "linear", "lower", "higher", "midpoint" or "nearest" (halves to the even place).
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        The quantiles in x's kind, with the axes of q first; NaN where all elements are NaN.
+
+    Raises:
+        ValueError: for an unknown method, or q outside of 0 to 1.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.nanquantile([1.0, 2.0, float("nan"), 4.0], 0.25))
+        1.5
+    """
+    if method not in _METHODS:
+        raise ValueError(at_user_line(f"nanquantile: method is {method!r}, wanted one of {', '.join(_METHODS)}"))
+    a, share = as_float(as_tensor(x, "nanquantile")), as_tensor(q, "nanquantile")
+    if not promotion.is_symbolic(share) and not ((v := ndarray_of(share._data)) == v.clip(0, 1)).all():
+        raise ValueError(at_user_line("nanquantile: q must lie between 0 and 1"))
+    axes = normal_axes(axis, a.ndim, "nanquantile")
+    rest = (*[i for i in range(a.ndim) if i not in axes],)
+    lead = (*[a.shape[i] for i in rest],)
+    line = reshaped(permuted(a, (*axes, *rest)), (dims.size_of([a.shape[i] for i in axes]), *lead))
+    result = _of_columns(line, promotion.cast(share, a.dtype), method)
+    return outward(reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result, x, q)
+
+
+def _of_columns(line: Tensor, share: Tensor, method: str) -> Tensor:
+    """The quantiles of the columns of an array, each of its own number of elements; NaN sorts last."""
+    ordered = O.sort(line, axis=0, descending=False)
+    rest = tuple(line.shape[1:])
+    count = reductions.count_nonzero(numbers_in(line), axis=0)
+    last = reductions.max(S.sub(count, S.fill(count, 1)), axis=(), initial=0)
+    shape = (dims.size_of(tuple(share.shape)), *rest)
+    top = promotion.broadcast(last, shape)
+    shares = promotion.broadcast(reshaped(share, (shape[0], *(1,) * len(rest))), shape)
+    place = multiply(shares, promotion.cast(top, share.dtype))
+    if method == "nearest":
+        place = apply(D.rint, (place,))
+    below = apply(D.floor, (place,))
+    above = apply(D.ceil, (place,)) if method in ("higher", "midpoint") else add(below, 1)
+    low, high = (minimum(promotion.cast(p, dtypes.int64), top) for p in (below, above))
+    first, second = (take_along_axis(ordered, i, axis=0) for i in (low, high))
+    if method in ("lower", "nearest"):
+        result = first
+    elif method == "higher":
+        result = second
+    else:
+        weight = subtract(place, below) if method == "linear" else S.fill(place, 0.5)
+        result = add(first, multiply(subtract(second, first), weight))
+    return reshaped(result, (*share.shape, *rest))
+
+
+def nanpercentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+    """The q-th percentiles of the elements that are not NaN: quantiles of q / 100.
+
+    At kinks: as `quantile`.
+
+    Args:
+        x: an array of real values.
+        q: numbers between 0 and 100.
+        axis: the axis or axes; None means all.
+        method: as in `quantile`.
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        The percentiles in x's kind, with the axes of q first; NaN where all elements are NaN.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.nanpercentile([1.0, 2.0, float("nan"), 4.0], 25))
+        1.5
+    """
+    share = S.times_number(as_float(as_tensor(q, "nanpercentile")), number=0.01)
+    return outward(nanquantile(as_tensor(x, "nanpercentile"), share, axis, method, keepdims), x, q)
+
+
+def nanmedian(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The median of the elements that are not NaN.
+
+    At kinks: of equal elements one has the gradient, as a stable sort orders them.
+
+    Args:
+        x: an array of real values.
+        axis: the axis or axes; None means all.
+        keepdims: whether the axes stay, with extent 1.
+
+    Returns:
+        The medians in x's kind; NaN where all elements are NaN.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.nanmedian([3.0, float("nan"), 2.0]))
+        2.5
+    """
+    return outward(nanquantile(as_tensor(x, "nanmedian"), 0.5, axis, keepdims=keepdims), x)
+
+
+__all__ = [
+    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
+    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar",
+]  # fmt: skip

@@ -1,0 +1,89 @@
+"""Reading and writing a buffer at an index: what stands in the brackets as a template of `_prims/buffer.py`.
+
+The index is read as every subscript is. What the primitives give and take lies in an order of their own, the axes of
+index arrays first and no axis backwards; from there to NumPy's order, and back, is a matter of the slice alone.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.dims import Shape
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from .._prims import structural as S
+from .._prims.buffer import buffer_get, buffer_set
+from . import promotion
+from .at import filling, fitting
+from .shapes import permuted, reshaped
+from .subscript import NewAxis, Single, Whole, addressed, has_arrays, index_place, read
+
+
+class Place(NamedTuple):
+    """Where b[index] lies, and how it gets there from the order of the primitives."""
+
+    template: tuple[Any, ...]
+    indices: tuple[Tensor, ...]
+    core: Shape  # as the primitives have it
+    flipped: tuple[int, ...]  # axes of it that are read backwards
+    wide: Shape  # with new axes
+    perm: tuple[int, ...]  # and the axes of index arrays at their place
+
+
+def take(b: Tensor, index: Any, what: str) -> Tensor:
+    """What stands at b[index], a copy."""
+    place = _place_of(b, index, what)
+    taken = buffer_get(b, *place.indices, template=place.template)
+    if place.flipped:
+        taken = S.flip(taken, axes=place.flipped)
+    return permuted(reshaped(taken, place.wide), place.perm)
+
+
+def put(b: Tensor, index: Any, value: Any, what: str) -> Tensor:
+    """The version of b with a value at b[index]."""
+    updates = fitting(promotion.tensors_of(b, value, what)[1], b, what)
+    place = _place_of(b, index, what)
+    updates = filling(updates, (*[place.wide[p] for p in place.perm],), what)
+    updates = reshaped(permuted(updates, S.inverse(place.perm)), place.core)
+    if place.flipped:
+        updates = S.flip(updates, axes=place.flipped)
+    return buffer_set(updates, b, *place.indices, template=place.template)
+
+
+def _place_of(b: Tensor, index: Any, what: str) -> Place:
+    _refuse_lone_truth(index, what)
+    _, entries = read(b, index, what)
+    arrays: list[Tensor] = []
+    axes: list[int] = []
+    if has_arrays(entries):
+        axes, arrays = addressed(entries, what)
+    template: list[Any] = [None] * b.ndim
+    lead: Shape = arrays[0].shape if arrays else ()
+    rank = len(lead)
+    core, wide = list(lead), list(lead)
+    flipped: list[int] = []
+    for entry in entries:
+        if type(entry) is Whole:
+            flipped += [len(core)] if entry.is_flipped else []
+            template[entry.axis] = (entry.start, entry.limit, entry.step)
+            extent = S.slice_extent(entry.start, entry.limit, entry.step)
+            core.append(extent)
+            wide.append(extent)
+        elif type(entry) is NewAxis:
+            wide.append(1)
+        elif type(entry) is Single and not axes:
+            template[entry.axis] = entry.position
+    place = index_place(entries) if arrays else 0
+    after = range(rank, len(wide))
+    perm = (*after[:place], *range(rank), *after[place:])
+    return Place(tuple(template), tuple(arrays), tuple(core), tuple(flipped), tuple(wide), perm)
+
+
+def _refuse_lone_truth(index: Any, what: str) -> None:
+    items = index if isinstance(index, tuple) else (index,)
+    if builtins.any(isinstance(i, (bool, np.bool_)) or (isinstance(i, np.ndarray) and i.shape == ()
+                    and i.dtype == np.bool_) for i in items):  # fmt: skip
+        raise IndexError(at_user_line(f"{what}: a lone True or False does not index a buffer; index its .value"))

@@ -1,0 +1,260 @@
+"""Signals along the last axis: overlapping sequences, short-time Fourier transforms, convolution and correlation."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from .._prims import discrete as D
+from .._prims import elementwise as E
+from .._prims import fourier as F
+from .._prims import indexing as I
+from .._prims import structural as S
+from . import promotion
+from .choices import conj
+from .elementwise import multiply
+from .indexing import take
+from .linalg import matmul
+from .promotion import as_float, as_tensor, outward
+from .shapes import flip, joined, known_extent, moved, pad, part, reshaped
+
+# -- sequences ---------------------------------------------------------------------------------------------------------
+
+
+def _positive(value: Any, what: str, name: str) -> int:
+    number = operator.index(value)
+    if number < 1:
+        raise ValueError(at_user_line(f"{what}: {name} must be a positive integer, got {value!r}"))
+    return number
+
+
+def _places(count: int, length: int, stride: int) -> np.ndarray[Any, Any]:
+    """The positions of the elements of each sequence."""
+    return (np.arange(count) * stride)[:, None] + np.arange(length)
+
+
+def _sequences(x: Tensor, length: int, stride: int, what: str) -> Tensor:
+    size = known_extent(x, x.ndim - 1, what)
+    if size < length:
+        raise ValueError(at_user_line(f"{what}: sequences of {length} elements do not fit into {size}"))
+    return take(x, _places(1 + (size - length) // stride, length, stride), axis=-1)
+
+
+def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> Any:
+    """Overlapping sequences along the last axis.
+
+    Args:
+        x: an array (..., n).
+        sequence_length: how many elements a sequence has.
+        sequence_stride: how far apart sequences begin.
+
+    Returns:
+        The sequences (..., count, sequence_length) in x's kind; elements after the last whole one are left out.
+
+    Raises:
+        ValueError: for a length or stride below 1, or a length above n.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.extract_sequences([1.0, 2.0, 3.0, 4.0, 5.0], 3, 2)
+        array([[1., 2., 3.],
+               [3., 4., 5.]])
+    """
+    a = as_tensor(x, "extract_sequences")
+    length = _positive(sequence_length, "extract_sequences", "sequence_length")
+    stride = _positive(sequence_stride, "extract_sequences", "sequence_stride")
+    return outward(_sequences(a, length, stride, "extract_sequences"), x)
+
+
+# -- short-time Fourier transforms -------------------------------------------------------------------------------------
+
+
+def _window(window: Any, length: int, fft_length: int, dtype: Any, what: str) -> Tensor:
+    """The window in the middle of as many zeros as the transform is longer."""
+    if isinstance(window, str):
+        if window not in ("hann", "hamming"):
+            raise ValueError(at_user_line(f"{what}: window is {window!r}, wanted 'hann', 'hamming', an array or None"))
+        base = 0.5 if window == "hann" else 0.54
+        window = base - (1 - base) * np.cos(2 * np.pi * np.arange(length) / length)
+    elif window is None:
+        window = np.ones(length)
+    values = promotion.cast(as_tensor(window, what), dtype)
+    if tuple(values.shape) != (length,):
+        raise ValueError(at_user_line(f"{what}: the window has shape {values.shape}, wanted {(length,)}"))
+    low = (fft_length - length) // 2
+    return pad(values, ((low, fft_length - length - low),))
+
+
+def _lengths(length: Any, stride: Any, fft_length: Any, what: str) -> tuple[int, int, int]:
+    size, step = _positive(length, what, "sequence_length"), _positive(stride, what, "sequence_stride")
+    whole = _positive(fft_length, what, "fft_length")
+    if whole < size:
+        raise ValueError(at_user_line(f"{what}: fft_length is {whole}, less than sequence_length, {size}"))
+    return size, step, whole
+
+
+def stft(
+    x: Any, sequence_length: int, sequence_stride: int, fft_length: int, window: Any = "hann", center: bool = True
+) -> Any:
+    """The short-time Fourier transform of real signals: the spectra of overlapping sequences.
+
+    Args:
+        x: an array (..., n) of real values.
+        sequence_length: how many elements a sequence has.
+        sequence_stride: how far apart sequences begin.
+        fft_length: the length of the transforms, at least `sequence_length`.
+        window: "hann", "hamming" (both periodic), an array of `sequence_length` factors, or None for ones.
+        center: whether sequences have their middle at multiples of the stride; the signal is reflected at its ends.
+
+    Returns:
+        The real and the imaginary parts (..., count, fft_length // 2 + 1), in x's kind.
+
+    Raises:
+        ValueError: for lengths that do not fit, or an unknown window.
+
+    Example:
+        >>> import wengert as wg
+        >>> real, imaginary = wg.ops.stft([1.0, 2.0, 3.0, 4.0], 2, 2, 2, window=None, center=False)
+        >>> real
+        array([[ 3., -1.],
+               [ 7., -1.]])
+    """
+    a = as_float(as_tensor(x, "stft"))
+    if dtypes.is_complex(a.dtype):
+        raise TypeError(at_user_line(f"stft: wanted real signals, got {a.dtype.name}"))
+    size, step, whole = _lengths(sequence_length, sequence_stride, fft_length, "stft")
+    factors = _window(window, size, whole, a.dtype, "stft")
+    if center:
+        a = pad(a, (*[(0, 0)] * (a.ndim - 1), (whole // 2, whole // 2)), mode="reflect")
+    frames = multiply(_sequences(a, whole, step, "stft"), factors)
+    spectrum = F.rfft(frames, axis=frames.ndim - 1)
+    return outward((S.real(spectrum), S.imag(spectrum)), x, window)
+
+
+def istft(
+    x: Any, sequence_length: int, sequence_stride: int, fft_length: int, length: Any = None, window: Any = "hann",
+    center: bool = True,
+) -> Any:  # fmt: skip
+    """The signals of which `stft` gives the spectra.
+
+    Where sequences overlap they are added up, with the windows that undo those of `stft`. Elements near the ends that
+    only some sequences reach are too small.
+
+    Args:
+        x: a pair of arrays (..., count, fft_length // 2 + 1), real and imaginary parts.
+        sequence_length: how many elements a sequence has.
+        sequence_stride: how far apart sequences begin.
+        fft_length: the length of the transforms.
+        length: the length of the result; as long as the sequences reach if None.
+        window: the window given to `stft`.
+        center: whether `stft` centred its sequences.
+
+    Returns:
+        The signals (..., n) in x's kind.
+
+    Raises:
+        ValueError: for lengths that do not fit, or an unknown window.
+
+    Example:
+        >>> import wengert as wg
+        >>> spectrum = wg.ops.stft([1.0, 2.0, 3.0, 4.0], 2, 1, 2)
+        >>> wg.ops.istft(spectrum, 2, 1, 2).round(12)
+        array([1., 2., 3., 4.])
+    """
+    if not isinstance(x, (tuple, list)) or len(x) != 2:
+        raise ValueError(at_user_line("istft: wanted a pair (real part, imaginary part)"))
+    real, imag = map(as_float, promotion.meet(as_tensor(x[0], "istft"), as_tensor(x[1], "istft"), "istft"))
+    size, step, whole = _lengths(sequence_length, sequence_stride, fft_length, "istft")
+    spectrum = S.as_complex(real, imag)
+    frames = S.times_number(F.irfft(spectrum, axis=real.ndim - 1, size=whole), number=1 / whole)
+    frames = multiply(frames, _undoing(_window(window, size, whole, real.dtype, "istft"), step))
+    added = _overlapping_sum(frames, step)
+    reach = known_extent(added, added.ndim - 1, "istft")
+    start = whole // 2 if center else 0
+    stop = start + operator.index(length) if length is not None else reach - start
+    if stop > reach:
+        none = (0,) * (added.ndim - 1)
+        added = S.pad(added, low=(*none, 0), high=(*none, stop - reach), interior=(*none, 0))
+    return outward(part(added, added.ndim - 1, start, stop), *x, window)
+
+
+def _undoing(window: Tensor, step: int) -> Tensor:
+    """The window over the sum of squares of all windows that overlap there, were there no ends."""
+    whole = known_extent(window, 0, "istft")
+    overlaps = -(-whole // step)
+    squares = reshaped(pad(multiply(window, window), ((0, overlaps * step - whole),)), (overlaps, step))
+    total = promotion.broadcast(S.reduce_sum(squares, axes=(0,)), (overlaps, step))
+    return multiply(window, _inverse_or_zero(part(reshaped(total, (overlaps * step,)), 0, 0, whole)))
+
+
+def _inverse_or_zero(x: Tensor) -> Tensor:
+    from_zero = promotion.binary(D.eq, x, S.fill(x, 0))
+    return S.select(from_zero, S.fill(x, 0), E.reciprocal(S.select(from_zero, S.fill(x, 1), x)))
+
+
+def _overlapping_sum(frames: Tensor, step: int) -> Tensor:
+    """The transpose of taking sequences."""
+    count, length = (known_extent(frames, frames.ndim - i, "istft") for i in (2, 1))
+    first = moved(moved(frames, frames.ndim - 2, 0), frames.ndim - 1, 1)
+    zeros = S.full(shape=((count - 1) * step + length, *frames.shape[:-2]), value=0, dtype=frames.dtype)
+    added = I.scatter_add(zeros, first, as_tensor(_places(count, length, step)))
+    return moved(added, 0, added.ndim - 1)
+
+
+# -- convolution of rows -----------------------------------------------------------------------------------------------
+
+
+def convolved(x: Tensor, y: Tensor, mode: Any, what: str) -> Tensor:
+    """The convolution of two rows as `numpy.convolve` has it."""
+    if x.ndim != 1 or y.ndim != 1 or 0 in (x.shape[0], y.shape[0]):
+        raise ValueError(at_user_line(f"{what}: two rows that are not empty, please"))
+    dtype = promotion.common_dtype([x, y])
+    x, y = promotion.cast(x, dtype), promotion.cast(y, dtype)
+    if y.shape[0] > x.shape[0]:
+        x, y = y, x
+    n: Any = x.shape[0]
+    m: Any = y.shape[0]
+    # windows of the row, padded by zeros, times the kernel turned round
+    margins = {"full": (m - 1, m - 1), "same": (m - 1 - (m - 1) // 2, (m - 1) // 2), "valid": (0, 0)}
+    if mode not in margins:
+        raise ValueError(at_user_line(f"{what}: mode is 'full', 'same' or 'valid', got {mode!r}"))
+    low, high = margins[mode]
+    padded = joined([S.full(shape=(low,), value=0, dtype=x.dtype), x, S.full(shape=(high,), value=0, dtype=x.dtype)], 0)
+    windows = take(padded, _places(n + low + high - m + 1, m, 1), axis=0)
+    return matmul(windows, flip(y))
+
+
+def correlate(x1: Any, x2: Any, mode: str = "valid") -> Any:
+    """The correlation of two rows, the second conjugated: at each shift the sum of products.
+
+    Args:
+        x1: a vector.
+        x2: a vector.
+        mode: "valid" (shifts at which the shorter one lies inside), "same" or "full", as `numpy.correlate`.
+
+    Returns:
+        A vector in the kind of array that came in.
+
+    Raises:
+        ValueError: for other shapes, or another mode.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.correlate([1.0, 2.0, 3.0], [0.0, 1.0])
+        array([2., 3.])
+    """
+    x, y = as_tensor(x1, "correlate"), as_tensor(x2, "correlate")
+    turned = flip(conj(y)) if y.ndim else y
+    if mode == "same" and x.ndim == y.ndim == 1 and x.shape[0] < y.shape[0]:
+        full = convolved(x, turned, "full", "correlate")
+        start = (x.shape[0] - 1) - (x.shape[0] - 1) // 2
+        return outward(part(full, 0, start, start + y.shape[0]), x1, x2)
+    return outward(convolved(x, turned, mode, "correlate"), x1, x2)
+
+
+__all__ = ["correlate", "extract_sequences", "istft", "stft"]
