@@ -23,7 +23,12 @@ class JaxSpace:
 
     conj, real, sin, cos, tanh, exp, sqrt = jnp.conj, jnp.real, jnp.sin, jnp.cos, jnp.tanh, jnp.exp, jnp.sqrt
     stack, where, arange, grad = jnp.stack, jnp.where, jnp.arange, jax.grad
-    stop_gradient, custom_gradient, recompute_grad, function = lax.stop_gradient, jax.custom_gradient, jax.checkpoint, jax.jit
+    stop_gradient, custom_gradient, recompute_grad, function = (
+        lax.stop_gradient,
+        jax.custom_gradient,
+        jax.checkpoint,
+        jax.jit,
+    )
     cond, map, Variable = lax.cond, lax.map, jnp.asarray
 
     @staticmethod
@@ -51,5 +56,7 @@ class JaxSpace:
 def slopes(program: Program, point: Point) -> tuple[Any, Any, Any]:
     """The value and the gradients of x and v."""
     f = program.build(JaxSpace)
-    value, (of_x, of_v) = jax.value_and_grad(f, (0, 1))(jnp.asarray(point.x), jnp.asarray(point.v), jnp.asarray(point.n))
+    value, (of_x, of_v) = jax.value_and_grad(f, (0, 1))(
+        jnp.asarray(point.x), jnp.asarray(point.v), jnp.asarray(point.n)
+    )
     return np.asarray(value), np.asarray(of_x), np.asarray(of_v)

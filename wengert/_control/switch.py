@@ -7,7 +7,7 @@ slots, and one that does not fill a slot leaves it empty at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .._core import dtypes
