@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import threading
 import warnings
 from typing import NamedTuple
@@ -273,8 +274,45 @@ def test_signature_mismatches():
 def test_trace_gives_the_graph():
     f = wg.function(lambda x: wg.sin(x) * x, name="wave")
     text = f.trace(wg.TensorSpec((None,))).to_text()
-    assert text.startswith("graph wave(%x0: float64[n0])") and "sin(%x0)" in text
+    assert text.startswith("graph wave(%x: float64[n0])") and "sin(%x)" in text
     assert "mul" in f.trace(X).to_text()
+
+
+class _Named:
+    @wg.function
+    def method(self, inputs, *, scale):
+        return inputs * scale
+
+
+@pytest.mark.parametrize(
+    ("graph", "names"),
+    [
+        (lambda: wg.function(lambda x, y: x * y).trace(X, 2.0), ["x", "y"]),
+        (lambda: wg.function(lambda n, y: y * n).trace(3, y=2.0), ["y"]),
+        (lambda: wg.function(lambda p, *rest: p["w"] * rest[1]).trace({"w": X, "b": (X, 1.0)}, 1.0, 2.0),
+         ["p['w']", "p['b'][0]", "p['b'][1]", "rest[0]", "rest[1]"]),
+        (lambda: wg.function(wg.grad(lambda a, b: a * b)).trace(1.0, 2.0), ["a", "b"]),
+        (lambda: wg.function(wg.grads(lambda a, b: a * b)).trace([X, X]), ["args[0]", "args[1]"]),
+        (lambda: wg.function(wg.custom_gradient(lambda z: (z, lambda u: u))).trace(1.0), ["z"]),
+        (lambda: _Named().method.trace(X, scale=2.0), ["inputs", "scale"]),
+        (lambda: wg.function(print).trace(X, 1.0), ["args[0]", "args[1]"]),
+    ],
+    ids=["plain", "by keyword", "nested", "grad", "grads", "custom_gradient", "method", "builtin"],
+)  # fmt: skip
+def test_inputs_bear_the_names_of_the_parameters(graph, names, capsys):
+    graph = graph()
+    assert [v.name for v in graph.inputs] == names
+    header = graph.to_text().split("\n")[0]
+    for name in names:
+        assert f"%{name}: " in header
+        assert f'label="{name}\\n' in graph.to_dot()
+        assert f">{html.escape(name)}<" in graph.to_svg()
+
+
+def test_a_parameter_and_a_variable_of_one_name_are_told_apart():
+    v = wg.Variable(2.0, name="x")
+    text = wg.function(lambda x: x * v).trace(3.0).to_text()
+    assert "%x_1 = read x" in text and "mul(%x, %x_1)" in text
 
 
 # -- Variables ---------------------------------------------------------------------------------------------------------
@@ -294,6 +332,26 @@ def test_variables_are_read_at_call_time_and_written_at_each_call():
     v.assign(5.0)
     assert step(2.0) == 70.0
     assert v.numpy() == 7.0 and order == ["traced"]
+
+
+def test_a_trace_inside_of_an_observed_call_shows_nobody_its_symbols():
+    """The first call of a function, under those who note the Variables that are read."""
+    v = wg.Variable(3.0)
+
+    def fresh():
+        return wg.function(lambda x: x * x * v)
+
+    assert wg.grad(wg.recompute_grad(fresh()))(2.0) == 12.0
+    inner = fresh()
+
+    @wg.custom_gradient
+    def own(x):
+        return inner(x), lambda upstream, variables: (upstream, [upstream * 7.0 for _ in variables])
+
+    assert wg.variable_grads(lambda: own(2.0)).grads[v].item() == 7.0
+    with wg.GradientTape() as tape:
+        y = fresh()(wg.tensor(2.0))
+    assert tape.gradient(y, v).item() == 4.0
 
 
 def test_no_write_happens_when_the_call_fails():
@@ -461,7 +519,7 @@ def test_warnings_of_long_graphs_come_from_the_forward_part_only():
         return total(wg.ops.where(x > 0, wg.sqrt(x), 0.0))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         assert wg.function(wg.grad(f))(np.array([0.0, 1.0]))[0] == 0.0
 
 
@@ -492,7 +550,7 @@ def test_warnings_come_from_the_forward_part_only_in_long_graphs_too():
 
     compiled = wg.function(wg.grad(f))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         np.testing.assert_array_equal(compiled(np.array([0.0, 1.0])), [0.0, 0.5])
     with pytest.warns(RuntimeWarning):
         compiled(np.array([-1.0, 1.0]))

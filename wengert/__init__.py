@@ -5,13 +5,16 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import compat, fft, linalg, nn, numpy, ops, random, special, tree
+from . import compat, fft, integrate, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
+from .associative import associative_scan
+from .batching import vectorized_map, vmap
 from .buffers import buffer
-from .control import cond, fori_loop, map, scan, set_memory_budget, switch, vectorized_map, while_loop
+from .control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
+from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .extend import not_differentiable, primitive, register_gradient
 from .functional import (
@@ -46,13 +49,14 @@ __version__ = "0.1.0"
 __all__ = [
     "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
     "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
-    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "Variable", "VariableGrads", "buffer",
-    "check_gradients", "checkpoint", "compat", "cond", "constant", "custom_grad", "custom_gradient", "debug_nans",
-    "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "jit",
-    "linalg", "load", "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad",
-    "register_gradient", "save", "scan", "set_default_float", "set_memory_budget", "special", "stop_gradient",
-    "switch", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "variable_grads",
-    "vectorized_map", "while_loop",
+    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
+    "associative_scan", "buffer", "check_gradients", "checkpoint", "compat", "cond", "constant", "custom_grad",
+    "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad",
+    "gradients", "grads", "hessian", "hvp", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize", "load",
+    "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad", "register_gradient",
+    "save", "scan", "set_default_float", "set_memory_budget", "special", "stop_gradient", "switch",
+    "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian",
+    "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

@@ -1,4 +1,4 @@
-"""Branches and loops that differentiate: `cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map`, `vectorized_map`.
+"""Branches and loops that differentiate: `cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map`.
 
 Where the values are at hand, branches and loops run as plain Python and a tape records what ran. In a trace each
 becomes one op over traced bodies (`_control/switch.py`, `_control/loop.py`).
@@ -8,13 +8,14 @@ becomes one op over traced bodies (`_control/switch.py`, `_control/loop.py`).
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ._compile.arguments import is_tensor_kind, require_callable, result_of
-from ._control.closed import Closed
+from ._control.eager_loop import ScanSteps, WhileSteps, run_eagerly
 from ._control.loop import Loop, run_loop
 from ._control.region import Body, close_body, closure_of, trace_body
 from ._control.switch import Branches, switch_branches
@@ -29,6 +30,7 @@ from ._control.values import (
 )
 from ._core import budget, dtypes
 from ._core.dims import Dim
+from ._core.folding import fold
 from ._core.kinds import SEQUENCES
 from ._core.state import STATE, building
 from ._core.tensor import Tensor, Value
@@ -36,11 +38,11 @@ from ._core.types import TensorType, same_dim, tensor_type, type_of
 from ._core.where import at_user_line
 from ._prims import discrete as D
 from ._prims import structural as S
-from ._transforms.batch import batch
+from ._transforms.reverse import Tape
 from .ops.promotion import as_tensor, stack_rows
 
 __all__ = [
-    "cond", "fori_loop", "map", "scan", "set_memory_budget", "switch", "vectorized_map", "while_loop",
+    "cond", "fori_loop", "map", "scan", "set_memory_budget", "switch", "while_loop",
 ]  # fmt: skip
 
 
@@ -73,12 +75,16 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         >>> wg.grad(f)(2.0), wg.grad(f)(0.5)
         (np.float64(4.0), np.float64(3.0))
     """
-    require_callable(true_fn, "cond")
-    require_callable(false_fn, "cond")
-    chosen = _predicate(pred, "cond")
-    if isinstance(chosen, bool):
-        return _taken(true_fn if chosen else false_fn, operands)
-    return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
+    try:
+        require_callable(true_fn, "cond")
+        require_callable(false_fn, "cond")
+        chosen = _predicate(pred, "cond")
+        if isinstance(chosen, bool):
+            return _taken(true_fn if chosen else false_fn, operands)
+        return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
@@ -102,23 +108,32 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         >>> wg.grad(f)(3.0, 0), wg.grad(f)(3.0, 7)
         (np.float64(6.0), np.float64(5.0))
     """
-    if not isinstance(branches, SEQUENCES) or not len(branches):
-        raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
-    for branch in branches:
-        require_callable(branch, "switch")
-    place = _one_element(as_tensor(index, "switch: index"), "switch: index")
-    if not dtypes.is_integer(place.dtype):
-        raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
-    count = len(branches)
-    if type(place._data) is not Value:
-        number = int(place._data)
-        return _taken(branches[number] if 0 <= number < count else branches[-1], operands)
-    names = (*[f"branches[{i}]" for i in range(count)],)
-    return _branch(place, (*branches,), names, operands, "switch")
+    try:
+        if not isinstance(branches, SEQUENCES) or not len(branches):
+            raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
+        for branch in branches:
+            require_callable(branch, "switch")
+        place = _one_element(as_tensor(index, "switch: index"), "switch: index")
+        if not dtypes.is_integer(place.dtype):
+            raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
+        count = len(branches)
+        if type(place._data) is not Value:
+            number = int(place._data)
+            return _taken(branches[number] if 0 <= number < count else branches[-1], operands)
+        names = (*[f"branches[{i}]" for i in range(count)],)
+        return _branch(place, (*branches,), names, operands, "switch")
+    except BaseException as error:
+        fold(error)
+        raise
+
+
+_PLAIN = frozenset({np.bool_, np.ndarray})
 
 
 def _predicate(pred: Any, what: str) -> bool | Tensor:
     """A predicate as a bool where its value is at hand, else as a symbolic scalar."""
+    if type(pred) is Tensor and type(pred._data) in _PLAIN and pred._data.dtype is dtypes.bool_ and not pred.shape:
+        return bool(pred._data) if STATE.builder is None else pred
     if isinstance(pred, (bool, np.bool_)):
         return bool(pred)
     tensor = as_tensor(pred, f"{what}: pred")
@@ -140,6 +155,9 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
 
 def _taken(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     """The branch that is known to be taken, run as plain Python."""
+    for recorder in STATE.recorders:
+        if isinstance(recorder, Tape):
+            recorder.note_choice()
     given = Leaves(operands)
     result = Leaves(function(*given.value), "the result")
     keep = STATE.builder is not None or given.has_tensors or (not operands and result.has_tensors)
@@ -239,18 +257,27 @@ def while_loop(
         >>> wg.value_and_grad(square_until_8)(2.0)
         ValueAndGrad(value=np.float64(16.0), grad=np.float64(32.0))
     """
-    require_callable(cond, "while_loop: cond")
-    require_callable(body, "while_loop: body")
-    is_spread = type(loop_vars) in (list, tuple)
+    try:
+        require_callable(cond, "while_loop: cond")
+        require_callable(body, "while_loop: body")
+        is_spread = type(loop_vars) in (list, tuple)
 
-    def test(variables: Any) -> bool | Tensor:
-        return _predicate(cond(*variables) if is_spread else cond(variables), "while_loop: the condition")
+        def test(variables: Any) -> bool | Tensor:
+            holds = _spread(cond, variables, "cond") if is_spread else cond(variables)
+            return _predicate(holds, "while_loop: the condition")
 
-    def step(variables: Any) -> Any:
-        return _bare(body(*variables) if is_spread else body(variables), variables, is_spread)
+        def spread(variables: Any) -> Any:
+            return _spread(body, variables, "body")
 
-    carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop")
-    return _while(test, step, carried, _most_steps(maximum_iterations), _policy(checkpoint, "while_loop"))
+        def spread_one(variables: Any) -> Any:
+            return _bare(_spread(body, variables, "body"), variables)
+
+        step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
+        carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop", is_spread)
+        return _while(test, step, carried, _most_steps(maximum_iterations), checkpoint_policy(checkpoint, "while_loop"))
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, checkpoint: Any = "auto") -> Any:
@@ -276,22 +303,27 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         >>> wg.value_and_grad(power)(2.0)
         ValueAndGrad(value=np.float64(8.0), grad=np.float64(12.0))
     """
-    require_callable(body_fun, "fori_loop")
-    first, last = _bound(lower, "lower"), _bound(upper, "upper")
+    try:
+        require_callable(body_fun, "fori_loop")
+        first, last = _bound(lower, "lower"), _bound(upper, "upper")
 
-    def test(variables: Any) -> bool | Tensor:
-        return _predicate(D.lt(variables[0], last), "fori_loop")
+        def test(variables: Any) -> bool | Tensor:
+            return _predicate(D.lt(variables[0], last), "fori_loop")
 
-    def step(variables: Any) -> Any:
-        index, value = variables
-        following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
-        following._weak = True
-        return following, body_fun(index, value)
+        def step(variables: Any) -> Any:
+            index, value = variables
+            following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
+            following._weak = True
+            return following, body_fun(index, value)
 
-    start = Leaves((first, init_val), "init_val")
-    keep = STATE.builder is not None or is_tensor_kind((init_val,))
-    value = _while(test, step, Carried(start, None, "fori_loop"), None, _policy(checkpoint, "fori_loop"), True)[1]
-    return result_of(value, keep)
+        start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
+        keep = STATE.builder is not None or is_tensor_kind((init_val,))
+        carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
+        value = _while(test, step, carried, None, policy, True)[1]
+        return result_of(value, keep)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _bound(given: Any, name: str) -> Tensor:
@@ -304,9 +336,34 @@ def _bound(given: Any, name: str) -> Tensor:
     return bound
 
 
-def _bare(result: Any, variables: Any, is_spread: bool) -> Any:
+def _spread(function: Callable[..., Any], variables: Sequence[Any], name: str) -> Any:
+    """The function of all loop variables; a function written for one tuple of them gets told."""
+    try:
+        return function(*variables)
+    except TypeError:
+        if _takes(function, variables) or not _takes(function, (variables,)):
+            raise
+    letters = ", ".join(f"v{i}" for i in range(len(variables)))
+    raise TypeError(at_user_line(
+        f"while_loop: {name} takes one argument, but the {len(variables)} loop variables are spread into its "
+        f"arguments; write {name} as lambda {letters}: ..., or make them one variable: loop_vars=(({letters}),)"
+    ))
+
+
+def _takes(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
+    """Whether a function can be called with so many arguments, if it tells."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
+def _bare(result: Any, variables: Any) -> Any:
     """A body with one spread variable may return it bare."""
-    is_bare = is_spread and len(variables) == 1 and not (isinstance(result, SEQUENCES) and len(result) == 1)
+    is_bare = type(result) is Tensor or not (isinstance(result, SEQUENCES) and len(result) == 1)
     return type(variables)((result,)) if is_bare else result
 
 
@@ -317,20 +374,22 @@ def _most_steps(given: Any) -> Any:
     wanted = "while_loop: wanted an integer that is not negative as maximum_iterations, got"
     if isinstance(given, (bool, np.bool_, float, complex, str)):
         raise ValueError(at_user_line(f"{wanted} {given!r}"))
-    tensor = as_tensor(given, "while_loop: maximum_iterations")
+    with building(None):  # a number that is known is no node of a trace
+        tensor = as_tensor(given, "while_loop: maximum_iterations")
     if not dtypes.is_integer(tensor.dtype):
         raise ValueError(at_user_line(f"{wanted} {tensor.dtype.name}"))
     if any(d != 1 for d in tensor.shape):
         raise ValueError(at_user_line(f"{wanted} shape {tensor.shape}"))
-    if isinstance(given, int) or type(tensor._data) is not Value:
-        number = int(given) if isinstance(given, int) else int(np.asarray(tensor.numpy()).item())
+    if type(tensor._data) is not Value:
+        number = int(np.asarray(tensor.numpy()).item())
         if number < 0:
             raise ValueError(at_user_line(f"{wanted} {number}"))
         return number
-    return S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64)
+    return D.maximum_iterations(S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64))
 
 
-def _policy(checkpoint: Any, what: str) -> Any:
+def checkpoint_policy(checkpoint: Any, what: str) -> Any:
+    """A `checkpoint` argument, checked."""
     if isinstance(checkpoint, str) and checkpoint in ("all", "sqrt", "auto"):
         return checkpoint
     if isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool) and checkpoint > 0:
@@ -346,18 +405,50 @@ def _while(test: Any, step: Any, carried: Carried, most: Any, policy: Any, keep:
     if STATE.builder is not None:
         return _trace_while(test, step, carried, most, policy)
     keep = keep or not given.tensors or given.has_tensors
-    return result_of(_run_while(test, step, carried, most), keep)
+    return result_of(_run_while(test, step, carried, most, policy), keep)
 
 
-def _run_while(test: Any, step: Any, carried: Carried, most: int | None) -> Any:
+def _run_while(test: Any, step: Any, carried: Carried, most: int | None, policy: Any) -> Any:
     """The loop as plain Python."""
+
+    def never_ran() -> NeverRan:
+        return _never_ran(carried, [], lambda: _while_types(test, step, carried))
+
+    finals, _ = run_eagerly(WhileSteps(carried, test, step, most), policy, lambda columns: [], never_ran)
+    return carried.given.rebuilt(finals)
+
+
+def _while_types(test: Any, step: Any, carried: Carried) -> tuple[list[Body], list[tuple[TensorType, bool]]]:
+    """Condition and body on symbols, and the types of the loop variables."""
+    types, _ = carried.traced()
+
+    def condition(arguments: list[Tensor]) -> list[Tensor]:
+        found = test(carried.given.rebuilt(arguments))
+        return [found] if isinstance(found, Tensor) else []
+
+    body, types = _settled(step, carried, types, "while_loop.body", False)
+    return [trace_body(condition, types, "while_loop.cond"), body], types
+
+
+NeverRan = tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]
+
+
+def _never_ran(
+    carried: Carried, stacks: list[Tensor], trace: Callable[[], tuple[list[Body], list[tuple[TensorType, bool]]]]
+) -> NeverRan:  # fmt: skip
+    """What a loop without steps gives: Python numbers in the dtype that the body would give them, and its captures."""
     given = carried.given
-    tensors, value = given.tensors, given.value
-    steps = 0
-    while (most is None or steps < most) and test(value):
-        value, tensors = carried.accept(tensors, step(value))
-        steps += 1
-    return given.rebuilt(connected(tensors, given.tensors))
+    tensors = given.tensors
+    if not STATE.recorders and not any(x._weak for x in tensors):
+        return tensors, stacks, ()
+    try:
+        bodies, types = trace()
+    except Exception:  # the functions never ran: what they would have raised is nobody's concern
+        return tensors, stacks, ()
+    closure = closure_of(bodies)
+    weak = [flag for _, flag in types]
+    finals = with_weak([S.alias(S.cast(x, t.dtype)) for x, (t, _) in zip(tensors, types, strict=True)], weak)
+    return finals, stacks, (*closure.operands(), *closure.entry())
 
 
 def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any) -> Any:
@@ -400,7 +491,7 @@ def _settled(
     while True:
         after: list[Tensor] = []
 
-        def run(arguments: list[Tensor]) -> list[Tensor]:
+        def run(arguments: list[Tensor], after: list[Tensor] = after) -> list[Tensor]:
             _, tensors = carried.accept(arguments[:count], step(given.rebuilt(arguments[:count])))
             after[:] = tensors
             following = [S.add(arguments[-1], S.full(shape=(), value=1, dtype=dtypes.int64))] if counts else []
@@ -443,35 +534,47 @@ def scan(
         >>> float(total), sums
         (6.0, array([1., 3., 6.]))
     """
-    require_callable(f, "scan")
-    policy = _policy(checkpoint, "scan")
+    try:
+        return _scan(f, init, xs, length, reverse, checkpoint, "scan")
+    except BaseException as error:
+        fold(error)
+        raise
+
+
+def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any, what: str) -> tuple[Any, Any]:
+    require_callable(f, what)
+    policy = checkpoint_policy(checkpoint, what)
     start, rows = Leaves(init, "init"), Leaves(xs, "xs")
-    steps = _scan_length(rows, length)
-    carried = Carried(start, None, "scan")
+    steps = _scan_length(rows, length, what)
+    carried = Carried(start, None, what)
     if STATE.builder is not None:
         return _trace_scan(f, carried, rows, steps, bool(reverse), policy)
     kinds = [*[init] * bool(start.tensors), *[xs] * bool(rows.tensors)]
     keep = not kinds or is_tensor_kind((*kinds,))
-    return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse)), keep)
+    return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse), policy), keep)
 
 
-def _scan_length(rows: Leaves, length: Any) -> Any:
-    extents = []
+def _scan_length(rows: Leaves, length: Any, what: str) -> Any:
+    extents: list[Any] = []
     for index, x in enumerate(rows.tensors):
         if not x.shape:
-            raise ValueError(at_user_line(f"scan: {rows.path(index)} has no axis to go along"))
+            raise ValueError(at_user_line(f"{what}: {rows.path(index)} has no axis to go along"))
         extents.append(x.shape[0])
     if length is not None:
         extents.append(_whole(length))
     if not extents:
-        raise ValueError(at_user_line("scan: the number of steps is not known: give xs or length"))
+        raise ValueError(at_user_line(
+            f"{what}: the number of steps is not known: give xs or length"
+            if what == "scan"
+            else f"{what}: there is no array in xs"
+        ))
     for index, extent in enumerate(extents[1:], 1):
         if not same_dim(extents[0], extent):
             other = rows.path(index) if index < len(rows.tensors) else "length"
             raise ValueError(at_user_line(
-                f"scan: {rows.path(0)} has {extents[0]} slices along its first axis, but {other} is {extent}"
-                if other == "length" else
-                f"scan: {rows.path(0)} has {extents[0]} slices along its first axis, {other} has {extent}"
+                f"{what}: {rows.path(0)} has {extents[0]} slices along its first axis, but {other} is {extent}"
+                if other == "length"
+                else f"{what}: {rows.path(0)} has {extents[0]} slices along its first axis, {other} has {extent}"
             ))
     return extents[0]
 
@@ -493,42 +596,37 @@ def _pair(result: Any) -> tuple[Any, Any]:
     return carry, y
 
 
-def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool) -> tuple[Any, Any]:
+def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool, policy: Any) -> tuple[Any, Any]:
     """The scan as plain Python."""
-    start = carried.given
-    slices = [S.unstack(x, size=steps) for x in rows.tensors]
-    tensors, carry = start.tensors, start.value
+
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        return _pair(f(carry, x))
+
+    scanned = ScanSteps(carried, step, rows, steps, is_reversed)
     results: list[Leaves] = []
-    for index in range(steps - 1, -1, -1) if is_reversed else range(steps):
-        following, y = _pair(f(carry, rows.rebuilt([s[index] for s in slices])))
-        carry, tensors = carried.accept(tensors, following)
-        results.append(Leaves(y, "y"))
-    if not steps:
-        return carry, _no_results(f, carried, rows)
-    sources = [*start.tensors, *rows.tensors]
-    stacked = _stacked(results[::-1] if is_reversed else results)
-    return start.rebuilt(connected(tensors, sources)), results[0].rebuilt(connected(stacked, sources))
+
+    def stack(columns: Sequence[list[Tensor]]) -> list[Tensor]:
+        assert scanned.example is not None
+        return _stacked(scanned.example, columns, is_reversed)
+
+    def never_ran() -> NeverRan:
+        body, types = _scan_body(f, carried, rows, [], results)
+        stacks = [S.full(shape=(0, *x.shape), value=0, dtype=x.dtype) for x in results[-1].tensors]
+        return _never_ran(carried, stacks, lambda: ([body], types))
+
+    finals, stacks = run_eagerly(scanned, policy, stack, never_ran)
+    example = scanned.example or results[-1]
+    return carried.given.rebuilt(finals), example.rebuilt(stacks)
 
 
-def _stacked(results: list[Leaves]) -> list[Tensor]:
+def _stacked(example: Leaves, columns: Sequence[list[Tensor]], is_reversed: bool) -> list[Tensor]:
     """The results of all steps, one array for each place."""
-    for other in results[1:]:
-        require_same_structure("scan", results[0], other, ("a step", "another one"))
-    stacks = []
-    for place in range(len(results[0].tensors)):
-        column = [r.tensors[place] for r in results]
+    stacks: list[Tensor] = []
+    for place, column in enumerate(columns):
         for x in column[1:]:
-            require_same_type("scan", results[0].path(place), column[0], x, ("a step", "another one"))
-        stacks.append(stack_rows(column, "scan"))
+            require_same_type("scan", example.path(place), column[0], x, ("a step", "another one"))
+        stacks.append(stack_rows(column[::-1] if is_reversed else column, "scan"))
     return stacks
-
-
-def _no_results(f: Any, carried: Carried, rows: Leaves) -> Any:
-    """What a scan of no steps gives: empty stacks of what f would have given."""
-    results: list[Leaves] = []
-    _scan_body(f, carried, rows, [], results)
-    found = results[-1]
-    return found.rebuilt([S.full(shape=(0, *x.shape), value=0, dtype=x.dtype) for x in found.tensors])
 
 
 def _scan_body(
@@ -542,7 +640,7 @@ def _scan_body(
     while True:
         after: list[Tensor] = []
 
-        def run(arguments: list[Tensor]) -> list[Tensor]:
+        def run(arguments: list[Tensor], after: list[Tensor] = after) -> list[Tensor]:
             carry, y = _pair(f(given.rebuilt(arguments[:count]), rows.rebuilt(arguments[count:])))
             after[:] = carried.accept(arguments[:count], carry)[1]
             results.append(Leaves(y, "y"))
@@ -578,44 +676,6 @@ def _trace_scan(
     return carry, y.rebuilt(with_weak(outs[width:], [x._weak for x in y.tensors]))
 
 
-def vectorized_map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """Applies a function to each slice of some arrays along their first axis, all at once.
-
-    Args:
-        f: a function of one argument, run once on symbols.
-        xs: an array or a nested structure of arrays whose first axes have one extent.
-
-    Returns:
-        The results, stacked along a new first axis, in the arrays' kind.
-
-    Raises:
-        TypeError: f is not callable.
-        ValueError: the first axes differ, or there is no array.
-        NotImplementedError: an op in f cannot be batched.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.vectorized_map(lambda row: (row * row).sum(), [[1.0, 2.0], [3.0, 4.0]])
-        array([ 5., 25.])
-    """
-    require_callable(f, "vectorized_map")
-    rows = Leaves(xs, "xs")
-    size = _scan_length(rows, None)
-    found: list[Leaves] = []
-
-    def example(arguments: list[Tensor]) -> list[Tensor]:
-        found.append(Leaves(f(rows.rebuilt(arguments)), "the result"))
-        return found[-1].tensors
-
-    closed = Closed(example, [tensor_type(x.shape[1:], x.dtype) for x in rows.tensors], "vectorized_map")
-    if closed.error is not None:
-        raise closed.error
-    captured = closed.captured
-    flags = [*[True] * len(rows.tensors), *[False] * len(captured)]
-    outs = batch(closed.graph, [*rows.tensors, *captured], flags, size)
-    return result_of(found[-1].rebuilt(outs), STATE.builder is not None or is_tensor_kind((xs,)))
-
-
 def set_memory_budget(size: int) -> None:
     """Sets how many bytes the histories of loops with `checkpoint="auto"` may take in one gradient.
 
@@ -632,11 +692,17 @@ def set_memory_budget(size: int) -> None:
         >>> import wengert as wg
         >>> wg.set_memory_budget(2 * 1024**3)
     """
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
-        raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
-    if size < 0:
-        raise ValueError(at_user_line(f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"))
-    budget.set_limit(int(size))
+    try:
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # users
+            raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
+        if size < 0:
+            raise ValueError(at_user_line(
+                f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"
+            ))
+        budget.set_limit(int(size))
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
@@ -658,5 +724,13 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
         >>> wg.map(lambda x: x * x, [1.0, 2.0, 3.0])
         array([1., 4., 9.])
     """
-    require_callable(f, "map")
-    return scan(lambda carry, x: (carry, f(x)), None, xs)[1]
+    try:
+        require_callable(f, "map")
+
+        def step(carry: Any, x: Any) -> tuple[Any, Any]:
+            return carry, f(x)
+
+        return _scan(step, None, xs, None, False, "auto", "map")[1]
+    except BaseException as error:
+        fold(error)
+        raise

@@ -715,6 +715,7 @@ class _Captures:
     """The recorder of a first run: follows what depends on the inputs, and notes followed tensors from elsewhere."""
 
     __slots__ = ("found", "keys", "outer", "since")
+    is_passive = True
 
     def __init__(self, keys: set[int], outer: tuple[Any, ...]) -> None:
         self.since = next_serial()

@@ -27,7 +27,7 @@ from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
 from ._core.op import ZERO
-from ._core.state import STATE, observing_reads, recording
+from ._core.state import STATE, observing_reads, raise_our_own, recording
 from ._core.tensor import Tensor
 from ._core.types import type_of
 from ._core.where import at_user_line
@@ -253,13 +253,13 @@ def _gradient_function(
 ) -> Any:  # fmt: skip
     require_callable(f, name)
     mode = unconnected_mode(unconnected)
-    positions = _positions(argnums, name)
-    names, f_takes_dy = _parameters(f)
+    positions = positions_of(argnums, name)
+    names, f_takes_dy = parameters(f)
 
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
         try:
             dy = None if f_takes_dy else kwargs.pop("dy", None)
-            chosen = _chosen(positions, args, name)
+            chosen = chosen_arguments(positions, args, name)
             keep = is_tensor_kind(args)
             if not keep and (kwargs or dy is not None):
                 keep = is_tensor_kind((*kwargs.values(), dy))
@@ -290,7 +290,7 @@ def _list_function(
 ) -> Any:
     require_callable(f, name)
     mode = unconnected_mode(unconnected)
-    names, _ = _parameters(f)
+    names, _ = parameters(f)
 
     def gradient_function(args: Any, dy: Any = None) -> Any:
         try:
@@ -328,8 +328,15 @@ class _Run:
         self.own = Owned()
         self.keys = [t._key for s in sources for t in s.tensors]
         self.tape = Tape(self.keys)
-        with recording(self.tape):
+        before = STATE.recorders
+        try:  # in place, not by `recording`: an interrupt that comes as an `__exit__` begins would leave the tape open
+            STATE.recorders = (*before, self.tape)
             result = f(*args, **kwargs)
+        except BaseException as error:
+            raise_our_own(error)
+            raise
+        finally:
+            STATE.recorders = before
         self.aux: Any = None
         if has_aux:
             if not isinstance(result, TUPLES) or len(result) != 2:
@@ -425,7 +432,7 @@ def unconnected_mode(option: Any) -> str:
     ))
 
 
-def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
+def positions_of(argnums: Any, name: str) -> int | tuple[int, ...]:
     try:
         if isinstance(argnums, SEQUENCES):
             positions = (*[int(i.__index__()) for i in argnums],)
@@ -437,7 +444,7 @@ def _positions(argnums: Any, name: str) -> int | tuple[int, ...]:
         raise TypeError(at_user_line(f"{name}: argnums must be an int or a tuple of ints, got {argnums!r}")) from None
 
 
-def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) -> tuple[int, ...]:
+def chosen_arguments(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) -> tuple[int, ...]:
     count = len(args)
     if positions == 0 and count:
         return (0,)
@@ -453,7 +460,7 @@ def _chosen(positions: int | tuple[int, ...], args: tuple[Any, ...], name: str) 
     return chosen
 
 
-def _parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
+def parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
     """The names of f's positional parameters, for messages, and whether f has a parameter `dy` of its own.
 
     A gradient function has the names of what it is the gradient of.

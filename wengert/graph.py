@@ -241,7 +241,7 @@ class Function(Generic[P, R]):
     def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
         self._watch.note(spec, keys)
         concrete = [k if not isinstance(k, ArrayKey) else _with_dims(k, i) for i, k in enumerate(keys)]
-        compiled = Compiled(trace(self._f, spec, concrete, self._name))
+        compiled = Compiled(trace(self._f, spec, concrete, self._name, _argument_paths(self._f, spec, "x{}")))
         self.trace_count += 1
         self._cache[_cache_key(spec, keys)] = compiled
         if len(self._cache) > CACHE_LIMIT:
@@ -283,8 +283,8 @@ class Function(Generic[P, R]):
         Example:
             >>> import wengert as wg
             >>> print(wg.function(lambda x: x * x, name="square").trace(2.0).to_text())
-            graph square(%x0: float64[]*)
-              %2: float64[] = mul(%x0, %x0)
+            graph square(%x: float64[]*)
+              %2: float64[] = mul(%x, %x)
               return %2
         """
         try:
@@ -302,7 +302,7 @@ class Function(Generic[P, R]):
         if not _holds_specs(args, kwargs):
             keys = self._generalised(keys)
         concrete = [_with_dims(k, i) if isinstance(k, ArrayKey) else k for i, k in enumerate(keys)]
-        return trace(self._f, spec, concrete, self._name).graph
+        return trace(self._f, spec, concrete, self._name, _argument_paths(self._f, spec, "x{}")).graph
 
 
 class _BoundFunction:
@@ -526,19 +526,35 @@ def _text(key: Any) -> str:
     return f"shape {key.shape} {key.dtype.name}" if isinstance(key, ArrayKey) else repr(key)
 
 
-def _argument_paths(f: Callable[..., Any], spec: Spec | None) -> list[str]:
-    """Each leaf's path by parameter name."""
+def _argument_paths(f: Callable[..., Any], spec: Spec | None, unknown: str = "args[{}]") -> list[str]:
+    """Each leaf's path by parameter name; `unknown` names a positional argument whose parameter is not known."""
     assert spec is not None  # the spec of (args, kwargs)
     positional, named = spec.children
     assert positional is not None
     assert named is not None
-    try:
-        names = list(inspect.signature(f).parameters)
-    except (TypeError, ValueError):
-        names = []
+    names = _positional_names(f, len(positional.children), unknown)
     found: list[str] = []
-    for i, child in enumerate(positional.children):
-        found += paths(child, names[i] if i < len(names) else f"args[{i}]")
+    for name, child in zip(names, positional.children, strict=True):
+        found += paths(child, name)
     for keyword, child in zip(named.keys, named.children, strict=True):
         found += paths(child, keyword)
     return found
+
+
+def _positional_names(f: Callable[..., Any], count: int, unknown: str) -> list[str]:
+    """What f calls its first arguments; a gradient function calls them what f does that it is the gradient of."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    found: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            inner = getattr(f, "__wengert_gradient_of__", None)
+            if inner is not None:
+                return _positional_names(inner, count, unknown)
+            found += [f"{parameter.name}[{i}]" for i in range(count - len(found))]
+        if len(found) >= count or parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            break
+        found.append(parameter.name)
+    return [*found[:count], *map(unknown.format, range(len(found), count))]

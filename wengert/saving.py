@@ -39,13 +39,13 @@ def save(fn: Function[..., Any], path: str | os.PathLike[str]) -> None:
     """Writes the traces of a function to a file, as data.
 
     Args:
-        fn: a `wg.function` that has been called (or has an input_signature); every signature traced so far is saved,
-            with the arrays it captured and the Variables it uses.
+        fn: a `wg.function` that has been called; every signature traced so far is saved, with the arrays it captured,
+            the Variables it uses and the custom gradients in it.
         path: the file.
 
     Raises:
-        TypeError: fn is not a `function`, or a trace holds Python code (a custom gradient, a user's primitive) or a
-            value that is not data.
+        TypeError: fn is not a `function`, or a trace holds Python code (a user's primitive, a custom gradient that
+            could not be traced) or a value that is not data.
         ValueError: fn has not been traced yet.
 
     Example:
@@ -64,20 +64,19 @@ def save(fn: Function[..., Any], path: str | os.PathLike[str]) -> None:
         if not traces:
             raise ValueError(at_user_line("save: the function has not been traced yet; call it once, then save it"))
         encoder = Encoder()
-        variables = _variables_of([compiled for _, compiled in traces])
         try:
             data = {
                 "name": fn.name,
                 "signature": _signature_data(encoder, fn),
-                "variables": [[v.name, v.trainable, encoder.array(v.numpy())] for v in variables],
                 "traces": [
                     {
                         "spec": encoder.spec(spec), "keys": [encoder.key(k) for k in keys], "default": default.name,
-                        "traced": encoder.traced(compiled.traced, variables),
+                        "traced": encoder.traced(compiled.traced),
                     }
                     for (spec, keys, default), compiled in traces
                 ],
             }  # fmt: skip
+            data["variables"] = [_variable_data(encoder, v) for v in encoder.variables]
         except TypeError as error:
             raise TypeError(at_user_line(str(error))) from None
         _write(path, data, encoder.arrays)
@@ -94,17 +93,13 @@ def _signature_data(encoder: Encoder, fn: Function[..., Any]) -> Any:
     return [[encoder.attribute(s.shape), s.dtype.name] for s in fn.input_signature]
 
 
-def _variables_of(compiled: list[Compiled]) -> list[Variable]:
-    found: dict[int, Variable] = {}
-    for item in compiled:
-        for variable in (*item.variables, *item.written):
-            if not isinstance(variable, Variable):
-                raise TypeError(at_user_line(
-                    "save: the function reads or writes a buffer made outside of it, which is not saved; pass what it "
-                    "holds as an argument"
-                ))
-            found[variable._key] = variable
-    return list(found.values())
+def _variable_data(encoder: Encoder, variable: Any) -> list[Any]:
+    if not isinstance(variable, Variable):
+        raise TypeError(
+            "save: the function reads or writes a buffer made outside of it, which is not saved; pass what it holds as "
+            "an argument"
+        )
+    return [variable.name, variable.trainable, encoder.array(variable.numpy())]
 
 
 def _write(path: Any, data: dict[str, Any], arrays: list[np.ndarray[Any, Any]]) -> None:
@@ -158,19 +153,19 @@ def load(path: str | os.PathLike[str]) -> Function[..., Any]:
 
 def _decoded(content: bytes) -> Function[..., Any]:
     data, arrays = _read(content)
-    decoder = Decoder(arrays)
     name = str(data["name"])
     variables = [
         Variable(arrays[int(index)], trainable=bool(trainable), name=str(label))
         for label, trainable, index in data["variables"]
     ]
+    decoder = Decoder(arrays, variables)
     signature = data["signature"]
     specs = None if signature is None else [TensorSpec(decoder.attribute(s), dtype) for s, dtype in signature]
     fn = Function(_unsaved(name), specs, None, name)
     for item in data["traces"]:
         keys = tuple(decoder.key(k) for k in item["keys"])
         default = dtypes.as_dtype(item["default"])
-        compiled = Compiled(decoder.traced(item["traced"], variables))
+        compiled = Compiled(decoder.traced(item["traced"]))
         fn.add_trace((decoder.spec(item["spec"]), keys, default), compiled)
     return fn
 

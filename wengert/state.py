@@ -20,7 +20,7 @@ from ._core.constant import own_copy
 from ._core.engine import ndarray_of
 from ._core.moving import beside
 from ._core.operators import Operators
-from ._core.state import STATE, next_serial
+from ._core.state import STATE, next_serial, tell_effect
 from ._core.tensor import Cut, Tensor, Value, tensor_in
 from ._core.where import Site, at_user_line, user_site
 from ._prims import structural
@@ -112,11 +112,13 @@ class Variable(Operators):
         """
         new = self._checked(value)
         if STATE.pins is not None:
+            tell_effect(f"assigns the Variable {self.name}", self)
             STATE.pins[self._key] = structural.stop_gradient(new)
         elif STATE.builder is not None:
             builder = STATE.builder
             builder.write_variable(self, structural.reassign(new, builder.entry_value(self)))
         else:
+            tell_effect(f"assigns the Variable {self.name}", self)
             # a copy of its own: what was assigned may be an array that its owner goes on to change
             self._tensor = self._kept(new, user_site())
         return self

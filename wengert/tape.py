@@ -10,30 +10,28 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
+from ._compile.matching import matched
+from ._control.jacobians import as_rows, images
 from ._core import dtypes
-from ._core.constant import constant, is_number
-from ._core.dims import Dim, Shape, size_of
+from ._core.constant import is_number
 from ._core.folding import fold
 from ._core.graph import quietly
-from ._core.kinds import ARRAYS, DICTS, SEQUENCES
+from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.moving import beside
 from ._core.op import ZERO
 from ._core.refusal import reworded
-from ._core.state import STATE
-from ._core.structure import LEAF, Spec, describe, flatten, paths, unflatten
+from ._core.state import STATE, tell_effect
+from ._core.structure import LEAF, Spec, flatten, unflatten
 from ._core.tensor import Tensor
-from ._core.types import TensorType, tensor_type, type_of
+from ._core.types import tensor_type, type_of
 from ._core.where import at_user_line
-from ._prims.structural import broadcast_to, concatenate, conj, reshape, zeros_of
+from ._prims.structural import conj, reshape, transpose, zeros_of
 from ._transforms.reverse import Tape, ones_like_type, sweep
 from ._transforms.rows import Rows, total
-from .errors import TracingError
 from .functional import checked_seed
 from .inspect.explain import explain_entries
 from .ops.promotion import as_tensor
@@ -301,7 +299,7 @@ class GradientTape:
     ) -> Any:
         """The derivatives of each element of a target with respect to each element of sources.
 
-        Takes one sweep for each element of the target.
+        Pulls the unit vectors of the target back all at once, in one sweep over a batch of them.
 
         Args:
             target: one Tensor or Variable.
@@ -316,7 +314,6 @@ class GradientTape:
             RuntimeError: as `gradient`.
             AttributeError: the target is a structure.
             TypeError: the target is complex and `holomorphic` is not set, or it is set and something is not complex.
-            TracingError: the size of the target is unknown in a trace.
 
         Example:
             >>> import wengert as wg
@@ -333,17 +330,15 @@ class GradientTape:
             y = _one_target(target, "jacobian")
             found_sources = _Sources(sources, reads, "jacobian")
             _require_kinds(y, found_sources.leaves, holomorphic, "jacobian")
-            unit = _Units(y, y.shape, "jacobian")
             self._settle("jacobian")
-            rows = [found_sources.pull(core, [(y, seed)], masks=True) for seed in unit.seeds()]
+            blocks = found_sources.rows(core, y, "jacobian")
             results: list[Any] = []
-            for x, *column in zip(found_sources.leaves, *rows):
-                shape = (*y.shape, *x.shape)
-                if column[0] is None:
-                    results.append(zeros_of(tensor_type(shape, x.dtype)) if mode == "zero" else None)
+            for x, block in zip(found_sources.leaves, blocks):
+                if block is None and mode == "none":
+                    results.append(None)
                     continue
-                column = [conj(g) for g in column] if holomorphic else column
-                results.append(_stacked(column[: unit.count], 0, tensor_type(shape, x.dtype)))
+                rows = as_rows(block, y, x)
+                results.append(_beside(conj(rows) if holomorphic else rows, x))
             self._finish()
             return found_sources.result(results)
         except BaseException as error:
@@ -355,7 +350,8 @@ class GradientTape:
     ) -> Any:
         """The Jacobian of each row of a target with respect to the same row of a source.
 
-        Row i of the target must depend on row i of the source only. Takes one sweep for each element of a row.
+        Row i of the target must depend on row i of the source only. Takes one sweep over a batch of the unit vectors
+        of a row.
 
         Args:
             target: one Tensor or Variable of shape (b, ...), of two axes at least.
@@ -370,7 +366,7 @@ class GradientTape:
             RuntimeError: as `gradient`.
             AttributeError: the target is a structure.
             ValueError: an operand has fewer than two axes, or the leading extents differ.
-            TypeError, TracingError: as `jacobian`.
+            TypeError: as `jacobian`.
 
         Example:
             >>> import wengert as wg
@@ -396,20 +392,15 @@ class GradientTape:
                     f"extents agree, got shapes {y.shape} and {x.shape}"
                 ))
             _require_kinds(y, [x], holomorphic, "batch_jacobian")
-            unit = _Units(y, y.shape[1:], "batch_jacobian")
             self._settle("batch_jacobian")
-            columns: list[Any] = []
-            for seed in unit.seeds():
-                (column,) = found_sources.pull(core, [(y, seed)], masks=True)
-                columns.append(column)
-            type_ = tensor_type((*y.shape, *x.shape[1:]), x.dtype)
+            (block,) = found_sources.rows(core, y, "batch_jacobian", 1)
+            shape = (*y.shape, *x.shape[1:])
             result: Tensor | None = None
-            if columns[0] is None:
-                if mode == "zero":
-                    result = _beside(zeros_of(type_), x)
-            else:
-                columns = [conj(g) for g in columns] if holomorphic else columns
-                result = _stacked(columns[: unit.count], 1, type_)
+            if block is not None:
+                found = reshape(transpose(block, perm=(1, 0, *range(2, len(block.shape)))), shape=shape)
+                result = _beside(conj(found) if holomorphic else found, x)
+            elif mode == "zero":
+                result = _beside(zeros_of(tensor_type(shape, x.dtype)), x)
             self._finish()
             return result
         except BaseException as error:
@@ -452,7 +443,7 @@ class GradientTape:
                 source, name = x, "x"
             if not core.tracks(source._key):
                 return f"{name} was not watched when the tape recorded: call tape.watch({name}) before {name} is used"
-            return explain_entries(core.entries, core.exits, target, source, name)
+            return explain_entries(core, target, source, name)
         except BaseException as error:
             fold(error)
             raise
@@ -476,6 +467,8 @@ class GradientTape:
 
         A context that was open when the tape stopped may have put it back: so all that was pushed goes.
         """
+        if self._core is not None:
+            tell_effect("stops a tape that records it", self._core)
         pushed = self._pushed
         STATE.recorders = (*[r for r in STATE.recorders if r not in pushed],)
         STATE.reading = (*[r for r in STATE.reading if r not in pushed],)
@@ -582,6 +575,15 @@ class _Sources:
             cotangents = dict(zip(keys, sweep(core.entries, followed, keys, [masks] * len(followed), sparse)))
             return [_finished(total(cotangents[key] for key in own), x) for own, x in zip(self.keys, self.leaves)]
 
+    def rows(self, core: Tape, y: Tensor, what: str, shared: int = 0) -> list[Tensor | None]:
+        """What pulling back the unit vectors of a target gives for each source, or None where no path leads to it.
+
+        The unit vectors are those of the axes behind the first `shared` ones, along which they repeat.
+        """
+        if not core.tracks(y._key) or not dtypes.is_inexact(y.dtype):
+            return [None] * len(self.leaves)
+        return images(lambda seed: self.pull(core, [(y, seed)], masks=True), y, None, what, shared)
+
 
 def _finished(cotangent: Any, source: Any) -> Any:
     """A cotangent as the user gets it."""
@@ -633,7 +635,11 @@ def _one_target(target: Any, what: str) -> Tensor:
 def _seeds(targets: Sequence[Tensor], spec: Spec | None, given: Any) -> list[tuple[Tensor, Tensor]]:
     """Each float target with its cotangent."""
     what = "GradientTape.gradient: output_gradients"
-    cotangents = [None] * len(targets) if given is None else _matched(given, spec, what)
+    cotangents = [None] * len(targets) if given is None else matched(given, spec, what, "the targets")
+    if given is not None and any(c is None for c in cotangents):
+        raise ValueError(at_user_line(
+            f"{what} has a None; give a cotangent for each target, or no output_gradients at all"
+        ))
     seeds: list[tuple[Tensor, Tensor]] = []
     for y, cotangent in zip(targets, cotangents):
         if cotangent is not None:
@@ -650,86 +656,7 @@ def _seeds(targets: Sequence[Tensor], spec: Spec | None, given: Any) -> list[tup
     return seeds
 
 
-def _matched(given: Any, spec: Spec | None, what: str, is_top: bool = True) -> list[Any]:
-    """One cotangent for each target, given in the targets' structure; a lone one may stand in a list."""
-    if spec is None:  # a leaf
-        if is_top and isinstance(given, SEQUENCES) and len(given) == 1 and flatten(given)[1] is not LEAF:
-            given = given[0]
-        if given is None:
-            raise ValueError(at_user_line(
-                f"{what} has a None; give a cotangent for each target, or no output_gradients at all"
-            ))
-        return [given]
-    parts = _parts(given, spec)
-    if parts is None:
-        raise ValueError(at_user_line(
-            f"{what} must have the targets' structure {describe(spec)}, one cotangent for each, got "
-            f"{describe(flatten(given)[1])}"
-        ))
-    return [found for part, child in zip(parts, spec.children) for found in _matched(part, child, what, False)]
-
-
-def _parts(given: Any, spec: Spec) -> list[Any] | None:
-    """What stands in the places of a structure; a list of numbers is one for each place here, not an array."""
-    if isinstance(given, DICTS) and issubclass(spec.kind, dict):
-        return [given[key] for key in spec.keys] if given.keys() == set(spec.keys) else None
-    if isinstance(given, SEQUENCES):
-        is_listed = issubclass(spec.kind, (list, tuple)) and len(given) == len(spec.children)
-        return [*given] if is_listed else None
-    if isinstance(given, spec.kind) and flatten(given)[1] == spec:
-        return [unflatten(child, leaves) for child, leaves in _grouped(spec, flatten(given)[0])]
-    return None
-
-
-def _grouped(spec: Spec, leaves: list[Any]) -> Iterator[tuple[Spec | None, list[Any]]]:
-    """The leaves of each child."""
-    remaining = iter(leaves)
-    for child in spec.children:
-        count = len(paths(child, ""))
-        yield child, [next(remaining) for _ in range(count)]
-
-
 # -- Jacobians --------------------------------------------------------------------------------------------------------
-
-
-class _Units:
-    """The cotangents that pick one element each, of the target or of every row of it."""
-
-    __slots__ = ("count", "shape", "y")
-
-    def __init__(self, y: Tensor, shape: Shape, what: str) -> None:
-        self.y = y
-        self.shape = shape
-        count = size_of(shape)
-        if isinstance(count, Dim):
-            raise TracingError(at_user_line(
-                f"GradientTape.{what}: one sweep is needed for each element of a target of shape {y.shape}, whose "
-                f"number is not known while tracing"
-            ))
-        self.count = count
-
-    def seeds(self) -> Iterator[Tensor]:
-        """One for each element; of none a single one, so that what is connected shows."""
-        y, count = self.y, self.count
-        if not dtypes.is_inexact(y.dtype) or count == 0:
-            yield beside(zeros_of(type_of(y)), y)
-            return
-        for number in range(count):
-            unit = np.zeros(count, y.dtype)
-            unit[number] = 1
-            yield beside(_broadcast(constant(unit.reshape(self.shape)), y.shape), y)
-
-
-def _broadcast(x: Tensor, shape: Shape) -> Tensor:
-    return x if x.shape == shape else broadcast_to(x, shape=shape)
-
-
-def _stacked(parts: Sequence[Tensor], axis: int, type_: TensorType) -> Tensor:
-    """Gradients with a new axis, joined along it, in the shape of the result."""
-    if not parts:
-        return zeros_of(type_)
-    wide = [reshape(g, shape=(*g.shape[:axis], 1, *g.shape[axis:])) for g in parts]
-    return reshape(concatenate(*wide, axis=axis), shape=type_.shape)
 
 
 def _require_kinds(y: Tensor, sources: Sequence[Any], holomorphic: bool, what: str) -> None:

@@ -7,19 +7,26 @@ graph that comes back is checked by the verifier.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
 
+from .._control.custom import CustomRule, custom_op
+from .._control.loop import OPAQUE
 from .._core import dtypes
-from .._core.dims import Atom, Dim, floordiv, maximum
+from .._core.dims import Atom, Dim, floordiv, map_attribute, maximum
 from .._core.graph import Graph, Node
 from .._core.op import REGISTRY
 from .._core.structure import LEAF, Spec
 from .._core.tensor import Tensor, Value, fresh
 from .._core.verifier import verify
+from .saved_regions import REGIONS, region_data, region_from
+from .saved_rules import rule_data, rule_from
 from .trace import ArrayKey, Static, Traced
+
+CUSTOM = "custom"
 
 _CONTAINERS: dict[str, type] = {"list": list, "tuple": tuple, "dict": dict}
 _DIM_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -37,38 +44,58 @@ class Encoder:
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray[Any, Any]] = []
+        self.variables: list[Any] = []  # in the order in which they are met; saved once for all traces
+        self._variable_places: dict[int, int] = {}
         self._atoms: dict[Atom, int] = {}
         self._values: dict[int, int] = {}
+        self._dims: tuple[Callable[[Dim], Any], ...] = ()  # what an inner graph's dimensions are outside, inmost first
 
-    def traced(self, traced: Traced, variables: Sequence[Any]) -> dict[str, Any]:
-        """A traced function; its Variables by their position in a list that is saved once."""
-        graph = traced.graph
-        self._values = {}
-        places = {variable._key: index for index, variable in enumerate(variables)}
-        free = [self.value(v) for v in graph.inputs]
-        captures = [[self.value(v), self.array(t.numpy())] for t, v in graph.captures.values()]
-        reads = [[self.value(v), places[variable._key]] for variable, v in graph.reads.values()]
-        nodes = [self.node(node) for node in graph.nodes]
+    def traced(self, traced: Traced) -> dict[str, Any]:
+        """A traced function; its Variables by their position in `variables`."""
         return {
-            "name": graph.name,
-            "inputs": free,
-            "captures": captures,
-            "reads": reads,
-            "nodes": nodes,
-            "outputs": [self._values[v.key] for v in graph.outputs],
-            "writes": [places[variable._key] for variable, _ in graph.writes.values()],
-            "equal": [[self.attribute(x), self.attribute(y)] for x, y in graph.guards.equal],
-            "not_one": [self.attribute(x) for x in graph.guards.not_one],
+            **self.graph(traced.graph),
             "results": self.spec(traced.results),
             "places": [self.key(p) if isinstance(p, Static) else p for p in traced.places],
         }
+
+    def graph(self, graph: Graph) -> dict[str, Any]:
+        """A graph, whose values are numbered by themselves."""
+        outer, self._values = self._values, {}
+        data = {
+            "name": graph.name,
+            "inputs": [self.value(v) for v in graph.inputs],
+            "captures": [[self.value(v), self.array(t.numpy())] for t, v in graph.captures.values()],
+            "reads": [[self.value(v), self.variable(variable)] for variable, v in graph.reads.values()],
+            "nodes": [self.node(node) for node in graph.nodes],
+            "outputs": [self._values[v.key] for v in graph.outputs],
+            "writes": [self.variable(variable) for variable, _ in graph.writes.values()],
+            "equal": [[self.attribute(x), self.attribute(y)] for x, y in graph.guards.equal],
+            "not_one": [self.attribute(x) for x in graph.guards.not_one],
+        }
+        self._values = outer
+        return data
+
+    @contextmanager
+    def inside(self, dims: Callable[[Dim], Any] | None) -> Generator[None]:
+        """For graphs inside a node: `dims` says what their dimensions have become since they were traced."""
+        outer, self._dims = self._dims, self._dims if dims is None else (dims, *self._dims)
+        yield
+        self._dims = outer
+
+    def variable(self, variable: Any) -> int:
+        """The place of a Variable."""
+        place = self._variable_places.setdefault(variable._key, len(self.variables))
+        if place == len(self.variables):
+            self.variables.append(variable)
+        return place
 
     def value(self, value: Value) -> list[Any]:
         self._values[value.key] = len(self._values)
         return [self.attribute(tuple(value.shape)), value.dtype.name, value.name, value.weak]
 
     def node(self, node: Node) -> list[Any]:
-        if REGISTRY.get(node.op.name) is not node.op or node.regions:
+        is_custom = node.op.name == CUSTOM and isinstance(node.attrs[0], CustomRule)
+        if not (is_custom or REGISTRY.get(node.op.name) is node.op):
             raise TypeError(f"save: the op {node.op.name} cannot be saved: it holds Python code or an inner graph")
         inputs = [self._values[v.key] for v in node.inputs]
         attrs = [self.attribute(a) for a in node.attrs]
@@ -96,9 +123,26 @@ class Encoder:
             return {"tuple": [self.attribute(v) for v in cast("tuple[Any, ...]", value)]}
         if isinstance(value, slice):
             return {"slice": [self.attribute(v) for v in (value.start, value.stop, value.step)]}
+        if isinstance(value, CustomRule):
+            return {"rule": rule_data(self, value)}
+        if isinstance(value, REGIONS):
+            return {"region": region_data(self, value)}
         if isinstance(value, Dim):
-            return {"dim": [[c, [self.atom(a) for a in m]] for m, c in value.terms.items()]}
+            return self.dim(value)
         raise TypeError(f"save: a value of type {type(value).__name__} cannot be saved: {value!r}")
+
+    def dim(self, dim: Dim) -> Any:
+        """A dimension as an expression in those of the outermost graph."""
+        changes, self._dims = self._dims, ()
+        found: Any = dim
+        for change in changes:
+            found = map_attribute(found, change)
+        data = self.terms(found) if isinstance(found, Dim) else self.attribute(found)
+        self._dims = changes
+        return data
+
+    def terms(self, dim: Dim) -> Any:
+        return {"dim": [[c, [self.atom(a) for a in m]] for m, c in dim.terms.items()]}
 
     def atom(self, atom: Atom) -> Any:
         if atom.operation:
@@ -123,15 +167,22 @@ class Encoder:
 class Decoder:
     """Turns JSON values back; whatever does not fit is an error, and nothing is run."""
 
-    def __init__(self, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
+    def __init__(self, arrays: Sequence[np.ndarray[Any, Any]], variables: Sequence[Any]) -> None:
         self.arrays = arrays
+        self.variables = variables
         self._atoms: dict[int, Atom] = {}
         self._values: list[Value] = []
 
-    def traced(self, data: dict[str, Any], variables: Sequence[Any]) -> Traced:
+    def traced(self, data: dict[str, Any]) -> Traced:
         """A traced function, verified."""
+        graph = self.graph(data)
+        return Traced(graph, self.spec(data["results"]), self._places(data, graph))
+
+    def graph(self, data: dict[str, Any]) -> Graph:
+        """A graph, verified."""
+        variables = self.variables
         graph = Graph(_text(data["name"]))
-        self._values = []
+        outer, self._values = self._values, []
         for item in data["inputs"]:
             graph.inputs.append(self.value(item, graph))
         for item, array in data["captures"]:
@@ -147,10 +198,11 @@ class Decoder:
             graph.guards.require_equal(self.attribute(x), self.attribute(y))
         for x in data["not_one"]:
             graph.guards.require_not_one(self.attribute(x))
-        self._restore_writes(graph, data["writes"], variables)
+        self._restore_writes(graph, data["writes"])
         graph.is_frozen = True
         verify(graph)
-        return Traced(graph, self.spec(data["results"]), self._places(data, graph))
+        self._values = outer
+        return graph
 
     def _check_free_values(self, graph: Graph) -> None:
         held = [(t.shape, t.dtype, v) for t, v in graph.captures.values()]
@@ -158,10 +210,10 @@ class Decoder:
         if any(tuple(v.shape) != tuple(shape) or v.dtype != dtype for shape, dtype, v in held):
             raise ValueError("a captured array has another type than the graph says")
 
-    def _restore_writes(self, graph: Graph, places: list[Any], variables: Sequence[Any]) -> None:
+    def _restore_writes(self, graph: Graph, places: list[Any]) -> None:
         first = len(graph.outputs) - len(places)
         for place, value in zip(places, graph.outputs[first:], strict=True):
-            variable = variables[_index(place, variables)]
+            variable = self.variables[_index(place, self.variables)]
             if tuple(value.shape) != tuple(variable.shape) or value.dtype != variable.dtype:
                 raise ValueError("a Variable is written with another type than its own")
             graph.writes[variable._key] = (variable, Tensor(value, value.key))
@@ -186,14 +238,19 @@ class Decoder:
 
     def node(self, item: Any, graph: Graph) -> Node:
         name, inputs, attrs, outputs, is_quiet = item
-        op = REGISTRY[_text(name)]
         operands = tuple(self._values[_index(i, self._values)] for i in inputs)
-        values = tuple(self.attribute(a) for a in attrs)
+        if name == CUSTOM:
+            rule = rule_from(self, attrs[0]["rule"], operands)
+            op: Any = custom_op(rule.inputs, rule.outputs, rule.kept)
+            values: tuple[Any, ...] = (rule,)
+        else:
+            op = REGISTRY[_text(name)]
+            values = tuple(self.attribute(a) for a in attrs)
         fits = len(operands) == len(op.operands) or (op.is_variadic and len(operands) >= op.fixed)
         if not fits or len(values) != len(op.attrs):
             raise ValueError(f"{op.name} has another number of operands or attributes")
         results = tuple(self.value(v, graph) for v in outputs)
-        return Node(op, operands, results, values, None, (), bool(is_quiet))
+        return Node(op, operands, results, values, None, bool(is_quiet))
 
     def attribute(self, data: Any) -> Any:
         if data is None or isinstance(data, (bool, str, int)):
@@ -214,6 +271,8 @@ class Decoder:
             return slice(*(self.attribute(v) for v in body))
         if kind == "dim":
             return self._dim(body)
+        if kind == "region":
+            return region_from(self, body)
         raise ValueError(f"unknown kind of value {kind!r}")
 
     def _dim(self, terms: Any) -> Any:
@@ -274,6 +333,8 @@ def _index(data: Any, table: Any) -> int:
 
 
 def _dtype(name: Any) -> np.dtype[Any]:
+    if name == OPAQUE.name:
+        return OPAQUE
     if name not in dtypes.SUPPORTED_NAMES:
         raise ValueError(f"unknown dtype {name!r}")
     return dtypes.as_dtype(name)

@@ -11,10 +11,11 @@ from .._core import dtypes
 from .._core.constant import constant
 from .._core.graph import Graph
 from .._core.kinds import ARRAYS
-from .._core.state import building, pinning
+from .._core.state import STATE, building, pinning
 from .._core.structure import LEAF, Spec, flatten, unflatten
 from .._core.tensor import Tensor, tensor_in
 from .._core.types import type_of
+from .._core.unrolled import Lines
 from .._core.verifier import verify
 
 
@@ -64,7 +65,9 @@ class Traced(NamedTuple):
     places: tuple[Any, ...]  # for each leaf of it an output position, or a Static that is not a tensor
 
 
-def trace(f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: str) -> Traced:
+def trace(
+    f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: str, names: Sequence[str] = ()
+) -> Traced:  # fmt: skip
     """Runs f on symbolic arguments.
 
     Args:
@@ -72,14 +75,25 @@ def trace(f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: s
         spec: the structure of `(args, kwargs)`.
         keys: for each leaf an `ArrayKey` (becomes an input) or a `Static` (passed as it is).
         name: the graph's name.
+        names: for each leaf how the user calls it, for listings (by default x0, x1, ...).
     """
-    graph = Graph(name)
+    before = (STATE.builder, STATE.recorders, STATE.reading, STATE.pins)
+    try:
+        return _traced(f, spec, keys, Graph(name), names)
+    finally:  # again, for an interrupt may come as an `__exit__` begins
+        STATE.builder, STATE.recorders, STATE.reading, STATE.pins = before
+
+
+def _traced(
+    f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], graph: Graph, names: Sequence[str]
+) -> Traced:  # fmt: skip
+    graph.lines = Lines()
     leaves = []
-    # what the function reads is told, and looked up, each time it is called
+    # those who observe or pin Variables outside meet their values at each call, not the symbols that stand for them
     with pinning(None), building(graph):
         for index, key in enumerate(keys):
             if isinstance(key, ArrayKey):
-                leaves.append(graph.add_input(key.shape, key.dtype, f"x{index}", key.weak))
+                leaves.append(graph.add_input(key.shape, key.dtype, names[index] if names else f"x{index}", key.weak))
             else:
                 leaves.append(key.value)
         args, kwargs = unflatten(spec, leaves)

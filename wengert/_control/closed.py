@@ -60,6 +60,15 @@ class Closed:
             for dim in graph.guards.not_one:
                 outer.guards.require_not_one(dim)
 
+    @classmethod
+    def of(cls, graph: Graph, present: list[bool]) -> Closed:
+        """A function whose finished graph is known: its results, None where `present` says so, then what it writes."""
+        closed = cls.__new__(cls)
+        closed.graph, closed.present = graph, present
+        closed.captured, closed.dims, closed.error = (), None, None
+        closed.writes = [variable for variable, _ in graph.writes.values()]
+        return closed
+
     def _close(self) -> None:
         graph = self.graph
         self.captured = (*[tensor for tensor, _ in graph.captures.values()],)
@@ -84,6 +93,11 @@ class Closed:
         graph.inputs += [value for _, value in graph.reads.values()]
         graph.reads = {}
         return variables
+
+    def capture_reads(self) -> None:
+        """Makes what Variables hold now captures like others: the function is to see what the first run saw."""
+        if self.error is None:
+            self.captured = (*self.captured, *[variable._held for variable in self.take_reads()])
 
     def values(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """All outputs of the graph, those that Variables are assigned at the end; nothing is assigned."""

@@ -18,10 +18,9 @@ from .._core.dims import Dim, DimLike
 from .._core.op import ZERO, Facts, Op, Rule, batch_size, repeat
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
-from .._core.where import at_user_line
 from .._prims.structural import reduce_sum, scale, stop_gradient, zeros_of
-from .._transforms.batch import batch
 from .closed import Closed
+from .examples import batched
 from .linearity import transpose
 
 Tensors = Sequence[Tensor]
@@ -100,33 +99,47 @@ def pushed(push: Push, primals: Sequence[Tensor], tangents: Sequence[Any], outs:
 class TracedRule(CustomRule):
     """A rule inside a trace: both directions traced at once, when the user's function was."""
 
-    __slots__ = ("_forward", "_held", "_reverse", "_shift")
+    __slots__ = ("_held", "_shift", "forward", "reverse")
 
     def __init__(
         self, name: str, input_types: Sequence[TensorType], output_types: Sequence[TensorType], pull: Pull,
         push: Push | None,
     ) -> None:  # fmt: skip
-        self._reverse = Closed(pull, output_types, f"gradient of {name}")
-        self._forward = None if push is None else Closed(_on_floats(push, input_types), [
+        self.reverse = Closed(pull, output_types, f"gradient of {name}")
+        self.forward = None if push is None else Closed(_on_floats(push, input_types), [
             t for t in input_types if dtypes.is_inexact(t.dtype)
         ], f"tangent of {name}")  # fmt: skip
-        self._shift = len(self._reverse.captured)
-        self._held: tuple[Tensor, ...] = (*self._reverse.captured, *(self._forward.captured if self._forward else ()))
+        self.reverse.capture_reads()
+        if self.forward is not None:
+            self.forward.capture_reads()
+        self._shift = len(self.reverse.captured)
+        self._held: tuple[Tensor, ...] = (*self.reverse.captured, *(self.forward.captured if self.forward else ()))
         super().__init__(name, len(input_types), len(output_types), len(self._held))
+
+    @classmethod
+    def of(
+        cls, name: str, counts: tuple[int, int, int], reverse: Closed, forward: Closed | None
+    ) -> TracedRule:  # fmt: skip
+        """A rule of graphs that were traced before: `counts` says how many inputs, results and kept operands it has."""
+        rule = cls.__new__(cls)
+        CustomRule.__init__(rule, name, *counts)
+        rule.reverse, rule.forward, rule._held = reverse, forward, ()
+        rule._shift = len(reverse.graph.inputs) - rule.outputs
+        return rule
 
     def release(self) -> tuple[Tensor, ...]:
         """What the rule's graphs captured: operands from now on, and not held here any more."""
         held, self._held = self._held, ()
-        self._reverse.captured = ()
-        if self._forward is not None:
-            self._forward.captured = ()
+        self.reverse.captured = ()
+        if self.forward is not None:
+            self.forward.captured = ()
         return held
 
     def pull(self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool) -> Sequence[Any]:
-        return self._reverse.run(cotangents, kept[: self._shift])
+        return self.reverse.run(cotangents, kept[: self._shift])
 
     def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
-        forward = self._forward
+        forward = self.forward
         if forward is None:
             return super().push(primals, tangents, outs, kept)
 
@@ -138,8 +151,8 @@ class TracedRule(CustomRule):
     def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
         copy = TracedRule.__new__(TracedRule)
         CustomRule.__init__(copy, self.name, self.inputs, self.outputs, self.kept)
-        copy._reverse = self._reverse.with_dims(change)
-        copy._forward = None if self._forward is None else self._forward.with_dims(change)
+        copy.reverse = self.reverse.with_dims(change)
+        copy.forward = None if self.forward is None else self.forward.with_dims(change)
         copy._shift, copy._held = self._shift, self._held
         return copy
 
@@ -202,18 +215,7 @@ class BatchedRule(CustomRule):
 
 def _batched(function: Any, arguments: Sequence[Tensor], flags: Sequence[bool], name: str) -> list[Any]:
     """A function of one example, on a batch."""
-    types = [
-        TensorType((x.shape[1:], x.dtype)) if flag else type_of(x) for x, flag in zip(arguments, flags, strict=True)
-    ]
-    closed = Closed(function, types, f"batch of {name}")
-    if closed.error is not None:
-        raise closed.error
-    if closed.writes:
-        raise TypeError(at_user_line(f"{name}: Variables cannot be assigned in the gradient of a batch"))
-    size = next(x.shape[0] for x, flag in zip(arguments, flags, strict=True) if flag)
-    captured = closed.captured
-    results = iter(batch(closed.graph, [*arguments, *captured], [*flags, *(False,) * len(captured)], size))
-    return [next(results) if present else None for present in closed.present]
+    return batched(function, arguments, flags, batch_size((*arguments,), (*flags,)), f"the gradient of {name}")
 
 
 # -- the op -----------------------------------------------------------------------------------------------------------

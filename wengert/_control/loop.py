@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,16 +21,34 @@ import numpy as np
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike, map_attribute
-from .._core.graph import Graph
-from .._core.op import ZERO, general, tensor_type
+from .._core.graph import Graph, quietly
+from .._core.op import ZERO, batch_size, general, repeat, tensor_type
 from .._core.state import STATE, building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, type_of
-from .._prims.structural import add, zeros_of
+from .._core.where import at_user_line
+from .._prims.discrete import lt
+from .._prims.reductions import reduce_max
+from .._prims.structural import absent, add, broadcast_to, concatenate, convert, full, sub, zeros_of
+from .._transforms.batch import reached
 from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import Masked, Tape
 from .call import Program
 from .halves import Halves, halves_of
+from .lanes import (
+    add_lanes,
+    batched_program,
+    both,
+    guarded,
+    is_harmless,
+    lanes_of,
+    size_inside,
+    some,
+    spread,
+    swapped,
+    where_live,
+    zeroed,
+)
 from .switch import extended
 
 OPAQUE = np.dtype(object)  # of a history, which no op but `loop_back` reads
@@ -108,7 +127,7 @@ class Loop:
         self.buffers: frozenset[int] = frozenset()
         self.emits: tuple[int | History, ...] = (*range(carries, carries + self.own),)
         self.stages: tuple[Stage, ...] = ()
-        self._outer: dict[str, Dim] = {}
+        self.outside: dict[str, Dim] = {}
 
     @property
     def is_counted(self) -> bool:
@@ -170,9 +189,9 @@ class Loop:
 
     def _fresh(self, name: str) -> Dim:
         """The dimension outside that stands for something known at run time only; the same one each time."""
-        if name not in self._outer:
-            self._outer[name] = Dim.free(name)
-        return self._outer[name]
+        if name not in self.outside:
+            self.outside[name] = Dim.free(name)
+        return self.outside[name]
 
     def __wengert_map_dims__(self, change: Callable[[Dim], DimLike]) -> Loop:
         if type(self.length) is not Dim:
@@ -274,6 +293,12 @@ def _reached(graph: Graph, active: Sequence[bool]) -> set[int]:
 
 def run_loop(operands: Sequence[Tensor], spec: Loop) -> tuple[Tensor, ...]:
     """The carries at the end and the user's stacked results; open tapes find their ways back prepared."""
+    outs = _run(operands, spec)
+    return (*outs[: spec.carries], *outs[spec.first_emit :])
+
+
+def _run(operands: Sequence[Tensor], spec: Loop) -> tuple[Tensor, ...]:
+    """The results of a loop but for those that ways back have asked for."""
     current = spec
     for recorder in reversed(STATE.recorders):
         if isinstance(recorder, Tape):
@@ -283,7 +308,7 @@ def run_loop(operands: Sequence[Tensor], spec: Loop) -> tuple[Tensor, ...]:
             if any(active):
                 current = current.split(active)
     outs = apply(loop, tuple(operands), (current,))
-    return (*outs[: spec.carries], *outs[spec.first_emit : spec.first_emit + spec.own])
+    return outs[: spec.first_emit + spec.own]
 
 
 def _types(operands: tuple[Any, ...], spec: Loop) -> tuple[TensorType, ...]:
@@ -336,7 +361,8 @@ def step_back(spec: Loop, stage: Stage, stacked: tuple[int, ...], wanted: Sequen
         sliced = _inputs(graph, [types[i] for i in xs])
         of_stacks = _inputs(graph, [outputs[p] for p in emitted])
         steady = _inputs(graph, [types[i] for i in invariants])
-        values = dict(zip([*stage.given, *xs, *invariants], [*saved[: len(stage.given)], *sliced, *steady], strict=True))
+        given = [*saved[: len(stage.given)], *sliced, *steady]
+        values = dict(zip([*stage.given, *xs, *invariants], given, strict=True))
         terms = [*zip(stage.carries, cotangents, strict=True), *zip(emitted, of_stacks, strict=True)]
         seeds = [_seed(position, terms, outputs[position]) for position in halves.seeded]
         found = replay(
@@ -473,8 +499,167 @@ def _with_tangents(condition: Program, spec: Loop, flags: Sequence[bool], moving
     return Program(graph)
 
 
+# -- many loops at once -----------------------------------------------------------------------------------------------
+
+
 def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
-    raise NotImplementedError("loop has no batch rule")
+    """One loop for all lanes, which freezes those that have ended where they do not all end together."""
+    (spec,) = attrs
+    size = batch_size(operands, batched)
+    offset = int(spec.is_counted)
+    flags = spread(_visible(spec), batched[offset:], spec.carries)
+    if batched[0] if spec.is_counted else _parts(spec, flags):
+        outs = _parting(spec, operands, batched, size)
+    else:
+        outs = _together(spec, operands, batched, flags, size)
+    return _as_results(spec, outs)
+
+
+def _visible(spec: Loop) -> Graph:
+    """The body with what a step emits for all to see: what it keeps for a history is left out."""
+    source = spec.body.graph
+    graph = Graph(source.name)
+    graph.inputs, graph.nodes, graph.guards = source.inputs, source.nodes, source.guards
+    emitted = [source.outputs[e] for e in spec.emits if isinstance(e, int)]
+    graph.outputs, graph.is_frozen = [*source.outputs[: spec.carries], *emitted], True
+    return graph
+
+
+def _parts(spec: Loop, flags: Sequence[bool]) -> bool:
+    """Whether the lanes of a conditional loop may end apart."""
+    assert spec.condition is not None
+    graph = spec.condition.graph
+    found = [v for v, flag in zip(graph.inputs, flags, strict=True) if flag]
+    return graph.outputs[0].key in reached(graph.nodes, found)
+
+
+def _together(
+    spec: Loop, operands: Sequence[Tensor], batched: Sequence[bool], flags: Sequence[bool], size: DimLike
+) -> list[Tensor]:  # fmt: skip
+    """The carries at the end, the steps and the stacks, where all lanes take the same number of steps."""
+    offset = int(spec.is_counted)
+    body = _visible(spec)
+    wanted = [*flags[: spec.carries], *[True] * (len(body.outputs) - spec.carries)]
+    inside = size_inside(size)
+    condition = spec.condition and batched_program(spec.condition, flags, (False,), inside)
+    many = Loop(
+        condition, batched_program(Program(body), flags, wanted, inside), carries=spec.carries, xs=spec.xs,
+        is_reversed=spec.is_reversed, policy=spec.policy, length=spec.length, varying=[*spec.varying],
+    )  # fmt: skip
+    started = _with_lanes(operands[offset:], batched[offset:], flags, spec, size)
+    outs = [*_run([*operands[:offset], *started], many)]
+    return [
+        x if i >= many.first_emit or (i < spec.carries and flags[i]) else repeat(x, size) for i, x in enumerate(outs)
+    ]
+
+
+def _with_lanes(
+    inputs: Sequence[Tensor], have: Sequence[bool], want: Sequence[bool], spec: Loop, size: DimLike
+) -> list[Tensor]:  # fmt: skip
+    """The inputs of a loop of many lanes: carries that become batched are so from the start, slices come first."""
+    first = spec.invariants_from()
+    wide = [repeat(x, size) if w and not h else x for x, h, w in zip(inputs, have, want, strict=True)]
+    return [swapped(x) if spec.carries <= i < first and want[i] else x for i, x in enumerate(wide)]
+
+
+def _parting(
+    spec: Loop, operands: Sequence[Tensor], batched: Sequence[bool], size: DimLike
+) -> list[Tensor]:  # fmt: skip
+    """The carries at the end, the steps and the stacks, where each lane ends by itself.
+
+    The loop runs until the last lane ends. It carries, beside the lanes' carries, which lanes are live and how many
+    steps each has taken; a counted loop, which slice is next.
+    """
+    if spec.varying:
+        raise NotImplementedError(at_user_line(
+            "a loop whose variables change their shape cannot be batched where the lanes end apart"
+        ))
+    offset = int(spec.is_counted)
+    have = batched[offset:]
+    first = spec.invariants_from()
+    want = [*[True] * spec.carries, *have[spec.carries :]]
+    started = _with_lanes(operands[offset:], have, want, spec, size)
+    carries, slices, steady = started[: spec.carries], started[spec.carries : first], started[first:]
+    inside = size_inside(size)
+    body = _frozen_body(spec, want, inside)
+    if spec.condition is not None:
+        live = lanes_of(spec.condition.graph, [*carries, *steady], want, (True,), size)[0]
+        trips = full(shape=(size,), value=0, dtype=dtypes.int64)
+        many = Loop(
+            _some_live(spec, want, inside), body, carries=spec.carries + 2, policy=spec.policy, varying=()
+        )  # fmt: skip
+        outs = _run([*carries, live, trips, *steady], many)
+        return [*outs[: spec.carries], outs[spec.carries + 1], *outs[many.first_emit :]]
+    counts = operands[0]
+    none = full(shape=(1,), value=0, dtype=dtypes.int64)
+    most = reduce_max(concatenate(convert(counts, dtype=dtypes.int64), none, axis=0), axes=(0,))
+    one = full(shape=(), value=1, dtype=dtypes.int64)
+    start = sub(most, one) if spec.is_reversed else sub(most, most)
+    many = Loop(
+        None, body, carries=spec.carries + 1, xs=spec.xs, is_reversed=spec.is_reversed, policy=spec.policy,
+        length=spec.length,
+    )  # fmt: skip
+    outs = _run([most, *carries, start, *slices, *steady, counts], many)
+    return [*outs[: spec.carries], *outs[many.first_emit :]]
+
+
+def _some_live(spec: Loop, want: Sequence[bool], size: DimLike) -> Program:
+    """The condition of a loop of lanes that end apart."""
+    assert spec.condition is not None
+    graph = Graph(spec.condition.graph.name)
+    source = spec.body.graph.inputs
+    with building(graph):
+        add_lanes(graph, source[: spec.carries], want[: spec.carries], size)
+        live = graph.add_input((size,), dtypes.bool_)
+        graph.add_input((size,), dtypes.int64)
+        add_lanes(graph, source[spec.carries :], want[spec.carries :], size)
+        graph.finish([some(live)])
+    return Program(graph)
+
+
+def _frozen_body(spec: Loop, want: Sequence[bool], size: DimLike) -> Program:
+    """A step of lanes that end apart: those that have ended keep their carries, and emit zeros."""
+    source, width, first = _visible(spec), spec.carries, spec.invariants_from()
+    graph = Graph(source.name)
+    is_harmless_body = is_harmless(source)
+    with building(graph):
+        carries = add_lanes(graph, source.inputs[:width], want[:width], size)
+        if spec.condition is not None:
+            live, trips = graph.add_input((size,), dtypes.bool_), graph.add_input((size,), dtypes.int64)
+        else:
+            place = graph.add_input((), dtypes.int64)
+        rest = add_lanes(graph, source.inputs[width:], want[width:], size)
+        if spec.condition is None:
+            counts = graph.add_input((size,), dtypes.int64)
+            live = lt(broadcast_to(place, shape=(size,)), counts)
+        given = [*carries, *rest] if is_harmless_body else guarded(live, [*carries, *rest], want)
+        # a warning could come from a lane that has ended
+        with quietly() if is_harmless_body else nullcontext():
+            outs = lanes_of(source, given, want, (True,) * len(source.outputs), size)
+        after = [where_live(live, x, y) for x, y in zip(outs[:width], carries, strict=True)]
+        emitted = [zeroed(live, x) for x in outs[width:]]
+        if spec.condition is None:
+            one = full(shape=(), value=1, dtype=dtypes.int64)
+            graph.finish([*after, sub(place, one) if spec.is_reversed else add(place, one), *emitted])
+        else:
+            steady = rest[first - width :]
+            holds = lanes_of(spec.condition.graph, [*after, *steady], want, (True,), size)[0]
+            steps = add(trips, convert(live, dtype=dtypes.int64))
+            graph.finish([*after, both(live, holds), steps, *emitted])
+    return Program(graph)
+
+
+def _as_results(spec: Loop, outs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """What stands in the results' places; a history is not kept for lanes: their way back makes one of its own."""
+    stacks = iter(outs[spec.first_emit :])
+    emitted = [
+        absent(shape=(), dtype=OPAQUE) if isinstance(e, History) else _lanes_first(next(stacks)) for e in spec.emits
+    ]
+    return (*outs[: spec.first_emit], *emitted)
+
+
+def _lanes_first(stack: Tensor) -> Tensor:
+    return stack if stack.dtype == OPAQUE else swapped(stack)
 
 
 loop = general(

@@ -13,14 +13,17 @@ from typing import Any
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import DimLike
-from .._core.op import ZERO, general, tensor_type
+from .._core.graph import quietly
+from .._core.op import ZERO, batch_size, general, repeat, tensor_type
 from .._core.state import recording
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.structural import alias, zeros_of
 from .._transforms.forward import Tangents
 from .._transforms.reverse import Masked, Tape, sweep
-from .loop import BACK, Loop, Stage, Step, run_loop
+from .examples import batched as batched_function
+from .lanes import batched_program, size_inside, swapped
+from .loop import BACK, Loop, Stage, Step, loop, run_loop
 
 
 class LoopBack:
@@ -28,11 +31,18 @@ class LoopBack:
 
     Operands: the history, the number of steps, the inputs of the loop (carries at the start, xs, invariants), the
     cotangents of the active carries at the end, the cotangents of stacked results.
+
+    Attributes:
+        lanes: how many leading axes the cotangents have: each lane is a way back of its own through the same run.
+            Stacks of cotangents have them behind their first axis.
     """
 
-    __slots__ = ("length", "spec", "stage", "step", "wanted")
+    __slots__ = ("lanes", "length", "spec", "stage", "step", "wanted")
 
-    def __init__(self, spec: Loop, stage: Stage, step: Step, length: DimLike, wanted: tuple[bool, ...]) -> None:
+    def __init__(
+        self, spec: Loop, stage: Stage, step: Step, length: DimLike, wanted: tuple[bool, ...], lanes: int = 0
+    ) -> None:  # fmt: skip
+        self.lanes = lanes
         self.spec = spec
         self.stage = stage
         self.step = step
@@ -49,8 +59,17 @@ class LoopBack:
         """The programs, for listings."""
         return (self.step.program,)
 
+    def lane_shape(self, cotangents: Sequence[Any]) -> tuple[Any, ...]:
+        """The leading axes that the cotangents (of carries, then of stacks) have."""
+        if not self.lanes:
+            return ()
+        first = int(not self.step.carries)
+        return (*cotangents[0].shape[first : first + self.lanes],)
+
     def again(self, operands: Sequence[Tensor]) -> list[Tensor]:
         """The results anew, from a loop that keeps everything."""
+        if self.lanes:
+            return self._again_in_lanes(operands)
         inputs, rest = operands[2 : 2 + self.inputs], operands[2 + self.inputs :]
         spec = Loop(
             self.spec.condition, self.spec.thin, carries=self.spec.carries, xs=self.spec.xs,
@@ -65,7 +84,23 @@ class LoopBack:
         stacks = [outs[spec.carries + i - self.spec.first_emit]._key for i in self.step.stacked]
         seeds = [*zip([*finals, *stacks], rest, strict=True)]
         found = sweep(tape.entries, seeds, [inputs[i]._key for i in places], [ct.shape != () for _, ct in seeds])
-        return [g if isinstance(g, Tensor) else zeros_of(type_of(inputs[i])) for g, i in zip(found, places, strict=True)]
+        wanted = [inputs[i] for i in places]
+        return [g if isinstance(g, Tensor) else zeros_of(type_of(x)) for g, x in zip(found, wanted, strict=True)]
+
+    def _again_in_lanes(self, operands: Sequence[Tensor]) -> list[Tensor]:
+        """The results anew, the outermost lanes by batching those of one lane."""
+        one = LoopBack(self.spec, self.stage, self.step, self.length, self.wanted, self.lanes - 1)
+        start = 1 + self.inputs
+        last = start + len(self.step.carries)
+        given = [swapped(x) if i >= last else x for i, x in enumerate(operands[1:])]
+        flags = [i >= start for i in range(len(given))]
+        outs = _all_again(one, given, flags, self.lane_shape(operands[2 + self.inputs :])[0])
+        return [*outs[: self.summed], *map(swapped, outs[self.summed :])]
+
+    @property
+    def summed(self) -> int:
+        """How many results are no stacks."""
+        return len(self.step.carries) + len(self.step.sums)
 
     def __repr__(self) -> str:
         return f"<back through {self.spec}>"
@@ -85,9 +120,12 @@ BACK.append(_back)
 
 def _types(operands: tuple[Any, ...], back: LoopBack) -> tuple[TensorType, ...]:
     inputs = operands[2 : 2 + back.inputs]
-    step = back.step
-    places = (*step.carries, *step.sums, *step.slices)
-    return (*[tensor_type(inputs[i].shape, inputs[i].dtype) for i in places],)
+    cotangents = operands[2 + back.inputs :]
+    step, lanes = back.step, back.lane_shape(cotangents)
+    return (
+        *[tensor_type((*lanes, *inputs[i].shape), inputs[i].dtype) for i in (*step.carries, *step.sums)],
+        *[tensor_type((inputs[i].shape[0], *lanes, *inputs[i].shape[1:]), inputs[i].dtype) for i in step.slices],
+    )
 
 
 def _apart(operands: Sequence[Tensor]) -> list[Tensor]:
@@ -121,7 +159,67 @@ def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], back: Loo
 
 
 def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
-    raise NotImplementedError("loop_back has no batch rule")
+    (back,) = attrs
+    size = batch_size(operands, batched)
+    start = 2 + back.inputs
+    if not any(batched[:start]):
+        return _in_lanes(back, operands, batched, size)
+    if back.lanes:
+        outs = _all_again(back, operands[1:], batched[1:], size)
+    else:
+        outs = _own_way(back, operands, batched, size)
+    return (*outs,)
+
+
+def _all_again(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], size: DimLike) -> list[Tensor]:
+    """The batched form of the same computation with everything kept; `operands` begin with the number of steps."""
+    return batched_function(lambda xs: back.again([xs[0], *xs]), operands, flags, size, "loop_back")
+
+
+def _in_lanes(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], size: DimLike) -> tuple[Tensor, ...]:
+    """Many ways back through one run, whose history serves them all."""
+    start, step = 2 + back.inputs, back.step
+    last = start + len(step.carries)
+    cotangents = [x if flag else repeat(x, size) for x, flag in zip(operands[start:], flags[start:], strict=True)]
+    given = [*cotangents[: len(step.carries)], *map(swapped, cotangents[last - start :])]
+    count = len(step.program.graph.inputs)
+    read = count - len(step.invariants) - len(step.stacked)
+    wide = [i < back.summed or read <= i < count - len(step.invariants) for i in range(count)]
+    everything = (True,) * len(step.program.graph.outputs)
+    many = step._replace(program=batched_program(step.program, wide, everything, size_inside(size)))
+    attr = LoopBack(back.spec, back.stage, many, back.length, back.wanted, back.lanes + 1)
+    outs = apply(loop_back, (*operands[:start], *given), (attr,))
+    return (*outs[: back.summed], *map(swapped, outs[back.summed :]))
+
+
+def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], size: DimLike) -> list[Tensor]:
+    """The run of many lanes again, and a way back of its own, by the loop's policy.
+
+    Every input whose cotangent is wanted gets lanes of its own, so that theirs are not added up.
+    """
+    spec, step, start = back.spec, back.step, 2 + back.inputs
+    places = [*step.carries, *step.sums, *step.slices]
+    wanted = {*places, *back.stage.carries}
+    have = flags[2:start]
+    inputs = [
+        alias(repeat(x, size) if i in wanted and not flag else x) if i in wanted else x
+        for i, (x, flag) in enumerate(zip(operands[2:start], have, strict=True))
+    ]
+    wide = [flag or i in wanted for i, flag in enumerate(have)]
+    counts = [operands[1]] if spec.is_counted else []
+    thin = Loop(
+        spec.condition, spec.thin, carries=spec.carries, xs=spec.xs, is_reversed=spec.is_reversed, policy=spec.policy,
+        length=back.length, varying=[*spec.varying],
+    )  # fmt: skip
+    tape = Tape(inputs[i]._key for i in wanted if dtypes.is_inexact(inputs[i].dtype))
+    with recording(tape):
+        outs = loop.batch_rule(loop, (*counts, *inputs), (*flags[1 : 1 + len(counts)], *wide), (thin,))
+    cotangents = [x if flag else repeat(x, size) for x, flag in zip(operands[start:], flags[start:], strict=True)]
+    targets = [*(outs[i] for i in step.carries), *(outs[thin.first_emit + i - spec.first_emit] for i in step.stacked)]
+    seeds = [(y._key, ct) for y, ct in zip(targets, cotangents, strict=True)]
+    with quietly():
+        found = sweep(tape.entries, seeds, [inputs[i]._key for i in places], [True] * len(seeds))
+    return [g if isinstance(g, Tensor) else zeros_of(type_of(inputs[i])) for g, i in zip(found, places, strict=True)]
 
 
 loop_back = general(

@@ -14,6 +14,7 @@ from .._core.graph import Graph, symbol
 from .._core.state import STATE, building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType
+from .._core.unrolled import Lines
 from .._core.where import at_user_line
 from .call import Program, values_with_own_dims
 
@@ -66,6 +67,7 @@ def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], nam
         name: for listings.
     """
     graph = Graph(name)
+    graph.lines = None if STATE.builder is None else Lines()
     # reads of Variables are told to observers once, by the construct as a whole
     before, STATE.reading = STATE.reading, ()
     try:

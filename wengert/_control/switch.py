@@ -13,16 +13,18 @@ from typing import Any
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike, dims_in, map_attribute
-from .._core.graph import Graph, Node, graph_holding
-from .._core.op import ZERO, general, tensor_type
+from .._core.graph import Graph, Node, graph_holding, quietly
+from .._core.op import ZERO, batch_size, general, tensor_type
 from .._core.state import STATE, building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, type_of
-from .._prims.structural import absent, fill, zeros_of
+from .._prims.discrete import eq, logical_not
+from .._prims.structural import absent, attach, fill, full, zeros_of
 from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import Masked, Tape
 from .call import Program
 from .halves import Halves, halves_of
+from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, size_inside, some, where_live
 
 
 class Stage:
@@ -169,7 +171,7 @@ def _with_slots(
                 value = graph.value_of(absent(shape=empty.shape, dtype=empty.dtype))
             outputs.append(value)
     graph.outputs, graph.guards, graph.is_frozen = outputs, program.graph.guards, True
-    return Program(graph)
+    return Program(graph, source=program.source)
 
 
 # -- the op -----------------------------------------------------------------------------------------------------------
@@ -352,7 +354,63 @@ def _with_zeros(
 
 
 def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
-    raise NotImplementedError("switch has no batch rule")
+    """All lanes take one branch, of which the batched form is run; or each takes its own."""
+    (branches,) = attrs
+    size = batch_size(operands, batched)
+    index, *inputs = operands
+    if batched[0]:
+        return _chosen_by_lane(index, inputs, batched[1:], branches, size)
+    everything = (True,) * len(branches.programs[0].graph.outputs)
+    inside = size_inside(size)
+    programs = (*[batched_program(p, batched[1:], everything, inside) for p in branches.programs],)
+    return switch_branches(index, inputs, Branches(programs, len(everything), branches.declared))
+
+
+def _chosen_by_lane(
+    index: Tensor, inputs: Sequence[Tensor], flags: Sequence[bool], branches: Branches, size: DimLike
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """Every branch that some lane takes is run for all lanes; each lane gets the results of its own."""
+    masks = _masks(index, len(branches.programs))
+    results: list[Tensor] | None = None
+    for mask, program in zip(masks, branches.programs, strict=True):
+        found = _in_lanes(mask, inputs, flags, program, size)
+        results = found if results is None else [where_live(mask, x, y) for x, y in zip(found, results, strict=True)]
+    assert results is not None
+    sources = [x for x in inputs[: branches.declared] if dtypes.is_inexact(x.dtype)]
+    if not sources or not (STATE.recorders or STATE.builder is not None):
+        return (*results,)
+    return (*[attach(x, *sources) if dtypes.is_inexact(x.dtype) else x for x in results],)
+
+
+def _masks(index: Tensor, count: int) -> list[Tensor]:
+    """For each branch the lanes that take it."""
+    if index.dtype == dtypes.bool_:
+        return [index, logical_not(index)]
+    masks = [eq(index, full(shape=index.shape, value=i, dtype=index.dtype)) for i in range(count - 1)]
+    return [*masks, neither(masks) if masks else eq(index, index)]
+
+
+def _in_lanes(
+    mask: Tensor, inputs: Sequence[Tensor], flags: Sequence[bool], program: Program, size: DimLike
+) -> list[Tensor]:  # fmt: skip
+    """A branch's results for all lanes: those that do not take it get anything."""
+    source = program.graph
+    everything = (True,) * len(source.outputs)
+    if is_harmless(source):
+        with quietly():  # a warning could come from a lane that is not asked for its result
+            return lanes_of(source, inputs, flags, everything, size)
+    size = size_inside(size)
+    taken, skipped = Graph(source.name), Graph(f"{source.name}.skipped")
+    with building(taken):
+        live = taken.add_input((size,), dtypes.bool_)
+        arguments = add_lanes(taken, source.inputs, flags, size)
+        taken.finish(lanes_of(source, guarded(live, arguments, flags), flags, everything, size))
+    with building(skipped):
+        skipped.add_input((size,), dtypes.bool_)
+        add_lanes(skipped, source.inputs, flags, size)
+        skipped.finish([absent(shape=tuple(v.shape), dtype=v.dtype) for v in taken.outputs])
+    either = Branches((Program(taken), Program(skipped)), len(everything))
+    return [*switch_branches(some(mask), [mask, *inputs], either)]
 
 
 switch = general(

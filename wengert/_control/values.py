@@ -38,10 +38,11 @@ def leaf_tensor(leaf: Any) -> Tensor | None:
 class Leaves:
     """A nested value: its numeric leaves as tensors, and the rest as it is."""
 
-    __slots__ = ("fixed", "has_tensors", "name", "places", "spec", "tensors")
+    __slots__ = ("fixed", "has_tensors", "name", "names", "places", "spec", "tensors")
 
-    def __init__(self, value: Any, name: str = "operands") -> None:
+    def __init__(self, value: Any, name: str = "operands", names: tuple[str, ...] = ()) -> None:
         self.name = name
+        self.names = names  # of the entries of the top level, where these have names of their own
         leaves, self.spec = flatten(value)
         self.tensors: list[Tensor] = []
         # whether the caller works with tensors: then so are the results
@@ -54,6 +55,11 @@ class Leaves:
                 self.tensors.append(tensor)
                 self.places.append(position)
             self.fixed.append(leaf if tensor is None else None)
+
+    @property
+    def is_one_tensor(self) -> bool:
+        """Whether the value is one array and no structure."""
+        return self.spec is LEAF and bool(self.places)
 
     @property
     def value(self) -> Any:
@@ -75,7 +81,7 @@ class Leaves:
 
     def path(self, index: int) -> str:
         """How a tensor is reached."""
-        return paths(self.spec, self.name)[self.places[index]]
+        return paths(self.spec, self.name, self.names)[self.places[index]]
 
 
 def with_weak(tensors: Sequence[Tensor], weak: Sequence[bool]) -> list[Tensor]:
@@ -136,9 +142,7 @@ def _shown(leaves: Leaves) -> str:
     kinds = [repr(leaf) for leaf in leaves.fixed]
     for place, tensor in zip(leaves.places, leaves.tensors, strict=True):
         kinds[place] = str(type_of(tensor))
-    if leaves.spec is None:
-        return kinds[0]
-    return f"{describe(leaves.spec)} with {', '.join(kinds)}" if kinds else describe(leaves.spec)
+    return describe(leaves.spec, kinds)
 
 
 def _disagreement(what: str, names: tuple[str, str], first: str, second: str, why: str) -> TypeError:
@@ -163,6 +167,14 @@ def met_dtype(first: Tensor, second: Tensor) -> np.dtype[Any]:
     return weak_promote(python_type(weak.dtype), strong.dtype)
 
 
+def _is_alike(before: Tensor, after: Any) -> bool:
+    """Whether a loop variable is a tensor of the very type that it had before."""
+    if type(after) is not Tensor:
+        return False
+    data, known = after._data, before._data
+    return data.shape == known.shape and data.dtype is known.dtype and after._weak is before._weak
+
+
 # -- loop variables ---------------------------------------------------------------------------------------------------
 
 
@@ -174,9 +186,13 @@ class Carried:
         free: for each tensor the axes whose extent may vary.
     """
 
-    def __init__(self, given: Leaves, invariants: Any, what: str) -> None:
+    def __init__(self, given: Leaves, invariants: Any, what: str, is_spread: bool = False) -> None:
         self.given = given
         self.what = what
+        # kinds of sequences whose tensors may go into the next step as they are: what is spread is never seen whole
+        value = given.value
+        is_flat = type(value) in (tuple, list) and all(type(x) is Tensor for x in value)
+        self._flat = () if not is_flat else (tuple, list) if is_spread else (type(value),)
         self.free: list[frozenset[int]] = [frozenset()] * len(given.tensors)
         if invariants is not None:
             self._read(invariants)
@@ -194,8 +210,15 @@ class Carried:
             types.append((tensor_type((*shape,), kind.dtype), weak))
         return types, varying
 
-    def accept(self, before: Sequence[Tensor], value: Any) -> tuple[Any, list[Tensor]]:
+    def accept(self, before: Sequence[Tensor], value: Any) -> tuple[Any, Sequence[Tensor]]:
         """The loop variables after a step: as a structure, and as tensors of the types that they had before it."""
+        if STATE.builder is None:
+            if type(value) is Tensor:
+                if self.given.is_one_tensor and _is_alike(before[0], value):
+                    return value, (value,)
+            elif type(value) in self._flat and len(value) == len(before) and all(map(_is_alike, before, value)):
+                # a list may be changed behind our back
+                return (value, value) if type(value) is tuple else (value, (*value,))
         after = Leaves(value, self.given.name)
         require_same_structure(self.what, self.given, after, ("before the step", "after it"))
         tensors = [self.fitted(i, x, y) for i, (x, y) in enumerate(zip(before, after.tensors, strict=True))]
@@ -229,9 +252,7 @@ class Carried:
             raise ValueError(at_user_line(
                 f"{self.what}: shape_invariants has {len(found)} entries for {len(given.fixed)} loop variables"
             ))
-        self.free = [
-            self._free_axes(index, _shape_of(found[place])) for index, place in enumerate(given.places)
-        ]
+        self.free = [self._free_axes(index, _shape_of(found[place])) for index, place in enumerate(given.places)]
 
     def _free_axes(self, index: int, shape: Any) -> frozenset[int]:
         if shape is None:
@@ -253,9 +274,7 @@ def _shape_of(invariant: Any) -> Any:
 def _is_shape(value: Any) -> bool:
     if value is None or hasattr(value, "shape"):
         return True
-    return isinstance(value, (tuple, list)) and all(
-        d is None or isinstance(d, (int, np.integer, Dim)) for d in value
-    )
+    return isinstance(value, (tuple, list)) and all(d is None or isinstance(d, (int, np.integer, Dim)) for d in value)
 
 
 def _is_nest_of_shapes(value: Any) -> bool:
@@ -272,6 +291,6 @@ def _shapes_in(value: Any) -> list[Any]:
 
 
 __all__ = [
-    "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype", "require_same_structure",
-    "require_same_type", "with_weak",
+    "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype",
+    "require_same_structure", "require_same_type", "with_weak",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 DEFAULT = 2 * 1024**3  # bytes
 
@@ -12,6 +13,7 @@ class Budget(threading.local):
 
     used: int = 0
     depth: int = 0
+    meter: Any = None  # counts what tapes keep of the loops under way that run as plain Python
 
 
 _limit = [DEFAULT]

@@ -20,6 +20,7 @@ from .printer import graph_text
 from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
 from .types import Guards
+from .unrolled import Lines
 from .where import Site, at_user_line, error_at_user_line, user_site
 
 _names = itertools.count()
@@ -58,28 +59,27 @@ class Scope:
 class Node:
     """One application of an op in a graph.
 
-    `regions` holds the inner graphs of region ops; `is_quiet` marks the nodes of a reverse sweep, which gives no
+    `is_quiet` marks the nodes of a reverse sweep, which gives no
     floating-point warnings; `label` says where in a gradient a node belongs.
     """
 
-    __slots__ = ("attrs", "inputs", "is_quiet", "label", "op", "outputs", "regions", "site")
+    __slots__ = ("attrs", "inputs", "is_quiet", "label", "op", "outputs", "site")
 
     def __init__(
         self, op: Any, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: tuple[Any, ...],
-        site: Site | None, regions: tuple[Graph, ...] = (), is_quiet: bool = False, label: Label | None = None,
+        site: Site | None, is_quiet: bool = False, label: Label | None = None,
     ) -> None:  # fmt: skip
         self.op = op
         self.inputs = inputs
         self.outputs = outputs
         self.attrs = attrs
         self.site = site
-        self.regions = regions
         self.is_quiet = is_quiet
         self.label = label
 
     def remade(self, op: Any, inputs: tuple[Value, ...], attrs: tuple[Any, ...]) -> Node:
         """Another op in this one's place, with the same outputs."""
-        return Node(op, inputs, self.outputs, attrs, self.site, self.regions, self.is_quiet, self.label)
+        return Node(op, inputs, self.outputs, attrs, self.site, self.is_quiet, self.label)
 
 
 class Graph:
@@ -114,12 +114,15 @@ class Graph:
         self.lock = threading.RLock()  # held while the graph changes: another thread may run it
         self._names: dict[str, int] = {}
         self._last_site: Site | None = None
+        self.lines: Lines | None = None  # counts what the user's places make, in a trace of the user's own functions
         _open[self.serial] = self
 
     # -- building ---------------------------------------------------------------------------------------
 
     def as_default(self) -> building:
         """A context in which every op is added to this graph."""
+        if self.lines is None:
+            self.lines = Lines()
         return building(self)
 
     def add_input(self, shape: Shape, dtype: np.dtype[Any], name: str = "", weak: bool = False) -> Tensor:
@@ -130,10 +133,6 @@ class Graph:
 
     def add(self, op: Any, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
         """Appends an application of an op; its type rule always runs."""
-        return self.add_region(op, operands, attrs, ())
-
-    def add_region(self, op: Any, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], regions: Any) -> Any:
-        """Appends an op with inner graphs."""
         if self.is_frozen:
             raise RuntimeError(f"{self.name} is finished: {op.name} cannot be added to it any more")
         with self.lock:
@@ -145,7 +144,10 @@ class Graph:
             types = types if op.is_multi else (types,)
             outputs = (*[self._new_value(t[0], t[1]) for t in types],)
             label = None if self.scope is None else self.scope.label(op.name)
-            self.nodes.append(Node(op, inputs, outputs, attrs, self._site(), tuple(regions), self.is_quiet, label))
+            site = self._site()
+            self.nodes.append(Node(op, inputs, outputs, attrs, site, self.is_quiet, label))
+            if self.lines is not None and site is not None and not self.is_quiet:
+                self.lines.note(site, op.name)
         outs = (*map(symbol, outputs),)
         self._carry_cuts(op, operands, outs)
         return outs if op.is_multi else outs[0]

@@ -125,6 +125,7 @@ class Op:
     can_raise: bool = False
     has_many_outs: bool = False
     takes_missing: bool = False
+    walks: bool = False  # its attribute sweeps entries of its own (`walk_back`), into the sums of the sweep under way
     facts: Facts = field(default_factory=Facts)
     plans: dict[tuple[bool, ...], Plan] = field(default_factory=dict)
 

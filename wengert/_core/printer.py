@@ -1,4 +1,4 @@
-"""Graphs as text, one node a line."""
+"""Graphs as text, one node a line; the programs inside a branch or a loop are listed under its node."""
 
 from __future__ import annotations
 
@@ -20,16 +20,34 @@ def graph_text(graph: Graph) -> str:
     lines = [f"graph {graph.name}({header})"]
     lines += [f"  {names[v.key]} = capture  # {type_text(v)}" for _, v in graph.captures.values()]
     lines += [f"  {names[v.key]} = read {var.name}  # {type_text(v)}" for var, v in graph.reads.values()]
-    lines += [f"  {node_text(node, names)}" for node in graph.nodes]
+    for node in graph.nodes:
+        lines.append(f"  {node_text(node, names)}")
+        lines += [f"    {line}" for inner in programs_of(node) for line in graph_text(inner).splitlines()]
     lines += [f"  write {var.name} = {names.get(t._key, '%?')}" for var, t in graph.writes.values()]
     lines.append(f"  return {', '.join(names.get(v.key, repr(v)) for v in graph.outputs)}")
     return "\n".join(lines)
 
 
+def programs_of(node: Node) -> list[Graph]:
+    """The graphs of the programs that an op holds: of branches, of a loop's condition and step."""
+    return [program.graph for value in node.attrs for program in getattr(value, "inner", ())]
+
+
 def value_names(graph: Graph) -> dict[int, str]:
-    """How each value is shown: by the name it was given, else by its number in the listing."""
+    """How each value is shown: by its own name (a parameter's, a Variable's), else by its number in the listing.
+
+    Where a name comes again (a parameter and a Variable may share one) a number behind it tells them apart.
+    """
     listed = [*graph.free_values, *(v for node in graph.nodes for v in node.outputs)]
-    return {v.key: f"%{v.name or number}" for number, v in enumerate(listed, 1)}
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for number, value in enumerate(listed, 1):
+        name, again = f"%{value.name or number}", 1
+        while name in taken:
+            name, again = f"%{value.name or number}_{again}", again + 1
+        taken.add(name)
+        names[value.key] = name
+    return names
 
 
 def type_text(value: Value) -> str:

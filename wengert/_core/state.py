@@ -24,9 +24,21 @@ class State(threading.local):
     eager_functions: bool = False  # inside `wg.eager()`: `function`s run as plain Python
     reading: tuple[Any, ...] = ()  # observers of Variable reads (custom gradients, recomputation)
     pins: dict[int, Any] | None = None  # Variable key -> what it holds while a computation is repeated
+    effects: tuple[Any, ...] = ()  # observers of what a computation does that cannot be repeated
 
 
 STATE = State()
+
+
+def tell_effect(what: str, owner: Any) -> None:
+    """Tells those who mean to repeat the computation under way that it does something that cannot be repeated.
+
+    Args:
+        what: a phrase for messages, as in "assigns the Variable w".
+        owner: the Variable, tape or buffer that it is done to.
+    """
+    for observer in STATE.effects:
+        observer.on_effect(what, owner)
 
 
 class recording:
@@ -45,10 +57,10 @@ class recording:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         STATE.recorders = self._before
         if error is not None:
-            _raise_our_own(error)
+            raise_our_own(error)
 
 
-def _raise_our_own(error: BaseException) -> None:
+def raise_our_own(error: BaseException) -> None:
     """A lost gradient is told in our words, also where another library has put its own in their place."""
     refusal = reworded(error)
     if refusal is not None:
@@ -93,7 +105,7 @@ class building:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         STATE.builder, STATE.recorders = self._before
         if error is not None:
-            _raise_our_own(error)
+            raise_our_own(error)
             fold(error)
 
 

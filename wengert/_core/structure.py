@@ -7,7 +7,8 @@ tuple, dataclass or registered class is structure.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,13 +183,13 @@ def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     return unflatten(spec, [f(*group) for group in zip(leaves, *others, strict=True)])
 
 
-def paths(spec: Spec | None, prefix: str) -> list[str]:
-    """How each leaf is reached: `params['b2']`, `args[0].x`."""
+def paths(spec: Spec | None, prefix: str, names: Sequence[str] = ()) -> list[str]:
+    """How each leaf is reached: `params['b2']`, `args[0].x`; `names` are those of the top level's entries, if given."""
     if spec is None:  # a leaf
         return [prefix]
     found: list[str] = []
     for position, child in enumerate(spec.children):
-        found += paths(child, prefix + _step(spec, position))
+        found += paths(child, names[position] if names else prefix + _step(spec, position))
     return found
 
 
@@ -201,11 +202,16 @@ def _step(spec: Spec, position: int) -> str:
     return f".{fields[position]}" if fields else f"[{position}]"
 
 
-def describe(spec: Spec | None) -> str:
-    """A spec for messages: {'a': *, 'b': (*, *)}."""
+def describe(spec: Spec | None, leaves: Iterable[str] | None = None) -> str:
+    """A spec for messages: {'a': *, 'b': (*, *)}, or with what the leaves are in the stars' places."""
+    words = iter(leaves) if leaves is not None else itertools.repeat("*")
+    return _described(spec, words)
+
+
+def _described(spec: Spec | None, words: Iterator[str]) -> str:
     if spec is None:  # a leaf
-        return "*"
-    children = [describe(c) for c in spec.children]
+        return next(words)
+    children = [_described(c, words) for c in spec.children]
     if issubclass(spec.kind, dict):
         return "{" + ", ".join(f"{k!r}: {c}" for k, c in zip(spec.keys, children, strict=True)) + "}"
     if issubclass(spec.kind, list):

@@ -259,7 +259,11 @@ class _Back:
         self.inputs = operands[: back.inputs]
         rest = operands[back.inputs :]
         self.width = len(step.carries)
-        totals = [arrays.like(self.inputs[i]) for i in step.sums]
+        self.lanes = back.lane_shape(rest)
+        totals = [
+            arrays.zeros((*self.lanes, *x.shape), x.dtype) if self.lanes else arrays.like(x)
+            for x in map(self.inputs.__getitem__, step.sums)
+        ]
         self.state: Sequence[Any] = (*rest[: self.width], *totals)
         self.stacks = rest[self.width :]
         self.first = spec.invariants_from()
@@ -285,7 +289,10 @@ class _Back:
 
     def _stacked(self, rows: list[Any], position: int) -> Any:
         if not rows:
-            return self.arrays.like(self.inputs[position])
+            x = self.inputs[position]
+            return self.arrays.like(x) if not self.lanes else self.arrays.zeros(
+                (x.shape[0], *self.lanes, *x.shape[1:]), x.dtype
+            )
         return self.arrays.stack(rows if self.spec.is_reversed else rows[::-1])
 
     def _index(self, step: int) -> int:

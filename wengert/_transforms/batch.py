@@ -5,15 +5,19 @@ The batch axis of a batched value is always its first; values that do not depend
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from .._core.apply import apply
-from .._core.dims import DimLike
-from .._core.graph import Graph
+from .._core.dims import Atom, Dim, DimLike, Shape
+from .._core.graph import Graph, Node, quietly
 from .._core.op import repeat
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
-from .replay import attrs_for, bind_dims, bind_results, entry_environment, store
+from .replay import attrs_for, bind_dims, entry_environment, store
+
+_AS_USUAL = contextlib.nullcontext()
 
 
 def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], size: DimLike) -> list[Tensor]:
@@ -23,24 +27,59 @@ def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], si
         graph: a finished graph of one example.
         arguments: one tensor an input; those flagged in `batched` have an extra leading axis of extent `size`.
     """
+    return [
+        x if flag or is_opaque(v) else repeat(x, size)
+        for (x, flag), v in zip(batch_some(graph, arguments, batched), graph.outputs, strict=True)
+    ]
+
+
+def batch_some(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool]) -> list[tuple[Tensor, bool]]:
+    """The outputs of a graph for a batch of arguments, each with whether it has the batch axis."""
     env = entry_environment(graph, arguments)
-    is_batched = {value.key: flag for value, flag in zip(graph.inputs, batched, strict=True)}
+    flags = reached(graph.nodes, [v for v, flag in zip(graph.inputs, batched, strict=True) if flag])
     sizes = bind_dims(graph, [x.shape[1:] if b else x.shape for x, b in zip(arguments, batched, strict=True)])
     for node in graph.nodes:
         operands = (*[env[v.key] for v in node.inputs],)
-        flags = (*[is_batched.get(v.key, False) for v in node.inputs],)
+        of_operands = (*[v.key in flags for v in node.inputs],)
         attrs = attrs_for(node, sizes)
-        if not any(flags):
-            results = apply(node.op, operands, attrs)
-            store(env, node, results)
-            bind_results(node, results, sizes)
-            continue
-        if node.op.batch_rule is None:
-            raise NotImplementedError(at_user_line(f"{node.op.name} has no batch rule"))
-        results = node.op.batch_rule(node.op, operands, flags, attrs)
+        with quietly() if node.is_quiet else _AS_USUAL:
+            results = _of_node(node, operands, of_operands, attrs)
         store(env, node, results)
-        bind_results(node, results, sizes, skip=1)
-        is_batched.update({v.key: True for v in node.outputs})
-    return [
-        env[v.key] if is_batched.get(v.key, False) else repeat(env[v.key], size) for v in graph.outputs
-    ]
+        _learn_dims(node, [env[v.key] for v in node.outputs], flags, sizes)
+    return [(env[v.key], v.key in flags) for v in graph.outputs]
+
+
+def _of_node(node: Node, operands: tuple[Tensor, ...], flags: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+    if not any(flags):
+        return apply(node.op, operands, attrs)
+    if node.op.batch_rule is None:
+        raise NotImplementedError(at_user_line(f"{node.op.name} has no batch rule"))
+    return node.op.batch_rule(node.op, operands, flags, attrs)
+
+
+def reached(nodes: Iterable[Node], batched: Iterable[Value]) -> set[int]:
+    """The keys of the values that have the batch axis if these have it."""
+    keys = {v.key for v in batched if not is_opaque(v)}
+    for node in nodes:
+        if any(v.key in keys for v in node.inputs):
+            keys.update(v.key for v in node.outputs if not is_opaque(v))
+    return keys
+
+
+def is_opaque(value: Any) -> bool:
+    """Whether a value is something that an engine keeps for itself (a loop's history), which has no axes."""
+    return value.dtype.kind == "O"
+
+
+def _learn_dims(node: Node, results: Sequence[Tensor], flags: set[int], sizes: dict[Atom, DimLike]) -> None:
+    """Takes note of what the unknown dimensions of a node's results have become."""
+    for value, result in zip(node.outputs, results, strict=True):
+        shape: Shape = value.shape
+        if any(type(d) is Dim for d in shape):
+            found = result.shape[1:] if value.key in flags else result.shape
+            for dim, extent in zip(shape, found, strict=True):
+                if type(dim) is Dim and dim.is_atom and dim != extent:
+                    sizes.setdefault(dim.atom, extent)
+
+
+__all__ = ["batch", "batch_some", "is_opaque", "reached"]

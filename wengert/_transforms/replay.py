@@ -11,6 +11,7 @@ from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike, Shape
 from .._core.graph import Graph, Node
 from .._core.tensor import Tensor, Value
+from .._core.unrolled import unwatched
 
 
 def bind_dims(graph: Graph, shapes: Sequence[Shape]) -> dict[Atom, DimLike]:
@@ -51,10 +52,11 @@ def replay(
     """
     env = entry_environment(graph, arguments)
     sizes = bind_dims(graph, [x.shape for x in arguments])
-    for node in graph.nodes:
-        results = apply(node.op, (*[env[v.key] for v in node.inputs],), attrs_for(node, sizes, dims_of))
-        store(env, node, results)
-        bind_results(node, results, sizes)
+    with unwatched():
+        for node in graph.nodes:
+            results = apply(node.op, (*[env[v.key] for v in node.inputs],), attrs_for(node, sizes, dims_of))
+            store(env, node, results)
+            bind_results(node, results, sizes)
     return [env[value.key] for value in graph.outputs]
 
 

@@ -17,7 +17,7 @@ from .._core.dtypes import is_inexact
 from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, same_shape, type_of
-from .._core.where import at_user_line, user_site
+from .._core.where import Site, at_user_line, user_site
 from .._prims.buffer import Update
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
@@ -62,13 +62,14 @@ _new_entry = partial(tuple.__new__, Entry)
 class Tape:
     """The reverse recorder: follows the values computed from its sources."""
 
-    __slots__ = ("entries", "exits", "is_tracked", "tracked")
+    __slots__ = ("choices", "entries", "exits", "is_tracked", "tracked")
 
     def __init__(self, keys: Iterable[int] = ()) -> None:
         self.tracked: set[int] = set(keys)
         self.is_tracked = self.tracked.__contains__
         self.entries: list[Entry] = []
         self.exits: list[Cut] = []
+        self.choices: list[Site] = []  # where one of several branches was taken, for explanations
 
     def tracks(self, key: int) -> bool:
         return key in self.tracked
@@ -121,6 +122,12 @@ class Tape:
                 self.tracked.update(map(_key_of, filter(_carries, outs)))
                 return
 
+    def forget(self, length: int) -> None:
+        """Drops the entries from a position on, and follows their results no more."""
+        for entry in self.entries[length:]:
+            self.tracked.difference_update(entry.out_keys)
+        del self.entries[length:]
+
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Remembers that numbers went out, for `explain`: on purpose, or where a path ended that led to an integer."""
         if len(self.exits) >= _MAX_EXITS:
@@ -130,6 +137,13 @@ class Tape:
             self.exits.append(Cut(what, "takes the numbers out, a constant from there on", user_site(), tensor._key))
         elif cut is not None and cut.key in self.tracked and not any(map(cut.is_same, self.exits)):
             self.exits.append(cut)
+
+    def note_choice(self) -> None:
+        """Remembers that a branch was taken here, and that nobody knows what the others would use."""
+        if len(self.choices) < _MAX_EXITS:
+            site = user_site()
+            if site is not None and site not in self.choices:
+                self.choices.append(site)
 
     def on_read(self, variable: Any, tensor: Tensor) -> None:
         """A tape that does not watch Variables takes no notice of their reads."""
@@ -325,6 +339,9 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
     if cts.has_rows:
         found = [ct.dense() if type(ct) is Rows else ct for ct in found]
     if all(ct is None for ct in found):
+        return
+    if entry.op.walks:
+        entry.attrs[0].walk_back(entry, found, cts)
         return
     if entry.op.kind != "custom" and all(ct is None or ct is ZERO for ct in found):
         _pull_back(entry, ZERO, False, cts)

@@ -1,0 +1,177 @@
+"""An interrupt (Ctrl-C) at any point of a trace, a gradient or a run: afterwards everything can be used as before.
+
+Python delivers interrupts where functions are entered. So every case is run again and again, interrupted at the first
+entry into one of the package's functions, at the second, and so on until a run ends by itself; long cases in steps.
+The first instruction of an `__exit__` is such a point, too: there a block is left, and what would close it has not
+begun, as with any context that is written in Python. The doors that users pass most, gradients and traces, put back
+what was open by themselves; elsewhere those points are passed over.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert._core.state import STATE
+from wengert._core.verifier import verify
+
+PACKAGE = wg.__path__[0]
+X = np.array([0.5, 1.5])
+SLOPES = 2 * X * np.cos(X**2)
+
+
+def interrupted_at(n: int, run: Callable[[], Any], in_exits: bool) -> bool:
+    """Runs with an interrupt at the n-th entry into the package; False if it ended before."""
+    count, was_hit = 0, False
+
+    def profile(frame: Any, event: str, arg: Any) -> None:
+        nonlocal count, was_hit
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith((PACKAGE, "<wengert")) or was_hit:
+            return
+        # what a generator raises as it is closed is printed, not raised
+        if code.co_flags & inspect.CO_GENERATOR or (code.co_name == "__exit__" and not in_exits):
+            return
+        count += 1
+        if count == n:
+            was_hit = True
+            raise KeyboardInterrupt
+
+    sys.setprofile(profile)
+    try:
+        run()
+    except KeyboardInterrupt:
+        assert was_hit
+    finally:
+        sys.setprofile(None)
+    return was_hit
+
+
+def interrupt_everywhere(
+    case: Callable[[], tuple[Callable[[], Any], Callable[[], None]]], step: int = 1, in_exits: bool = False
+) -> None:
+    """A case makes what is run, and what must hold after it whether or not it came to its end."""
+    n = 1
+    while True:
+        run, check = case()
+        was_hit = interrupted_at(n, run, in_exits)
+        assert STATE.recorders == () and STATE.reading == ()
+        assert STATE.builder is None and STATE.pins is None
+        check()
+        if not was_hit:
+            break
+        n += step
+    assert n > 20 * step
+
+
+def test_in_a_gradient():
+    def case():
+        f = wg.grad(lambda x: np.sum(np.sin(x * x)))
+        return lambda: f(X), lambda: np.testing.assert_allclose(f(X), SLOPES)
+
+    interrupt_everywhere(case, in_exits=True)
+
+
+def stateful():
+    """A function that reads and writes two Variables."""
+    a, b = wg.Variable(1.0), wg.Variable(10.0)
+
+    @wg.function
+    def step(x):
+        y = wg.sin(x) * a
+        a.assign_add(1.0)
+        b.assign_sub(x)
+        return y + b
+
+    return step, a, b
+
+
+def require_all_or_nothing(step, a, b, before=(1.0, 10.0)):
+    """Both Variables are written or none; and the function goes on from there, in any thread."""
+    was_committed = a.numpy() == before[0] + 1
+    assert b.numpy() == (before[1] - 0.5 if was_committed else before[1])
+    assert was_committed or a.numpy() == before[0]
+    start, level = float(a.numpy()), float(b.numpy())
+    results = []
+    thread = threading.Thread(target=lambda: results.append(step(0.5)))
+    thread.start()
+    thread.join(20)
+    assert results, "the function is locked"
+    assert results[0] == pytest.approx(np.sin(0.5) * start + level - 0.5)
+    assert a.numpy() == start + 1 and b.numpy() == level - 0.5
+
+
+def test_while_a_function_is_traced_and_compiled():
+    def case():
+        step, a, b = stateful()
+        return lambda: step(0.5), lambda: require_all_or_nothing(step, a, b)
+
+    interrupt_everywhere(case, in_exits=True)
+
+
+def test_while_a_compiled_function_runs():
+    def case():
+        step, a, b = stateful()
+        step(0.5)
+        return lambda: step(0.5), lambda: require_all_or_nothing(step, a, b, (2.0, 9.5))
+
+    interrupt_everywhere(case)
+
+
+def test_in_the_gradient_of_a_compiled_function():
+    def case():
+        f = wg.function(lambda x: np.sum(np.sin(x * x)))
+        return lambda: wg.grad(f)(X), lambda: np.testing.assert_allclose(wg.grad(f)(X), SLOPES)
+
+    interrupt_everywhere(case, step=2)
+
+
+def test_while_gradients_are_built():
+    def case():
+        graph = wg.Graph()
+        with graph.as_default():
+            x = graph.add_input((2,), np.dtype(float))
+            y = wg.sum(wg.sin(x * x))
+        count = len(graph.nodes)
+
+        def run():
+            with graph.as_default():
+                wg.gradients(y, x)
+
+        def check():
+            built = len(graph.nodes)
+            with graph.as_default():
+                (slopes,) = wg.gradients(y, x)
+            assert built in (count, built) and graph.scope is None and not graph.is_quiet
+            verify(graph)
+            with wg.compat.v1.Session(graph) as session:
+                np.testing.assert_allclose(session.run(slopes, {x: X}), SLOPES)
+
+        return run, check
+
+    interrupt_everywhere(case, step=2)
+
+
+def test_while_a_tape_is_asked():
+    def case():
+        x = wg.tensor(X)
+        with wg.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = wg.sin(x * x)
+        return lambda: tape.gradient(y, x), lambda: np.testing.assert_allclose(tape.gradient(y, x).numpy(), SLOPES)
+
+    interrupt_everywhere(case)
+
+
+def test_while_a_symbolic_gradient_is_computed():
+    def gradient():
+        return wg.symbolic_gradient([X, 1.0], lambda x: np.sum(np.sin(x * x)))
+
+    interrupt_everywhere(lambda: (gradient, lambda: np.testing.assert_allclose(gradient()[0], SLOPES)))

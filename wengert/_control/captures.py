@@ -1,0 +1,130 @@
+"""Recorders that find out what a loop that runs as plain Python uses from outside.
+
+Tensors are told apart by their serial numbers: what was made before the loop began is from outside.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from .._core.dtypes import is_inexact
+from .._core.op import Op
+from .._core.state import STATE
+from .._core.tensor import Tensor
+
+
+class Captures:
+    """Collects the operands from outside that some open recorder follows; itself it follows nothing.
+
+    Args:
+        start: the serial number from which on tensors are the loop's own.
+        outer: the recorders that were open when the loop began.
+
+    Attributes:
+        found: the captures, by key, in the order of their first use.
+    """
+
+    __slots__ = ("found", "outer", "seen", "start")
+    is_passive = True  # a loop may be replayed although this recorder listens
+
+    def __init__(self, start: int, outer: tuple[Any, ...]) -> None:
+        self.start = start
+        self.outer = outer
+        self.found: dict[int, Tensor] = {}
+        self.seen: set[int] = set()  # keys from outside that have been asked about
+
+    def tracks(self, key: int) -> bool:
+        return False
+
+    def note_exit(self, tensor: Tensor, what: str) -> None:
+        """The recorders that follow the tensor are told themselves."""
+
+    def on_read(self, variable: Any, tensor: Tensor) -> None:
+        """A Variable's value counts once an op uses it."""
+
+    def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
+        """Takes note of operands from outside."""
+        start, seen = self.start, self.seen
+        for operand in operands:
+            key = operand._key
+            if key < start and key not in seen:
+                self.see(operand)
+
+    def see(self, tensor: Tensor) -> None:
+        """Asks the outer recorders, once, whether a tensor from outside is followed."""
+        key = tensor._key
+        self.seen.add(key)
+        if is_inexact(tensor._data.dtype) and any(recorder.tracks(key) for recorder in self.outer):
+            self.found[key] = tensor
+
+
+class _Mark(weakref.ref[Tensor]):
+    """A reference that knows the key of the tensor that it outlives."""
+
+    __slots__ = ("key",)
+    key: int
+
+
+class Followed(Captures):
+    """Stands in for tapes that pause: also follows what depends on tensors that they follow, as long as it lives.
+
+    So refusals to turn followed tensors into numbers stay as they are, and nothing grows with the number of steps.
+    """
+
+    __slots__ = ("__weakref__", "_alive", "_forget")
+
+    def __init__(self, before: Captures) -> None:
+        super().__init__(before.start, before.outer)
+        self.found, self.seen = before.found, before.seen
+        self._alive: dict[int, _Mark] = {}
+        alive = self._alive
+
+        def forget(mark: Any) -> None:
+            alive.pop(mark.key, None)
+
+        self._forget = forget
+
+    def tracks(self, key: int) -> bool:
+        return (
+            key in self._alive
+            or key in self.found
+            or (key < self.start and any(recorder.tracks(key) for recorder in self.outer))
+        )
+
+    def note_exit(self, tensor: Tensor, what: str) -> None:
+        for recorder in self.outer:
+            recorder.note_exit(tensor, what)
+
+    def follow(self, tensor: Tensor) -> None:
+        """Follows a tensor of the loop's own from now on."""
+        mark = _Mark(tensor, self._forget)
+        mark.key = tensor._key
+        self._alive[tensor._key] = mark
+
+    def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
+        """Takes note of operands from outside, and follows results."""
+        start, seen, alive, found = self.start, self.seen, self._alive, self.found
+        is_followed = False
+        for operand in operands:
+            key = operand._key
+            if key in alive:
+                is_followed = True
+            elif key < start:
+                if key not in seen:
+                    self.see(operand)
+                is_followed = is_followed or key in found
+        if is_followed and op.kind != "stop":
+            for out in outs:
+                if is_inexact(out._data.dtype):
+                    self.follow(out)
+
+
+def passive_recorders() -> tuple[Any, ...]:
+    """The open recorders that keep nothing of what they see."""
+    return (*[r for r in STATE.recorders if is_passive(r)],)
+
+
+def is_passive(recorder: Any) -> bool:
+    """Whether a recorder keeps nothing of what it sees."""
+    return getattr(recorder, "is_watch", False) or getattr(recorder, "is_passive", False)

@@ -1,0 +1,260 @@
+"""What is kept of a loop that runs as plain Python under tapes: what the tapes record, snapshots, or first one, then
+the other.
+
+Every loop with snapshots begins with the tapes open: a first step that does what cannot be repeated (it assigns a
+Variable) leaves them open to the end. A budget of snapshots has the tapes pause after that step; "auto" has them pause
+when what they have kept exceeds the memory budget.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from .._core.budget import BUDGET, limit
+from .._core.state import STATE
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from .._transforms.reverse import Tape
+from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
+from .captures import Captures, Followed, is_passive
+
+_key_of = attrgetter("_key")
+_log = logging.getLogger("wengert")
+_MOST_AUTO = 64  # snapshots kept beside the history of an "auto" loop: more of them take longer to keep up
+_LEAST_AUTO = 8
+_WINDOW = 16  # entries next to each other that a meter looks at together
+_MOST_WINDOWS = 16
+_BYTES_AN_ENTRY = 600  # of a tape, beside the arrays: the entry, its tuples and tensors
+
+
+class State(NamedTuple):
+    """A snapshot: the loop variables before a step, and which of them the tapes follow."""
+
+    tensors: tuple[Tensor, ...]
+    flags: tuple[bool, ...]
+
+
+class Keeper:
+    """Looks after one run of a loop.
+
+    Args:
+        policy: "sqrt", "auto" or a number of snapshots.
+        count: the number of steps where it is known.
+        tapes: those that follow the loop.
+        captures: collects what the loop uses from outside.
+
+    Attributes:
+        slices: of the arrays that the loop consumes.
+        snapshots: states to start again from.
+        pins: Variable key -> what it held when the loop read it.
+        is_paused: whether the tapes have no record of the loop.
+    """
+
+    def __init__(self, policy: Any, count: int | None, tapes: list[Tape], captures: Captures) -> None:
+        self.policy = policy
+        self.count = count
+        self.tapes = tapes
+        self.captures = captures
+        self.slices: Sequence[Sequence[Tensor]] = ()
+        self.pins: dict[int, Tensor] = {}
+        self.is_paused = False
+        self.snapshots: Any = None
+        self._obstacle = ""
+        self._check = 1
+        self._last = 0  # the step of the last look
+        self._limit = limit()
+        self._follows = tapes[0].is_tracked if len(tapes) == 1 else self._is_tracked
+        self._depth = BUDGET.depth
+
+    # -- from begin to end --------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Begins to listen; `close` must follow."""
+        STATE.reading = (*STATE.reading, self)
+        BUDGET.depth = self._depth + 1
+        if BUDGET.meter is None:
+            BUDGET.meter = Meter(self.captures.start)
+        self._meter: Meter = BUDGET.meter
+        self._meter.count()
+        self._marks = [len(tape.entries) for tape in self.tapes]
+        self._own = [tape for tape in self.tapes if self._meter.add(tape)]
+        self._base = self._meter.state()
+
+    def close(self) -> None:
+        """Ends listening, however the loop ended."""
+        STATE.reading = (*[r for r in STATE.reading if r is not self],)
+        BUDGET.depth = self._depth
+        if self._depth:
+            for tape in getattr(self, "_own", ()):
+                BUDGET.meter.drop(tape)
+        else:
+            BUDGET.used, BUDGET.meter = 0, None
+        self.slices = ()
+
+    def on_read(self, variable: Any, tensor: Tensor) -> None:
+        """A Variable is read: when the loop runs again, it reads the same."""
+        if variable._key < self.captures.start:
+            self.pins.setdefault(variable._key, tensor)
+
+    def on_effect(self, what: str, owner: Any) -> None:
+        """The loop does something that cannot be repeated."""
+        if isinstance(owner, Tape):
+            if owner not in self.tapes:
+                return
+        elif owner._key >= self.captures.start:
+            return
+        if self.is_paused:
+            raise RuntimeError(
+                at_user_line(
+                    f"the loop {what} in a later step than the first, when its reverse pass has been left to running "
+                    f'steps again, which cannot repeat that; use checkpoint="all"'
+                )
+            )
+        self._obstacle = what
+
+    # -- during the loop ----------------------------------------------------------------------------------------------
+
+    def on_event(self, step: int, tensors: Sequence[Tensor]) -> int:
+        """Called before a step that was asked for; the next one to be called before."""
+        if self._obstacle:
+            self.snapshots = None
+            return NEVER
+        if step == self._check:
+            self._look(step, tensors)
+        if self.snapshots is None:
+            self.snapshots = self._new_snapshots(tensors)
+        snapshots = self.snapshots
+        if step == snapshots.next_step:
+            snapshots.offer(step, State((*tensors,), (*map(self._follows, map(_key_of, tensors)),)))
+        following = snapshots.next_step
+        return following if following < self._check else self._check
+
+    def _new_snapshots(self, tensors: Sequence[Tensor]) -> Any:
+        if self.policy == "sqrt":
+            return EvenSnapshots(None, self.count)
+        if self.policy != "auto":
+            return Snapshots(self.policy, self.count)
+        size = sum(_size_of(x) for x in tensors) or 1
+        return Snapshots(max(_LEAST_AUTO, min(_MOST_AUTO, self._limit // (4 * size))), self.count)
+
+    def _is_tracked(self, key: int) -> bool:
+        return any(tape.tracks(key) for tape in self.tapes)
+
+    def _look(self, step: int, tensors: Sequence[Tensor]) -> None:
+        """Has the tapes pause if it is time; says when to look again."""
+        if self.policy == "auto":
+            meter = self._meter
+            before = BUDGET.used
+            meter.count()
+            if BUDGET.used <= self._limit:
+                # each look costs time, so it estimates when the next one is due
+                size = (BUDGET.used - before) // (step - self._last) + 1
+                self._last = step
+                self._check = step + 1 + min((self._limit - BUDGET.used) // (2 * size), step, 10_000)
+                return
+            _log.info(
+                "a loop has given up its history of %d bytes after %d steps: the memory budget is %d bytes "
+                "(wg.set_memory_budget); the reverse pass runs steps again from %d snapshots",
+                BUDGET.used - self._base.used, step, self._limit, self.snapshots.kept,
+            )  # fmt: skip
+        self._check = NEVER
+        self._pause(tensors)
+
+    def _pause(self, tensors: Sequence[Tensor]) -> None:
+        """Takes the loop off the tapes, and closes them till its end."""
+        followed = Followed(self.captures)
+        for x in (*tensors, *(x for column in self.slices for x in column)):
+            if self._follows(x._key):
+                if x._key < followed.start:
+                    followed.see(x)
+                else:
+                    followed.follow(x)
+        for tape, mark in zip(self.tapes, self._marks, strict=True):
+            tape.forget(mark)
+        self._meter.restore(self._base)
+        self.captures, self.is_paused, self._follows = followed, True, followed.tracks
+        STATE.recorders = (*filter(is_passive, followed.outer), followed)
+
+
+def _size_of(x: Any) -> int:
+    return getattr(x._data, "nbytes", 8)
+
+
+class Counted(NamedTuple):
+    """What a meter has counted at some point."""
+
+    used: int
+    lengths: dict[Tape, int]
+    bytes: dict[Tape, int]
+
+
+class Meter:
+    """Counts the bytes that tapes have kept since the outermost of some nested loops began, in `BUDGET.used`.
+
+    Args:
+        start: the serial number from which on arrays count.
+    """
+
+    __slots__ = ("_bytes", "_lengths", "_start")
+
+    def __init__(self, start: int) -> None:
+        self._start = start
+        self._lengths: dict[Tape, int] = {}  # how many entries of each tape have been counted
+        self._bytes: dict[Tape, int] = {}
+
+    def add(self, tape: Tape) -> bool:
+        """Counts what a tape keeps from now on; False if that is done already."""
+        if tape in self._lengths:
+            return False
+        self._lengths[tape], self._bytes[tape] = len(tape.entries), 0
+        return True
+
+    def drop(self, tape: Tape) -> None:
+        """Does not count a tape any more: it ends with the loop that it was made in."""
+        self._lengths.pop(tape, None)
+        BUDGET.used -= self._bytes.pop(tape, 0)
+
+    def state(self) -> Counted:
+        """What has been counted up to now."""
+        return Counted(BUDGET.used, dict(self._lengths), dict(self._bytes))
+
+    def restore(self, state: Counted) -> None:
+        """Forgets what has been counted since."""
+        BUDGET.used = state.used
+        self._lengths, self._bytes = dict(state.lengths), dict(state.bytes)
+
+    def count(self) -> None:
+        """Counts the entries that are new; of very many it looks at some."""
+        known: set[int] = set()  # arrays that several entries keep
+        for tape, length in self._lengths.items():
+            new = len(tape.entries) - length
+            if new <= _WINDOW * _MOST_WINDOWS:
+                size = self._size(tape.entries, length, length + new, known)
+            else:
+                # windows at places that no period of the program meets: multiples of the golden ratio, modulo 1
+                room = new - _WINDOW
+                starts = [length + int(i * 0.6180339887498949 % 1 * room) for i in range(_MOST_WINDOWS)]
+                size = sum(self._size(tape.entries, start, start + _WINDOW, known) for start in starts)
+                size = size * new // (_WINDOW * _MOST_WINDOWS)
+            self._lengths[tape] += new
+            self._bytes[tape] += size
+            BUDGET.used += size
+
+    def _size(self, entries: list[Any], start: int, stop: int, known: set[int]) -> int:
+        size = 0
+        for entry in entries[start:stop]:
+            size += _BYTES_AN_ENTRY
+            if entry.op.walks:
+                size += entry.attrs[0].nbytes
+            for value in entry.saved:
+                for x in value if type(value) is tuple else (value,):
+                    if type(x) is Tensor and x._key >= self._start and x._key not in known:
+                        known.add(x._key)
+                        size += _size_of(x)
+        return size
+
+
+__all__ = ["Keeper", "State"]

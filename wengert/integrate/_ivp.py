@@ -1,0 +1,225 @@
+"""`solve_ivp`: integrates from an initial value.
+
+Checks the arguments and makes the result. The steps are in the files beside this one: `_eager.py` runs them where
+values are at hand, `_traced.py` in a trace.
+"""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._compile.arguments import is_tensor_kind, require_callable, result_of
+from .._core import dtypes
+from .._core.engine import ndarray_of
+from .._core.state import STATE, watchers
+from .._core.tensor import Tensor, Value
+from .._core.where import at_user_line
+from ..control import checkpoint_policy
+from ..ops.promotion import as_tensor, cast
+from ._eager import Counts, Found, Problem, all_steps, at_times, explicit_steps, implicit_steps
+from ._field import Field, State
+from ._lengths import EPS
+from ._radau import Radau
+from ._runge_kutta import EXPLICIT
+from ._traced import ExplicitAttempts, ImplicitAttempts, TracedFound, TracedProblem, integrate_traced
+
+__all__ = ["OdeResult", "solve_ivp"]
+
+METHODS = ("RK23", "RK45", "DOP853", "Radau")
+_REACHED = "The solver successfully reached the end of the integration interval."
+_TOO_SMALL = "Required step size is less than spacing between numbers."
+
+
+class OdeResult(dict[str, Any]):
+    """What `solve_ivp` found; its fields are attributes, too.
+
+    Attributes:
+        t: the times, shape (m,).
+        y: the solution at them: (n, m), or the structure of y0 with the times along a last axis.
+        sol, t_events, y_events: None.
+        nfev, njev, nlu: how often `fun` and its Jacobian were evaluated and matrices inverted.
+        status: 0 if the end was reached, -1 if not.
+        message: says so.
+        success: whether the end was reached.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+
+def solve_ivp(
+    fun: Callable[..., Any], t_span: Sequence[Any], y0: Any, method: str = "RK45", t_eval: Any = None,
+    args: Sequence[Any] = (), rtol: Any = 1e-3, atol: Any = 1e-6, checkpoint: Any = "auto",
+) -> OdeResult:  # fmt: skip
+    """Solves dy/dt = fun(t, y) from y(t0) = y0, as `scipy.integrate.solve_ivp` does; differentiable.
+
+    The solution may be differentiated with respect to `y0`, `args`, `t_span`, `t_eval` and whatever `fun` uses from
+    outside, to any order. Derivatives are those of the steps that were taken: their lengths count as constants (what
+    the error control does with them is noise, not part of the solution), but the first step begins at t0 and the last
+    ends at t1. So they agree with the derivatives of the exact solution about as well as the tolerances ask of the
+    solution; ask for smaller ones where that matters.
+
+    Args:
+        fun: `fun(t, y, *args)` gives dy/dt with the structure of y0. t is a tensor of no axes, y holds tensors.
+        t_span: `(t0, t1)`; t1 may be less than t0.
+        y0: a vector of n real or complex numbers, or a nested structure of arrays of any shape.
+        method: "RK45" (order 5, the default), "RK23" (order 3) or "DOP853" (order 8), all explicit, or "Radau" (order
+            5, implicit), for stiff problems; that one is for real numbers, and `fun` must be traceable.
+        t_eval: the times at which the solution is wanted, a vector within `t_span` and in its order; it is computed by
+            the interpolant of the method. None: the solution at every step; in a trace, where their number is not
+            known, at t0 and t1.
+        args: more arguments of `fun`: arrays, numbers, nested structures, anything.
+        rtol: the error tolerated in a step, relative to y.
+        atol: the error tolerated beside that: a number or one for each of the n numbers.
+        checkpoint: what the reverse pass of a trace keeps, as for `while_loop`. Outside a trace all that the steps
+            computed is kept; put the call into a `function` where that is too much.
+
+    Returns:
+        An `OdeResult` with SciPy's fields: `t`, `y`, `nfev`, `njev`, `nlu`, `status`, `message`, `success`; `sol`,
+        `t_events` and `y_events` are None. If steps become too short (status -1), t and y end where they did; in a
+        trace, y is NaN from there on, and counts, `status` and `success` are tensors.
+
+    Raises:
+        TypeError: `fun` is not callable or returns another structure than y0's; `args` cannot be unpacked.
+        ValueError: an unknown method; y0 is not a vector of finite numbers; `t_eval` is not sorted or not within
+            `t_span`; `atol` is negative or of a wrong shape; an unknown `checkpoint`.
+
+    At kinks of `fun` derivatives are those of its ops.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> decay = lambda t, y, rate: -rate * y
+        >>> sol = wg.integrate.solve_ivp(decay, (0, 1), np.array([2.0]), args=(0.5,), rtol=1e-8)
+        >>> sol.success, np.round(sol.y[0, -1], 5)
+        (True, np.float64(1.21306))
+        >>> end = lambda rate: wg.integrate.solve_ivp(decay, (0, 1), np.array([2.0]), args=(rate,), rtol=1e-8).y[0, -1]
+        >>> np.round(wg.grad(end)(0.5), 5)
+        np.float64(-1.21306)
+    """
+    require_callable(fun, "solve_ivp")
+    if method not in METHODS:
+        raise ValueError(at_user_line(f"`method` must be one of {METHODS}, got {method!r}."))
+    state = State(y0)
+    if method == "Radau" and dtypes.is_complex(state.dtype):
+        raise ValueError(
+            at_user_line("`y0` is complex, but the chosen solver does not support integration in a complex domain.")
+        )
+    try:
+        field = Field(fun, state, [*args])
+    except TypeError:
+        raise TypeError(
+            at_user_line(f"Supplied 'args' cannot be unpacked. Please supply `args` as a tuple (e.g. `args=({args},)`)")
+        ) from None
+    t0, t1 = (_time(t) for t in t_span)
+    wanted = None if t_eval is None else _times(t_eval, t0, t1)
+    tolerances = _tolerances(rtol, atol, state)
+    keep = STATE.builder is not None or is_tensor_kind((y0, args, t_span, t_eval))
+    policy = checkpoint_policy(checkpoint, "solve_ivp")
+    if STATE.builder is not None:
+        traced = TracedProblem(field, state.start, t0, t1, *tolerances, policy)
+        attempts = (
+            ImplicitAttempts(Radau(), traced) if method == "Radau" else ExplicitAttempts(EXPLICIT[method], traced)
+        )
+        return _traced_result(integrate_traced(attempts, traced, wanted), state)
+    problem = _problem(field, t0, t1, *tolerances)
+    counts = Counts()
+    steps = (
+        implicit_steps(Radau(), problem, counts) if method == "Radau" else
+        explicit_steps(EXPLICIT[method], problem, counts)
+    )  # fmt: skip
+    if wanted is None:
+        found = all_steps(problem, steps, counts)
+    else:
+        found = at_times(problem, steps, counts, wanted if type(problem.y0) is Tensor else _values(wanted))
+    return _result(found, field, counts, keep)
+
+
+# -- arguments --------------------------------------------------------------------------------------------------------
+
+
+def _time(t: Any) -> Tensor:
+    tensor = as_tensor(t, "solve_ivp: t_span")
+    if tensor.shape != () or dtypes.is_complex(tensor.dtype):
+        raise ValueError(at_user_line(f"solve_ivp: wanted two numbers as t_span, got one of shape {tensor.shape}"))
+    return cast(tensor, dtypes.float64)
+
+
+def _is_known(x: Tensor) -> bool:
+    return type(x._data) is not Value
+
+
+def _values(x: Tensor) -> Any:
+    return ndarray_of(x._data)
+
+
+def _times(t_eval: Any, t0: Tensor, t1: Tensor) -> Tensor:
+    times = cast(as_tensor(t_eval, "solve_ivp: t_eval"), dtypes.float64)
+    if len(times.shape) != 1:
+        raise ValueError(at_user_line("`t_eval` must be 1-dimensional."))
+    if _is_known(times) and _is_known(t0) and _is_known(t1):
+        values, first, last = _values(times), float(_values(t0)), float(_values(t1))
+        if np.any(values < min(first, last)) or np.any(values > max(first, last)):
+            raise ValueError(at_user_line("Values in `t_eval` are not within `t_span`."))
+        steps = np.diff(values)
+        if (last > first and np.any(steps <= 0)) or (last < first and np.any(steps >= 0)):
+            raise ValueError(at_user_line("Values in `t_eval` are not properly sorted."))
+    return times
+
+
+def _tolerances(rtol: Any, atol: Any, state: State) -> tuple[Any, Any]:
+    relative, absolute = np.asarray(rtol, float), np.asarray(atol, float)
+    if np.any(relative < 100 * EPS):
+        warnings.warn(at_user_line(
+            f"At least one element of `rtol` is too small. Setting `rtol = np.maximum(rtol, {100 * EPS})`."
+        ), stacklevel=3)  # fmt: skip
+        relative = np.maximum(relative, 100 * EPS)
+    if absolute.ndim > 0 and absolute.shape != state.start.shape:
+        raise ValueError(at_user_line("`atol` has wrong shape."))
+    if np.any(absolute < 0):
+        raise ValueError(at_user_line("`atol` must be positive."))
+    return relative, absolute
+
+
+def _problem(field: Field, t0: Tensor, t1: Tensor, rtol: Any, atol: Any) -> Problem:
+    """The problem in plain numbers, or in tensors if somebody may follow the solution."""
+    start, stop = float(_values(t0)), float(_values(t1))
+    y0 = field.state.start
+    if len(STATE.recorders) == len(watchers()):
+        return Problem(field, _values(y0), start, stop, start, stop, rtol, atol)
+    first, last = (x if x.is_followed else float(_values(x)) for x in (t0, t1))
+    return Problem(field, y0, first, last, start, stop, rtol, atol)
+
+
+# -- results ----------------------------------------------------------------------------------------------------------
+
+
+def _result(found: Found, field: Field, counts: Counts, keep: bool) -> OdeResult:
+    t, rows = as_tensor(found.t), as_tensor(found.rows)
+    return OdeResult(
+        t=result_of(t, keep), y=result_of(field.state.opened_rows(rows, rows.shape[0]), keep), sol=None, t_events=None,
+        y_events=None, nfev=field.count, njev=counts.jacobians, nlu=counts.factorings,
+        status=-1 if counts.failed else 0, message=_TOO_SMALL if counts.failed else _REACHED,
+        success=not counts.failed,
+    )  # fmt: skip
+
+
+def _traced_result(found: TracedFound, state: State) -> OdeResult:
+    end = found.state
+    return OdeResult(
+        t=found.t, y=state.opened_rows(found.rows, found.t.shape[0]), sol=None, t_events=None, y_events=None,
+        nfev=end["nfev"], njev=end.get("njev", 0), nlu=end.get("nlu", 0), status=-cast(end["failed"], dtypes.int64),
+        message="A trace: `status` says whether the end of the integration interval was reached.",
+        success=~end["failed"],
+    )  # fmt: skip
