@@ -35,6 +35,7 @@ from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .saving import load, save
 from .slices import IndexedSlices
+from .sparse import Coloring, coloring, sparsity
 from .state import Variable
 from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
 from .tape import GradientTape
@@ -47,16 +48,16 @@ ops.fori_loop, ops.scan, ops.map, ops.vectorized_map = fori_loop, scan, map, vec
 __version__ = "0.1.0"
 
 __all__ = [
-    "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
-    "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
-    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
-    "associative_scan", "buffer", "check_gradients", "checkpoint", "compat", "cond", "constant", "custom_grad",
-    "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad",
-    "gradients", "grads", "hessian", "hvp", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize", "load",
-    "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad", "register_gradient",
-    "save", "scan", "set_default_float", "set_memory_budget", "special", "stop_gradient", "switch",
-    "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian", "variable_grads",
-    "vectorized_map", "vjp", "vmap", "while_loop",
+    "AggregationMethod", "Coloring", "DisconnectedError", "Function", "Gradient", "GradientCheck",
+    "GradientCheckError", "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec",
+    "TracingError", "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable",
+    "VariableGrads", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat", "cond",
+    "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft",
+    "fori_loop", "function", "grad", "gradients", "grads", "hessian", "hvp", "integrate", "jacobian", "jit", "jvp",
+    "linalg", "linearize", "load", "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random",
+    "recompute_grad", "register_gradient", "save", "scan", "set_default_float", "set_memory_budget", "sparsity",
+    "special", "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree", "value_and_grad",
+    "value_and_grads", "value_and_jacobian", "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same
