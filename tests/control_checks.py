@@ -39,6 +39,11 @@ def random_point(numbers: random.Random) -> Point:
     )
 
 
+def choices_of(seed: int) -> random.Random:
+    """Where the point of a program and the choice of checks come from."""
+    return random.Random(f"checks of {seed}")
+
+
 # -- ways to one gradient ---------------------------------------------------------------------------------------------
 
 

@@ -23,6 +23,9 @@ def make(wg, dtype="float64", policy="all"):
     def number(i):
         return wg.asarray(i, dtype=dtype)
 
+    def literal(x):  # a Python number, but where it would be of another dtype than all the rest
+        return x if dtype == "float64" else number(x)
+
     def derivative(f):  # of an analytic function
         return lambda z: wg.conj(wg.grad(lambda z: wg.real(f(z)))(z))
 
@@ -154,7 +157,7 @@ class Writer:
     def value(self, kind: str, scope: Scope) -> str:
         """What a function returns or a loop starts from: often a name as it is."""
         if kind == "s" and self.chance(0.08):
-            return self.one(["0.3", "-0.6", "1.0"])
+            return f"literal({self.one([0.3, -0.6, 1.0])})"
         if self.chance(0.35) and scope.of(kind):
             return self.name(kind, scope)
         return self.expression(kind, scope, self.one([1, 2]))

@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
-from control_checks import check, random_point
+from control_checks import check, choices_of, random_point
 from control_programs import Program, random_program
 
 USE = """
@@ -32,11 +32,6 @@ point = wg.asarray({x!r}), wg.asarray({v!r}), wg.asarray(np.int64({n}))
 print(wg.value_and_grad(f, (0, 1))(*point))
 print(wg.function(wg.value_and_grad(make(wg), (0, 1)))(*point))
 """
-
-
-def choices_of(seed: int) -> random.Random:
-    """Where the point of a program and the choice of checks come from."""
-    return random.Random(f"checks of {seed}")
 
 
 def failure_of(seed: int, constructs: int, checked: Callable[..., None]) -> tuple[Program, BaseException] | None:

@@ -371,6 +371,38 @@ def f_of_recompute_grad_the_second_time():
     wg.grad(f)(X)  # 1
 
 
+@scenario(ZeroDivisionError)
+def a_branch_that_is_taken():
+    def branch(x):
+        return x * (1 / 0)  # 2
+
+    wg.cond(True, branch, branch, 1.0)  # 1
+
+
+@scenario(ZeroDivisionError)
+def the_body_of_a_traced_loop_in_a_gradient():
+    def body(i, x):
+        return x * (1 / 0)  # 3
+
+    def f(x):
+        return wg.fori_loop(0, 3, body, x)  # 2
+
+    wg.grad(wg.function(f))(1.0)  # 1
+
+
+@scenario(TypeError)
+def a_loop_over_something_else():
+    wg.while_loop(3, lambda x: x, [1.0])  # 1
+
+
+@scenario(ZeroDivisionError)
+def the_step_of_a_scan():
+    def step(carry, x):
+        return carry, x * (1 / 0)  # 2
+
+    wg.scan(step, 0.0, X)  # 1
+
+
 def _kernel(x):
     return x * (1 // 0)
 
@@ -543,7 +575,7 @@ def test_faults_of_ours_keep_our_frames(monkeypatch):
         return None.data
 
     broken = type(broken)(broken.__code__.replace(co_filename=f"{PACKAGE}/broken.py"), {})
-    monkeypatch.setattr("wengert.functional._chosen", broken)
+    monkeypatch.setattr("wengert.functional.chosen_arguments", broken)
     frames = frames_of(raised_by(lambda: wg.grad(np.sin)(X), AttributeError))
     assert frames[-1].filename.endswith("broken.py") and frames[-2].name.startswith("grad")
 

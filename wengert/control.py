@@ -30,6 +30,7 @@ from ._control.values import (
 )
 from ._core import budget, dtypes
 from ._core.dims import Dim
+from ._core.folding import fold
 from ._core.kinds import SEQUENCES
 from ._core.state import STATE, building
 from ._core.tensor import Tensor, Value
@@ -37,6 +38,7 @@ from ._core.types import TensorType, same_dim, tensor_type, type_of
 from ._core.where import at_user_line
 from ._prims import discrete as D
 from ._prims import structural as S
+from ._transforms.reverse import Tape
 from .ops.promotion import as_tensor, stack_rows
 
 __all__ = [
@@ -73,12 +75,16 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         >>> wg.grad(f)(2.0), wg.grad(f)(0.5)
         (np.float64(4.0), np.float64(3.0))
     """
-    require_callable(true_fn, "cond")
-    require_callable(false_fn, "cond")
-    chosen = _predicate(pred, "cond")
-    if isinstance(chosen, bool):
-        return _taken(true_fn if chosen else false_fn, operands)
-    return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
+    try:
+        require_callable(true_fn, "cond")
+        require_callable(false_fn, "cond")
+        chosen = _predicate(pred, "cond")
+        if isinstance(chosen, bool):
+            return _taken(true_fn if chosen else false_fn, operands)
+        return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
@@ -102,19 +108,23 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         >>> wg.grad(f)(3.0, 0), wg.grad(f)(3.0, 7)
         (np.float64(6.0), np.float64(5.0))
     """
-    if not isinstance(branches, SEQUENCES) or not len(branches):
-        raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
-    for branch in branches:
-        require_callable(branch, "switch")
-    place = _one_element(as_tensor(index, "switch: index"), "switch: index")
-    if not dtypes.is_integer(place.dtype):
-        raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
-    count = len(branches)
-    if type(place._data) is not Value:
-        number = int(place._data)
-        return _taken(branches[number] if 0 <= number < count else branches[-1], operands)
-    names = (*[f"branches[{i}]" for i in range(count)],)
-    return _branch(place, (*branches,), names, operands, "switch")
+    try:
+        if not isinstance(branches, SEQUENCES) or not len(branches):
+            raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
+        for branch in branches:
+            require_callable(branch, "switch")
+        place = _one_element(as_tensor(index, "switch: index"), "switch: index")
+        if not dtypes.is_integer(place.dtype):
+            raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
+        count = len(branches)
+        if type(place._data) is not Value:
+            number = int(place._data)
+            return _taken(branches[number] if 0 <= number < count else branches[-1], operands)
+        names = (*[f"branches[{i}]" for i in range(count)],)
+        return _branch(place, (*branches,), names, operands, "switch")
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 _PLAIN = frozenset({np.bool_, np.ndarray})
@@ -145,6 +155,9 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
 
 def _taken(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     """The branch that is known to be taken, run as plain Python."""
+    for recorder in STATE.recorders:
+        if isinstance(recorder, Tape):
+            recorder.note_choice()
     given = Leaves(operands)
     result = Leaves(function(*given.value), "the result")
     keep = STATE.builder is not None or given.has_tensors or (not operands and result.has_tensors)
@@ -244,23 +257,27 @@ def while_loop(
         >>> wg.value_and_grad(square_until_8)(2.0)
         ValueAndGrad(value=np.float64(16.0), grad=np.float64(32.0))
     """
-    require_callable(cond, "while_loop: cond")
-    require_callable(body, "while_loop: body")
-    is_spread = type(loop_vars) in (list, tuple)
+    try:
+        require_callable(cond, "while_loop: cond")
+        require_callable(body, "while_loop: body")
+        is_spread = type(loop_vars) in (list, tuple)
 
-    def test(variables: Any) -> bool | Tensor:
-        holds = _spread(cond, variables, "cond") if is_spread else cond(variables)
-        return _predicate(holds, "while_loop: the condition")
+        def test(variables: Any) -> bool | Tensor:
+            holds = _spread(cond, variables, "cond") if is_spread else cond(variables)
+            return _predicate(holds, "while_loop: the condition")
 
-    def spread(variables: Any) -> Any:
-        return _spread(body, variables, "body")
+        def spread(variables: Any) -> Any:
+            return _spread(body, variables, "body")
 
-    def spread_one(variables: Any) -> Any:
-        return _bare(_spread(body, variables, "body"), variables)
+        def spread_one(variables: Any) -> Any:
+            return _bare(_spread(body, variables, "body"), variables)
 
-    step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
-    carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop", is_spread)
-    return _while(test, step, carried, _most_steps(maximum_iterations), checkpoint_policy(checkpoint, "while_loop"))
+        step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
+        carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop", is_spread)
+        return _while(test, step, carried, _most_steps(maximum_iterations), checkpoint_policy(checkpoint, "while_loop"))
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, checkpoint: Any = "auto") -> Any:
@@ -286,23 +303,27 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         >>> wg.value_and_grad(power)(2.0)
         ValueAndGrad(value=np.float64(8.0), grad=np.float64(12.0))
     """
-    require_callable(body_fun, "fori_loop")
-    first, last = _bound(lower, "lower"), _bound(upper, "upper")
+    try:
+        require_callable(body_fun, "fori_loop")
+        first, last = _bound(lower, "lower"), _bound(upper, "upper")
 
-    def test(variables: Any) -> bool | Tensor:
-        return _predicate(D.lt(variables[0], last), "fori_loop")
+        def test(variables: Any) -> bool | Tensor:
+            return _predicate(D.lt(variables[0], last), "fori_loop")
 
-    def step(variables: Any) -> Any:
-        index, value = variables
-        following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
-        following._weak = True
-        return following, body_fun(index, value)
+        def step(variables: Any) -> Any:
+            index, value = variables
+            following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
+            following._weak = True
+            return following, body_fun(index, value)
 
-    start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
-    keep = STATE.builder is not None or is_tensor_kind((init_val,))
-    carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
-    value = _while(test, step, carried, None, policy, True)[1]
-    return result_of(value, keep)
+        start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
+        keep = STATE.builder is not None or is_tensor_kind((init_val,))
+        carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
+        value = _while(test, step, carried, None, policy, True)[1]
+        return result_of(value, keep)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _bound(given: Any, name: str) -> Tensor:
@@ -364,7 +385,7 @@ def _most_steps(given: Any) -> Any:
         if number < 0:
             raise ValueError(at_user_line(f"{wanted} {number}"))
         return number
-    return S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64)
+    return D.maximum_iterations(S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64))
 
 
 def checkpoint_policy(checkpoint: Any, what: str) -> Any:
@@ -513,7 +534,11 @@ def scan(
         >>> float(total), sums
         (6.0, array([1., 3., 6.]))
     """
-    return _scan(f, init, xs, length, reverse, checkpoint, "scan")
+    try:
+        return _scan(f, init, xs, length, reverse, checkpoint, "scan")
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any, what: str) -> tuple[Any, Any]:
@@ -530,7 +555,7 @@ def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any
 
 
 def _scan_length(rows: Leaves, length: Any, what: str) -> Any:
-    extents = []
+    extents: list[Any] = []
     for index, x in enumerate(rows.tensors):
         if not x.shape:
             raise ValueError(at_user_line(f"{what}: {rows.path(index)} has no axis to go along"))
@@ -573,7 +598,11 @@ def _pair(result: Any) -> tuple[Any, Any]:
 
 def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool, policy: Any) -> tuple[Any, Any]:
     """The scan as plain Python."""
-    scanned = ScanSteps(carried, lambda carry, x: _pair(f(carry, x)), rows, steps, is_reversed)
+
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        return _pair(f(carry, x))
+
+    scanned = ScanSteps(carried, step, rows, steps, is_reversed)
     results: list[Leaves] = []
 
     def stack(columns: Sequence[list[Tensor]]) -> list[Tensor]:
@@ -663,11 +692,17 @@ def set_memory_budget(size: int) -> None:
         >>> import wengert as wg
         >>> wg.set_memory_budget(2 * 1024**3)
     """
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
-        raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
-    if size < 0:
-        raise ValueError(at_user_line(f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"))
-    budget.set_limit(int(size))
+    try:
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # users
+            raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
+        if size < 0:
+            raise ValueError(at_user_line(
+                f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"
+            ))
+        budget.set_limit(int(size))
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
@@ -689,5 +724,13 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
         >>> wg.map(lambda x: x * x, [1.0, 2.0, 3.0])
         array([1., 4., 9.])
     """
-    require_callable(f, "map")
-    return _scan(lambda carry, x: (carry, f(x)), None, xs, None, False, "auto", "map")[1]
+    try:
+        require_callable(f, "map")
+
+        def step(carry: Any, x: Any) -> tuple[Any, Any]:
+            return carry, f(x)
+
+        return _scan(step, None, xs, None, False, "auto", "map")[1]
+    except BaseException as error:
+        fold(error)
+        raise

@@ -443,7 +443,7 @@ class GradientTape:
                 source, name = x, "x"
             if not core.tracks(source._key):
                 return f"{name} was not watched when the tape recorded: call tape.watch({name}) before {name} is used"
-            return explain_entries(core.entries, core.exits, target, source, name)
+            return explain_entries(core, target, source, name)
         except BaseException as error:
             fold(error)
             raise

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._control.custom import CustomRule, custom_op
+from .._control.loop import OPAQUE
 from .._core import dtypes
 from .._core.dims import Atom, Dim, floordiv, map_attribute, maximum
 from .._core.graph import Graph, Node
@@ -21,6 +22,7 @@ from .._core.op import REGISTRY
 from .._core.structure import LEAF, Spec
 from .._core.tensor import Tensor, Value, fresh
 from .._core.verifier import verify
+from .saved_regions import REGIONS, region_data, region_from
 from .saved_rules import rule_data, rule_from
 from .trace import ArrayKey, Static, Traced
 
@@ -93,7 +95,7 @@ class Encoder:
 
     def node(self, node: Node) -> list[Any]:
         is_custom = node.op.name == CUSTOM and isinstance(node.attrs[0], CustomRule)
-        if node.regions or not (is_custom or REGISTRY.get(node.op.name) is node.op):
+        if not (is_custom or REGISTRY.get(node.op.name) is node.op):
             raise TypeError(f"save: the op {node.op.name} cannot be saved: it holds Python code or an inner graph")
         inputs = [self._values[v.key] for v in node.inputs]
         attrs = [self.attribute(a) for a in node.attrs]
@@ -123,6 +125,8 @@ class Encoder:
             return {"slice": [self.attribute(v) for v in (value.start, value.stop, value.step)]}
         if isinstance(value, CustomRule):
             return {"rule": rule_data(self, value)}
+        if isinstance(value, REGIONS):
+            return {"region": region_data(self, value)}
         if isinstance(value, Dim):
             return self.dim(value)
         raise TypeError(f"save: a value of type {type(value).__name__} cannot be saved: {value!r}")
@@ -246,7 +250,7 @@ class Decoder:
         if not fits or len(values) != len(op.attrs):
             raise ValueError(f"{op.name} has another number of operands or attributes")
         results = tuple(self.value(v, graph) for v in outputs)
-        return Node(op, operands, results, values, None, (), bool(is_quiet))
+        return Node(op, operands, results, values, None, bool(is_quiet))
 
     def attribute(self, data: Any) -> Any:
         if data is None or isinstance(data, (bool, str, int)):
@@ -267,6 +271,8 @@ class Decoder:
             return slice(*(self.attribute(v) for v in body))
         if kind == "dim":
             return self._dim(body)
+        if kind == "region":
+            return region_from(self, body)
         raise ValueError(f"unknown kind of value {kind!r}")
 
     def _dim(self, terms: Any) -> Any:
@@ -327,6 +333,8 @@ def _index(data: Any, table: Any) -> int:
 
 
 def _dtype(name: Any) -> np.dtype[Any]:
+    if name == OPAQUE.name:
+        return OPAQUE
     if name not in dtypes.SUPPORTED_NAMES:
         raise ValueError(f"unknown dtype {name!r}")
     return dtypes.as_dtype(name)

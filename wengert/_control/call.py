@@ -173,7 +173,38 @@ def cut_inside(program: Program, operand: int) -> Cut | None:
         if reason:
             return Cut(node.op.name, reason, node.site, key)
         reached.update(v.key for v in node.outputs)
+        for place, value in enumerate(node.inputs):
+            if value.key in reached:
+                inner = [cut_inside(p, i) for p, i in inner_programs(node.op, node.attrs, place)]
+                if inner and None not in inner:
+                    return inner[0]
     return None
+
+
+def leads_through(program: Program, operand: int) -> bool:
+    """Whether a path that can carry a gradient leads from an operand of a program to its results."""
+    graph = program.source
+    reached = {graph.inputs[operand].key}
+    for node in graph.nodes:
+        places = [i for i, v in enumerate(node.inputs) if v.key in reached]
+        if not places or cut_reason(node.op, node.outputs):
+            continue
+        inner = [pair for i in places for pair in inner_programs(node.op, node.attrs, i)]
+        if node.op.name == "loop" or not inner or any(leads_through(p, i) for p, i in inner):
+            reached.update(v.key for v in node.outputs if dtypes.is_inexact(v.dtype))
+    return any(v.key in reached for v in graph.outputs[: program.count])
+
+
+def inner_programs(op: Op, attrs: Sequence[Any], place: int) -> list[tuple[Program, int]]:
+    """The programs that an op runs (as they were traced) and take an operand of it, each with its position there."""
+    if op.name == "call":
+        return [(attrs[0], place)]
+    if op.name == "switch":
+        return [(program, place - 1) for program in attrs[0].programs] if place else []
+    if op.name == "loop":
+        place -= attrs[0].is_counted
+        return [(attrs[0].thin, place)] if place >= 0 else []
+    return []
 
 
 def _assembled(name: str, inputs: list[Value], nodes: list[Node], outputs: list[Value]) -> Graph:
@@ -294,4 +325,4 @@ call = general(
     takes_missing=True, dtypes="any", can_raise=True, doc="the results of a traced program",
 )  # fmt: skip
 
-__all__ = ["Program", "call", "call_program", "closed", "cut_inside", "symbol"]
+__all__ = ["Program", "call", "call_program", "closed", "cut_inside", "inner_programs", "leads_through", "symbol"]

@@ -127,7 +127,7 @@ class Loop:
         self.buffers: frozenset[int] = frozenset()
         self.emits: tuple[int | History, ...] = (*range(carries, carries + self.own),)
         self.stages: tuple[Stage, ...] = ()
-        self._outer: dict[str, Dim] = {}
+        self.outside: dict[str, Dim] = {}
 
     @property
     def is_counted(self) -> bool:
@@ -189,9 +189,9 @@ class Loop:
 
     def _fresh(self, name: str) -> Dim:
         """The dimension outside that stands for something known at run time only; the same one each time."""
-        if name not in self._outer:
-            self._outer[name] = Dim.free(name)
-        return self._outer[name]
+        if name not in self.outside:
+            self.outside[name] = Dim.free(name)
+        return self.outside[name]
 
     def __wengert_map_dims__(self, change: Callable[[Dim], DimLike]) -> Loop:
         if type(self.length) is not Dim:

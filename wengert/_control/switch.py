@@ -12,14 +12,14 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
-from .._core.dims import Atom, DimLike, dims_in, map_attribute
+from .._core.dims import Atom, Dim, DimLike, dims_in, map_attribute
 from .._core.graph import Graph, Node, graph_holding, quietly
 from .._core.op import ZERO, batch_size, general, tensor_type
 from .._core.state import STATE, building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, type_of
 from .._prims.discrete import eq, logical_not
-from .._prims.structural import absent, attach, full, zeros_of
+from .._prims.structural import absent, attach, fill, full, zeros_of
 from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import Masked, Tape
 from .call import Program
@@ -56,17 +56,21 @@ class Branches:
         own: how many results are the user's; the rest are residuals.
         declared: how many operands the user passed: they always count as connected.
         stages: the ways back so far.
+        results: the types of the results, in the dimensions of the programs. A branch that leaves a slot empty does
+            not know how long a loop in another branch ran, so its own program does not tell the type of that slot.
     """
 
-    __slots__ = ("declared", "own", "programs", "stages")
+    __slots__ = ("declared", "own", "programs", "results", "stages")
 
     def __init__(
-        self, programs: tuple[Program, ...], own: int, declared: int = 0, stages: tuple[Stage, ...] = ()
+        self, programs: tuple[Program, ...], own: int, declared: int = 0, stages: tuple[Stage, ...] = (),
+        results: tuple[TensorType, ...] | None = None,
     ) -> None:  # fmt: skip
         self.programs = programs
         self.own = own
         self.declared = declared
         self.stages = stages
+        self.results = (*map(type_of, programs[0].graph.outputs),) if results is None else results
 
     def stage_for(self, active: Sequence[bool], last: int) -> Stage | None:
         """A way back that serves these operands and result number `last`, if one is there."""
@@ -82,13 +86,12 @@ class Branches:
         kinds, slots = _shared_slots(halves, stop)
         programs = (*[_with_slots(h, p, kinds, s, stop) for h, p, s in zip(halves, self.programs, slots, strict=True)],)
         stage = Stage(active, stop, halves, slots, len(kinds))
-        return Branches(programs, self.own, self.declared, (*self.stages, stage))
+        return Branches(programs, self.own, self.declared, (*self.stages, stage), (*self.results, *kinds))
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         """The types of the results for operands of these types."""
-        graph = self.programs[0].graph
-        sizes = bind_dims(graph, [t.shape for t in operands])
-        return (*[_substituted(v, sizes) for v in graph.outputs],)
+        sizes = bind_dims(self.programs[0].graph, [t.shape for t in operands])
+        return (*[_substituted(t, sizes) for t in self.results],)
 
     def pruned(self, used: Sequence[bool]) -> tuple[Branches, Sequence[bool]]:
         """The branches without the results that nothing uses, and which are kept; for a program about to run."""
@@ -97,7 +100,8 @@ class Branches:
             graph = _copy(program.graph)
             graph.outputs = [v for v, is_used in zip(graph.outputs, used, strict=True) if is_used]
             programs.append(Program(graph))
-        return Branches((*programs,), sum(used)), used
+        kept = (*[t for t, is_used in zip(self.results, used, strict=True) if is_used],)
+        return Branches((*programs,), sum(used), results=kept), used
 
     @property
     def inner(self) -> tuple[Program, ...]:
@@ -108,10 +112,16 @@ class Branches:
         return f"<{len(self.programs)} branches>"
 
 
-def _substituted(value: Value, sizes: dict[Atom, DimLike]) -> TensorType:
+def _substituted(type_: TensorType, sizes: dict[Atom, DimLike]) -> TensorType:
     if not sizes:
-        return tensor_type(tuple(value.shape), value.dtype)
-    return tensor_type(map_attribute(tuple(value.shape), lambda d: d.substitute(sizes)), value.dtype)
+        return type_
+    return tensor_type(map_attribute(tuple(type_.shape), lambda d: d.substitute(sizes)), type_.dtype)
+
+
+def _unknown(shape: Any, inputs: Sequence[Any]) -> set[Atom]:
+    """The dimensions in a shape that no input tells: of loops inside a branch, known once they have run."""
+    told = {d.atom for x in inputs for d in x.shape if isinstance(d, Dim) and d.is_atom}
+    return {atom for d in dims_in(tuple(shape)) for atom in d.atoms} - told
 
 
 def _copy(graph: Graph) -> Graph:
@@ -155,9 +165,13 @@ def _with_slots(
     with building(graph):
         for index, kind in enumerate(kinds, start):
             value = filled.get(index)
-            outputs.append(graph.value_of(absent(shape=kind[0], dtype=kind[1])) if value is None else value)
+            if value is None:
+                # what only another branch would find out is 0 here
+                empty = _substituted(kind, dict.fromkeys(_unknown(kind.shape, half.inputs), 0))
+                value = graph.value_of(absent(shape=empty.shape, dtype=empty.dtype))
+            outputs.append(value)
     graph.outputs, graph.guards, graph.is_frozen = outputs, program.graph.guards, True
-    return Program(graph)
+    return Program(graph, source=program.source)
 
 
 # -- the op -----------------------------------------------------------------------------------------------------------
@@ -235,6 +249,7 @@ def _cotangents(
         return found
     given = sorted({i for half in stage.halves for i in half.given})
     slots = sorted({s for places in stage.slots for s in places})
+    slots += [s for s in _shape_holders(stage, ct) if s not in slots]
     holders = _dim_holders(operands, targets, given)
     inputs = [operands[i] for i in (*given, *holders)] + [outs[s] for s in slots] + [*ct.values()]
     programs = [
@@ -258,6 +273,14 @@ def _dim_holders(operands: Sequence[Tensor], targets: Sequence[int], given: Sequ
     return [i for i in targets if i not in given and dims_in(tuple(operands[i].shape))]
 
 
+def _shape_holders(stage: Stage, ct: dict[int, Tensor]) -> list[int]:
+    """The results without cotangents whose zeros need a dimension that only the forward run knows."""
+    return sorted({
+        i for half in stage.halves for i in half.seeded
+        if i not in ct and _unknown(half.outputs[i].shape, half.inputs)
+    })  # fmt: skip
+
+
 def _backward(
     half: Halves, places: Sequence[int], given: Sequence[int], slots: Sequence[int], seeds: Sequence[int],
     targets: Sequence[int], inputs: Sequence[Tensor], operands: Sequence[Tensor],
@@ -270,8 +293,10 @@ def _backward(
         of_slot = dict(zip(slots, arguments[len(given) :], strict=False))
         of_seed = dict(zip(seeds, arguments[len(given) + len(slots) :], strict=True))
         cotangents = [
-            of_seed[i] if i in of_seed else zeros_of(type_of(half.outputs[i])) for i in half.seeded
-        ]
+            of_seed[i] if i in of_seed else
+            fill(of_slot[i], 0) if _unknown(half.outputs[i].shape, half.inputs) else
+            zeros_of(type_of(half.outputs[i])) for i in half.seeded
+        ]  # fmt: skip
         found = replay(half.backward, [*(of_given[i] for i in half.given), *(of_slot[s] for s in places), *cotangents])
         graph.finish([
             found[half.results[i]] if isinstance(half.results[i], int) else zeros_of(type_of(operands[i]))
@@ -295,7 +320,10 @@ def _push(
         found[i] = zeros_of(types[i])
     if targets:
         inputs = [*operands, *(d for d in operands_dot if isinstance(d, Tensor))]
-        programs = [_with_zeros(program, places, targets, inputs, types) for program, places in pushed]
+        programs = [
+            _with_zeros(program, primal, places, targets, inputs, types)
+            for primal, (program, places) in zip(branches.programs, pushed, strict=True)
+        ]
         results = switch_branches(index, inputs, Branches((*programs,), len(targets)))
         for i, tangent in zip(targets, results, strict=True):
             found[i] = tangent
@@ -303,14 +331,25 @@ def _push(
 
 
 def _with_zeros(
-    program: Program, places: Sequence[Any], targets: Sequence[int], inputs: Sequence[Tensor],
+    program: Program, primal: Program, places: Sequence[Any], targets: Sequence[int], inputs: Sequence[Tensor],
     types: Sequence[TensorType],
 ) -> Program:  # fmt: skip
     """A branch's forward derivative, with zeros for the results that it does not reach."""
+    source = primal.graph
     graph = Graph(program.graph.name)
     with building(graph):
-        found = replay(program.graph, [graph.add_input(x.shape, x.dtype) for x in inputs])
-        graph.finish([found[places[i]] if isinstance(places[i], int) else zeros_of(types[i]) for i in targets])
+        arguments = [graph.add_input(x.shape, x.dtype) for x in inputs]
+        found = replay(program.graph, arguments)
+        results: list[Tensor] = []  # of the branch itself, where zeros need their shapes
+
+        def zeros(i: int) -> Tensor:
+            if not _unknown(types[i].shape, inputs):
+                return zeros_of(types[i])
+            if not results:
+                results.extend(replay(source, arguments[: len(source.inputs)]))
+            return fill(results[i], 0)
+
+        graph.finish([found[places[i]] if isinstance(places[i], int) else zeros(i) for i in targets])
     return Program(graph)
 
 

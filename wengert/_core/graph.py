@@ -59,28 +59,27 @@ class Scope:
 class Node:
     """One application of an op in a graph.
 
-    `regions` holds the inner graphs of region ops; `is_quiet` marks the nodes of a reverse sweep, which gives no
+    `is_quiet` marks the nodes of a reverse sweep, which gives no
     floating-point warnings; `label` says where in a gradient a node belongs.
     """
 
-    __slots__ = ("attrs", "inputs", "is_quiet", "label", "op", "outputs", "regions", "site")
+    __slots__ = ("attrs", "inputs", "is_quiet", "label", "op", "outputs", "site")
 
     def __init__(
         self, op: Any, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: tuple[Any, ...],
-        site: Site | None, regions: tuple[Graph, ...] = (), is_quiet: bool = False, label: Label | None = None,
+        site: Site | None, is_quiet: bool = False, label: Label | None = None,
     ) -> None:  # fmt: skip
         self.op = op
         self.inputs = inputs
         self.outputs = outputs
         self.attrs = attrs
         self.site = site
-        self.regions = regions
         self.is_quiet = is_quiet
         self.label = label
 
     def remade(self, op: Any, inputs: tuple[Value, ...], attrs: tuple[Any, ...]) -> Node:
         """Another op in this one's place, with the same outputs."""
-        return Node(op, inputs, self.outputs, attrs, self.site, self.regions, self.is_quiet, self.label)
+        return Node(op, inputs, self.outputs, attrs, self.site, self.is_quiet, self.label)
 
 
 class Graph:
@@ -134,10 +133,6 @@ class Graph:
 
     def add(self, op: Any, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
         """Appends an application of an op; its type rule always runs."""
-        return self.add_region(op, operands, attrs, ())
-
-    def add_region(self, op: Any, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], regions: Any) -> Any:
-        """Appends an op with inner graphs."""
         if self.is_frozen:
             raise RuntimeError(f"{self.name} is finished: {op.name} cannot be added to it any more")
         with self.lock:
@@ -150,7 +145,7 @@ class Graph:
             outputs = (*[self._new_value(t[0], t[1]) for t in types],)
             label = None if self.scope is None else self.scope.label(op.name)
             site = self._site()
-            self.nodes.append(Node(op, inputs, outputs, attrs, site, tuple(regions), self.is_quiet, label))
+            self.nodes.append(Node(op, inputs, outputs, attrs, site, self.is_quiet, label))
             if self.lines is not None and site is not None and not self.is_quiet:
                 self.lines.note(site, op.name)
         outs = (*map(symbol, outputs),)

@@ -66,7 +66,7 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
             known[identity] = found  # holds the attributes, so that their identities stay theirs
         instructions.append(found)
     results = tuple(slots[v.key] for v in graph.outputs)
-    return _runner(instructions, total, results, dim_sources(graph.inputs))
+    return _runner(instructions, total, results, dims_at_entry(graph))
 
 
 def _runner(
@@ -123,8 +123,7 @@ def dims_told(graph: Graph) -> dict[int, tuple[tuple[Atom, int, int], ...]]:
     Returns:
         By the number of the node: the dimension, which result tells it, and along which axis.
     """
-    needed = {a for node in graph.nodes for d in dims.dims_in(node.attrs) for a in d.atoms}
-    needed -= dim_sources(graph.inputs).keys()
+    needed = _dims_needed(graph) - dim_sources(graph.inputs).keys()
     found: dict[int, tuple[tuple[Atom, int, int], ...]] = {}
     for index, node in enumerate(graph.nodes if needed else ()):
         told = {
@@ -135,6 +134,16 @@ def dims_told(graph: Graph) -> dict[int, tuple[tuple[Atom, int, int], ...]]:
         if told:
             found[index] = (*[(atom, place, axis) for atom, (place, axis) in told.items()],)
     return found
+
+
+def dims_at_entry(graph: Graph) -> dict[Atom, tuple[int, int]]:
+    """Where inputs tell the size of a dimension that is needed. (Rows that differ in length tell no size.)"""
+    needed = _dims_needed(graph)
+    return {atom: place for atom, place in dim_sources(graph.inputs).items() if atom in needed}
+
+
+def _dims_needed(graph: Graph) -> set[Atom]:
+    return {a for node in graph.nodes for d in dims.dims_in(node.attrs) for a in d.atoms}
 
 
 def dim_sources(inputs: Sequence[Value]) -> dict[Atom, tuple[int, int]]:

@@ -265,4 +265,4 @@ def _without_fed(node: Node, feeds: Mapping[int, Any]) -> Node:
     if not any(v.key in feeds for v in node.outputs):
         return node
     outputs = (*[Value(v.shape, v.dtype, v.graph) if v.key in feeds else v for v in node.outputs],)
-    return Node(node.op, node.inputs, outputs, node.attrs, node.site, node.regions, node.is_quiet, node.label)
+    return Node(node.op, node.inputs, outputs, node.attrs, node.site, node.is_quiet, node.label)

@@ -29,6 +29,12 @@ def _softplus(x: Any) -> Any:
     return np.logaddexp(x, x.dtype.type(0))
 
 
+def _not_negative(x: Any) -> Any:
+    if np.any(x < 0):
+        raise ValueError(f"wanted an integer that is not negative, got {np.min(x)}")
+    return x
+
+
 KERNELS: dict[str, Any] = {
     "div": np.true_divide,
     "reciprocal": lambda x: np.true_divide(x.dtype.type(1), x),
@@ -93,4 +99,5 @@ KERNELS: dict[str, Any] = {
     "rint": np.rint,
     "sign": np.sign,
     "floor_divide": np.floor_divide,
+    "maximum_iterations": _not_negative,
 }

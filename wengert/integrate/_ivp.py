@@ -1,7 +1,7 @@
-"""Initial value problems of ordinary differential equations, with SciPy's names; differentiable.
+"""`solve_ivp`: integrates from an initial value.
 
-`solve_ivp` checks its arguments and makes the result; the steps are in `_integrate/`: `eager.py` runs them where values
-are at hand, `traced.py` in a trace.
+Checks the arguments and makes the result. The steps are in the files beside this one: `_eager.py` runs them where
+values are at hand, `_traced.py` in a trace.
 """
 
 # pyright: strict, reportPrivateUsage=false
@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from ._compile.arguments import is_tensor_kind, require_callable, result_of
-from ._core import dtypes
-from ._core.engine import ndarray_of
-from ._core.state import STATE, watchers
-from ._core.tensor import Tensor, Value
-from ._core.where import at_user_line
-from ._integrate.control import EPS
-from ._integrate.eager import Counts, Found, Problem, all_steps, at_times, explicit_steps, implicit_steps
-from ._integrate.field import Field, State
-from ._integrate.radau import Radau
-from ._integrate.runge_kutta import EXPLICIT
-from ._integrate.traced import ExplicitAttempts, ImplicitAttempts, TracedFound, TracedProblem, integrate_traced
-from .control import checkpoint_policy
-from .ops.promotion import as_tensor, cast
+from .._compile.arguments import is_tensor_kind, require_callable, result_of
+from .._core import dtypes
+from .._core.engine import ndarray_of
+from .._core.state import STATE, watchers
+from .._core.tensor import Tensor, Value
+from .._core.where import at_user_line
+from ..control import checkpoint_policy
+from ..ops.promotion import as_tensor, cast
+from ._eager import Counts, Found, Problem, all_steps, at_times, explicit_steps, implicit_steps
+from ._field import Field, State
+from ._lengths import EPS
+from ._radau import Radau
+from ._runge_kutta import EXPLICIT
+from ._traced import ExplicitAttempts, ImplicitAttempts, TracedFound, TracedProblem, integrate_traced
 
 __all__ = ["OdeResult", "solve_ivp"]
 
@@ -113,15 +113,15 @@ def solve_ivp(
         raise ValueError(at_user_line(f"`method` must be one of {METHODS}, got {method!r}."))
     state = State(y0)
     if method == "Radau" and dtypes.is_complex(state.dtype):
-        raise ValueError(at_user_line(
-            "`y0` is complex, but the chosen solver does not support integration in a complex domain."
-        ))
+        raise ValueError(
+            at_user_line("`y0` is complex, but the chosen solver does not support integration in a complex domain.")
+        )
     try:
         field = Field(fun, state, [*args])
     except TypeError:
-        raise TypeError(at_user_line(
-            f"Supplied 'args' cannot be unpacked. Please supply `args` as a tuple (e.g. `args=({args},)`)"
-        )) from None
+        raise TypeError(
+            at_user_line(f"Supplied 'args' cannot be unpacked. Please supply `args` as a tuple (e.g. `args=({args},)`)")
+        ) from None
     t0, t1 = (_time(t) for t in t_span)
     wanted = None if t_eval is None else _times(t_eval, t0, t1)
     tolerances = _tolerances(rtol, atol, state)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .runge_kutta import norm
+from ._runge_kutta import norm
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 EPS = float(np.finfo(float).eps)

@@ -1,6 +1,6 @@
 """Integration in a trace: a `while_loop` of attempts at a step; for `t_eval` one such loop for each time, in a `scan`.
 
-An attempt that is rejected leaves the state as it is. The lengths of steps count as constants, as in `eager.py`.
+An attempt that is rejected leaves the state as it is. The lengths of steps count as constants, as in `_eager.py`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from .._core.tensor import Tensor
 from .._prims.structural import full, stop_gradient
 from ..control import cond, scan, while_loop
 from ..ops.promotion import as_tensor, stack_rows
-from .control import EPS, first_step, next_factor
-from .field import Field
-from .radau import (
+from ._field import Field
+from ._lengths import EPS, first_step, next_factor
+from ._radau import (
     ERROR_ORDER,
     EVALUATIONS,
     Newton,
@@ -32,15 +32,15 @@ from .radau import (
     systems,
     weighed_stages,
 )
-from .radau import next_factor as next_radau_factor
-from .runge_kutta import RungeKutta, norm
-from .tableaus import RADAU
+from ._radau import next_factor as next_radau_factor
+from ._runge_kutta import RungeKutta, norm
+from ._tableaus import RADAU
 
 _TINY = 5e-323  # ten times the least positive number
 
 
 class TracedProblem(NamedTuple):
-    """What is integrated; the fields are as those of `eager.Problem`, all tensors."""
+    """What is integrated; the fields are as those of `_eager.Problem`, all tensors."""
 
     field: Field
     y0: Tensor
@@ -52,7 +52,7 @@ class TracedProblem(NamedTuple):
 
     @property
     def direction(self) -> Tensor:
-        return np.where(self.t1 >= self.t0, 1.0, -1.0)  # type: ignore[return-value]
+        return as_tensor(np.where(self.t1 >= self.t0, 1.0, -1.0))
 
 
 class TracedFound(NamedTuple):
@@ -314,7 +314,7 @@ def integrate_traced(attempts: Any, problem: TracedProblem, wanted: Tensor | Non
 
     if wanted is None:
         state = to_the_end(start)
-        end = np.where(state["failed"], np.nan, state["y"])
+        end = as_tensor(np.where(state["failed"], np.nan, state["y"]))
         return TracedFound(stack_rows([p.t0, p.t1]), stack_rows([start["y"], end]), state)
 
     def visit(carry: Any, time: Tensor) -> tuple[Any, Tensor]:
@@ -324,13 +324,11 @@ def integrate_traced(attempts: Any, problem: TracedProblem, wanted: Tensor | Non
             return goes_on(state) & ((direction * (state["t"] - time) < 0) | (state["steps"] == 0))
 
         state = while_loop(is_before, attempts.attempt, state, checkpoint=p.checkpoint)
-        dense, more = cond(
-            state["steps"] == at_step, lambda: (dense, _int(0)), lambda: _counted(attempts.dense(state))
-        )
+        dense, more = cond(state["steps"] == at_step, lambda: (dense, _int(0)), lambda: _counted(attempts.dense(state)))
         state = {**state, "nfev": state["nfev"] + more}
         y = attempts.between(dense, state, (time - state["t_old"]) / state["h"])
         is_lost = state["failed"] & (direction * (time - state["t"]) > 0)
-        return (state, dense, state["steps"]), np.where(is_lost, np.nan, y)  # type: ignore[return-value]
+        return (state, dense, state["steps"]), as_tensor(np.where(is_lost, np.nan, y))
 
     carry, rows = scan(visit, (start, attempts.no_dense(start), _int(0)), wanted, checkpoint=p.checkpoint)
     return TracedFound(wanted, rows, to_the_end(carry[0]))
@@ -338,4 +336,3 @@ def integrate_traced(attempts: Any, problem: TracedProblem, wanted: Tensor | Non
 
 def _counted(found: tuple[Tensor, int]) -> tuple[Tensor, Tensor]:
     return found[0], _int(found[1])
-

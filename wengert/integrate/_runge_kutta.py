@@ -13,7 +13,7 @@ import numpy as np
 from .._core.tensor import Tensor
 from ..ops.linalg import matmul
 from ..ops.promotion import stack_rows
-from .tableaus import DOP853, RK23, RK45, Array, Tableau
+from ._tableaus import DOP853, RK23, RK45, Array, Tableau
 
 Function = Callable[[Any, Any], Any]
 

@@ -24,7 +24,7 @@ from .._core.types import tensor_type, type_of
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast
 from ..ops.shapes import concatenate, reshape
-from .radau import residual
+from ._radau import residual
 
 Array = np.ndarray[Any, Any]
 
@@ -88,11 +88,13 @@ class State:
                 raise TypeError(at_user_line("solve_ivp: fun must return the structure of y0"))
         for index, (x, shape) in enumerate(zip(tensors, self.shapes, strict=True)):
             if dtypes.is_complex(x.dtype) and not dtypes.is_complex(self.dtype):
-                raise TypeError(at_user_line("solve_ivp: fun returned complex numbers for a real y0; give a complex y0"))
+                raise TypeError(at_user_line("solve_ivp: fun returned complex numbers for a real y0"))
             if (*x.shape,) != (*shape,):
-                raise ValueError(at_user_line(
-                    f"solve_ivp: {self._leaves.path(index)} has shape {shape}, but fun returned shape {x.shape} for it"
-                ))
+                raise ValueError(
+                    at_user_line(
+                        f"solve_ivp: {self._leaves.path(index)} has shape {shape}, but fun returned shape {x.shape}"
+                    )
+                )
         return self.vector(tensors)
 
 
@@ -157,10 +159,14 @@ class Field:
 
 
 def _is_plain_scalar(x: Any) -> bool:
-    return type(x) in (float, int) or (type(x) is Tensor and isinstance(x._data, np.ndarray | np.generic) and not x.shape)
+    return type(x) in (float, int) or (
+        type(x) is Tensor and isinstance(x._data, np.ndarray | np.generic) and not x.shape
+    )
 
 
 def _with_tensors(value: Any) -> Any:
     """An argument with tensors for its arrays; numbers stay, so that an int may be a size or a power."""
     leaves, spec = flatten(value)
-    return unflatten(spec, [constant(x) if isinstance(x, ARRAYS) and dtypes.is_supported(x.dtype) else x for x in leaves])
+    return unflatten(
+        spec, [constant(x) if isinstance(x, ARRAYS) and dtypes.is_supported(x.dtype) else x for x in leaves]
+    )

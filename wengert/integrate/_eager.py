@@ -16,9 +16,9 @@ from .._core.state import pausing, watchers
 from .._core.tensor import Tensor
 from ..graph import Function
 from ..ops.promotion import as_tensor, stack_rows
-from .control import first_step, next_factor
-from .field import Field
-from .radau import (
+from ._field import Field
+from ._lengths import first_step, next_factor
+from ._radau import (
     ERROR_ORDER,
     Radau,
     followed_stages,
@@ -30,9 +30,9 @@ from .radau import (
     systems,
     weighed_stages,
 )
-from .radau import next_factor as next_radau_factor
-from .runge_kutta import RungeKutta, norm
-from .tableaus import RADAU
+from ._radau import next_factor as next_radau_factor
+from ._runge_kutta import RungeKutta, norm
+from ._tableaus import RADAU
 
 Array = np.ndarray[Any, Any]
 
@@ -140,7 +140,8 @@ def implicit_steps(method: Radau, problem: Problem, counts: Counts) -> Iterator[
     rtol, atol = problem.rtol, problem.atol
     tolerance = newton_tolerance(rtol)
     # what is not followed runs compiled: it can be, for the Jacobian needs a trace anyway
-    slope, slopes = Function(field.evaluate, None, None, "fun"), Function(field.jacobian, None, None, "jacobian")
+    slope: Any = Function(field.evaluate, None, None, "fun")
+    slopes: Any = Function(field.jacobian, None, None, "jacobian")
     is_followed = type(problem.y0) is Tensor
     differentiable = field.residual() if is_followed else None
 

@@ -1,8 +1,8 @@
 """One step of Radau IIA of order 5: simplified Newton iterations, the error estimate, the interpolant.
 
-After E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", section IV.8: the system of the three stages is
-decoupled by the eigenvectors of the method's matrix into a real and a complex one of n unknowns each. Written once for
-ndarrays and symbols; what is found here is followed by nobody (`implicit.py` makes it differentiable).
+After E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", section IV.8: the system of the three stages
+is decoupled by the eigenvectors of the method's matrix into a real and a complex one of n unknowns each. Written once
+for ndarrays and symbols; what is found here is followed by nobody (`_control/implicit.py` makes it differentiable).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .._core import dtypes
 from .._core.tensor import Tensor
 from ..ops.promotion import as_tensor, cast
 from ..ops.shapes import reshape
-from .control import EPS
-from .runge_kutta import combined, norm, powers
-from .tableaus import RADAU
+from ._lengths import EPS
+from ._runge_kutta import combined, norm, powers
+from ._tableaus import RADAU
 
 MOST_ITERATIONS = 6
 _LEAST, _MOST = 0.2, 10.0
@@ -64,7 +64,9 @@ def is_unsettled(state: Newton) -> Any:
     return (state.count < MOST_ITERATIONS) & ~(state.converged | state.hopeless)
 
 
-def iterated(field: Function, t: Any, y: Any, h: Any, scale: Any, tolerance: Any, solver: Systems, state: Newton) -> Newton:
+def iterated(
+    field: Function, t: Any, y: Any, h: Any, scale: Any, tolerance: Any, solver: Systems, state: Newton
+) -> Newton:
     """One Newton iteration."""
     z = _product(RADAU.t, state.w)
     slopes = np.stack([field(t + c * h, y + z[i]) for i, c in enumerate(RADAU.c)])
