@@ -28,6 +28,7 @@ from .functional import (
     variable_grads,
 )
 from .graph import Function, TensorSpec, eager, function, jit
+from .implicit import custom_linear_solve, custom_root
 from .inspect.debug_nans import debug_nans
 from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
@@ -52,12 +53,13 @@ __all__ = [
     "GradientCheckError", "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec",
     "TracingError", "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable",
     "VariableGrads", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat", "cond",
-    "constant", "custom_grad", "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft",
-    "fori_loop", "function", "grad", "gradients", "grads", "hessian", "hvp", "integrate", "jacobian", "jit", "jvp",
-    "linalg", "linearize", "load", "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random",
-    "recompute_grad", "register_gradient", "save", "scan", "set_default_float", "set_memory_budget", "sparsity",
-    "special", "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree", "value_and_grad",
-    "value_and_grads", "value_and_jacobian", "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
+    "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans", "debug_print",
+    "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "hessian", "hvp", "integrate",
+    "jacobian", "jit", "jvp", "linalg", "linearize", "load", "map", "nn", "not_differentiable", "numpy", "ops",
+    "primitive", "random", "recompute_grad", "register_gradient", "save", "scan", "set_default_float",
+    "set_memory_budget", "sparsity", "special", "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree",
+    "value_and_grad", "value_and_grads", "value_and_jacobian", "variable_grads", "vectorized_map", "vjp", "vmap",
+    "while_loop",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same
