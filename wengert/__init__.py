@@ -5,7 +5,7 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import compat, fft, integrate, linalg, nn, numpy, ops, random, special, tree
+from . import compat, fft, integrate, linalg, nn, numpy, ops, optimize, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -56,7 +56,7 @@ __all__ = [
     "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans", "debug_print",
     "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "hessian", "hvp", "integrate",
     "jacobian", "jit", "jvp", "linalg", "linearize", "load", "map", "nn", "not_differentiable", "numpy", "ops",
-    "primitive", "random", "recompute_grad", "register_gradient", "save", "scan", "set_default_float",
+    "optimize", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan", "set_default_float",
     "set_memory_budget", "sparsity", "special", "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree",
     "value_and_grad", "value_and_grads", "value_and_jacobian", "variable_grads", "vectorized_map", "vjp", "vmap",
     "while_loop",

@@ -247,8 +247,8 @@ def _for_solver(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def _explained(error: LostGradientError) -> LostGradientError:
     return LostGradientError(
-        f"{error}\n  in a trace (a function, vmap, jacobian) a solver works on symbols: write it with wg.while_loop and "
-        f"wg.linalg, or call it outside"
+        f"{error}\n  in a trace (a function, vmap, jacobian) a solver works on symbols: write it with wg.while_loop "
+        f"and wg.linalg, or call it outside"
     )
 
 
