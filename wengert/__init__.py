@@ -17,7 +17,6 @@ from .batching import vectorized_map, vmap
 from .buffers import buffer
 from .control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
-from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .extend import not_differentiable, primitive, register_gradient
 from .functional import (
@@ -42,14 +41,20 @@ from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradien
 from .tape import GradientTape
 
 if TYPE_CHECKING:
-    from . import compat, integrate
+    from . import compat, integrate, optimize
+    from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
+    from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
+    from .sparse import Coloring, coloring, sparsity
     from .testing import GradientCheck, check_gradients
 
 # loaded when first asked for, since few programs use them: the name, and the module that has it
 _LATER = {
-    "GradientCheck": "testing", "check_gradients": "testing", "compat": "compat", "integrate": "integrate",
-    "load": "saving", "save": "saving",
+    "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "check_gradients": "testing",
+    "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit", "custom_root": "implicit",
+    "hessian": "derivatives", "hvp": "derivatives", "integrate": "integrate", "jacobian": "derivatives",
+    "jvp": "derivatives", "linearize": "derivatives", "load": "saving", "optimize": "optimize", "save": "saving",
+    "sparsity": "sparse", "value_and_jacobian": "derivatives", "vjp": "derivatives",
 }  # fmt: skip
 
 
@@ -74,16 +79,17 @@ ops.fori_loop, ops.scan, ops.map, ops.vectorized_map = fori_loop, scan, map, vec
 __version__ = "0.1.0"
 
 __all__ = [
-    "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
-    "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
-    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
-    "associative_scan", "buffer", "check_gradients", "checkpoint", "compat", "cond", "constant", "custom_grad",
-    "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad",
-    "gradients", "grads", "hessian", "hvp", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize", "load",
-    "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad", "register_gradient",
-    "save", "scan", "set_default_float", "set_memory_budget", "special", "stop_gradient", "switch",
-    "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian",
-    "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
+    "AggregationMethod", "Coloring", "DisconnectedError", "Function", "Gradient", "GradientCheck",
+    "GradientCheckError", "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec",
+    "TracingError", "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable",
+    "VariableGrads", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat", "cond",
+    "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans", "debug_print",
+    "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "hessian", "hvp", "integrate",
+    "jacobian", "jit", "jvp", "linalg", "linearize", "load", "map", "nn", "not_differentiable", "numpy", "ops",
+    "optimize", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan", "set_default_float",
+    "set_memory_budget", "sparsity", "special", "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree",
+    "value_and_grad", "value_and_grads", "value_and_jacobian", "variable_grads", "vectorized_map", "vjp", "vmap",
+    "while_loop",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-
 from .._core.graph import Graph
 from .dot import to_dot
 from .layout import Layout, place
