@@ -68,18 +68,22 @@ class Coloring:
 
     @property
     def mode(self) -> str:
+        """"column", "row", "mixed" or "symmetric"."""
         return self._plan.mode
 
     @property
     def count(self) -> int:
+        """How many passes a matrix takes."""
         return self._plan.forward + self._plan.backward
 
     @property
     def column_colors(self) -> np.ndarray[Any, Any]:
+        """The number of each column's pass."""
         return self._plan.columns.copy()
 
     @property
     def row_colors(self) -> np.ndarray[Any, Any]:
+        """The number of each row's pass."""
         return self._plan.rows.copy()
 
     def __repr__(self) -> str:
