@@ -32,8 +32,8 @@ from ._core.where import at_user_line
 from ._prims.structural import zeros_of
 from ._transforms import coloring as plans
 from ._transforms import sparsity as structure
-from ._transforms.linearize import LinearPart, TapeAndSteps
-from ._transforms.reverse import sweep
+from ._transforms.linearize import LinearPart, Steps
+from ._transforms.reverse import Tape, sweep
 from .errors import LostGradientError, TracingError
 from .functional import chosen_arguments, grad, of_scalar, parameters
 
@@ -269,7 +269,8 @@ class _Call:
             chunk: how many directions go at once.
             may_turn: whether rows may be taken where forward mode is not defined.
         """
-        with recording(TapeAndSteps([self.x._key])) as self.recorder:
+        self.tape, self.steps = Tape([self.x._key]), Steps([self.x._key])
+        with recording(self.tape), recording(self.steps):
             self.y = self.run(self.x)
         _require_numbers(self.y, self.name)
         wanted = (structure.size_of(self.y), structure.size_of(self.x))
@@ -305,7 +306,7 @@ class _Call:
     def _pushed(self, colors: Any, count: int, chunk: int | None) -> Any:
         """One row for each colour of columns: the Jacobian times the sum of its unit vectors."""
         x, y = self.x, self.y
-        part = LinearPart(self.recorder.steps, [x], [y])
+        part = LinearPart(self.steps.steps, [x], [y])
 
         def push(dot: Tensor) -> list[Tensor | None]:
             (found,) = part([dot])
@@ -316,7 +317,7 @@ class _Call:
 
     def _pulled(self, colors: Any, count: int, chunk: int | None) -> Any:
         """One row for each colour of rows: the sum of its unit vectors times the Jacobian."""
-        tape, x, y = self.recorder, self.x, self.y
+        tape, x, y = self.tape, self.x, self.y
 
         def pull(ct: Tensor) -> list[Tensor | None]:
             with quietly():

@@ -350,7 +350,7 @@ def step_back(spec: Loop, stage: Stage, stacked: tuple[int, ...], wanted: Sequen
     invariants = (*[i for i in halves.given if i >= first],)
     types = [type_of(v) for v in halves.inputs]
     outputs = [type_of(v) for v in halves.outputs]
-    emitted = [spec.emits[i - spec.first_emit] for i in stacked]
+    emitted = [e for i in stacked if isinstance(e := spec.emits[i - spec.first_emit], int)]
     residuals = [type_of(v) for v in halves.residuals]
     graph = Graph(halves.backward.name)
     with building(graph):
@@ -502,7 +502,7 @@ def _with_tangents(condition: Program, spec: Loop, flags: Sequence[bool], moving
 # -- many loops at once -----------------------------------------------------------------------------------------------
 
 
-def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+def run_in_lanes(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
     """One loop for all lanes, which freezes those that have ended where they do not all end together."""
     (spec,) = attrs
     size = batch_size(operands, batched)
@@ -663,6 +663,6 @@ def _lanes_first(stack: Tensor) -> Tensor:
 
 
 loop = general(
-    "loop", "*operands", attrs="spec", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=_batch,
+    "loop", "*operands", attrs="spec", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=run_in_lanes,
     takes_missing=True, dtypes="any", can_raise=True, doc="a step run until a condition fails, or a number of times",
 )  # fmt: skip
