@@ -8,12 +8,11 @@ when what they have kept exceeds the memory budget.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from .._core.budget import BUDGET, limit
+from .._core.budget import BUDGET, limit, tell
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -22,7 +21,6 @@ from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
 from .captures import Captures, Followed, is_passive
 
 _key_of = attrgetter("_key")
-_log = logging.getLogger("wengert")
 _MOST_AUTO = 256  # snapshots kept beside the history of an "auto" loop
 _LEAST_AUTO = 8
 _MOST_BLOCK = 16  # steps between snapshots that may be kept beside a history: each costs time, whether needed or not
@@ -163,7 +161,7 @@ class Keeper:
                 self._last = step
                 self._check = step + 1 + min((self._limit - BUDGET.used) // (2 * size), step, 10_000)
                 return
-            _log.info(
+            tell(
                 "a loop has given up its history of %d bytes after %d steps: the memory budget is %d bytes "
                 "(wg.set_memory_budget); the reverse pass runs steps again from %d snapshots",
                 BUDGET.used - self._base.used, step, self._limit, self.snapshots.kept,
