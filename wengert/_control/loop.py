@@ -173,6 +173,10 @@ class Loop:
             return operands[self.carries].shape[0]
         return self.length if self.length is not None else self._fresh("steps")
 
+    def told_steps(self, operands: Sequence[Any]) -> DimLike | None:
+        """As `steps`, or None where only the stacked results of this very loop would tell: it may have none."""
+        return operands[self.carries].shape[0] if self.xs else self.length
+
     def _sizes(self, operands: Sequence[Any]) -> dict[Atom, DimLike]:
         last = self.invariants_from()
         shapes = [x.shape[1:] if self.carries <= i < last else x.shape for i, x in enumerate(operands)]
@@ -440,7 +444,7 @@ def _loop_of_steps(
     backward = Loop(
         None, step.program, carries=len(step.carries) + len(step.sums),
         xs=len(stacks) + len(step.xs) + len(of_stacks), is_reversed=not spec.is_reversed, policy="all",
-        length=spec.steps(inputs), varying=[*spec.varying],
+        length=spec.told_steps(inputs), varying=[*spec.varying],
     )  # fmt: skip
     totals = [zeros_of(type_of(inputs[i])) for i in step.sums]
     consumed = [*stacks, *(inputs[i] for i in step.xs), *of_stacks]
