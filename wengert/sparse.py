@@ -23,6 +23,7 @@ from ._core.engine import ENGINE_OF
 from ._core.folding import fold
 from ._core.graph import Graph, quietly
 from ._core.kinds import SEQUENCES
+from ._core.lazily import scipy
 from ._core.moving import beside
 from ._core.state import building, pausing, recording, watchers
 from ._core.structure import LEAF, describe
@@ -176,13 +177,13 @@ def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callabl
 
 def _pattern_of(given: Any, name: str) -> Matrix:
     """A given pattern as a boolean matrix in canonical form."""
-    from scipy import sparse
-
+    sparse = scipy("sparse")
     if sparse.issparse(given):
         found = sparse.csr_array(given)
         found = sparse.csr_array((np.ones(found.nnz, bool), found.indices, found.indptr), shape=found.shape)
     elif isinstance(given, np.ndarray) and given.ndim == 2:
-        found = sparse.csr_array(given != 0)
+        nonzero: Any = given != 0
+        found = sparse.csr_array(nonzero)
     else:
         raise TypeError(at_user_line(
             f"{name}: wanted a SciPy sparse matrix, 'detect' or a Coloring as the pattern, got {type(given).__name__}"
@@ -286,8 +287,6 @@ class _Call:
         return result_of(self.y, self.keep, Owned()), found
 
     def _matrix(self, plan: plans.Plan, pattern: Matrix, chunk: int | None, is_reverse: bool = False) -> Matrix:
-        from scipy.sparse import csr_array
-
         dtype = _matrix_dtype(self.y.dtype)
         by_columns = by_rows = None
         if plan.forward:  # of a symmetric matrix the rows are the columns
@@ -296,7 +295,7 @@ class _Call:
         if plan.backward:
             by_rows = self._pulled(plan.rows, plan.backward, chunk).astype(dtype, copy=False)
         entries = plans.entries(plan, pattern, by_columns, by_rows, dtype)
-        return csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
+        return scipy("sparse").csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
     def _pushed(self, colors: Any, count: int, chunk: int | None) -> Any:
         """One row for each colour of columns: the Jacobian times the sum of its unit vectors."""
