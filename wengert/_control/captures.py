@@ -13,6 +13,8 @@ from .._core.op import Op
 from .._core.state import STATE
 from .._core.tensor import Tensor
 
+_LEAST_ROOM = 256  # marks kept before the dead ones among them are swept out
+
 
 class Captures:
     """Collects the operands from outside that some open recorder follows; itself it follows nothing.
@@ -59,31 +61,20 @@ class Captures:
             self.found[key] = tensor
 
 
-class _Mark(weakref.ref[Tensor]):
-    """A reference that knows the key of the tensor that it outlives."""
-
-    __slots__ = ("key",)
-    key: int
-
-
 class Followed(Captures):
     """Stands in for tapes that pause: also follows what depends on tensors that they follow, as long as it lives.
 
     So refusals to turn followed tensors into numbers stay as they are, and nothing grows with the number of steps.
+    What has died is swept out now and then: a callback would be where Ctrl-C gets lost.
     """
 
-    __slots__ = ("__weakref__", "_alive", "_forget")
+    __slots__ = ("_alive", "_room")
 
     def __init__(self, before: Captures) -> None:
         super().__init__(before.start, before.outer)
         self.found, self.seen = before.found, before.seen
-        self._alive: dict[int, _Mark] = {}
-        alive = self._alive
-
-        def forget(mark: Any) -> None:
-            alive.pop(mark.key, None)
-
-        self._forget = forget
+        self._alive: dict[int, weakref.ref[Tensor]] = {}
+        self._room = _LEAST_ROOM
 
     def tracks(self, key: int) -> bool:
         return (
@@ -98,9 +89,12 @@ class Followed(Captures):
 
     def follow(self, tensor: Tensor) -> None:
         """Follows a tensor of the loop's own from now on."""
-        mark = _Mark(tensor, self._forget)
-        mark.key = tensor._key
-        self._alive[tensor._key] = mark
+        alive = self._alive
+        if len(alive) >= self._room:
+            for key in [key for key, mark in alive.items() if mark() is None]:
+                del alive[key]
+            self._room = max(_LEAST_ROOM, 2 * len(alive))
+        alive[tensor._key] = weakref.ref(tensor)
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Takes note of operands from outside, and follows results."""

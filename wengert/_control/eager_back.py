@@ -100,8 +100,7 @@ class _Walk:
                 tensors, _ = self.replay.steps.replay(state.tensors, start, stop, self.slices)
             return State((*tensors,), state.flags)
         # which loop variables are followed may change from step to step
-        watch = Followed(Captures(self.replay.start, ()))
-        watch.found = dict.fromkeys(self.tracked)  # type: ignore[assignment]
+        watch = Followed(Captures(self.replay.start, (Tape(self.tracked),)))
         for x, flag in zip(state.tensors, state.flags, strict=True):
             if flag:
                 watch.follow(x)

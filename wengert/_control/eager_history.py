@@ -8,12 +8,11 @@ when what they have kept exceeds the memory budget.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from .._core.budget import BUDGET, limit
+from .._core.budget import BUDGET, limit, tell
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -22,7 +21,6 @@ from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
 from .captures import Captures, Followed, is_passive
 
 _key_of = attrgetter("_key")
-_log = logging.getLogger("wengert")
 _MOST_AUTO = 64  # snapshots kept beside the history of an "auto" loop: more of them take longer to keep up
 _LEAST_AUTO = 8
 _WINDOW = 16  # entries next to each other that a meter looks at together
@@ -58,6 +56,7 @@ class Keeper:
         self.count = count
         self.tapes = tapes
         self.captures = captures
+        self.since = captures.start  # reads and writes of older buffers are told
         self.slices: Sequence[Sequence[Tensor]] = ()
         self.pins: dict[int, Tensor] = {}
         self.is_paused = False
@@ -98,6 +97,10 @@ class Keeper:
         """A Variable is read: when the loop runs again, it reads the same."""
         if variable._key < self.captures.start:
             self.pins.setdefault(variable._key, tensor)
+
+    def on_write(self, buffer: Any) -> None:
+        """A buffer from outside is written to."""
+        self.on_effect("writes to a buffer", buffer)
 
     def on_effect(self, what: str, owner: Any) -> None:
         """The loop does something that cannot be repeated."""
@@ -155,7 +158,7 @@ class Keeper:
                 self._last = step
                 self._check = step + 1 + min((self._limit - BUDGET.used) // (2 * size), step, 10_000)
                 return
-            _log.info(
+            tell(
                 "a loop has given up its history of %d bytes after %d steps: the memory budget is %d bytes "
                 "(wg.set_memory_budget); the reverse pass runs steps again from %d snapshots",
                 BUDGET.used - self._base.used, step, self._limit, self.snapshots.kept,

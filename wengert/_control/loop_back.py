@@ -213,6 +213,7 @@ def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], 
     )  # fmt: skip
     tape = Tape(inputs[i]._key for i in wanted if dtypes.is_inexact(inputs[i].dtype))
     with recording(tape):
+        assert loop.batch_rule is not None
         outs = loop.batch_rule(loop, (*counts, *inputs), (*flags[1 : 1 + len(counts)], *wide), (thin,))
     cotangents = [x if flag else repeat(x, size) for x, flag in zip(operands[start:], flags[start:], strict=True)]
     targets = [*(outs[i] for i in step.carries), *(outs[thin.first_emit + i - spec.first_emit] for i in step.stacked)]

@@ -247,7 +247,7 @@ class Graph:
 
     @property
     def free_values(self) -> list[Value]:
-        """Every value that execution needs from outside, in order: inputs, captures, Variable reads."""
+        """Every value that execution needs from outside, in order (inputs, captures, Variable reads)."""
         captured = [value for _, value in self.captures.values()]
         read = [value for _, value in self.reads.values()]
         return [*self.inputs, *captured, *read]

@@ -187,7 +187,7 @@ class Tensor(Operators):
 
     @property
     def is_followed(self) -> bool:
-        """Whether a recorder follows the tensor or a trace owns it: turning it into numbers loses something."""
+        """Whether a recorder follows the tensor or a trace owns it, so that turning it into numbers loses something."""
         if type(self._data) is Value:
             return True
         return any(recorder.tracks(self._key) for recorder in STATE.recorders)

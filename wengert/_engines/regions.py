@@ -4,7 +4,6 @@ control flow; an engine says how it runs a program and how it reads, cuts and st
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,13 +13,12 @@ from .._control.call import Program
 from .._control.loop import History, Loop
 from .._control.loop_back import LoopBack
 from .._control.switch import Branches
-from .._core.budget import BUDGET, limit
+from .._core.budget import BUDGET, limit, tell
 from .._core.dims import Dim
 from .._core.engine import Kernel
 from .._core.tensor import Value
 from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
 
-_log = logging.getLogger("wengert")
 _MOST_AUTO = 1024  # snapshots kept beside the history of an "auto" loop
 _LEAST_AUTO = 8
 
@@ -227,7 +225,7 @@ class Kept:
         return False
 
     def _give_up(self, step: int) -> None:
-        _log.info(
+        tell(
             "a loop has given up its history of %d bytes after %d steps: the memory budget is %d bytes "
             "(wg.set_memory_budget); the reverse pass runs steps again from %d snapshots", self.own, step, self.limit,
             self.snapshots.kept,

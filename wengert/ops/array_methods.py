@@ -341,7 +341,7 @@ _PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {
     "real": (choices.real, "The real part."),
     "imag": (choices.imag, "The imaginary part."),
     "flat": (lambda self: iter(shapes.ravel(self)), "An iterator over the elements."),
-    "at": (At, "Functional updates: `x.at[index].set(value)` returns a new tensor."),
+    "at": (At, "Functional updates, such as `x.at[index].set(value)`, which returns a new tensor."),
 }
 
 
