@@ -8,7 +8,7 @@ pattern is found and `_transforms/coloring.py` for what shares a pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,8 @@ from ._core.where import at_user_line
 from ._prims.structural import zeros_of
 from ._transforms import coloring as plans
 from ._transforms import sparsity as structure
-from ._transforms.linearize import LinearPart, TapeAndSteps
-from ._transforms.reverse import sweep
+from ._transforms.linearize import LinearPart, Steps, TapeAndSteps
+from ._transforms.reverse import Tape, sweep
 from .errors import LostGradientError, TracingError
 from .functional import chosen_arguments, grad, of_scalar, parameters
 
@@ -266,34 +266,39 @@ class _Call:
             chunk: how many directions go at once.
             may_turn: whether rows may be taken where forward mode is not defined.
         """
-        with recording(TapeAndSteps([self.x._key])) as self.recorder:
-            self.y = self.run(self.x)
-        _require_numbers(self.y, self.name)
+        plan = coloring._plan
+        self._record(TapeAndSteps if plan.forward and plan.backward else Steps if plan.forward else Tape)
         wanted = (structure.size_of(self.y), structure.size_of(self.x))
         if coloring.pattern.shape != wanted:
             raise ValueError(at_user_line(
                 f"{self.name}: the pattern has shape {coloring.pattern.shape}, wanted {wanted}: one row for each "
                 f"element of f(x), one column for each of x"
             ))
-        plan = coloring._plan
-        with pausing(watchers()):
-            try:
-                found = self._matrix(plan, coloring.pattern, chunk)
-            except LookupError:  # an op or a custom gradient without a forward derivative
-                if plan.mode != "symmetric" and not (may_turn and plan.forward):
-                    raise
-                turned = plan if plan.mode == "symmetric" else plans.row_plan(coloring.pattern)
-                found = self._matrix(turned, coloring.pattern, chunk, is_reverse=True)
+        try:
+            found = self._matrix(plan, coloring.pattern, chunk)
+        except LookupError:  # an op or a custom gradient without a forward derivative
+            if plan.mode != "symmetric" and not (may_turn and plan.forward):
+                raise
+            self._record(Tape)
+            turned = plan if plan.mode == "symmetric" else plans.row_plan(coloring.pattern)
+            found = self._matrix(turned, coloring.pattern, chunk, is_reverse=True)
         return result_of(self.y, self.keep, Owned()), found
+
+    def _record(self, kind: Callable[[Sequence[int]], Any]) -> None:
+        """Runs f under a recorder."""
+        with recording(kind([self.x._key])) as self.recorder:
+            self.y = self.run(self.x)
+        _require_numbers(self.y, self.name)
 
     def _matrix(self, plan: plans.Plan, pattern: Matrix, chunk: int | None, is_reverse: bool = False) -> Matrix:
         dtype = _matrix_dtype(self.y.dtype)
         by_columns = by_rows = None
-        if plan.forward:  # of a symmetric matrix the rows are the columns
-            get = self._pulled if is_reverse else self._pushed
-            by_columns = get(plan.columns, plan.forward, chunk).astype(dtype, copy=False)
-        if plan.backward:
-            by_rows = self._pulled(plan.rows, plan.backward, chunk).astype(dtype, copy=False)
+        with pausing(watchers()):
+            if plan.forward:  # of a symmetric matrix the rows are the columns
+                get = self._pulled if is_reverse else self._pushed
+                by_columns = get(plan.columns, plan.forward, chunk).astype(dtype, copy=False)
+            if plan.backward:
+                by_rows = self._pulled(plan.rows, plan.backward, chunk).astype(dtype, copy=False)
         entries = plans.entries(plan, pattern, by_columns, by_rows, dtype)
         return scipy("sparse").csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
