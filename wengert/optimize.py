@@ -1,6 +1,6 @@
 """`minimize`, `least_squares` and `root`: SciPy's solvers with exact derivatives, differentiable through the solution.
 
-SciPy works on vectors of numbers; here the unknowns may be nested structures, and gradients, Jacobians and Hessian
+SciPy works on vectors of doubles; here the unknowns may be nested structures, and gradients, Jacobians and Hessian
 products are supplied. What comes out follows the arguments by the implicit function theorem at the solution.
 """
 
@@ -26,7 +26,7 @@ from ._core.state import STATE, pausing, watchers
 from ._core.structure import flatten
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
-from ._prims.structural import fill, select, slice_, sub
+from ._prims.structural import cast, fill, select, slice_, sub
 from .derivatives import hessian, hvp, jacobian
 from .errors import TracingError
 from .functional import grad, of_scalar, value_and_grad
@@ -61,11 +61,11 @@ def minimize(
 
     Args:
         fun: `fun(x, *args)` returns a scalar.
-        x0: the start: an array, a number or a nested structure of them.
+        x0: the start: an array, a number or a nested structure of them. `fun` gets x in double precision.
         args: a tuple of further arguments of `fun`, nested or not.
         method: SciPy's name (or a callable of its kind).
         bounds: as SciPy's, element by element; or a pair (lower, upper) of structures like x0.
-        constraints: as SciPy's: a dict with `type` and `fun`, or a list; `fun` gets x in x0's structure. Jacobians are
+        constraints: as SciPy's: a dict with `type` and `fun`, or a list; `fun` gets x in x0's structure. Derivatives are
             supplied. Of `LinearConstraint` the matrix applies to x's elements in order.
         tol, options: as SciPy's.
         callback: as SciPy's; gets x in x0's structure.
@@ -111,7 +111,7 @@ def least_squares(
 
     Args:
         fun: `fun(x, *args)` returns the residuals: an array or a nested structure of them.
-        x0: the start: an array, a number or a nested structure of them.
+        x0: the start: an array, a number or a nested structure of them. `fun` gets x in double precision.
         args: a tuple of further arguments of `fun`, nested or not.
         method: "trf" (the default), "dogbox" or "lm".
         bounds: as SciPy's: a pair (lower, upper) of numbers, of arrays or of structures like x0; or a `Bounds`.
@@ -159,7 +159,7 @@ def root(
 
     Args:
         fun: `fun(x, *args)` returns as many numbers as x holds, in any structure.
-        x0: the start: an array, a number or a nested structure of them.
+        x0: the start: an array, a number or a nested structure of them. `fun` gets x in double precision.
         args: a tuple of further arguments of `fun`, nested or not.
         method: SciPy's name; by default "hybr".
         tol, options: as SciPy's.
@@ -212,7 +212,8 @@ class _Problem:
         self.start = started(x0, f"{name}: x0")
         if any(dtypes.is_complex(x.dtype) for x in self.start.tensors):
             raise TypeError(at_user_line(f"{name}: x0 is complex; SciPy's solvers take real unknowns"))
-        flat, self._unravel = ravel([*self.start.tensors])
+        self._as_given = ravel([*self.start.tensors])[1]
+        flat, self._unravel = ravel([cast(x, dtypes.float64) for x in self.start.tensors])
         self.x0 = numbers(flat)
 
     def structured(self, x: Any) -> Any:
@@ -232,7 +233,7 @@ class _Problem:
 
     def finish(self, result: Any, x: Any) -> Any:
         """SciPy's result with the unknowns in place."""
-        tensors = self._unravel(as_tensor(x))
+        tensors = self._as_given(as_tensor(x))
         result.x = result_of(self.start.rebuilt(connected(tensors, self.start.tensors)), self.keep)
         return result
 
@@ -425,7 +426,7 @@ def _constraints(problem: _Problem, constraints: Any) -> tuple[Any, list[_Constr
             given.append({**item, "fun": _values(made), "jac": _slopes(made), "args": ()})
         elif isinstance(item, nonlinear):
             given.append(nonlinear(
-                _values(made), item.lb, item.ub, jac=_slopes(made), hess=item.hess,
+                _values(made), item.lb, item.ub, jac=_slopes(made), hess=_curvatures(made),
                 keep_feasible=item.keep_feasible,
             ))  # fmt: skip
         else:
@@ -470,6 +471,16 @@ def _values(made: _Constraint) -> Callable[[Array], Any]:
 
 def _slopes(made: _Constraint) -> Callable[[Array], Any]:
     return _of_numbers(jacobian(made.fun, unconnected_gradients="zero"), made.args)
+
+
+def _curvatures(made: _Constraint) -> Callable[[Array, Array], Array]:
+    """The sum of a constraint's Hessians with weights."""
+    matrix = hessian(_weighted)
+
+    def of_numbers(x: Array, weights: Array) -> Array:
+        return numbers(matrix(plain(x), made, np.arange(len(weights)), plain(weights)))
+
+    return of_numbers
 
 
 def _followed_minimum(
