@@ -119,3 +119,17 @@ def test_inner_loops_of_different_lengths_that_keep_everything(derive: Derive, s
     for count in (steps, 0, 1):
         power = 1 + count * power
     close(derive(f)(X, wg.tensor(np.int64(steps))), power * 0.3 ** (power - 1))
+
+
+@every_way
+def test_gradient_in_a_branch_of_a_loop_that_saves_nothing(derive: Derive) -> None:
+    """Nothing tells the number of steps of such a loop as a dimension, and nothing needs to."""
+
+    def f(x: Any, n: Any) -> Any:
+        def last(s: Any) -> Any:
+            return wg.while_loop(lambda i, a, b: i < n, lambda i, a, b: (i + 1, b, b), (0, x, s), checkpoint="all")[1]
+
+        return wg.cond(n > 0, lambda: wg.grad(last)(x) * x, lambda: 0.5 * x)
+
+    close(derive(f)(X, wg.tensor(np.int64(2))), 1.0)
+    close(derive(f)(X, wg.tensor(np.int64(0))), 0.5)

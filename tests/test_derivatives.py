@@ -259,7 +259,8 @@ def test_of_the_same_array_in_two_places():
 
 def test_gradients_of_jacobians():
     for mode in ("reverse", "forward"):
-        found = wg.grad(lambda x: (wg.jacobian(_vector, mode=mode)(x) ** 2).sum())(X)
+        jacobian = wg.jacobian(_vector, mode=mode)
+        found = wg.grad(lambda x, jacobian=jacobian: (jacobian(x) ** 2).sum())(X)
         wanted = np.array([10 * X[0] + 8 * X[0], 2 * X[1] + 8 * X[1], -2 * np.sin(X[2]) * np.cos(X[2]) + 8 * X[2]])
         wanted[0] = 2 * X[0] + 8 * X[0] + 8 * X[0]
         np.testing.assert_allclose(found, wanted, **EXACT)
@@ -440,3 +441,19 @@ def test_custom_gradients_that_are_not_linear_are_refused_in_forward_mode_only()
     with pytest.raises(LookupError, match="not linear"):
         wg.jacobian(clipped, mode="forward")(X)
     np.testing.assert_allclose(wg.jacobian(clipped)(X), np.eye(3))  # "auto" goes the other way
+
+
+@pytest.mark.parametrize("policy", ["auto", "all", "sqrt", 2])
+def test_loops_that_run_as_plain_python(policy: Any) -> None:
+    """Every way to the same derivatives, whatever a tape keeps of the loop."""
+    f = lambda x: wg.while_loop(lambda v: (v * v).sum() < 50, lambda v: v * 1.5 + wg.sin(v), x, checkpoint=policy)
+    total = lambda x: (f(x) ** 2).sum()
+    wanted, units = wg.jacobian(wg.function(f), mode="reverse")(X), np.eye(3)
+    for mode in ("auto", "forward", "reverse"):
+        np.testing.assert_allclose(wg.jacobian(f, mode=mode)(X), wanted, **EXACT)
+    push, pull = wg.linearize(f, X)[1], wg.vjp(f, X)[1]
+    np.testing.assert_allclose(np.stack([push(e) for e in units], 1), wanted, **EXACT)
+    np.testing.assert_allclose(np.stack([pull(e)[0] for e in units]), wanted, **EXACT)
+    second = wg.hessian(wg.function(total))(X)
+    for other in (wg.hessian(total), wg.jacobian(wg.grad(total), mode="reverse"), wg.jacobian(wg.jacobian(total, mode="forward"))):
+        np.testing.assert_allclose(other(X), second, rtol=1e-10, atol=1e-10)

@@ -19,7 +19,7 @@ import wengert as wg
 NAMESPACES = (wg, wg.ops, wg.linalg, wg.nn, wg.special, wg.random, wg.tree, wg.numpy, wg.compat.v1)
 # Plain results and exceptions, whose fields and names say it all.
 WITHOUT_EXAMPLE = {"DisconnectedError", "GradientCheckError", "LostGradientError", "TracingError", "GradientCheck",
-                   "ValueAndGrad", "ValueAndGrads", "VariableGrads", "Function"}  # fmt: skip
+                   "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "VariableGrads", "Coloring", "Function"}  # fmt: skip
 
 
 def public(is_wanted: Any) -> dict[str, Any]:

@@ -336,3 +336,28 @@ def test_carries_that_change_their_shape_cannot_end_apart():
 
     with pytest.raises(NotImplementedError, match="change their shape cannot be batched"):
         wg.vmap(f)(np.abs(ROWS))
+
+
+def test_buffers():
+    def own(x: Any) -> Any:
+        kept = wg.buffer(np.zeros(3))
+
+        def step(i: Any, v: Any) -> Any:
+            kept[i] = v * x[i]
+            return i + 1, v + kept[i]
+
+        wg.while_loop(lambda i, v: (i < 3) & (abs(v) < 1), step, (0, x[0]))
+        return kept[:] * 2
+
+    assert_is_looped(own, ROWS)
+    assert_is_looped(wg.jacobian(own), ROWS)
+    shared = wg.buffer(np.zeros(2))
+
+    def written(x: Any, value: Any) -> Any:
+        shared[0] = value
+        return x * shared[0]
+
+    np.testing.assert_array_equal(wg.vmap(written, in_axes=(0, None))(np.ones(2), 3.0), [3.0, 3.0])
+    np.testing.assert_array_equal(shared[:].numpy(), [3.0, 0.0])
+    with pytest.raises(TypeError, match="cannot be assigned what differs between examples"):
+        wg.vmap(written)(np.ones(2), np.ones(2))

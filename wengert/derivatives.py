@@ -9,6 +9,7 @@ the linear part of what ran (`linearize`). Jacobians apply either to all unit ve
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from ._core.types import type_of
 from ._core.where import at_user_line
 from ._prims.structural import attach, conj, convert, zeros_of
 from ._transforms.forward import Tangents
-from ._transforms.linearize import LinearPart, Steps, TapeAndSteps
+from ._transforms.linearize import LinearPart, Steps
 from ._transforms.reverse import Tape, sweep
 from .errors import DisconnectedError
 from .functional import checked_seed, chosen_arguments, grad, of_scalar, parameters, positions_of, unconnected_mode
@@ -501,14 +502,15 @@ class _Wish:
             raise ValueError(at_user_line(
                 f"{name}: unknown mode {self.mode!r}; wanted 'auto', 'reverse' or 'forward'"
             ))
-        if self.chunk is not None:
-            is_count = isinstance(self.chunk, (int, np.integer)) and not isinstance(self.chunk, bool)
-            if not is_count or self.chunk < 1:
-                raise ValueError(at_user_line(
-                    f"{name}: wanted a positive integer or None as chunk, got {self.chunk!r}"
-                ))
+        if self.chunk is not None and not _is_positive(self.chunk):
+            raise ValueError(at_user_line(f"{name}: wanted a positive integer or None as chunk, got {self.chunk!r}"))
         if self.sparsity is not None and self.holomorphic:
             raise ValueError(at_user_line(f"{name}: sparse Jacobians are real; leave out holomorphic or sparsity"))
+
+
+def _is_positive(count: Any) -> bool:
+    kind: type[Any] = type(count)  # pyright: ignore[reportUnknownVariableType]
+    return issubclass(kind, (int, np.integer)) and kind is not bool and count > 0
 
 
 def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: Callable[[Any, Any], Any]) -> Any:
@@ -560,11 +562,12 @@ class _Run:
         self.sources = sources
         self.tensors = [x for s in sources for x in s.tensors]
         keys = [x._key for x in self.tensors]
-        recorder: Any = Tape(keys) if wish.mode == "reverse" else Steps(keys) if wish.mode == "forward" else (
-            TapeAndSteps(keys)
-        )  # fmt: skip
-        self.recorder = recorder
-        with recording(recorder):
+        self.tape = None if wish.mode == "forward" else Tape(keys)
+        self.steps = None if wish.mode == "reverse" else Steps(keys)
+        with ExitStack() as stack:
+            for recorder in (self.tape, self.steps):
+                if recorder is not None:
+                    stack.enter_context(recording(recorder))
             result = f(*args, **kwargs)
         self.y = Leaves(result, "f(x)")
         self.floats = [y for y in self.y.tensors if dtypes.is_inexact(y.dtype)]
@@ -600,8 +603,8 @@ class _Run:
                 count += 1
 
     def _why(self, x: Tensor, path: str) -> str:
-        if isinstance(self.recorder, Tape) and self.y.tensors:
-            return disconnection(self.recorder, (self.floats or self.y.tensors)[0], x, path)
+        if self.tape is not None and self.y.tensors:
+            return disconnection(self.tape, (self.floats or self.y.tensors)[0], x, path)
         return f"f(x) does not depend on {path} by a differentiable path"
 
     def _found(self) -> list[list[Tensor | None]]:
@@ -634,7 +637,8 @@ class _Run:
         return wide <= tall
 
     def _backward(self) -> list[list[Tensor | None]]:
-        tape: Any = self.recorder
+        tape = self.tape
+        assert tape is not None  # the mode has been looked at
         rows: list[list[Tensor | None]] = []
         for y in self.floats:
             found: list[Tensor | None] = [None] * len(self.tensors)
@@ -654,9 +658,10 @@ class _Run:
         return conj(block) if self.wish.holomorphic else block
 
     def _forward(self) -> list[list[Tensor | None]]:
+        assert self.steps is not None  # the mode has been looked at
         columns: list[list[Tensor | None]] = []
         for x in self.tensors:
-            part = LinearPart(self.recorder.steps, [x], self.floats)
+            part = LinearPart(self.steps.steps, [x], self.floats)
 
             def push(dot: Tensor, part: LinearPart = part) -> list[Tensor | None]:
                 return [

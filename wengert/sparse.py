@@ -8,7 +8,8 @@ pattern is found and `_transforms/coloring.py` for what shares a pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from ._core.where import at_user_line
 from ._prims.structural import zeros_of
 from ._transforms import coloring as plans
 from ._transforms import sparsity as structure
-from ._transforms.linearize import LinearPart, Steps, TapeAndSteps
+from ._transforms.linearize import LinearPart, Steps
 from ._transforms.reverse import Tape, sweep
 from .errors import LostGradientError, TracingError
 from .functional import chosen_arguments, grad, of_scalar, parameters
@@ -69,18 +70,22 @@ class Coloring:
 
     @property
     def mode(self) -> str:
+        """How the entries are read: by columns, rows, both, or by symmetry."""
         return self._plan.mode
 
     @property
     def count(self) -> int:
+        """How many passes a matrix takes."""
         return self._plan.forward + self._plan.backward
 
     @property
     def column_colors(self) -> np.ndarray[Any, Any]:
+        """The number of each column's pass."""
         return self._plan.columns.copy()
 
     @property
     def row_colors(self) -> np.ndarray[Any, Any]:
+        """The number of each row's pass."""
         return self._plan.rows.copy()
 
     def __repr__(self) -> str:
@@ -267,7 +272,7 @@ class _Call:
             may_turn: whether rows may be taken where forward mode is not defined.
         """
         plan = coloring._plan
-        self._record(TapeAndSteps if plan.forward and plan.backward else Steps if plan.forward else Tape)
+        self._record(forward=plan.forward > 0, backward=plan.backward > 0)
         wanted = (structure.size_of(self.y), structure.size_of(self.x))
         if coloring.pattern.shape != wanted:
             raise ValueError(at_user_line(
@@ -279,14 +284,15 @@ class _Call:
         except LookupError:  # an op or a custom gradient without a forward derivative
             if plan.mode != "symmetric" and not (may_turn and plan.forward):
                 raise
-            self._record(Tape)
+            self._record(forward=False, backward=True)
             turned = plan if plan.mode == "symmetric" else plans.row_plan(coloring.pattern)
             found = self._matrix(turned, coloring.pattern, chunk, is_reverse=True)
         return result_of(self.y, self.keep, Owned()), found
 
-    def _record(self, kind: Callable[[Sequence[int]], Any]) -> None:
-        """Runs f under a recorder."""
-        with recording(kind([self.x._key])) as self.recorder:
+    def _record(self, forward: bool, backward: bool) -> None:
+        """Runs f under the recorders that these passes need."""
+        self.tape, self.steps = Tape([self.x._key]), Steps([self.x._key])
+        with recording(self.tape) if backward else nullcontext(), recording(self.steps) if forward else nullcontext():
             self.y = self.run(self.x)
         _require_numbers(self.y, self.name)
 
@@ -305,7 +311,7 @@ class _Call:
     def _pushed(self, colors: Any, count: int, chunk: int | None) -> Any:
         """One row for each colour of columns: the Jacobian times the sum of its unit vectors."""
         x, y = self.x, self.y
-        part = LinearPart(self.recorder.steps, [x], [y])
+        part = LinearPart(self.steps.steps, [x], [y])
 
         def push(dot: Tensor) -> list[Tensor | None]:
             (found,) = part([dot])
@@ -316,7 +322,7 @@ class _Call:
 
     def _pulled(self, colors: Any, count: int, chunk: int | None) -> Any:
         """One row for each colour of rows: the sum of its unit vectors times the Jacobian."""
-        tape, x, y = self.recorder, self.x, self.y
+        tape, x, y = self.tape, self.x, self.y
 
         def pull(ct: Tensor) -> list[Tensor | None]:
             with quietly():

@@ -45,9 +45,9 @@ class Example:
         for variable, (tensor, flag) in zip(closed.writes, found[count:], strict=True):
             if flag:
                 raise TypeError(at_user_line(
-                    f"{self.name}: the Variable {variable.name} cannot be assigned what differs between examples"
+                    f"{self.name}: {variable.name} cannot be assigned what differs between examples"
                 ))
-            variable.assign(tensor)
+            variable._put(tensor)
         results = iter(found)
         return [next(results) if present else None for present in closed.present]
 
