@@ -47,7 +47,7 @@ _MODES = {
     "auto": plans.best_plan, "column": plans.column_plan, "row": plans.row_plan, "mixed": plans.mixed_plan,
     "symmetric": plans.symmetric_plan,
 }  # fmt: skip
-_MOST_ELEMENTS = 8_000_000  # of the directions that go at once, where no chunk is given
+_MOST_ELEMENTS = 2**15  # of the directions that go at once, where no chunk is given: more leave the caches
 
 
 class Coloring:
