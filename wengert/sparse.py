@@ -425,16 +425,20 @@ def sparse_function(
 
     def sparse_derivative(*args: Any, **kwargs: Any) -> Any:
         nonlocal known
-        call = _Call(f, name, argnums, args, kwargs)
-        current = known
-        if isinstance(given, str):
-            found = call.detected()
-            found = _mirrored(found, name) if is_hessian else found
-            if current is None or not _same_pattern(current.pattern, found):
-                current = known = _colored(found, wanted, name)
-        assert current is not None
-        may_turn = wanted == "auto" and not isinstance(given, Coloring)
-        return combine(*call.value_and_matrix(current, chunk, may_turn))
+        try:
+            call = _Call(f, name, argnums, args, kwargs)
+            current = known
+            if isinstance(given, str):
+                found = call.detected()
+                found = _mirrored(found, name) if is_hessian else found
+                if current is None or not _same_pattern(current.pattern, found):
+                    current = known = _colored(found, wanted, name)
+            assert current is not None
+            may_turn = wanted == "auto" and not isinstance(given, Coloring)
+            return combine(*call.value_and_matrix(current, chunk, may_turn))
+        except BaseException as error:
+            fold(error)
+            raise
 
     return sparse_derivative
 
