@@ -488,7 +488,7 @@ def of_matrices(site: Site) -> Sequence[Rows]:
     found = union(terms)
     counted = numbers(batch)
     return [
-        picked(found, np.broadcast_to(counted.reshape(*batch, *(1,) * (len(out.shape) - len(batch))), out.shape))
+        picked(found, np.broadcast_to(counted.reshape((*batch, *(1,) * (len(out.shape) - len(batch)))), out.shape))
         for out in site.outputs
     ]
 
@@ -626,6 +626,6 @@ def conv(site: Site) -> Sequence[Rows]:
         terms.append(picked(found, np.broadcast_to(counted, (n, groups, out.shape[1] // groups, *positions))))
     if site.operands[1].rows is not None:
         found = grouped(site.operands[1].rows, rhs.shape, range(1, len(rhs.shape)))
-        counted = numbers(rhs.shape[:1]).reshape(-1, *(1,) * (len(out.shape) - 2))
+        counted = numbers(rhs.shape[:1]).reshape((-1, *(1,) * (len(out.shape) - 2)))
         terms.append(picked(found, np.broadcast_to(counted, out.shape)))
     return [union(terms)]
