@@ -191,10 +191,14 @@ def _pattern_of(given: Any, name: str) -> Matrix:
         found = sparse.csr_array(nonzero)
     else:
         raise TypeError(at_user_line(
-            f"{name}: wanted a SciPy sparse matrix, 'detect' or a Coloring as the pattern, got {type(given).__name__}"
+            f"{name}: wanted a SciPy sparse matrix, 'detect' or a Coloring as the pattern, got {_kind_of(given)}"
         ))
     found.sum_duplicates()
     return found
+
+
+def _kind_of(value: Any) -> str:
+    return type(value).__name__
 
 
 def _mirrored(pattern: Matrix, name: str) -> Matrix:

@@ -574,10 +574,13 @@ def _windows(
     for axis, (low, high) in enumerate(padding, len(lead)):
         places = _padded(places, axis, low, high)
     spatial = places.shape[len(lead) :]
-    sizes = [(n - (w - 1) * d - 1) // s + 1 for n, w, d, s in zip(spatial, window, dilation, strides, strict=True)]
+    sizes = [
+        max((n - (w - 1) * d - 1) // s + 1, 0)
+        for n, w, d, s in zip(spatial, window, dilation, strides, strict=True)
+    ]  # fmt: skip
     for offset in itertools.product(*map(range, window)):
         yield places[(..., *[
-            slice(o * d, o * d + (n - 1) * s + 1, s)
+            slice(o * d, o * d + max((n - 1) * s + 1, 0), s)
             for o, d, n, s in zip(offset, dilation, sizes, strides, strict=True)
         ])]  # fmt: skip
 
