@@ -16,6 +16,7 @@ from wengert._engines.python import safe_math as m
 from wengert._engines.python import special_math as special
 from wengert._engines.python.array import PyArray, convert, make, map1, map2, strict_partner
 from wengert._engines.python.dtypes import BOOL, INT32, LARGEST, SIGNIFICANCE, complex_of, real_of, rounder
+from wengert._engines.python.interop import from_numpy, to_numpy
 
 Kernel = Callable[..., PyArray]
 
@@ -296,6 +297,9 @@ KERNELS: dict[str, Kernel] = {
     "bitwise_not": _same(_invert),
     "left_shift": left_shift,
     "right_shift": right_shift,
+    "bitcast": lambda x, dtype: from_numpy(to_numpy(x).view(dtype)),
+    "gcd": _same2(math.gcd),
+    "lcm": _same2(math.lcm),
     "select": select,
     "clip": clip,
     "convert": convert,
