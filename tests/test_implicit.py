@@ -93,6 +93,27 @@ def test_compiled_batched_and_second_order() -> None:
     np.testing.assert_allclose(h, differences, rtol=1e-8)  # of differences
 
 
+def test_in_loops_branches_and_recomputation() -> None:
+    root = wg.custom_root(
+        lambda x, a: x**3 - a, lambda f, x0, a: wg.fori_loop(0, 40, lambda i, x: x - (x**3 - a) / (3 * x**2), x0)
+    )
+    a = np.array([2.0, 3.0])
+
+    def looped(a: Any) -> Any:
+        return wg.scan(lambda c, x: (root(np.ones(()), c + x), c), np.array(1.0), a)[0]
+
+    for f in (looped, wg.function(looped)):
+        wg.check_gradients(f, a)
+
+    def plain(a: Any) -> Any:
+        return root(np.ones(2), a).sum()
+
+    wanted = a ** (-2 / 3) / 3
+    for f in (lambda a: wg.cond(a[0] > 0, plain, lambda a: a.sum(), a), wg.recompute_grad(plain)):
+        np.testing.assert_allclose(wg.grad(f)(a), wanted, rtol=1e-12)  # the solver's rounding
+    np.testing.assert_array_equal(wg.sparsity(lambda a: root(np.ones(2), a))(a).toarray(), np.ones((2, 2)))
+
+
 def test_variables_and_the_start() -> None:
     v = wg.Variable(2.0, name="v")
     root = wg.custom_root(lambda x: x**2 - v, lambda f, x0: np.sqrt(2.0))

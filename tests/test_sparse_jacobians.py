@@ -120,30 +120,27 @@ def test_what_values_decide_is_in_the_pattern(name: str) -> None:
     assert np.all(wg.sparsity(f)(x).toarray() | ~entries_of_dense(f, x))
 
 
+def random_step(rng: Any, size: int) -> Any:
+    """A random function of a vector that mixes elements."""
+    by, places, some = int(rng.integers(1, size)), rng.integers(-size, size, size), rng.integers(0, size, 5)
+    matrix, mask = rng.normal(size=(size, size)) * (rng.random((size, size)) < 0.15), rng.random(size) < 0.5
+    return [
+        lambda x: x * np.roll(x, by),
+        lambda x: np.sin(x[places]),
+        lambda x: np.concatenate([x[1:] * x[:-1], x[:1]]),
+        lambda x: matrix @ x + x,
+        lambda x: np.tile(x.reshape(3, -1).sum(axis=0), 3) * x,
+        lambda x: x.reshape(4, 3).T.reshape(-1) + np.exp(x / 9),
+        lambda x: np.where(mask, x**2, x[::-1]),
+        lambda x: wg.tensor(x).at[some].add(x[:5] ** 2),
+        lambda x: np.cumsum(x.reshape(6, 2), axis=0).reshape(-1) * 0.1,
+    ][rng.integers(9)]
+
+
 def random_function(seed: int, size: int = 12) -> Any:
-    """A chain of random steps that mix elements; the same steps at each call."""
+    """A chain of random steps; the same steps at each call."""
     rng = np.random.default_rng(seed)
-    steps: list[Any] = []
-    for _ in range(rng.integers(2, 6)):
-        kind = rng.integers(9)
-        if kind == 0:
-            steps.append(lambda x, by=int(rng.integers(1, size)): x * np.roll(x, by))
-        elif kind == 1:
-            steps.append(lambda x, i=rng.integers(-size, size, size): np.sin(x[i]))
-        elif kind == 2:
-            steps.append(lambda x: np.concatenate([x[1:] * x[:-1], x[:1]]))
-        elif kind == 3:
-            steps.append(lambda x, a=rng.normal(size=(size, size)) * (rng.random((size, size)) < 0.15): a @ x + x)
-        elif kind == 4:
-            steps.append(lambda x: np.tile(x.reshape(3, -1).sum(axis=0), 3) * x)
-        elif kind == 5:
-            steps.append(lambda x: x.reshape(4, 3).T.reshape(-1) + np.exp(x / 9))
-        elif kind == 6:
-            steps.append(lambda x, mask=rng.random(size) < 0.5: np.where(mask, x**2, x[::-1]))
-        elif kind == 7:
-            steps.append(lambda x, i=rng.integers(0, size, 5): wg.tensor(x).at[i].add(x[:5] ** 2))
-        else:
-            steps.append(lambda x: np.cumsum(x.reshape(6, 2), axis=0).reshape(-1) * 0.1)
+    steps = [random_step(rng, size) for _ in range(rng.integers(2, 6))]
 
     def f(x: Any) -> Any:
         for step in steps:

@@ -65,8 +65,8 @@ def minimize(
         args: a tuple of further arguments of `fun`, nested or not.
         method: SciPy's name (or a callable of its kind).
         bounds: as SciPy's, element by element; or a pair (lower, upper) of structures like x0.
-        constraints: as SciPy's: a dict with `type` and `fun`, or a list; `fun` gets x in x0's structure. Derivatives are
-            supplied. Of `LinearConstraint` the matrix applies to x's elements in order.
+        constraints: as SciPy's: a dict with `type` and `fun`, or a list; `fun` gets x in x0's structure. Derivatives
+            are supplied. Of `LinearConstraint` the matrix applies to x's elements in order.
         tol, options: as SciPy's.
         callback: as SciPy's; gets x in x0's structure.
         sparsity: of the Hessian, as for `hessian`; Newton-CG and trust-constr then get sparse Hessians.

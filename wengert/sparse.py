@@ -191,10 +191,14 @@ def _pattern_of(given: Any, name: str) -> Matrix:
         found = sparse.csr_array(nonzero)
     else:
         raise TypeError(at_user_line(
-            f"{name}: wanted a SciPy sparse matrix, 'detect' or a Coloring as the pattern, got {type(given).__name__}"
+            f"{name}: wanted a SciPy sparse matrix, 'detect' or a Coloring as the pattern, got {_kind_of(given)}"
         ))
     found.sum_duplicates()
     return found
+
+
+def _kind_of(value: Any) -> str:
+    return type(value).__name__
 
 
 def _mirrored(pattern: Matrix, name: str) -> Matrix:
@@ -425,16 +429,20 @@ def sparse_function(
 
     def sparse_derivative(*args: Any, **kwargs: Any) -> Any:
         nonlocal known
-        call = _Call(f, name, argnums, args, kwargs)
-        current = known
-        if isinstance(given, str):
-            found = call.detected()
-            found = _mirrored(found, name) if is_hessian else found
-            if current is None or not _same_pattern(current.pattern, found):
-                current = known = _colored(found, wanted, name)
-        assert current is not None
-        may_turn = wanted == "auto" and not isinstance(given, Coloring)
-        return combine(*call.value_and_matrix(current, chunk, may_turn))
+        try:
+            call = _Call(f, name, argnums, args, kwargs)
+            current = known
+            if isinstance(given, str):
+                found = call.detected()
+                found = _mirrored(found, name) if is_hessian else found
+                if current is None or not _same_pattern(current.pattern, found):
+                    current = known = _colored(found, wanted, name)
+            assert current is not None
+            may_turn = wanted == "auto" and not isinstance(given, Coloring)
+            return combine(*call.value_and_matrix(current, chunk, may_turn))
+        except BaseException as error:
+            fold(error)
+            raise
 
     return sparse_derivative
 
