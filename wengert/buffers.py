@@ -19,7 +19,7 @@ from ._core.engine import ndarray_of
 from ._core.folding import fold
 from ._core.moving import beside
 from ._core.operators import Operators
-from ._core.state import STATE, next_serial
+from ._core.state import STATE, next_serial, tell_effect
 from ._core.tensor import Tensor, Value
 from ._core.types import tensor_type, type_of
 from ._core.where import Site, at_user_line
@@ -75,6 +75,7 @@ class Buffer(Operators):
     def _put(self, version: Tensor) -> None:
         """Makes a tensor what the buffer holds from now on."""
         if STATE.pins is not None and self._key in STATE.pins:
+            tell_effect("writes to a buffer", self)
             STATE.pins[self._key] = version
             return
         self._note_write()

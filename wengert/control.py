@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from .ops.promotion import as_tensor, stack_rows
 __all__ = [
     "cond", "fori_loop", "map", "scan", "set_memory_budget", "switch", "while_loop",
 ]  # fmt: skip
+
 
 
 # -- branches ---------------------------------------------------------------------------------------------------------
@@ -135,7 +136,7 @@ def _predicate(pred: Any, what: str) -> bool | Tensor:
     if type(pred) is Tensor and type(pred._data) in _PLAIN and pred._data.dtype is dtypes.bool_ and not pred.shape:
         return bool(pred._data) if STATE.builder is None else pred
     if isinstance(pred, (bool, np.bool_)):
-        return bool(pred)
+        return bool(cast(Any, pred))
     tensor = as_tensor(pred, f"{what}: pred")
     if tensor.dtype != dtypes.bool_:
         raise TypeError(at_user_line(
@@ -241,7 +242,9 @@ def while_loop(
             None for a dimension that varies (None in a place: the shape does not change).
         checkpoint: what the reverse pass keeps: "all" of what the steps save; a number of states (snapshots), from
             which steps are run again; "sqrt", about as many snapshots as steps between them; or "auto": all until
-            `set_memory_budget` is reached, snapshots from there on. Gradients are the same.
+            `set_memory_budget` is reached, snapshots from there on. Gradients are the same. Outside traces the body is
+            called again for the steps that run again (its side effects happen again; Variables give what they gave);
+            a body whose first step assigns Variables or writes to buffers keeps all.
 
     Returns:
         The loop variables at the end, in their structure.
@@ -250,6 +253,7 @@ def while_loop(
         TypeError: a function is not callable; `cond` does not give a boolean; loop variables disagree between steps.
         ValueError: `maximum_iterations` is negative or not an integer; the condition has several elements; an unknown
             `checkpoint`.
+        RuntimeError: outside traces, a body that is to run again assigns a Variable in a later step for the first time.
 
     Example:
         >>> import wengert as wg
@@ -393,7 +397,7 @@ def checkpoint_policy(checkpoint: Any, what: str) -> Any:
     if isinstance(checkpoint, str) and checkpoint in ("all", "sqrt", "auto"):
         return checkpoint
     if isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool) and checkpoint > 0:
-        return int(checkpoint)
+        return int(cast(Any, checkpoint))
     raise ValueError(at_user_line(
         f"{what}: unknown checkpoint {checkpoint!r}; wanted 'all', 'sqrt', 'auto' or a number of snapshots"
     ))

@@ -6,7 +6,6 @@ an op that has none its derivative, or say that it has none on purpose.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -300,6 +299,8 @@ def _open_op(op_name: Any, what: str) -> Op:
         raise TypeError(at_user_line(f"{what}: the name of an op must be a string, got {op_name!r}"))
     op = _own.get(op_name) or REGISTRY.get(op_name)
     if op is None:
+        import difflib  # for this message only
+
         near = difflib.get_close_matches(op_name, [*_own, *REGISTRY])
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise LookupError(at_user_line(f"{what}: there is no op named {op_name!r}{hint}"))

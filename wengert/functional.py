@@ -476,6 +476,20 @@ def parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
     return [name for name, p in parameters.items() if p.kind in positional], "dy" in parameters and inner is f
 
 
+def of_scalar(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """f, which must return a scalar."""
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        y = f(*args, **kwargs)
+        shape = getattr(y, "shape", ())
+        if shape != ():
+            raise ValueError(at_user_line(f"{name}: f must return a scalar, but it returned shape {shape}"))
+        return y
+
+    vars(checked)["__wengert_gradient_of__"] = f
+    return checked
+
+
 def _named_after(f: Callable[..., Any], function: Callable[..., Any], name: str) -> Any:
     inner = getattr(f, "__name__", type(f).__name__)
     function.__name__ = function.__qualname__ = f"{name}({inner})"

@@ -6,6 +6,7 @@ computed by NumPy on plain arrays otherwise. Importing this file attaches the me
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
@@ -155,7 +156,7 @@ def array_namespace(self: Any, /, *, api_version: str | None = None) -> ModuleTy
         raise ValueError(at_user_line(
             f"__array_namespace__: api_version is {api_version!r}; wanted one of {', '.join(_VERSIONS)}"
         ))
-    return sys.modules[_STANDARD]
+    return importlib.import_module(_STANDARD)  # it stands above this module, and loads when it is asked for
 
 
 def _function_name(func: Any) -> str:
