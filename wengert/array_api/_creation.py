@@ -11,8 +11,6 @@ import numpy as np
 from .. import numpy as wnp
 from .. import ops
 from .._core import dtypes
-from .._core.engine import ENGINE_OF
-from .._core.moving import moved
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast
@@ -300,33 +298,6 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
     """
     require_device("full_like", device)
     return wnp.full_like(as_tensor(x), fill_value, dtype)
-
-
-def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
-    """The tensor on a device: itself, where it is there already.
-
-    Args:
-        device: "cpu", the main memory, which is the one device of NumPy's engine.
-        stream: must be None: the main memory has no streams.
-
-    Returns:
-        The tensor itself on NumPy's engine, else its values there; recorded.
-
-    Raises:
-        ValueError: for another device or a stream.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.tensor(1.0).to_device("cpu")
-        Tensor(1., shape=(), dtype=float64)
-    """
-    require_device("Tensor.to_device", device)
-    if stream is not None:
-        raise ValueError(at_user_line(f"Tensor.to_device: the main memory has no streams, got stream={stream!r}"))
-    return self if self.device == device else moved(self, ENGINE_OF[np.ndarray])
-
-
-setattr(Tensor, "to_device", to_device)  # noqa: B010  # the class does not know of other devices
 
 
 def require_device(name: str, device: Any) -> None:
