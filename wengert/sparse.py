@@ -19,8 +19,8 @@ from ._control.jacobians import products
 from ._control.values import Leaves
 from ._core import dtypes
 from ._core.constant import constant
+from ._core.doors import door
 from ._core.engine import ENGINE_OF
-from ._core.folding import fold
 from ._core.graph import Graph, quietly
 from ._core.kinds import SEQUENCES
 from ._core.moving import beside
@@ -91,6 +91,7 @@ class Coloring:
         return f"<{self.mode} coloring of a {rows} x {columns} pattern: {self.count} passes>"
 
 
+@door
 def coloring(pattern: Any, mode: str = "auto") -> Coloring:
     """Finds which columns or rows of a sparse Jacobian or Hessian share a pass, once for many evaluations.
 
@@ -117,15 +118,12 @@ def coloring(pattern: Any, mode: str = "auto") -> Coloring:
         >>> wg.jacobian(f, sparsity=c)(np.ones(1000)).shape
         (1000, 1000)
     """
-    try:
-        if mode not in _MODES:
-            raise ValueError(at_user_line(f"coloring: unknown mode {mode!r}; wanted one of {', '.join(_MODES)}"))
-        return _colored(_pattern_of(pattern, "coloring"), mode, "coloring")
-    except BaseException as error:
-        fold(error)
-        raise
+    if mode not in _MODES:
+        raise ValueError(at_user_line(f"coloring: unknown mode {mode!r}; wanted one of {', '.join(_MODES)}"))
+    return _colored(_pattern_of(pattern, "coloring"), mode, "coloring")
 
 
+@door
 def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callable[..., Matrix]:
     """A function that finds which elements of f's result depend on which elements of an argument.
 
@@ -154,23 +152,16 @@ def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callabl
                [0, 1, 1, 0],
                [0, 0, 1, 1]])
     """
-    try:
-        require_callable(f, "sparsity")
-        if order not in (1, 2):
-            raise ValueError(at_user_line(f"sparsity: wanted 1 or 2 as order, got {order!r}"))
-        differentiated = f if order == 1 else grad(of_scalar(f, "sparsity"), argnums, unconnected_gradients="zero")
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(f, "sparsity")
+    if order not in (1, 2):
+        raise ValueError(at_user_line(f"sparsity: wanted 1 or 2 as order, got {order!r}"))
+    differentiated = f if order == 1 else grad(of_scalar(f, "sparsity"), argnums, unconnected_gradients="zero")
 
+    @door
     def find(*args: Any, **kwargs: Any) -> Matrix:
-        try:
-            call = _Call(differentiated, "sparsity", argnums, args, kwargs)
-            found = call.detected()
-            return _mirrored(found, "sparsity") if order == 2 else found
-        except BaseException as error:
-            fold(error)
-            raise
+        call = _Call(differentiated, "sparsity", argnums, args, kwargs)
+        found = call.detected()
+        return _mirrored(found, "sparsity") if order == 2 else found
 
     return find
 
@@ -418,6 +409,7 @@ def sparse_function(
     elif not isinstance(given, str):
         known = _colored(_pattern_of(given, name), wanted, name)
 
+    @door
     def sparse_derivative(*args: Any, **kwargs: Any) -> Any:
         nonlocal known
         call = _Call(f, name, argnums, args, kwargs)

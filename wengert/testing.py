@@ -19,7 +19,7 @@ import numpy as np
 from ._compile.arguments import array_argument, require_callable
 from ._core import dtypes
 from ._core.constant import constant, is_number
-from ._core.folding import fold
+from ._core.doors import door
 from ._core.op import ZERO
 from ._core.state import next_serial, recording
 from ._core.structure import flatten, is_number_list, paths, unflatten
@@ -60,6 +60,7 @@ class GradientCheck(NamedTuple):
     largest_error: float
 
 
+@door
 def check_gradients(
     f: Callable[..., Any], *args: Any, order: int = 2, modes: str | Sequence[str] = MODES,
     rtol: float | None = None, atol: float | None = None,
@@ -100,17 +101,13 @@ def check_gradients(
         >>> wg.check_gradients(lambda x: wg.sin(x) * x, np.array([0.5, 1.0])).checked
         12
     """
-    try:
-        require_callable(f, "check_gradients")
-        chosen = _checked_modes(modes)
-        _require_order(order)
-        arguments = _Arguments(f, args)
-        check = _Check(arguments.point, chosen, rtol, atol)
-        check.run(arguments.program, order, "f")
-        return GradientCheck(check.checked, check.largest_error)
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(f, "check_gradients")
+    chosen = _checked_modes(modes)
+    _require_order(order)
+    arguments = _Arguments(f, args)
+    check = _Check(arguments.point, chosen, rtol, atol)
+    check.run(arguments.program, order, "f")
+    return GradientCheck(check.checked, check.largest_error)
 
 
 def _require_order(order: Any) -> None:
