@@ -16,6 +16,7 @@ import numpy as np
 from ._core import dtypes
 from ._core.dims import Dim, DimLike, Shape
 from ._core.doors import door
+from ._core.folding import fold
 from ._core.engine import ndarray_of
 from ._core.moving import beside
 from ._core.operators import Operators
@@ -123,16 +124,25 @@ class Buffer(Operators):
         return self.value.numpy()
 
     def __getitem__(self, index: Any) -> Tensor:
-        return places.take(self._held, index, "buffer")
+        try:  # not a `door`: a read or a write opens nothing, and loops are made of them
+            return places.take(self._held, index, "buffer")
+        except BaseException as error:
+            fold(error)
+            raise
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(value, Buffer):
-            value = value.value
-        held = self._held
-        if type(value) is Tensor:
-            value = beside(value, held)
-        self._put(places.put(held, index, value, "buffer"))
+        try:
+            if isinstance(value, Buffer):
+                value = value.value
+            held = self._held
+            if type(value) is Tensor:
+                value = beside(value, held)
+            self._put(places.put(held, index, value, "buffer"))
+        except BaseException as error:
+            fold(error)
+            raise
 
+    @door
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError(at_user_line("len() of a buffer of no axes"))
