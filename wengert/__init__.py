@@ -56,8 +56,8 @@ __all__ = [
     "gradients", "grads", "hessian", "hvp", "image", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize",
     "load", "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad",
     "register_gradient", "save", "scan", "set_default_float", "set_memory_budget", "special", "stats",
-    "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian",
-    "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
+    "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads",
+    "value_and_jacobian", "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

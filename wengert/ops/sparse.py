@@ -26,13 +26,13 @@ def stored(matrix: Any, data: Any, what: str) -> tuple[Tensor, Tensor, Tensor]:
     if not is_sparse(matrix):
         raise TypeError(at_user_line(f"{what}: wanted a SciPy sparse matrix, got {type(matrix).__name__}"))
     parts = matrix.tocoo()
-    places = (*[constant(np.array(p, dtype=np.int64)) for p in (parts.row, parts.col)],)
+    rows, columns = (constant(np.array(p, dtype=np.int64)) for p in (parts.row, parts.col))
     if data is None:
-        return constant(np.array(parts.data)), *places
+        return constant(np.array(parts.data)), rows, columns
     values = as_tensor(data, what)
     if tuple(values.shape) != (parts.nnz,):
         raise ValueError(at_user_line(f"{what}: data has shape {values.shape} for {parts.nnz} stored values"))
-    return values, *places
+    return values, rows, columns
 
 
 def _met(values: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:

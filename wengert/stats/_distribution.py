@@ -163,10 +163,7 @@ def _quantile(family: Family, point: _Point, loc: Tensor, name: str) -> Any:
     low, high = family.support(*point.shapes)
     inside = logical_and(logical_and(less(0.0, q), less(q, 1.0)), point.is_valid)
     share = where(inside, q, 0.5)
-    if name in family.formulas:
-        value = family.formulas[name](share, *point.shapes)
-    else:
-        value = family.formulas["ppf" if name == "isf" else "isf"](1.0 - share, *point.shapes)
+    value = family.formulas[name](share, *point.shapes)
     lowest, highest = (low, high) if name == "ppf" else (high, low)
     ends = where(equal(q, 0.0), lowest, where(equal(q, 1.0), highest, math.nan))
     found = where(inside, value, ends)
@@ -221,8 +218,7 @@ class Distribution:
         names = ["logpmf", "pmf"] if family.is_discrete else ["logpdf", "pdf"]
         if "cdf" in family.formulas or "sf" in family.formulas:
             names += ["cdf", "sf", "logcdf", "logsf"]
-        if "ppf" in family.formulas:
-            names += ["ppf", "isf"]
+        names += [n for n in ("ppf", "isf") if n in family.formulas]
         self.methods = (*names,)
 
     def __getattr__(self, name: str) -> Any:
