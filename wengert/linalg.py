@@ -22,12 +22,14 @@ from .ops.decompositions import det, expm, lu_factor
 from .ops.linalg import inv, matmul, norm, solve, solve_triangular
 from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
+from .ops.sparse import sparse_matmul, spsolve
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_solve", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
     "eigvalsh", "expm", "inv", "lstsq", "lu_factor", "matmul", "matrix_norm",
     "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
-    "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "qr", "slogdet", "solve", "solve_triangular", "sparse_matmul", "spsolve",
+    "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
