@@ -1,4 +1,4 @@
-"""Images: colours, sizes, crops, patches, geometry. The functions of `wg.ops.image`, which has Keras' names for them."""
+"""Images: colours, sizes, crops, patches, geometry; the functions are those of `wg.ops.image`, with Keras' names."""
 
 # pyright: strict, reportPrivateUsage=false
 
