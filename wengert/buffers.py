@@ -16,8 +16,8 @@ import numpy as np
 from ._core import dtypes
 from ._core.dims import Dim, DimLike, Shape
 from ._core.doors import door
-from ._core.folding import fold
 from ._core.engine import ndarray_of
+from ._core.folding import fold
 from ._core.moving import beside
 from ._core.operators import Operators
 from ._core.state import STATE, next_serial, tell_effect

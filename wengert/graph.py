@@ -19,6 +19,7 @@ import numpy as np
 
 from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
 from ._compile.cache import Compiled
+from ._compile.parameters import positional_names
 from ._compile.trace import ArrayKey, Static, array_key, trace
 from ._core import dtypes
 from ._core.constant import constant, number
@@ -520,29 +521,10 @@ def _argument_paths(f: Callable[..., Any], spec: Spec | None, unknown: str = "ar
     positional, named = spec.children
     assert positional is not None
     assert named is not None
-    names = _positional_names(f, len(positional.children), unknown)
+    names = positional_names(f, len(positional.children), unknown)
     found: list[str] = []
     for name, child in zip(names, positional.children, strict=True):
         found += paths(child, name)
     for keyword, child in zip(named.keys, named.children, strict=True):
         found += paths(child, keyword)
     return found
-
-
-def _positional_names(f: Callable[..., Any], count: int, unknown: str) -> list[str]:
-    """What f calls its first arguments; a gradient function calls them what f does that it is the gradient of."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    found: list[str] = []
-    for parameter in parameters:
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            inner = getattr(f, "__wengert_gradient_of__", None)
-            if inner is not None:
-                return _positional_names(inner, count, unknown)
-            found += [f"{parameter.name}[{i}]" for i in range(count - len(found))]
-        if len(found) >= count or parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-            break
-        found.append(parameter.name)
-    return [*found[:count], *map(unknown.format, range(len(found), count))]

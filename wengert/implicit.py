@@ -15,7 +15,7 @@ from ._compile.arguments import array_argument, is_tensor_kind, require_callable
 from ._control.call import Program
 from ._control.closed import Closed
 from ._control.implicit import solution
-from ._control.linear_solve import LinearRule, twins
+from ._control.linear_solve import LinearRule, Solve, twins
 from ._control.values import Leaves, connected
 from ._core import dtypes
 from ._core.doors import door
@@ -273,20 +273,19 @@ class _Equation:
     def _rule(self) -> LinearRule:
         self.program, own = _program(lambda a: [self._applied(a[0])], [self.flat], "custom_linear_solve")
         count = len(own)
-        solve: Any = lambda b, rest: self._forth(b, rest[:count])  # noqa: E731
-        solve_back: Any = lambda b, rest: self._back(b, rest[:count])  # noqa: E731
         self.rest = [*own]
+        solvers: list[Solve] = [self._forth, self._back]
         if STATE.builder is not None:
-            solve, solve_back = self._traced(self._forth, own), self._traced(self._back, own)
+            solvers = [self._traced(solver, own) for solver in solvers]
         types = [type_of(self.flat), type_of(self.flat), *map(type_of, self.rest)]
         rules = [
             LinearRule("custom_linear_solve", _minus_b(operator, types, count), len(types) - 1, solver)
-            for operator, solver in ((self._of_program, solve), (self._transposed, solve_back))
+            for operator, solver in zip((self._of_program, self._transposed), solvers, strict=True)
         ]
         twins(*rules)
         return rules[0]
 
-    def _traced(self, solve: Callable[..., Tensor], own: Sequence[Tensor]) -> Any:
+    def _traced(self, solve: Solve, own: Sequence[Tensor]) -> Solve:
         """A solver as a graph: it may use symbols from outside, which become operands."""
         closed = Closed(
             lambda a: [solve(a[0], a[1:])], [type_of(self.flat), *map(type_of, own)], "custom_linear_solve"

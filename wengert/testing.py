@@ -9,7 +9,6 @@ is checked. Start with `check_gradients`.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._compile.arguments import array_argument, require_callable
+from ._compile.parameters import positional_names
 from ._core import dtypes
 from ._core.constant import constant, is_number
 from ._core.doors import door
@@ -216,7 +216,7 @@ class _Arguments:
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.f = f
         self.leaves, self.spec = flatten(args)
-        names = _names_of(f, len(args))
+        names = positional_names(f, len(args))
         labels = [p for name, child in zip(names, self._children(), strict=True) for p in paths(child, name)]
         self.places = [i for i, leaf in enumerate(self.leaves) if _is_floating(leaf)]
         if not self.places:
@@ -242,22 +242,6 @@ class _Arguments:
             kinds = ", ".join(type(r).__name__ for r in results) or "nothing"
             raise TypeError(at_user_line(f"check_gradients: f must return floating tensors, got {kinds}"))
         return found
-
-
-def _names_of(f: Callable[..., Any], count: int) -> list[str]:
-    """The names of the positional parameters; those that `*args` takes are numbered."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names: list[str] = []
-    for parameter in parameters:
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            names.append(parameter.name)
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            names += [f"{parameter.name}[{i}]" for i in range(count - len(names))]
-    names += [f"args[{i}]" for i in range(len(names), count)]
-    return names[:count]
 
 
 def _is_floating(leaf: Any) -> bool:

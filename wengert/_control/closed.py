@@ -63,7 +63,7 @@ class Closed:
 
     @classmethod
     def of(cls, graph: Graph, present: list[bool]) -> Closed:
-        """A function whose finished graph is known: its results where `present` says that there is one, then what it writes."""
+        """A function whose finished graph is known: a result where `present` says so, then what it writes."""
         closed = cls.__new__(cls)
         closed.graph, closed.present = graph, present
         closed.captured, closed.dims, closed.error = (), None, None

@@ -1,4 +1,4 @@
-"""NumPy's order statistics and distinct values, and its interpolation in a table."""
+"""NumPy's order statistics, and its interpolation in a table."""
 
 from __future__ import annotations
 
@@ -147,23 +147,4 @@ def _periodic(at: Tensor, places: Tensor, values: Tensor, period: Any) -> tuple[
     return at % period, places, ops.concatenate([values[-1:], values, values[:1]])
 
 
-@as_numpy
-def unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    *, equal_nan: bool = True, sorted: bool = True,
-) -> Any:  # fmt: skip
-    """The distinct values, ascending. Of equal elements the first has the gradient.
-
-    Raises TracingError in a trace, where their number is not known.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.unique([3, 1, 3])
-        array([1, 3])
-    """
-    if return_index or not equal_nan:
-        raise ValueError(at_user_line("np.unique: return_index and equal_nan=False are not supported"))
-    return ops.unique(as_tensor(ar, "unique"), True, return_inverse, return_counts, axis)
-
-
-__all__ = ["interp", "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile", "unique"]
+__all__ = ["interp", "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
