@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert._core.budget import BUDGET
 from wengert._core.state import STATE
 from wengert._core.verifier import verify
 
@@ -64,6 +65,7 @@ def interrupt_everywhere(
         was_hit = interrupted_at(n, run, in_exits)
         assert STATE.recorders == () and STATE.reading == ()
         assert STATE.builder is None and STATE.pins is None and not STATE.is_quiet and not STATE.eager_functions
+        assert STATE.effects == () and (BUDGET.used, BUDGET.depth, BUDGET.meter) == (0, 0, None)
         check()
         if not was_hit:
             break
