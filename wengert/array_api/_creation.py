@@ -11,8 +11,6 @@ import numpy as np
 from .. import numpy as wnp
 from .. import ops
 from .._core import dtypes
-from .._core.engine import ENGINE_OF
-from .._core.moving import moved
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast
@@ -44,10 +42,12 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     source = tensor_in(obj)
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if copy is False and (source is None or wanted not in (None, source.dtype)):
-        raise ValueError(at_user_line(
-            f"asarray: copy=False, but {type(obj).__name__} data has to be copied: tensors are immutable and own "
-            f"their values"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"asarray: copy=False, but {type(obj).__name__} data has to be copied: tensors are immutable and own "
+                f"their values"
+            )
+        )
     if source is None:
         data = obj if isinstance(obj, (np.ndarray, list, tuple)) or not _has_buffer(obj) else np.asarray(obj)
         result = wnp.array(data)
@@ -64,35 +64,6 @@ def _has_buffer(obj: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor of another library's array, by the DLPack protocol; a tensor is itself, and stays recorded.
-
-    Args:
-        x: an array with `__dlpack__` in the main memory.
-        device: None or "cpu".
-        copy: False to refuse, for the values are always copied: nobody may write what a tensor holds.
-
-    Returns:
-        A tensor.
-
-    Raises:
-        BufferError: if `copy=False`, or x lies on another device.
-
-    Example:
-        >>> import numpy as np
-        >>> import wengert as wg
-        >>> wg.array_api.from_dlpack(np.ones(2))
-        Tensor([1., 1.], shape=(2,), dtype=float64)
-    """
-    require_device("from_dlpack", device)
-    source = tensor_in(x)
-    if source is not None:
-        return ops.copy(source) if copy else source
-    if copy is False:
-        raise BufferError(at_user_line("from_dlpack: copy=False, but a tensor owns its values"))
-    return as_tensor(np.array(np.from_dlpack(x)), "from_dlpack")
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -327,33 +298,6 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
     """
     require_device("full_like", device)
     return wnp.full_like(as_tensor(x), fill_value, dtype)
-
-
-def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
-    """The tensor on a device: itself, where it is there already.
-
-    Args:
-        device: "cpu", the main memory, which is the one device of NumPy's engine.
-        stream: must be None: the main memory has no streams.
-
-    Returns:
-        The tensor itself on NumPy's engine, else its values there; recorded.
-
-    Raises:
-        ValueError: for another device or a stream.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.tensor(1.0).to_device("cpu")
-        Tensor(1., shape=(), dtype=float64)
-    """
-    require_device("Tensor.to_device", device)
-    if stream is not None:
-        raise ValueError(at_user_line(f"Tensor.to_device: the main memory has no streams, got stream={stream!r}"))
-    return self if self.device == device else moved(self, ENGINE_OF[np.ndarray])
-
-
-setattr(Tensor, "to_device", to_device)  # noqa: B010  # the class does not know of other devices
 
 
 def require_device(name: str, device: Any) -> None:

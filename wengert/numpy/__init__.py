@@ -21,10 +21,31 @@ import numpy as _numpy
 from .. import fft, linalg
 from .. import ops as _ops
 from ..ops import methods as _methods  # the operators and methods of tensors, which the functions here use
-from . import _creation, _elementwise, _own, _products, _protocols, _reductions, _selection, _sets, _shapes, _statistics
-from ._creation import *  # noqa: F403  # each part's __all__ is its public list
+from . import (
+    _building,
+    _calling,
+    _counting,
+    _creation,
+    _elementwise,
+    _histograms,
+    _own,
+    _polynomials,
+    _products,
+    _protocols,
+    _reductions,
+    _selection,
+    _sets,
+    _shapes,
+    _statistics,
+)
+from ._building import *  # noqa: F403  # each part's __all__ is its public list
+from ._calling import *  # noqa: F403
+from ._counting import *  # noqa: F403
+from ._creation import *  # noqa: F403
 from ._elementwise import *  # noqa: F403
+from ._histograms import *  # noqa: F403
 from ._own import *  # noqa: F403
+from ._polynomials import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._reductions import *  # noqa: F403
 from ._selection import *  # noqa: F403
@@ -33,9 +54,14 @@ from ._shapes import *  # noqa: F403
 from ._statistics import *  # noqa: F403
 
 __all__: list[str] = []
+__all__ += _building.__all__
+__all__ += _calling.__all__
+__all__ += _counting.__all__
 __all__ += _creation.__all__
 __all__ += _elementwise.__all__
+__all__ += _histograms.__all__
 __all__ += _own.__all__
+__all__ += _polynomials.__all__
 __all__ += _products.__all__
 __all__ += _reductions.__all__
 __all__ += _selection.__all__
