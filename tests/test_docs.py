@@ -18,7 +18,7 @@ import wengert as wg
 
 NAMESPACES = (wg, wg.ops, wg.linalg, wg.nn, wg.special, wg.stats, wg.image, wg.random, wg.tree, wg.numpy, wg.compat.v1)
 # Plain results and exceptions, whose fields and names say it all.
-WITHOUT_EXAMPLE = {"DisconnectedError", "GradientCheckError", "LostGradientError", "TracingError", "GradientCheck",
+WITHOUT_EXAMPLE = {"BatchStatistics", "DisconnectedError", "GradientCheckError", "LostGradientError", "TracingError", "GradientCheck",
                    "ValueAndGrad", "ValueAndGrads", "VariableGrads", "Function"}  # fmt: skip
 
 
