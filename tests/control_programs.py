@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 KINDS = "svib"
 
-HEADER = '''\
+HEADER = """\
 def make(wg, dtype="float64", policy="all"):
     s_outer, s_state = wg.asarray(0.7, dtype=dtype), wg.Variable(wg.asarray(0.4, dtype=dtype))
     v_outer = wg.asarray([0.3, -0.8, 0.5], dtype=dtype)
@@ -23,10 +23,13 @@ def make(wg, dtype="float64", policy="all"):
     def number(i):
         return wg.asarray(i, dtype=dtype)
 
+    def literal(x):  # a Python number, but where it would be of another dtype than all the rest
+        return x if dtype == "float64" else number(x)
+
     def derivative(f):  # of an analytic function
         return lambda z: wg.conj(wg.grad(lambda z: wg.real(f(z)))(z))
 
-'''
+"""
 
 
 class Program(NamedTuple):
@@ -154,7 +157,7 @@ class Writer:
     def value(self, kind: str, scope: Scope) -> str:
         """What a function returns or a loop starts from: often a name as it is."""
         if kind == "s" and self.chance(0.08):
-            return self.one(["0.3", "-0.6", "1.0"])
+            return f"literal({self.one([0.3, -0.6, 1.0])})"
         if self.chance(0.35) and scope.of(kind):
             return self.name(kind, scope)
         return self.expression(kind, scope, self.one([1, 2]))
@@ -317,9 +320,7 @@ class Writer:
         starts = [self.one(["0", "0", "1"]), *self.starts(kinds[1:], scope)]
         most = self.one(["", "", ", maximum_iterations=2"])
         names = self.results(scope, kinds)
-        self.line(
-            f"{', '.join(names)} = wg.while_loop({test}, {body}, ({', '.join(starts)}){most}, checkpoint=policy)"
-        )
+        self.line(f"{', '.join(names)} = wg.while_loop({test}, {body}, ({', '.join(starts)}){most}, checkpoint=policy)")
         self.arrays(names)
 
     def fori_loop(self, scope: Scope, level: int) -> None:

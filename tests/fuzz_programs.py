@@ -1,6 +1,7 @@
 """Checks random programs with branches and loops, as many as one likes: `python tests/fuzz_programs.py --count 1000`.
 
-A program that fails is printed as Python that can be run, with the seed that makes it again.
+The package must be installed, or the repository be on PYTHONPATH. A program that fails is printed as Python that can
+be run, with the seed that makes it again; `--shrink` first makes it as short as it can.
 """
 
 from __future__ import annotations
@@ -14,12 +15,9 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
-
-from control_checks import check, random_point
+from control_checks import check, choices_of, random_point
 from control_programs import Program, random_program
 
 USE = """
@@ -32,11 +30,6 @@ point = wg.asarray({x!r}), wg.asarray({v!r}), wg.asarray(np.int64({n}))
 print(wg.value_and_grad(f, (0, 1))(*point))
 print(wg.function(wg.value_and_grad(make(wg), (0, 1)))(*point))
 """
-
-
-def choices_of(seed: int) -> random.Random:
-    """Where the point of a program and the choice of checks come from."""
-    return random.Random(f"checks of {seed}")
 
 
 def failure_of(seed: int, constructs: int, checked: Callable[..., None]) -> tuple[Program, BaseException] | None:
@@ -145,7 +138,7 @@ def main() -> int:
         failures += 1
         if options.keep_going:
             first = str(failure[1]).strip().splitlines() or [""]
-            print(f"seed {seed}: {len(failure[0].source)} characters, {type(failure[1]).__name__}: {first[0]}")
+            print(f"seed {seed}: {len(failure[0].source)} characters, {type(failure[1]).__name__}: {first[0]}", flush=True)
             continue
         if options.shrink:
             failure = shrunk(failure[0], seed, failure[1], checked), failure[1]

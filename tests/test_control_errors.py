@@ -173,6 +173,19 @@ def test_an_eager_run_checks_what_ran(name: str) -> None:
     REFUSALS[name].call(wg.tensor(X), wg.tensor(V), wg.tensor(true))
 
 
+def test_w30_a_negative_maximum_that_is_known_at_run_time_only() -> None:
+    """W30, where upstream takes no step: a ValueError (DECISIONS 18), in a trace and in a branch of one, too."""
+    run = lambda n, x: wg.while_loop(forever, lambda u: u * 2, x, maximum_iterations=n)
+    nested = lambda n, x: wg.cond(x > 0, lambda: run(n, x), lambda: x)
+    for f in (run, wg.function(run), wg.function(wg.function(run)), wg.function(nested)):
+        with pytest.raises(ValueError, match="not negative.*got -1") as caught:
+            f(np.int64(-1), 2.0)
+        assert f"\n  at {__file__}:" in str(caught.value)
+        assert f(np.int64(0), 2.0) == 2
+        assert f(np.int64(3), 2.0) == 16
+    assert wg.function(nested)(np.int64(-1), -2.0) == -2
+
+
 def test_c14_branches_of_different_shapes() -> None:
     """C14: eagerly the gradient of the branch taken; in a trace a TypeError (DECISIONS 18; "cond shape" above)."""
     f = lambda x, p: wg.cond(p, lambda: x[:1], lambda: 2 * x)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert._core.state import STATE
 
 Program = Callable[..., Any]
 T, F = np.bool_(True), np.bool_(False)
@@ -354,8 +355,8 @@ def constants(values: Any) -> tuple[Any, ...]:
 
 def plain(result: Any) -> Any:
     """Tensors as numbers and lists, structures as they are."""
-    if isinstance(result, wg.Tensor):
-        return result.numpy().tolist()
+    if isinstance(result, (wg.Tensor, np.ndarray, np.generic)):
+        return np.asarray(result.numpy() if isinstance(result, wg.Tensor) else result).tolist()
     if isinstance(result, (list, tuple)):
         return type(result)(map(plain, result))
     return result
@@ -404,3 +405,416 @@ def derivative(f: Program, order: int, is_functional: bool) -> Program:
     before = derivative(f, order - 1, is_functional)
     door = functional if is_functional else taped
     return lambda *args: door(before, args[:-1], args[-1:])[0]
+
+
+# -- rows that no table holds -----------------------------------------------------------------------------------------
+
+
+def everywhere(f: Program, *args: Any) -> list[Any]:
+    """What a function of tensors gives eagerly, traced and under two layers."""
+    return [plain(run(*args)) for run in (f, wg.function(f), layered(f))]
+
+
+def traced_only(f: Program, *args: Any) -> list[Any]:
+    return [plain(run(*args)) for run in (wg.function(f), layered(f))]
+
+
+ONE, TWO, THREE = (wg.tensor(float(n)) for n in (1, 2, 3))
+
+
+def pulled(f: Program, sources: Any) -> Any:
+    """The gradients of what f returns, by a tape, for tensors and Variables."""
+    with wg.GradientTape() as tape:
+        tape.watch([s for s in wg.tree.leaves(sources) if isinstance(s, wg.Tensor)])
+        y = f()
+    return tape.gradient(y, sources)
+
+
+def test_c5_no_gradient_to_the_predicate() -> None:
+    """C5: a boolean is a constant."""
+    f = lambda x: wg.gradients(wg.cond(x > 1, lambda: x * x, lambda: x), [x > 1])
+    assert traced_only(f, TWO) == [[None]] * 2
+    given = lambda p, x: wg.gradients(wg.cond(p, lambda: x * x, lambda: x), [p])
+    assert traced_only(given, wg.tensor(True), TWO) == [[None]] * 2
+
+
+def test_c6_a_python_bool_is_a_predicate() -> None:
+    """C6: upstream refuses one; here it is known, so that the branch runs as plain Python (DECISIONS 18)."""
+    assert everywhere(lambda x: wg.cond(True, lambda: x * x, lambda: x), TWO) == [4] * 3
+    assert everywhere(lambda x: wg.cond(np.bool_(False), lambda: x * x, lambda: x), TWO) == [2] * 3
+
+
+@pytest.mark.parametrize(("p", "wanted"), [(True, [[4, 6], [0, 0]]), (False, [[0, 0], [3, 3]])])
+def test_c9_variables_of_branches(p: bool, wanted: Any) -> None:
+    """C9, cond.gf.resource: each branch reads a Variable of its own; one that none reads is not connected."""
+    v, w, unused = (wg.Variable(np.array([2.0, 3.0])) for _ in range(3))
+    run = lambda p: pulled(lambda: wg.cond(p, lambda: v * v, lambda: 3 * w), [v, w, unused])
+    assert traced_only(run, wg.tensor(p)) == [[*wanted, None]] * 2
+    # an eager run reads the Variable of the branch taken only (DECISIONS 6)
+    eager = [wanted[0], None, None] if p else [None, wanted[1], None]
+    assert plain(run(wg.tensor(p))) == eager
+    constant = lambda p: pulled(lambda: wg.cond(p, lambda: v * 2, lambda: wg.ones(2)), [v, unused])
+    assert traced_only(constant, wg.tensor(False)) == [[[0, 0], None]] * 2
+
+
+def test_c10_zeros_of_a_variable() -> None:
+    """C10, cond.gf.resource, cond.gf.resource.dtype: of its shape and dtype, whatever the default is."""
+    for dtype in ("float32", "float64"):
+        v = wg.Variable(np.ones((2, 3), dtype))
+        f = lambda p: pulled(lambda: wg.cond(p, lambda: wg.sum(v), lambda: wg.sum(v) * 0 + 7), v)  # noqa: B023
+        g = lambda p: pulled(lambda: wg.cond(p, lambda: wg.sum(v * 1), lambda: wg.zeros((), v.dtype)), v)  # noqa: B023
+        for run in (wg.function(f), layered(f), wg.function(g), layered(g)):
+            found = run(wg.tensor(False))
+            assert (found.dtype, found.numpy().tolist()) == (np.dtype(dtype), np.zeros((2, 3)).tolist())
+
+
+@pytest.mark.parametrize("layers", ["eager", "one", "two"])
+def test_c11_an_assignment_in_a_branch(layers: str) -> None:
+    """C11: the gradient is of the read behind it; DECISIONS 21: what the branch taken writes stays."""
+    v = wg.Variable(np.array([1.0, 2.0]))
+
+    def branch() -> Any:
+        v.assign_add(np.ones(2))
+        return v * 1.0
+
+    def run(p: Any) -> Any:
+        with wg.GradientTape() as tape:
+            y = wg.cond(p, branch, lambda: v * 2)
+        return y, tape.gradient(y, v)
+
+    run = {"eager": run, "one": wg.function(run), "two": layered(run)}[layers]
+    assert plain(run(wg.tensor(True))) == ([2, 3], [1, 1])
+    assert plain(v.value) == [2, 3]
+    assert plain(run(wg.tensor(False))) == ([4, 6], [2, 2])
+    assert plain(v.value) == [2, 3]
+
+
+def test_c19_zeros_on_request() -> None:
+    """C19: unconnected_gradients="zero" beside an x that is connected."""
+    f = lambda p, x, y: wg.gradients(wg.cond(p, lambda: 2 * x, lambda: x), [x, y], unconnected_gradients="zero")
+    assert traced_only(f, wg.tensor(True), ONE, wg.tensor([1.0, 2.0])) == [[2, [0, 0]]] * 2
+
+
+def test_c20_a_gradient_asked_for_in_a_branch() -> None:
+    """C20: of an outside y: 6; of a y of the branch: 27, whose own gradient is 18."""
+
+    def outside(p: Any, x: Any) -> Any:
+        y = x * x
+        return wg.cond(p, lambda: wg.gradients(y, [x])[0], lambda: 0.0)
+
+    def inside_it(p: Any, x: Any) -> Any:
+        value = wg.cond(p, lambda: wg.gradients(x * x * x, [x])[0], lambda: 0.0)
+        return value, wg.gradients(value, [x])[0]
+
+    functional_ = lambda p, x: wg.cond(p, lambda: wg.grad(lambda z: z * z * z)(x), lambda: 0.0)
+    assert traced_only(outside, wg.tensor(True), THREE) == [6] * 2
+    assert traced_only(inside_it, wg.tensor(True), THREE) == [(27, 18)] * 2
+    assert everywhere(functional_, wg.tensor(True), THREE) == [27] * 3
+    assert everywhere(lambda p, x: wg.grad(lambda z: functional_(p, z))(x), wg.tensor(True), THREE) == [18] * 3
+
+
+@pytest.mark.parametrize("p", [True, False])
+def test_c50_g126_rows_through_a_branch(p: bool) -> None:
+    """C50, G126: the values of the gradient where one branch gathers and the other is dense."""
+    rows = lambda p, w: wg.cond(p, lambda: wg.sum(wg.take(w, np.array([0, 1]), axis=0)), lambda: wg.sum(5 * w[:2]))
+    w, wanted = wg.ones((3,)), [1, 1, 0] if p else [5, 5, 0]
+    run = lambda p, w: wg.grad(lambda w: rows(p, w))(w)
+    assert everywhere(run, wg.tensor(p), w) == [wanted] * 3
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "p", "values", "indices"),
+    [
+        ("rows", "dense", True, [1, 1], [0, 0]),
+        ("rows", "dense", False, [5, 5, 0], [0, 1, 2]),
+        ("rows", "rows", True, [1, 1], [0, 0]),
+        ("rows", "none", False, [], []),
+    ],
+)
+def test_c50_g126_rows_stay_rows(first: str, second: str, p: bool, values: list[float], indices: list[int]) -> None:
+    """C50, G126: with sparse=True rows come out, all of them where the branch taken is dense."""
+    branches: dict[str, Any] = {
+        "rows": lambda w: wg.take(w, np.array([0, 0]), axis=0), "dense": lambda w: 5 * w[:2],
+        "none": lambda w: wg.ones((2,)),
+    }  # fmt: skip
+
+    @wg.function
+    def gradient(p: Any, w: Any) -> Any:
+        y = wg.cond(p, lambda: branches[first](w), lambda: branches[second](w))
+        found = wg.gradients(y, [w], sparse=True)[0]
+        return found.values, found.indices
+
+    found = gradient(wg.tensor(p), wg.ones((3,)))
+    assert (found[0].numpy().tolist(), found[1].numpy().tolist()) == (values, indices)
+
+
+def test_w63_c52_other_derivatives_of_loops_and_branches() -> None:
+    """W63: forward mode through a while, and the Jacobian of a loop; C52: the Jacobian of a gradient through conds."""
+    power = lambda x: wg.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * v), (0, x))[1]
+    f = lambda x: wg.jvp(power, (x,), (1.0,))
+    assert [float(t) for t in f(2.0)] == [float(t) for t in wg.function(f)(2.0)] == [256, 1024]
+    twice = lambda x: wg.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, v * v), (0, x))[1]
+    for jacobian in (wg.jacobian(twice), wg.function(wg.jacobian(twice)), wg.jacobian(wg.function(twice))):
+        np.testing.assert_array_equal(jacobian(np.array([1.0, 2.0])), [[4, 0], [0, 32]])
+    nested = lambda x: wg.cond(x[0] > 0, lambda: wg.cond(x[1] > 0, lambda: x**3, lambda: x), lambda: x * 2).sum()
+    gradient = wg.function(wg.grad(nested))
+    np.testing.assert_array_equal(wg.jacobian(gradient)(np.array([1.0, 2.0])), [[6, 0], [0, 12]])
+
+
+def test_c51_twice_from_one_tape() -> None:
+    """C51: a persistent tape gives the gradient of a cond twice."""
+
+    def run(p: Any, x: Any) -> Any:
+        with wg.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = wg.cond(p, lambda: x * x * x, lambda: x)
+        return tape.gradient(y, x), tape.gradient(y, x)
+
+    assert everywhere(run, wg.tensor(True), THREE) == [(27, 27)] * 3
+    assert plain(run(wg.tensor(True), THREE)) == (27, 27)
+
+
+def test_c53_a_custom_gradient_with_a_variable_in_a_branch() -> None:
+    """C53: x gets dy * w, w gets dy * x (where upstream fails), in branches, loops and functions."""
+    w = wg.Variable(3.0)
+
+    @wg.custom_gradient
+    def scaled(x: Any) -> Any:
+        def pull(dy: Any, variables: Any = None) -> Any:
+            return dy * w, [dy * x]
+
+        return x * w, pull
+
+    branch = lambda p, x: pulled(lambda: wg.cond(p, lambda: scaled(x), lambda: x), [x, w])
+    loop = lambda x: pulled(lambda: times(2, scaled)(x), [x, w])
+    assert everywhere(branch, wg.tensor(True), TWO) == [[3, 2]] * 3
+    assert everywhere(loop, TWO) == [[9, 12]] * 3
+    assert plain(pulled(lambda: layered(scaled)(TWO), [TWO, w])) == [3, 2]
+
+
+def test_w10_w5_integers_have_no_gradient() -> None:
+    """W10: with respect to an integer bound: None."""
+    f = lambda n, x: wg.gradients(counted(x, n)[1], [n])
+    assert traced_only(f, wg.tensor(4), TWO) == [[None]] * 2
+    only = lambda n: wg.gradients(wg.while_loop(lambda i: i < 9, lambda i: i + 1, n), [n])
+    assert traced_only(only, wg.tensor(4)) == [[None]] * 2
+
+
+def test_w18_an_outer_gradient_in_the_body() -> None:
+    """W18: of an outside y with respect to an outside x; with respect to the initial value nothing is connected."""
+
+    def outer(x: Any) -> Any:
+        y = x * x
+        return wg.fori_loop(0, 2, lambda i, v: v + wg.gradients(y, [x])[0], x)
+
+    assert traced_only(lambda x: (outer(x), *wg.gradients(outer(x), [x])), TWO) == [(10, 5)] * 2
+
+    def initial(x: Any) -> Any:
+        def step(i: Any, v: Any) -> Any:
+            found = wg.gradients(v * v, [x])[0]
+            return v if found is None else v + found
+
+        return wg.fori_loop(0, 2, step, x)
+
+    assert traced_only(initial, TWO) == [2] * 2
+
+
+def test_w19_a_tape_of_a_loop_inside_a_loop() -> None:
+    """W19: grad-while-grad-while, against differences."""
+
+    def f(x: Any) -> Any:
+        def step(i: Any, v: Any) -> Any:
+            slope = wg.grad(lambda z: wg.while_loop(lambda u: u < 9, lambda u: u * z * 1.5, z))(v)
+            return v + 0.01 * wg.sin(slope)
+
+        return wg.fori_loop(0, 3, step, x)
+
+    x, h = 1.3, 1e-6
+    wanted = (f(x + h) - f(x - h)) / (2 * h)
+    for run in (f, wg.function(f), layered(f)):
+        # central differences: their own errors are about 3e-9 (truncation) and 1e-9 (rounding)
+        np.testing.assert_allclose(wg.grad(run)(x), wanted, rtol=1e-7)
+        np.testing.assert_allclose(wg.function(wg.grad(run))(x), wanted, rtol=1e-7)
+
+
+def test_w22_structures_without_tensors() -> None:
+    """W22: no loop variables at all."""
+    assert wg.while_loop(lambda: False, list, []) == []
+    assert wg.function(lambda: wg.while_loop(lambda: False, list, []))() == []
+
+
+def test_w23_python_loops_under_an_eager_tape() -> None:
+    """W23: a Python loop gives the numbers of a while_loop."""
+
+    def f(x: Any) -> Any:
+        while x < 8:
+            x = x * x
+        return x
+
+    assert plain(pulled(lambda: f(TWO), [TWO])) == plain(
+        pulled(lambda: wg.while_loop(lambda v: v < 8, SQUARES, TWO), [TWO])
+    )
+
+
+def test_w60_rows_at_a_loops_result() -> None:
+    """W60: what a body gathers of an invariant, and of a Variable, comes out dense."""
+    v = wg.Variable(np.array([1.0, 2.0, 3.0]))
+    assert everywhere(lambda: pulled(lambda: gathered(v.value), v)) == [[2, 2, 2]] * 3
+
+
+@pytest.mark.parametrize("layers", ["eager", "one", "two"])
+def test_w61_w62_variables(layers: str) -> None:
+    """W61, W62: read, assigned and as a start."""
+    wrap: Any = {"eager": lambda f: f, "one": wg.function, "two": layered}[layers]
+    v = wg.Variable(3.0)
+    run = lambda x: (y := wg.fori_loop(0, 2, lambda i, y: y * v, x), y)[1]
+    assert plain(wrap(lambda x: pulled(lambda: run(x), [x, v]))(TWO)) == [9, 12]
+
+    def assigning(x: Any) -> Any:
+        def step(i: Any, y: Any) -> Any:
+            v.assign_add(1.0)
+            return y * v
+
+        return wg.fori_loop(0, 2, step, x)
+
+    def both(x: Any) -> Any:
+        with wg.GradientTape() as tape:
+            tape.watch(x)
+            y = assigning(x)
+        return y, tape.gradient(y, [x, v])
+
+    assert plain(wrap(both)(TWO)) == (40, [20, 18])
+    assert plain(v.value) == 5
+    w = wg.Variable(np.float64(1.0))
+    found = wrap(lambda n, x: pulled(lambda: wg.fori_loop(0, n, lambda i, y: y * w, x), w))(wg.tensor(0), TWO)
+    assert (found.dtype, plain(found)) == (np.float64, 0)
+    u = wg.Variable(1.0)
+    assert plain(wrap(lambda: pulled(lambda: wg.fori_loop(0, 2, lambda i, y: y * 2, u.value), u))()) == 4
+
+
+def test_g70_stopped_tensors_inside_a_region() -> None:
+    """G70: an outer tensor that a branch or a body uses, in `stop_gradients`."""
+
+    def branch(p: Any, x: Any) -> Any:
+        u = x * x
+        z = wg.cond(p, lambda: u * x, lambda: x)
+        return wg.gradients(z, [x], stop_gradients=[u]), wg.gradients(z, [x])
+
+    def loop(x: Any) -> Any:
+        u = x * x
+        z = wg.fori_loop(0, 2, lambda i, v: v * u, x)  # x u^2
+        return wg.gradients(z, [x], stop_gradients=[u]), wg.gradients(z, [x])
+
+    assert traced_only(branch, wg.tensor(True), THREE) == [([9], [27])] * 2
+    assert traced_only(loop, TWO) == [([16], [80])] * 2
+
+
+def test_t18_tapes_and_functions() -> None:
+    """T18: a tape in a function, a function under a tape, and a loop under an eager tape; what did not run.
+
+    An eager cond knows the branch taken only (DECISIONS 6); what a loop uses is connected always (DECISIONS 5), where
+    upstream's eager tape gives None for what the condition alone reads.
+    """
+    cube = lambda x: x * x * x
+    assert plain(wg.function(lambda x: pulled(lambda: cube(x), x))(TWO)) == 12
+    assert plain(pulled(lambda: wg.function(cube)(TWO), TWO)) == 12
+    assert plain(pulled(lambda: wg.while_loop(lambda v: v < 8, SQUARES, TWO), TWO)) == 32
+    branch = lambda p, x: pulled(lambda: wg.cond(p, lambda: 7.0 * TWO, lambda: x), [x])
+    assert plain(branch(True, ONE)) == [None]
+    assert plain(wg.function(branch)(wg.tensor(True), ONE)) == [0]
+    limit = lambda x: pulled(lambda: wg.while_loop(lambda v: v < x, SQUARES, TWO), [x])
+    assert everywhere(limit, THREE) == [[0]] * 3
+
+
+# -- what is saved ----------------------------------------------------------------------------------------------------
+
+BODIES: dict[str, tuple[Program, int]] = {  # the number of stacks that W40 measured: the ceiling
+    "v*2.0": (lambda v: v * 2.0, 1), "v*v": (SQUARES, 1), "v+1": (lambda v: v + 1, 0), "sin": (wg.sin, 1),
+    "exp": (wg.exp, 1), "tanh": (wg.tanh, 1), "exp(sin v)": (lambda v: wg.exp(wg.sin(v)), 2),
+    "v*v*v": (lambda v: v * v * v, 2), "relu": (wg.nn.relu, 1), "sqrt": (wg.sqrt, 1), "v**2": (lambda v: v**2, 2),
+    "v*reduce_sum(v)": (lambda v: v * wg.sum(v), 2),
+}  # fmt: skip
+OURS = {name: count for name, (_, count) in BODIES.items()} | {"v*2.0": 0, "v**2": 1}  # constants are made anew
+
+
+def node(op_name: str) -> Any:
+    builder = STATE.builder
+    assert builder is not None
+    return next(n for n in builder.nodes if n.op.name == op_name)
+
+
+@pytest.mark.parametrize("checkpoint", ["all", "auto", "sqrt", 2])
+@pytest.mark.parametrize("name", BODIES)
+def test_w40_w41_what_a_step_saves(name: str, checkpoint: Any) -> None:
+    """W40, while.gf.capture: what backward reads, no constant and no invariant; W41: a second call adds nothing."""
+    body, ceiling = BODIES[name]
+
+    def f(x: Any) -> Any:
+        y = wg.fori_loop(0, 3, lambda i, v: body(v), x, checkpoint=checkpoint)
+        before = len(node("loop").outputs)
+        for _ in range(2):
+            wg.gradients(y, [x])
+            stage = node("loop").attrs[-1].stages[-1]
+            assert len(node("loop").attrs[-1].stages) == 1
+            assert len(set(stage.saved)) == OURS[name] <= ceiling
+            # stacks, or one history that holds that much a step
+            assert len(node("loop").outputs) - before == (OURS[name] if checkpoint == "all" else 1)
+        return y
+
+    wg.function(f).trace(np.array([0.5, 0.6]))
+
+
+def test_w41_a_polynomial() -> None:
+    """W41: x*x*y+1 from 4 to 6 results upstream, and 6 after the second call."""
+
+    def f(x: Any, y: Any) -> Any:
+        r = wg.fori_loop(0, 3, lambda i, v: v * v * y + 1, x, checkpoint="all")
+        counts = [len(node("loop").outputs)]
+        for _ in range(2):
+            wg.gradients(r, [x, y])
+            counts.append(len(node("loop").outputs))
+        assert counts[1] - counts[0] <= 2
+        assert counts[2] == counts[1]
+        return r
+
+    wg.function(f).trace(1.0, 2.0)
+
+
+def test_w42_an_invariant_is_not_saved() -> None:
+    """W42, W44: v*w with an outside w saves the state alone; w itself and what is made of it are there already."""
+
+    def f(x: Any, w: Any) -> Any:
+        r = wg.fori_loop(0, 3, lambda i, v: v * wg.sin(w), x, checkpoint="all")
+        wg.gradients(r, [x])
+        assert node("loop").attrs[-1].stages[-1].saved == ()
+        wg.gradients(r, [x, w])
+        assert len(node("loop").attrs[-1].stages[-1].saved) == 1
+        return r
+
+    wg.function(f).trace(1.0, 2.0)
+
+
+def test_c21_c22_what_a_branch_saves() -> None:
+    """C21: x*(y+1) has one result more once a gradient is asked for, and no more later; x*2.0 none at all.
+
+    C22: a branch that does not fill a slot leaves it empty.
+    """
+
+    def f(p: Any, x: Any, y: Any) -> Any:
+        r = wg.cond(p, lambda: x * (y + 1), lambda: x * 2.0)
+        switch, counts = node("switch"), [len(node("switch").outputs)]
+        for _ in range(2):
+            wg.gradients(r, [x, y])
+            counts.append(len(switch.outputs))
+        assert counts == [1, 2, 2]
+        assert [n.op.name for n in switch.attrs[-1].programs[1].graph.nodes].count("absent") == 1
+        return r
+
+    def linear(p: Any, x: Any) -> Any:
+        r = wg.cond(p, lambda: x * 2.0, lambda: x * 3.0)
+        wg.gradients(r, [x])
+        assert len(node("switch").outputs) == 1
+        return r
+
+    wg.function(f).trace(np.bool_(True), 1.0, 2.0)
+    wg.function(linear).trace(np.bool_(True), 1.0)

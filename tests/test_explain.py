@@ -198,7 +198,7 @@ def on_tape(f: Callable[[Any], Any], at: Any = X) -> str:
     tape = Tape((x._key,))
     with recording(tape):
         y = f(x)
-    return explain_entries(tape.entries, tape.exits, y, x)
+    return explain_entries(tape, y, x)
 
 
 def in_graph(f: Callable[[Any], Any], at: Any = X) -> str:

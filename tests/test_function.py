@@ -334,6 +334,26 @@ def test_variables_are_read_at_call_time_and_written_at_each_call():
     assert v.numpy() == 7.0 and order == ["traced"]
 
 
+def test_a_trace_inside_of_an_observed_call_shows_nobody_its_symbols():
+    """The first call of a function, under those who note the Variables that are read."""
+    v = wg.Variable(3.0)
+
+    def fresh():
+        return wg.function(lambda x: x * x * v)
+
+    assert wg.grad(wg.recompute_grad(fresh()))(2.0) == 12.0
+    inner = fresh()
+
+    @wg.custom_gradient
+    def own(x):
+        return inner(x), lambda upstream, variables: (upstream, [upstream * 7.0 for _ in variables])
+
+    assert wg.variable_grads(lambda: own(2.0)).grads[v].item() == 7.0
+    with wg.GradientTape() as tape:
+        y = fresh()(wg.tensor(2.0))
+    assert tape.gradient(y, v).item() == 4.0
+
+
 def test_no_write_happens_when_the_call_fails():
     v = wg.Variable([1.0, 2.0])
 

@@ -166,6 +166,36 @@ def _tangent(f, x):
         return tangents.of(f(tensor)).numpy()
 
 
+CONTROL = {
+    "cond": lambda x: wg.cond(x.sum() > 0, lambda: x * x * x, lambda: wg.sin(x)),
+    "switch": lambda x: wg.switch(wg.argmax(x), [lambda: x, lambda: x * x, lambda: x**3]),
+    "while": lambda x: wg.while_loop(lambda v: (v * v).sum() < 50, lambda v: v * 1.5 + 0.1 * x, x),
+    "while all": lambda x: wg.while_loop(lambda v: v.sum() < 9, lambda v: v * v + 1.0, x, checkpoint="all"),
+    "scan": lambda x: wg.scan(lambda c, t: (c * t + x.sum(), c * c * t), x[0], x)[1],
+    "scan sqrt": lambda x: wg.scan(lambda c, t: (wg.tanh(c) * t, c), x[0], x, reverse=True, checkpoint="sqrt")[1],
+    "growing": lambda x: wg.while_loop(
+        lambda v, i: i < 2, lambda v, i: (wg.concatenate([v, 2 * v * v]), i + 1), (x, 0), shape_invariants=((None,), ())
+    )[0],
+    "nested": lambda x: wg.fori_loop(0, 3, lambda i, v: wg.cond(
+        v.sum() > 1, lambda: v * x, lambda: wg.while_loop(lambda u: u.sum() < 2, lambda u: u * 1.3 + 0.1, v)), x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_branches_and_loops_come_back(name, tmp_path):
+    """The function, its gradient and its second derivative; and what was loaded is differentiated again."""
+    program, x = CONTROL[name], np.array([0.7, -0.3, 1.1])
+    first = wg.grad(lambda x: program(x).sum())
+    for f in (program, first, wg.grad(lambda x: (first(x) ** 2).sum())):
+        fn = wg.function(f)
+        wanted = fn(x)
+        wg.save(fn, tmp_path / "f")
+        loaded = wg.load(tmp_path / "f")
+        np.testing.assert_array_equal(loaded(x), wanted)
+        found, wanted = (wg.grad(lambda x, g=g: g(x).sum())(x) for g in (loaded, fn))
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
 def test_a_rule_saved_twice_is_the_same_file(tmp_path):
     f = wg.function(steeper)
     f(X)

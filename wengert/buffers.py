@@ -15,10 +15,12 @@ import numpy as np
 
 from ._core import dtypes
 from ._core.dims import Dim, DimLike, Shape
+from ._core.doors import door
 from ._core.engine import ndarray_of
+from ._core.folding import fold
 from ._core.moving import beside
 from ._core.operators import Operators
-from ._core.state import STATE, next_serial
+from ._core.state import STATE, next_serial, tell_effect
 from ._core.tensor import Tensor, Value
 from ._core.types import tensor_type, type_of
 from ._core.where import Site, at_user_line
@@ -74,6 +76,7 @@ class Buffer(Operators):
     def _put(self, version: Tensor) -> None:
         """Makes a tensor what the buffer holds from now on."""
         if STATE.pins is not None and self._key in STATE.pins:
+            tell_effect("writes to a buffer", self)
             STATE.pins[self._key] = version
             return
         self._note_write()
@@ -121,16 +124,25 @@ class Buffer(Operators):
         return self.value.numpy()
 
     def __getitem__(self, index: Any) -> Tensor:
-        return places.take(self._held, index, "buffer")
+        try:  # not a `door`: a read or a write opens nothing, and loops are made of them
+            return places.take(self._held, index, "buffer")
+        except BaseException as error:
+            fold(error)
+            raise
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(value, Buffer):
-            value = value.value
-        held = self._held
-        if type(value) is Tensor:
-            value = beside(value, held)
-        self._put(places.put(held, index, value, "buffer"))
+        try:
+            if isinstance(value, Buffer):
+                value = value.value
+            held = self._held
+            if type(value) is Tensor:
+                value = beside(value, held)
+            self._put(places.put(held, index, value, "buffer"))
+        except BaseException as error:
+            fold(error)
+            raise
 
+    @door
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError(at_user_line("len() of a buffer of no axes"))
@@ -162,6 +174,7 @@ class Buffer(Operators):
 attach_operators(Buffer)
 
 
+@door
 def buffer(shape_or_array: Any, dtype: Any = None) -> Buffer:
     """An array to write into, `b[index] = value`, with gradients through every write and read.
 

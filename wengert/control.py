@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from ._control.values import (
 )
 from ._core import budget, dtypes
 from ._core.dims import Dim
+from ._core.doors import door
 from ._core.kinds import SEQUENCES
 from ._core.state import STATE, building
 from ._core.tensor import Tensor, Value
@@ -37,6 +38,7 @@ from ._core.types import TensorType, same_dim, tensor_type, type_of
 from ._core.where import at_user_line
 from ._prims import discrete as D
 from ._prims import structural as S
+from ._transforms.reverse import Tape
 from .ops.promotion import as_tensor, stack_rows
 
 __all__ = [
@@ -44,9 +46,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+
 # -- branches ---------------------------------------------------------------------------------------------------------
 
 
+@door
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
     """The result of one of two functions, chosen by a boolean.
 
@@ -81,6 +85,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
 
 
+@door
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """The result of one of several functions, chosen by a number.
 
@@ -125,7 +130,7 @@ def _predicate(pred: Any, what: str) -> bool | Tensor:
     if type(pred) is Tensor and type(pred._data) in _PLAIN and pred._data.dtype is dtypes.bool_ and not pred.shape:
         return bool(pred._data) if STATE.builder is None else pred
     if isinstance(pred, (bool, np.bool_)):
-        return bool(pred)
+        return bool(cast(Any, pred))
     tensor = as_tensor(pred, f"{what}: pred")
     if tensor.dtype != dtypes.bool_:
         raise TypeError(at_user_line(
@@ -145,6 +150,9 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
 
 def _taken(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     """The branch that is known to be taken, run as plain Python."""
+    for recorder in STATE.recorders:
+        if isinstance(recorder, Tape):
+            recorder.note_choice()
     given = Leaves(operands)
     result = Leaves(function(*given.value), "the result")
     keep = STATE.builder is not None or given.has_tensors or (not operands and result.has_tensors)
@@ -208,6 +216,7 @@ def body_type(body: Body, place: int) -> TensorType:
 # -- loops ------------------------------------------------------------------------------------------------------------
 
 
+@door
 def while_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: Any = None,
     shape_invariants: Any = None, checkpoint: Any = "auto",
@@ -228,7 +237,9 @@ def while_loop(
             None for a dimension that varies (None in a place: the shape does not change).
         checkpoint: what the reverse pass keeps: "all" of what the steps save; a number of states (snapshots), from
             which steps are run again; "sqrt", about as many snapshots as steps between them; or "auto": all until
-            `set_memory_budget` is reached, snapshots from there on. Gradients are the same.
+            `set_memory_budget` is reached, snapshots from there on. Gradients are the same. Outside traces the body is
+            called again for the steps that run again (its side effects happen again; Variables give what they gave);
+            a body whose first step assigns Variables or writes to buffers keeps all.
 
     Returns:
         The loop variables at the end, in their structure.
@@ -237,6 +248,7 @@ def while_loop(
         TypeError: a function is not callable; `cond` does not give a boolean; loop variables disagree between steps.
         ValueError: `maximum_iterations` is negative or not an integer; the condition has several elements; an unknown
             `checkpoint`.
+        RuntimeError: outside traces, a body that is to run again assigns a Variable in a later step for the first time.
 
     Example:
         >>> import wengert as wg
@@ -263,6 +275,7 @@ def while_loop(
     return _while(test, step, carried, _most_steps(maximum_iterations), checkpoint_policy(checkpoint, "while_loop"))
 
 
+@door
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, checkpoint: Any = "auto") -> Any:
     """Runs a step for each integer from `lower` to `upper`, the latter left out.
 
@@ -364,7 +377,7 @@ def _most_steps(given: Any) -> Any:
         if number < 0:
             raise ValueError(at_user_line(f"{wanted} {number}"))
         return number
-    return S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64)
+    return D.maximum_iterations(S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64))
 
 
 def checkpoint_policy(checkpoint: Any, what: str) -> Any:
@@ -372,7 +385,7 @@ def checkpoint_policy(checkpoint: Any, what: str) -> Any:
     if isinstance(checkpoint, str) and checkpoint in ("all", "sqrt", "auto"):
         return checkpoint
     if isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool) and checkpoint > 0:
-        return int(checkpoint)
+        return int(cast(Any, checkpoint))
     raise ValueError(at_user_line(
         f"{what}: unknown checkpoint {checkpoint!r}; wanted 'all', 'sqrt', 'auto' or a number of snapshots"
     ))
@@ -486,6 +499,7 @@ def _settled(
 # -- loops over arrays ------------------------------------------------------------------------------------------------
 
 
+@door
 def scan(
     f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
     checkpoint: Any = "auto",
@@ -530,7 +544,7 @@ def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any
 
 
 def _scan_length(rows: Leaves, length: Any, what: str) -> Any:
-    extents = []
+    extents: list[Any] = []
     for index, x in enumerate(rows.tensors):
         if not x.shape:
             raise ValueError(at_user_line(f"{what}: {rows.path(index)} has no axis to go along"))
@@ -573,7 +587,11 @@ def _pair(result: Any) -> tuple[Any, Any]:
 
 def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool, policy: Any) -> tuple[Any, Any]:
     """The scan as plain Python."""
-    scanned = ScanSteps(carried, lambda carry, x: _pair(f(carry, x)), rows, steps, is_reversed)
+
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        return _pair(f(carry, x))
+
+    scanned = ScanSteps(carried, step, rows, steps, is_reversed)
     results: list[Leaves] = []
 
     def stack(columns: Sequence[list[Tensor]]) -> list[Tensor]:
@@ -647,6 +665,7 @@ def _trace_scan(
     return carry, y.rebuilt(with_weak(outs[width:], [x._weak for x in y.tensors]))
 
 
+@door
 def set_memory_budget(size: int) -> None:
     """Sets how many bytes the histories of loops with `checkpoint="auto"` may take in one gradient.
 
@@ -663,13 +682,16 @@ def set_memory_budget(size: int) -> None:
         >>> import wengert as wg
         >>> wg.set_memory_budget(2 * 1024**3)
     """
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # users
         raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
     if size < 0:
-        raise ValueError(at_user_line(f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"))
+        raise ValueError(at_user_line(
+            f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"
+        ))
     budget.set_limit(int(size))
 
 
+@door
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """Applies a function to each slice of some arrays along their first axis, one after the other.
 
@@ -690,4 +712,8 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
         array([1., 4., 9.])
     """
     require_callable(f, "map")
-    return _scan(lambda carry, x: (carry, f(x)), None, xs, None, False, "auto", "map")[1]
+
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        return carry, f(x)
+
+    return _scan(step, None, xs, None, False, "auto", "map")[1]

@@ -82,6 +82,10 @@ class Compiled:
         return self.rebuild(results if keep_tensors else (*map(to_numpy_result, results),))
 
     def _commit(self, values: Sequence[Tensor]) -> None:
+        if STATE.pins is not None:  # a computation is repeated: what it writes stays inside
+            for variable, value in zip(self.written, values, strict=True):
+                variable._put(value)
+            return
         site = user_site() if STATE.recorders else None
         fresh = [variable._kept(value, site) for variable, value in zip(self.written, values, strict=True)]
         with _commit_lock:

@@ -11,7 +11,7 @@ from .._core import dtypes
 from .._core.constant import constant
 from .._core.graph import Graph
 from .._core.kinds import ARRAYS
-from .._core.state import STATE, building
+from .._core.state import STATE, building, pinning
 from .._core.structure import LEAF, Spec, flatten, unflatten
 from .._core.tensor import Tensor, tensor_in
 from .._core.types import type_of
@@ -77,11 +77,11 @@ def trace(
         name: the graph's name.
         names: for each leaf how the user calls it, for listings (by default x0, x1, ...).
     """
-    before = (STATE.builder, STATE.recorders)
+    before = (STATE.builder, STATE.recorders, STATE.reading, STATE.pins)
     try:
         return _traced(f, spec, keys, Graph(name), names)
     finally:  # again, for an interrupt may come as an `__exit__` begins
-        STATE.builder, STATE.recorders = before
+        STATE.builder, STATE.recorders, STATE.reading, STATE.pins = before
 
 
 def _traced(
@@ -89,7 +89,8 @@ def _traced(
 ) -> Traced:  # fmt: skip
     graph.lines = Lines()
     leaves = []
-    with building(graph):
+    # those who observe or pin Variables outside meet their values at each call, not the symbols that stand for them
+    with pinning(None), building(graph):
         for index, key in enumerate(keys):
             if isinstance(key, ArrayKey):
                 leaves.append(graph.add_input(key.shape, key.dtype, names[index] if names else f"x{index}", key.weak))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._core import dtypes
-from .._core.dims import DimLike
+from .._core.dims import Dim, DimLike
 from .._core.graph import Graph
 from .._core.op import repeat
 from .._core.state import building
@@ -24,6 +24,11 @@ from .._transforms.batch import batch_some, is_opaque, reached
 from .call import Program
 
 _HARMLESS = ("elementwise", "linear", "zero", "stop")
+
+
+def size_inside(size: DimLike) -> DimLike:
+    """The number of lanes as a program of many lanes knows it: it finds single unknowns only in its inputs' shapes."""
+    return Dim.free("lanes") if isinstance(size, Dim) and not size.is_atom else size
 
 
 def add_lanes(graph: Graph, values: Sequence[Value], flags: Sequence[bool], size: DimLike) -> list[Tensor]:

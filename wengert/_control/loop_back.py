@@ -22,8 +22,8 @@ from .._prims.structural import alias, zeros_of
 from .._transforms.forward import Tangents
 from .._transforms.reverse import Masked, Tape, sweep
 from .examples import batched as batched_function
-from .lanes import batched_program, swapped
-from .loop import BACK, Loop, Stage, Step, loop, run_loop
+from .lanes import batched_program, size_inside, swapped
+from .loop import BACK, Loop, Stage, Step, loop, run_in_lanes, run_loop
 
 
 class LoopBack:
@@ -186,7 +186,7 @@ def _in_lanes(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool],
     read = count - len(step.invariants) - len(step.stacked)
     wide = [i < back.summed or read <= i < count - len(step.invariants) for i in range(count)]
     everything = (True,) * len(step.program.graph.outputs)
-    many = step._replace(program=batched_program(step.program, wide, everything, size))
+    many = step._replace(program=batched_program(step.program, wide, everything, size_inside(size)))
     attr = LoopBack(back.spec, back.stage, many, back.length, back.wanted, back.lanes + 1)
     outs = apply(loop_back, (*operands[:start], *given), (attr,))
     return (*outs[: back.summed], *map(swapped, outs[back.summed :]))
@@ -213,7 +213,7 @@ def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], 
     )  # fmt: skip
     tape = Tape(inputs[i]._key for i in wanted if dtypes.is_inexact(inputs[i].dtype))
     with recording(tape):
-        outs = loop.batch_rule(loop, (*counts, *inputs), (*flags[1 : 1 + len(counts)], *wide), (thin,))
+        outs = run_in_lanes(loop, (*counts, *inputs), (*flags[1 : 1 + len(counts)], *wide), (thin,))
     cotangents = [x if flag else repeat(x, size) for x, flag in zip(operands[start:], flags[start:], strict=True)]
     targets = [*(outs[i] for i in step.carries), *(outs[thin.first_emit + i - spec.first_emit] for i in step.stacked)]
     seeds = [(y._key, ct) for y, ct in zip(targets, cotangents, strict=True)]

@@ -7,24 +7,25 @@ slots, and one that does not fill a slot leaves it empty at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
-from .._core.dims import Atom, DimLike, dims_in, map_attribute
+from .._core.dims import Atom, Dim, DimLike, dims_in, map_attribute
 from .._core.graph import Graph, Node, graph_holding, quietly
 from .._core.op import ZERO, batch_size, general, tensor_type
 from .._core.state import STATE, building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, type_of
 from .._prims.discrete import eq, logical_not
-from .._prims.structural import absent, attach, full, zeros_of
+from .._prims.structural import absent, attach, cast, fill, full, iota, zeros_of
 from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import Masked, Tape
-from .call import Program
+from .._transforms.rows import Rows
+from .call import Program, RowsAt
 from .halves import Halves, halves_of
-from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, some, where_live
+from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, size_inside, some, where_live
 
 
 class Stage:
@@ -56,17 +57,21 @@ class Branches:
         own: how many results are the user's; the rest are residuals.
         declared: how many operands the user passed: they always count as connected.
         stages: the ways back so far.
+        results: the types of the results, in the dimensions of the programs. A branch that leaves a slot empty does
+            not know how long a loop in another branch ran, so its own program does not tell the type of that slot.
     """
 
-    __slots__ = ("declared", "own", "programs", "stages")
+    __slots__ = ("declared", "own", "programs", "results", "stages")
 
     def __init__(
-        self, programs: tuple[Program, ...], own: int, declared: int = 0, stages: tuple[Stage, ...] = ()
+        self, programs: tuple[Program, ...], own: int, declared: int = 0, stages: tuple[Stage, ...] = (),
+        results: tuple[TensorType, ...] | None = None,
     ) -> None:  # fmt: skip
         self.programs = programs
         self.own = own
         self.declared = declared
         self.stages = stages
+        self.results = (*map(type_of, programs[0].graph.outputs),) if results is None else results
 
     def stage_for(self, active: Sequence[bool], last: int) -> Stage | None:
         """A way back that serves these operands and result number `last`, if one is there."""
@@ -78,17 +83,16 @@ class Branches:
     def split(self, active: tuple[bool, ...]) -> Branches:
         """The same branches, which also return what a way back to the active operands reads."""
         stop = len(self.programs[0].graph.outputs)
-        halves = [halves_of(program.graph, active) for program in self.programs]
+        halves = [halves_of(program.graph, active, sparse=True) for program in self.programs]
         kinds, slots = _shared_slots(halves, stop)
         programs = (*[_with_slots(h, p, kinds, s, stop) for h, p, s in zip(halves, self.programs, slots, strict=True)],)
         stage = Stage(active, stop, halves, slots, len(kinds))
-        return Branches(programs, self.own, self.declared, (*self.stages, stage))
+        return Branches(programs, self.own, self.declared, (*self.stages, stage), (*self.results, *kinds))
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         """The types of the results for operands of these types."""
-        graph = self.programs[0].graph
-        sizes = bind_dims(graph, [t.shape for t in operands])
-        return (*[_substituted(v, sizes) for v in graph.outputs],)
+        sizes = bind_dims(self.programs[0].graph, [t.shape for t in operands])
+        return (*[_substituted(t, sizes) for t in self.results],)
 
     def pruned(self, used: Sequence[bool]) -> tuple[Branches, Sequence[bool]]:
         """The branches without the results that nothing uses, and which are kept; for a program about to run."""
@@ -97,7 +101,8 @@ class Branches:
             graph = _copy(program.graph)
             graph.outputs = [v for v, is_used in zip(graph.outputs, used, strict=True) if is_used]
             programs.append(Program(graph))
-        return Branches((*programs,), sum(used)), used
+        kept = (*[t for t, is_used in zip(self.results, used, strict=True) if is_used],)
+        return Branches((*programs,), sum(used), results=kept), used
 
     @property
     def inner(self) -> tuple[Program, ...]:
@@ -108,10 +113,16 @@ class Branches:
         return f"<{len(self.programs)} branches>"
 
 
-def _substituted(value: Value, sizes: dict[Atom, DimLike]) -> TensorType:
+def _substituted(type_: TensorType, sizes: dict[Atom, DimLike]) -> TensorType:
     if not sizes:
-        return tensor_type(tuple(value.shape), value.dtype)
-    return tensor_type(map_attribute(tuple(value.shape), lambda d: d.substitute(sizes)), value.dtype)
+        return type_
+    return tensor_type(map_attribute(tuple(type_.shape), lambda d: d.substitute(sizes)), type_.dtype)
+
+
+def _unknown(shape: Any, inputs: Sequence[Any]) -> set[Atom]:
+    """The dimensions in a shape that no input tells: of loops inside a branch, known once they have run."""
+    told = {d.atom for x in inputs for d in x.shape if isinstance(d, Dim) and d.is_atom}
+    return {atom for d in dims_in(tuple(shape)) for atom in d.atoms} - told
 
 
 def _copy(graph: Graph) -> Graph:
@@ -155,9 +166,13 @@ def _with_slots(
     with building(graph):
         for index, kind in enumerate(kinds, start):
             value = filled.get(index)
-            outputs.append(graph.value_of(absent(shape=kind[0], dtype=kind[1])) if value is None else value)
+            if value is None:
+                # what only another branch would find out is 0 here
+                empty = _substituted(kind, dict.fromkeys(_unknown(kind.shape, half.inputs), 0))
+                value = graph.value_of(absent(shape=empty.shape, dtype=empty.dtype))
+            outputs.append(value)
     graph.outputs, graph.guards, graph.is_frozen = outputs, program.graph.guards, True
-    return Program(graph)
+    return Program(graph, source=program.source)
 
 
 # -- the op -----------------------------------------------------------------------------------------------------------
@@ -229,23 +244,46 @@ def _cotangents(
 ) -> list[Any]:  # fmt: skip
     """The operands' cotangents: one `switch` over the backward halves; ZERO or None where none gives a tensor."""
     results = [half.results for half in stage.halves]
-    targets = [i for i, flag in enumerate(wanted) if flag and any(isinstance(r[i], int) for r in results)]
+    targets = [i for i, flag in enumerate(wanted) if flag and any(isinstance(r[i], _MADE) for r in results)]
+    in_rows = {i for i in targets if any(type(r[i]) is RowsAt for r in results)}
     found: list[Any] = [_unmade([r[i] for r in results]) if flag else None for i, flag in enumerate(wanted)]
     if not targets:
         return found
     given = sorted({i for half in stage.halves for i in half.given})
     slots = sorted({s for places in stage.slots for s in places})
+    slots += [s for s in _shape_holders(stage, ct) if s not in slots]
     holders = _dim_holders(operands, targets, given)
     inputs = [operands[i] for i in (*given, *holders)] + [outs[s] for s in slots] + [*ct.values()]
     programs = [
-        _backward(half, places, [*given, *holders], slots, [*ct], targets, inputs, operands)
+        _backward(half, places, [*given, *holders], slots, [*ct], targets, inputs, operands, in_rows)
         for half, places in zip(stage.halves, stage.slots, strict=True)
     ]
-    gradients = switch_branches(index, inputs, Branches((*programs,), len(targets)))
-    for target, gradient in zip(targets, gradients, strict=True):
+    branches = Branches((*programs,), len(programs[0].graph.outputs), results=_met_types(programs))
+    gradients = iter(switch_branches(index, inputs, branches))
+    for target in targets:
+        gradient = next(gradients)
+        if target in in_rows:
+            found[target] = Rows(type_of(operands[target]), [(gradient, next(gradients))])
+            continue
         is_masked = any(h.masked[target] or not isinstance(h.results[target], int) for h in stage.halves)
         found[target] = Masked(gradient) if is_masked else gradient
     return found
+
+
+def _met_types(programs: Sequence[Program]) -> tuple[TensorType, ...]:
+    """The types of the results where branches give different numbers of rows: one that is known at run time."""
+    met: list[TensorType] = []
+    last: Any = None
+    for column in zip(*[p.graph.outputs for p in programs], strict=True):
+        first = column[0]
+        if all(v.shape == first.shape for v in column):
+            met.append(type_of(first))
+            last = None
+            continue
+        rows = Dim.free("rows") if last is None else last  # values, then the numbers of these rows
+        last = rows if last is None else None
+        met.append(tensor_type((rows, *first.shape[1:]), first.dtype))
+    return (*met,)
 
 
 def _unmade(results: Sequence[Any]) -> Any:
@@ -258,9 +296,17 @@ def _dim_holders(operands: Sequence[Tensor], targets: Sequence[int], given: Sequ
     return [i for i in targets if i not in given and dims_in(tuple(operands[i].shape))]
 
 
+def _shape_holders(stage: Stage, ct: dict[int, Tensor]) -> list[int]:
+    """The results without cotangents whose zeros need a dimension that only the forward run knows."""
+    return sorted({
+        i for half in stage.halves for i in half.seeded
+        if i not in ct and _unknown(half.outputs[i].shape, half.inputs)
+    })  # fmt: skip
+
+
 def _backward(
     half: Halves, places: Sequence[int], given: Sequence[int], slots: Sequence[int], seeds: Sequence[int],
-    targets: Sequence[int], inputs: Sequence[Tensor], operands: Sequence[Tensor],
+    targets: Sequence[int], inputs: Sequence[Tensor], operands: Sequence[Tensor], in_rows: Collection[int],
 ) -> Program:  # fmt: skip
     """The backward half of a branch over the inputs that all branches take."""
     graph = Graph(half.backward.name)
@@ -270,14 +316,33 @@ def _backward(
         of_slot = dict(zip(slots, arguments[len(given) :], strict=False))
         of_seed = dict(zip(seeds, arguments[len(given) + len(slots) :], strict=True))
         cotangents = [
-            of_seed[i] if i in of_seed else zeros_of(type_of(half.outputs[i])) for i in half.seeded
-        ]
+            of_seed[i] if i in of_seed else
+            fill(of_slot[i], 0) if _unknown(half.outputs[i].shape, half.inputs) else
+            zeros_of(type_of(half.outputs[i])) for i in half.seeded
+        ]  # fmt: skip
         found = replay(half.backward, [*(of_given[i] for i in half.given), *(of_slot[s] for s in places), *cotangents])
-        graph.finish([
-            found[half.results[i]] if isinstance(half.results[i], int) else zeros_of(type_of(operands[i]))
-            for i in targets
-        ])
+        gradients: list[Tensor] = []
+        for i in targets:
+            type_, place = type_of(operands[i]), half.results[i]
+            if i in in_rows:
+                gradients += _as_rows(place, found, type_)
+            else:
+                gradients.append(found[place] if isinstance(place, int) else zeros_of(type_))
+        graph.finish(gradients)
     return Program(graph)
+
+
+def _as_rows(place: Any, found: Sequence[Tensor], type_: TensorType) -> tuple[Tensor, Tensor]:
+    """A cotangent as rows and their numbers: all rows of a dense one, none of one that is not there."""
+    extent = type_.shape[0]
+    if type(place) is RowsAt:
+        return found[place.values], cast(found[place.indices], dtypes.int64)
+    if isinstance(place, int):
+        return found[place], iota(size=extent, dtype=dtypes.int64)
+    return zeros_of(tensor_type((0, *type_.shape[1:]), type_.dtype)), iota(size=0, dtype=dtypes.int64)
+
+
+_MADE = (int, RowsAt)
 
 
 def _push(
@@ -295,7 +360,10 @@ def _push(
         found[i] = zeros_of(types[i])
     if targets:
         inputs = [*operands, *(d for d in operands_dot if isinstance(d, Tensor))]
-        programs = [_with_zeros(program, places, targets, inputs, types) for program, places in pushed]
+        programs = [
+            _with_zeros(program, primal, places, targets, inputs, types)
+            for primal, (program, places) in zip(branches.programs, pushed, strict=True)
+        ]
         results = switch_branches(index, inputs, Branches((*programs,), len(targets)))
         for i, tangent in zip(targets, results, strict=True):
             found[i] = tangent
@@ -303,14 +371,25 @@ def _push(
 
 
 def _with_zeros(
-    program: Program, places: Sequence[Any], targets: Sequence[int], inputs: Sequence[Tensor],
+    program: Program, primal: Program, places: Sequence[Any], targets: Sequence[int], inputs: Sequence[Tensor],
     types: Sequence[TensorType],
 ) -> Program:  # fmt: skip
     """A branch's forward derivative, with zeros for the results that it does not reach."""
+    source = primal.graph
     graph = Graph(program.graph.name)
     with building(graph):
-        found = replay(program.graph, [graph.add_input(x.shape, x.dtype) for x in inputs])
-        graph.finish([found[places[i]] if isinstance(places[i], int) else zeros_of(types[i]) for i in targets])
+        arguments = [graph.add_input(x.shape, x.dtype) for x in inputs]
+        found = replay(program.graph, arguments)
+        results: list[Tensor] = []  # of the branch itself, where zeros need their shapes
+
+        def zeros(i: int) -> Tensor:
+            if not _unknown(types[i].shape, inputs):
+                return zeros_of(types[i])
+            if not results:
+                results.extend(replay(source, arguments[: len(source.inputs)]))
+            return fill(results[i], 0)
+
+        graph.finish([found[places[i]] if isinstance(places[i], int) else zeros(i) for i in targets])
     return Program(graph)
 
 
@@ -322,7 +401,8 @@ def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], att
     if batched[0]:
         return _chosen_by_lane(index, inputs, batched[1:], branches, size)
     everything = (True,) * len(branches.programs[0].graph.outputs)
-    programs = (*[batched_program(p, batched[1:], everything, size) for p in branches.programs],)
+    inside = size_inside(size)
+    programs = (*[batched_program(p, batched[1:], everything, inside) for p in branches.programs],)
     return switch_branches(index, inputs, Branches(programs, len(everything), branches.declared))
 
 
@@ -359,6 +439,7 @@ def _in_lanes(
     if is_harmless(source):
         with quietly():  # a warning could come from a lane that is not asked for its result
             return lanes_of(source, inputs, flags, everything, size)
+    size = size_inside(size)
     taken, skipped = Graph(source.name), Graph(f"{source.name}.skipped")
     with building(taken):
         live = taken.add_input((size,), dtypes.bool_)

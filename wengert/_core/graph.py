@@ -59,28 +59,27 @@ class Scope:
 class Node:
     """One application of an op in a graph.
 
-    `regions` holds the inner graphs of region ops; `is_quiet` marks the nodes of a reverse sweep, which gives no
+    `is_quiet` marks the nodes of a reverse sweep, which gives no
     floating-point warnings; `label` says where in a gradient a node belongs.
     """
 
-    __slots__ = ("attrs", "inputs", "is_quiet", "label", "op", "outputs", "regions", "site")
+    __slots__ = ("attrs", "inputs", "is_quiet", "label", "op", "outputs", "site")
 
     def __init__(
         self, op: Any, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: tuple[Any, ...],
-        site: Site | None, regions: tuple[Graph, ...] = (), is_quiet: bool = False, label: Label | None = None,
+        site: Site | None, is_quiet: bool = False, label: Label | None = None,
     ) -> None:  # fmt: skip
         self.op = op
         self.inputs = inputs
         self.outputs = outputs
         self.attrs = attrs
         self.site = site
-        self.regions = regions
         self.is_quiet = is_quiet
         self.label = label
 
     def remade(self, op: Any, inputs: tuple[Value, ...], attrs: tuple[Any, ...]) -> Node:
         """Another op in this one's place, with the same outputs."""
-        return Node(op, inputs, self.outputs, attrs, self.site, self.regions, self.is_quiet, self.label)
+        return Node(op, inputs, self.outputs, attrs, self.site, self.is_quiet, self.label)
 
 
 class Graph:
@@ -110,7 +109,6 @@ class Graph:
         self.buffers: dict[int, Tensor] = {}  # key of a buffer made here -> its newest version
         self.guards = Guards()
         self.is_frozen = False
-        self.is_quiet = False
         self.scope: Scope | None = None  # of the nodes that a gradient adds now
         self.lock = threading.RLock()  # held while the graph changes: another thread may run it
         self._names: dict[str, int] = {}
@@ -134,10 +132,6 @@ class Graph:
 
     def add(self, op: Any, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
         """Appends an application of an op; its type rule always runs."""
-        return self.add_region(op, operands, attrs, ())
-
-    def add_region(self, op: Any, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], regions: Any) -> Any:
-        """Appends an op with inner graphs."""
         if self.is_frozen:
             raise RuntimeError(f"{self.name} is finished: {op.name} cannot be added to it any more")
         with self.lock:
@@ -150,8 +144,8 @@ class Graph:
             outputs = (*[self._new_value(t[0], t[1]) for t in types],)
             label = None if self.scope is None else self.scope.label(op.name)
             site = self._site()
-            self.nodes.append(Node(op, inputs, outputs, attrs, site, tuple(regions), self.is_quiet, label))
-            if self.lines is not None and site is not None and not self.is_quiet:
+            self.nodes.append(Node(op, inputs, outputs, attrs, site, STATE.is_quiet, label))
+            if self.lines is not None and site is not None and not STATE.is_quiet:
                 self.lines.note(site, op.name)
         outs = (*map(symbol, outputs),)
         self._carry_cuts(op, operands, outs)
@@ -252,7 +246,7 @@ class Graph:
 
     @property
     def free_values(self) -> list[Value]:
-        """Every value that execution needs from outside, in order: inputs, captures, Variable reads."""
+        """Every value that execution needs from outside, in order (inputs, captures, Variable reads)."""
         captured = [value for _, value in self.captures.values()]
         read = [value for _, value in self.reads.values()]
         return [*self.inputs, *captured, *read]
@@ -289,19 +283,18 @@ def open_graph(serial: int) -> Graph | None:
 class quietly:
     """Context manager for reverse sweeps: no floating-point warnings from what runs or is traced inside."""
 
-    __slots__ = ("_before", "_builder", "_errstate")
+    __slots__ = ("_before", "_errstate")
 
     def __enter__(self) -> None:
-        self._builder = STATE.builder
-        if self._builder is not None:
-            self._before = self._builder.is_quiet
-            self._builder.is_quiet = True
+        self._before = STATE.is_quiet
+        self._errstate = None
+        if STATE.builder is not None:
+            STATE.is_quiet = True
         else:
             self._errstate = np.errstate(all="ignore")
             self._errstate.__enter__()
 
     def __exit__(self, *exc: Any) -> None:
-        if self._builder is not None:
-            self._builder.is_quiet = self._before
-        else:
+        STATE.is_quiet = self._before
+        if self._errstate is not None:
             self._errstate.__exit__(*exc)

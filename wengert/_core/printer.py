@@ -1,4 +1,4 @@
-"""Graphs as text, one node a line."""
+"""Graphs as text, one node a line; the programs inside a branch or a loop are listed under its node."""
 
 from __future__ import annotations
 
@@ -20,10 +20,17 @@ def graph_text(graph: Graph) -> str:
     lines = [f"graph {graph.name}({header})"]
     lines += [f"  {names[v.key]} = capture  # {type_text(v)}" for _, v in graph.captures.values()]
     lines += [f"  {names[v.key]} = read {var.name}  # {type_text(v)}" for var, v in graph.reads.values()]
-    lines += [f"  {node_text(node, names)}" for node in graph.nodes]
+    for node in graph.nodes:
+        lines.append(f"  {node_text(node, names)}")
+        lines += [f"    {line}" for inner in programs_of(node) for line in graph_text(inner).splitlines()]
     lines += [f"  write {var.name} = {names.get(t._key, '%?')}" for var, t in graph.writes.values()]
     lines.append(f"  return {', '.join(names.get(v.key, repr(v)) for v in graph.outputs)}")
     return "\n".join(lines)
+
+
+def programs_of(node: Node) -> list[Graph]:
+    """The graphs of the programs that an op holds: of branches, of a loop's condition and step."""
+    return [program.graph for value in node.attrs for program in getattr(value, "inner", ())]
 
 
 def value_names(graph: Graph) -> dict[int, str]:

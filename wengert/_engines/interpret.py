@@ -66,7 +66,7 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
             known[identity] = found  # holds the attributes, so that their identities stay theirs
         instructions.append(found)
     results = tuple(slots[v.key] for v in graph.outputs)
-    return _runner(instructions, total, results, dim_sources(graph.inputs))
+    return _runner(instructions, total, results, dims_at_entry(graph))
 
 
 def _runner(
@@ -76,7 +76,7 @@ def _runner(
 
     def run(*natives: Any) -> tuple[Any, ...]:
         held: list[Any] = [*natives, *[None] * (total - len(natives))]
-        sizes = {atom: natives[i].shape[axis] for atom, (i, axis) in sources.items()}
+        sizes = {atom: _extent(natives[i], axis) for atom, (i, axis) in sources.items()}
         for is_quiet, stretch in stretches:
             with np.errstate(all="ignore") if is_quiet else nullcontext():
                 _execute(stretch, held, sizes)
@@ -96,7 +96,7 @@ def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom,
         else:
             held[outputs[0]] = found
         for atom, result, axis in binds:
-            sizes[atom] = held[outputs[result]].shape[axis]
+            sizes[atom] = _extent(held[outputs[result]], axis)
         for slot in freed:
             held[slot] = None
 
@@ -117,14 +117,18 @@ def last_uses(graph: Graph) -> list[tuple[Value, ...]]:
     return frees
 
 
+def _extent(x: Any, axis: int) -> int:
+    """The size of an axis; of rows that differ in shape there is none, and nothing outside their loop asks for it."""
+    return x.shape[axis] if axis < len(x.shape) else -1
+
+
 def dims_told(graph: Graph) -> dict[int, tuple[tuple[Atom, int, int], ...]]:
     """Which nodes' results tell the size of a dimension that is needed and that no input tells.
 
     Returns:
         By the number of the node: the dimension, which result tells it, and along which axis.
     """
-    needed = {a for node in graph.nodes for d in dims.dims_in(node.attrs) for a in d.atoms}
-    needed -= dim_sources(graph.inputs).keys()
+    needed = _dims_needed(graph) - dim_sources(graph.inputs).keys()
     found: dict[int, tuple[tuple[Atom, int, int], ...]] = {}
     for index, node in enumerate(graph.nodes if needed else ()):
         told = {
@@ -135,6 +139,16 @@ def dims_told(graph: Graph) -> dict[int, tuple[tuple[Atom, int, int], ...]]:
         if told:
             found[index] = (*[(atom, place, axis) for atom, (place, axis) in told.items()],)
     return found
+
+
+def dims_at_entry(graph: Graph) -> dict[Atom, tuple[int, int]]:
+    """Where inputs tell the size of a dimension that is needed. (Rows that differ in length tell no size.)"""
+    needed = _dims_needed(graph)
+    return {atom: place for atom, place in dim_sources(graph.inputs).items() if atom in needed}
+
+
+def _dims_needed(graph: Graph) -> set[Atom]:
+    return {a for node in graph.nodes for d in dims.dims_in(node.attrs) for a in d.atoms}
 
 
 def dim_sources(inputs: Sequence[Value]) -> dict[Atom, tuple[int, int]]:

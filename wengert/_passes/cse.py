@@ -17,7 +17,7 @@ def share_common(graph: Graph) -> Graph:
     seen: dict[int, Node] = {}  # by hash only: long graphs would otherwise hold a tuple for each node
 
     def change(node: Node) -> Value | None:
-        if node.op.is_multi or node.op.has_effect or node.regions:
+        if node.op.is_multi or node.op.has_effect:
             return None
         identity = _identity(node)
         known = seen.setdefault(hash(identity), node)

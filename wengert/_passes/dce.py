@@ -28,7 +28,7 @@ def _pruned(node: Node, live: set[int]) -> Node:
         return node
     outputs = (*[v for v, is_kept in zip(node.outputs, kept, strict=True) if is_kept],)
     return Node(
-        node.op, node.inputs, outputs, (*node.attrs[:-1], attr), node.site, node.regions, node.is_quiet, node.label
+        node.op, node.inputs, outputs, (*node.attrs[:-1], attr), node.site, node.is_quiet, node.label
     )
 
 

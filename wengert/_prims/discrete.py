@@ -43,6 +43,9 @@ bitwise_xor = _discrete("bitwise_xor", "x y", "integer or bool", "x ^ y")
 bitwise_not = _discrete("bitwise_not", "x", "integer or bool", "~x")
 left_shift = _discrete("left_shift", "x y", "integer", "x << y")
 right_shift = _discrete("right_shift", "x y", "integer", "x >> y")
+maximum_iterations = _discrete(
+    "maximum_iterations", "x", "integer", "x, which must not be negative", can_raise=True, domain=((0.0, 9.0),)
+)
 gcd = _discrete("gcd", "x y", "integer", "the greatest common divisor")
 lcm = _discrete("lcm", "x y", "integer", "the least common multiple")
 

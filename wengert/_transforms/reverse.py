@@ -17,7 +17,7 @@ from .._core.dtypes import is_inexact
 from .._core.op import ZERO, Op, Plan
 from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, same_shape, type_of
-from .._core.where import at_user_line, user_site
+from .._core.where import Site, at_user_line, user_site
 from .._prims.buffer import Update
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
@@ -62,13 +62,14 @@ _new_entry = partial(tuple.__new__, Entry)
 class Tape:
     """The reverse recorder: follows the values computed from its sources."""
 
-    __slots__ = ("entries", "exits", "is_tracked", "tracked")
+    __slots__ = ("choices", "entries", "exits", "is_tracked", "tracked")
 
     def __init__(self, keys: Iterable[int] = ()) -> None:
         self.tracked: set[int] = set(keys)
         self.is_tracked = self.tracked.__contains__
         self.entries: list[Entry] = []
         self.exits: list[Cut] = []
+        self.choices: list[Site] = []  # where one of several branches was taken, for explanations
 
     def tracks(self, key: int) -> bool:
         return key in self.tracked
@@ -136,6 +137,13 @@ class Tape:
             self.exits.append(Cut(what, "takes the numbers out, a constant from there on", user_site(), tensor._key))
         elif cut is not None and cut.key in self.tracked and not any(map(cut.is_same, self.exits)):
             self.exits.append(cut)
+
+    def note_choice(self) -> None:
+        """Remembers that a branch was taken here, and that nobody knows what the others would use."""
+        if len(self.choices) < _MAX_EXITS:
+            site = user_site()
+            if site is not None and site not in self.choices:
+                self.choices.append(site)
 
     def on_read(self, variable: Any, tensor: Tensor) -> None:
         """A tape that does not watch Variables takes no notice of their reads."""

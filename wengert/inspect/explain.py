@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._control.call import cut_inside
+from .._control.call import cut_inside, inner_programs, leads_through
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.doors import door
 from .._core.engine import ndarray_of
-from .._core.folding import fold
 from .._core.graph import Graph, graph_holding, quietly
 from .._core.op import ZERO, Op
 from .._core.state import STATE, building, recording
@@ -35,7 +35,9 @@ _MOST_CUTS = 3  # told in one text
 _MOST_STEPS = 12  # of a path that are listed
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 _PLACES = frozenset({"argmax", "argmin", "argsort"})
-_ASKED = frozenset({"custom", "call"})  # only the sweep knows what these pass on
+_ASKED = frozenset({"custom", "call", "switch", "loop"})  # only the sweep knows what these pass on
+
+_INSIDE = {"call": "a compiled function", "switch": "a branch", "loop": "a loop"}
 
 
 class Step(NamedTuple):
@@ -49,6 +51,7 @@ class Step(NamedTuple):
     site: Site | None
 
 
+@door
 def explain(y: Any, x: Any) -> str:
     """Why the gradient of y with respect to x is what it is, in words: connected, zero or None.
 
@@ -70,17 +73,13 @@ def explain(y: Any, x: Any) -> str:
         >>> print(wg.explain(graph.outputs[0], graph.inputs[0]).splitlines()[0])
         the result does not depend differentiably on x: the path is cut where stop_gradient stops the gradient
     """
-    try:
-        y_value, x_value = _value_of(y, "y"), _value_of(x, "x")
-        graph = graph_holding(y_value)
-        if graph is None:
-            raise ValueError(at_user_line(
-                "explain: the graph that y belongs to is gone; keep it while you ask about it"
-            ))
-        return explain_graph(graph, y_value, x_value)
-    except BaseException as error:
-        fold(error)
-        raise
+    y_value, x_value = _value_of(y, "y"), _value_of(x, "x")
+    graph = graph_holding(y_value)
+    if graph is None:
+        raise ValueError(at_user_line(
+            "explain: the graph that y belongs to is gone; keep it while you ask about it"
+        ))
+    return explain_graph(graph, y_value, x_value)
 
 
 def _value_of(tensor: Any, name: str) -> Value:
@@ -115,24 +114,24 @@ def explain_graph(graph: Graph, y: Value, x: Value, name: str = "x") -> str:
 
 
 def explain_entries(
-    entries: Sequence[Entry], exits: Sequence[Cut], y: Tensor, x: Tensor, name: str = "x"
+    tape: Tape, y: Tensor, x: Tensor, name: str = "x"
 ) -> str:  # fmt: skip
     """Why the gradient of y with respect to x is what it is, by what a tape has recorded.
 
     Args:
-        entries: the Wengert list (`Tape.entries`).
-        exits: where numbers were taken out (`Tape.exits`).
+        tape: what was recorded.
         y: a result.
         x: a source, or a value on the way.
         name: what x is called.
     """
+    entries = tape.entries
     keys = [key for entry in entries for key in entry.out_keys]
 
     def asked() -> Any:
         with building(Graph() if STATE.builder is not None else None), quietly():
             return sweep(entries, ((y._key, ones_like_type(type_of(y))),), (x._key,))[0]
 
-    case = _Case(_steps_of(entries), y, x, name, asked, _cuts_between(entries, exits, y, x))
+    case = _Case(_steps_of(entries), y, x, name, asked, _cuts_between(entries, tape.exits, y, x), tape.choices)
     if y._key in keys and STATE.builder is None:
         return case.text(lambda path: _vanishes(entries, y, path))
     return case.text()
@@ -140,7 +139,8 @@ def explain_entries(
 
 def disconnection(tape: Tape, y: Tensor, x: Tensor, name: str) -> str:
     """Why no gradient leads from y to x, which the sweep has found already."""
-    case = _Case(_steps_of(tape.entries), y, x, name, _nothing, _cuts_between(tape.entries, tape.exits, y, x))
+    cuts = _cuts_between(tape.entries, tape.exits, y, x)
+    case = _Case(_steps_of(tape.entries), y, x, name, _nothing, cuts, tape.choices)
     return case.text()
 
 
@@ -187,8 +187,10 @@ class _Case:
     """One question: y and x in a program of steps."""
 
     def __init__(
-        self, steps: Sequence[Step], y: Any, x: Any, name: str, asked: Callable[[], Any], cuts: Sequence[Cut] = ()
-    ) -> None:
+        self, steps: Sequence[Step], y: Any, x: Any, name: str, asked: Callable[[], Any], cuts: Sequence[Cut] = (),
+        choices: Sequence[Site] = (),
+    ) -> None:  # fmt: skip
+        self.choices = choices
         self.y, self.x, self.name, self.asked, self.cuts = y, x, name, asked, cuts
         self.y_key: int = _key(y)
         self.x_key: int = _key(x)
@@ -227,7 +229,8 @@ class _Case:
                 f"the result depends on {self.name}, but its gradient is zero at these values: it vanishes at "
                 f"{culprit.op.name}{_under(culprit)}{self._trail(path)}\n  cure: {_CURE_VANISHING}"
             )
-        return f"the result depends differentiably on {self.name}, by {_count(len(path))}{self._trail(path)}"
+        connected = f"the result depends differentiably on {self.name}, by {_count(len(path))}{self._trail(path)}"
+        return connected + self._silent_branches(path)
 
     @property
     def _severed(self) -> str:
@@ -253,15 +256,31 @@ class _Case:
 
     def _zero(self, path: Sequence[Step]) -> str:
         step = next((s for s in path if not _passes_more_than_zero(s, -1)), None)
+        region = next((s for s in path if s.op.name in ("switch", "loop")), None)
+        if step is None and region is not None:
+            found = (cut_inside(program, place) for program, place in self._inner(region, path))
+            cut = next((c for c in found if c is not None), None)
+            why = "nothing computed from it reaches the result" if cut is None else f"the path is cut where {cut}"
+            return (
+                f"the result counts as connected to {self.name}, which {_INSIDE[region.op.name]} takes, but its "
+                f"gradient is zero: {why}{self._trail(path)}" + ("" if cut is None else f"\n  cure: {_cure(cut)}")
+            )
         if step is None:
             return (
                 f"the result depends on {self.name}, but its gradient is zero everywhere, by a rule on the path"
                 f"{self._trail(path)}"
             )
+        if step.op is attach and self.cuts:
+            told = "\n  and where ".join(map(str, self.cuts[:_MOST_CUTS]))
+            return (
+                f"the result counts as connected to {self.name}, which a branch or loop takes, but its gradient is "
+                f"zero: the path is cut where {told}{self._trail(path)}\n  cure: {_cure(self.cuts[0])}"
+            )
         if step.op is attach:
             return (
                 f"the result depends on {self.name}, but its gradient is zero everywhere: it is made of a gradient "
-                f"that does not depend on {self.name} any more, that of a linear function{_under(step)}"
+                f"that does not depend on {self.name} any more, that of a linear function, or {self.name} only stands "
+                f"among what a branch or loop takes{_under(step)}"
                 f"{self._trail(path)}"
                 f"\n  cure: {_CURE_LINEAR}"
             )
@@ -273,15 +292,14 @@ class _Case:
     def _dropped(self, path: Sequence[Step]) -> str:
         """A custom gradient or a compiled function on the path gives None."""
         for step in path:
-            if step.op.name != "call":
-                continue
-            followed = {self.x_key, *(k for s in path for k in s.out_keys)}
-            places = (i for i, k in enumerate(step.in_keys) if k in followed)
-            cut = next((c for i in places if (c := cut_inside(step.attrs[0], i)) is not None), None)
-            if cut is not None:
+            found = (cut_inside(program, place) for program, place in self._inner(step, path))
+            cuts = {str(cut): cut for cut in found if cut is not None}
+            if cuts:
+                told = "\n  and where ".join(cuts)
+                cures = dict.fromkeys(map(_cure, cuts.values()))
                 return (
-                    f"{self._severed}: the path is cut in a compiled function where {cut}{self._trail(path)}"
-                    f"\n  cure: {_cure(cut)}"
+                    f"{self._severed}: the path is cut in {_INSIDE[step.op.name]} where {told}{self._trail(path)}"
+                    + "".join(f"\n  cure: {c}" for c in cures)
                 )
         custom = next((s for s in path if s.op.name == "custom"), None)
         if custom is None:
@@ -290,6 +308,26 @@ class _Case:
             f"{self._severed}: the custom gradient of {custom.attrs[0].name} gives None for what depends on it"
             f"{_under(custom)}{self._trail(path)}\n  cure: let the custom gradient return a tensor for that argument"
         )
+
+    def _inner(self, step: Step, path: Sequence[Step]) -> list[tuple[Any, int]]:
+        """The programs that a step runs, each with the place there of what x leads to."""
+        followed = {self.x_key, *(k for s in path for k in s.out_keys)}
+        places = (i for i, k in enumerate(step.in_keys) if k in followed)
+        return [pair for i in places for pair in inner_programs(step.op, step.attrs, i)]
+
+    def _silent_branches(self, path: Sequence[Step]) -> str:
+        """The branches (and the bodies of loops) on a path that pass no gradient on, and why."""
+        told = ""
+        for step in path:
+            if step.op.name not in ("switch", "loop"):
+                continue
+            for program, place in self._inner(step, path):
+                if not leads_through(program, place):
+                    cut = cut_inside(program, place)
+                    why = "it leads nowhere" if cut is None else f"{cut}"
+                    where = f"{program.graph.name} is taken" if step.op.name == "switch" else "a step runs"
+                    told += f"\n  the gradient is zero if {where}: {why}"
+        return told
 
     def _disconnected(self) -> str:
         cuts = [*self.cuts] or [*self._cut_steps()]
@@ -313,6 +351,14 @@ class _Case:
                 f"{self._severed}: {self.name} is used, but nothing computed from it reaches the result\n  used by:"
                 f"{uses}\n  cure: let the result be computed from what was made of {self.name}, or pass "
                 f"unconnected_gradients='zero'"
+            )
+        if self.choices:
+            places = "\n    ".join(map(str, self.choices[:_MOST_CUTS]))
+            return (
+                f"{self._severed}: f does not use it in the branches that were taken\n  a branch was taken at\n"
+                f"    {places}"
+                f"\n  cure: make {self.name} an operand of the branch (wg.cond(pred, f, g, x)), compile f "
+                f"(wg.function), which knows all branches, or pass unconnected_gradients='zero'"
             )
         return (
             f"{self._severed}: f does not use it\n  cure: make sure that f itself does all the operations that lead "

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._core.graph import Graph, Node
-from .._core.printer import node_text, type_text, value_names
+from .._core.printer import graph_text, node_text, programs_of, type_text, value_names
 from .._core.tensor import Value
 
 __all__ = ["Box", "boxes_of", "fitted", "width_of"]
@@ -136,7 +136,7 @@ class _Drafter:
         return [*dict.fromkeys(found)]
 
     def _tip(self, node: Node) -> str:
-        text = node_text(node, self.names)
+        text = "\n".join([node_text(node, self.names), *map(graph_text, programs_of(node))])
         return f"{text}\n  at {node.site}" if node.site else text
 
     def _add(self, box: Box, *values: Value) -> None:
@@ -153,6 +153,9 @@ def _title(node: Node) -> str:
     """The op with what distinguishes it: `reduce_sum axes=(0,)`, or the name of the function called."""
     name = node.op.name
     shown = [_attribute(n, a) for n, a in zip(node.op.attrs, node.attrs, strict=True) if n not in ("dtype", "shape")]
+    programs = programs_of(node)
+    if programs:
+        return f"{name} · {sum(len(p.nodes) for p in programs)} ops inside"
     return " ".join([name, *filter(None, shown)])
 
 

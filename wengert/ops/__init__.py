@@ -75,7 +75,10 @@ from .views import *  # noqa: F403
 from .windowing import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from ..custom import custom_gradient  # stands above the ops; `wengert/__init__` puts it here
+    # these stand above the ops; `wengert/__init__` puts them here
+    from ..batching import vectorized_map
+    from ..control import cond, fori_loop, map, scan, switch, while_loop
+    from ..custom import custom_gradient
 
 __all__: list[str] = []
 __all__ += activations.__all__

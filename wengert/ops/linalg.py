@@ -204,7 +204,8 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     a, b = (moved(t, normal_axis(axis, t.ndim, "vecdot"), t.ndim - 1) for t in _met(x1, x2, "vecdot"))
     if not same_dim(a.shape[-1], b.shape[-1]):
         raise ValueError(at_user_line(f"vecdot: the axis has extent {a.shape[-1]} in x1 and {b.shape[-1]} in x2"))
-    return outward(total(multiply(S.conj_of(a), b), axis=-1), x1, x2)
+    products = multiply(S.conj_of(a), b)
+    return outward(promotion.cast(total(products, axis=-1), products.dtype), x1, x2)  # as NumPy: integers stay small
 
 
 def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Any:

@@ -66,6 +66,6 @@ def _stack(rows: Sequence[Any]) -> Any:
 NUMPY.kernels["call"] = _call
 NUMPY.kernels.update(region_kernels(Arrays(
     run=lambda program: executable(program, NUMPY.kernels), number=lambda x: x.item(), row=lambda x, i: x[i],
-    stack=_stack, zeros=np.zeros, like=np.zeros_like, copy=np.array,
+    stack=_stack, zeros=np.zeros, like=np.zeros_like,
 )))  # fmt: skip
 register_engine(NUMPY)

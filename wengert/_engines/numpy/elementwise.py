@@ -25,8 +25,29 @@ def _sigmoid(x: Any) -> Any:
     return np.where(x >= 0, np.reciprocal(1 + decay), decay / (1 + decay)).astype(x.dtype, copy=False)[()]
 
 
+def _expm1(x: Any) -> Any:
+    """NumPy's, but for complex numbers with C's values where they are real or not finite."""
+    result = np.expm1(x)
+    if x.dtype.kind != "c":
+        return result
+    is_endless = ~np.isfinite(x.imag)
+    places = (x.imag == 0, is_endless & np.isneginf(x.real), is_endless & np.isposinf(x.real))
+    if not any(np.any(place) for place in places):
+        return result
+    on_axis = np.empty(x.shape, x.dtype)
+    on_axis.real, on_axis.imag = np.expm1(x.real), x.imag
+    result = np.select(places, (on_axis, x.dtype.type(-1), x.dtype.type(complex(np.inf, np.nan))), result)
+    return result.astype(x.dtype, copy=False)[()]
+
+
 def _softplus(x: Any) -> Any:
     return np.logaddexp(x, x.dtype.type(0))
+
+
+def _not_negative(x: Any) -> Any:
+    if np.any(x < 0):
+        raise ValueError(f"wanted an integer that is not negative, got {np.min(x)}")
+    return x
 
 
 KERNELS: dict[str, Any] = {
@@ -40,7 +61,7 @@ KERNELS: dict[str, Any] = {
     "power": np.power,
     "exp": np.exp,
     "exp2": np.exp2,
-    "expm1": np.expm1,
+    "expm1": _expm1,
     "log": np.log,
     "log2": np.log2,
     "log10": np.log10,
@@ -96,4 +117,5 @@ KERNELS: dict[str, Any] = {
     "rint": np.rint,
     "sign": np.sign,
     "floor_divide": np.floor_divide,
+    "maximum_iterations": _not_negative,
 }

@@ -18,7 +18,7 @@ from ..._core.engine import Kernel
 from ..._core.graph import Graph, Node
 from ..._core.where import at_user_line
 from ..._passes import optimise
-from ..interpret import compile_instructions, dim_sources, dims_told, last_uses
+from ..interpret import compile_instructions, dims_at_entry, dims_told, last_uses
 
 SOURCE_LIMIT = 2000  # nodes
 
@@ -44,7 +44,7 @@ def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:
     namespace: dict[str, Any] = {"max": max, "min": min, "errstate": np.errstate, "told": partial(_told, places)}
     source = _source(graph, kernels, namespace, places)
     exec(compile(source, f"<wengert {graph.name}>", "exec"), namespace)
-    return namespace["run"]
+    return namespace.pop("run")  # which would be a cycle with its own globals
 
 
 def _told(places: dict[int, Node], error: Exception) -> Exception:
@@ -64,9 +64,9 @@ def _source(
     names = {v.key: f"v{i}" for i, v in enumerate(graph.inputs)}
     atoms: dict[Atom, str] = {}
     lines = [f"def run({', '.join(names[v.key] for v in graph.inputs)}):"]
-    for atom, (index, axis) in dim_sources(graph.inputs).items():
+    for atom, (index, axis) in dims_at_entry(graph).items():
         atoms[atom] = f"d{len(atoms)}"
-        lines.append(f"    {atoms[atom]} = v{index}.shape[{axis}]")
+        lines.append(f"    {atoms[atom]} = {_extent(f'v{index}', axis)}")
     frees, told = last_uses(graph), dims_told(graph)
     lines.append("    try:")
     indent, is_quiet = " " * 8, False
@@ -87,7 +87,7 @@ def _source(
         lines.append(f"{indent}{_targets(node, names)}{kernel}({', '.join(arguments)})")
         for atom, place, axis in told.get(index, ()):
             atoms[atom] = f"d{len(atoms)}"
-            lines.append(f"{indent}{atoms[atom]} = {names[node.outputs[place].key]}.shape[{axis}]")
+            lines.append(f"{indent}{atoms[atom]} = {_extent(names[node.outputs[place].key], axis)}")
         freed = [names[v.key] for v in frees[index] if names[v.key] not in namespace]
         if freed:
             lines.append(f"{indent}del {', '.join(freed)}")
@@ -95,6 +95,11 @@ def _source(
     lines.append(f"        return ({results})")
     lines += ["    except Exception as error:", "        raise told(error) from error"]
     return "\n".join(lines)
+
+
+def _extent(name: str, axis: int) -> str:
+    """The size of an axis; of rows that differ in shape there is none, and nothing outside their loop asks for it."""
+    return f"{name}.shape[{axis}]" if not axis else f"{name}.shape[{axis}] if {name}.ndim > {axis} else -1"
 
 
 def _targets(node: Node, names: dict[int, str]) -> str:

@@ -53,6 +53,6 @@ def _call(*operands_and_program: Any) -> tuple[Any, ...]:
 PYTHON.kernels["call"] = _call
 PYTHON.kernels.update(region_kernels(Arrays(
     run=_run_of, number=lambda x: to_numpy(x).item() if isinstance(x, PyArray) else x.item(),
-    row=row, stack=stack, zeros=zeros, like=lambda x: zeros(x.shape, x.dtype), copy=lambda x: x,
+    row=row, stack=stack, zeros=zeros, like=lambda x: zeros(x.shape, x.dtype),
 )))  # fmt: skip
 register_engine(PYTHON)

@@ -25,6 +25,12 @@ def _same(fn: Callable[[Any], Any]) -> Kernel:
     return lambda x: map1(fn, x)
 
 
+def _not_negative(value: Any) -> Any:
+    if value < 0:
+        raise ValueError(f"wanted an integer that is not negative, got {value}")
+    return value
+
+
 def _same2(fn: Callable[[Any, Any], Any]) -> Kernel:
     return lambda x, y: map2(fn, x, y)
 
@@ -262,6 +268,7 @@ KERNELS: dict[str, Kernel] = {
     "power": _same2(m.power),
     "power_number": power_number,
     "floor_divide": _same2(m.floor_divide),
+    "maximum_iterations": _same(_not_negative),
     "mod": _same2(m.mod),
     "fmod": _same2(m.fmod),
     "arctan2": _same2(math.atan2),
