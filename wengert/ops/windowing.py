@@ -259,14 +259,14 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
                [2., 3.]])
     """
     a = as_tensor(x, "sliding_window_view")
-    sizes = new_shape(window_shape, "sliding_window_view")
+    sizes = [operator.index(n) for n in (window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,))]
     axes = normal_axes(axis, a.ndim, "sliding_window_view")
     if len(sizes) != len(axes):
         raise ValueError(at_user_line(f"sliding_window_view: {len(sizes)} extents for {len(axes)} axes"))
     rank = a.ndim
     for place, size in zip(axes, sizes):
         count = known_extent(a, place, "sliding_window_view") - size + 1
-        if count < 1:
+        if count < 1 or size < 0:
             raise ValueError(at_user_line(f"sliding_window_view: {size} elements do not fit axis {place} of {a.shape}"))
         a = take(a, np.arange(count)[:, None] + np.arange(size), axis=place)
         order = [i for i in range(a.ndim) if i != place + 1]
