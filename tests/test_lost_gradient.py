@@ -276,7 +276,7 @@ def sum_of_list(x: Any) -> Any:
     return np.sum([x[0], 2 * x[1]])
 
 
-@refused("np.linalg.tensorinv", "wg.primitive")
+@differentiated
 def tensorinv(x: Any) -> Any:
     return np.linalg.tensorinv(np.outer(x, x) + np.eye(3), ind=1)
 

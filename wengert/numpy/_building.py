@@ -16,7 +16,7 @@ from ..ops.promotion import as_tensor, cast, common_dtype
 from ..ops.tapers import kaiser as _kaiser
 from ._creation import arange, array, asarray, linspace
 from ._shapes import concatenate, ravel
-from ._writing import as_numpy
+from ._writing import as_numpy, named_dtype
 
 
 class Joiner:
@@ -107,7 +107,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     items = [*(iter if count < 0 else itertools.islice(iter, count))]
     if count > len(items):
         raise ValueError(at_user_line(f"np.fromiter: the iterable gave {len(items)} items; wanted {count}"))
-    return array(items, dtype) if items else ops.zeros((0,), np.dtype(dtype))
+    return array(items, dtype) if items else ops.zeros((0,), named_dtype(dtype))
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
