@@ -42,6 +42,7 @@ html_sidebars = {"index": [], "ops/*": [], "names": [], "kinks": []}  # pages th
 html_theme_options = {
     "logo": {"text": "Wengert"},
     "show_prev_next": False,
+    "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "show_nav_level": 1,
     "header_links_before_dropdown": 6,

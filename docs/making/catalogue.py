@@ -72,7 +72,7 @@ def public_ops(documented: set[str]) -> list[PublicOp]:
     others = {id(value_at(name)) for name in documented}
     for home in HOMES:
         module = module_at(home)
-        for name in getattr(module, "__all__", ()):
+        for name in sorted(getattr(module, "__all__", ()), key=lambda name: is_alias(module, name)):
             function = getattr(module, name)
             if not inspect.isfunction(function) or not function.__module__.startswith("wengert"):
                 continue
@@ -102,6 +102,11 @@ def line_of(function: Callable[..., Any]) -> int:
     lines = Path(code.co_filename).read_text(encoding="utf-8").split("\n")
     assigned = re.compile(rf"{re.escape(function.__name__)}\b.* = ")
     return next((i for i, line in enumerate(lines, 1) if assigned.match(line)), code.co_firstlineno)
+
+
+def is_alias(module: ModuleType | None, name: str) -> bool:
+    """Whether a function calls itself otherwise: `arccos` has its page under that name, not under `acos`."""
+    return getattr(getattr(module, name), "__name__", name) != name
 
 
 def numpy_name(function: Any) -> str:

@@ -95,7 +95,11 @@ class Source:
     def segment(self, node: ast.AST) -> str:
         text = ast.get_source_segment(self.text, node, padded=True) or ""
         first, *rest = text.split("\n")
-        return "\n".join([first.strip(), *textwrap.dedent("\n".join(rest)).split("\n")]).rstrip() if rest else first.strip()
+        return (
+            "\n".join([first.strip(), *textwrap.dedent("\n".join(rest)).split("\n")]).rstrip()
+            if rest
+            else first.strip()
+        )
 
     def helpers(self, nodes: list[ast.AST]) -> list[str]:
         """The functions of this file that the nodes name, and those that these name."""

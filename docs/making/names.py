@@ -49,7 +49,9 @@ class Names:
                 if name in pages:
                     links.setdefault(pages[name], f":doc:`wg.{name} </ops/{pages[name]}>`")
                     continue
-                same = name if name in documented else next((d for d in documented if value_at(d) is value_at(name)), "")
+                same = (
+                    name if name in documented else next((d for d in documented if value_at(d) is value_at(name)), "")
+                )
                 if not same:
                     raise LookupError(f"docs/names.tsv: wg.{name} has no page")
                 links.setdefault(same, f":py:obj:`wg.{name} <wengert.{same}>`")

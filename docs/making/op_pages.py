@@ -30,6 +30,9 @@ def op_page(op: PublicOp, declared: dict[str, Declaration], names: Names) -> str
     also = [f"wg.{alias}" for alias in op.aliases if not alias.startswith("numpy.")]
     if also:
         parts.append(f"Also: {', '.join(map(literal, also))}.\n")
+    homes = dict.fromkeys(path.rpartition(".")[0] or "numpy" for path in (op.path, *op.aliases))
+    pages = [f":doc:`wengert.{home} </reference/{home.partition('.')[0]}>`" for home in homes]
+    parts.append(f"Belongs to {', '.join(pages)}.\n")
     if op.numpy:
         parts.append(f"On tensors, this is what {', '.join(map(literal, op.numpy))} calls.\n")
     parts += [title("Derivative", "-"), derivative(op, declared)]
@@ -48,13 +51,14 @@ def derivative(op: PublicOp, declared: dict[str, Declaration]) -> str:
         return "No primitive runs in the example: the result does not depend on the values of an array.\n"
     main = [name for name in applied if name not in MOVERS] or applied
     rows = [
-        (f":ref:`{name} <prim-{name}>`", KINDS[REGISTRY[name].kind], prose(REGISTRY[name].facts.kink), engines_of(name))
+        (f":ref:`{name} <prim-{name}>`", facts.dtypes, KINDS[REGISTRY[name].kind], prose(facts.kink), engines_of(name))
         for name in applied
+        for facts in [REGISTRY[name].facts]
     ]
     lines = [
         "The example above applies these primitives; the derivative, of every order and in both modes, follows from\n"
         "their rules.\n",
-        table(("Primitive", "Derivative", "At kinks", "Engines"), rows, ":widths: 18 40 24 18"),
+        table(("Primitive", "Data types", "Derivative", "At kinks", "Engines"), rows, ":widths: 16 14 32 22 16"),
     ]
     with_rules = [name for name in main if REGISTRY[name].kind not in ("zero", "stop", "not_differentiable")]
     if len(with_rules) <= SHOWN:

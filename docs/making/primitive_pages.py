@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import wengert._engines.python  # noqa: F401  # registers the engine in plain Python, which tests use
 from wengert._core.engine import ENGINES
 from wengert._core.op import REGISTRY, Op
 
@@ -30,7 +31,7 @@ def primitive_pages(declared: dict[str, Declaration]) -> dict[str, str]:
 
 
 def family_page(family: str, names: list[str], declared: dict[str, Declaration]) -> str:
-    parts = [title(f"Primitives: {family.strip('_')}")]
+    parts = [title(family)]
     for name in names:
         parts += [f".. _prim-{name}:\n", title(name, "-"), section(REGISTRY[name], declared[name])]
     return "\n".join(parts)
@@ -68,10 +69,11 @@ def index_page(families: dict[str, list[str]]) -> str:
         for family, names in sorted(families.items())
     ]
     intro = (
-        "All that users call is made of these. Each has one declaration: operands, attributes, data types, derivative,\n"
-        "batch rule; the text of the derivative below is the source that runs. What a rule's parameter names mean:\n"
-        "``x`` the operand's value, ``x_type`` its type alone, ``out`` the result, ``ct`` its cotangent, ``times`` the\n"
-        "product to use on cotangents, ``x_dot`` the tangent of ``x``. Slopes are holomorphic; the sweep conjugates them.\n"
+        "All that users call is made of these. Each has one declaration: operands, attributes, data types,\n"
+        "derivative, batch rule; the text of the derivative below is the source that runs. What a rule's parameter\n"
+        "names mean: ``x`` the operand's value, ``x_type`` its type alone, ``out`` the result, ``ct`` its cotangent,\n"
+        "``times`` the product to use on cotangents, ``x_dot`` the tangent of ``x``. Slopes are holomorphic; the\n"
+        "sweep conjugates them.\n"
     )
     hidden = ".. toctree::\n   :hidden:\n\n" + "".join(f"   {family}\n" for family in sorted(families))
     return "\n".join([title("Primitives"), intro, table(("File", "Primitives"), rows, ":widths: 20 80"), hidden])
