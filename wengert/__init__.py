@@ -8,7 +8,7 @@ names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import fft, linalg, nn, numpy, ops, random, special, tree
+from . import fft, image, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -41,7 +41,7 @@ from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradien
 from .tape import GradientTape
 
 if TYPE_CHECKING:
-    from . import compat, integrate, optimize
+    from . import array_api, compat, integrate, optimize, stats
     from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
     from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
@@ -50,11 +50,12 @@ if TYPE_CHECKING:
 
 # loaded when first asked for, since few programs use them: the name, and the module that has it
 _LATER = {
-    "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "check_gradients": "testing",
-    "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit", "custom_root": "implicit",
-    "hessian": "derivatives", "hvp": "derivatives", "integrate": "integrate", "jacobian": "derivatives",
-    "jvp": "derivatives", "linearize": "derivatives", "load": "saving", "optimize": "optimize", "save": "saving",
-    "sparsity": "sparse", "value_and_jacobian": "derivatives", "vjp": "derivatives",
+    "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
+    "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
+    "custom_root": "implicit", "hessian": "derivatives", "hvp": "derivatives", "integrate": "integrate",
+    "jacobian": "derivatives", "jvp": "derivatives", "linearize": "derivatives", "load": "saving",
+    "optimize": "optimize", "save": "saving", "sparsity": "sparse", "stats": "stats",
+    "value_and_jacobian": "derivatives", "vjp": "derivatives",
 }  # fmt: skip
 
 
@@ -82,14 +83,14 @@ __all__ = [
     "AggregationMethod", "Coloring", "DisconnectedError", "Function", "Gradient", "GradientCheck",
     "GradientCheckError", "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec",
     "TracingError", "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable",
-    "VariableGrads", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat", "cond",
-    "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans", "debug_print",
-    "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "hessian", "hvp", "integrate",
-    "jacobian", "jit", "jvp", "linalg", "linearize", "load", "map", "nn", "not_differentiable", "numpy", "ops",
-    "optimize", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan", "set_default_float",
-    "set_memory_budget", "sparsity", "special", "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree",
-    "value_and_grad", "value_and_grads", "value_and_jacobian", "variable_grads", "vectorized_map", "vjp", "vmap",
-    "while_loop",
+    "VariableGrads", "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat",
+    "cond", "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans",
+    "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "hessian", "hvp",
+    "image", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize", "load", "map", "nn", "not_differentiable",
+    "numpy", "ops", "optimize", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan",
+    "set_default_float", "set_memory_budget", "sparsity", "special", "stats", "stop_gradient", "switch",
+    "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian", "variable_grads",
+    "vectorized_map", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

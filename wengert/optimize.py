@@ -1,6 +1,6 @@
 """`minimize`, `least_squares` and `root`: SciPy's solvers with exact derivatives, differentiable through the solution.
 
-SciPy works on vectors of numbers; here the unknowns may be nested structures, and gradients, Jacobians and Hessian
+SciPy works on vectors of doubles; here the unknowns may be nested structures, and gradients, Jacobians and Hessian
 products are supplied. What comes out follows the arguments by the implicit function theorem at the solution.
 """
 
@@ -18,14 +18,15 @@ from ._compile.arguments import array_argument, is_tensor_kind, require_callable
 from ._control.values import Leaves, connected
 from ._core import dtypes
 from ._core.constant import constant
+from ._core.doors import door
 from ._core.engine import ENGINE_OF
-from ._core.folding import fold
 from ._core.kinds import DICTS, TUPLES
+from ._core.lazily import scipy
 from ._core.state import STATE, pausing, watchers
 from ._core.structure import flatten
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
-from ._prims.structural import fill, select, slice_, sub
+from ._prims.structural import cast, fill, select, slice_, sub
 from .derivatives import hessian, hvp, jacobian
 from .errors import TracingError
 from .functional import grad, of_scalar, value_and_grad
@@ -46,6 +47,7 @@ _ROOTS_WITH_JACOBIAN = frozenset({"hybr", "lm"})
 _NEAR = 1e-6  # how near a bound, relative to 1 + |bound|, counts as on it
 
 
+@door
 def minimize(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, *, bounds: Any = None,
     constraints: Any = (), tol: float | None = None, callback: Callable[..., Any] | None = None,
@@ -60,12 +62,12 @@ def minimize(
 
     Args:
         fun: `fun(x, *args)` returns a scalar.
-        x0: the start: an array, a number or a nested structure of them.
+        x0: the start: an array, a number or a nested structure of them. `fun` gets x in double precision.
         args: a tuple of further arguments of `fun`, nested or not.
         method: SciPy's name (or a callable of its kind).
         bounds: as SciPy's, element by element; or a pair (lower, upper) of structures like x0.
-        constraints: as SciPy's: a dict with `type` and `fun`, or a list; `fun` gets x in x0's structure. Jacobians are
-            supplied. Of `LinearConstraint` the matrix applies to x's elements in order.
+        constraints: as SciPy's: a dict with `type` and `fun`, or a list; `fun` gets x in x0's structure. Derivatives
+            are supplied. Of `LinearConstraint` the matrix applies to x's elements in order.
         tol, options: as SciPy's.
         callback: as SciPy's; gets x in x0's structure.
         sparsity: of the Hessian, as for `hessian`; Newton-CG and trust-constr then get sparse Hessians.
@@ -90,14 +92,11 @@ def minimize(
         array([[ 1.3333, -0.6667],
                [-0.6667,  1.3333]])
     """
-    try:
-        problem = _Problem("minimize", fun, x0, args)
-        return _minimize(problem, method, bounds, constraints, tol, callback, options, sparsity)
-    except BaseException as error:
-        fold(error)
-        raise
+    problem = _Problem("minimize", fun, x0, args)
+    return _minimize(problem, method, bounds, constraints, tol, callback, options, sparsity)
 
 
+@door
 def least_squares(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, *, bounds: Any = (-np.inf, np.inf),
     loss: str = "linear", f_scale: float = 1.0, sparsity: Any = None, **options: Any,
@@ -110,7 +109,7 @@ def least_squares(
 
     Args:
         fun: `fun(x, *args)` returns the residuals: an array or a nested structure of them.
-        x0: the start: an array, a number or a nested structure of them.
+        x0: the start: an array, a number or a nested structure of them. `fun` gets x in double precision.
         args: a tuple of further arguments of `fun`, nested or not.
         method: "trf" (the default), "dogbox" or "lm".
         bounds: as SciPy's: a pair (lower, upper) of numbers, of arrays or of structures like x0; or a `Bounds`.
@@ -140,14 +139,11 @@ def least_squares(
         >>> wg.grad(lambda y: fit(y)["b"])(1 + 2 * t).round(6)
         array([-0.9, -0.3,  0.3,  0.9])
     """
-    try:
-        problem = _Problem("least_squares", fun, x0, args)
-        return _least_squares(problem, method or "trf", bounds, loss, f_scale, sparsity, options)
-    except BaseException as error:
-        fold(error)
-        raise
+    problem = _Problem("least_squares", fun, x0, args)
+    return _least_squares(problem, method or "trf", bounds, loss, f_scale, sparsity, options)
 
 
+@door
 def root(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, *, tol: float | None = None,
     callback: Callable[..., Any] | None = None, options: Any = None,
@@ -158,7 +154,7 @@ def root(
 
     Args:
         fun: `fun(x, *args)` returns as many numbers as x holds, in any structure.
-        x0: the start: an array, a number or a nested structure of them.
+        x0: the start: an array, a number or a nested structure of them. `fun` gets x in double precision.
         args: a tuple of further arguments of `fun`, nested or not.
         method: SciPy's name; by default "hybr".
         tol, options: as SciPy's.
@@ -182,12 +178,8 @@ def root(
         >>> wg.grad(lambda a: wg.optimize.root(f, np.ones(2), (a,)).x)(np.array([8.0, 27.0])).round(6)
         array([0.083333, 0.037037])
     """
-    try:
-        problem = _Problem("root", fun, x0, args)
-        return _root(problem, method or "hybr", tol, callback, options)
-    except BaseException as error:
-        fold(error)
-        raise
+    problem = _Problem("root", fun, x0, args)
+    return _root(problem, method or "hybr", tol, callback, options)
 
 
 # -- what the three have in common ------------------------------------------------------------------------------------
@@ -200,8 +192,8 @@ class _Problem:
         require_callable(fun, name)
         if STATE.builder is not None:
             raise TracingError(at_user_line(
-                f"{name}: SciPy needs numbers, which a trace (a function, vmap, a loop's body) has not; call it outside, "
-                f"or use wg.custom_root with a solver of wg's functions"
+                f"{name}: SciPy needs numbers, which a trace (a function, vmap, a loop's body) has not; call it "
+                f"outside, or use wg.custom_root with a solver of wg's functions"
             ))
         args = args if isinstance(args, TUPLES) else (args,)
         self.name = name
@@ -211,7 +203,8 @@ class _Problem:
         self.start = started(x0, f"{name}: x0")
         if any(dtypes.is_complex(x.dtype) for x in self.start.tensors):
             raise TypeError(at_user_line(f"{name}: x0 is complex; SciPy's solvers take real unknowns"))
-        flat, self._unravel = ravel([*self.start.tensors])
+        self._as_given = ravel([*self.start.tensors])[1]
+        flat, self._unravel = ravel([cast(x, dtypes.float64) for x in self.start.tensors])
         self.x0 = numbers(flat)
 
     def structured(self, x: Any) -> Any:
@@ -231,7 +224,7 @@ class _Problem:
 
     def finish(self, result: Any, x: Any) -> Any:
         """SciPy's result with the unknowns in place."""
-        tensors = self._unravel(as_tensor(x))
+        tensors = self._as_given(as_tensor(x))
         result.x = result_of(self.start.rebuilt(connected(tensors, self.start.tensors)), self.keep)
         return result
 
@@ -250,7 +243,11 @@ class _Problem:
                 return callback(intermediate_result=intermediate_result)
 
             return of_result
-        return lambda x, *rest: callback(result_of(self.structured(x), False), *rest)
+
+        def of_unknowns(x: Any, *rest: Any) -> Any:
+            return callback(result_of(self.structured(x), False), *rest)
+
+        return of_unknowns
 
     def element_bounds(self, bounds: Any) -> tuple[Array, Array]:
         """Bounds as two vectors."""
@@ -281,10 +278,10 @@ class _Problem:
             return np.asarray(leaves[0], np.float64).reshape(-1) if np.ndim(leaves[0]) else leaves[0]
         if spec != self.start.spec:
             raise ValueError(at_user_line(f"{self.name}: bounds have another structure than x0"))
-        parts = [
-            np.broadcast_to(np.asarray(leaves[place], np.float64), x.shape).reshape(-1)
-            for place, x in zip(self.start.places, self.start.tensors, strict=True)
-        ]
+        parts: list[Any] = []
+        for place, x in zip(self.start.places, self.start.tensors, strict=True):
+            shape: Any = x.shape
+            parts.append(np.broadcast_to(np.asarray(leaves[place], np.float64), shape).reshape(-1))
         return np.concatenate(parts)
 
 
@@ -294,13 +291,28 @@ def numbers(x: Any) -> Array:
     return np.array(ENGINE_OF[type(tensor._data)].to_numpy(tensor._data), np.float64)
 
 
+def plain(x: Any) -> Tensor:
+    """A vector of SciPy's as a tensor; SciPy may overwrite its own."""
+    return constant(np.array(x))
+
+
+def _of_numbers(f: Callable[..., Any], args: tuple[Any, ...], is_sparse: bool = False) -> Callable[[Array], Any]:
+    """A function of a vector, for SciPy."""
+
+    def of_numbers(x: Array) -> Any:
+        found = f(plain(x), *args)
+        return found if is_sparse else numbers(found)
+
+    return of_numbers
+
+
 def _is_followed() -> bool:
     return bool(STATE.recorders)
 
 
 def _follow(equation: Callable[..., Any], x: Array, problem: _Problem) -> Tensor:
     """A vector that solves an equation, as a function of what the equation depends on."""
-    at = constant(np.array(x))
+    at = plain(x)
     return followed_root(equation, Leaves(at), [at], problem.args, problem.name)
 
 
@@ -337,16 +349,14 @@ class _Constraint(NamedTuple):
 def _minimize(
     problem: _Problem, method: Any, bounds: Any, constraints: Any, tol: Any, callback: Any, options: Any, sparsity: Any
 ) -> Any:  # fmt: skip
-    import scipy.optimize
-
     objective = of_scalar(problem.value, "minimize")
     limits = None if bounds is None else problem.element_bounds(bounds)
     given, known = _constraints(problem, constraints)
     supplied = _supplied(objective, problem.args, method, sparsity)
     with pausing(watchers()):
-        result: Any = scipy.optimize.minimize(
+        result: Any = scipy("optimize").minimize(
             supplied.pop("fun"), problem.x0, method=method, tol=tol, callback=problem.called_back(callback),
-            bounds=None if limits is None else scipy.optimize.Bounds(*limits), constraints=given, options=options,
+            bounds=None if limits is None else scipy("optimize").Bounds(*limits), constraints=given, options=options,
             **supplied,
         )  # fmt: skip
     x = result.x
@@ -365,42 +375,49 @@ def _supplied(objective: Callable[..., Any], args: tuple[Any, ...], method: Any,
             f"{method!r}"
         ))
     if name in _WITHOUT_GRADIENT:
-        return {"fun": lambda x: float(numbers(objective(as_tensor(x), *args)))}
+
+        def value_only(x: Array) -> float:
+            return float(numbers(objective(plain(x), *args)))
+
+        return {"fun": value_only}
     both = value_and_grad(objective, unconnected_gradients="zero")
 
     def value_and_slope(x: Array) -> tuple[float, Array]:
-        value, slope = both(constant(np.array(x)), *args)
+        value, slope = both(plain(x), *args)
         return float(numbers(value)), numbers(slope)
 
     found: dict[str, Any] = {"fun": value_and_slope, "jac": True}
     if sparsity is not None:
-        matrix = hessian(objective, sparsity=sparsity)
-        found["hess"] = lambda x: matrix(np.array(x), *args)
+        found["hess"] = _of_numbers(hessian(objective, sparsity=sparsity), args, is_sparse=True)
     elif name in _WITH_HESSIAN:
-        dense = hessian(objective)
-        found["hess"] = lambda x: numbers(dense(constant(np.array(x)), *args))
+        found["hess"] = _of_numbers(hessian(objective), args)
     elif name in _WITH_PRODUCTS or callable(method):
-        found["hessp"] = lambda x, p: numbers(
-            hvp(lambda v: objective(v, *args), constant(np.array(x)), constant(np.array(p)))
-        )
+
+        def of_x(v: Any) -> Any:
+            return objective(v, *args)
+
+        def product(x: Array, p: Array) -> Array:
+            return numbers(hvp(of_x, plain(x), plain(p)))
+
+        found["hessp"] = product
     return found
 
 
 def _constraints(problem: _Problem, constraints: Any) -> tuple[Any, list[_Constraint]]:
     """Constraints for SciPy, with Jacobians, and for the derivative of the solution."""
-    from scipy.optimize import LinearConstraint, NonlinearConstraint
-
-    single = isinstance(constraints, (*DICTS, LinearConstraint, NonlinearConstraint))
+    linear: type[Any] = scipy("optimize").LinearConstraint
+    nonlinear: type[Any] = scipy("optimize").NonlinearConstraint
+    single = isinstance(constraints, (*DICTS, linear, nonlinear))
     given: list[Any] = []
     known: list[_Constraint] = []
     for item in [constraints] if single else list(constraints):
         made = _constraint(problem, item)
         known.append(made)
         if isinstance(item, DICTS):
-            given.append({**item, "fun": _plain(made), "jac": _slopes(made), "args": ()})
-        elif isinstance(item, NonlinearConstraint):
-            given.append(NonlinearConstraint(
-                _plain(made), item.lb, item.ub, jac=_slopes(made), hess=item.hess,
+            given.append({**item, "fun": _values(made), "jac": _slopes(made), "args": ()})
+        elif isinstance(item, nonlinear):
+            given.append(nonlinear(
+                _values(made), item.lb, item.ub, jac=_slopes(made), hess=_curvatures(made),
                 keep_feasible=item.keep_feasible,
             ))  # fmt: skip
         else:
@@ -412,7 +429,7 @@ def _constraint(problem: _Problem, item: Any) -> _Constraint:
     if isinstance(item, DICTS):
         if item.get("type") not in ("eq", "ineq") or not callable(item.get("fun")):
             raise ValueError(at_user_line(
-                "minimize: a constraint is a dict with type 'eq' or 'ineq' and a callable fun, or one of SciPy's objects"
+                "minimize: a constraint is a dict with type 'eq' or 'ineq' and a callable fun, or SciPy's object"
             ))
         further = item.get("args", ())
         args = (*map(array_argument, further if isinstance(further, TUPLES) else (further,)),)
@@ -420,7 +437,11 @@ def _constraint(problem: _Problem, item: Any) -> _Constraint:
         return _Constraint(_of_structure(problem, item["fun"]), args, 0.0, upper)
     if hasattr(item, "A"):
         dense = constant(np.atleast_2d(item.A.toarray() if hasattr(item.A, "toarray") else item.A).astype(np.float64))
-        return _Constraint(lambda x: dense @ x, (), item.lb, item.ub)
+
+        def products(x: Any) -> Tensor:
+            return dense @ x
+
+        return _Constraint(products, (), item.lb, item.ub)
     if not hasattr(item, "fun"):
         raise TypeError(at_user_line(f"minimize: a constraint cannot be a {type(item).__name__}"))
     return _Constraint(_of_structure(problem, item.fun), (), item.lb, item.ub)
@@ -435,13 +456,22 @@ def _of_structure(problem: _Problem, fun: Callable[..., Any]) -> Callable[..., T
     return of_vector
 
 
-def _plain(made: _Constraint) -> Callable[[Array], Array]:
-    return lambda x: numbers(made.value(constant(np.array(x))))
+def _values(made: _Constraint) -> Callable[[Array], Any]:
+    return _of_numbers(made.fun, made.args)
 
 
-def _slopes(made: _Constraint) -> Callable[[Array], Array]:
-    matrix = jacobian(made.fun, unconnected_gradients="zero")
-    return lambda x: numbers(matrix(constant(np.array(x)), *made.args))
+def _slopes(made: _Constraint) -> Callable[[Array], Any]:
+    return _of_numbers(jacobian(made.fun, unconnected_gradients="zero"), made.args)
+
+
+def _curvatures(made: _Constraint) -> Callable[[Array, Array], Array]:
+    """The sum of a constraint's Hessians with weights."""
+    matrix = hessian(_weighted)
+
+    def of_numbers(x: Array, weights: Array) -> Array:
+        return numbers(matrix(plain(x), made, np.arange(len(weights)), plain(weights)))
+
+    return of_numbers
 
 
 def _followed_minimum(
@@ -451,7 +481,7 @@ def _followed_minimum(
     slope = grad(objective, unconnected_gradients="zero")
     with pausing(watchers()):
         active = [(c, *_active(c, x)) for c in known]
-        here = numbers(slope(constant(np.array(x)), *problem.args))
+        here = numbers(slope(plain(x), *problem.args))
         multipliers, remaining = _multipliers(active, here, x)
     is_fixed = np.zeros(len(x), bool) if limits is None else _on_bounds(x, remaining, *limits)
     size = len(x)
@@ -464,7 +494,7 @@ def _followed_minimum(
         for made, places, targets in active:
             stop = start + len(places)
             weights = _part(z, start, stop)
-            down = down - grad(lambda v, m=made, p=places, w=weights: (m.value(v)[p] * w).sum())(unknowns)
+            down = down - grad(_weighted)(unknowns, made, places, weights)
             parts.append(made.value(unknowns)[places] - targets)
             start = stop
         return ravel([_held(unknowns, down, is_fixed, x), *parts])[0]
@@ -473,13 +503,18 @@ def _followed_minimum(
     return _part(found, 0, size)
 
 
+def _weighted(x: Tensor, made: _Constraint, places: Array, weights: Tensor) -> Tensor:
+    """The rows of a constraint at some places, times their multipliers."""
+    return (made.value(x)[places] * weights).sum()
+
+
 def _part(x: Tensor, start: int, stop: int) -> Tensor:
     return slice_(x, starts=(start,), limits=(stop,), strides=(1,))
 
 
 def _active(made: _Constraint, x: Array) -> tuple[Array, Array]:
     """Which of a constraint's rows hold as equations, and what they are equal to."""
-    value = numbers(made.value(constant(np.array(x))))
+    value = numbers(made.value(plain(x)))
     lower, upper = (np.broadcast_to(np.asarray(b, np.float64), value.shape) for b in (made.lower, made.upper))
     low = abs(value - lower) <= _NEAR * (1 + abs(np.where(np.isfinite(lower), lower, 0)))
     high = abs(value - upper) <= _NEAR * (1 + abs(np.where(np.isfinite(upper), upper, 0)))
@@ -516,8 +551,6 @@ def _huber(z: Tensor) -> Tensor:
 def _least_squares(
     problem: _Problem, method: str, bounds: Any, loss: str, f_scale: float, sparsity: Any, options: dict[str, Any]
 ) -> Any:  # fmt: skip
-    import scipy.optimize
-
     if loss not in _LOSSES:
         raise ValueError(at_user_line(f"least_squares: unknown loss {loss!r}; wanted one of {', '.join(_LOSSES)}"))
     wrong = {"jac", "jac_sparsity", "kwargs", "diff_step"} & options.keys()
@@ -527,18 +560,12 @@ def _least_squares(
             f"it sparse"
         ))
     lower, upper = problem.element_bounds(bounds)
-    matrix = jacobian(problem.vector, sparsity=sparsity, **({} if sparsity is not None else {
-        "unconnected_gradients": "zero"
-    }))  # fmt: skip
     args = problem.args
-
-    def slopes(x: Array) -> Any:
-        found = matrix(np.array(x) if sparsity is not None else constant(np.array(x)), *args)
-        return found if sparsity is not None else numbers(found)
-
+    matrix = jacobian(problem.vector, sparsity=sparsity, unconnected_gradients="zero")
+    slopes = _of_numbers(matrix, args, is_sparse=sparsity is not None)
     with pausing(watchers()):
-        result: Any = scipy.optimize.least_squares(
-            lambda x: numbers(problem.vector(constant(np.array(x)), *args)), problem.x0, jac=slopes,
+        result: Any = scipy("optimize").least_squares(
+            _of_numbers(problem.vector, args), problem.x0, jac=slopes,
             bounds=(lower, upper), method=method, loss=loss, f_scale=f_scale, **options,
         )  # fmt: skip
     x = result.x
@@ -558,25 +585,26 @@ def _followed_least(
 ) -> Tensor:  # fmt: skip
     slope = grad(cost, unconnected_gradients="zero")
     with pausing(watchers()):
-        here = numbers(slope(constant(np.array(x)), *problem.args))
+        here = numbers(slope(plain(x), *problem.args))
     is_fixed = _on_bounds(x, here, lower, upper)
-    return _follow(lambda v, *args: _held(v, slope(v, *args), is_fixed, x), x, problem)
+
+    def equation(v: Tensor, *args: Any) -> Tensor:
+        return _held(v, slope(v, *args), is_fixed, x)
+
+    return _follow(equation, x, problem)
 
 
 # -- root -------------------------------------------------------------------------------------------------------------
 
 
 def _root(problem: _Problem, method: str, tol: Any, callback: Any, options: Any) -> Any:
-    import scipy.optimize
-
     args = problem.args
     matrix = jacobian(problem.vector, unconnected_gradients="zero")
-    takes_matrix = method.lower() in _ROOTS_WITH_JACOBIAN
+    slopes = _of_numbers(matrix, args) if method.lower() in _ROOTS_WITH_JACOBIAN else None
     with pausing(watchers()):
-        result: Any = scipy.optimize.root(
-            lambda x: numbers(problem.vector(constant(np.array(x)), *args)), problem.x0, method=method, tol=tol,
-            jac=(lambda x: numbers(matrix(constant(np.array(x)), *args))) if takes_matrix else None,
-            callback=callback, options=options,
+        result: Any = scipy("optimize").root(
+            _of_numbers(problem.vector, args), problem.x0, method=method, tol=tol, jac=slopes, callback=callback,
+            options=options,
         )  # fmt: skip
     x = result.x
     return problem.finish(result, _follow(problem.vector, x, problem) if _is_followed() else x)

@@ -9,6 +9,7 @@ pattern is found and `_transforms/coloring.py` for what shares a pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from ._control.jacobians import products
 from ._control.values import Leaves
 from ._core import dtypes
 from ._core.constant import constant
+from ._core.doors import door
 from ._core.engine import ENGINE_OF
-from ._core.folding import fold
 from ._core.graph import Graph, quietly
 from ._core.kinds import SEQUENCES
+from ._core.lazily import scipy
 from ._core.moving import beside
 from ._core.state import building, pausing, recording, watchers
 from ._core.structure import LEAF, describe
@@ -45,7 +47,7 @@ _MODES = {
     "auto": plans.best_plan, "column": plans.column_plan, "row": plans.row_plan, "mixed": plans.mixed_plan,
     "symmetric": plans.symmetric_plan,
 }  # fmt: skip
-_MOST_ELEMENTS = 8_000_000  # of the directions that go at once, where no chunk is given
+_MOST_ELEMENTS = 2**15  # of the directions that go at once, where no chunk is given: more leave the caches
 
 
 class Coloring:
@@ -91,6 +93,7 @@ class Coloring:
         return f"<{self.mode} coloring of a {rows} x {columns} pattern: {self.count} passes>"
 
 
+@door
 def coloring(pattern: Any, mode: str = "auto") -> Coloring:
     """Finds which columns or rows of a sparse Jacobian or Hessian share a pass, once for many evaluations.
 
@@ -117,15 +120,12 @@ def coloring(pattern: Any, mode: str = "auto") -> Coloring:
         >>> wg.jacobian(f, sparsity=c)(np.ones(1000)).shape
         (1000, 1000)
     """
-    try:
-        if mode not in _MODES:
-            raise ValueError(at_user_line(f"coloring: unknown mode {mode!r}; wanted one of {', '.join(_MODES)}"))
-        return _colored(_pattern_of(pattern, "coloring"), mode, "coloring")
-    except BaseException as error:
-        fold(error)
-        raise
+    if mode not in _MODES:
+        raise ValueError(at_user_line(f"coloring: unknown mode {mode!r}; wanted one of {', '.join(_MODES)}"))
+    return _colored(_pattern_of(pattern, "coloring"), mode, "coloring")
 
 
+@door
 def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callable[..., Matrix]:
     """A function that finds which elements of f's result depend on which elements of an argument.
 
@@ -154,23 +154,16 @@ def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callabl
                [0, 1, 1, 0],
                [0, 0, 1, 1]])
     """
-    try:
-        require_callable(f, "sparsity")
-        if order not in (1, 2):
-            raise ValueError(at_user_line(f"sparsity: wanted 1 or 2 as order, got {order!r}"))
-        differentiated = f if order == 1 else grad(of_scalar(f, "sparsity"), argnums, unconnected_gradients="zero")
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(f, "sparsity")
+    if order not in (1, 2):
+        raise ValueError(at_user_line(f"sparsity: wanted 1 or 2 as order, got {order!r}"))
+    differentiated = f if order == 1 else grad(of_scalar(f, "sparsity"), argnums, unconnected_gradients="zero")
 
+    @door
     def find(*args: Any, **kwargs: Any) -> Matrix:
-        try:
-            call = _Call(differentiated, "sparsity", argnums, args, kwargs)
-            found = call.detected()
-            return _mirrored(found, "sparsity") if order == 2 else found
-        except BaseException as error:
-            fold(error)
-            raise
+        call = _Call(differentiated, "sparsity", argnums, args, kwargs)
+        found = call.detected()
+        return _mirrored(found, "sparsity") if order == 2 else found
 
     return find
 
@@ -180,19 +173,23 @@ def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callabl
 
 def _pattern_of(given: Any, name: str) -> Matrix:
     """A given pattern as a boolean matrix in canonical form."""
-    from scipy import sparse
-
+    sparse = scipy("sparse")
     if sparse.issparse(given):
         found = sparse.csr_array(given)
         found = sparse.csr_array((np.ones(found.nnz, bool), found.indices, found.indptr), shape=found.shape)
     elif isinstance(given, np.ndarray) and given.ndim == 2:
-        found = sparse.csr_array(given != 0)
+        nonzero: Any = given != 0
+        found = sparse.csr_array(nonzero)
     else:
         raise TypeError(at_user_line(
-            f"{name}: wanted a SciPy sparse matrix, 'detect' or a Coloring as the pattern, got {type(given).__name__}"
+            f"{name}: wanted a SciPy sparse matrix, 'detect' or a Coloring as the pattern, got {_kind_of(given)}"
         ))
     found.sum_duplicates()
     return found
+
+
+def _kind_of(value: Any) -> str:
+    return type(value).__name__
 
 
 def _mirrored(pattern: Matrix, name: str) -> Matrix:
@@ -269,39 +266,42 @@ class _Call:
             chunk: how many directions go at once.
             may_turn: whether rows may be taken where forward mode is not defined.
         """
-        self.tape, self.steps = Tape([self.x._key]), Steps([self.x._key])
-        with recording(self.tape), recording(self.steps):
-            self.y = self.run(self.x)
-        _require_numbers(self.y, self.name)
+        plan = coloring._plan
+        self._record(forward=plan.forward > 0, backward=plan.backward > 0)
         wanted = (structure.size_of(self.y), structure.size_of(self.x))
         if coloring.pattern.shape != wanted:
             raise ValueError(at_user_line(
                 f"{self.name}: the pattern has shape {coloring.pattern.shape}, wanted {wanted}: one row for each "
                 f"element of f(x), one column for each of x"
             ))
-        plan = coloring._plan
-        with pausing(watchers()):
-            try:
-                found = self._matrix(plan, coloring.pattern, chunk)
-            except LookupError:  # an op or a custom gradient without a forward derivative
-                if plan.mode != "symmetric" and not (may_turn and plan.forward):
-                    raise
-                turned = plan if plan.mode == "symmetric" else plans.row_plan(coloring.pattern)
-                found = self._matrix(turned, coloring.pattern, chunk, is_reverse=True)
+        try:
+            found = self._matrix(plan, coloring.pattern, chunk)
+        except LookupError:  # an op or a custom gradient without a forward derivative
+            if plan.mode != "symmetric" and not (may_turn and plan.forward):
+                raise
+            self._record(forward=False, backward=True)
+            turned = plan if plan.mode == "symmetric" else plans.row_plan(coloring.pattern)
+            found = self._matrix(turned, coloring.pattern, chunk, is_reverse=True)
         return result_of(self.y, self.keep, Owned()), found
 
-    def _matrix(self, plan: plans.Plan, pattern: Matrix, chunk: int | None, is_reverse: bool = False) -> Matrix:
-        from scipy.sparse import csr_array
+    def _record(self, forward: bool, backward: bool) -> None:
+        """Runs f under the recorders that these passes need."""
+        self.tape, self.steps = Tape([self.x._key]), Steps([self.x._key])
+        with recording(self.tape) if backward else nullcontext(), recording(self.steps) if forward else nullcontext():
+            self.y = self.run(self.x)
+        _require_numbers(self.y, self.name)
 
+    def _matrix(self, plan: plans.Plan, pattern: Matrix, chunk: int | None, is_reverse: bool = False) -> Matrix:
         dtype = _matrix_dtype(self.y.dtype)
         by_columns = by_rows = None
-        if plan.forward:  # of a symmetric matrix the rows are the columns
-            get = self._pulled if is_reverse else self._pushed
-            by_columns = get(plan.columns, plan.forward, chunk).astype(dtype, copy=False)
-        if plan.backward:
-            by_rows = self._pulled(plan.rows, plan.backward, chunk).astype(dtype, copy=False)
+        with pausing(watchers()):
+            if plan.forward:  # of a symmetric matrix the rows are the columns
+                get = self._pulled if is_reverse else self._pushed
+                by_columns = get(plan.columns, plan.forward, chunk).astype(dtype, copy=False)
+            if plan.backward:
+                by_rows = self._pulled(plan.rows, plan.backward, chunk).astype(dtype, copy=False)
         entries = plans.entries(plan, pattern, by_columns, by_rows, dtype)
-        return csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
+        return scipy("sparse").csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
     def _pushed(self, colors: Any, count: int, chunk: int | None) -> Any:
         """One row for each colour of columns: the Jacobian times the sum of its unit vectors."""
@@ -418,6 +418,7 @@ def sparse_function(
     elif not isinstance(given, str):
         known = _colored(_pattern_of(given, name), wanted, name)
 
+    @door
     def sparse_derivative(*args: Any, **kwargs: Any) -> Any:
         nonlocal known
         call = _Call(f, name, argnums, args, kwargs)

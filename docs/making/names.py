@@ -39,7 +39,7 @@ class Names:
         """The whole index, to be included in its page.
 
         Raises:
-            LookupError: for a name of ours that has no page.
+            AttributeError: for a name that Wengert does not have.
         """
         pages = {path: op.path for op in ops for path in (op.path, *op.aliases)}
         rows = []
@@ -49,11 +49,10 @@ class Names:
                 if name in pages:
                     links.setdefault(pages[name], f":doc:`wg.{name} </ops/{pages[name]}>`")
                     continue
-                same = (
-                    name if name in documented else next((d for d in documented if value_at(d) is value_at(name)), "")
-                )
-                if not same:
-                    raise LookupError(f"docs/names.tsv: wg.{name} has no page")
-                links.setdefault(same, f":py:obj:`wg.{name} <wengert.{same}>`")
+                twins = [twin for twin in sorted(documented) if value_at(twin) is value_at(name)]
+                same = name if name in documented else "".join(twins[:1])
+                # what is NumPy's own function (np.bartlett) has no page
+                link = f":py:obj:`wg.{name} <wengert.{same}>`" if same else literal(f"wg.{name}")
+                links.setdefault(same or name, link)
             rows.append((", ".join(links.values()), *[", ".join(map(literal, row[k].split())) for k in LIBRARIES]))
         return table(("Wengert", *LIBRARIES.values()), rows, ":class: names")

@@ -123,7 +123,7 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
             found = sweep(tape.entries, pairs, keys, masked, sparse=True)
             found = [g if a else None for g, a in zip(found, active, strict=True)]
             gradients: list[Tensor] = []
-            results = [_placed(g, gradients) for g in found]
+            results = [placed(g, gradients) for g in found]
         backward_outputs = [joint.value_of(g) for g in gradients]
         forward_outputs = [joint.value_of(out) for out in outs]
     forward_nodes, backward_nodes = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], backward_outputs)
@@ -148,7 +148,7 @@ class RowsAt(NamedTuple):
     indices: int
 
 
-def _placed(gradient: Any, outputs: list[Tensor]) -> Any:
+def placed(gradient: Any, outputs: list[Tensor]) -> Any:
     """Appends what a gradient is made of to the outputs, and tells where it stands (ZERO and None are themselves)."""
     if type(gradient) is Rows:
         outputs += gradient.columns()
@@ -301,7 +301,7 @@ def _serves(stage: Stage, needed: tuple[bool, ...], types: tuple[TensorType, ...
 
 
 def _pulled(result: Any, type_: TensorType, is_masked: bool, found: Sequence[Tensor]) -> Any:
-    """The gradient for one operand, as `_placed` has filed it."""
+    """The gradient for one operand, as `placed` has filed it."""
     if type(result) is RowsAt:
         return Rows(type_, [(found[result.values], found[result.indices])])
     if type(result) is not int:

@@ -26,7 +26,7 @@ from .._prims.structural import concatenate, neg, reduce_sum, reshape, stop_grad
 from .._transforms.batch import batch
 from .._transforms.replay import replay
 from .._transforms.reverse import Tape, sweep
-from .call import Program, call_program
+from .call import Program
 from .closed import Closed
 from .custom import CustomRule
 from .examples import batched
@@ -100,7 +100,7 @@ class ImplicitRule(CustomRule):
         pushed, (place,) = self.residual.jvp((False, *[isinstance(d, Tensor) for d in dots]))
         if not isinstance(place, int):
             return ZERO
-        moved = call_program(pushed, [out, *operands, *given])[place]
+        moved = replay(pushed.graph, [out, *operands, *given])[place]
         return neg(self.solved_forth(moved, out, operands))
 
     def solved_back(self, ct: Tensor, out: Tensor, operands: Sequence[Tensor]) -> Tensor:

@@ -105,7 +105,6 @@ class Loop:
         is_reversed: whether the slices are taken (and the results stacked) from the last to the first.
         policy: "all", "sqrt", "auto" or a number of snapshots.
         length: the number of steps, where it is known.
-        buffers: which carries are changed in place.
         emits: the results behind the carries and the number of steps: a position among the body's outputs that is
             stacked, or a `History`.
         stages: the ways back so far.
@@ -124,7 +123,6 @@ class Loop:
         self.policy = policy
         self.length = length
         self.varying = frozenset(varying)  # dimensions that may differ from step to step
-        self.buffers: frozenset[int] = frozenset()
         self.emits: tuple[int | History, ...] = (*range(carries, carries + self.own),)
         self.stages: tuple[Stage, ...] = ()
         self.outside: dict[str, Dim] = {}
