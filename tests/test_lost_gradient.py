@@ -354,12 +354,12 @@ def scipy_convolve(x: Any) -> Any:
     return scipy.signal.convolve(x, x)
 
 
-@refused("scipy.sparse.csr_array(A) @ x", "wg.primitive")
-def scipy_sparse_product(x: Any) -> Any:
-    return scipy.sparse.csr_array(A) @ x
-
-
 # -- what is recorded ------------------------------------------------------------------------------------------------
+
+
+@differentiated
+def scipy_sparse_product(x: Any) -> Any:
+    return (scipy.sparse.csr_array(A) @ x) ** 2
 
 
 @differentiated

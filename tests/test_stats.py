@@ -159,7 +159,7 @@ def test_no_gradient_is_nan(name: str, shapes: tuple[float, ...]) -> None:
         *[s for s in shapes if np.isfinite(s)],
     ]
     for method in distribution.methods:
-        x = np.array([0.0, 1e-300, 0.5, 1.0]) if method in ("ppf", "isf") else np.array(places)
+        x = np.array([0.0, 1e-12, 0.5, 1.0]) if method in ("ppf", "isf") else np.array(places)
         f = getattr(distribution, method)
         arguments = (x, *shapes, *placed(name).values())
         gradients = wg.grad(f, argnums=tuple(i for i in range(len(arguments)) if name not in DISCRETE or i))(
@@ -241,7 +241,7 @@ def test_methods_have_scipys_signatures() -> None:
     with pytest.raises(TypeError, match="two values"):
         stats.norm.logpdf(1.0, 0.0, loc=1.0)
     with pytest.raises(AttributeError, match="ppf"):
-        stats.gamma.ppf(0.5, 1.0)
+        stats.t.ppf(0.5, 1.0)
 
 
 def test_kinds_and_dtypes() -> None:

@@ -8,7 +8,7 @@ names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import fft, linalg, nn, numpy, ops, random, special, tree
+from . import fft, image, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -33,7 +33,6 @@ from .graph import Function, TensorSpec, eager, function, jit
 from .inspect.debug_nans import debug_nans
 from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
-from .ops import image
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .slices import IndexedSlices

@@ -17,6 +17,7 @@ from ._compile.arguments import array_argument, is_tensor_kind, require_callable
 from ._control.examples import Example
 from ._control.values import Leaves, leaf_tensor
 from ._core.dims import DimLike
+from ._core.doors import door
 from ._core.kinds import DICTS, SEQUENCES
 from ._core.op import repeat
 from ._core.structure import Spec, describe, flatten, paths, unflatten
@@ -28,6 +29,7 @@ from ._prims.structural import transpose
 __all__ = ["vectorized_map", "vmap"]
 
 
+@door
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """f for a whole batch: a function that maps over an axis of its arguments, all at once.
 
@@ -68,6 +70,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     _require_axes(in_axes, "in_axes")
     _require_axes(out_axes, "out_axes")
 
+    @door
     def mapped(*args: Any, **kwargs: Any) -> Any:
         axes = _of_arguments(in_axes, len(args))
         return _run(f, _Examples(args, kwargs, axes, "vmap"), out_axes, "vmap", (*args, *kwargs.values()))
@@ -78,6 +81,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     return mapped
 
 
+@door
 def vectorized_map(f: Callable[[Any], Any], xs: Any) -> Any:
     """Applies a function to each slice of some arrays along their first axis, all at once: `vmap(f)(xs)`.
 

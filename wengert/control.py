@@ -30,7 +30,7 @@ from ._control.values import (
 )
 from ._core import budget, dtypes
 from ._core.dims import Dim
-from ._core.folding import fold
+from ._core.doors import door
 from ._core.kinds import SEQUENCES
 from ._core.state import STATE, building
 from ._core.tensor import Tensor, Value
@@ -50,6 +50,7 @@ __all__ = [
 # -- branches ---------------------------------------------------------------------------------------------------------
 
 
+@door
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
     """The result of one of two functions, chosen by a boolean.
 
@@ -76,18 +77,15 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         >>> wg.grad(f)(2.0), wg.grad(f)(0.5)
         (np.float64(4.0), np.float64(3.0))
     """
-    try:
-        require_callable(true_fn, "cond")
-        require_callable(false_fn, "cond")
-        chosen = _predicate(pred, "cond")
-        if isinstance(chosen, bool):
-            return _taken(true_fn if chosen else false_fn, operands)
-        return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(true_fn, "cond")
+    require_callable(false_fn, "cond")
+    chosen = _predicate(pred, "cond")
+    if isinstance(chosen, bool):
+        return _taken(true_fn if chosen else false_fn, operands)
+    return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
 
 
+@door
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """The result of one of several functions, chosen by a number.
 
@@ -109,23 +107,19 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         >>> wg.grad(f)(3.0, 0), wg.grad(f)(3.0, 7)
         (np.float64(6.0), np.float64(5.0))
     """
-    try:
-        if not isinstance(branches, SEQUENCES) or not len(branches):
-            raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
-        for branch in branches:
-            require_callable(branch, "switch")
-        place = _one_element(as_tensor(index, "switch: index"), "switch: index")
-        if not dtypes.is_integer(place.dtype):
-            raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
-        count = len(branches)
-        if type(place._data) is not Value:
-            number = int(place._data)
-            return _taken(branches[number] if 0 <= number < count else branches[-1], operands)
-        names = (*[f"branches[{i}]" for i in range(count)],)
-        return _branch(place, (*branches,), names, operands, "switch")
-    except BaseException as error:
-        fold(error)
-        raise
+    if not isinstance(branches, SEQUENCES) or not len(branches):
+        raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
+    for branch in branches:
+        require_callable(branch, "switch")
+    place = _one_element(as_tensor(index, "switch: index"), "switch: index")
+    if not dtypes.is_integer(place.dtype):
+        raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
+    count = len(branches)
+    if type(place._data) is not Value:
+        number = int(place._data)
+        return _taken(branches[number] if 0 <= number < count else branches[-1], operands)
+    names = (*[f"branches[{i}]" for i in range(count)],)
+    return _branch(place, (*branches,), names, operands, "switch")
 
 
 _PLAIN = frozenset({np.bool_, np.ndarray})
@@ -222,6 +216,7 @@ def body_type(body: Body, place: int) -> TensorType:
 # -- loops ------------------------------------------------------------------------------------------------------------
 
 
+@door
 def while_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: Any = None,
     shape_invariants: Any = None, checkpoint: Any = "auto",
@@ -261,29 +256,26 @@ def while_loop(
         >>> wg.value_and_grad(square_until_8)(2.0)
         ValueAndGrad(value=np.float64(16.0), grad=np.float64(32.0))
     """
-    try:
-        require_callable(cond, "while_loop: cond")
-        require_callable(body, "while_loop: body")
-        is_spread = type(loop_vars) in (list, tuple)
+    require_callable(cond, "while_loop: cond")
+    require_callable(body, "while_loop: body")
+    is_spread = type(loop_vars) in (list, tuple)
 
-        def test(variables: Any) -> bool | Tensor:
-            holds = _spread(cond, variables, "cond") if is_spread else cond(variables)
-            return _predicate(holds, "while_loop: the condition")
+    def test(variables: Any) -> bool | Tensor:
+        holds = _spread(cond, variables, "cond") if is_spread else cond(variables)
+        return _predicate(holds, "while_loop: the condition")
 
-        def spread(variables: Any) -> Any:
-            return _spread(body, variables, "body")
+    def spread(variables: Any) -> Any:
+        return _spread(body, variables, "body")
 
-        def spread_one(variables: Any) -> Any:
-            return _bare(_spread(body, variables, "body"), variables)
+    def spread_one(variables: Any) -> Any:
+        return _bare(_spread(body, variables, "body"), variables)
 
-        step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
-        carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop", is_spread)
-        return _while(test, step, carried, _most_steps(maximum_iterations), checkpoint_policy(checkpoint, "while_loop"))
-    except BaseException as error:
-        fold(error)
-        raise
+    step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
+    carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop", is_spread)
+    return _while(test, step, carried, _most_steps(maximum_iterations), checkpoint_policy(checkpoint, "while_loop"))
 
 
+@door
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, checkpoint: Any = "auto") -> Any:
     """Runs a step for each integer from `lower` to `upper`, the latter left out.
 
@@ -307,27 +299,23 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         >>> wg.value_and_grad(power)(2.0)
         ValueAndGrad(value=np.float64(8.0), grad=np.float64(12.0))
     """
-    try:
-        require_callable(body_fun, "fori_loop")
-        first, last = _bound(lower, "lower"), _bound(upper, "upper")
+    require_callable(body_fun, "fori_loop")
+    first, last = _bound(lower, "lower"), _bound(upper, "upper")
 
-        def test(variables: Any) -> bool | Tensor:
-            return _predicate(D.lt(variables[0], last), "fori_loop")
+    def test(variables: Any) -> bool | Tensor:
+        return _predicate(D.lt(variables[0], last), "fori_loop")
 
-        def step(variables: Any) -> Any:
-            index, value = variables
-            following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
-            following._weak = True
-            return following, body_fun(index, value)
+    def step(variables: Any) -> Any:
+        index, value = variables
+        following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
+        following._weak = True
+        return following, body_fun(index, value)
 
-        start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
-        keep = STATE.builder is not None or is_tensor_kind((init_val,))
-        carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
-        value = _while(test, step, carried, None, policy, True)[1]
-        return result_of(value, keep)
-    except BaseException as error:
-        fold(error)
-        raise
+    start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
+    keep = STATE.builder is not None or is_tensor_kind((init_val,))
+    carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
+    value = _while(test, step, carried, None, policy, True)[1]
+    return result_of(value, keep)
 
 
 def _bound(given: Any, name: str) -> Tensor:
@@ -511,6 +499,7 @@ def _settled(
 # -- loops over arrays ------------------------------------------------------------------------------------------------
 
 
+@door
 def scan(
     f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
     checkpoint: Any = "auto",
@@ -538,11 +527,7 @@ def scan(
         >>> float(total), sums
         (6.0, array([1., 3., 6.]))
     """
-    try:
-        return _scan(f, init, xs, length, reverse, checkpoint, "scan")
-    except BaseException as error:
-        fold(error)
-        raise
+    return _scan(f, init, xs, length, reverse, checkpoint, "scan")
 
 
 def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any, what: str) -> tuple[Any, Any]:
@@ -680,6 +665,7 @@ def _trace_scan(
     return carry, y.rebuilt(with_weak(outs[width:], [x._weak for x in y.tensors]))
 
 
+@door
 def set_memory_budget(size: int) -> None:
     """Sets how many bytes the histories of loops with `checkpoint="auto"` may take in one gradient.
 
@@ -696,19 +682,16 @@ def set_memory_budget(size: int) -> None:
         >>> import wengert as wg
         >>> wg.set_memory_budget(2 * 1024**3)
     """
-    try:
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # users
-            raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
-        if size < 0:
-            raise ValueError(at_user_line(
-                f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"
-            ))
-        budget.set_limit(int(size))
-    except BaseException as error:
-        fold(error)
-        raise
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # users
+        raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
+    if size < 0:
+        raise ValueError(at_user_line(
+            f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"
+        ))
+    budget.set_limit(int(size))
 
 
+@door
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """Applies a function to each slice of some arrays along their first axis, one after the other.
 
@@ -728,13 +711,9 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
         >>> wg.map(lambda x: x * x, [1.0, 2.0, 3.0])
         array([1., 4., 9.])
     """
-    try:
-        require_callable(f, "map")
+    require_callable(f, "map")
 
-        def step(carry: Any, x: Any) -> tuple[Any, Any]:
-            return carry, f(x)
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        return carry, f(x)
 
-        return _scan(step, None, xs, None, False, "auto", "map")[1]
-    except BaseException as error:
-        fold(error)
-        raise
+    return _scan(step, None, xs, None, False, "auto", "map")[1]

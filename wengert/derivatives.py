@@ -20,6 +20,7 @@ from ._control.jacobians import as_columns, as_rows, images
 from ._control.values import Leaves
 from ._core import dtypes
 from ._core.dims import Dim, DimLike, size_of
+from ._core.doors import door
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
@@ -51,6 +52,7 @@ class ValueAndJacobian(NamedTuple):
 # -- along one direction ----------------------------------------------------------------------------------------------
 
 
+@door
 def vjp(
     f: Callable[..., Any], *primals: Any, has_aux: bool = False, unconnected_gradients: Any = "error"
 ) -> tuple[Any, ...]:  # fmt: skip
@@ -91,6 +93,7 @@ def vjp(
     result, aux = _with_aux(result, has_aux, "vjp")
     y = Leaves(result, "f(x)")
 
+    @door
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         seeds = _seeds(cotangent, y)
         found = _pulled(tape, [*zip(y.tensors, seeds, strict=True)], tensors)
@@ -101,6 +104,7 @@ def vjp(
     return (value, pullback, result_of(aux, keep, own)) if has_aux else (value, pullback)
 
 
+@door
 def jvp(
     f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False, *, unconnected_gradients: Any = "error"
 ) -> tuple[Any, ...]:  # fmt: skip
@@ -153,6 +157,7 @@ def jvp(
     return (*found, result_of(aux, keep, own)) if has_aux else found
 
 
+@door
 def linearize(
     f: Callable[..., Any], *primals: Any, unconnected_gradients: Any = "error"
 ) -> tuple[Any, Callable[..., Any]]:  # fmt: skip
@@ -188,6 +193,7 @@ def linearize(
     y = Leaves(result, "f(x)")
     part = LinearPart(recorder.steps, tensors, y.tensors)
 
+    @door
     def f_jvp(*tangents: Any) -> Any:
         dots = _directions(tangents, sources, "linearize: tangents")
         dy = _as_tangents(part(dots), y, mode, "linearize")
@@ -196,6 +202,7 @@ def linearize(
     return result_of(y.value, keep, Owned()), f_jvp
 
 
+@door
 def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     """The product of f's Hessian at x and a vector, without the Hessian.
 
@@ -226,6 +233,7 @@ def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
 # -- along all directions ---------------------------------------------------------------------------------------------
 
 
+@door
 def jacobian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto", sparsity: Any = None,
     chunk: int | None = None, *, holomorphic: bool = False, unconnected_gradients: Any = "error",
@@ -273,6 +281,7 @@ def jacobian(
     )
 
 
+@door
 def value_and_jacobian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto", sparsity: Any = None,
     chunk: int | None = None, *, holomorphic: bool = False, unconnected_gradients: Any = "error",
@@ -297,6 +306,7 @@ def value_and_jacobian(
     return _jacobian_function(f, "value_and_jacobian", wish, ValueAndJacobian)
 
 
+@door
 def hessian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, sparsity: Any = None, *, chunk: int | None = None
 ) -> Callable[..., Any]:  # fmt: skip
@@ -521,6 +531,7 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
     positions = positions_of(wish.argnums, name)
     names, _ = parameters(f)
 
+    @door
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
         chosen = chosen_arguments(positions, args, name)
         keep = is_tensor_kind((*args, *kwargs.values()))

@@ -18,7 +18,7 @@ from ._control.implicit import solution
 from ._control.linear_solve import LinearRule, Solve, twins
 from ._control.values import Leaves, connected
 from ._core import dtypes
-from ._core.folding import fold
+from ._core.doors import door
 from ._core.state import STATE, pausing, recording, watchers
 from ._core.structure import describe, flatten, unflatten
 from ._core.tensor import Tensor
@@ -34,6 +34,7 @@ from .tree import ravel
 __all__ = ["custom_linear_solve", "custom_root"]
 
 
+@door
 def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[..., Any]:
     """A function that gives a root of f, found by any solver, and differentiable by the implicit function theorem.
 
@@ -66,29 +67,22 @@ def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[.
         >>> round(float(root(1.0, 2.0)), 6), round(float(wg.grad(root, argnums=1)(1.0, 2.0)), 6)
         (1.414214, 0.353553)
     """
-    try:
-        require_callable(f, "custom_root")
-        if not callable(solver):
-            raise TypeError(at_user_line(f"custom_root: solver must be callable, got {type(solver).__name__}"))
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(f, "custom_root")
+    if not callable(solver):
+        raise TypeError(at_user_line(f"custom_root: solver must be callable, got {type(solver).__name__}"))
 
+    @door
     def root(x0: Any, *args: Any) -> Any:
-        try:
-            start = started(x0, "custom_root: x0")
-            call = (*map(array_argument, args),)
-            with pausing(watchers()):
-                try:
-                    found = solver(_for_solver(f), start.value, *call)
-                except LostGradientError as error:
-                    raise _explained(error) from None
-            x = answered(found, start, "custom_root: the solver")
-            given = is_tensor_kind((x0, *args))
-            return result_of(followed_root(f, start, x, call, "custom_root"), given)
-        except BaseException as error:
-            fold(error)
-            raise
+        start = started(x0, "custom_root: x0")
+        call = (*map(array_argument, args),)
+        with pausing(watchers()):
+            try:
+                found = solver(_for_solver(f), start.value, *call)
+            except LostGradientError as error:
+                raise _explained(error) from None
+        x = answered(found, start, "custom_root: the solver")
+        given = is_tensor_kind((x0, *args))
+        return result_of(followed_root(f, start, x, call, "custom_root"), given)
 
     name = getattr(f, "__name__", type(f).__name__)
     root.__name__ = root.__qualname__ = f"root({name})"
@@ -96,6 +90,7 @@ def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[.
     return root
 
 
+@door
 def custom_linear_solve(
     matvec: Callable[[Any], Any], b: Any, solve: Callable[..., Any], transpose_solve: Callable[..., Any] | None = None
 ) -> Any:  # fmt: skip
@@ -130,22 +125,18 @@ def custom_linear_solve(
         >>> wg.grad(x)(np.array([2.0, 4.0]), np.array([1.0, 1.0])).round(6)
         array([-0.25  , -0.0625])
     """
-    try:
-        for given, what in ((matvec, "matvec"), (solve, "solve")):
-            if not callable(given):
-                raise TypeError(at_user_line(
-                    f"custom_linear_solve: {what} must be callable, got {type(given).__name__}"
-                ))  # fmt: skip
-        if transpose_solve is not None and not callable(transpose_solve):
+    for given, what in ((matvec, "matvec"), (solve, "solve")):
+        if not callable(given):
             raise TypeError(at_user_line(
-                f"custom_linear_solve: transpose_solve must be callable, got {type(transpose_solve).__name__}"
-            ))
-        start = started(b, "custom_linear_solve: b")
-        x = _Equation(matvec, start, solve, transpose_solve).solution()
-        return result_of(x, is_tensor_kind((b,)))
-    except BaseException as error:
-        fold(error)
-        raise
+                f"custom_linear_solve: {what} must be callable, got {type(given).__name__}"
+            ))  # fmt: skip
+    if transpose_solve is not None and not callable(transpose_solve):
+        raise TypeError(at_user_line(
+            f"custom_linear_solve: transpose_solve must be callable, got {type(transpose_solve).__name__}"
+        ))
+    start = started(b, "custom_linear_solve: b")
+    x = _Equation(matvec, start, solve, transpose_solve).solution()
+    return result_of(x, is_tensor_kind((b,)))
 
 
 # -- roots ------------------------------------------------------------------------------------------------------------

@@ -22,14 +22,16 @@ from .ops.decompositions import expm, lu_factor
 from .ops.linalg import matmul, norm, solve, solve_triangular
 from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
+from .ops.sparse import sparse_matmul, spsolve
+from .ops.structured import block_diag, circulant, logm, lu_solve, solve_sylvester, sqrtm, toeplitz
 from .ops.tensor_equations import tensorinv, tensorsolve
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_solve", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "expm", "inv", "lstsq", "lu_factor", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
-    "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve",
-    "trace", "vecdot", "vector_norm",
+    "LinAlgError", "block_diag", "cholesky", "cholesky_solve", "circulant", "cond", "cross", "det", "diagonal", "eig",
+    "eigh", "eigvals", "eigvalsh", "expm", "inv", "logm", "lstsq", "lu_factor", "lu_solve", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve",
+    "solve_sylvester", "solve_triangular", "sparse_matmul", "spsolve", "sqrtm", "svd", "svdvals", "tensordot",
+    "tensorinv", "tensorsolve", "toeplitz", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

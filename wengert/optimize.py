@@ -18,8 +18,8 @@ from ._compile.arguments import array_argument, is_tensor_kind, require_callable
 from ._control.values import Leaves, connected
 from ._core import dtypes
 from ._core.constant import constant
+from ._core.doors import door
 from ._core.engine import ENGINE_OF
-from ._core.folding import fold
 from ._core.kinds import DICTS, TUPLES
 from ._core.lazily import scipy
 from ._core.state import STATE, pausing, watchers
@@ -47,6 +47,7 @@ _ROOTS_WITH_JACOBIAN = frozenset({"hybr", "lm"})
 _NEAR = 1e-6  # how near a bound, relative to 1 + |bound|, counts as on it
 
 
+@door
 def minimize(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, *, bounds: Any = None,
     constraints: Any = (), tol: float | None = None, callback: Callable[..., Any] | None = None,
@@ -91,14 +92,11 @@ def minimize(
         array([[ 1.3333, -0.6667],
                [-0.6667,  1.3333]])
     """
-    try:
-        problem = _Problem("minimize", fun, x0, args)
-        return _minimize(problem, method, bounds, constraints, tol, callback, options, sparsity)
-    except BaseException as error:
-        fold(error)
-        raise
+    problem = _Problem("minimize", fun, x0, args)
+    return _minimize(problem, method, bounds, constraints, tol, callback, options, sparsity)
 
 
+@door
 def least_squares(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, *, bounds: Any = (-np.inf, np.inf),
     loss: str = "linear", f_scale: float = 1.0, sparsity: Any = None, **options: Any,
@@ -141,14 +139,11 @@ def least_squares(
         >>> wg.grad(lambda y: fit(y)["b"])(1 + 2 * t).round(6)
         array([-0.9, -0.3,  0.3,  0.9])
     """
-    try:
-        problem = _Problem("least_squares", fun, x0, args)
-        return _least_squares(problem, method or "trf", bounds, loss, f_scale, sparsity, options)
-    except BaseException as error:
-        fold(error)
-        raise
+    problem = _Problem("least_squares", fun, x0, args)
+    return _least_squares(problem, method or "trf", bounds, loss, f_scale, sparsity, options)
 
 
+@door
 def root(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, *, tol: float | None = None,
     callback: Callable[..., Any] | None = None, options: Any = None,
@@ -183,12 +178,8 @@ def root(
         >>> wg.grad(lambda a: wg.optimize.root(f, np.ones(2), (a,)).x)(np.array([8.0, 27.0])).round(6)
         array([0.083333, 0.037037])
     """
-    try:
-        problem = _Problem("root", fun, x0, args)
-        return _root(problem, method or "hybr", tol, callback, options)
-    except BaseException as error:
-        fold(error)
-        raise
+    problem = _Problem("root", fun, x0, args)
+    return _root(problem, method or "hybr", tol, callback, options)
 
 
 # -- what the three have in common ------------------------------------------------------------------------------------

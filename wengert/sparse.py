@@ -20,8 +20,8 @@ from ._control.jacobians import products
 from ._control.values import Leaves
 from ._core import dtypes
 from ._core.constant import constant
+from ._core.doors import door
 from ._core.engine import ENGINE_OF
-from ._core.folding import fold
 from ._core.graph import Graph, quietly
 from ._core.kinds import SEQUENCES
 from ._core.lazily import scipy
@@ -93,6 +93,7 @@ class Coloring:
         return f"<{self.mode} coloring of a {rows} x {columns} pattern: {self.count} passes>"
 
 
+@door
 def coloring(pattern: Any, mode: str = "auto") -> Coloring:
     """Finds which columns or rows of a sparse Jacobian or Hessian share a pass, once for many evaluations.
 
@@ -119,15 +120,12 @@ def coloring(pattern: Any, mode: str = "auto") -> Coloring:
         >>> wg.jacobian(f, sparsity=c)(np.ones(1000)).shape
         (1000, 1000)
     """
-    try:
-        if mode not in _MODES:
-            raise ValueError(at_user_line(f"coloring: unknown mode {mode!r}; wanted one of {', '.join(_MODES)}"))
-        return _colored(_pattern_of(pattern, "coloring"), mode, "coloring")
-    except BaseException as error:
-        fold(error)
-        raise
+    if mode not in _MODES:
+        raise ValueError(at_user_line(f"coloring: unknown mode {mode!r}; wanted one of {', '.join(_MODES)}"))
+    return _colored(_pattern_of(pattern, "coloring"), mode, "coloring")
 
 
+@door
 def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callable[..., Matrix]:
     """A function that finds which elements of f's result depend on which elements of an argument.
 
@@ -156,23 +154,16 @@ def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callabl
                [0, 1, 1, 0],
                [0, 0, 1, 1]])
     """
-    try:
-        require_callable(f, "sparsity")
-        if order not in (1, 2):
-            raise ValueError(at_user_line(f"sparsity: wanted 1 or 2 as order, got {order!r}"))
-        differentiated = f if order == 1 else grad(of_scalar(f, "sparsity"), argnums, unconnected_gradients="zero")
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(f, "sparsity")
+    if order not in (1, 2):
+        raise ValueError(at_user_line(f"sparsity: wanted 1 or 2 as order, got {order!r}"))
+    differentiated = f if order == 1 else grad(of_scalar(f, "sparsity"), argnums, unconnected_gradients="zero")
 
+    @door
     def find(*args: Any, **kwargs: Any) -> Matrix:
-        try:
-            call = _Call(differentiated, "sparsity", argnums, args, kwargs)
-            found = call.detected()
-            return _mirrored(found, "sparsity") if order == 2 else found
-        except BaseException as error:
-            fold(error)
-            raise
+        call = _Call(differentiated, "sparsity", argnums, args, kwargs)
+        found = call.detected()
+        return _mirrored(found, "sparsity") if order == 2 else found
 
     return find
 
@@ -427,22 +418,19 @@ def sparse_function(
     elif not isinstance(given, str):
         known = _colored(_pattern_of(given, name), wanted, name)
 
+    @door
     def sparse_derivative(*args: Any, **kwargs: Any) -> Any:
         nonlocal known
-        try:
-            call = _Call(f, name, argnums, args, kwargs)
-            current = known
-            if isinstance(given, str):
-                found = call.detected()
-                found = _mirrored(found, name) if is_hessian else found
-                if current is None or not _same_pattern(current.pattern, found):
-                    current = known = _colored(found, wanted, name)
-            assert current is not None
-            may_turn = wanted == "auto" and not isinstance(given, Coloring)
-            return combine(*call.value_and_matrix(current, chunk, may_turn))
-        except BaseException as error:
-            fold(error)
-            raise
+        call = _Call(f, name, argnums, args, kwargs)
+        current = known
+        if isinstance(given, str):
+            found = call.detected()
+            found = _mirrored(found, name) if is_hessian else found
+            if current is None or not _same_pattern(current.pattern, found):
+                current = known = _colored(found, wanted, name)
+        assert current is not None
+        may_turn = wanted == "auto" and not isinstance(given, Coloring)
+        return combine(*call.value_and_matrix(current, chunk, may_turn))
 
     return sparse_derivative
 

@@ -59,14 +59,11 @@ class Closed:
         graph.finish([r for r in results if r is not None] + written)
         self._close()
         if outer is not None:
-            for pair in graph.guards.equal:
-                outer.guards.require_equal(*pair)
-            for dim in graph.guards.not_one:
-                outer.guards.require_not_one(dim)
+            outer.guards.require_all(graph.guards)
 
     @classmethod
     def of(cls, graph: Graph, present: list[bool]) -> Closed:
-        """A function whose finished graph is known: its results, None where `present` says so, then what it writes."""
+        """A function whose finished graph is known: a result where `present` says so, then what it writes."""
         closed = cls.__new__(cls)
         closed.graph, closed.present = graph, present
         closed.captured, closed.dims, closed.error = (), None, None

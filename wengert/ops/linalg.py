@@ -33,6 +33,7 @@ from .reductions import min as smallest
 from .reductions import sqrt_flat_at_zero
 from .reductions import sum as total
 from .shapes import flat, matrix_transpose, moved, part, permuted, reshaped, stack
+from .sparse import is_sparse, product, right_product
 
 # -- products ----------------------------------------------------------------------------------------------------------
 
@@ -48,7 +49,7 @@ def matmul(x1: Any, x2: Any) -> Any:
     """The product of matrices on the last two axes.
 
     Args:
-        x1: an array of shape (..., m, k), or a vector (k,).
+        x1: an array of shape (..., m, k), or a vector (k,). One of the two may be a SciPy sparse matrix, a constant.
         x2: an array of shape (..., k, n), or a vector (k,); leading axes broadcast.
 
     Returns:
@@ -62,6 +63,9 @@ def matmul(x1: Any, x2: Any) -> Any:
         >>> wg.ops.matmul([[1.0, 2.0]], [[3.0], [4.0]])
         array([[11.]])
     """
+    if is_sparse(x1) or is_sparse(x2):
+        dense = as_tensor(x2 if is_sparse(x1) else x1, "matmul")
+        return outward(product(x1, dense, None, "matmul") if is_sparse(x1) else right_product(x2, dense), x1, x2)
     a, b = _met(x1, x2, "matmul")
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(at_user_line(f"matmul: shapes {a.shape} and {b.shape}: numbers are multiplied by multiply"))

@@ -37,9 +37,11 @@ from ..ops.shapes import expand_dims
 from ..special import (
     betainc,
     betaincc,
+    betaincinv,
     betaln,
     gammainc,
     gammaincc,
+    gammaincinv,
     gammaln,
     i0e,
     log_ndtr,
@@ -297,6 +299,7 @@ gamma = Distribution(Family(
     {
         "logpdf": _gamma_logpdf, "pdf": _with_end(_gamma_logpdf, lambda z, a: (a, -z - gammaln(a))),
         "cdf": lambda z, a: gammainc(a, z), "sf": lambda z, a: gammaincc(a, z),
+        "ppf": lambda q, a: gammaincinv(a, q),
     },
     doc="the gamma distribution",
 ))  # fmt: skip
@@ -315,6 +318,7 @@ chi2 = Distribution(Family(
             _chi2_logpdf, lambda z, df: (df * 0.5, z * -0.5 - gammaln(df * 0.5) - _LOG_2 * (df * 0.5))
         ),
         "cdf": lambda z, df: gammainc(df * 0.5, z * 0.5), "sf": lambda z, df: gammaincc(df * 0.5, z * 0.5),
+        "ppf": lambda q, df: gammaincinv(df * 0.5, q) * 2.0,
     },
     doc="the chi-squared distribution",
 ))  # fmt: skip
@@ -339,6 +343,7 @@ beta = Distribution(Family(
     {
         "logpdf": _beta_logpdf, "pdf": _beta_pdf,
         "cdf": lambda z, a, b: betainc(a, b, z), "sf": lambda z, a, b: betaincc(a, b, z),
+        "ppf": lambda q, a, b: betaincinv(a, b, q),
     },
     doc="the beta distribution",
 ))  # fmt: skip

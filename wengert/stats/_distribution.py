@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from .._core import dtypes
@@ -25,7 +24,6 @@ Formula = Callable[..., Any]
 INFINITY = math.inf
 
 
-@dataclass(frozen=True)
 class Family:
     """The formulas of a distribution.
 
@@ -42,20 +40,14 @@ class Family:
         doc: what the distribution is, in a few words.
     """
 
-    name: str
-    shapes: dict[str, float]
-    is_valid: Formula
-    support: Formula
-    middle: Formula
-    formulas: dict[str, Formula]
-    has_low: bool = True
-    is_discrete: bool = False
-    doc: str = ""
-    places: tuple[str, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        places = ("loc",) if self.is_discrete else ("loc", "scale")
-        object.__setattr__(self, "places", places)
+    def __init__(
+        self, name: str, shapes: dict[str, float], is_valid: Formula, support: Formula, middle: Formula,
+        formulas: dict[str, Formula], has_low: bool = True, is_discrete: bool = False, doc: str = "",
+    ) -> None:  # fmt: skip
+        self.name, self.shapes, self.is_valid = name, shapes, is_valid
+        self.support, self.middle, self.formulas = support, middle, formulas
+        self.has_low, self.is_discrete, self.doc = has_low, is_discrete, doc
+        self.places = ("loc",) if is_discrete else ("loc", "scale")
 
 
 # -- arguments -----------------------------------------------------------------------------------------------------
@@ -75,14 +67,11 @@ def met(values: tuple[Any, ...], what: str) -> list[Tensor]:
     return [promotion.broadcast(promotion.cast(as_float(t), dtype), shape) for t in tensors]
 
 
-@dataclass(frozen=True)
 class _Point:
     """A place in standard form beside parameters that are safe, and what was the case before they were made so."""
 
-    z: Tensor
-    shapes: list[Tensor]
-    scale: Tensor
-    is_valid: Tensor
+    def __init__(self, z: Tensor, shapes: list[Tensor], scale: Tensor, is_valid: Tensor) -> None:
+        self.z, self.shapes, self.scale, self.is_valid = z, shapes, scale, is_valid
 
     def given(self, value: Any) -> Any:
         """A value where the parameters make a distribution, else NaN."""
@@ -174,10 +163,7 @@ def _quantile(family: Family, point: _Point, loc: Tensor, name: str) -> Any:
     low, high = family.support(*point.shapes)
     inside = logical_and(logical_and(less(0.0, q), less(q, 1.0)), point.is_valid)
     share = where(inside, q, 0.5)
-    if name in family.formulas:
-        value = family.formulas[name](share, *point.shapes)
-    else:
-        value = family.formulas["ppf" if name == "isf" else "isf"](1.0 - share, *point.shapes)
+    value = family.formulas[name](share, *point.shapes)
     lowest, highest = (low, high) if name == "ppf" else (high, low)
     ends = where(equal(q, 0.0), lowest, where(equal(q, 1.0), highest, math.nan))
     found = where(inside, value, ends)
@@ -232,8 +218,7 @@ class Distribution:
         names = ["logpmf", "pmf"] if family.is_discrete else ["logpdf", "pdf"]
         if "cdf" in family.formulas or "sf" in family.formulas:
             names += ["cdf", "sf", "logcdf", "logsf"]
-        if "ppf" in family.formulas:
-            names += ["ppf", "isf"]
+        names += [n for n in ("ppf", "isf") if n in family.formulas]
         self.methods = (*names,)
 
     def __getattr__(self, name: str) -> Any:

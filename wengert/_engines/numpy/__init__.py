@@ -27,6 +27,7 @@ from . import (
     random,
     reductions,
     sorting,
+    sparse,
     special,
     structural,
     windows,
@@ -41,7 +42,7 @@ NUMPY = Engine(
 )
 for _family in (
     structural, elementwise, piecewise, special, incomplete, reductions, cumulative, sorting, indexing, linalg,
-    decompositions, conv, fourier, windows, random, buffer,
+    decompositions, conv, fourier, windows, random, buffer, sparse,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 

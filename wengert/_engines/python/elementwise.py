@@ -238,6 +238,7 @@ KERNELS: dict[str, Kernel] = {
     **{name: _with_order(fn) for name, fn in bessel_math.ORDERED.items()},
     **{name: _with_order2(fn) for name, fn in incomplete_math.BINARY_ORDERED.items()},
     "betainc": betainc,
+    "betaincinv": lambda a, b, p: map3(incomplete_math.betaincinv, a, b, p),
     "betaincc": lambda a, b, x: map3(incomplete_math.betaincc, a, b, x),
     "ldexp": ldexp,
     "exponent": exponent,

@@ -1,0 +1,43 @@
+"""Makes all that is generated, in the order in which it is needed."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+from .catalogue import HOMES, public_ops
+from .declarations import declarations
+from .examples import run_examples
+from .kinks import kinks_table
+from .names import Names
+from .op_pages import list_of, op_pages
+from .primitive_pages import primitive_pages
+from .writing import write, write_folder
+
+DOCS = Path(__file__).resolve().parents[1]
+GENERATED = DOCS / "_generated"  # pictures, outputs, and tables that pages include
+
+
+def make_everything(app: Any = None) -> None:
+    run_examples(GENERATED)
+    documented = documented_names()
+    ops, declared, names = public_ops(documented), declarations(), Names(DOCS / "names.tsv")
+    write_folder(DOCS / "ops", op_pages(ops, declared, names))
+    write_folder(DOCS / "primitives", primitive_pages(declared))
+    write(GENERATED / "kinks.txt", kinks_table(ops, declared))
+    write(GENERATED / "names.txt", names.table(ops, documented))
+    for home in HOMES:
+        write(GENERATED / f"list-{home or 'wg'}.txt", list_of(ops, home))
+
+
+def documented_names() -> set[str]:
+    """What the reference's own pages document, from `wg` on: the names they list and the members of whole modules."""
+    names = set()
+    for page in (DOCS / "reference").glob("*.rst"):
+        text = page.read_text(encoding="utf-8")
+        names |= {*re.findall(r"^\.\. auto(?:function|class|exception):: (\S+)", text, re.MULTILINE)}
+        for module in re.findall(r"^\.\. automodule:: wengert\.(\S+)$(?!\n   :no-members:)", text, re.MULTILINE):
+            names |= {f"{module}.{name}" for name in importlib.import_module(f"wengert.{module}").__all__}
+    return names
