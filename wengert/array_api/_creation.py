@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from typing import Any
-from typing import cast as cast_type
 
 import numpy as np
 
@@ -50,8 +49,9 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
             )
         )
     if source is None:
+        raw: Any = obj  # which the checks below do not narrow
         is_buffer = not isinstance(obj, (np.ndarray, list, tuple)) and _has_buffer(obj)
-        result = wnp.array(np.asarray(obj) if is_buffer else cast_type("Any", obj))
+        result = wnp.array(np.asarray(raw) if is_buffer else raw)
     else:
         result = ops.copy(source) if copy else source
     result = result if wanted is None else cast(result, wanted)

@@ -137,8 +137,7 @@ def isin(
         array([ True, False,  True])
     """
     x, among = as_tensor(element, "isin"), as_tensor(test_elements, "isin")
-    found = np.isin(_values_of(x, "isin"), _values_of(among, "isin"), assume_unique, invert, kind=kind)
-    return beside(as_tensor(found), x)
+    return ops.isin(x, among, assume_unique, invert)
 
 
 def _together(a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
