@@ -53,7 +53,8 @@ class Joiner:
                     f"np.{self._name}: the directive {text!r} is not supported; wanted up to three integers, as '0,2'"
                 )
             )
-        return (*numbers, *(self._axis, self._ndmin, self._trans1d)[len(numbers) :])
+        axis, ndmin, trans1d = (*numbers, *(self._axis, self._ndmin, self._trans1d)[len(numbers) :])
+        return axis, ndmin, trans1d
 
 
 def _item(item: Any, ndmin: int, trans1d: int, name: str) -> tuple[Tensor, Tensor]:

@@ -36,7 +36,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 @as_numpy
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: Any = "C") -> Any:
     """The flat indices of tuples of indices.
 
     Example:
@@ -52,7 +52,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 
 @as_numpy
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     """The tuples of indices of flat ones.
 
     Example:
