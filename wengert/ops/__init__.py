@@ -76,9 +76,12 @@ from .windowing import *  # noqa: F403
 
 if TYPE_CHECKING:
     # these stand above the ops; `wengert/__init__` puts them here
+    from ..associative import associative_scan
     from ..batching import vectorized_map
     from ..control import cond, fori_loop, map, scan, switch, while_loop
     from ..custom import custom_gradient
+    from ..derivatives import jvp
+    from ..numpy import vectorize
 
 __all__: list[str] = []
 __all__ += activations.__all__
