@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from .catalogue import HOMES, public_ops
@@ -37,7 +38,13 @@ def documented_names() -> set[str]:
     names = set()
     for page in (DOCS / "reference").glob("*.rst"):
         text = page.read_text(encoding="utf-8")
-        names |= {*re.findall(r"^\.\. auto(?:function|class|exception):: (\S+)", text, re.MULTILINE)}
+        listed = re.findall(r"^\.\. auto(?:function|class|exception|data):: (\S+)", text, re.MULTILINE)
+        names |= {name.removeprefix("wengert.") for name in listed}
         for module in re.findall(r"^\.\. automodule:: wengert\.(\S+)$(?!\n   :no-members:)", text, re.MULTILINE):
-            names |= {f"{module}.{name}" for name in importlib.import_module(f"wengert.{module}").__all__}
+            names |= {f"{module}.{name}" for name in own_names(importlib.import_module(f"wengert.{module}"))}
     return names
+
+
+def own_names(module: ModuleType) -> list[str]:
+    """The public names of what a module defines itself, which is what autodoc shows of it."""
+    return [name for name in module.__all__ if getattr(getattr(module, name), "__module__", "") == module.__name__]
