@@ -17,6 +17,7 @@ from .batching import vectorized_map, vmap
 from .buffers import buffer
 from .control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
+from .derivatives import jvp
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .extend import not_differentiable, primitive, register_gradient
 from .functional import (
@@ -42,7 +43,7 @@ from .tape import GradientTape
 
 if TYPE_CHECKING:
     from . import array_api, compat, integrate, optimize, stats
-    from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
+    from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, linearize, value_and_jacobian, vjp
     from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
     from .sparse import Coloring, coloring, sparsity
@@ -53,7 +54,7 @@ _LATER = {
     "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
     "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
     "custom_root": "implicit", "hessian": "derivatives", "hvp": "derivatives", "integrate": "integrate",
-    "jacobian": "derivatives", "jvp": "derivatives", "linearize": "derivatives", "load": "saving",
+    "jacobian": "derivatives", "linearize": "derivatives", "load": "saving",
     "optimize": "optimize", "save": "saving", "sparsity": "sparse", "stats": "stats",
     "value_and_jacobian": "derivatives", "vjp": "derivatives",
 }  # fmt: skip
@@ -75,7 +76,8 @@ if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelli
 
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
-ops.fori_loop, ops.scan, ops.map, ops.vectorized_map = fori_loop, scan, map, vectorized_map
+ops.fori_loop, ops.scan, ops.map, ops.associative_scan = fori_loop, scan, map, associative_scan
+ops.vectorized_map, ops.vectorize, ops.jvp = vectorized_map, numpy.vectorize, jvp
 
 __version__ = "0.1.0"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import wengert as wg
+
 from .catalogue import HOMES, public_ops
 from .declarations import declarations
 from .examples import run_examples
@@ -15,7 +17,7 @@ from .kinks import kinks_table
 from .names import Names
 from .op_pages import list_of, op_pages
 from .primitive_pages import primitive_pages
-from .writing import write, write_folder
+from .writing import literal, write, write_folder
 
 DOCS = Path(__file__).resolve().parents[1]
 GENERATED = DOCS / "_generated"  # pictures, outputs, and tables that pages include
@@ -29,6 +31,7 @@ def make_everything(app: Any = None) -> None:
     write_folder(DOCS / "primitives", primitive_pages(declared))
     write(GENERATED / "kinks.txt", kinks_table(ops, declared))
     write(GENERATED / "names.txt", names.table(ops, documented))
+    write(GENERATED / "distributions.txt", distributions())
     for home in HOMES:
         write(GENERATED / f"list-{home or 'wg'}.txt", list_of(ops, home))
 
@@ -48,3 +51,9 @@ def documented_names() -> set[str]:
 def own_names(module: ModuleType) -> list[str]:
     """The public names of what a module defines itself, which is what autodoc shows of it."""
     return [name for name in module.__all__ if getattr(getattr(module, name), "__module__", "") == module.__name__]
+
+
+def distributions() -> str:
+    """The names of the distributions, which are objects without docstrings of their own."""
+    found = [name for name in wg.stats.__all__ if isinstance(getattr(wg.stats, name), wg.stats.Distribution)]
+    return f"Distributions: {', '.join(map(literal, found))}.\n"

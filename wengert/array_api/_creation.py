@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from typing import Any
+from typing import cast as cast_type
 
 import numpy as np
 
@@ -49,8 +50,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
             )
         )
     if source is None:
-        data = obj if isinstance(obj, (np.ndarray, list, tuple)) or not _has_buffer(obj) else np.asarray(obj)
-        result = wnp.array(data)
+        is_buffer = not isinstance(obj, (np.ndarray, list, tuple)) and _has_buffer(obj)
+        result = wnp.array(np.asarray(obj) if is_buffer else cast_type("Any", obj))
     else:
         result = ops.copy(source) if copy else source
     result = result if wanted is None else cast(result, wanted)

@@ -22,11 +22,12 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
 from ..ops.promotion import as_tensor, cast
-from ._writing import refuse_out, refuse_target
+from ._writing import refuse_out, refuse_target, written
 
 _UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's and SciPy's ufuncs -> ours
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's other functions -> ours
 _METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}  # (ufunc, "reduce" or "accumulate") -> ours
+_WITHOUT_OUT = ("numpy.fft", "numpy.linalg")  # modules whose functions take out=, which ours leave to this file
 _UFUNC_HOMES = (("scipy.special", "wengert.special"),)  # libraries of ufuncs, known by name once they are loaded
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _STANDARD = "wengert.array_api"  # stands above this package; known by name once it is loaded
@@ -138,6 +139,9 @@ def array_function(self: Any, func: Callable[..., Any], types: Any, args: Any, k
     """NumPy's protocol for its other functions: `np.sum(x)` is `wg.sum(x)`."""
     ours = _FUNCTIONS.get(func)
     if ours is not None:
+        if kwargs.get("out") is not None and func.__module__ in _WITHOUT_OUT:
+            out = kwargs.pop("out")
+            return written(ours(*args, **kwargs), out, _function_name(func))
         return ours(*args, **kwargs)
     if func in _LOOKING:
         return func.__wrapped__(*args, **kwargs)

@@ -14,6 +14,7 @@ from .. import ops
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_float, as_tensor, normal_axes
+from ..ops.shapes import known_extent
 from ._shapes import moveaxis
 
 # alpha and beta of Hyndman and Fan's continuous methods, numbers 4 to 9 (7 is "linear")
@@ -29,7 +30,7 @@ def quantile_by(method: str, x: Tensor, q: Any, axis: Any, keepdims: bool) -> An
     """The quantiles by one of the further methods."""
     share = as_float(as_tensor(q, "quantile"))
     axes = normal_axes(axis, x.ndim, "quantile")
-    count = math.prod([x.shape[i] for i in axes])
+    count = math.prod([known_extent(x, i, "np.quantile") for i in axes])
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
         place = share * (count + 1 - alpha - beta) + (alpha - 1)
