@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert._core.op import REGISTRY
+from wengert._core.op import REGISTRY, Op
 
 from .catalogue import PublicOp
 from .declarations import Declaration
@@ -50,21 +50,23 @@ def derivative(op: PublicOp, declared: dict[str, Declaration]) -> str:
     if not applied:
         return "No primitive runs in the example: the result does not depend on the values of an array.\n"
     main = [name for name in applied if name not in MOVERS] or applied
-    rows = [
-        (f":ref:`{name} <prim-{name}>`", facts.dtypes, KINDS[REGISTRY[name].kind], prose(facts.kink), engines_of(name))
-        for name in applied
-        for facts in [REGISTRY[name].facts]
-    ]
+    rows = [rule_row(REGISTRY[name]) for name in applied]
     lines = [
         "The example above applies these primitives; the derivative, of every order and in both modes, follows from\n"
         "their rules.\n",
-        table(("Primitive", "Data types", "Derivative", "At kinks", "Engines"), rows, ":widths: 16 14 32 22 16"),
+        table(("Primitive", "Data types", "Derivative", "At kinks", "Engines"), rows, ":widths: 18 14 24 26 18"),
     ]
     with_rules = [name for name in main if REGISTRY[name].kind not in ("zero", "stop", "not_differentiable")]
     if len(with_rules) <= SHOWN:
         for name in with_rules:
             lines += [f"``{name}``:\n", code(declared[name].formula)]
     return "\n".join(lines)
+
+
+def rule_row(primitive: Op) -> tuple[str, ...]:
+    facts, kind = primitive.facts, KINDS[primitive.kind].partition(";")[0]
+    link = f":ref:`{primitive.name} <prim-{primitive.name}>`"
+    return link, facts.dtypes, kind, prose(facts.kink), engines_of(primitive.name)
 
 
 def list_of(ops: list[PublicOp], home: str) -> str:

@@ -14,7 +14,7 @@ KINDS = {
     "linear": "linear; the transpose is the reverse mode, the op itself the forward mode",
     "multilinear": "linear in each operand; the transposes are the reverse mode",
     "general": "a rule for each mode",
-    "zero": "connected, and zero wherever it exists",
+    "zero": "zero; integer and boolean results are constants",
     "stop": "none: every path ends here on purpose",
     "not_differentiable": "none: an error where a gradient needs it",
     "custom": "the rule that the user gave",
