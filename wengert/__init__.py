@@ -72,18 +72,12 @@ if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelli
     def __dir__() -> list[str]:
         return sorted({*globals(), *_LATER})
 
-    def _op(name: str) -> Any:
-        if name == "jvp":  # Keras has it among its ops, too
-            return __getattr__(name)
-        raise AttributeError(f"module 'wengert.ops' has no attribute {name!r}")
-
-    ops.__getattr__ = _op
-
 
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
 ops.fori_loop, ops.scan, ops.map, ops.associative_scan = fori_loop, scan, map, associative_scan
 ops.vectorized_map, ops.vectorize = vectorized_map, numpy.vectorize
+ops._LATER["jvp"] = f"{__name__}.derivatives"
 
 __version__ = "0.1.0"
 
