@@ -121,7 +121,7 @@ __all__ += signals.__all__
 __all__ += special_functions.__all__
 __all__ += tapers.__all__
 __all__ += ["image"]
-__all__ += [name for name, family in _LATER.items() if name != family]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ += [name for name, family in _LATER.items() if name != family]
 
 
 if not TYPE_CHECKING:
