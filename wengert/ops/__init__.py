@@ -1,8 +1,8 @@
 """The vocabulary that users call, by family: each op converts, promotes, broadcasts, then applies primitives."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .._core.later import names_loaded_later
 from . import array_methods as _array_methods  # these two dress Tensor
 from . import (
     binary_form,
@@ -123,17 +123,5 @@ __all__ += tapers.__all__
 __all__ += ["image"]
 __all__ += [name for name, family in _LATER.items() if name != family]
 
-
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        family = _LATER.get(name)
-        if family is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = family if "." in family else f"{__name__}.{family}"
-        loaded = importlib.import_module(module)
-        found = globals()[name] = loaded if family == name else getattr(loaded, name)
-        return found
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *_LATER})
+    __getattr__, __dir__ = names_loaded_later(__name__, _LATER)
