@@ -1,0 +1,149 @@
+"""Machine code in memory: LLVM IR as text goes in, the address of a function comes out.
+
+`load(ir, entry)` parses a module, sets target and layout, runs LLVM's passes for the host CPU, emits an object and
+links it. Names that the module declares are found by `symbols.address`; those that nothing defines are a `LinkError`.
+What callers may rely on:
+
+- `ir` needs no `target` lines; functions need no CPU attributes: LLVM vectorises to the full width of the host.
+- The entry has the type `i32 (ptr buffers, ptr sizes, ptr context)`; `Loaded.run` is it as a ctypes function, which
+  lets other threads of Python run meanwhile, and `Loaded.address` is where it lies.
+- The code stays as long as the `Loaded` does.
+- Modules beyond `LONG` lines are optimised less, so that time stays linear in their size.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import re
+import threading
+from typing import Any
+
+from . import symbols
+from .dumps import dump
+from .target import layout, llvm, machine
+
+# Lines of IR from which on LLVM runs at a lower level: its vectorisers and value numbering take longer than linear
+# time on straight code, and such code is run a few times rather than millions.
+LONG = 20_000
+VERY_LONG = 100_000
+
+ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+_lock = threading.Lock()  # for the linker and its names; LLVM's own state is a matter of each module's context
+_serial = itertools.count()
+_declared = re.compile(r'^declare\b[^@]*@(?:"([^"]+)"|([\w.$]+))', re.MULTILINE)
+
+
+class LinkError(Exception):
+    """A module calls a function that nothing defines."""
+
+
+class Loaded:
+    """Compiled code: its entry, and what keeps it in memory.
+
+    Attributes:
+        address: where the entry lies.
+        run: the entry as a ctypes function of three pointers, which returns the status.
+    """
+
+    __slots__ = ("_tracker", "address", "run")
+
+    def __init__(self, tracker: Any, address: int) -> None:
+        self._tracker = tracker
+        self.address = address
+        self.run = ENTRY_TYPE(address)
+
+    def symbol(self, name: str) -> int:
+        """The address of another function that was asked for in `load`."""
+        return self._tracker[name]
+
+
+def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -> Loaded:
+    """Compiles a module and links it into the process.
+
+    Args:
+        ir: the module, as text.
+        entry: the name of its entry function.
+        key: what else decides over the code (a version of the generator, say); part of the key on disk.
+        exports: other functions whose addresses are wanted.
+
+    Raises:
+        LinkError: the module declares a function that nothing defines.
+        RuntimeError: LLVM does not accept the module; its message has the line.
+    """
+    names = declared(ir)
+    image = compiled(ir, entry)
+    return link(image, entry, names, exports)
+
+
+def declared(ir: str) -> list[str]:
+    """The functions that a module declares and does not define, LLVM's intrinsics left out."""
+    names = (quoted or plain for quoted, plain in _declared.findall(ir))
+    return [name for name in names if not name.startswith("llvm.")]
+
+
+def compiled(ir: str, title: str) -> bytes:
+    """The object file that LLVM makes of a module."""
+    binding = llvm()
+    level = _level(ir)
+    with binding.parse_assembly(ir, binding.create_context()) as module:
+        module.triple = binding.get_process_triple()
+        module.data_layout = layout()
+        module.verify()
+        target = machine(level)
+        _optimise(module, target, level)
+        dump("llvm", title, lambda: str(module))
+        dump("asm", title, lambda: target.emit_assembly(module))
+        return target.emit_object(module)
+
+
+def assembly(ir: str) -> str:
+    """The assembly that `load` would make of a module; for tests and readers."""
+    binding = llvm()
+    level = _level(ir)
+    with binding.parse_assembly(ir, binding.create_context()) as module:
+        module.triple = binding.get_process_triple()
+        module.data_layout = layout()
+        target = machine(level)
+        _optimise(module, target, level)
+        return target.emit_assembly(module)
+
+
+def link(image: bytes, entry: str, names: list[str], exports: tuple[str, ...] = ()) -> Loaded:
+    """An object file in memory, its undefined names bound to this process's functions."""
+    builder = llvm().JITLibraryBuilder().add_object_img(image).add_current_process()
+    for name in names:
+        found = symbols.address(name)
+        if not found:
+            raise LinkError(f"native code calls {name}, which is not there")
+        builder.import_symbol(name, found)
+    for name in (entry, *exports):
+        builder.export_symbol(name)
+    with _lock:
+        tracker = builder.link(_linker(), f"wengert.{next(_serial)}")
+    return Loaded(tracker, tracker[entry])
+
+
+def _level(ir: str) -> int:
+    lines = ir.count("\n")
+    return 3 if lines < LONG else 1 if lines < VERY_LONG else 0
+
+
+def _optimise(module: Any, target: Any, level: int) -> None:
+    """LLVM's standard passes with both vectorisers; of this module only, no global options."""
+    binding = llvm()
+    options = binding.create_pipeline_tuning_options(level)
+    options.loop_vectorization = options.slp_vectorization = level > 1
+    options.loop_interleaving = options.loop_unrolling = level > 1
+    builder = binding.create_pass_builder(target, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+_lljit: list[Any] = []  # made on first use, under the lock; never closed: code may run until the process ends
+
+
+def _linker() -> Any:
+    if not _lljit:
+        _lljit.append(llvm().create_lljit_compiler(machine(2), use_jit_link=True))
+    return _lljit[0]
