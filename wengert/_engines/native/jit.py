@@ -1,7 +1,8 @@
 """Machine code in memory: LLVM IR as text goes in, the address of a function comes out.
 
 `load(ir, entry)` parses a module, sets target and layout, runs LLVM's passes for the host CPU, emits an object and
-links it. Names that the module declares are found by `symbols.address`; those that nothing defines are a `LinkError`.
+links it. Names that begin with `@wg.` are filled in by `prelude.py`; those that the module declares are found by
+`symbols.address`; what nothing defines is a `LinkError`.
 What callers may rely on:
 
 - `ir` needs no `target` lines; functions need no CPU attributes: LLVM vectorises to the full width of the host.
@@ -21,6 +22,7 @@ from typing import Any
 
 from . import symbols
 from .dumps import dump
+from .prelude import completed
 from .target import layout, llvm, machine
 
 # Lines of IR from which on LLVM runs at a lower level: its vectorisers and value numbering take longer than linear
@@ -72,6 +74,7 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
         LinkError: the module declares a function that nothing defines.
         RuntimeError: LLVM does not accept the module; its message has the line.
     """
+    ir = completed(ir)
     names = declared(ir)
     image = compiled(ir, entry)
     return link(image, entry, names, exports)
@@ -102,7 +105,7 @@ def assembly(ir: str) -> str:
     """The assembly that `load` would make of a module; for tests and readers."""
     binding = llvm()
     level = _level(ir)
-    with binding.parse_assembly(ir, binding.create_context()) as module:
+    with binding.parse_assembly(completed(ir), binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
         target = machine(level)
