@@ -53,7 +53,7 @@ def _libmvec() -> ctypes.CDLL | None:
 
 @functools.cache
 def _libraries() -> list[ctypes.CDLL]:
-    found = [_libmvec()]
+    found = [_libmvec(), ctypes.pythonapi]
     if sys.platform == "win32":
         found.append(ctypes.CDLL("ucrtbase"))
     else:

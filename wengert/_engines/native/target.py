@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from typing import Any
 
@@ -17,8 +18,7 @@ def llvm() -> Any:
     Raises:
         ImportError: llvmlite is not installed, or cannot be loaded.
     """
-    import llvmlite.binding as binding
-
+    binding = importlib.import_module("llvmlite.binding")
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding
