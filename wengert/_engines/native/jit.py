@@ -9,6 +9,7 @@ What callers may rely on:
 - The entry has the type `i32 (ptr buffers, ptr sizes, ptr context)`; `Loaded.run` is it as a ctypes function, which
   lets other threads of Python run meanwhile, and `Loaded.address` is where it lies.
 - The code stays as long as the `Loaded` does.
+- The same module is compiled once for a machine: the next process finds the object on disk (`disk.py`).
 - Modules beyond `LONG` lines are optimised less, so that time stays linear in their size.
 """
 
@@ -20,15 +21,17 @@ import re
 import threading
 from typing import Any
 
-from . import symbols
-from .dumps import dump
+from . import disk, symbols
+from .dumps import dump, is_dumped
 from .prelude import completed
-from .target import layout, llvm, machine
+from .target import identity, layout, llvm, machine
 
 # Lines of IR from which on LLVM runs at a lower level: its vectorisers and value numbering take longer than linear
 # time on straight code, and such code is run a few times rather than millions.
 LONG = 20_000
 VERY_LONG = 100_000
+
+PIPELINE = b"1"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -76,7 +79,16 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
     """
     ir = completed(ir)
     names = declared(ir)
+    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key)
+    # what LLVM makes of a module can be shown only while it makes it
+    image = None if is_dumped("llvm") or is_dumped("asm") else disk.read(name)
+    if image is not None:
+        try:
+            return link(image, entry, names, exports)
+        except RuntimeError:
+            pass  # whole, but not for this linker: made anew
     image = compiled(ir, entry)
+    disk.write(name, image)
     return link(image, entry, names, exports)
 
 
