@@ -4,3 +4,5 @@ A graph passes `plan` (segments, buffers), `loops` (a small typed loop language)
 `jit` (machine code in memory). `WENGERT_DUMP=graph,loops,llvm,asm` prints what the stages make (`dumps.py`).
 llvmlite is imported on first use only; without it, or with `WENGERT_JIT=0`, programs run by NumPy's kernels.
 """
+
+from . import runtime as runtime  # tells `symbols` of the functions that compiled code may call

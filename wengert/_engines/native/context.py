@@ -6,9 +6,7 @@ Generated code gets a pointer to it as third argument and reaches fields by thes
 |---|---|---|
 | FAILING | i64 | after OUT_OF_MEMORY, the number of the buffer that could not be had |
 | THREADS | i64 | how many threads the call may use |
-| COUNTDOWN | i64 | calls of `@wg.poll` until it looks at the clock again |
-| INTERVAL | i64 | what COUNTDOWN starts from; `@wg.poll` adapts it |
-| LOOKED | i64 | when signals were looked for last, in nanoseconds |
+| LOOKED | i64 | when signals were looked for last, in nanoseconds of a steady clock; 0 for never |
 
 A call returns one of the statuses below; all but OK discard its results.
 """
@@ -24,7 +22,5 @@ GUARD = 5  # something that the code does not handle, or an error that NumPy wor
 
 FAILING = 0
 THREADS = 8
-COUNTDOWN = 16
-INTERVAL = 24
-LOOKED = 32
+LOOKED = 16
 SIZE = 64

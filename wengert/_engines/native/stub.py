@@ -53,7 +53,8 @@ def stub_ir(header: int) -> str:
     return _STUB.replace("HEAD_TYPE", str(header - 8)).replace("OBJECT_DATA", str(header)).replace(
         "OBJECT_RANK", str(header + 8)).replace("OBJECT_DIMS", str(header + 16)).replace(
         "OBJECT_DTYPE", str(header + 40)).replace("OBJECT_FLAGS", str(header + 48)).replace(
-        "CONTEXT_SIZE", str(context.SIZE)).replace("CONTEXT_THREADS", str(context.THREADS))  # fmt: skip
+        "CONTEXT_SIZE", str(context.SIZE)).replace("CONTEXT_THREADS", str(context.THREADS)).replace(
+        "CONTEXT_FAILING", str(context.FAILING))  # fmt: skip
 
 
 _STUB = """
@@ -394,7 +395,8 @@ tell:
   %message = alloca ptr, i64 %told
   %wide = sext i32 %drop.status to i64
   %py.status = call ptr @PyLong_FromLongLong(i64 %wide)
-  %failing = load i64, ptr %context
+  %p.failing = getelementptr i8, ptr %context, i64 CONTEXT_FAILING
+  %failing = load i64, ptr %p.failing
   %py.failing = call ptr @PyLong_FromLongLong(i64 %failing)
   store ptr %py.status, ptr %message
   %p.message.1 = getelementptr ptr, ptr %message, i64 1
