@@ -58,7 +58,7 @@ def test_read_only_arrays_are_taken(sum_x_sin_x: Any) -> None:
 
 def test_one_result_alone() -> None:
     takes, gives = [Take("array", F8, (Told(0),))], [Give(F8, (Told(0),))]
-    f = bound(map_ir("llvm.fabs.f64", "f64") + "declare double @llvm.fabs.f64(double)", takes, gives, sizes=1, is_leaf=True)
+    f = bound(map_ir("llvm.fabs.f64", "f64") + "declare double @llvm.fabs.f64(double)", takes, gives, sizes=1, form=None)
     np.testing.assert_array_equal(f(X), np.abs(X))
     assert f(np.zeros(0)).shape == (0,)
 
@@ -66,7 +66,7 @@ def test_one_result_alone() -> None:
 def test_an_extent_told_once_is_checked_after() -> None:
     takes = [Take("array", F8, (Told(0),)), Take("array", F8, (Told(0),))]
     ir = map_ir("llvm.copysign.f64", "f64", 2) + "declare double @llvm.copysign.f64(double, double)"
-    f = bound(ir, takes, [Give(F8, (Told(0),))], sizes=1, is_leaf=True)
+    f = bound(ir, takes, [Give(F8, (Told(0),))], sizes=1, form=None)
     np.testing.assert_array_equal(f(np.abs(X), X), X)
     assert f(X, X[:5]) is NotImplemented
 
@@ -76,13 +76,17 @@ def test_numbers(dtype: Any) -> None:
     name = "f64" if dtype is F8 else "f32"
     ir = map_ir(f"llvm.fabs.{name}", name).replace("load i64, ptr %sizes", "add i64 0, 1")
     ir += f"declare {'double' if dtype is F8 else 'float'} @llvm.fabs.{name}({'double' if dtype is F8 else 'float'})"
-    floats = bound(ir, [Take("float", dtype)], [Give(dtype)], is_leaf=True)
-    scalars = bound(ir, [Take("scalar", dtype)], [Give(dtype)], is_leaf=True)
-    for f, x in ((floats, -2.5), (scalars, dtype.type(-2.5))):
+    floats = bound(ir, [Take("float", dtype)], [Give(dtype)], form=None)
+    scalars = bound(ir, [Take("scalar", dtype)], [Give(dtype)], form=None)
+    arrays = bound(ir, [Take("array", dtype)], [Give(dtype)], form=None)
+    zero_d = np.array(-2.5, dtype)
+    for f, x in ((floats, -2.5), (scalars, zero_d[()]), (arrays, zero_d[()]), (arrays, zero_d)):
         assert type(f(x)) is dtype.type
         assert f(x) == 2.5
         assert f(-2) is NotImplemented
-        assert f(np.array(-2.5, dtype)) is NotImplemented
+        assert f(np.array([-2.5], dtype)) is NotImplemented
+    assert arrays(-2.5) is NotImplemented
+    assert scalars(zero_d) is NotImplemented
     assert floats(dtype.type(-2.5)) is NotImplemented
     assert scalars(-2.5) is NotImplemented
 
@@ -96,7 +100,7 @@ def test_static_arguments_are_the_very_object() -> None:
 
 
 def test_filled_results_free_their_memory() -> None:
-    f = bound(FILLED, [Take("array", F8, (Told(0),))], [Give(F8, (Told(1),), is_filled=True)], sizes=2, is_leaf=True)
+    f = bound(FILLED, [Take("array", F8, (Told(0),))], [Give(F8, (Told(1),), is_filled=True)], sizes=2, form=None)
     result = f(X)
     np.testing.assert_array_equal(result, X)
     assert result.flags.writeable

@@ -129,6 +129,8 @@ class Function(Generic[P, R]):
         self._spec_leaves = None if self._signature is None else flatten(self._signature)[0]
         self._cache: OrderedDict[Any, Compiled] = OrderedDict()
         self._plain: dict[Any, Compiled] = {}
+        # the default float and what ran last under it, if that was compiled code
+        self._last: tuple[Any, Callable[..., Any]] | None = None
         self._lock = threading.RLock()
         self._watch = _RetraceWatch(f, self._name)
         self.trace_count = 0
@@ -144,6 +146,11 @@ class Function(Generic[P, R]):
             if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
                 # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
                 default = dtypes.default_float()
+                last = self._last
+                if last is not None and last[0] is default:
+                    result = last[1](*args)
+                    if result is not NotImplemented:
+                        return result
                 key: list[Any] = [default]
                 natives: list[Any] = []
                 array: Any
@@ -162,7 +169,11 @@ class Function(Generic[P, R]):
                 else:
                     plain = self._plain.get(tuple(key))
                     if plain is not None:
-                        return plain.run_natives(natives)
+                        results = plain.run_natives(natives)
+                        direct = plain.direct(args)
+                        if direct is not None:
+                            self._last = (default, direct)
+                        return results
             return self._call(args, kwargs)
         except BaseException as error:
             fold(error)

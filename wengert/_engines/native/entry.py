@@ -1,7 +1,7 @@
 """Compiled code as a Python function: `bound(loaded, takes, gives, ...)` makes a built-in function of it.
 
 The built-in takes arrays and numbers, checks them against `takes`, and returns NumPy arrays and scalars as `gives`
-says: a tuple, or with `is_leaf` the only result itself. What does not fit makes it return NotImplemented, before
+says: in a tuple, a named tuple, or the only result itself. What does not fit makes it return NotImplemented, before
 anything was allocated; the caller then takes the general path. If the code ends with a status other than OK, the
 built-in returns what `on_failure(status, failing, *arguments)` returns or raises.
 
@@ -37,7 +37,8 @@ class Take(NamedTuple):
     """An argument.
 
     Attributes:
-        kind: "array", "float" (a Python float, passed as dtype), "scalar" (a NumPy scalar) or "static".
+        kind: "array" (of rank 0: a NumPy scalar will do, too), "float" (a Python float, passed as dtype), "scalar" (a
+            NumPy scalar) or "static".
         dtype: of the buffer that the code sees.
         extents: an int where the extent is fixed, else `Told`: the first axis with an index tells it, later ones must
             agree.
@@ -85,24 +86,24 @@ class Code(NamedTuple):
 
     def function(self) -> Callable[..., Any] | None:
         """A built-in of arrays that returns a tuple."""
-        return self._bound(self.takes, False)
+        return self._bound(self.takes, tuple)
 
-    def direct(self, arguments: Sequence[Any], is_leaf: bool) -> Callable[..., Any] | None:
-        """A built-in for arguments like these (arrays and Python floats), with the only result itself if `is_leaf`."""
+    def direct(self, arguments: Sequence[Any], form: type | None) -> Callable[..., Any] | None:
+        """A built-in for arguments like these (arrays and Python floats) that returns results in a form."""
         pairs = zip(self.takes, arguments, strict=True)
         takes = [take._replace(kind="float") if type(a) is float else take for take, a in pairs]
-        return self._bound(takes, is_leaf)
+        return self._bound(takes, form)
 
-    def _bound(self, takes: Sequence[Take], is_leaf: bool) -> Callable[..., Any] | None:
+    def _bound(self, takes: Sequence[Take], form: type | None) -> Callable[..., Any] | None:
         return bound(
-            self.loaded, takes, self.gives, self.sizes, self.sizes_function, is_leaf, self.on_failure, self.frees_gil,
+            self.loaded, takes, self.gives, self.sizes, self.sizes_function, form, self.on_failure, self.frees_gil,
             self.name,
         )  # fmt: skip
 
 
 def bound(
     loaded: Loaded, takes: Sequence[Take], gives: Sequence[Give], sizes: int = 0, sizes_function: int = 0,
-    is_leaf: bool = False, on_failure: Callable[..., Any] | None = None, frees_gil: bool = True, name: str = "native",
+    form: type | None = tuple, on_failure: Callable[..., Any] | None = None, frees_gil: bool = True, name: str = "native",
 ) -> Callable[..., Any] | None:  # fmt: skip
     """A built-in function that runs compiled code on Python objects.
 
@@ -113,7 +114,7 @@ def bound(
         sizes: how many sizes there are, derived ones included.
         sizes_function: the address of `i32 (ptr sizes)`, which derives sizes from those told and returns 0, or
             another number where a guard fails; 0 if there is none.
-        is_leaf: there is one result, and it is returned without a tuple.
+        form: what holds the results: tuple, or the type of a named tuple; None: the only result is returned itself.
         on_failure: called with the status, the number of the buffer that could not be had, and the arguments.
         frees_gil: let other threads of Python run meanwhile; costs about 0.05 us.
         name: of the built-in.
@@ -123,7 +124,7 @@ def bound(
         return None
     words = [
         len(takes), len(gives), sizes, loaded.address, sizes_function, id(np.ndarray), id(float), id(NotImplemented),
-        int(is_leaf), threads(), int(frees_gil),
+        1 if form is None else 0 if form is tuple else id(form), threads(), int(frees_gil),
     ]  # fmt: skip
     told: set[int] = set()
     for take in takes:
@@ -133,7 +134,7 @@ def bound(
     packed = struct.pack(f"{len(words)}q", *words)
     method = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
     # the built-in keeps all it points to: the words, the dtypes, the static objects, the code, the method's definition
-    held = (packed, on_failure or _unexplained, loaded, method, (*takes,), (*gives,))
+    held = (packed, on_failure or _unexplained, loaded, method, (*takes,), (*gives,), form)
     return _new_function(ctypes.byref(method), held, None)
 
 
@@ -168,7 +169,8 @@ def _argument_words(take: Take, told: set[int]) -> list[int]:
         return [stub.SCALAR, id(take.dtype.type)]
     if take.kind == "static":
         return [stub.STATIC, id(take.value)]
-    words = [stub.ARRAY, id(take.dtype), len(take.extents)]
+    assert take.dtype is not None
+    words = [stub.ARRAY, id(take.dtype), len(take.extents), 0 if take.extents else id(take.dtype.type)]
     for extent in take.extents:
         if type(extent) is not Told:
             words += [stub.FIXED, int(extent)]  # pyright: ignore[reportArgumentType]

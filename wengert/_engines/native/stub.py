@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from . import context
 
-# Words of the description.
+# Words of the description. FORM is 0 for a tuple, 1 for the only result itself, else the address of a named tuple's type.
 (
-    N_ARGUMENTS, N_RESULTS, N_SIZES, ENTRY, SIZES_FUNCTION, NDARRAY, FLOAT, REFUSED, IS_LEAF, N_THREADS, FREES_GIL,
+    N_ARGUMENTS, N_RESULTS, N_SIZES, ENTRY, SIZES_FUNCTION, NDARRAY, FLOAT, REFUSED, FORM, N_THREADS, FREES_GIL,
     RECORDS,
 ) = range(12)  # fmt: skip
 
 # Kinds of arguments: what the record holds after its kind.
-ARRAY = 0  # dtype object, rank, then (mode, value) for each axis
+ARRAY = 0  # dtype object, rank, the type of NumPy scalars that will do, too (0: none), then (mode, value) for each axis
 FLOAT64 = 1  # a Python float, passed as float64
 FLOAT32 = 2  # a Python float, passed as float32
 SCALAR = 3  # a NumPy scalar: its type
@@ -60,6 +60,7 @@ def stub_ir(header: int) -> str:
 _STUB = """
 declare ptr @PyTuple_GetItem(ptr, i64)
 declare ptr @PyTuple_New(i64)
+declare ptr @PyType_GenericAlloc(ptr, i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyBytes_AsString(ptr)
 declare double @PyFloat_AsDouble(ptr)
@@ -132,8 +133,8 @@ start:
   %float = load ptr, ptr %p.float
   %p.refused = getelementptr i64, ptr %d, i64 7
   %refused = load ptr, ptr %p.refused
-  %p.leaf = getelementptr i64, ptr %d, i64 8
-  %leaf = load i64, ptr %p.leaf
+  %p.form = getelementptr i64, ptr %d, i64 8
+  %form = load i64, ptr %p.form
   %p.threads = getelementptr i64, ptr %d, i64 9
   %threads = load i64, ptr %p.threads
   %p.frees = getelementptr i64, ptr %d, i64 10
@@ -169,6 +170,7 @@ arg.take:
   %c1 = getelementptr i64, ptr %c, i64 1
   %c2 = getelementptr i64, ptr %c, i64 2
   %c3 = getelementptr i64, ptr %c, i64 3
+  %c4 = getelementptr i64, ptr %c, i64 4
   %p.cell = getelementptr [2 x i64], ptr %cells, i64 %i
   switch i64 %kind, label %refuse [
     i64 0, label %array
@@ -179,7 +181,12 @@ arg.take:
   ]
 array:
   %is.array = icmp eq ptr %type, %ndarray
-  br i1 %is.array, label %array.looked, label %refuse
+  br i1 %is.array, label %array.looked, label %array.other
+array.other:
+  %type.too = load ptr, ptr %c3
+  %is.scalar = icmp eq ptr %type, %type.too
+  %x.number = getelementptr i8, ptr %x, i64 OBJECT_DATA
+  br i1 %is.scalar, label %arg.put, label %refuse
 array.looked:
   %p.dtype = getelementptr i8, ptr %x, i64 OBJECT_DTYPE
   %dtype = load ptr, ptr %p.dtype
@@ -210,7 +217,7 @@ axis:
 axis.take:
   %p.extent = getelementptr i64, ptr %x.extents, i64 %k
   %extent = load i64, ptr %p.extent
-  %p.pair = getelementptr [2 x i64], ptr %c3, i64 %k
+  %p.pair = getelementptr [2 x i64], ptr %c4, i64 %k
   %mode = load i64, ptr %p.pair
   %p.value = getelementptr i64, ptr %p.pair, i64 1
   %value = load i64, ptr %p.value
@@ -234,7 +241,7 @@ axis.done:
   %k.next = add i64 %k, 1
   br label %axis
 array.done:
-  %c.array = getelementptr [2 x i64], ptr %c3, i64 %rank
+  %c.array = getelementptr [2 x i64], ptr %c4, i64 %rank
   br label %arg.put
 float64:
   %is.float = icmp eq ptr %type, %float
@@ -261,9 +268,9 @@ static:
   %is.same = icmp eq ptr %x, %same
   br i1 %is.same, label %arg.done, label %refuse
 arg.put:
-  %c.put = phi ptr [ %c.array, %array.done ], [ %c1, %float64.fits ], [ %c1, %float32.fits ], [ %c2, %scalar ]
-  %data = phi ptr [ %x.data, %array.done ], [ %p.cell, %float64.fits ], [ %p.cell, %float32.fits ],
-                  [ %x.value, %scalar ]
+  %c.put = phi ptr [ %c.array, %array.done ], [ %c4, %array.other ], [ %c1, %float64.fits ], [ %c1, %float32.fits ], [ %c2, %scalar ]
+  %data = phi ptr [ %x.data, %array.done ], [ %x.number, %array.other ], [ %p.cell, %float64.fits ],
+                  [ %p.cell, %float32.fits ], [ %x.value, %scalar ]
   %p.buffer = getelementptr ptr, ptr %buffers, i64 %b
   store ptr %data, ptr %p.buffer
   %b.put = add i64 %b, 1
@@ -466,13 +473,22 @@ take.next:
   %t.next = add i64 %t, 1
   br label %take
 taken:
-  %is.leaf = icmp ne i64 %leaf, 0
-  br i1 %is.leaf, label %give.leaf, label %give
+  switch i64 %form, label %give.named [
+    i64 0, label %give.plain
+    i64 1, label %give.leaf
+  ]
 give.leaf:
   %only = load ptr, ptr %objects
   ret ptr %only
+give.named:
+  %named.type = inttoptr i64 %form to ptr
+  %named = call ptr @PyType_GenericAlloc(ptr %named.type, i64 %results)
+  br label %give
+give.plain:
+  %plain = call ptr @PyTuple_New(i64 %results)
+  br label %give
 give:
-  %tuple = call ptr @PyTuple_New(i64 %results)
+  %tuple = phi ptr [ %named, %give.named ], [ %plain, %give.plain ]
   %has.tuple = icmp ne ptr %tuple, null
   br i1 %has.tuple, label %fill, label %raise
 fill:
