@@ -131,7 +131,7 @@ def _form(spec: Spec | None, places: Sequence[Any], count: int) -> Any:
     if spec is None:
         return None
     is_flat = all(c is LEAF for c in spec.children)
-    is_tuple = spec.kind is tuple or hasattr(spec.kind, "_make") and issubclass(spec.kind, tuple)
+    is_tuple = spec.kind is tuple or (hasattr(spec.kind, "_make") and issubclass(spec.kind, tuple))
     return spec.kind if is_flat and is_tuple else ...
 
 

@@ -103,7 +103,8 @@ class Code(NamedTuple):
 
 def bound(
     loaded: Loaded, takes: Sequence[Take], gives: Sequence[Give], sizes: int = 0, sizes_function: int = 0,
-    form: type | None = tuple, on_failure: Callable[..., Any] | None = None, frees_gil: bool = True, name: str = "native",
+    form: type | None = tuple, on_failure: Callable[..., Any] | None = None, frees_gil: bool = True,
+    name: str = "native",
 ) -> Callable[..., Any] | None:  # fmt: skip
     """A built-in function that runs compiled code on Python objects.
 

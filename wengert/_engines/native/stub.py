@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from . import context
 
-# Words of the description. FORM is 0 for a tuple, 1 for the only result itself, else the address of a named tuple's type.
+# Words of the description. FORM is 0 for a tuple, 1 for the only result itself, else where a named tuple's type lies.
 (
     N_ARGUMENTS, N_RESULTS, N_SIZES, ENTRY, SIZES_FUNCTION, NDARRAY, FLOAT, REFUSED, FORM, N_THREADS, FREES_GIL,
     RECORDS,
@@ -268,7 +268,8 @@ static:
   %is.same = icmp eq ptr %x, %same
   br i1 %is.same, label %arg.done, label %refuse
 arg.put:
-  %c.put = phi ptr [ %c.array, %array.done ], [ %c4, %array.other ], [ %c1, %float64.fits ], [ %c1, %float32.fits ], [ %c2, %scalar ]
+  %c.put = phi ptr [ %c.array, %array.done ], [ %c4, %array.other ], [ %c1, %float64.fits ],
+                   [ %c1, %float32.fits ], [ %c2, %scalar ]
   %data = phi ptr [ %x.data, %array.done ], [ %x.number, %array.other ], [ %p.cell, %float64.fits ],
                   [ %p.cell, %float32.fits ], [ %x.value, %scalar ]
   %p.buffer = getelementptr ptr, ptr %buffers, i64 %b
