@@ -16,7 +16,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from .calls import callee
+from . import context
 from .loops import (
     FLOATS,
     INTERRUPTED,
@@ -55,9 +55,6 @@ from .loops import (
 
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 64 * 1024  # ... while they are no more than this together
-# the context's fields, by offset: whose memory was wanting is told there
-FAILED_AT = 4
-
 REGISTER = {
     "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
 }  # fmt: skip
@@ -67,7 +64,7 @@ _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", 
 _COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
 _INTRINSICS = {
     "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "abs": "fabs",
-    "copysign": "copysign", "fma": "fma",
+    "copysign": "copysign", "fma": "fma", "maximum": "maximum", "minimum": "minimum",
 }  # fmt: skip
 
 
@@ -219,20 +216,20 @@ class _Kernel:
             self.checks += [
                 f"  {name} = call noalias ptr @malloc(i64 {size})",
                 f"  {is_null} = icmp eq ptr {name}, null",
-                f"  {chosen} = select i1 {is_null}, i32 {item.array.number}, i32 {failed}",
+                f"  {chosen} = select i1 {is_null}, i64 {item.array.number}, i64 {failed}",
             ]
             self.frees.append(f"  call void @free(ptr {name})")
             failed = chosen
         bad = self.temp()
-        self.checks.append(f"  {bad} = icmp ne i32 {failed}, -1")
+        self.checks.append(f"  {bad} = icmp ne i64 {failed}, -1")
         self.checks += [f"  br i1 {bad}, label %no.memory, label %start", "no.memory:", *self.out_of_memory(failed)]
         self.checks.append("start:")
 
     def out_of_memory(self, number: str) -> list[str]:
         place = self.temp()
         return [
-            f"  {place} = getelementptr i8, ptr %context, i64 {FAILED_AT}",
-            f"  store i32 {number}, ptr {place}",
+            f"  {place} = getelementptr i8, ptr %context, i64 {context.FAILING}",
+            f"  store i64 {number}, ptr {place}",
             f"  store i32 {MEMORY}, ptr %status",
             "  br label %exit",
         ]
@@ -302,10 +299,7 @@ class _Kernel:
             name = f"llvm.{intrinsic}.{type_}"
             self.declare(name, f"declare {kind} @{name}({', '.join([kind] * len(args))})")
             return f"call {kind} @{name}({given})"
-        name, attributes, declarations = callee(op, type_)
-        for declared, text in declarations.items():
-            self.declare(declared, text)
-        return f"call {kind} @{name}({given}) {attributes}"
+        return f"call {kind} @wg.{op}.{type_}({given})"
 
     def select(self, item: Select) -> None:
         type_ = item.out.type
@@ -543,7 +537,6 @@ class _Kernel:
         self.lines += [f"  store i32 {item.status}, ptr %status", "  br label %exit", f"{self.label()}:"]
 
     def poll(self, item: Poll) -> None:
-        self.declare("wengert_poll", "declare i32 @wengert_poll(ptr)")
         left, now, is_due, found, stops = (self.temp() for _ in range(5))
         ask, stop, again, after = (self.label() for _ in range(4))
         self.lines += [
@@ -553,7 +546,7 @@ class _Kernel:
             f"  {is_due} = icmp slt i32 {now}, 0",
             f"  br i1 {is_due}, label %{ask}, label %{after}",
             f"{ask}:",
-            f"  {found} = call i32 @wengert_poll(ptr %context)",
+            f"  {found} = call i32 @wg.poll(ptr %context)",
             f"  {stops} = icmp ne i32 {found}, 0",
             f"  br i1 {stops}, label %{stop}, label %{again}",
             f"{stop}:",
