@@ -5,4 +5,6 @@ A graph passes `plan` (segments, buffers), `loops` (a small typed loop language)
 llvmlite is imported on first use only; without it, or with `WENGERT_JIT=0`, programs run by NumPy's kernels.
 """
 
-from . import runtime as runtime  # tells `symbols` of the functions that compiled code may call
+# these tell `symbols` of the functions that compiled code may call
+from . import libraries as libraries
+from . import runtime as runtime

@@ -13,11 +13,17 @@ import sys
 from collections.abc import Callable
 
 _registered: dict[str, Callable[[], int]] = {}
+_families: dict[str, Callable[[str], int]] = {}
 
 
 def register(name: str, find: Callable[[], int]) -> None:
     """Makes a function callable from compiled code; `find` gives its address and is called on first use."""
     _registered[name] = find
+
+
+def register_family(family: str, find: Callable[[str], int]) -> None:
+    """Makes functions callable as `FAMILY.NAME`; `find(NAME)` gives the address, 0 if there is none."""
+    _families[family] = find
 
 
 @functools.cache
@@ -26,6 +32,9 @@ def address(name: str) -> int:
     find = _registered.get(name)
     if find is not None:
         return find()
+    family, dot, rest = name.partition(".")
+    if dot and family in _families:
+        return _families[family](rest)
     for library in _libraries():
         try:
             found = getattr(library, name)
