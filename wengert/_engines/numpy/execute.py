@@ -19,6 +19,7 @@ from ..._core.graph import Graph, Node
 from ..._core.where import at_user_line
 from ..._passes import optimise
 from ..interpret import compile_instructions, dims_at_entry, dims_told, last_uses
+from ..refine import refined
 
 SOURCE_LIMIT = 2000  # nodes
 
@@ -32,8 +33,13 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
         with program.lock:
             found = program.executables.get("numpy")
             if found is None:
-                found = program.executables["numpy"] = compile_graph(optimise(program.graph), kernels)
+                found = program.executables["numpy"] = _compiled(program, kernels)
     return found
+
+
+def _compiled(program: Program, kernels: dict[str, Kernel]) -> Executable:
+    graph = refined("numpy", optimise(program.graph), lambda part: compile_graph(part, kernels))
+    return compile_graph(graph, kernels)
 
 
 def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:

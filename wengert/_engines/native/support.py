@@ -1,0 +1,99 @@
+"""What becomes machine code and what NumPy's kernels run: per node, with the reason.
+
+`HANDED` lists the primitives that always go to NumPy. It may only shrink.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._core.dims import Dim, dims_in
+from ..._core.graph import Graph, Node
+from ..._core.tensor import Value
+from .forms import TYPE_OF
+from .lower.blocks import is_lowered
+from .schedule import static_size
+
+_LIBRARY = "a factorisation or a matrix function of LAPACK's and SciPy's"
+_FUNCTION = "a special function of SciPy's"
+_COMPLEX = "complex numbers"
+HANDED: dict[str, str] = {
+    **dict.fromkeys(("as_complex", "imag", "dft", "rfft", "irfft", "paired_scale"), _COMPLEX),
+    "debug_print": "writes to Python's standard output",
+}
+
+# Operands of these types have rules of their own in NumPy's kernels: half floats are computed in float32 and rounded.
+TYPES = "half floats and complex numbers have no native arithmetic"
+
+
+def reason_against(node: Node) -> str:
+    """Why NumPy's kernel runs a node; empty if machine code does."""
+    name = node.op.name
+    if not is_lowered(name):
+        return HANDED.get(name, "no lowering")
+    for value in (*node.inputs, *node.outputs):
+        if value.dtype not in TYPE_OF:
+            return f"{TYPES}: {value.dtype}"
+    check = _CHECKS.get(name)
+    return "" if check is None else check(node)
+
+
+def is_native(node: Node) -> bool:
+    """Whether a node becomes machine code."""
+    return not reason_against(node)
+
+
+def untold(graph: Graph) -> set[Any]:
+    """The dimensions that the nodes of a graph need and that no input tells."""
+    told = {d.atom for v in graph.inputs for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    needed: set[Any] = set()
+    for node in graph.nodes:
+        for value in (*node.inputs, *node.outputs):
+            needed |= _atoms(value)
+        needed |= {a for d in dims_in(node.attrs) for a in d.atoms}
+    return needed - told
+
+
+def _atoms(value: Value) -> set[Any]:
+    return {a for d in value.shape if isinstance(d, Dim) for a in d.atoms}
+
+
+# -- by primitive -----------------------------------------------------------------------------------------------------
+
+
+def _sinc(node: Node) -> str:
+    return "" if node.attrs[0] == 0 else "a derivative of sinc is a series"
+
+
+def _power_number(node: Node) -> str:
+    number, dtype = node.attrs[0], node.inputs[0].dtype
+    if dtype.kind in "iub" and (int(number) != number or number < 0):
+        return "a power of integers that NumPy refuses"
+    return ""
+
+
+def _power(node: Node) -> str:
+    return "" if node.inputs[0].dtype.kind == "f" else "powers of integers, which NumPy may refuse"
+
+
+def _bitcast(node: Node) -> str:
+    x, out = node.inputs[0].dtype, node.outputs[0].dtype
+    return "" if x.itemsize == out.itemsize and "b" not in (x.kind, out.kind) else "bits of another width"
+
+
+def _abs(node: Node) -> str:
+    return "" if node.inputs[0].dtype.kind != "b" else "booleans"
+
+
+def _reduced(node: Node) -> str:
+    (axes,) = node.attrs
+    x = node.inputs[0]
+    if static_size([x.shape[a] for a in axes]) == 0:
+        return "a reduction of nothing, which NumPy may refuse"
+    return ""
+
+
+_CHECKS: dict[str, Any] = {
+    "sinc": _sinc, "power_number": _power_number, "power": _power, "bitcast": _bitcast, "abs": _abs,
+    "reduce_max": _reduced, "reduce_min": _reduced, "reduce_sum": _reduced,
+}  # fmt: skip
