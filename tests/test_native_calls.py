@@ -39,7 +39,7 @@ class Executable:
 def compiled() -> Any:
     """value_and_grad of sum(x sin x), its executable replaced by hand-made code whose results are shifted by one."""
     ir = SUM_X_SIN_X.replace("store double %sum.next", "%shifted = fadd double %sum.next, 1.0\n  store double %shifted")
-    code = Code(jit.load(ir, "entry"), (Take("array", F8, (10,)),), (Give(F8), Give(F8, (10,))))
+    code = Code(jit.load(ir, "entry"), (Take("array", F8, (10,)),), (Give(F8), Give(F8, (10,))), {})
     if code.function() is None:
         pytest.skip("objects of this interpreter look otherwise than the stub expects")
     f = wg.function(wg.value_and_grad(lambda x: wg.sum(x * wg.sin(x))))

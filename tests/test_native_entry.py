@@ -91,6 +91,19 @@ def test_numbers(dtype: Any) -> None:
     assert scalars(-2.5) is NotImplemented
 
 
+def test_constants_and_presets() -> None:
+    factor = np.arange(10.0)
+    count = np.array([7], np.int64)
+    ir = map_ir("llvm.copysign.f64", "f64", 2) + "declare double @llvm.copysign.f64(double, double)"
+    f = bound(
+        ir, [Take("array", F8, (10,))], [Give(F8, (Told(0),))], form=None, sizes=1, constants=[-factor - 1],
+        presets=[(0, count.ctypes.data)],
+    )  # fmt: skip
+    np.testing.assert_array_equal(f(X), -np.abs(X[:7]))
+    count[0] = 3
+    np.testing.assert_array_equal(f(X), -np.abs(X[:3]))
+
+
 def test_static_arguments_are_the_very_object() -> None:
     mode = ("a", "tuple")
     takes = [Take("static", value=mode), Take("array", F8, (10,))]

@@ -72,39 +72,29 @@ class Code(NamedTuple):
         loaded: the code.
         takes: arguments as arrays, one for each input of the graph.
         gives: one for each output of the graph.
-        sizes, sizes_function, on_failure, frees_gil, name: as in `bound`.
+        options: the other arguments of `bound`.
     """
 
     loaded: Loaded
     takes: tuple[Take, ...]
     gives: tuple[Give, ...]
-    sizes: int = 0
-    sizes_function: int = 0
-    on_failure: Callable[..., Any] | None = None
-    frees_gil: bool = True
-    name: str = "native"
+    options: dict[str, Any]
 
     def function(self) -> Callable[..., Any] | None:
         """A built-in of arrays that returns a tuple."""
-        return self._bound(self.takes, tuple)
+        return bound(self.loaded, self.takes, self.gives, **self.options)
 
     def direct(self, arguments: Sequence[Any], form: type | None) -> Callable[..., Any] | None:
         """A built-in for arguments like these (arrays and Python floats) that returns results in a form."""
         pairs = zip(self.takes, arguments, strict=True)
         takes = [take._replace(kind="float") if type(a) is float else take for take, a in pairs]
-        return self._bound(takes, form)
-
-    def _bound(self, takes: Sequence[Take], form: type | None) -> Callable[..., Any] | None:
-        return bound(
-            self.loaded, takes, self.gives, self.sizes, self.sizes_function, form, self.on_failure, self.frees_gil,
-            self.name,
-        )  # fmt: skip
+        return bound(self.loaded, takes, self.gives, form=form, **self.options)
 
 
 def bound(
     loaded: Loaded, takes: Sequence[Take], gives: Sequence[Give], sizes: int = 0, sizes_function: int = 0,
     form: type | None = tuple, on_failure: Callable[..., Any] | None = None, frees_gil: bool = True,
-    name: str = "native",
+    name: str = "native", constants: Sequence[Any] = (), presets: Sequence[tuple[int, int]] = (),
 ) -> Callable[..., Any] | None:  # fmt: skip
     """A built-in function that runs compiled code on Python objects.
 
@@ -119,6 +109,8 @@ def bound(
         on_failure: called with the status, the number of the buffer that could not be had, and the arguments.
         frees_gil: let other threads of Python run meanwhile; costs about 0.05 us.
         name: of the built-in.
+        constants: C-contiguous arrays that the code gets as further buffers, behind those of the arguments.
+        presets: places among the sizes, each with the address of the 64-bit integer that it gets at each call.
     """
     address = _stub_address()
     if not address:
@@ -126,16 +118,20 @@ def bound(
     words = [
         len(takes), len(gives), sizes, loaded.address, sizes_function, id(np.ndarray), id(float), id(NotImplemented),
         1 if form is None else 0 if form is tuple else id(form), threads(), int(frees_gil),
+        len(constants), len(presets),
     ]  # fmt: skip
     told: set[int] = set()
     for take in takes:
         words += _argument_words(take, told)
+    words += [constant.ctypes.data for constant in constants]
+    for place, number in presets:
+        words += [place, number]
     for give in gives:
         words += _result_words(give)
     packed = struct.pack(f"{len(words)}q", *words)
     method = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
     # the built-in keeps all it points to: the words, the dtypes, the static objects, the code, the method's definition
-    held = (packed, on_failure or _unexplained, loaded, method, (*takes,), (*gives,), form)
+    held = (packed, on_failure or _unexplained, loaded, method, (*takes,), (*gives,), form, (*constants,))
     return _new_function(ctypes.byref(method), held, None)
 
 

@@ -21,8 +21,11 @@ from . import context
 # Words of the description. FORM is 0 for a tuple, 1 for the only result itself, else where a named tuple's type lies.
 (
     N_ARGUMENTS, N_RESULTS, N_SIZES, ENTRY, SIZES_FUNCTION, NDARRAY, FLOAT, REFUSED, FORM, N_THREADS, FREES_GIL,
-    RECORDS,
-) = range(12)  # fmt: skip
+    N_CONSTANTS, N_PRESETS, RECORDS,
+) = range(14)  # fmt: skip
+
+# Behind the arguments' records are those of constants (an address each: more buffers, behind the arguments') and of
+# presets (a place among the sizes and the address of the number that it gets), then those of the results.
 
 # Kinds of arguments: what the record holds after its kind.
 ARRAY = 0  # dtype object, rank, the type of NumPy scalars that will do, too (0: none), then (mode, value) for each axis
@@ -139,9 +142,14 @@ start:
   %threads = load i64, ptr %p.threads
   %p.frees = getelementptr i64, ptr %d, i64 10
   %frees = load i64, ptr %p.frees
-  %records = getelementptr i64, ptr %d, i64 11
+  %p.constants = getelementptr i64, ptr %d, i64 11
+  %constants = load i64, ptr %p.constants
+  %p.presets = getelementptr i64, ptr %d, i64 12
+  %presets = load i64, ptr %p.presets
+  %records = getelementptr i64, ptr %d, i64 13
   %slots = add i64 %arguments, %results
-  %buffers = alloca ptr, i64 %slots
+  %pointers = add i64 %slots, %constants
+  %buffers = alloca ptr, i64 %pointers
   %cells = alloca [2 x i64], i64 %slots, align 16
   %objects = alloca ptr, i64 %results
   %sizes = alloca i64, i64 %nsizes
@@ -160,7 +168,7 @@ arg:
   %b = phi i64 [ 0, %start ], [ %b.next, %arg.done ]
   %c = phi ptr [ %records, %start ], [ %c.next, %arg.done ]
   %arg.more = icmp slt i64 %i, %arguments
-  br i1 %arg.more, label %arg.take, label %derived
+  br i1 %arg.more, label %arg.take, label %constant
 arg.take:
   %p.x = getelementptr ptr, ptr %args, i64 %i
   %x = load ptr, ptr %p.x
@@ -282,7 +290,37 @@ arg.done:
   %i.next = add i64 %i, 1
   br label %arg
 
-; -- sizes
+; -- constants and sizes
+constant:
+  %h = phi i64 [ 0, %arg ], [ %h.next, %constant.put ]
+  %constant.more = icmp slt i64 %h, %constants
+  br i1 %constant.more, label %constant.put, label %constants.done
+constant.put:
+  %p.constant = getelementptr ptr, ptr %c, i64 %h
+  %constant.address = load ptr, ptr %p.constant
+  %h.place = add i64 %b, %h
+  %p.constant.buffer = getelementptr ptr, ptr %buffers, i64 %h.place
+  store ptr %constant.address, ptr %p.constant.buffer
+  %h.next = add i64 %h, 1
+  br label %constant
+constants.done:
+  %bo = add i64 %b, %constants
+  %c.presets = getelementptr ptr, ptr %c, i64 %constants
+  br label %preset
+preset:
+  %e = phi i64 [ 0, %constants.done ], [ %e.next, %preset.put ]
+  %preset.more = icmp slt i64 %e, %presets
+  %p.preset = getelementptr [2 x i64], ptr %c.presets, i64 %e
+  br i1 %preset.more, label %preset.put, label %derived
+preset.put:
+  %preset.place = load i64, ptr %p.preset
+  %p.preset.address = getelementptr i64, ptr %p.preset, i64 1
+  %preset.address = load ptr, ptr %p.preset.address
+  %preset.value = load i64, ptr %preset.address
+  %p.preset.size = getelementptr i64, ptr %sizes, i64 %preset.place
+  store i64 %preset.value, ptr %p.preset.size
+  %e.next = add i64 %e, 1
+  br label %preset
 derived:
   %has.derive = icmp ne ptr %derive, null
   br i1 %has.derive, label %derive.them, label %out.start
@@ -293,11 +331,11 @@ derive.them:
 
 ; -- results
 out.start:
-  %outs = getelementptr ptr, ptr %buffers, i64 %b
+  %outs = getelementptr ptr, ptr %buffers, i64 %bo
   br label %out
 out:
   %o = phi i64 [ 0, %out.start ], [ %o.next, %out.put ]
-  %r = phi ptr [ %c, %out.start ], [ %r.next, %out.put ]
+  %r = phi ptr [ %p.preset, %out.start ], [ %r.next, %out.put ]
   %out.more = icmp slt i64 %o, %results
   br i1 %out.more, label %out.take, label %run
 out.take:
@@ -366,7 +404,7 @@ drop.start:
   br label %drop
 drop:
   %q = phi i64 [ 0, %drop.start ], [ %q.next, %drop.done ]
-  %s = phi ptr [ %c, %drop.start ], [ %s.next, %drop.done ]
+  %s = phi ptr [ %p.preset, %drop.start ], [ %s.next, %drop.done ]
   %drop.more = icmp slt i64 %q, %drop.stop
   br i1 %drop.more, label %drop.take, label %dropped
 drop.take:
@@ -431,7 +469,7 @@ copied:
 ; -- success
 take:
   %t = phi i64 [ 0, %ran ], [ %t.next, %take.next ]
-  %u = phi ptr [ %c, %ran ], [ %u.next, %take.next ]
+  %u = phi ptr [ %p.preset, %ran ], [ %u.next, %take.next ]
   %take.more = icmp slt i64 %t, %results
   br i1 %take.more, label %take.one, label %taken
 take.one:
