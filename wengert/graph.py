@@ -185,11 +185,12 @@ class Function(Generic[P, R]):
         if STATE.builder is not None or STATE.eager_functions:
             return self._call_python(args, kwargs, bound)
         keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        given = args
         args, kwargs = self._fitted(args, kwargs, bound)
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
         if compiled.is_plain and not keep and not kwargs and not STATE.recorders:
-            self._remember_plain(args, compiled)
+            self._remember_plain(given, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, keep)
 
@@ -204,13 +205,13 @@ class Function(Generic[P, R]):
         return result_of(result, keep or STATE.builder is not None)
 
     def _remember_plain(self, args: Any, compiled: Compiled) -> None:
-        if self._signature is not None or len(self._plain) >= CACHE_LIMIT:
+        if len(self._plain) >= CACHE_LIMIT:
             return
         key: list[Any] = [dtypes.default_float()]
         for a in args:
             if type(a) is np.ndarray and dtypes.is_supported(a.dtype) and a.dtype.isnative:
                 key += [a.shape, a.dtype]
-            elif type(a) is float:
+            elif type(a) is float and self._signature is None:  # which may ask for another dtype
                 key.append(float)
             else:
                 return

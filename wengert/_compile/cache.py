@@ -44,7 +44,7 @@ class Compiled:
         self.dims = dim_sources(graph.inputs)
         self.has_state = bool(self.captured or self.variables or self.written)
         # plain: no Variables, nothing captured that could be followed, so natives can go straight through
-        self.is_plain = not self.has_state and not self.dims
+        self.is_plain = not self.has_state
         self.rebuild = _rebuilder(traced.results, traced.places)
         self.form = _form(traced.results, traced.places, len(graph.outputs))
         self._direct: dict[tuple[type, ...], Callable[..., Any]] = {}
@@ -77,14 +77,14 @@ class Compiled:
     def direct(self, arguments: Sequence[Any]) -> Callable[..., Any] | None:
         """A function of arguments of these types that gives finished results, or NotImplemented if they do not fit.
 
-        There is one where the engine made one piece of compiled code of the program (its executable has a `code`).
+        There is one where the engine made one piece of compiled code of the program (its executable has an `entry`).
         """
-        code = getattr(self.executable, "code", None)
-        if code is None:
+        entry = getattr(self.executable, "entry", None)
+        if entry is None:
             return None
         kinds = (*map(type, arguments),)
         if kinds not in self._direct:
-            run = code.direct(arguments, tuple if self.form is ... else self.form)
+            run = entry(self.guards).direct(arguments, tuple if self.form is ... else self.form)
             if run is None:
                 return None
             self._direct[kinds] = _rebuilt(run, self.rebuild) if self.form is ... else run

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.budget import limit
-from ..._core.dims import Atom, Dim
 from ..._core.graph import Graph, Node
-from ..interpret import dim_sources
+from ..._core.types import Guards
 from ..refine import COMPILED, REFINERS, Plain
-from . import context, entry
+from . import context
+from .calls import entry_of
 from .codegen import module_text
 from .dumps import dump
+from .entry import Code as Entry
 from .jit import Loaded, load
 from .loops import verify
 from .lower.functions import Lowered, lowered
@@ -75,6 +75,10 @@ class Segment:
                 self._code = Code(self)
             return self._code
 
+    def entry(self, guards: Guards | None) -> Entry:
+        """What built-in functions of the segment are made of."""
+        return self.code().entry(guards)
+
     def kernels(self, *natives: Any) -> tuple[Any, ...]:
         """The results by NumPy's kernels."""
         if self._kernels is None:
@@ -99,55 +103,33 @@ class Code:
             verify(self.lowered.function)
         self.loaded: Loaded = load(module_text(self.lowered.function, "entry"), "entry")
         self.constants = [np.ascontiguousarray(c) for c in self.lowered.constants]
-        self.sources = dim_sources(graph.inputs)
-        self.function: Callable[..., Any] = self._built_in() or (lambda *natives: NotImplemented)
+        # of interpreters that no built-in functions can be made for, all calls are the kernels'
+        self.function: Callable[..., Any] = self.entry(None).function() or (lambda *natives: NotImplemented)
 
-    def _built_in(self) -> Callable[..., Any] | None:
-        """A built-in function for arguments that fit; None where only the general way will do."""
-        graph = self.segment.graph
-        if self.constants or self.lowered.has_budget or self.lowered.atoms:
-            return None
-        takes = [entry.Take("array", v.dtype, v.shape) if v.shape else entry.Take("scalar", v.dtype)
-                 for v in graph.inputs]  # fmt: skip
-        gives = [entry.Give(v.dtype, v.shape) for v in graph.outputs]
-        return entry.bound(self.loaded, takes, gives, on_failure=self.failed, name=graph.name)
+    def entry(self, guards: Guards | None) -> Entry:
+        """What built-in functions are made of; they refuse arguments for which a guard fails."""
+        return entry_of(self.segment.graph, self.lowered, self.loaded, self.constants, self.failed, guards)
 
     def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of any layout and kind."""
-        graph = self.segment.graph
-        arrays = [np.ascontiguousarray(x, v.dtype) for x, v in zip(natives, graph.inputs, strict=True)]
-        sizes: dict[Atom, int] = {
-            atom: np.shape(natives[i])[axis] for atom, (i, axis) in self.sources.items() if atom in self.lowered.atoms
-        }
-        if not _fit(arrays, graph.inputs, sizes, natives):
-            return self.segment.kernels(*natives)
-        shapes = [(*[d.evaluate(sizes) if isinstance(d, Dim) else d for d in v.shape],) for v in graph.outputs]
-        results = [np.empty(shape, v.dtype) for shape, v in zip(shapes, graph.outputs, strict=True)]
-        numbers = [sizes[atom] for atom in self.lowered.atoms] + [limit()] * self.lowered.has_budget
-        status, failing = entry.called(self.loaded, [*arrays, *self.constants], results, numbers)
-        if status != context.OK:
-            return self.failed(status, failing, *natives)
-        return (*[x[()] if x.ndim == 0 else x for x in results],)
+        values = self.segment.graph.inputs
+        if all(x.dtype == v.dtype for x, v in zip(natives, values, strict=True)):
+            found = self.function(*[_plain_array(x, v.dtype) for x, v in zip(natives, values, strict=True)])
+            if found is not NotImplemented:
+                return found
+        return self.segment.kernels(*natives)
 
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
         if status == context.OUT_OF_MEMORY:
             raise MemoryError(f"{self.segment.graph.name}: no memory for buffer {failing} of the compiled code")
-        if status == context.INTERRUPTED:
-            raise KeyboardInterrupt
         return self.segment.kernels(*natives)
 
 
-def _fit(arrays: Sequence[Any], values: Sequence[Any], sizes: dict[Atom, int], natives: Sequence[Any]) -> bool:
-    """Whether the shapes are those of the graph's inputs; what has another one is the kernels' matter."""
-    for x, v, native in zip(arrays, values, natives, strict=True):
-        shape = np.shape(native)
-        if len(shape) != len(v.shape) or x.dtype != v.dtype:
-            return False
-        for n, d in zip(shape, v.shape, strict=True):
-            if n != (d.evaluate(sizes) if isinstance(d, Dim) else d):
-                return False
-    return True
+def _plain_array(x: Any, dtype: np.dtype[Any]) -> Any:
+    """An array without gaps, aligned, of exactly NumPy's own dtype."""
+    found = np.require(x, None, ("C", "A"))
+    return found if found.dtype is dtype else found.view(dtype)
 
 
 def refine(graph: Graph, plain: Plain) -> Graph:
@@ -156,6 +138,10 @@ def refine(graph: Graph, plain: Plain) -> Graph:
         return graph
     prepared = ready(graph)
     found = parts(prepared, is_native)
+    made = {v.key for part in found for v in part.outputs}
+    if len(found) == 1 and sorted(v.key for v in prepared.outputs) == sorted(made):
+        # then it takes and gives what the graph does, in this order, and calls can go straight to it
+        found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
     if not any(part.is_native for part in found):
         return graph
     nodes: list[Node] = []

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._core.constant import callers_own
 from . import context, stub, symbols
 from .jit import Loaded, load
 from .target import llvm
@@ -88,11 +89,12 @@ class Code(NamedTuple):
         """A built-in for arguments like these (arrays and Python floats) that returns results in a form."""
         pairs = zip(self.takes, arguments, strict=True)
         takes = [take._replace(kind="float") if type(a) is float else take for take, a in pairs]
-        return bound(self.loaded, takes, self.gives, form=form, **self.options)
+        options = {**self.options, "on_failure": _shaped(self.takes, self.options.get("on_failure"), form)}
+        return bound(self.loaded, takes, self.gives, form=form, **options)
 
 
 def bound(
-    loaded: Loaded, takes: Sequence[Take], gives: Sequence[Give], sizes: int = 0, sizes_function: int = 0,
+    loaded: Loaded, takes: Sequence[Take], gives: Sequence[Give], sizes: int = 0, sizes_function: Loaded | None = None,
     form: type | None = tuple, on_failure: Callable[..., Any] | None = None, frees_gil: bool = True,
     name: str = "native", constants: Sequence[Any] = (), presets: Sequence[tuple[int, int]] = (),
 ) -> Callable[..., Any] | None:  # fmt: skip
@@ -103,8 +105,8 @@ def bound(
         takes: one for each positional argument.
         gives: one for each result.
         sizes: how many sizes there are, derived ones included.
-        sizes_function: the address of `i32 (ptr sizes)`, which derives sizes from those told and returns 0, or
-            another number where a guard fails; 0 if there is none.
+        sizes_function: code of the entries' type, which derives sizes from those told and returns 0, or another
+            number where a guard fails; None if there is none.
         form: what holds the results: tuple, or the type of a named tuple; None: the only result is returned itself.
         on_failure: called with the status, the number of the buffer that could not be had, and the arguments.
         frees_gil: let other threads of Python run meanwhile; costs about 0.05 us.
@@ -115,10 +117,11 @@ def bound(
     address = _stub_address()
     if not address:
         return None
+    derive = 0 if sizes_function is None else sizes_function.address
+    shape = 1 if form is None else 0 if form is tuple else id(form)
     words = [
-        len(takes), len(gives), sizes, loaded.address, sizes_function, id(np.ndarray), id(float), id(NotImplemented),
-        1 if form is None else 0 if form is tuple else id(form), threads(), int(frees_gil),
-        len(constants), len(presets),
+        len(takes), len(gives), sizes, loaded.address, derive, id(np.ndarray), id(float), id(NotImplemented), shape,
+        threads(), int(frees_gil), len(constants), len(presets),
     ]  # fmt: skip
     told: set[int] = set()
     for take in takes:
@@ -131,7 +134,8 @@ def bound(
     packed = struct.pack(f"{len(words)}q", *words)
     method = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
     # the built-in keeps all it points to: the words, the dtypes, the static objects, the code, the method's definition
-    held = (packed, on_failure or _unexplained, loaded, method, (*takes,), (*gives,), form, (*constants,))
+    kept = (loaded, method, (*takes,), (*gives,), form, (*constants,), sizes_function)
+    held = (packed, on_failure or _unexplained, kept)
     return _new_function(ctypes.byref(method), held, None)
 
 
@@ -157,6 +161,11 @@ def threads() -> int:
 # -- records ----------------------------------------------------------------------------------------------------------
 
 
+def own_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The very object that arrays of NumPy's making have as their dtype."""
+    return np.dtype(dtype.type)
+
+
 def _argument_words(take: Take, told: set[int]) -> list[int]:
     if take.kind == "float":
         assert take.dtype is not None
@@ -167,7 +176,7 @@ def _argument_words(take: Take, told: set[int]) -> list[int]:
     if take.kind == "static":
         return [stub.STATIC, id(take.value)]
     assert take.dtype is not None
-    words = [stub.ARRAY, id(take.dtype), len(take.extents), 0 if take.extents else id(take.dtype.type)]
+    words = [stub.ARRAY, id(own_dtype(take.dtype)), len(take.extents), 0 if take.extents else id(take.dtype.type)]
     for extent in take.extents:
         if type(extent) is not Told:
             words += [stub.FIXED, int(extent)]  # pyright: ignore[reportArgumentType]
@@ -179,10 +188,24 @@ def _argument_words(take: Take, told: set[int]) -> list[int]:
 
 def _result_words(give: Give) -> list[int]:
     kind = stub.FILLED if give.is_filled else stub.FRESH if give.extents else stub.NUMBER
-    words = [kind, id(give.dtype), len(give.extents)]
+    words = [kind, id(own_dtype(give.dtype)), len(give.extents)]
     for extent in give.extents:
         words += [stub.TOLD, extent.index] if type(extent) is Told else [stub.FIXED, int(extent)]  # pyright: ignore[reportArgumentType]
     return words
+
+
+def _shaped(takes: Sequence[Take], on_failure: Callable[..., Any] | None, form: Any) -> Callable[..., Any] | None:
+    """A handler of failures for callers: it gets natives, and its results are the caller's own and in their form."""
+    if on_failure is None:
+        return None
+
+    def shaped(status: int, failing: int, *arguments: Any) -> Any:
+        pairs = zip(takes, arguments, strict=True)
+        natives = [t.dtype.type(a) if t.dtype is not None and type(a) is float else a for t, a in pairs]
+        results = (*map(callers_own, on_failure(status, failing, *natives)),)
+        return results[0] if form is None else results if form is tuple else form._make(results)
+
+    return shaped
 
 
 def _unexplained(status: int, failing: int, *arguments: Any) -> Any:

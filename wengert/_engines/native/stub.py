@@ -325,7 +325,7 @@ derived:
   %has.derive = icmp ne ptr %derive, null
   br i1 %has.derive, label %derive.them, label %out.start
 derive.them:
-  %guard = call i32 %derive(ptr %sizes)
+  %guard = call i32 %derive(ptr %buffers, ptr %sizes, ptr %context)
   %guard.fits = icmp eq i32 %guard, 0
   br i1 %guard.fits, label %out.start, label %refuse
 

@@ -19,7 +19,7 @@ from ..._core.graph import Graph, Node
 from ..._core.where import at_user_line
 from ..._passes import optimise
 from ..interpret import compile_instructions, dims_at_entry, dims_told, last_uses
-from ..refine import refined
+from ..refine import COMPILED, refined
 
 SOURCE_LIMIT = 2000  # nodes
 
@@ -39,7 +39,19 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
 
 def _compiled(program: Program, kernels: dict[str, Kernel]) -> Executable:
     graph = refined("numpy", optimise(program.graph), lambda part: compile_graph(part, kernels))
-    return compile_graph(graph, kernels)
+    run = compile_graph(graph, kernels)
+    if _is_one_segment(graph):
+        run.entry = graph.nodes[0].attrs[0].entry  # see Compiled.direct
+    return run
+
+
+def _is_one_segment(graph: Graph) -> bool:
+    """Whether compiled code takes and gives exactly what the graph does."""
+    if len(graph.nodes) != 1 or graph.nodes[0].op is not COMPILED:
+        return False
+    (node,) = graph.nodes
+    sides = ((node.inputs, graph.inputs), (node.outputs, graph.outputs))
+    return all([v.key for v in own] == [v.key for v in wanted] for own, wanted in sides)
 
 
 def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:

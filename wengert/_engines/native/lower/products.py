@@ -86,7 +86,7 @@ def batched(block: Block, x: Stored, y: Stored, out: Stored) -> None:
     if len(x.shape) == 2:
         product(block, x, y, out)
         return
-    with b.loop(0, x.shape[0]) as i:
+    with b.loop(0, x.shape[:1][0]) as i:
         batched(block, x.row(b, i), y.row(b, i), out.row(b, i))
 
 
