@@ -69,6 +69,11 @@ class Builder:
         self._count += 1
         return Reg(type_, self._count)
 
+    def mark(self) -> int:
+        """A number above those of all registers and arrays so far, and below those of all that follow."""
+        self._count += 1
+        return self._count
+
     def emit(self, instruction: Any) -> None:
         """Adds an instruction as it is."""
         self.block.append(instruction)

@@ -537,6 +537,7 @@ class _Kernel:
         self.lines += [f"  store i32 {item.status}, ptr %status", "  br label %exit", f"{self.label()}:"]
 
     def poll(self, item: Poll) -> None:
+        self.declare("wengert_poll", "declare i32 @wengert_poll(ptr)")
         left, now, is_due, found, stops = (self.temp() for _ in range(5))
         ask, stop, again, after = (self.label() for _ in range(4))
         self.lines += [
@@ -546,7 +547,7 @@ class _Kernel:
             f"  {is_due} = icmp slt i32 {now}, 0",
             f"  br i1 {is_due}, label %{ask}, label %{after}",
             f"{ask}:",
-            f"  {found} = call i32 @wg.poll(ptr %context)",
+            f"  {found} = call i32 @wengert_poll(ptr %context)",
             f"  {stops} = icmp ne i32 {found}, 0",
             f"  br i1 {stops}, label %{stop}, label %{again}",
             f"{stop}:",

@@ -5,13 +5,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from ..._control.call import Program
+from ..._control.loop import History
 from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .forms import TYPE_OF
+from .lower import products as products  # the rules of these files join the table of singles
+from .lower import regions as regions
 from .lower.blocks import is_lowered
+from .prepare import prepared
 from .schedule import static_size
 
 _LIBRARY = "a factorisation or a matrix function of LAPACK's and SciPy's"
@@ -32,7 +38,7 @@ def reason_against(node: Node) -> str:
     if not is_lowered(name):
         return HANDED.get(name, "no lowering")
     for value in (*node.inputs, *node.outputs):
-        if value.dtype not in TYPE_OF:
+        if value.dtype not in TYPE_OF and not (value.dtype == object and name in ("loop", "loop_back")):
             return f"{TYPES}: {value.dtype}"
     check = _CHECKS.get(name)
     return "" if check is None else check(node)
@@ -93,7 +99,52 @@ def _reduced(node: Node) -> str:
     return ""
 
 
+# -- regions ----------------------------------------------------------------------------------------------------------
+
+
+def _against_program(program: Program) -> str:
+    """Why a program cannot be part of a native function."""
+    found = program.executables.get("native reason")
+    if found is None:
+        graph = prepared(program)
+        reasons = [reason_against(node) for node in graph.nodes]
+        reasons += [_against_value(v) for v in graph.inputs]
+        found = next((r for r in reasons if r), "dimensions that nothing tells" if untold(graph) else "")
+        program.executables["native reason"] = found
+    return found
+
+
+def _against_value(value: Value) -> str:
+    return "" if value.dtype in TYPE_OF else f"{TYPES}: {value.dtype}"
+
+
+def _first(reasons: Iterable[str]) -> str:
+    return next((r for r in reasons if r), "")
+
+
+def _switch(node: Node) -> str:
+    return _first(map(_against_program, node.attrs[0].programs))
+
+
+def _loop(node: Node) -> str:
+    spec = node.attrs[0]
+    if spec.varying:
+        return "loop variables whose shape changes"
+    if any(isinstance(e, History) and e.policy != "auto" for e in spec.emits):
+        return "snapshots"
+    programs = (spec.body, spec.thin, *(() if spec.condition is None else (spec.condition,)))
+    return _first(map(_against_program, programs))
+
+
+def _loop_back(node: Node) -> str:
+    back = node.attrs[0]
+    if back.lanes:
+        return "ways back in lanes"
+    return _against_program(back.step.program)
+
+
 _CHECKS: dict[str, Any] = {
+    "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "sinc": _sinc, "power_number": _power_number, "power": _power, "bitcast": _bitcast, "abs": _abs,
     "reduce_max": _reduced, "reduce_min": _reduced, "reduce_sum": _reduced,
 }  # fmt: skip

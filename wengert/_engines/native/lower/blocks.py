@@ -242,11 +242,20 @@ class Block:
             self.forms[node.outputs[0].key] = Elements((), "i64", [self.extent(node.attrs[0])])
         elif name in SINGLES:
             for value, form in zip(node.outputs, SINGLES[name](self, node, forms), strict=True):
-                self.forms[value.key] = self.elements(form) if is_small(value) else form
+                self._file(value, form)
         elif is_small(node.outputs[0]):
             self.forms[node.outputs[0].key] = self._small(node, forms)
         else:
             self.forms[node.outputs[0].key] = self._lazy(node, forms)
+
+    def _file(self, value: Value, form: Form) -> None:
+        """Files what a single gives; dimensions that only it tells are known from now on."""
+        for dim, extent in zip(value.shape, form.shape, strict=True):
+            if isinstance(dim, Dim) and dim.is_atom:
+                self.sizes.setdefault(dim.atom, extent)
+        if value.dtype != object and is_small(value):
+            form = self.elements(form)
+        self.forms[value.key] = form
 
     def _constant(self, node: Node) -> Form:
         value = np.asarray(node.attrs[0])
