@@ -14,9 +14,11 @@ from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .forms import TYPE_OF
+from .lower import convolutions as convolutions
 from .lower import factorisations as factorisations
 from .lower import products as products  # the rules of these files join the table of singles
 from .lower import regions as regions
+from .lower import windows as windows
 from .lower.blocks import is_lowered
 from .prepare import prepared
 from .schedule import static_size

@@ -25,18 +25,12 @@ SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of
 
 
 @contextmanager
-def each_matrix(b: Builder, lead: Sequence[Operand]) -> Iterator[Index]:
-    """`with each_matrix(b, lead) as index:` what is emitted inside runs for each index of the leading axes."""
-    with _loops(b, lead, ()) as index:
-        yield index
-
-
-@contextmanager
-def _loops(b: Builder, lead: Sequence[Operand], index: Index) -> Iterator[Index]:
-    if not lead:
+def loops_over(b: Builder, extents: Sequence[Operand], index: Index = ()) -> Iterator[Index]:
+    """`with loops_over(b, extents) as index:` what is emitted inside runs for each index."""
+    if not extents:
         yield index
         return
-    with b.loop(0, lead[0]) as i, _loops(b, lead[1:], (*index, i)) as found:
+    with b.loop(0, extents[0]) as i, loops_over(b, extents[1:], (*index, i)) as found:
         yield found
 
 
@@ -106,7 +100,7 @@ def _cholesky(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     target = block.room(node.outputs[0])
     n = a.shape[-1]
     lapack = None if _is_little(n) else _Lapack.of(block, a.type)
-    with each_matrix(b, a.shape[:-2]) as index:
+    with loops_over(b, a.shape[:-2]) as index:
         source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
         if lapack is None:
             _cholesky_rows(b, source, factor)
@@ -166,11 +160,10 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
     lower, trans, unit = node.attrs
     a, right = block.stored(forms[0]), block.stored(forms[1])
     target = block.room(node.outputs[0])
-    n, k = right.shape[-2:]
-    is_little = _is_little(n)
+    is_little = _is_little(a.shape[-1])
     if not is_little:
         a = block.dense(a)
-    with each_matrix(b, a.shape[:-2]) as index:
+    with loops_over(b, a.shape[:-2]) as index:
         matrix, source, out = (matrix_at(b, x, index) for x in (a, right, target))
         if not unit:
             _require_diagonal(b, matrix)
@@ -255,7 +248,7 @@ def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     target = block.room(node.outputs[0])
     n, k = right.shape[-2:]
     columns, turned = _Columns(block, a.type, n, n), _scratch(block, a.type, k, n)
-    with each_matrix(b, a.shape[:-2]) as index:
+    with loops_over(b, a.shape[:-2]) as index:
         source, out = matrix_at(b, right, index), matrix_at(b, target, index)
         columns.take(matrix_at(b, a, index))
         _fill(b, turned, lambda place, source=source: source.at(b, (place[1], place[0])))
@@ -271,7 +264,7 @@ def _inv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     target = block.room(node.outputs[0])
     n, t = a.shape[-1], a.type
     columns, turned = _Columns(block, t, n, n), _scratch(block, t, n, n)
-    with each_matrix(b, a.shape[:-2]) as index:
+    with loops_over(b, a.shape[:-2]) as index:
         out = matrix_at(b, target, index)
         columns.take(matrix_at(b, a, index))
         _fill(b, turned, lambda place: b.select(t, b.let("eq", "i64", place[0], place[1]), 1.0, 0.0))
@@ -287,7 +280,7 @@ def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     packed, pivots, order = map(block.room, node.outputs)
     m, n = a.shape[-2:]
     columns = _Columns(block, a.type, m, n)
-    with each_matrix(b, a.shape[:-2]) as index:
+    with loops_over(b, a.shape[:-2]) as index:
         factors, exchanged, places = (matrix_at(b, x, index) for x in (packed, pivots, order))
         columns.take(matrix_at(b, a, index))
         columns.factorise()  # of a singular matrix, too, there are factors
@@ -333,7 +326,7 @@ def _determinants(block: Block, form: Form, store: Callable[[Index, Operand, Ope
     b, a = block.b, block.stored(form)
     n, t = a.shape[-1], a.type
     columns = _Columns(block, t, n, n)
-    with each_matrix(b, a.shape[:-2]) as index:
+    with loops_over(b, a.shape[:-2]) as index:
         columns.take(matrix_at(b, a, index))
         columns.factorise()
         sign, size = b.var(t, 1.0), b.var(t, 0.0)
