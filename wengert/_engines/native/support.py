@@ -18,6 +18,7 @@ from .lower import convolutions as convolutions
 from .lower import factorisations as factorisations
 from .lower import products as products  # the rules of these files join the table of singles
 from .lower import regions as regions
+from .lower import special as special
 from .lower import windows as windows
 from .lower.blocks import is_lowered
 from .prepare import prepared
@@ -102,6 +103,10 @@ def _reduced(node: Node) -> str:
     return ""
 
 
+def _first_order(node: Node) -> str:
+    return "a derivative in a parameter is a series" if any(node.attrs) else ""
+
+
 # -- regions ----------------------------------------------------------------------------------------------------------
 
 
@@ -148,6 +153,7 @@ def _loop_back(node: Node) -> str:
 
 _CHECKS: dict[str, Any] = {
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
-    "sinc": _sinc, "power_number": _power_number, "power": _power, "bitcast": _bitcast, "abs": _abs,
+    "sinc": _sinc, "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
+    "bitcast": _bitcast, "abs": _abs,
     "reduce_max": _reduced, "reduce_min": _reduced, "reduce_sum": _reduced,
 }  # fmt: skip
