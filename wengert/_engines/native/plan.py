@@ -5,9 +5,10 @@ Segments are as large as can be: a node joins that of its operands unless a node
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
+from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .lower.maps import MAPS
@@ -31,15 +32,18 @@ def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
     natives = [is_native(node) for node in graph.nodes]
     while True:
         levels = _levels(graph.nodes, natives)
-        crossing = _crossing_histories(graph, natives, levels)
-        if not crossing:
-            break
-        for place in crossing:
+        refused = _crossing_histories(graph, natives, levels)
+        if not refused:
+            found: dict[int, list[Node]] = {}
+            for node, level in zip(graph.nodes, levels, strict=True):
+                found.setdefault(level, []).append(node)
+            result = _as_parts(graph, found)
+            atoms = {a for part in result if part.is_native for a in _untold(part)}
+            refused = [p for p, node in enumerate(graph.nodes) if natives[p] and atoms & _atoms_of(node)]
+            if not refused:
+                return result
+        for place in refused:
             natives[place] = False
-    found: dict[int, list[Node]] = {}
-    for node, level in zip(graph.nodes, levels, strict=True):
-        found.setdefault(level, []).append(node)
-    return _as_parts(graph, found)
 
 
 def _levels(nodes: Sequence[Node], natives: list[bool]) -> list[int]:
@@ -99,8 +103,45 @@ def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
         made = {v.key: v for node in nodes for v in node.outputs}
         inputs = {v.key: v for node in nodes for v in node.inputs if v.key not in made}
         outputs = [v for v in made.values() if v.key in asked or reads.get(v.key, set()) - {level}]
-        result.append(Part(nodes, True, [*inputs.values()], outputs))
+        tellers = _tellers(graph, nodes, [*inputs.values()])
+        result.append(Part(nodes, True, [*inputs.values(), *tellers], outputs))
     return result
+
+
+# -- dimensions -------------------------------------------------------------------------------------------------------
+
+
+def _told(values: Iterable[Value]) -> set[Any]:
+    """The dimensions that the shapes of values tell."""
+    return {d.atom for v in values for d in v.shape if isinstance(d, Dim) and d.is_atom}
+
+
+def _atoms(values: Iterable[Value]) -> set[Any]:
+    return {a for v in values for d in v.shape if isinstance(d, Dim) for a in d.atoms}
+
+
+def _atoms_of(node: Node) -> set[Any]:
+    """The dimensions that a node has to do with."""
+    return _atoms((*node.inputs, *node.outputs)) | {a for d in dims_in(node.attrs) for a in d.atoms}
+
+
+def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value]:
+    """Inputs of the graph that a part takes only because they tell a dimension."""
+    missing = {a for node in nodes for a in _atoms_of(node)} - _told(inputs)
+    found: list[Value] = []
+    for value in graph.inputs if missing else ():
+        if missing & _told([value]):
+            found.append(value)
+            missing -= _told([value])
+    return found
+
+
+def _untold(part: Part) -> set[Any]:
+    """The dimensions of a part that nothing tells, or that only the part itself tells and that its results have."""
+    given = _told(part.inputs)
+    made = _told(v for node in part.nodes for v in node.outputs if node.op.has_many_outs)
+    needed = {a for node in part.nodes for a in _atoms_of(node)}
+    return (needed - given - made) | (_atoms(part.outputs) - given)
 
 
 def _computes(node: Node) -> bool:

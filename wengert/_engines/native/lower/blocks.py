@@ -85,6 +85,8 @@ class Block:
         self.free: dict[tuple[str, Operand], list[Array]] = {}
         self.temporaries: dict[int, Array] = {}
         self.targets: dict[int, Stored] = {}
+        self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
+        self.dying: dict[int, int] = {}  # by the key of what is read for the last time now, how many operands read it
 
     # -- dimensions -----------------------------------------------------------------------------------------------
 
@@ -147,6 +149,18 @@ class Block:
         self.temporaries[value.key] = found.array
         return found
 
+    def taken(self, node: Node, place: int) -> Stored:
+        """An operand as an array that the node may overwrite: its own if nobody else reads it, else a copy."""
+        value = node.inputs[place]
+        form = self.forms[value.key]
+        if self.dying.get(value.key) == 1 and type(form) is Stored and form.is_dense:
+            array = self.temporaries.pop(value.key, None)
+            if array is form.array or (value.key in self.owned and array is None):
+                return form
+        found = self.fresh(form.shape, form.type)
+        nests.copy(self.b, form, found)
+        return found
+
     def stored(self, form: Form) -> Stored:
         """A form in memory, with any strides."""
         return form if type(form) is Stored else self.dense(form)
@@ -181,12 +195,15 @@ class Block:
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
         plan = schedule(nodes, [*map(kind_of, nodes)], large)
-        last = self._last_reads(plan.steps, plan.kinds)
+        through = self._through(plan.kinds)
+        last = self._last_reads(plan.steps, through)
         for place, step in enumerate(plan.steps):
             if type(step) is Group:
                 self._group(step, plan.stored)
             else:
-                self._node(step)  # pyright: ignore[reportArgumentType]
+                assert type(step) is Node
+                self.dying = _counted(step, through, last.get(place, ()))
+                self._node(step)
             for key in last.get(place, ()):
                 array = self.temporaries.pop(key, None)
                 if array is not None:
@@ -198,13 +215,19 @@ class Block:
         if type(count) is int:
             self.free.setdefault((array.type, count), []).append(array)
 
-    def _last_reads(self, steps: Sequence[Node | Group], kinds: list[str]) -> dict[int, list[int]]:
-        """By the number of a step the values that are read there for the last time, through maps or not."""
+    def _through(self, kinds: list[str]) -> dict[int, tuple[int, ...]]:
+        """For each value that is computed where it is read, the values that reading it reads."""
         through: dict[int, tuple[int, ...]] = {}
         for node, kind in zip(self.graph.nodes, kinds, strict=True):
             if kind in ("map", "repeat", "inline"):
                 reached = {r for v in node.inputs for r in through.get(v.key, (v.key,))}
                 through[node.outputs[0].key] = (*reached,)
+        return through
+
+    def _last_reads(
+        self, steps: Sequence[Node | Group], through: dict[int, tuple[int, ...]]
+    ) -> dict[int, list[int]]:  # fmt: skip
+        """By the number of a step the values that are read there for the last time, through maps or not."""
         last: dict[int, int] = {}
         for place, step in enumerate(steps):
             for key in _read_by(step):
@@ -255,6 +278,8 @@ class Block:
                 self.sizes.setdefault(dim.atom, extent)
         if value.dtype != object and is_small(value):
             form = self.elements(form)
+        elif type(form) is Stored and form.array.place == "heap" and value.key not in self.targets:
+            self.temporaries.setdefault(value.key, form.array)
         self.forms[value.key] = form
 
     def _constant(self, node: Node) -> Form:
@@ -346,6 +371,15 @@ class Block:
             self.forms[out.key] = Elements((), total.form.type, [total.result])
         else:
             self.forms[out.key] = self.elements(total.target) if is_small(out) else total.target
+
+
+def _counted(node: Node, through: dict[int, tuple[int, ...]], ended: Sequence[int]) -> dict[int, int]:
+    """How many operands of a node read each of these values."""
+    found: dict[int, int] = {}
+    for value in node.inputs:
+        for root in through.get(value.key, (value.key,)):
+            found[root] = found.get(root, 0) + 1
+    return {key: found.get(key, 0) for key in ended}
 
 
 CASTS = ("convert", "bitcast")

@@ -188,6 +188,6 @@ def reduced_small(b: Builder, form: Form, kind: Reduce, axes: tuple[int, ...], s
     for index in all_indices(form.shape):  # pyright: ignore[reportArgumentType]
         place = (*[i for a, i in enumerate(index) if a not in axes],)
         x = b.convert(kept, form.type, form.at(b, index))
-        totals[place] = kind.join(b, kept, totals[place], x) if place in totals else x
+        totals[place] = kind.joined(b, kept, totals[place], x) if place in totals else x
     found = [totals.get(place, kind.start(kept)) for place in all_indices((*shape,))]
     return [b.convert(form.type, kept, x) if form.type != kept else x for x in found]

@@ -26,10 +26,19 @@ class Reduce(NamedTuple):
     kept: Callable[[str], str] = lambda t: t
     needs_some: bool = False
 
+    def joined(self, b: Builder, t: str, total: Operand, x: Operand) -> Operand:
+        """As `join`, but always in order."""
+        return in_order(b, t, total, x) if self.join is _sum else self.join(b, t, total, x)
+
 
 def _sum_start(t: str) -> Operand:
     # the sum of negative zeros is one: so it starts from there
     return -0.0 if t in FLOATS else False if t == "bool" else 0
+
+
+def in_order(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
+    """A sum of few elements, written out: its order is fixed, so that its bits do not depend on what is beside it."""
+    return b.let("or" if t == "bool" else "add", t, total, x)
 
 
 def _sum(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
