@@ -42,9 +42,8 @@ def _with_order(name: str, whole: tuple[str, ...]) -> Callable[..., Operand]:
         (order,) = attrs
         if order in (0, 1):
             return call(b, whole[int(order)], t, x)
-        return b.convert(t, "f64", b.call(
-            f"special.{name}", [Typed("f64", float(order)), Typed("f64", b.convert("f64", t, x)), Typed("i32", 0)], "f64",
-        ))  # fmt: skip
+        wide = [Typed("f64", float(order)), Typed("f64", b.convert("f64", t, x))]
+        return b.convert(t, "f64", b.call(f"special.{name}", [*wide, Typed("i32", 0)], "f64"))
 
     return rule
 
