@@ -235,9 +235,9 @@ class Builder:
             self.scopes.pop()
 
     @contextmanager
-    def loop(self, start: Operand, stop: Operand, parallel: bool = False) -> Any:
+    def loop(self, start: Operand, stop: Operand, work: Operand | None = None) -> Any:
         """`with builder.loop(0, n) as i:` what is emitted inside is the loop's body."""
-        made = For(self.reg("i64"), start, stop, [], parallel)
+        made = For(self.reg("i64"), start, stop, [], work)
         self.block.append(made)
         with self.inside(made.body):
             yield made.index

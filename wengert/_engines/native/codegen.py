@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import context
@@ -52,9 +52,11 @@ from .loops import (
     While,
     blocks_of,
 )
+from .outlining import Captured, captured, var_uses
 
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 64 * 1024  # ... while they are no more than this together
+WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
 REGISTER = {
     "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
 }  # fmt: skip
@@ -105,6 +107,8 @@ class _Kernel:
         self.stack = 0
         self.has_poll = False
         self.checks: list[str] = []
+        self.parallel: dict[For, Captured] = {}
+        self.parts: list[str] = []  # the functions of parallel loops
 
     # -- the module -----------------------------------------------------------------------------------------------
 
@@ -125,7 +129,8 @@ class _Kernel:
             f"  %z{i} = getelementptr i64, ptr %sizes, i64 {i}\n  %v{r.number} = load i64, ptr %z{i}"
             for i, r in enumerate(function.sizes)
         ]
-        self.plan(function.body, True)
+        self.find_parallel(function.body)
+        self.plan(function.body)
         self.allocate()
         self.block(function.body)
         common = ["ptr noalias nocapture %buffers", "ptr noalias nocapture %sizes", "ptr %context"]
@@ -153,13 +158,30 @@ class _Kernel:
             "  ret i32 %status",
             "}",
         ]
-        return "\n".join([*head, *body, *self.declared.values(), "attributes #0 = { nounwind }", ""])
+        return "\n".join([*head, *body, *self.parts, *self.declared.values(), "attributes #0 = { nounwind }", ""])
 
-    def plan(self, block: Block, is_once: bool) -> None:
+    def find_parallel(self, block: Block) -> None:
+        """Finds the loops whose bodies become functions for threads."""
+        uses = var_uses(block)
+        for item in self.inside(block):
+            if type(item) is For and item.work is not None and item not in self.parallel:
+                found = captured(item, uses)
+                if found is not None:
+                    self.parallel[item] = found
+
+    def inside(self, block: Block) -> Iterator[Any]:
+        """The instructions of this function: not those of bodies that are functions of their own."""
+        for item in block:
+            yield item
+            if item not in self.parallel:
+                for inner in blocks_of(item):
+                    yield from self.inside(inner)
+
+    def plan(self, block: Block) -> None:
         """Finds the arrays and variables, before anything is emitted."""
-        given = {item.array for item in _walk(block) if type(item) is Give}
+        given = {item.array for item in self.inside(block) if type(item) is Give}
         self.statics: list[Alloc] = []
-        for item in _walk(block):
+        for item in self.inside(block):
             kind = type(item)
             if kind is Local:
                 self.on_stack(item.array, item.count)
@@ -485,6 +507,52 @@ class _Kernel:
     # -- control --------------------------------------------------------------------------------------------------
 
     def loop(self, item: For) -> None:
+        found = self.parallel.get(item)
+        if found is None:
+            self.turns(item)
+        else:
+            self.in_threads(item, found)
+
+    def in_threads(self, item: For, found: Captured) -> None:
+        """A loop whose body is a function: called here, or by threads if that is worth it."""
+        number = len(self.parts)
+        name = f"part{self.entry}{number}"
+        part = _Part(self.function, name)
+        self.parts.append(part.text_of(item, found))
+        self.declared.update({k: v for k, v in part.declared.items() if k not in self.declared})
+        self.declare("wengert_parallel", "declare void @wengert_parallel(ptr, ptr, i64, i64, i64)")
+        values = [("ptr", self.pointer(a)) for a in found.arrays]
+        values += [(REGISTER[r.type], f"%v{r.number}") for r in found.registers]
+        data = f"%data{number}"
+        self.top.append(f"  {data} = alloca [{max(len(values), 1)} x i64]")
+        threads, place, many, large, both = (self.temp() for _ in range(5))
+        split, here, after = self.label(), self.label(), self.label()
+        start, stop = self.operand(item.start, "i64"), self.operand(item.stop, "i64")
+        assert item.work is not None
+        self.lines += [
+            f"  {place} = getelementptr i8, ptr %context, i64 {context.THREADS}",
+            f"  {threads} = load i64, ptr {place}",
+            f"  {many} = icmp sgt i64 {threads}, 1",
+            f"  {large} = icmp sge i64 {self.operand(item.work, 'i64')}, {WORTH_THREADS}",
+            f"  {both} = and i1 {many}, {large}",
+            f"  br i1 {both}, label %{split}, label %{here}",
+            f"{split}:",
+        ]
+        for slot, (kind, value) in enumerate(values):
+            cell = self.temp()
+            self.lines.append(f"  {cell} = getelementptr i64, ptr {data}, i64 {slot}")
+            self.lines.append(f"  store {kind} {value}, ptr {cell}")
+        given = "".join(f"{kind} {value}, " for kind, value in values)
+        self.lines += [
+            f"  call void @wengert_parallel(ptr @{name}, ptr {data}, i64 {start}, i64 {stop}, i64 {threads})",
+            f"  br label %{after}",
+            f"{here}:",
+            f"  call void @{name}.turns({given}i64 {start}, i64 {stop})",
+            f"  br label %{after}",
+            f"{after}:",
+        ]
+
+    def turns(self, item: For) -> None:
         before, head, body, latch, after = (self.label() for _ in range(5))
         index = f"%v{item.index.number}"
         stop = self.operand(item.stop, "i64")
@@ -581,19 +649,39 @@ class _Kernel:
         self.lines.append(f"  {out}call {result} @{item.name}({', '.join(given)})")
 
 
+class _Part(_Kernel):
+    """The body of a parallel loop as a function of a range of turns."""
+
+    def text_of(self, loop: For, found: Captured) -> str:
+        """Two functions: one of values, and one that threads call, which finds the values in memory."""
+        parameters: list[str] = []
+        for array in found.arrays:
+            name = self.pointers[array] = f"%a{array.number}"
+            parameters.append(f"ptr noalias nocapture {'' if array in found.written else 'readonly '}{name}")
+        parameters += [f"{REGISTER[r.type]} %v{r.number}" for r in found.registers]
+        self.plan(loop.body)
+        first, last = Reg("i64", "first"), Reg("i64", "last")
+        self.turns(For(loop.index, first, last, loop.body))
+        loads: list[str] = []
+        kinds = ["ptr"] * len(found.arrays) + [REGISTER[r.type] for r in found.registers]
+        for slot, kind in enumerate(kinds):
+            loads.append(f"  %c{slot} = getelementptr i64, ptr %data, i64 {slot}")
+            loads.append(f"  %d{slot} = load {kind}, ptr %c{slot}")
+        given = "".join(f"{kind} %d{slot}, " for slot, kind in enumerate(kinds))
+        return "\n".join([
+            f"define internal void @{self.entry}.turns({', '.join([*parameters, 'i64 %vfirst, i64 %vlast'])}) #0 {{",
+            "entry:", *self.top, *self.lines, "  ret void", "}",
+            f"define internal void @{self.entry}(ptr %data, i64 %first, i64 %last) #0 {{",
+            *loads, f"  call void @{self.entry}.turns({given}i64 %first, i64 %last)", "  ret void", "}",
+        ])  # fmt: skip
+
+
 _EMIT: dict[type, Callable[[_Kernel, Any], None]] = {
     Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
     Load: _Kernel.load, Store: _Kernel.store, For: _Kernel.loop, While: _Kernel.repeat, If: _Kernel.branch,
     Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
     Call: _Kernel.call, Give: _Kernel.give, SetSize: _Kernel.set_size, Poll: _Kernel.poll, Return: _Kernel.leave,
 }  # fmt: skip
-
-
-def _walk(block: Block) -> Any:
-    for item in block:
-        yield item
-        for inner in blocks_of(item):
-            yield from _walk(inner)
 
 
 def _comparison(op: str, type_: str) -> str:

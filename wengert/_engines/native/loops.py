@@ -40,7 +40,7 @@ class Reg:
 
     __slots__ = ("number", "type")
 
-    def __init__(self, type: str, number: int) -> None:
+    def __init__(self, type: str, number: int | str) -> None:
         self.type = type
         self.number = number
 
@@ -177,13 +177,17 @@ class Store:
 
 @dataclass(slots=True, eq=False)
 class For:
-    """For `index` from `start` up to below `stop`. The stop is read once."""
+    """For `index` from `start` up to below `stop`. The stop is read once.
+
+    With `work`, about how many elements are computed, the turns may run in threads where that is worth it: then no turn
+    reads what another writes.
+    """
 
     index: Reg
     start: Operand
     stop: Operand
     body: list[Instruction] = field(default_factory=list)
-    parallel: bool = False  # no turn reads what another writes
+    work: Operand | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -355,7 +359,7 @@ def function_text(function: Function) -> str:
 def _block_lines(block: Block, indent: str) -> Iterator[str]:
     for item in block:
         if type(item) is For:
-            kind = "parallel for" if item.parallel else "for"
+            kind = "for" if item.work is None else f"parallel({item.work}) for"
             yield f"{indent}{kind} {item.index} = {item.start} .. {item.stop}"
             yield from _block_lines(item.body, indent + "  ")
         elif type(item) is While:

@@ -7,13 +7,30 @@ adds up in the array of its result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..builder import Builder
 from ..forms import Elements, Form, Index, Stored, all_indices, count_of
 from ..loops import REFUSED, Operand, Var
 from .reduces import Reduce
+
+LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
+MOST_PARTS = 64
+GRAIN = 1 << 14  # elements of a part, if that does not make too many parts
+ROUND = 64  # parts of a flat nest are multiples of it: whole vectors, whole cache lines
+
+
+def is_large(count: Operand) -> bool:
+    """Whether a nest has many elements, or how many is not known now."""
+    return type(count) is not int or count >= LARGE
+
+
+def _between(b: Builder, x: Operand, least: int, most: int) -> Operand:
+    if type(x) is int:
+        return min(max(x, least), most)
+    x = b.select("i64", b.let("lt", "i64", x, least), least, x)
+    return b.select("i64", b.let("gt", "i64", x, most), most, x)
 
 
 class Write:
@@ -88,6 +105,8 @@ class _Nest:
                 self.start_array(total)
         if self.is_flat():
             self.flat()
+        elif self.is_parallel():
+            self.in_parts(self.shape[0], 1, count_of(self.b, self.shape), self.rows)
         else:
             self.axis(0, ())
         for total in self.sums:
@@ -113,16 +132,65 @@ class _Nest:
 
     def flat(self) -> None:
         b = self.b
+        count = count_of(b, self.shape)
+        if is_large(count):
+            self.in_parts(count, GRAIN, count, self.places)
+            return
         for total in self.sums:
             total.start(b)
-        with b.loop(0, count_of(b, self.shape)) as place:
+        self.places(0, count)
+        for total in self.sums:
+            total.end(b, ())
+
+    def places(self, start: Operand, stop: Operand) -> None:
+        """The elements of a range, by number."""
+        b = self.b
+        with b.loop(start, stop) as place:
             for write in self.writes:
                 value = write.form.at_flat(b, place)
                 b.store(write.target.array, b.add(write.target.offset, place), value)
             for total in self.sums:
                 total.join(b, total.form.at_flat(b, place), ())
-        for total in self.sums:
+
+    def in_parts(
+        self, count: Operand, grain: int, work: Operand, body: Callable[[Operand, Operand], None]
+    ) -> None:  # fmt: skip
+        """A range in parts, which may run in threads.
+
+        How many parts there are follows from the range alone, and reductions of everything join the parts' totals in
+        order: so the result is the same for any number of threads.
+        """
+        b = self.b
+        sums = [s for s in self.sums if s.depth == 0]
+        held = [b.local(s.kept, MOST_PARTS) for s in sums]
+        parts = _between(b, b.divided(b.add(count, grain - 1), grain), 1, MOST_PARTS)
+        size = b.divided(b.sub(b.add(count, parts), 1), parts)
+        if grain > 1:
+            size = b.mul(b.divided(b.add(size, ROUND - 1), ROUND), ROUND)
+        with b.loop(0, parts, work) as part:
+            for total in sums:
+                total.start(b)
+            first = b.mul(part, size)
+            last = b.add(first, size)
+            body(first, b.select("i64", b.let("lt", "i64", last, count), last, count))
+            for total, place in zip(sums, held, strict=True):
+                assert total.var is not None
+                b.store(place, part, b.get(total.var))
+        for total, place in zip(sums, held, strict=True):
+            total.start(b)
+            assert total.var is not None
+            with b.loop(0, parts) as part:
+                b.set(total.var, total.kind.join(b, total.kept, b.get(total.var), b.load(place, part)))
             total.end(b, ())
+
+    def is_parallel(self) -> bool:
+        """Whether the turns of the outermost loop can run side by side, and there is much to do."""
+        return bool(self.shape) and all(s.depth >= 0 for s in self.sums) and is_large(count_of(self.b, self.shape))
+
+    def rows(self, start: Operand, stop: Operand) -> None:
+        """The elements of a range along the first axis."""
+        with self.b.loop(start, stop) as i:
+            self.axis(1, (i,))
 
     def axis(self, depth: int, index: Index) -> None:
         """The loops from an axis on."""
