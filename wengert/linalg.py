@@ -23,12 +23,12 @@ from .ops.linalg import matmul, norm, solve, solve_triangular
 from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
 from .ops.sparse import sparse_matmul, spsolve
-from .ops.structured import block_diag, circulant, logm, lu_solve, solve_sylvester, sqrtm, toeplitz
+from .ops.structured import block_diag, circulant, logm, lu, lu_solve, solve_sylvester, sqrtm, toeplitz
 from .ops.tensor_equations import tensorinv, tensorsolve
 
 __all__ = [
     "LinAlgError", "block_diag", "cholesky", "cholesky_solve", "circulant", "cond", "cross", "det", "diagonal", "eig",
-    "eigh", "eigvals", "eigvalsh", "expm", "inv", "logm", "lstsq", "lu_factor", "lu_solve", "matmul", "matrix_norm",
+    "eigh", "eigvals", "eigvalsh", "expm", "inv", "logm", "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_norm",
     "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve",
     "solve_sylvester", "solve_triangular", "sparse_matmul", "spsolve", "sqrtm", "svd", "svdvals", "tensordot",
     "tensorinv", "tensorsolve", "toeplitz", "trace", "vecdot", "vector_norm",

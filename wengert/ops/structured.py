@@ -8,15 +8,17 @@ import numpy as np
 
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from .._prims import decompositions as F
 from .._prims import linalg as L
 from .._prims import matrix_functions as M
 from . import promotion
 from .choices import conj
-from .decompositions import square_matrices
-from .indexing import take, where
+from .decompositions import matrices, square_matrices
+from .elementwise import equal
+from .indexing import argsort, take, where
 from .linalg import solvable, solve_triangular
 from .promotion import as_tensor, outward, public
-from .shapes import concatenate, flat, flip, known_extent, matrix_transpose, pad, part
+from .shapes import concatenate, flat, flip, known_extent, matrix_transpose, pad, part, tril, triu
 from .subscript import known_values
 
 
@@ -207,7 +209,7 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     order = _orders(known_values(lu_and_piv[1], "lu_solve"), n)
     is_vector = right.ndim == 1
     columns = right[:, None] if is_vector else right
-    lower = where(np.tri(n, k=-1, dtype=bool), packed, np.eye(n))  # the unit diagonal is not stored
+    lower = where(np.tri(n, k=-1, dtype=bool), packed, promotion.cast(as_tensor(np.eye(n)), packed.dtype))  # the unit diagonal is not stored
     if trans == 0:
         half = solve_triangular(lower, _permuted(columns, order), lower=True)
         result = solve_triangular(packed, half, lower=False)
@@ -216,6 +218,50 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
         half = solve_triangular(turn(packed), columns, lower=True)
         result = _permuted(solve_triangular(turn(lower), half, lower=False), np.argsort(order, axis=-1))
     return outward(result[..., 0] if is_vector else result, *lu_and_piv, b)
+
+
+@public
+def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> Any:
+    """The triangular factors of matrices: a = P @ L @ U, as `scipy.linalg.lu`.
+
+    At kinks: as for `lu_factor`: the gradient exists where the leading square block of the exchanged rows is regular;
+    else it raises `numpy.linalg.LinAlgError`. The exchanges are constants.
+
+    Args:
+        a: matrices (..., m, n).
+        permute_l: whether to return P @ L and U alone.
+        p_indices: whether to return P as row numbers (..., m): then a = L[P] @ U.
+
+    Returns:
+        P (..., m, m), a matrix of zeros and ones, L (..., m, k) with ones on its diagonal and U (..., k, n), k being the
+        smaller of m and n, in a's kind.
+
+    Raises:
+        ValueError: for fewer than two axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> p, l, u = wg.linalg.lu([[2.0, 3.0], [4.0, 3.0]])
+        >>> l
+        array([[1. , 0. ],
+               [0.5, 1. ]])
+        >>> p @ l @ u
+        array([[2., 3.],
+               [4., 3.]])
+    """
+    x, dtype = matrices(a, "lu")
+    m, n = (known_extent(x, x.ndim - i, "lu") for i in (2, 1))
+    k = min(m, n)
+    packed, _, order = F.lu(x)
+    packed = promotion.cast(packed, dtype)
+    lower = where(np.eye(m, k, dtype=bool), 1.0, tril(part(packed, packed.ndim - 1, 0, k), -1))
+    upper = triu(part(packed, packed.ndim - 2, 0, k))
+    if permute_l:
+        return F.unpermute_rows(lower, order), upper
+    places = argsort(order, axis=-1)  # where each row of a has come to
+    if p_indices:
+        return places, lower, upper
+    return promotion.cast(equal(places[..., None], np.arange(m)), dtype), lower, upper
 
 
 def _orders(pivots: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
@@ -239,4 +285,4 @@ def _permuted(x: Tensor, order: np.ndarray[Any, Any]) -> Tensor:
     return L.matmul(*wide)
 
 
-__all__ = ["block_diag", "circulant", "logm", "lu_solve", "solve_sylvester", "sqrtm", "toeplitz"]
+__all__ = ["block_diag", "circulant", "logm", "lu", "lu_solve", "solve_sylvester", "sqrtm", "toeplitz"]

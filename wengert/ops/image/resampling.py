@@ -23,6 +23,7 @@ from ..linalg import solve, tensordot
 from ..promotion import as_float, as_tensor, outward
 from ..shapes import known_extent, moved, pad, part, reshaped, stack
 from .layout import laid_out
+from .splines import MODES, spline_between
 
 # -- values between pixels -------------------------------------------------------------------------------------------
 
@@ -40,19 +41,25 @@ _FIXERS: dict[str, Any] = {
     "reflect": lambda index, size: floor_divide(_mirrored(add(multiply(index, 2), 1), 2 * size + 1), 2),
 }
 
+_GRID_MODES = {"grid-constant": "constant", "grid-wrap": "wrap", "grid-mirror": "reflect"}
+
 
 def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = "constant", fill_value: Any = 0) -> Any:
     """The values of an array between its elements.
 
-    At kinks: the slope in a coordinate is that of the cell, at a whole one of the cell to its right; with `order=0` it
-    is zero.
+    At kinks: with `order=1` the slope in a coordinate is that of the cell, at a whole one of the cell to its right; with
+    `order=0` it is zero. Splines of order 2 to 5 are smooth, but for the edges of "constant", "nearest" and "wrap".
 
     Args:
         inputs: an array of n axes.
         coordinates: an array (n, ...): along its first axis the place on each axis of `inputs`.
-        order: 0 for the nearest element (halves to the even one), 1 for linear interpolation.
-        fill_mode: what lies outside: "constant", "nearest", "wrap", "mirror" or "reflect".
-        fill_value: the value for "constant".
+        order: 0 for the nearest element (halves to the even one), 1 for linear interpolation, 2 to 5 for splines
+            through the elements, as SciPy's.
+        fill_mode: what lies outside: "nearest", "mirror", "reflect" (also "grid-mirror"), "grid-constant" or
+            "grid-wrap". For orders 0 and 1 "constant" and "wrap" are the latter two, as in Keras; for splines they are
+            SciPy's: "constant" has the value alone from the last elements on, and "wrap" takes the last element of an
+            axis and its first one for the same.
+        fill_value: the value for "constant" and "grid-constant".
 
     Returns:
         The values (...) in the kind of array that came in.
@@ -74,10 +81,13 @@ def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = 
 
 def between(x: Tensor, places: list[Tensor], order: Any, mode: Any, filler: Any, what: str) -> Tensor:
     """The values of x at places along its first axes."""
+    if order in (2, 3, 4, 5):
+        return spline_between(x, places, order, mode, filler, what)
     if order not in (0, 1):
-        raise ValueError(at_user_line(f"{what}: order must be 0 or 1, got {order!r}"))
-    if mode not in _FIXERS:
-        raise ValueError(at_user_line(f"{what}: fill_mode is {mode!r}, wanted one of {', '.join(_FIXERS)}"))
+        raise ValueError(at_user_line(f"{what}: order must be 0, 1, ... or 5, got {order!r}"))
+    if mode not in MODES:
+        raise ValueError(at_user_line(f"{what}: fill_mode is {mode!r}, wanted one of {', '.join(MODES)}"))
+    mode = _GRID_MODES.get(mode, mode)
     rest = (1,) * (x.ndim - len(places))
     ways = [_neighbours(p, known_extent(x, i, what), order, mode) for i, p in enumerate(places)]
     total: Any = None
