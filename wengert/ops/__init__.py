@@ -53,7 +53,9 @@ if TYPE_CHECKING:
     from .activations import *  # noqa: F403
     from .alignment import *  # noqa: F403
     from .attention import *  # noqa: F403
+    from .bags import *  # noqa: F403
     from .blocks import *  # noqa: F403
+    from .comparisons import *  # noqa: F403
     from .convolution import *  # noqa: F403
     from .losses import *  # noqa: F403
     from .normalization import *  # noqa: F403
@@ -79,24 +81,28 @@ _LATER = {
     "BatchStatistics": "recurrent", "adaptive_average_pool": "pooling", "adaptive_max_pool": "pooling",
     "average_pool": "pooling", "batch_normalization": "normalization", "batch_statistics_normalization": "recurrent",
     "binary_crossentropy": "losses", "boolean_mask": "windowing", "categorical_crossentropy": "losses",
-    "celu": "activations", "conv": "convolution", "conv_transpose": "convolution", "cosine_similarity": "regression",
-    "ctc_decode": "alignment", "ctc_loss": "alignment", "depth_to_space": "blocks", "depthwise_conv": "convolution",
+    "categorical_focal": "comparisons", "categorical_hinge": "comparisons", "celu": "activations",
+    "conv": "convolution", "conv_transpose": "convolution", "cosine_distance": "comparisons",
+    "cosine_embedding": "comparisons", "cosine_similarity": "regression", "ctc_decode": "alignment",
+    "ctc_loss": "alignment", "depth_to_space": "blocks", "depthwise_conv": "convolution",
     "dot_product_attention": "attention", "dynamic_slice": "windowing", "dynamic_update_slice": "windowing",
-    "elu": "activations", "embedding_lookup": "windowing", "fold": "blocks", "gather_nd": "windowing",
-    "gaussian_nll": "regression", "gelu": "activations", "glu": "activations", "group_normalization": "recurrent",
-    "gru_step": "recurrent", "hard_shrink": "activations", "hard_sigmoid": "activations", "hard_silu": "activations",
-    "hard_swish": "activations", "hard_tanh": "activations", "hinge": "regression", "huber": "regression",
-    "label_smoothing": "regression", "layer_normalization": "normalization", "leaky_relu": "activations",
-    "log_cosh_loss": "regression", "log_sigmoid": "activations", "log_softmax": "activations",
-    "lstm_step": "recurrent", "masked_fill": "windowing", "max_pool": "pooling", "poisson_nll": "regression",
-    "rearrange": "rearranging", "relu": "activations", "relu6": "activations", "rms_normalization": "normalization",
-    "rnn_step": "recurrent", "segment_softmax": "windowing", "selu": "activations", "separable_conv": "convolution",
+    "elu": "activations", "embedding_bag": "bags", "embedding_lookup": "windowing", "fold": "blocks",
+    "gather_nd": "windowing", "gaussian_nll": "regression", "gelu": "activations", "glu": "activations",
+    "group_normalization": "recurrent", "gru_step": "recurrent", "hard_shrink": "activations",
+    "hard_sigmoid": "activations", "hard_silu": "activations", "hard_swish": "activations", "hard_tanh": "activations",
+    "hinge": "regression", "huber": "regression", "kl_div": "comparisons", "label_smoothing": "regression",
+    "layer_normalization": "normalization", "leaky_relu": "activations", "log_cosh_loss": "regression",
+    "log_sigmoid": "activations", "log_softmax": "activations", "lstm_step": "recurrent", "masked_fill": "windowing",
+    "masked_select": "windowing", "max_pool": "pooling", "poisson_nll": "regression", "rearrange": "rearranging",
+    "relu": "activations", "relu6": "activations", "rms_normalization": "normalization", "rnn_step": "recurrent",
+    "segment_softmax": "windowing", "selu": "activations", "separable_conv": "convolution",
     "sigmoid_focal": "regression", "silu": "activations", "sliding_window_view": "windowing",
     "smooth_l1": "regression", "soft_shrink": "activations", "softmax": "activations", "softplus": "activations",
     "softsign": "activations", "space_to_depth": "blocks", "sparse_categorical_crossentropy": "losses",
     "sparse_plus": "activations", "sparse_sigmoid": "activations", "sparsemax": "activations",
-    "squareplus": "activations", "swish": "activations", "tanh_shrink": "activations", "threshold": "activations",
-    "unfold": "blocks", "view": "views", "view_as_complex": "views", "view_as_real": "views",
+    "squared_hinge": "comparisons", "squareplus": "activations", "swish": "activations", "tanh_shrink": "activations",
+    "threshold": "activations", "triplet_margin": "comparisons", "unfold": "blocks", "view": "views",
+    "view_as_complex": "views", "view_as_real": "views",
 }  # fmt: skip
 
 __all__: list[str] = []

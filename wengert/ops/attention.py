@@ -139,6 +139,8 @@ def _windowed(logits: Tensor, window: Any) -> Tensor | None:
 
 
 def _masked(logits: Tensor, mask: Any, is_causal: bool, window: Tensor | None, length: Tensor | None) -> Tensor:
+    if mask is None and window is None and length is None and not is_causal:
+        return logits
     kept = [] if mask is None else [promotion.cast(as_tensor(mask, "dot_product_attention"), dtypes.bool_)]
     times, places = _numbers(logits)
     if is_causal:
@@ -147,8 +149,6 @@ def _masked(logits: Tensor, mask: Any, is_causal: bool, window: Tensor | None, l
         kept.append(window)
     if length is not None:
         kept.append(promotion.binary(D.lt, S.reshape(places, shape=(1, 1, *places.shape)), length))
-    if not kept:
-        return logits
     seen = functools.reduce(lambda x, y: promotion.binary(D.logical_and, x, y), kept)
     return S.select(promotion.broadcast(seen, logits.shape), logits, S.fill(logits, _MASKED))
 
