@@ -23,7 +23,7 @@ def embedding_bag(
     table: Any, ids: Any, offsets: Any = None, mode: str = "mean", per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """The sum, mean or maximum of the rows of a table in each bag, without an axis for those of a bag kept by users.
+    """The sum, mean or maximum of the rows of a table that each bag names.
 
     At kinks: equal largest elements share the gradient evenly.
 
