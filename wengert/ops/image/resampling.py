@@ -257,7 +257,7 @@ _KERNELS: dict[str, Any] = {
 }
 
 
-def _weights(size: int, target: int, interpolation: str, antialias: bool) -> np.ndarray[Any, Any]:
+def _weights(size: int, target: int, interpolation: str, antialias: bool, is_aligned: bool) -> np.ndarray[Any, Any]:
     """The matrix (target, size) that resizes an axis; pixels are as wide as they are apart."""
     ratio = size / target
     place = np.arange(size)
@@ -267,6 +267,8 @@ def _weights(size: int, target: int, interpolation: str, antialias: bool) -> np.
         low, high = np.arange(target)[:, None] * ratio, (np.arange(target)[:, None] + 1) * ratio
         return np.maximum(0, np.minimum(high, place + 1) - np.maximum(low, place)) / ratio
     center = (np.arange(target) + 0.5) * ratio - 0.5
+    if is_aligned:
+        center = np.linspace(0, size - 1, target) if target > 1 else np.zeros(target)
     width = max(ratio, 1.0) if antialias else 1.0
     weights = _KERNELS[interpolation](np.abs(center[:, None] - place) / width)
     return weights / weights.sum(axis=1, keepdims=True)
@@ -275,7 +277,7 @@ def _weights(size: int, target: int, interpolation: str, antialias: bool) -> np.
 def resize(
     images: Any, size: Any, interpolation: str = "bilinear", antialias: bool = False,
     crop_to_aspect_ratio: bool = False, pad_to_aspect_ratio: bool = False, fill_mode: str = "constant",
-    fill_value: Any = 0.0, data_format: Any = None,
+    fill_value: Any = 0.0, data_format: Any = None, *, align_corners: bool = False,
 ) -> Any:  # fmt: skip
     """Images of another size.
 
@@ -289,12 +291,14 @@ def resize(
         fill_mode: "constant", what such borders hold.
         fill_value: their value.
         data_format: "channels_last" (also None) or "channels_first".
+        align_corners: whether the centres of the corner pixels stay where they are, and not their borders; for
+            "bilinear" and "bicubic", without `antialias`.
 
     Returns:
         Images of the new size in the kind and dtype that came in.
 
     Raises:
-        ValueError: for another interpolation or shape.
+        ValueError: for another interpolation or shape, and for `align_corners` with what it does not go with.
 
     Example:
         >>> import wengert as wg
@@ -308,6 +312,10 @@ def resize(
         raise ValueError(at_user_line(f"{what}: either crop or pad to the aspect ratio"))
     if fill_mode != "constant":
         raise ValueError(at_user_line(f"{what}: fill_mode is {fill_mode!r}, wanted 'constant'"))
+    if align_corners and (antialias or interpolation not in ("bilinear", "bicubic")):
+        raise ValueError(at_user_line(
+            f"{what}: align_corners goes with 'bilinear' and 'bicubic' without antialias, got {interpolation!r}"
+        ))  # fmt: skip
     x, layout = laid_out(images, data_format, what)
     target = (operator.index(size[0]), operator.index(size[1]))
     x = _of_ratio(x, target, crop_to_aspect_ratio, pad_to_aspect_ratio, fill_value)
@@ -315,7 +323,7 @@ def resize(
     for axis in (1, 2):
         extent = known_extent(wide, axis, what)
         if extent != target[axis - 1] or interpolation != "nearest":
-            matrix = _weights(extent, target[axis - 1], interpolation, antialias)
+            matrix = _weights(extent, target[axis - 1], interpolation, antialias, align_corners)
             rows = tensordot(wide, promotion.cast(as_tensor(matrix), wide.dtype), axes=([axis], [1]))
             wide = moved(rows, rows.ndim - 1, axis)
     return outward(layout.back(promotion.cast(wide, x.dtype)), images)
