@@ -17,6 +17,7 @@ from ._core.dims import Dim, size_of
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from .ops import choices, creation, decompositions, elementwise, linalg, reductions, shapes
+from .ops.banded import solve_banded, tridiagonal_solve
 from .ops.decompositions import condition_number as cond
 from .ops.decompositions import expm, lu_factor
 from .ops.linalg import matmul, norm, solve, solve_triangular
@@ -30,8 +31,8 @@ __all__ = [
     "LinAlgError", "block_diag", "cholesky", "cholesky_solve", "circulant", "cond", "cross", "det", "diagonal", "eig",
     "eigh", "eigvals", "eigvalsh", "expm", "inv", "logm", "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_norm",
     "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve",
-    "solve_sylvester", "solve_triangular", "sparse_matmul", "spsolve", "sqrtm", "svd", "svdvals", "tensordot",
-    "tensorinv", "tensorsolve", "toeplitz", "trace", "vecdot", "vector_norm",
+    "solve_banded", "solve_sylvester", "solve_triangular", "sparse_matmul", "spsolve", "sqrtm", "svd", "svdvals", "tensordot",
+    "tensorinv", "tensorsolve", "toeplitz", "trace", "tridiagonal_solve", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

@@ -94,15 +94,15 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     """The places at which values can be inserted in a sorted sequence so that it stays sorted.
 
     Args:
-        sorted_sequence: a vector, ascending.
-        values: an array of any shape.
+        sorted_sequence: a vector, ascending; or vectors (..., n), each for the values of its own row.
+        values: an array of any shape; beside several sequences (..., m).
         side: "left": before equal elements; "right": behind them.
 
     Returns:
         Integers in the shape of `values`, in the kind of array that came in; constants to a gradient.
 
     Raises:
-        ValueError: if the sequence is not a vector, or for another side.
+        ValueError: if the shapes do not fit, or for another side.
 
     Example:
         >>> import wengert as wg
@@ -112,10 +112,14 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     if side not in ("left", "right"):
         raise ValueError(at_user_line(f"searchsorted: side is {side!r}, wanted 'left' or 'right'"))
     a, v = as_tensor(sorted_sequence, "searchsorted"), as_tensor(values, "searchsorted")
-    if a.ndim != 1:
-        raise ValueError(at_user_line(f"searchsorted: the sequence has shape {a.shape}, wanted a vector"))
+    if a.ndim == 0 or (a.ndim > 1 and (v.ndim != a.ndim or a.shape[:-1] != v.shape[:-1])):
+        raise ValueError(at_user_line(
+            f"searchsorted: the sequence has shape {a.shape} and values has shape {v.shape}; wanted a vector, or "
+            f"rows for rows"
+        ))  # fmt: skip
     dtype = promotion.common_dtype([a, v])
-    found = O.searchsorted(promotion.cast(a, dtype), flat(promotion.cast(v, dtype)), right=side == "right")
+    rows = promotion.cast(v, dtype) if a.ndim > 1 else flat(promotion.cast(v, dtype))
+    found = O.searchsorted(promotion.cast(a, dtype), rows, right=side == "right")
     return outward(reshaped(found, v.shape), sorted_sequence, values)
 
 

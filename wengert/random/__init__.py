@@ -8,7 +8,18 @@ arithmetic (`minval`, `maxval`, a scale) is differentiated as usual, and draws o
 
 # pyright: strict, reportPrivateUsage=false
 
-from ._choices import bernoulli, binomial, categorical, choice, dropout, permutation, poisson, rademacher, randint
+from ._choices import (
+    bernoulli,
+    binomial,
+    categorical,
+    choice,
+    dropout,
+    multinomial,
+    permutation,
+    poisson,
+    rademacher,
+    randint,
+)
 from ._circle import vonmises
 from ._families import (
     beta,
@@ -28,6 +39,6 @@ from ._keys import bits, fold_in, key, normal, split, uniform
 
 __all__ = [
     "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare", "choice", "dirichlet", "dropout",
-    "exponential", "fold_in", "gamma", "gumbel", "key", "laplace", "logistic", "multivariate_normal", "normal",
+    "exponential", "fold_in", "gamma", "gumbel", "key", "laplace", "logistic", "multinomial", "multivariate_normal", "normal",
     "permutation", "poisson", "rademacher", "randint", "split", "t", "truncated_normal", "uniform", "vonmises",
 ]  # fmt: skip
