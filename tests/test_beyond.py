@@ -7,6 +7,7 @@ to differentiate in, or is no function of arrays, has a test of its own below.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -68,15 +69,20 @@ SEGMENTS = np.array([0, 2, 0, 2, 2, 0])
 
 def by_segment(f: Callable[..., Any]) -> Callable[..., Any]:
     """Rows of three segments, of which the middle one is empty and left out."""
-    return lambda x: np.stack([f(x[SEGMENTS == i], axis=0) for i in (0, 2)])
+    return lambda x: np.stack([f(x[i == SEGMENTS], axis=0) for i in (0, 2)])
 
 
 def segment_row(name: str, theirs: Callable[..., Any]) -> Row:
     return row(lambda x: getattr(ops, name)(x, SEGMENTS, 3)[np.array([0, 2])], by_segment(theirs), draw(6, 2))
 
 
-def softmax(x: Any, axis: int) -> Any:
-    return sp.softmax(x, axis=axis)
+def shares(x: Any, segment: int) -> Any:
+    """The softmax over the rows of one segment; nothing in the others."""
+    return sp.softmax(np.where((segment == SEGMENTS)[:, None], x, -np.inf), axis=0)
+
+
+def sizes_of(size: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: size(f(x))
 
 
 def put(x: Any, change: Callable[[Any], None]) -> Any:
@@ -111,7 +117,7 @@ def attended(q: Any, k: Any, v: Any, kept: Any = None, cap: float | None = None)
 QKV = (draw(2, 3, 4, 2), draw(2, 4, 2, 2), draw(2, 4, 2, 2))
 TIMES, PLACES = np.arange(3)[:, None], np.arange(4)
 NEAR = np.broadcast_to((PLACES >= TIMES - 1) & (PLACES <= TIMES + 1), (2, 3, 4))
-KNOWN = np.broadcast_to(PLACES < np.array([2, 4])[:, None, None], (2, 3, 4))
+KNOWN = np.broadcast_to(np.array([2, 4])[:, None, None] > PLACES, (2, 3, 4))
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
 THETA = draw(2, 2, 3) * 0.5
 
@@ -172,7 +178,7 @@ ROWS: dict[str, Row] = {
     "jn": row(lambda x: special.jv(2, x), lambda x: sp.jn(2, x), between(0.5, 4, 3)),
     **{
         f"{name} of real order": row(
-            lambda x, f=getattr(special, name): f(1.5, x), lambda x, f=getattr(sp, name): f(1.5, x), between(0.5, 4, 3)
+            functools.partial(getattr(special, name), 1.5), functools.partial(getattr(sp, name), 1.5), between(0.5, 4, 3)
         )
         for name in ("jv", "iv", "kv")
     },
@@ -195,7 +201,7 @@ ROWS: dict[str, Row] = {
     "segment_mean": segment_row("segment_mean", np.mean),
     "segment softmax": row(
         lambda x: ops.segment_softmax(x, SEGMENTS, 3),
-        lambda x: put(x, lambda y: [y.__setitem__(SEGMENTS == i, softmax(x[SEGMENTS == i], 0)) for i in (0, 2)]),
+        lambda x: np.where((SEGMENTS == 0)[:, None], shares(x, 0), shares(x, 2)),
         draw(6, 2),
     ),
     "scatter add": row(
@@ -219,7 +225,7 @@ ROWS: dict[str, Row] = {
         lambda x, v: put(x, lambda y: np.add.at(y, (np.arange(2)[:, None], TWICE), v)), draw(2, 3), draw(2, 3),
     ),
     "index_add": row(
-        lambda x, v: wg.tensor(x).at[:, TWICE].add(v), lambda x, v: put(x, lambda y: np.add.at(y, (slice(None), TWICE), v)),
+        lambda x, v: wg.tensor(x).at[:, TWICE].add(v), lambda x, v: put(x, lambda y: np.add.at(y.T, TWICE, v.T)),
         draw(2, 3), draw(2, 3),
     ),
     "index_put(accumulate)": row(
@@ -262,8 +268,8 @@ ROWS: dict[str, Row] = {
     "lu_solve": row(
         lambda x, b: linalg.lu_solve(linalg.lu_factor(x), b), np.linalg.solve, draw(3, 3) + SPREAD, draw(3)
     ),
-    "LU as (P, L, U): L": row(lambda x: linalg.lu(x)[1], lambda x: scipy.linalg.lu(x)[1], draw(4, 3)),
-    "LU as (P, L, U): U": row(lambda x: linalg.lu(x)[2], lambda x: scipy.linalg.lu(x)[2], draw(2, 3, 3)),
+    "LU as (P, L, U): L": row(lambda x: linalg.lu(x)[1], lambda x: scipy.linalg.lu(x, permute_l=False)[1], draw(4, 3)),
+    "LU as (P, L, U): U": row(lambda x: linalg.lu(x)[2], lambda x: scipy.linalg.lu(x, permute_l=True)[1], draw(2, 3, 3)),
     "expm": row(linalg.expm, scipy.linalg.expm, draw(3, 3)),
     "pinv": row(linalg.pinv, np.linalg.pinv, draw(4, 3)),
     "cond": row(linalg.cond, np.linalg.cond, draw(3, 3)),
@@ -291,7 +297,7 @@ ROWS: dict[str, Row] = {
     ),
     # -- signals and images
     **{
-        name: row(lambda x, f=getattr(wg.fft, name): wg.abs(f(x)), lambda x, f=getattr(np.fft, name): np.abs(f(x)), draw(4, 5))
+        name: row(sizes_of(wg.abs, getattr(wg.fft, name)), sizes_of(np.abs, getattr(np.fft, name)), draw(4, 5))
         for name in ("ifft", "fftn", "ifftn", "rfft2", "rfftn", "irfftn", "hfft", "fftshift")
     },
     "norm= of transforms": row(

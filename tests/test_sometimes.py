@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,8 @@ X = np.array([0.0, 0.7, 1.1, 2.5])
 ROWS: dict[str, Any] = {
     **{
         f"{name} {kind} {norm}": (
-            lambda x, f=getattr(wg.fft, name), kind=kind, norm=norm: f(x, kind, axis=0, norm=norm),
-            lambda x, f=getattr(scipy.fft, name), kind=kind, norm=norm: f(x, kind, axis=0, norm=norm), draw(5, 2),
+            functools.partial(getattr(wg.fft, name), type=kind, axis=0, norm=norm),
+            functools.partial(getattr(scipy.fft, name), type=kind, axis=0, norm=norm), draw(5, 2),
         )
         for name in ("dct", "idct") for kind in (1, 2, 3, 4) for norm in ("backward", "ortho", "forward")
     },
@@ -121,7 +122,7 @@ def test_a_batch_is_its_examples(name: str) -> None:
 def test_dtype_is_kept(name: str) -> None:
     ours, _, *operands = ROWS[name]
     assert np.asarray(ours(*[x.astype(np.float32) for x in operands])).dtype == (
-        np.float64 if "trapezoid" in name and len(operands) == 1 or name == "solve_banded" else np.float32
+        np.float64 if ("trapezoid" in name and len(operands) == 1) or name == "solve_banded" else np.float32
     )  # these two have a constant of float64 in the row
 
 

@@ -41,7 +41,10 @@ from .inspect.explain import disconnection
 from .ops.promotion import as_tensor
 from .sparse import sparse_function
 
-__all__ = ["ValueAndJacobian", "hessian", "hvp", "jacobian", "jvp", "linear_transpose", "linearize", "value_and_jacobian", "vjp"]
+__all__ = [
+    "ValueAndJacobian", "hessian", "hvp", "jacobian", "jvp", "linear_transpose", "linearize", "value_and_jacobian",
+    "vjp",
+]  # fmt: skip
 
 
 class ValueAndJacobian(NamedTuple):

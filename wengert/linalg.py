@@ -29,10 +29,11 @@ from .ops.tensor_equations import tensorinv, tensorsolve
 
 __all__ = [
     "LinAlgError", "block_diag", "cholesky", "cholesky_solve", "circulant", "cond", "cross", "det", "diagonal", "eig",
-    "eigh", "eigvals", "eigvalsh", "expm", "inv", "logm", "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve",
-    "solve_banded", "solve_sylvester", "solve_triangular", "sparse_matmul", "spsolve", "sqrtm", "svd", "svdvals", "tensordot",
-    "tensorinv", "tensorsolve", "toeplitz", "trace", "tridiagonal_solve", "vecdot", "vector_norm",
+    "eigh", "eigvals", "eigvalsh", "expm", "inv", "logm", "lstsq", "lu", "lu_factor", "lu_solve", "matmul",
+    "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr",
+    "slogdet", "solve", "solve_banded", "solve_sylvester", "solve_triangular", "sparse_matmul", "spsolve", "sqrtm",
+    "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "toeplitz", "trace", "tridiagonal_solve", "vecdot",
+    "vector_norm",
 ]  # fmt: skip
 
 

@@ -702,6 +702,6 @@ def glu(x: Any, axis: int = -1) -> Any:
 __all__ = [
     "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "threshold", "silu", "swish", "gelu", "softplus", "softsign",
     "log_sigmoid", "squareplus", "sparse_plus", "sparse_sigmoid", "hard_sigmoid", "hard_silu", "hard_swish",
-    "hard_tanh", "tanh_shrink", "hard_shrink", "soft_shrink", "softmax", "log_softmax", "sparsemax", "glu", "mish", "prelu",
-    "softmin",
+    "hard_tanh", "tanh_shrink", "hard_shrink", "soft_shrink", "softmax", "log_softmax", "sparsemax", "glu", "mish",
+    "prelu", "softmin",
 ]  # fmt: skip

@@ -58,7 +58,9 @@ def embedding_bag(
     if rows.ndim != 2:
         raise ValueError(at_user_line(f"{what}: the table has shape {rows.shape}, wanted rows of numbers"))
     if (places.ndim, offsets is None) not in ((1, False), (2, True)):
-        raise ValueError(at_user_line(f"{what}: wanted ids of two axes, or of one with offsets; got shape {places.shape}"))
+        raise ValueError(
+            at_user_line(f"{what}: wanted ids of two axes, or of one with offsets; got shape {places.shape}")
+        )
     factors = None if per_sample_weights is None else as_tensor(per_sample_weights, what)
     if factors is not None and (mode != "sum" or factors.shape != places.shape):
         raise ValueError(at_user_line(

@@ -32,8 +32,8 @@ def solve_banded(l_and_u: Any, ab: Any, b: Any) -> Any:
 
     Args:
         l_and_u: how many diagonals A has below and above the main one.
-        ab: its diagonals as rows (l + u + 1, n), the uppermost first: ``ab[u + i - j, j]`` is ``A[i, j]``; elements that
-            lie outside of A are not read.
+        ab: its diagonals as rows (l + u + 1, n), the uppermost first: ``ab[u + i - j, j]`` is ``A[i, j]``; elements
+            that lie outside of A are not read.
         b: a vector (n,) or a matrix (n, k).
 
     Returns:
@@ -53,14 +53,15 @@ def solve_banded(l_and_u: Any, ab: Any, b: Any) -> Any:
     fits = bands.ndim == 2 and right.ndim in (1, 2) and bands.shape[1] == right.shape[0]
     if min(below, above) < 0 or not fits or bands.shape[0] != below + above + 1:
         raise ValueError(at_user_line(
-            f"solve_banded: shapes {bands.shape} and {right.shape} do not fit together for {below} diagonals below and "
-            f"{above} above"
+            f"solve_banded: shapes {bands.shape} and {right.shape} do not fit together for {below} diagonals below "
+            f"and {above} above"
         ))  # fmt: skip
     n = known_extent(bands, 1, "solve_banded")
-    band, column = np.divmod(np.arange(bands.shape[0] * n), max(n, 1))
+    height = below + above + 1
+    band, column = np.divmod(np.arange(height * n), max(n, 1))
     row = band - above + column
     inside = (row >= 0) & (row < n)
-    values = take(reshaped(bands, (bands.shape[0] * n,)), np.flatnonzero(inside))
+    values = take(reshaped(bands, (height * n,)), np.flatnonzero(inside))
     flat = right if right.ndim == 2 else expand_dims(right, -1)
     result = X.sparse_solve(values, constant(row[inside]), constant(column[inside]), flat)
     return outward(reshaped(result, right.shape), ab, b)
@@ -95,9 +96,10 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any) -> Any:
     lead = tuple(right.shape[:-2])
     for t in bands:
         lead = promotion.broadcast_shapes(lead, tuple(t.shape[:-1]), what)
-    n, count = known_extent(right, right.ndim - 2, what), size_of(lead)
-    if not isinstance(count, int):
+    n, systems = known_extent(right, right.ndim - 2, what), size_of(lead)
+    if not isinstance(systems, int):
         raise ValueError(at_user_line(f"{what}: the number of systems must be known in a trace; use wg.vmap"))
+    count: int = systems
     low, middle, high = (reshaped(promotion.broadcast(t, (*lead, n)), (count, n)) for t in bands)
     wide = promotion.broadcast(right, (*lead, *right.shape[-2:]))
     # all systems are blocks of one, row by row

@@ -458,6 +458,6 @@ def polar(abs_: Any, angle: Any) -> Any:
 
 __all__ = [
     "maximum", "minimum", "fmax", "fmin", "mod", "remainder", "fmod", "copysign", "heaviside", "clip", "round",
-    "around", "nan_to_num", "divide_no_nan", "multiply_no_nan", "sinc", "deg2rad", "rad2deg", "isclose", "allclose", "real", "imag",
-    "conj", "conjugate", "angle", "polar",
+    "around", "nan_to_num", "divide_no_nan", "multiply_no_nan", "sinc", "deg2rad", "rad2deg", "isclose", "allclose",
+    "real", "imag", "conj", "conjugate", "angle", "polar",
 ]  # fmt: skip

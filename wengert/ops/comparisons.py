@@ -26,6 +26,12 @@ def _floats(values: tuple[Any, ...], what: str) -> list[Tensor]:
     return [promotion.cast(t, dtype) for t in tensors]
 
 
+def _met(x: Any, y: Any, what: str) -> tuple[Tensor, Tensor]:
+    """Two values as floats of one dtype and shape."""
+    first, second = _floats((x, y), what)
+    return promotion.meet(first, second, what)
+
+
 def kl_div(target: Any, output: Any, log_output: bool = True, log_target: bool = False) -> Any:
     """The terms of Kullback and Leibler's divergence, target * log(target / output); add up those of a distribution.
 
@@ -45,7 +51,7 @@ def kl_div(target: Any, output: Any, log_output: bool = True, log_target: bool =
         >>> wg.nn.kl_div([0.5, 0.0], [0.25, 0.75], log_output=False).round(6)
         array([0.346574, 0.      ])
     """
-    a, b = promotion.meet(*_floats((target, output), "kl_div"), "kl_div")
+    a, b = _met(target, output, "kl_div")
     logs = b if log_output else log(b)
     if log_target:
         return outward(multiply(exp(a), subtract(a, logs)), target, output)
@@ -90,7 +96,7 @@ def categorical_hinge(target: Any, output: Any, axis: int = -1) -> Any:
         >>> wg.nn.categorical_hinge([[0.0, 1.0, 0.0]], [[0.5, 1.0, 0.25]])
         array([0.5])
     """
-    a, b = promotion.meet(*_floats((target, output), "categorical_hinge"), "categorical_hinge")
+    a, b = _met(target, output, "categorical_hinge")
     right = total(multiply(a, b), axis=axis)
     wrong = largest(multiply(subtract(1.0, a), b), axis=axis)
     return outward(maximum(add(subtract(wrong, right), 1.0), 0.0), target, output)
@@ -120,7 +126,7 @@ def categorical_focal(
         array([0.043322])
     """
     what = "categorical_focal"
-    a, b = promotion.meet(*_floats((target, output), what), what)
+    a, b = _met(target, output, what)
     place = normal_axis(axis, b.ndim, what)
     if from_logits:
         logs = R.log_softmax(b, axis=place)
@@ -173,7 +179,7 @@ def cosine_embedding(x1: Any, x2: Any, target: Any, margin: float = 0.0, axis: i
         >>> wg.nn.cosine_embedding([[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [2.0, 0.0]], [1, -1])
         array([1., 1.])
     """
-    likeness = cosine_similarity(*_floats((x1, x2), "cosine_embedding"), axis)
+    likeness = cosine_similarity(*_met(x1, x2, "cosine_embedding"), axis=axis)
     apart = maximum(subtract(likeness, margin), 0.0)
     return outward(where(equal(as_tensor(target), 1), subtract(1.0, likeness), apart), x1, x2, target)
 

@@ -102,8 +102,8 @@ def _by_transforms(a: Tensor, b: Tensor, mode: str, axes: tuple[int, ...], what:
         for x in (a, b)
     ]
     is_real = not dtypes.is_complex(a.dtype)
-    spectra = [_spectrum(x, axes, is_real) for x in wide]
-    product = S.mul(*promotion.meet(*spectra, what))
+    first_spectrum, second_spectrum = (_spectrum(x, axes, is_real) for x in wide)
+    product = S.mul(*promotion.meet(first_spectrum, second_spectrum, what))
     if is_real:
         product = F.dft(product, axes=axes[:-1], inverse=True) if axes[1:] else product
         product = F.irfft(product, axis=axes[-1], size=lengths[-1])

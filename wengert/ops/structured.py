@@ -210,7 +210,8 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     order = _orders(as_tensor(lu_and_piv[1], "lu_solve"), n)
     is_vector = right.ndim == 1
     columns = right[:, None] if is_vector else right
-    lower = where(np.tri(n, k=-1, dtype=bool), packed, promotion.cast(as_tensor(np.eye(n)), packed.dtype))  # the unit diagonal is not stored
+    unit = promotion.cast(as_tensor(np.eye(n)), packed.dtype)
+    lower = where(np.tri(n, k=-1, dtype=bool), packed, unit)  # the unit diagonal is not stored
     if trans == 0:
         half = solve_triangular(lower, _permuted(F.permute_rows, columns, order), lower=True)
         result = solve_triangular(packed, half, lower=False)
@@ -234,8 +235,8 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> Any:
         p_indices: whether to return P as row numbers (..., m): then a = L[P] @ U.
 
     Returns:
-        P (..., m, m), a matrix of zeros and ones, L (..., m, k) with ones on its diagonal and U (..., k, n), k being the
-        smaller of m and n, in a's kind.
+        P (..., m, m), a matrix of zeros and ones, L (..., m, k) with ones on its diagonal and U (..., k, n), where k
+        is the smaller of m and n; in a's kind.
 
     Raises:
         ValueError: for fewer than two axes.

@@ -238,7 +238,8 @@ def masked_select(x: Any, mask: Any) -> Any:
     chosen = np.asarray(known_values(mask, "masked_select"), dtype=bool)
     shape = promotion.broadcast_shapes(a.shape, chosen.shape, "masked_select")
     wide = promotion.broadcast(a, shape)
-    places = np.flatnonzero(np.broadcast_to(chosen, (*[known_extent(wide, i, "masked_select") for i in range(len(shape))],)))
+    sizes = (*[known_extent(wide, i, "masked_select") for i in range(len(shape))],)
+    places = np.flatnonzero(np.broadcast_to(chosen, sizes))
     return outward(take(reshaped(wide, (wide.size,)), places, axis=0), x)
 
 

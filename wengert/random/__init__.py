@@ -39,6 +39,7 @@ from ._keys import bits, fold_in, key, normal, split, uniform
 
 __all__ = [
     "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare", "choice", "dirichlet", "dropout",
-    "exponential", "fold_in", "gamma", "gumbel", "key", "laplace", "logistic", "multinomial", "multivariate_normal", "normal",
-    "permutation", "poisson", "rademacher", "randint", "split", "t", "truncated_normal", "uniform", "vonmises",
+    "exponential", "fold_in", "gamma", "gumbel", "key", "laplace", "logistic", "multinomial", "multivariate_normal",
+    "normal", "permutation", "poisson", "rademacher", "randint", "split", "t", "truncated_normal", "uniform",
+    "vonmises",
 ]  # fmt: skip

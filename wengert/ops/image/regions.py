@@ -48,7 +48,8 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
                [ 0.5,  0. ]])
     """
     maps = as_float(as_tensor(theta, "affine_grid"))
-    rank = {(2, 3): 2, (3, 4): 3}.get(tuple(maps.shape[1:]) if maps.ndim == 3 else ())
+    ranks: dict[Any, int] = {(2, 3): 2, (3, 4): 3}
+    rank = ranks.get(tuple(maps.shape[1:]) if maps.ndim == 3 else ())
     extents = [operator.index(n) for n in size]
     if rank is None or len(extents) not in (rank, rank + 2):
         raise ValueError(at_user_line(f"affine_grid: theta has shape {maps.shape} and size is {tuple(extents)}"))

@@ -47,8 +47,9 @@ _GRID_MODES = {"grid-constant": "constant", "grid-wrap": "wrap", "grid-mirror": 
 def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = "constant", fill_value: Any = 0) -> Any:
     """The values of an array between its elements.
 
-    At kinks: with `order=1` the slope in a coordinate is that of the cell, at a whole one of the cell to its right; with
-    `order=0` it is zero. Splines of order 2 to 5 are smooth, but for the edges of "constant", "nearest" and "wrap".
+    At kinks: with `order=1` the slope in a coordinate is that of the cell, at a whole one of the cell to its
+    right; with `order=0` it is zero. Splines of order 2 to 5 are smooth, but for the edges of "constant", "nearest" and
+    "wrap".
 
     Args:
         inputs: an array of n axes.

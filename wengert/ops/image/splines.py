@@ -23,8 +23,8 @@ from ..._prims import indexing as I
 from ..._prims import sparse as X
 from .. import promotion
 from ..choices import clip, mod
-from ..elementwise import add, greater_equal, less_equal, logical_and, multiply, subtract
 from ..elementwise import abs as magnitude
+from ..elementwise import add, greater_equal, less_equal, logical_and, multiply, subtract
 from ..indexing import where
 from ..promotion import as_float, as_tensor
 from ..shapes import known_extent, moved, pad, reshaped
