@@ -74,6 +74,12 @@ ROWS: dict[str, Any] = {
         lambda dl, d, du, b: np.stack([np.linalg.solve(tridiagonal(dl[i], d[i] + 4, du[i]), b[i]) for i in range(2)]),
         draw(2, 3), draw(2, 3), draw(2, 3), draw(2, 3, 2),
     ),
+    "fractional_matrix_power": (
+        lambda x, t: linalg.fractional_matrix_power(x @ wg.swapaxes(x, -1, -2) + 2 * np.eye(3), t),
+        lambda x, t: scipy.linalg.fractional_matrix_power(x @ x.T + 2 * np.eye(3), float(t)), draw(3, 3), np.array(0.3),
+    ),
+    "polar: u": (lambda x: linalg.polar(x)[0], lambda x: scipy.linalg.polar(x)[0], draw(4, 3)),
+    "polar: p": (lambda x: linalg.polar(x, "left")[1], lambda x: scipy.linalg.polar(x, "left")[1], draw(2, 3)),
     "mish": (nn.mish, lambda x: x * np.tanh(np.log1p(np.exp(x))), draw(4)),
     "prelu": (nn.prelu, lambda x, a: np.where(x > 0, x, a * x), draw(3, 4), draw(4)),
     "softmin": (nn.softmin, lambda x: sp.softmax(-x, axis=-1), draw(3, 4)),
@@ -121,9 +127,10 @@ def test_a_batch_is_its_examples(name: str) -> None:
 @pytest.mark.parametrize("name", ROWS)
 def test_dtype_is_kept(name: str) -> None:
     ours, _, *operands = ROWS[name]
-    assert np.asarray(ours(*[x.astype(np.float32) for x in operands])).dtype == (
-        np.float64 if ("trapezoid" in name and len(operands) == 1) or name == "solve_banded" else np.float32
-    )  # these two have a constant of float64 in the row
+    # these rows have a constant of float64
+    is_wide = name in ("solve_banded", "fractional_matrix_power", "cumulative_trapezoid")
+    wanted = np.float64 if is_wide else np.float32
+    assert np.asarray(ours(*[x.astype(np.float32) for x in operands])).dtype == wanted
 
 
 def test_places_of_ranks() -> None:

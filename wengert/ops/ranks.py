@@ -21,7 +21,13 @@ from .shapes import expand_dims, known_extent, reshaped
 
 
 class ValueAndIndex(NamedTuple):
-    """Elements, and where along an axis they stood."""
+    """Elements, and where along an axis they stood.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.kthvalue([5.0, 1.0, 3.0], 1).indices
+        np.int64(1)
+    """
 
     values: Any
     indices: Any

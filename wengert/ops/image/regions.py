@@ -100,9 +100,9 @@ def roi_align(
 
     Example:
         >>> import wengert as wg
-        >>> image = wg.reshape(wg.arange(16.0), (1, 4, 4, 1))
-        >>> wg.image.roi_align(image, [[0, 0.0, 0.0, 2.0, 2.0]], 1, sampling_ratio=2)[0, 0, 0]
-        Tensor([5.], float64)
+        >>> image = [[[[0.0], [2.0]], [[4.0], [6.0]]]]
+        >>> wg.image.roi_align(image, [[0, 0.0, 0.0, 1.0, 1.0]], 1, sampling_ratio=2)[0, 0, 0]
+        array([3.])
     """
     what = "roi_align"
     x, layout = laid_out(images, data_format, what)
