@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._control.examples import Example
 from ._control.values import Leaves, leaf_tensor
 from ._core.dims import DimLike
@@ -177,7 +177,7 @@ def _run(f: Callable[..., Any], examples: _Examples, out_axes: Any, name: str, g
     for place, pair in zip(result.places, found, strict=True):
         assert pair is not None
         outs.append(_placed(*pair, axes[place], examples.size, f"{name}: {result.path(len(outs))}"))
-    return result_of(result.rebuilt(outs), is_tensor_kind(given))
+    return result_of(result.rebuilt(outs), caller_kind(given))
 
 
 def _placed(x: Tensor, has_axis: bool, axis: Any, size: DimLike, name: str) -> Tensor:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compile.arguments import is_tensor_kind, require_callable, result_of
+from ._compile.arguments import caller_kind, require_callable, result_of
 from ._control.eager_loop import ScanSteps, WhileSteps, run_eagerly
 from ._control.loop import Loop, run_loop
 from ._control.region import Body, close_body, closure_of, trace_body
@@ -317,7 +317,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
             return following, body_fun(index, value)
 
         start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
-        keep = STATE.builder is not None or is_tensor_kind((init_val,))
+        keep = STATE.builder is not None or caller_kind((init_val,))
         carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
         value = _while(test, step, carried, None, policy, True)[1]
         return result_of(value, keep)
@@ -550,7 +550,7 @@ def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any
     if STATE.builder is not None:
         return _trace_scan(f, carried, rows, steps, bool(reverse), policy)
     kinds = [*[init] * bool(start.tensors), *[xs] * bool(rows.tensors)]
-    keep = not kinds or is_tensor_kind((*kinds,))
+    keep = not kinds or caller_kind((*kinds,))
     return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse), policy), keep)
 
 

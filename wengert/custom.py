@@ -18,12 +18,12 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._control.closed import Closed
 from ._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
 from ._control.recompute import ClosedRun, RecomputeRule, Run
 from ._core import dtypes
-from ._core.constant import is_number, number
+from ._core.constant import Kind, is_number, number
 from ._core.folding import fold
 from ._core.kinds import ARRAYS, DICTS, SEQUENCES
 from ._core.op import Op
@@ -218,7 +218,7 @@ class _Call:
         converted = (*map(array_argument, args),)
         words = {k: array_argument(v) for k, v in kwargs.items()}
         has_arrays = _holds_tensors(converted) or _holds_tensors(tuple(words.values()))
-        self.keep = is_tensor_kind(given) or not (has_arrays or any(map(is_number, flatten(given)[0])))
+        self.keep = caller_kind(given) or not (has_arrays or any(map(is_number, flatten(given)[0])))
         if not has_arrays:  # the numbers are the arrays
             converted = (*[_number_as_tensor(a) for a in converted],)
         if words and any(_is_followed(v) for v in words.values()):
@@ -334,7 +334,7 @@ class _Output:
                 self.places.append(i)
         self.tensors: list[Tensor] = [self.leaves[i] for i in self.places]
 
-    def result(self, tensors: Sequence[Tensor], keep: bool) -> Any:
+    def result(self, tensors: Sequence[Tensor], keep: Kind) -> Any:
         """The output with these tensors, in the caller's kind."""
         leaves = list(self.leaves)
         for i, tensor in zip(self.places, tensors, strict=True):
@@ -355,7 +355,7 @@ def _is_following() -> bool:
 
 
 def _answer(
-    name: str, output: _Output, inputs: list[Tensor], pull: Pull, push: Push | None, keep: bool
+    name: str, output: _Output, inputs: list[Tensor], pull: Pull, push: Push | None, keep: Kind
 ) -> Any:  # fmt: skip
     """The output, with a rule as its derivative."""
     results = output.tensors
@@ -801,7 +801,7 @@ class _Repeated:
 
 
 def _call_recompute(f: Callable[..., Any], head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    keep = is_tensor_kind((*args, *kwargs.values())) or not (args or kwargs)
+    keep = caller_kind((*args, *kwargs.values())) or not (args or kwargs)
     arguments = ((*map(array_argument, args),), {k: array_argument(v) for k, v in kwargs.items()})
     if not _holds_tensors(arguments):
         arguments = ((*map(_number_as_tensor, arguments[0]),), arguments[1])
@@ -814,7 +814,7 @@ def _call_recompute(f: Callable[..., Any], head: tuple[Any, ...], args: tuple[An
     return run(repeated, _name_of(f), keep)
 
 
-def _recompute_eager(repeated: _Repeated, name: str, keep: bool) -> Any:
+def _recompute_eager(repeated: _Repeated, name: str, keep: Kind) -> Any:
     inputs = repeated.inputs()
     outer = STATE.recorders
     with pausing(()):  # f may also use an argument from outside, and that is another way to it
@@ -844,7 +844,7 @@ def _under_another_name(x: Tensor) -> Tensor:
     return out
 
 
-def _recompute_traced(repeated: _Repeated, name: str, keep: bool) -> Any:
+def _recompute_traced(repeated: _Repeated, name: str, keep: Kind) -> Any:
     """f as a graph of its own: replayed once now, without recorders, and again in the backward pass."""
     inputs = repeated.inputs()
     found: list[_Output] = []

@@ -18,18 +18,19 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._compile.cache import Compiled
 from ._compile.trace import ArrayKey, Static, array_key, trace
 from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.dims import Dim
+from ._core.engine import is_native
 from ._core.folding import fold
 from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
-from ._core.tensor import Tensor, is_tensor_or_variable, tensor_in
+from ._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
 from ._core.where import at_user_line
 from .ops.promotion import as_tensor, cast
 
@@ -175,24 +176,24 @@ class Function(Generic[P, R]):
     def _call(self, args: Any, kwargs: Any, bound: int = 0) -> Any:
         if STATE.builder is not None or STATE.eager_functions:
             return self._call_python(args, kwargs, bound)
-        keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        keep = caller_kind((*args, *kwargs.values()))
         args, kwargs = self._fitted(args, kwargs, bound)
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
-        if compiled.is_plain and not keep and not kwargs and not STATE.recorders:
+        if compiled.is_plain and keep is False and not kwargs and not STATE.recorders:
             self._remember_plain(args, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, keep)
 
     def _call_python(self, args: Any, kwargs: Any, bound: int) -> Any:
         """Inside another trace, or where functions are switched off: f itself, on tensors."""
-        keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        keep = caller_kind((*args, *kwargs.values()))
         args, kwargs = self._fitted(args, kwargs, bound)
         leaves, spec = flatten((tuple(args), kwargs))
         tensors = map(_traced_leaf, leaves)
         args, kwargs = unflatten(spec, [x if t is None else t for x, t in zip(leaves, tensors, strict=True)])
         result = self._f(*args, **kwargs)
-        return result_of(result, keep or STATE.builder is not None)
+        return result_of(result, True if STATE.builder is not None else keep)
 
     def _remember_plain(self, args: Any, compiled: Compiled) -> None:
         if self._signature is not None or len(self._plain) >= CACHE_LIMIT:
@@ -414,6 +415,8 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
         leaf = array_argument(leaf)
+    if is_native(type(leaf)):
+        return fresh(leaf) if dtypes.is_supported(leaf.dtype) else None
     return tensor_in(leaf)
 
 
