@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+# JAX reads this when it loads: the conformance tests compare float64 with NumPy's. What happens without it is tested in
+# test_jax_engine.py, in contexts and processes of their own.
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 collect_ignore = ["typing/usage.py"]  # pyright reads it; half of its calls are wrong on purpose
 

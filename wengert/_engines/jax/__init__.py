@@ -1,0 +1,73 @@
+"""The JAX engine: kernels on `jax.Array`s and on the tracers of JAX's own transformations.
+
+Loads with the first JAX array that arrives, and changes nothing of JAX's global state: dtypes are what the 64-bit
+switch of the user makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..._control.call import Program
+from ..._core.engine import Engine, register_engine
+from ..interpret import compile_instructions
+from ..regions import Arrays, region_kernels
+from . import elementwise, indexing, linalg, random, special, structural, windows
+from .common import canonical, is_concrete
+
+
+def _to_numpy(x: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(x)
+
+
+def _device(x: Any) -> str:
+    """Where an array lies: "cpu", "gpu:0"; for a tracer, where JAX will run it."""
+    devices = [*x.devices()] if is_concrete(x) else [jax.devices()[0]]
+    if len(devices) > 1:
+        return f"{devices[0].platform} ({len(devices)} devices)"
+    (device,) = devices
+    return "cpu" if device.platform == "cpu" and device.id == 0 else f"{device.platform}:{device.id}"
+
+
+JAX = Engine(
+    "jax", (jax.Array, jax.core.Tracer), to_numpy=_to_numpy, from_numpy=jnp.asarray, device=_device,
+    is_concrete=is_concrete, canonical_dtype=canonical, is_framework=True,
+)  # fmt: skip
+for _family in (structural, elementwise, indexing, linalg, windows, random, special):
+    JAX.kernels.update(_family.KERNELS)
+
+
+def _run_of(program: Program) -> Callable[..., tuple[Any, ...]]:
+    with program.lock:
+        run = program.executables.get(JAX.name)
+        if run is None:
+            run = program.executables[JAX.name] = compile_instructions(program.graph, JAX.kernels)
+    return run
+
+
+def _call(*operands_and_program: Any) -> tuple[Any, ...]:
+    *natives, program = operands_and_program
+    return _run_of(program)(*natives)
+
+
+def _stack(rows: Sequence[Any]) -> Any:
+    first = rows[0].shape
+    if all(row.shape == first for row in rows):
+        return jnp.stack([*rows])
+    apart = np.empty(len(rows), object)
+    for index, row in enumerate(rows):
+        apart[index] = row
+    return apart
+
+
+JAX.kernels["call"] = _call
+JAX.kernels.update(region_kernels(Arrays(
+    run=_run_of, number=lambda x: np.asarray(x).item(), row=lambda x, i: x[i], stack=_stack,
+    zeros=lambda shape, dtype: jnp.zeros((*shape,), canonical(dtype)), like=jnp.zeros_like, copy=lambda x: x,
+)))  # fmt: skip
+register_engine(JAX)

@@ -1,0 +1,81 @@
+"""What kernels of several files share: which values are at hand, wider dtypes, and kernels that run on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..._core import dtypes
+from ..._core.engine import default_engine
+from ..._core.op import REGISTRY
+from ..._core.types import type_of
+
+Kernel = Callable[..., Any]
+
+
+def canonical(dtype: Any) -> np.dtype[Any]:
+    """A dtype as JAX's own 64-bit switch, which is the user's, has it."""
+    return np.dtype(jax.dtypes.canonicalize_dtype(dtype))
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether an array holds values; JAX's tracers do not."""
+    return not isinstance(x, jax.core.Tracer)
+
+
+def values_of(*xs: Any) -> tuple[np.ndarray[Any, Any], ...] | None:
+    """Arrays as ndarrays if their values are at hand, for checks; None in JAX's own traces."""
+    if not all(map(is_concrete, xs)):
+        return None
+    return (*map(np.asarray, xs),)
+
+
+def widened(x: Any) -> Any:
+    """A half float array in float32; anything else as it is."""
+    return x.astype(jnp.float32) if dtypes.is_half(getattr(x, "dtype", dtypes.float64)) else x
+
+
+def in_float32(function: Kernel) -> Kernel:
+    """A kernel that computes half floats in float32 and rounds once, at the end."""
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        if not dtypes.is_half(x.dtype):
+            return function(x, *rest)
+        return _narrowed(function(widened(x), *map(widened, rest)), x.dtype)
+
+    return kernel
+
+
+def _narrowed(result: Any, dtype: Any) -> Any:
+    if isinstance(result, tuple):
+        return (*[_narrowed(r, dtype) for r in result],)
+    return result.astype(dtype) if result.dtype == jnp.float32 else result
+
+
+def on_host(name: str) -> Kernel:
+    """NumPy's kernel of a primitive, for those that JAX has no functions for; under `jax.jit` as a callback."""
+
+    def kernel(*operands_and_attrs: Any) -> Any:
+        op = REGISTRY[name]
+        count = len(op.operands)
+        operands, attrs = operands_and_attrs[:count], operands_and_attrs[count:]
+
+        def run(*arrays: Any) -> Any:
+            found = default_engine().kernels[name](*map(np.asarray, arrays), *attrs)
+            return (*map(_canonical_array, found),) if op.is_multi else _canonical_array(found)
+
+        if all(map(is_concrete, operands)):
+            return jax.tree.map(jnp.asarray, run(*operands))
+        types = op.type_rule(*map(type_of, operands), *attrs)
+        shapes = [jax.ShapeDtypeStruct(t[0], canonical(t[1])) for t in (types if op.is_multi else (types,))]
+        return jax.pure_callback(run, tuple(shapes) if op.is_multi else shapes[0], *operands)
+
+    return kernel
+
+
+def _canonical_array(x: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(x, canonical(x.dtype))
