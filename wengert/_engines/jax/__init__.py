@@ -6,19 +6,18 @@ switch of the user makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._control.call import Program
 from ..._core.engine import Engine, register_engine
-from ..interpret import compile_instructions
 from ..regions import Arrays, region_kernels
-from . import elementwise, indexing, linalg, random, special, structural, windows
 from .common import canonical, is_concrete
+from .programs import call_kernel, run_of
+from .table import KERNELS
 
 
 def _to_numpy(x: Any) -> np.ndarray[Any, Any]:
@@ -38,21 +37,7 @@ JAX = Engine(
     "jax", (jax.Array, jax.core.Tracer), to_numpy=_to_numpy, from_numpy=jnp.asarray, device=_device,
     is_concrete=is_concrete, canonical_dtype=canonical, is_framework=True,
 )  # fmt: skip
-for _family in (structural, elementwise, indexing, linalg, windows, random, special):
-    JAX.kernels.update(_family.KERNELS)
-
-
-def _run_of(program: Program) -> Callable[..., tuple[Any, ...]]:
-    with program.lock:
-        run = program.executables.get(JAX.name)
-        if run is None:
-            run = program.executables[JAX.name] = compile_instructions(program.graph, JAX.kernels)
-    return run
-
-
-def _call(*operands_and_program: Any) -> tuple[Any, ...]:
-    *natives, program = operands_and_program
-    return _run_of(program)(*natives)
+JAX.kernels = KERNELS
 
 
 def _stack(rows: Sequence[Any]) -> Any:
@@ -65,9 +50,9 @@ def _stack(rows: Sequence[Any]) -> Any:
     return apart
 
 
-JAX.kernels["call"] = _call
+JAX.kernels["call"] = call_kernel
 JAX.kernels.update(region_kernels(Arrays(
-    run=_run_of, number=lambda x: np.asarray(x).item(), row=lambda x, i: x[i], stack=_stack,
+    run=run_of, number=lambda x: np.asarray(x).item(), row=lambda x, i: x[i], stack=_stack,
     zeros=lambda shape, dtype: jnp.zeros((*shape,), canonical(dtype)), like=jnp.zeros_like, copy=lambda x: x,
 )))  # fmt: skip
 register_engine(JAX)

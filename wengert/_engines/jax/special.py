@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import jax.scipy.special as jss
 
 from .common import in_float32, on_host
@@ -24,7 +23,7 @@ def _unless_derived(name: str, function: Any, orders: int) -> Any:
 
 
 def _polygamma(x: Any, order: int) -> Any:
-    return jss.polygamma(jnp.asarray(order, x.dtype), x)
+    return jss.polygamma(int(order), x)
 
 
 # the log and the ratio of gamma functions lose digits in JAX, and so does the tail of log_ndtr
