@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 import numpy as np
 
 from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
+from ._compile.bridge import as_program, has_tracers
 from ._control.closed import Closed
 from ._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
 from ._control.recompute import ClosedRun, RecomputeRule, Run
@@ -178,7 +179,7 @@ class _Decorated:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return self._call((), args, kwargs)
+            return self._run((), args, kwargs)
         except BaseException as error:
             fold(error)
             raise
@@ -190,12 +191,17 @@ class _Decorated:
         @functools.wraps(self.__wrapped__)
         def method(*args: Any, **kwargs: Any) -> Any:
             try:
-                return self._call((instance,), args, kwargs)
+                return self._run((instance,), args, kwargs)
             except BaseException as error:
                 fold(error)
                 raise
 
         return method
+
+    def _run(self, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not has_tracers((args, kwargs)):
+            return self._call(head, args, kwargs)
+        return as_program(lambda *a, **k: self._call(head, a, k), args, kwargs, _name_of(self.__wrapped__))
 
     def __repr__(self) -> str:
         return f"<function {getattr(self, '__qualname__', self.__wrapped__)} with a gradient of its own>"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._compile.arguments import Differentiated, Owned, array_argument, caller_kind, require_callable, result_of
+from ._compile.bridge import as_program, has_tracers
 from ._compile.matching import matched
 from ._control.jacobians import as_columns, as_rows, images
 from ._control.values import Leaves
@@ -526,6 +527,8 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
     names, _ = parameters(f)
 
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
+        if has_tracers((args, kwargs)):
+            return as_program(jacobian_function, args, kwargs, name)
         chosen = chosen_arguments(positions, args, name)
         keep = caller_kind((*args, *kwargs.values()))
         sources = [Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]") for i in chosen]

@@ -20,6 +20,7 @@ from ._compile.arguments import (
     require_callable,
     result_of,
 )
+from ._compile.bridge import as_program, has_tracers
 from ._core import dtypes
 from ._core.apply import apply
 from ._core.constant import Kind
@@ -259,6 +260,8 @@ def _gradient_function(
 
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
         try:
+            if has_tracers((args, kwargs)):
+                return as_program(gradient_function, args, kwargs, name)
             dy = None if f_takes_dy else kwargs.pop("dy", None)
             chosen = chosen_arguments(positions, args, name)
             keep = caller_kind(args)
@@ -295,6 +298,8 @@ def _list_function(
 
     def gradient_function(args: Any, dy: Any = None) -> Any:
         try:
+            if has_tracers((args, dy)):
+                return as_program(gradient_function, (args, dy), {}, name)
             if not isinstance(args, SEQUENCES):
                 raise TypeError(at_user_line(
                     f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one argument use "

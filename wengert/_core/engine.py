@@ -61,6 +61,7 @@ class Engine:
 
 
 ENGINES: dict[str, Engine] = {}
+FRAMEWORK_ENGINES: list[Engine] = []  # those of frameworks that are in use
 
 
 # The top packages whose arrays have an engine that loads when the first of them arrives -> the module of the engine.
@@ -121,6 +122,8 @@ def framework_of(kind: type) -> Engine | None:
 def register_engine(engine: Engine) -> None:
     """Makes an engine known under its name and its native types."""
     ENGINES[engine.name] = engine
+    if engine.is_framework:
+        FRAMEWORK_ENGINES.append(engine)
     for name, for_engine in HOST_KERNELS.items():
         engine.kernels.setdefault(name, for_engine(engine))
     for native_type in engine.native_types:

@@ -13,10 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.engine import Engine, register_engine
+from ..._core.engine import Engine, Kernel, register_engine
 from ..regions import Arrays, region_kernels
-from .common import canonical, is_concrete
-from .programs import call_kernel, run_of
+from . import regions
+from .common import Kept, canonical, is_concrete
+from .programs import call_kernel, is_tracing, run_of
 from .table import KERNELS
 
 
@@ -34,7 +35,7 @@ def _device(x: Any) -> str:
 
 
 JAX = Engine(
-    "jax", (jax.Array, jax.core.Tracer), to_numpy=_to_numpy, from_numpy=jnp.asarray, device=_device,
+    "jax", (jax.Array, jax.core.Tracer, Kept), to_numpy=_to_numpy, from_numpy=jnp.asarray, device=_device,
     is_concrete=is_concrete, canonical_dtype=canonical, is_framework=True,
 )  # fmt: skip
 JAX.kernels = KERNELS
@@ -51,8 +52,17 @@ def _stack(rows: Sequence[Any]) -> Any:
 
 
 JAX.kernels["call"] = call_kernel
-JAX.kernels.update(region_kernels(Arrays(
+_eager = region_kernels(Arrays(
     run=run_of, number=lambda x: np.asarray(x).item(), row=lambda x, i: x[i], stack=_stack,
     zeros=lambda shape, dtype: jnp.zeros((*shape,), canonical(dtype)), like=jnp.zeros_like, copy=lambda x: x,
-)))  # fmt: skip
+))  # fmt: skip
+
+
+def _region(name: str) -> Kernel:
+    """A region as Python where its operands hold values, as XLA's own in what JAX compiles."""
+    eager, compiled = _eager[name], getattr(regions, name)
+    return lambda *operands: (compiled if is_tracing(operands[:-1]) else eager)(*operands)
+
+
+JAX.kernels.update({name: _region(name) for name in _eager})
 register_engine(JAX)

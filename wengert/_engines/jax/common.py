@@ -1,4 +1,4 @@
-"""What kernels of several files share: which values are at hand, wider dtypes, and kernels that run on the host."""
+"""What files share: which values are at hand, wider dtypes, kernels that run on the host, and histories of loops."""
 
 from __future__ import annotations
 
@@ -79,3 +79,28 @@ def on_host(name: str) -> Kernel:
 
 def _canonical_array(x: Any) -> np.ndarray[Any, Any]:
     return np.asarray(x, canonical(x.dtype))
+
+
+class Kept:
+    """A history: a pytree of arrays that passes where arrays do.
+
+    Attributes:
+        arrays: the stacks of what each step saved; or the slots, the steps of the states in them, and how many are
+            filled. Empty where nobody reads it.
+        is_whole: whether every step's values are kept.
+        budget: how many slots the way back may fill.
+    """
+
+    shape = ()
+    ndim = 0
+    dtype = np.dtype(object)
+
+    def __init__(self, arrays: Any, is_whole: bool, budget: int) -> None:
+        self.arrays = arrays
+        self.is_whole = is_whole
+        self.budget = budget
+
+
+jax.tree_util.register_pytree_node(
+    Kept, lambda kept: ((kept.arrays,), (kept.is_whole, kept.budget)), lambda fixed, arrays: Kept(arrays[0], *fixed)
+)

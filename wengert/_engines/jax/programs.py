@@ -54,6 +54,7 @@ class Form:
         self.jitted: Callable[..., tuple[Any, ...]] = jax.jit(self.traced)
         self.can_jit = not _varies(program.graph)
         self.has_effect = _has_effect(program.graph)
+        self.has_regions = any(node.op.name in _REGIONS for node in program.graph.nodes)
         self.uses = 0
         self._jaxprs: dict[Any, tuple[ClosedJaxpr, Any]] = {}
 
@@ -80,6 +81,10 @@ class Form:
 
             found = self._jaxprs[key] = (jax.make_jaxpr(flat)(*shapes), found_tree[0])
         return found
+
+
+# a history of a run op by op is none that XLA could take
+_REGIONS = frozenset({"loop", "loop_back", "switch", "call"})
 
 
 def _varies(graph: Graph) -> bool:
@@ -155,7 +160,7 @@ def _program_impl(*leaves: Any, program: Program, tree: Any) -> list[Any]:
     """Compiled from the second run on: what runs but once, as a trace of one call does, is not worth it."""
     form = form_of(program)
     form.uses += 1
-    run = form.jitted if form.can_jit and form.uses > 1 else form.run
+    run = form.jitted if form.has_regions or (form.can_jit and form.uses > 1) else form.run
     return jax.tree.leaves([*run(*jax.tree.unflatten(tree, leaves))])
 
 

@@ -10,7 +10,11 @@ import numpy as np
 from jax import lax
 
 from ..._core import dtypes
-from .common import canonical, in_float32, is_concrete
+from .common import Kept, canonical, in_float32, is_concrete
+
+
+def _absent(shape: Any, dtype: Any) -> Any:
+    return Kept((), False, 0) if dtype == object else jnp.zeros(shape, canonical(dtype))
 
 
 def _reduce_sum(x: Any, axes: Any) -> Any:
@@ -112,7 +116,7 @@ KERNELS: dict[str, Any] = {
     "constant": jnp.asarray,
     "full": lambda shape, value, dtype: jnp.full(shape, value, canonical(dtype)),
     "unstack": lambda x, size: (*[x[i] for i in range(x.shape[0])],),
-    "absent": lambda shape, dtype: jnp.zeros(shape, canonical(dtype)),
+    "absent": _absent,
     "iota": lambda size, dtype: jnp.arange(size, dtype=canonical(dtype)),
     "dim_value": lambda dim: jnp.asarray(dim, canonical(np.int64)),
     "add": jnp.add,
