@@ -7,12 +7,13 @@ user gave a gradient these differ from ours.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import dtypes
 from .._core.constant import constant
-from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, framework_of
+from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, framework_of
 from .._core.kinds import ARRAYS
 from .._core.state import STATE
 from .._core.structure import flatten
@@ -24,7 +25,7 @@ from .trace import Static, array_key, trace
 
 def has_tracers(values: Sequence[Any]) -> bool:
     """Whether a framework's tracer is among some (nested) arguments, and no trace of ours is open."""
-    if not FRAMEWORK_ENGINES or STATE.builder is not None:
+    if STATE.builder is not None or not (FRAMEWORK_ENGINES or any(map(sys.modules.__contains__, FRAMEWORKS))):
         return False
     return any(map(_is_tracer, flatten((*values,))[0]))
 

@@ -113,12 +113,13 @@ def met_engine(engines: set[Engine]) -> Engine:
 def to_numpy_result(tensor: Tensor) -> Any:
     """A result for a NumPy caller: fresh, writable, C-contiguous, 0-d as a NumPy scalar.
 
-    A symbolic tensor stays as it is: it has no values yet.
+    A symbolic tensor stays as it is: it has no values yet. Nor has a framework's tracer, which is given as such.
     """
     data = tensor._data
     if type(data) is Value or (STATE.recorders and tensor.is_followed):
         return tensor
-    return callers_own(ENGINE_OF[type(data)].to_numpy(data))
+    engine = ENGINE_OF[type(data)]
+    return callers_own(engine.to_numpy(data)) if engine.is_concrete(data) else data
 
 
 def native_result(tensor: Tensor, engine: Engine) -> Any:

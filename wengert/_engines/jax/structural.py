@@ -13,8 +13,11 @@ from ..._core import dtypes
 from .common import Kept, canonical, in_float32, is_concrete
 
 
+OPAQUE = np.dtype(object)
+
+
 def _absent(shape: Any, dtype: Any) -> Any:
-    return Kept((), False, 0) if dtype == object else jnp.zeros(shape, canonical(dtype))
+    return Kept((), False, 0) if dtype == OPAQUE else jnp.zeros(shape, canonical(dtype))
 
 
 def _reduce_sum(x: Any, axes: Any) -> Any:
@@ -113,7 +116,7 @@ def _taken_back(*operands: Any) -> tuple[Any, ...]:
 
 
 KERNELS: dict[str, Any] = {
-    "constant": jnp.asarray,
+    "constant": lambda value: _absent((), OPAQUE) if value.dtype == OPAQUE else jnp.asarray(value),
     "full": lambda shape, value, dtype: jnp.full(shape, value, canonical(dtype)),
     "unstack": lambda x, size: (*[x[i] for i in range(x.shape[0])],),
     "absent": _absent,
