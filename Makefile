@@ -1,15 +1,19 @@
 # Every target sets up what it needs: a virtual environment in .venv, made anew when pyproject.toml changes.
 #   make demo   trains the digits classifier and writes demo.svg
+#   make docs   writes the documentation to docs/_build/html; warnings are errors
 #   make test   runs all tests and doctests; ENGINES=numpy,python picks the engines they run on
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types clean
+.PHONY: demo docs test lint types clean
 
 demo: $(VENV)/.installed
 	$(BIN)/wengert demo
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs 2 docs docs/_build/html
 
 test: $(VENV)/.installed-dev
 	$(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m pytest -n 2
@@ -21,7 +25,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) docs/_build docs/_generated
 
 # The stamps are written last, so that an install that was cut off is done again.
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
@@ -30,6 +34,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@ $(VENV)/.installed
 
 $(VENV)/bin/python:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 KINDS = "svib"
 
-HEADER = '''\
+HEADER = """\
 def make(wg, dtype="float64", policy="all"):
     s_outer, s_state = wg.asarray(0.7, dtype=dtype), wg.Variable(wg.asarray(0.4, dtype=dtype))
     v_outer = wg.asarray([0.3, -0.8, 0.5], dtype=dtype)
@@ -29,7 +29,7 @@ def make(wg, dtype="float64", policy="all"):
     def derivative(f):  # of an analytic function
         return lambda z: wg.conj(wg.grad(lambda z: wg.real(f(z)))(z))
 
-'''
+"""
 
 
 class Program(NamedTuple):
@@ -320,9 +320,7 @@ class Writer:
         starts = [self.one(["0", "0", "1"]), *self.starts(kinds[1:], scope)]
         most = self.one(["", "", ", maximum_iterations=2"])
         names = self.results(scope, kinds)
-        self.line(
-            f"{', '.join(names)} = wg.while_loop({test}, {body}, ({', '.join(starts)}){most}, checkpoint=policy)"
-        )
+        self.line(f"{', '.join(names)} = wg.while_loop({test}, {body}, ({', '.join(starts)}){most}, checkpoint=policy)")
         self.arrays(names)
 
     def fori_loop(self, scope: Scope, level: int) -> None:

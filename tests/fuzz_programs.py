@@ -1,6 +1,7 @@
 """Checks random programs with branches and loops, as many as one likes: `python tests/fuzz_programs.py --count 1000`.
 
-A program that fails is printed as Python that can be run, with the seed that makes it again.
+The package must be installed, or the repository be on PYTHONPATH. A program that fails is printed as Python that can
+be run, with the seed that makes it again; `--shrink` first makes it as short as it can.
 """
 
 from __future__ import annotations
@@ -14,10 +15,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 from control_checks import check, choices_of, random_point
 from control_programs import Program, random_program
@@ -140,7 +138,7 @@ def main() -> int:
         failures += 1
         if options.keep_going:
             first = str(failure[1]).strip().splitlines() or [""]
-            print(f"seed {seed}: {len(failure[0].source)} characters, {type(failure[1]).__name__}: {first[0]}")
+            print(f"seed {seed}: {len(failure[0].source)} characters, {type(failure[1]).__name__}: {first[0]}", flush=True)
             continue
         if options.shrink:
             failure = shrunk(failure[0], seed, failure[1], checked), failure[1]

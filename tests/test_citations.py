@@ -81,11 +81,9 @@ CASES = """
 """  # and maximum(x,y) x=y, which has two arguments
 
 DEFERRED = {
-    "C52": "jacobians of branches come with batching (issue 5)",
     "W31": "out of scope: API.md has no parallel_iterations",
     "W32": "out of scope: swap_memory (DECISIONS.md, first paragraph)",
     "W33": "out of scope: back_prop (DECISIONS.md, first paragraph)",
-    "W63": "jvp and jacobian through loops come with the transforms (issue 5)",
     "G18": "out of scope: API.md has no control dependencies",
     "G105": "sums for each device: there is one device until the frameworks' engines (issue 7)",
     "G134": "wg.random.permutation comes with the rest of the random draws (issue 6)",
@@ -93,11 +91,6 @@ DEFERRED = {
     "G137": "out of scope: gradient_override_map (DECISIONS.md, first paragraph)",
     "G145": "out of scope: variants (DECISIONS.md, first paragraph)",
     "G162": "out of scope: API.md has no `hessians`; wg.hessian is issue 5",
-}
-# Halves of rows; the other halves are cited by tests.
-HALVES = {
-    "C50": "sparse=True through a traced cond gives the dense form of the rows",
-    "G126": "sparse=True through a traced cond gives the dense form of the rows (dense inside a while: tested)",
 }
 _ID = re.compile(r"\b(?:[GSTKJCW]\d+|(?:tfjs|zh|r|g|grad\.op|while\.gf|cond\.gf)\.[a-z0-9_]+(?:\.[a-z0-9_]+)*)(?![\w.]*\w\()")
 
@@ -159,8 +152,7 @@ def test_what_is_put_off_is_not_there_yet() -> None:
     """A row that a test cites leaves the table; of the rows cut in half a test has the other half."""
     assert all(DEFERRED.values())
     assert {*DEFERRED} & cited_by_tests() == set()
-    assert {*HALVES} <= cited_by_tests()
-    assert {*DEFERRED, *HALVES} <= every_id(GRAPH_ROWS, GRAPH_NUMBERS)
+    assert {*DEFERRED} <= every_id(GRAPH_ROWS, GRAPH_NUMBERS)
 
 
 def test_every_case_of_the_table_of_kinks_is_there() -> None:

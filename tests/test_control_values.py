@@ -522,6 +522,45 @@ def test_c50_g126_rows_through_a_branch(p: bool) -> None:
     assert everywhere(run, wg.tensor(p), w) == [wanted] * 3
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "p", "values", "indices"),
+    [
+        ("rows", "dense", True, [1, 1], [0, 0]),
+        ("rows", "dense", False, [5, 5, 0], [0, 1, 2]),
+        ("rows", "rows", True, [1, 1], [0, 0]),
+        ("rows", "none", False, [], []),
+    ],
+)
+def test_c50_g126_rows_stay_rows(first: str, second: str, p: bool, values: list[float], indices: list[int]) -> None:
+    """C50, G126: with sparse=True rows come out, all of them where the branch taken is dense."""
+    branches: dict[str, Any] = {
+        "rows": lambda w: wg.take(w, np.array([0, 0]), axis=0), "dense": lambda w: 5 * w[:2],
+        "none": lambda w: wg.ones((2,)),
+    }  # fmt: skip
+
+    @wg.function
+    def gradient(p: Any, w: Any) -> Any:
+        y = wg.cond(p, lambda: branches[first](w), lambda: branches[second](w))
+        found = wg.gradients(y, [w], sparse=True)[0]
+        return found.values, found.indices
+
+    found = gradient(wg.tensor(p), wg.ones((3,)))
+    assert (found[0].numpy().tolist(), found[1].numpy().tolist()) == (values, indices)
+
+
+def test_w63_c52_other_derivatives_of_loops_and_branches() -> None:
+    """W63: forward mode through a while, and the Jacobian of a loop; C52: the Jacobian of a gradient through conds."""
+    power = lambda x: wg.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * v), (0, x))[1]
+    f = lambda x: wg.jvp(power, (x,), (1.0,))
+    assert [float(t) for t in f(2.0)] == [float(t) for t in wg.function(f)(2.0)] == [256, 1024]
+    twice = lambda x: wg.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, v * v), (0, x))[1]
+    for jacobian in (wg.jacobian(twice), wg.function(wg.jacobian(twice)), wg.jacobian(wg.function(twice))):
+        np.testing.assert_array_equal(jacobian(np.array([1.0, 2.0])), [[4, 0], [0, 32]])
+    nested = lambda x: wg.cond(x[0] > 0, lambda: wg.cond(x[1] > 0, lambda: x**3, lambda: x), lambda: x * 2).sum()
+    gradient = wg.function(wg.grad(nested))
+    np.testing.assert_array_equal(wg.jacobian(gradient)(np.array([1.0, 2.0])), [[6, 0], [0, 12]])
+
+
 def test_c51_twice_from_one_tape() -> None:
     """C51: a persistent tape gives the gradient of a cond twice."""
 

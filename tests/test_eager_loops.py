@@ -274,3 +274,97 @@ def test_compiled_functions_inside_a_body_that_is_run_again():
             expected = found
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)  # DECISIONS 27: compiled forms differ in how they sum
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_body_that_writes_to_a_buffer_keeps_everything(policy):
+    def f(p, policy):
+        b = wg.buffer(9)
+        b[0] = p
+
+        def body(k, total):
+            b[k + 1] = wg.sin(b[k] * p) + total
+            return total * 0.5 + b[k]
+
+        return wg.fori_loop(0, 8, body, 0.0 * p, checkpoint=policy) + b.value.sum()
+
+    assert wg.grad(lambda p: f(p, policy))(0.7) == wg.grad(lambda p: f(p, "all"))(0.7)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_body_with_a_buffer_of_its_own_is_run_again(policy):
+    def f(p, policy):
+        def body(k, total):
+            b = wg.buffer(2)
+            b[0] = wg.sin(total * p)
+            b[1] = b[0] * 0.5
+            return b.value.sum()
+
+        return wg.fori_loop(0, 8, body, p, checkpoint=policy)
+
+    assert wg.grad(lambda p: f(p, policy))(0.7) == wg.grad(lambda p: f(p, "all"))(0.7)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_steps_run_again_read_buffers_as_they_were(policy):
+    def f(p, policy):
+        b = wg.buffer(3)
+        b[1] = p
+        y = wg.fori_loop(0, 8, lambda k, v: wg.sin(v * b[1]), p, checkpoint=policy)
+        b[1] = 0.0  # between the run and its way back
+        return y
+
+    assert wg.grad(lambda p: f(p, policy))(0.7) == wg.grad(lambda p: f(p, "all"))(0.7)
+
+
+def test_a_compiled_function_that_assigns_is_noticed():
+    v = wg.Variable(1.0, name="compiled")
+
+    @wg.function
+    def step(x):
+        v.assign_add(1.0)
+        return wg.sin(x) * v
+
+    def f(x, policy):
+        v.assign(1.0)
+        return wg.fori_loop(0, 5, lambda i, u: step(u), x, checkpoint=policy)
+
+    for policy in POLICIES:
+        assert wg.grad(lambda x, p=policy: f(x, p))(0.7) == pytest.approx(wg.grad(lambda x: f(x, "all"))(0.7), rel=1e-14)
+        assert v.numpy() == 6.0
+
+
+def test_debug_nans_sees_the_steps_and_their_way_back():
+    for policy in POLICIES:
+        with pytest.raises(FloatingPointError, match="gradient of sqrt"), wg.debug_nans():
+            wg.grad(lambda x, p=policy: wg.fori_loop(0, 4, lambda i, v: wg.sqrt(v) * 0.0 + x, x, checkpoint=p))(0.0)
+
+
+def test_a_jacobian_walks_back_many_times():
+    def f(x, policy):
+        return wg.fori_loop(0, 6, lambda i, v: wg.sin(v) * x[::-1], x, checkpoint=policy)
+
+    def rows(policy):
+        x = wg.tensor(X)
+        with wg.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x, policy)
+        return tape.jacobian(y, x).numpy()
+
+    for policy in POLICIES:
+        np.testing.assert_array_equal(rows(policy), rows("all"))
+
+
+def test_low_precision_and_complex_states():
+    z = np.array([0.5 + 0.25j, -1.0 + 0.5j])
+    for source in (X.astype(np.float32), X.astype(np.float16), z):
+
+        def f(x, policy):
+            y = wg.fori_loop(0, 6, lambda i, v: v * v * 0.25 + x * 0.5, x, checkpoint=policy)
+            return np.sum(np.abs(y) ** 2)
+
+        expected = wg.grad(lambda x, g=f: g(x, "all"))(source)
+        for policy in POLICIES:
+            found = wg.grad(lambda x, g=f, p=policy: g(x, p))(source)
+            assert found.dtype == source.dtype
+            np.testing.assert_array_equal(found, expected)

@@ -63,7 +63,7 @@ def interrupt_everywhere(
         run, check = case()
         was_hit = interrupted_at(n, run, in_exits)
         assert STATE.recorders == () and STATE.reading == ()
-        assert STATE.builder is None and STATE.pins is None
+        assert STATE.builder is None and STATE.pins is None and not STATE.is_quiet and not STATE.eager_functions
         check()
         if not was_hit:
             break
@@ -149,7 +149,7 @@ def test_while_gradients_are_built():
             built = len(graph.nodes)
             with graph.as_default():
                 (slopes,) = wg.gradients(y, x)
-            assert built in (count, built) and graph.scope is None and not graph.is_quiet
+            assert built in (count, built) and graph.scope is None
             verify(graph)
             with wg.compat.v1.Session(graph) as session:
                 np.testing.assert_allclose(session.run(slopes, {x: X}), SLOPES)

@@ -281,7 +281,7 @@ def tensorinv(x: Any) -> Any:
     return np.linalg.tensorinv(np.outer(x, x) + np.eye(3), ind=1)
 
 
-@refused("np.vectorize(math.sin)", "wg.primitive")
+@refused("np.vectorize(math.sin)", "wengert.numpy.vectorize")
 def vectorize(x: Any) -> Any:
     return np.vectorize(math.sin)(x)
 
@@ -291,19 +291,19 @@ def frompyfunc(x: Any) -> Any:
     return np.frompyfunc(math.sin, 1, 1)(x)
 
 
-@refused("np.apply_along_axis", "wg.primitive")
+@differentiated
 def apply_along_axis(x: Any) -> Any:
     return np.apply_along_axis(np.sum, 0, x)
 
 
-@refused("np.histogram", "wg.primitive")
+@differentiated
 def histogram(x: Any) -> Any:
-    return np.histogram(x)
+    return np.histogram(x, 2, weights=x)[0]
 
 
-@refused("np.spacing", "wg.primitive")
+@differentiated
 def spacing(x: Any) -> Any:
-    return np.spacing(x)
+    return np.spacing(x) + x
 
 
 @refused("A.dot")

@@ -22,9 +22,6 @@ RECORDS = json.loads(FILE.read_text())["records"] if FILE else []
 
 # ops of later work, by what brings them
 DEFERRED = """\
-issue 6: adaptive_average_pool adaptive_max_pool bartlett blackman hamming hanning kaiser cdist cholesky_inverse
-    corrcoef depth_to_space space_to_depth fold unfold gcd lcm geomspace isin isneginf isposinf isreal trapezoid
-    vander view view_as_complex view_as_real image.ssim image.extract_patches_3d image.scale_and_translate
 issue 4: associative_scan
 issue 5: vectorize jvp
 """

@@ -277,3 +277,20 @@ def test_a_repeated_computation_may_have_results_that_nobody_reads_and_that_can_
 
     x = np.array([1.0, 2.0])
     np.testing.assert_allclose(wg.grad(wg.function(f))(x), 2 * x)
+
+
+def test_what_a_compiled_function_assigns_is_not_assigned_again():
+    v = wg.Variable(0.0)
+
+    @wg.function
+    def f(x):
+        v.assign_add(1.0)
+        return wg.sin(x) * v
+
+    x = wg.tensor(0.0)
+    with wg.GradientTape() as tape:
+        tape.watch(x)
+        y = wg.recompute_grad(lambda x: f(x) * 2.0)(x)
+    v.assign(7.0)  # between the run and its repetition
+    assert tape.gradient(y, x).item() == 2.0
+    assert v.numpy() == 7.0

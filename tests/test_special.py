@@ -29,6 +29,10 @@ CASES = [
     *[(n, (X,)) for n in ("j0", "j1")], *[(n, (POSITIVE,)) for n in ("y0", "y1", "k0", "k1", "k0e", "k1e", "exp1")],
     ("jv", (3, X)), ("expi", (X,)), ("beta", (POSITIVE, 2.5)), ("betaln", (1.5, POSITIVE)),
     ("gammainc", (POSITIVE, POSITIVE[::-1])), ("gammaincc", (POSITIVE, 3.0)), ("gammainc", (2, 0.0)),
+    ("loggamma", (POSITIVE,)), ("gammasgn", (np.array([-2.5, -1.5, -1.0, 0.5, 3.0]),)), ("multigammaln", (POSITIVE + 1, 3)),
+    ("factorial", (np.array([0, 1, 5, -1, 20]),)), ("comb", (np.array([5, 5, 5, 30]), np.array([0, 2, 7, 15]))),
+    ("poch", (POSITIVE, 2.5)), ("erfcinv", (np.array([0.0, 1e-20, 0.4, 1.0, 1.7, 2.0]),)),
+    ("gammaincinv", (POSITIVE, INSIDE)), ("betaincinv", (POSITIVE, 1.5, INSIDE)),
     ("betainc", (POSITIVE, 2, 0.25)), ("betaincc", (0.5, POSITIVE, 0.75)), ("zeta", (POSITIVE + 1, 0.5)),
     ("zeta", (np.array([1.0, 2.0, 4.0]),)), ("gammainc", (np.float32([0.5, 2.0]), np.float32([1.5]))),
 ]  # fmt: skip

@@ -7,6 +7,7 @@ a number, `# 1` for the outermost.
 from __future__ import annotations
 
 import inspect
+import pickle
 import re
 import subprocess
 import sys
@@ -403,6 +404,106 @@ def the_step_of_a_scan():
     wg.scan(step, 0.0, X)  # 1
 
 
+# -- other doors that take functions -----------------------------------------------------------------------------------
+
+
+def fails(x, *more):
+    return x * (1 / 0)
+
+
+DOORS = {
+    "vjp": lambda f: wg.vjp(f, X),
+    "jvp": lambda f: wg.jvp(f, (X,), (X,)),
+    "linearize": lambda f: wg.linearize(f, X),
+    "hvp": lambda f: wg.hvp(f, X, X),
+    "jacobian": lambda f: wg.jacobian(f)(X),
+    "value_and_jacobian": lambda f: wg.value_and_jacobian(f)(X),
+    "hessian": lambda f: wg.hessian(f)(X),
+    "jacobian with sparsity": lambda f: wg.jacobian(f, sparsity="detect")(X),
+    "hessian with sparsity": lambda f: wg.hessian(f, sparsity="detect")(X),
+    "sparsity": lambda f: wg.sparsity(f)(X),
+    "vmap": lambda f: wg.vmap(f)(X),
+    "vectorized_map": lambda f: wg.vectorized_map(f, X),
+    "associative_scan": lambda f: wg.associative_scan(f, X),
+    "solve_ivp": lambda f: wg.integrate.solve_ivp(f, (0.0, 1.0), X),
+    "solve_ivp by Radau": lambda f: wg.integrate.solve_ivp(f, (0.0, 1.0), X, method="Radau"),
+    "solve_ivp in a trace": lambda f: wg.function(lambda x: wg.integrate.solve_ivp(f, (0.0, 1.0), x).y)(X),
+    "custom_root": lambda f: wg.custom_root(lambda x: x, f)(X),
+    "custom_linear_solve": lambda f: wg.custom_linear_solve(lambda x: x, X, f),
+    "minimize": lambda f: wg.optimize.minimize(f, X),
+    "least_squares": lambda f: wg.optimize.least_squares(f, X),
+    "root": lambda f: wg.optimize.root(f, X),
+    "cond": lambda f: wg.cond(True, f, f, X),
+    "switch": lambda f: wg.switch(0, [f], X),
+    "map": lambda f: wg.map(f, X),
+    "fori_loop": lambda f: wg.fori_loop(0, 2, f, X),
+    "while_loop": lambda f: wg.while_loop(f, f, [X]),
+}
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_a_function_that_fails_ends_the_traceback_at_its_line(name):
+    """And between that and the caller there are only users' lines, and SciPy's where it calls the function."""
+    frames = frames_of(raised_by(lambda: DOORS[name](fails), ZeroDivisionError))
+    assert frames[0].name == "<lambda>" and frames[0].filename == __file__
+    assert (frames[-1].name, frames[-1].line) == ("fails", "return x * (1 / 0)")
+    assert not any(f.filename.startswith((PACKAGE, "<wengert")) for f in frames)
+
+
+REFUSALS = {
+    "vjp": lambda: wg.vjp(3, X),
+    "pullback": lambda: wg.vjp(np.sin, X)[1](np.ones(3)),
+    "jvp": lambda: wg.jvp(np.sin, (X,), (np.ones(3),)),
+    "linearize": lambda: wg.linearize(3, X),
+    "f_jvp": lambda: wg.linearize(np.sin, X)[1](np.ones(3)),
+    "hvp": lambda: wg.hvp(np.sin, X, X),
+    "jacobian": lambda: wg.jacobian(np.sin, mode="sideways"),
+    "jacobian of integers": lambda: wg.jacobian(np.sin)(np.arange(3)),
+    "sparse jacobian": lambda: wg.jacobian(np.sin, sparsity=3),
+    "value_and_jacobian": lambda: wg.value_and_jacobian(np.sin, chunk=0),
+    "hessian": lambda: wg.hessian(3),
+    "sparsity": lambda: wg.sparsity(np.sin, order=3),
+    "coloring": lambda: wg.coloring(np.eye(2), mode="rainbow"),
+    "vmap": lambda: wg.vmap(3),
+    "vmapped": lambda: wg.vmap(np.add)(np.ones(2), np.ones(3)),
+    "vectorized_map": lambda: wg.vectorized_map(3, X),
+    "associative_scan": lambda: wg.associative_scan(np.add, []),
+    "solve_ivp": lambda: wg.integrate.solve_ivp(lambda t, y: y, (0.0, 1.0), X, method="Euler"),
+    "custom_root": lambda: wg.custom_root(3, 3),
+    "custom_linear_solve": lambda: wg.custom_linear_solve(3, X, 3),
+    "minimize": lambda: wg.optimize.minimize(3, X),
+    "least_squares": lambda: wg.optimize.least_squares(3, X),
+    "root": lambda: wg.optimize.root(3, X),
+    "buffer": lambda: wg.buffer(-3),
+    "numpy of a buffer that is followed": lambda: wg.grad(lambda x: _filled(x).value * float(_filled(x)[0]))(X),
+    "a write that does not fit": lambda: wg.buffer(3).__setitem__(0, [1.0, 2.0]),
+    "a read beside the buffer": lambda: wg.buffer(3)[7],
+    "len of a buffer": lambda: len(wg.buffer(())),
+    "too many arguments": lambda: wg.save(1, 2, 3),
+}
+
+
+def _filled(x):
+    held = wg.buffer(2)
+    held[0] = x[0]
+    return held
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_ends_the_traceback_at_the_users_line(name):
+    frames = frames_of(raised_by(REFUSALS[name], Exception))
+    assert frames and {f.filename for f in frames} == {__file__}
+
+
+def test_a_door_is_the_function_that_it_was():
+    signature = inspect.signature(wg.vmap)
+    assert [*signature.parameters] == ["f", "in_axes", "out_axes"]
+    assert wg.vmap.__module__ == "wengert.batching" and wg.vmap.__name__ == wg.vmap.__qualname__ == "vmap"
+    assert wg.vmap.__doc__.startswith("f for a whole batch") and wg.vmap.__globals__["__name__"] == "wengert.batching"
+    assert pickle.loads(pickle.dumps(wg.vmap)) is wg.vmap
+    assert inspect.getsource(wg.vmap).lstrip().startswith("@door\ndef vmap(")
+
+
 def _kernel(x):
     return x * (1 // 0)
 
@@ -578,6 +679,9 @@ def test_faults_of_ours_keep_our_frames(monkeypatch):
     monkeypatch.setattr("wengert.functional.chosen_arguments", broken)
     frames = frames_of(raised_by(lambda: wg.grad(np.sin)(X), AttributeError))
     assert frames[-1].filename.endswith("broken.py") and frames[-2].name.startswith("grad")
+    monkeypatch.setattr("wengert.batching._of_arguments", broken)
+    frames = frames_of(raised_by(lambda: wg.vmap(np.sin)(X), AttributeError))
+    assert [f.name for f in frames[-2:]] == ["mapped", "broken"] and not any("doors" in f.filename for f in frames)
 
 
 def test_plain_ops_outside_of_any_door_say_the_users_line():

@@ -5,7 +5,10 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-from . import compat, fft, integrate, linalg, nn, numpy, ops, random, special, tree
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import fft, image, linalg, nn, numpy, ops, random, special, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -14,7 +17,6 @@ from .batching import vectorized_map, vmap
 from .buffers import buffer
 from .control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
-from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .extend import not_differentiable, primitive, register_gradient
 from .functional import (
@@ -33,12 +35,43 @@ from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
-from .saving import load, save
 from .slices import IndexedSlices
 from .state import Variable
 from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
 from .tape import GradientTape
-from .testing import GradientCheck, check_gradients
+
+if TYPE_CHECKING:
+    from . import array_api, compat, integrate, optimize, stats
+    from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
+    from .implicit import custom_linear_solve, custom_root
+    from .saving import load, save
+    from .sparse import Coloring, coloring, sparsity
+    from .testing import GradientCheck, check_gradients
+
+# loaded when first asked for, since few programs use them: the name, and the module that has it
+_LATER = {
+    "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
+    "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
+    "custom_root": "implicit", "hessian": "derivatives", "hvp": "derivatives", "integrate": "integrate",
+    "jacobian": "derivatives", "jvp": "derivatives", "linearize": "derivatives", "load": "saving",
+    "optimize": "optimize", "save": "saving", "sparsity": "sparse", "stats": "stats",
+    "value_and_jacobian": "derivatives", "vjp": "derivatives",
+}  # fmt: skip
+
+
+if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelling
+
+    def __getattr__(name: str) -> Any:
+        module = _LATER.get(name)
+        if module is None:
+            raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+        found = importlib.import_module(f"{__name__}.{module}")
+        value = globals()[name] = found if module == name else getattr(found, name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_LATER})
+
 
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
@@ -47,16 +80,17 @@ ops.fori_loop, ops.scan, ops.map, ops.vectorized_map = fori_loop, scan, map, vec
 __version__ = "0.1.0"
 
 __all__ = [
-    "AggregationMethod", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
-    "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
-    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
-    "associative_scan", "buffer", "check_gradients", "checkpoint", "compat", "cond", "constant", "custom_grad",
-    "custom_gradient", "debug_nans", "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad",
-    "gradients", "grads", "hessian", "hvp", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize", "load",
-    "map", "nn", "not_differentiable", "numpy", "ops", "primitive", "random", "recompute_grad", "register_gradient",
-    "save", "scan", "set_default_float", "set_memory_budget", "special", "stop_gradient", "switch",
-    "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian",
-    "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
+    "AggregationMethod", "Coloring", "DisconnectedError", "Function", "Gradient", "GradientCheck",
+    "GradientCheckError", "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec",
+    "TracingError", "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable",
+    "VariableGrads", "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat",
+    "cond", "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans",
+    "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "hessian", "hvp",
+    "image", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize", "load", "map", "nn", "not_differentiable",
+    "numpy", "ops", "optimize", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan",
+    "set_default_float", "set_memory_budget", "sparsity", "special", "stats", "stop_gradient", "switch",
+    "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian", "variable_grads",
+    "vectorized_map", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same

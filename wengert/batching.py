@@ -19,9 +19,10 @@ from ._compile.bridge import as_program, has_tracers
 from ._control.examples import Example
 from ._control.values import Leaves, leaf_tensor
 from ._core.dims import DimLike
+from ._core.doors import door
 from ._core.kinds import DICTS, SEQUENCES
 from ._core.op import repeat
-from ._core.structure import LEAF, Spec, describe, flatten, paths, unflatten
+from ._core.structure import Spec, describe, flatten, paths, unflatten
 from ._core.tensor import Tensor
 from ._core.types import same_dim, tensor_type
 from ._core.where import at_user_line
@@ -30,6 +31,7 @@ from ._prims.structural import transpose
 __all__ = ["vectorized_map", "vmap"]
 
 
+@door
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """f for a whole batch: a function that maps over an axis of its arguments, all at once.
 
@@ -70,6 +72,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     _require_axes(in_axes, "in_axes")
     _require_axes(out_axes, "out_axes")
 
+    @door
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if has_tracers((args, kwargs)):
             return as_program(mapped, args, kwargs, "vmap")
@@ -82,6 +85,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     return mapped
 
 
+@door
 def vectorized_map(f: Callable[[Any], Any], xs: Any) -> Any:
     """Applies a function to each slice of some arrays along their first axis, all at once: `vmap(f)(xs)`.
 
@@ -117,10 +121,11 @@ class _Examples:
     """
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], axes: Sequence[Any], name: str) -> None:
-        leaves, self.spec = flatten((args, kwargs))
-        assert self.spec is not LEAF
+        leaves, spec = flatten((args, kwargs))
+        assert spec is not None  # a pair is no leaf
+        self.spec = spec
         names = _names(self.spec, args)
-        of_args, of_kwargs = self.spec.children
+        of_args, of_kwargs = spec.children
         wanted: list[Any] = []
         for index, axis in enumerate(axes):
             wanted += _spread(axis, of_args.children[index] if of_args else None, f"{name}: in_axes[{index}]")
@@ -131,7 +136,7 @@ class _Examples:
         self.size: DimLike = 0
         for place, (leaf, axis) in enumerate(zip(leaves, wanted, strict=True)):
             tensor = None if axis is None else leaf_tensor(leaf)
-            if tensor is None:
+            if tensor is None or axis is None:
                 self.leaves[place] = array_argument(leaf)
                 continue
             tensor = _to_front(tensor, axis, f"{name}: {names[place]}")
@@ -254,7 +259,7 @@ def _spread(axes: Any, spec: Spec | None, name: str) -> list[Any]:
     """The axis for each leaf of a structure, from a structure that it begins with."""
     if _is_axis(axes):
         return [axes] * len(paths(spec, ""))
-    children = None if spec is LEAF else _children(axes, spec)
+    children = None if spec is None else _children(axes, spec)
     if spec is None or children is None:
         raise ValueError(at_user_line(f"{name} is {axes!r}, which does not fit the structure {describe(spec)}"))
     return [

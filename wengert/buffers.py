@@ -15,11 +15,12 @@ import numpy as np
 
 from ._core import dtypes
 from ._core.dims import Dim, DimLike, Shape
+from ._core.doors import door
 from ._core.engine import ndarray_of
 from ._core.folding import fold
 from ._core.moving import beside
 from ._core.operators import Operators
-from ._core.state import STATE, next_serial
+from ._core.state import STATE, next_serial, tell_effect
 from ._core.tensor import Tensor, Value
 from ._core.types import tensor_type, type_of
 from ._core.where import Site, at_user_line
@@ -75,6 +76,7 @@ class Buffer(Operators):
     def _put(self, version: Tensor) -> None:
         """Makes a tensor what the buffer holds from now on."""
         if STATE.pins is not None and self._key in STATE.pins:
+            tell_effect("writes to a buffer", self)
             STATE.pins[self._key] = version
             return
         self._note_write()
@@ -122,16 +124,25 @@ class Buffer(Operators):
         return self.value.numpy()
 
     def __getitem__(self, index: Any) -> Tensor:
-        return places.take(self._held, index, "buffer")
+        try:  # not a `door`: a read or a write opens nothing, and loops are made of them
+            return places.take(self._held, index, "buffer")
+        except BaseException as error:
+            fold(error)
+            raise
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(value, Buffer):
-            value = value.value
-        held = self._held
-        if type(value) is Tensor:
-            value = beside(value, held)
-        self._put(places.put(held, index, value, "buffer"))
+        try:
+            if isinstance(value, Buffer):
+                value = value.value
+            held = self._held
+            if type(value) is Tensor:
+                value = beside(value, held)
+            self._put(places.put(held, index, value, "buffer"))
+        except BaseException as error:
+            fold(error)
+            raise
 
+    @door
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError(at_user_line("len() of a buffer of no axes"))
@@ -163,6 +174,7 @@ class Buffer(Operators):
 attach_operators(Buffer)
 
 
+@door
 def buffer(shape_or_array: Any, dtype: Any = None) -> Buffer:
     """An array to write into, `b[index] = value`, with gradients through every write and read.
 
@@ -203,16 +215,12 @@ def buffer(shape_or_array: Any, dtype: Any = None) -> Buffer:
         >>> wg.value_and_grad(end)(1.0)
         ValueAndGrad(value=np.float64(0.31640625), grad=np.float64(-0.421875))
     """
-    try:
-        shape = _as_shape(shape_or_array)
-        if shape is not None:
-            wanted = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
-            return Buffer(structural.zeros_of(tensor_type(shape, wanted)))
-        initial = tensor(shape_or_array)
-        return Buffer(initial if dtype is None else promotion.cast(initial, dtypes.as_dtype(dtype)))
-    except BaseException as error:
-        fold(error)
-        raise
+    shape = _as_shape(shape_or_array)
+    if shape is not None:
+        wanted = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
+        return Buffer(structural.zeros_of(tensor_type(shape, wanted)))
+    initial = tensor(shape_or_array)
+    return Buffer(initial if dtype is None else promotion.cast(initial, dtypes.as_dtype(dtype)))
 
 
 def _as_shape(x: Any) -> Shape | None:

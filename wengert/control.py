@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from ._control.values import (
 )
 from ._core import budget, dtypes
 from ._core.dims import Dim
-from ._core.folding import fold
+from ._core.doors import door
 from ._core.kinds import SEQUENCES
 from ._core.state import STATE, building
 from ._core.tensor import Tensor, Value
@@ -48,9 +48,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+
 # -- branches ---------------------------------------------------------------------------------------------------------
 
 
+@door
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
     """The result of one of two functions, chosen by a boolean.
 
@@ -77,20 +79,17 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         >>> wg.grad(f)(2.0), wg.grad(f)(0.5)
         (np.float64(4.0), np.float64(3.0))
     """
-    try:
-        require_callable(true_fn, "cond")
-        require_callable(false_fn, "cond")
-        if has_tracers((pred, operands)):
-            return as_program(lambda p, *xs: cond(p, true_fn, false_fn, *xs), (pred, *operands), {}, "cond")
-        chosen = _predicate(pred, "cond")
-        if isinstance(chosen, bool):
-            return _taken(true_fn if chosen else false_fn, operands)
-        return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(true_fn, "cond")
+    require_callable(false_fn, "cond")
+    if has_tracers((pred, operands)):
+        return as_program(lambda p, *xs: cond(p, true_fn, false_fn, *xs), (pred, *operands), {}, "cond")
+    chosen = _predicate(pred, "cond")
+    if isinstance(chosen, bool):
+        return _taken(true_fn if chosen else false_fn, operands)
+    return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
 
 
+@door
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """The result of one of several functions, chosen by a number.
 
@@ -112,25 +111,21 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         >>> wg.grad(f)(3.0, 0), wg.grad(f)(3.0, 7)
         (np.float64(6.0), np.float64(5.0))
     """
-    try:
-        if not isinstance(branches, SEQUENCES) or not len(branches):
-            raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
-        for branch in branches:
-            require_callable(branch, "switch")
-        if has_tracers((index, operands)):
-            return as_program(lambda i, *xs: switch(i, branches, *xs), (index, *operands), {}, "switch")
-        place = _one_element(as_tensor(index, "switch: index"), "switch: index")
-        if not dtypes.is_integer(place.dtype):
-            raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
-        count = len(branches)
-        if type(place._data) is not Value:
-            number = int(place._data)
-            return _taken(branches[number] if 0 <= number < count else branches[-1], operands)
-        names = (*[f"branches[{i}]" for i in range(count)],)
-        return _branch(place, (*branches,), names, operands, "switch")
-    except BaseException as error:
-        fold(error)
-        raise
+    if not isinstance(branches, SEQUENCES) or not len(branches):
+        raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
+    for branch in branches:
+        require_callable(branch, "switch")
+    if has_tracers((index, operands)):
+        return as_program(lambda i, *xs: switch(i, branches, *xs), (index, *operands), {}, "switch")
+    place = _one_element(as_tensor(index, "switch: index"), "switch: index")
+    if not dtypes.is_integer(place.dtype):
+        raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
+    count = len(branches)
+    if type(place._data) is not Value:
+        number = int(place._data)
+        return _taken(branches[number] if 0 <= number < count else branches[-1], operands)
+    names = (*[f"branches[{i}]" for i in range(count)],)
+    return _branch(place, (*branches,), names, operands, "switch")
 
 
 _PLAIN = frozenset({np.bool_, np.ndarray})
@@ -141,7 +136,7 @@ def _predicate(pred: Any, what: str) -> bool | Tensor:
     if type(pred) is Tensor and type(pred._data) in _PLAIN and pred._data.dtype is dtypes.bool_ and not pred.shape:
         return bool(pred._data) if STATE.builder is None else pred
     if isinstance(pred, (bool, np.bool_)):
-        return bool(pred)
+        return bool(cast(Any, pred))
     tensor = as_tensor(pred, f"{what}: pred")
     if tensor.dtype != dtypes.bool_:
         raise TypeError(at_user_line(
@@ -231,6 +226,7 @@ def body_type(body: Body, place: int) -> TensorType:
 # -- loops ------------------------------------------------------------------------------------------------------------
 
 
+@door
 def while_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: Any = None,
     shape_invariants: Any = None, checkpoint: Any = "auto",
@@ -251,7 +247,9 @@ def while_loop(
             None for a dimension that varies (None in a place: the shape does not change).
         checkpoint: what the reverse pass keeps: "all" of what the steps save; a number of states (snapshots), from
             which steps are run again; "sqrt", about as many snapshots as steps between them; or "auto": all until
-            `set_memory_budget` is reached, snapshots from there on. Gradients are the same.
+            `set_memory_budget` is reached, snapshots from there on. Gradients are the same. Outside traces the body is
+            called again for the steps that run again (its side effects happen again; Variables give what they gave);
+            a body whose first step assigns Variables or writes to buffers keeps all.
 
     Returns:
         The loop variables at the end, in their structure.
@@ -260,6 +258,7 @@ def while_loop(
         TypeError: a function is not callable; `cond` does not give a boolean; loop variables disagree between steps.
         ValueError: `maximum_iterations` is negative or not an integer; the condition has several elements; an unknown
             `checkpoint`.
+        RuntimeError: outside traces, a body that is to run again assigns a Variable in a later step for the first time.
 
     Example:
         >>> import wengert as wg
@@ -267,45 +266,43 @@ def while_loop(
         >>> wg.value_and_grad(square_until_8)(2.0)
         ValueAndGrad(value=np.float64(16.0), grad=np.float64(32.0))
     """
+    require_callable(cond, "while_loop: cond")
+    require_callable(body, "while_loop: body")
+
+    def as_one() -> Any:
+        return as_program(
+            lambda variables, most: while_loop(cond, body, variables, most, shape_invariants, checkpoint),
+            (loop_vars, maximum_iterations), {}, "while_loop",
+        )  # fmt: skip
+
+    if has_tracers((loop_vars, maximum_iterations)):
+        return as_one()
+    is_spread = type(loop_vars) in (list, tuple)
+
+    def test(variables: Any) -> bool | Tensor:
+        holds = _spread(cond, variables, "cond") if is_spread else cond(variables)
+        return _predicate(holds, "while_loop: the condition")
+
+    def spread(variables: Any) -> Any:
+        return _spread(body, variables, "body")
+
+    def spread_one(variables: Any) -> Any:
+        return _bare(_spread(body, variables, "body"), variables)
+
+    step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
+    carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop", is_spread)
+    policy = checkpoint_policy(checkpoint, "while_loop")
     try:
-        require_callable(cond, "while_loop: cond")
-        require_callable(body, "while_loop: body")
-        if has_tracers((loop_vars, maximum_iterations)):
-            return _while_program(cond, body, loop_vars, maximum_iterations, shape_invariants, checkpoint)
-        is_spread = type(loop_vars) in (list, tuple)
-
-        def test(variables: Any) -> bool | Tensor:
-            holds = _spread(cond, variables, "cond") if is_spread else cond(variables)
-            return _predicate(holds, "while_loop: the condition")
-
-        def spread(variables: Any) -> Any:
-            return _spread(body, variables, "body")
-
-        def spread_one(variables: Any) -> Any:
-            return _bare(_spread(body, variables, "body"), variables)
-
-        step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
-        carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop", is_spread)
-        return _while(test, step, carried, _most_steps(maximum_iterations), checkpoint_policy(checkpoint, "while_loop"))
+        return _while(test, step, carried, _most_steps(maximum_iterations), policy)
     except _NotKnown:  # the condition reads a tracer from outside
-        return _while_program(cond, body, loop_vars, maximum_iterations, shape_invariants, checkpoint)
-    except BaseException as error:
-        fold(error)
-        raise
+        return as_one()
 
 
 class _NotKnown(TracingError):
     """A predicate is a framework's tracer: the construct must be traced."""
 
 
-def _while_program(cond: Any, body: Any, loop_vars: Any, most: Any, shape_invariants: Any, checkpoint: Any) -> Any:
-    """A `while_loop` on a framework's tracers."""
-    return as_program(
-        lambda variables, limit: while_loop(cond, body, variables, limit, shape_invariants, checkpoint),
-        (loop_vars, most), {}, "while_loop",
-    )  # fmt: skip
-
-
+@door
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, checkpoint: Any = "auto") -> Any:
     """Runs a step for each integer from `lower` to `upper`, the latter left out.
 
@@ -329,34 +326,30 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         >>> wg.value_and_grad(power)(2.0)
         ValueAndGrad(value=np.float64(8.0), grad=np.float64(12.0))
     """
-    try:
-        require_callable(body_fun, "fori_loop")
-        if has_tracers((lower, upper, init_val)):
-            return as_program(
-                lambda low, high, init: fori_loop(low, high, body_fun, init, checkpoint), (lower, upper, init_val), {},
-                "fori_loop",
-            )  # fmt: skip
-        first, last = _bound(lower, "lower"), _bound(upper, "upper")
+    require_callable(body_fun, "fori_loop")
+    if has_tracers((lower, upper, init_val)):
+        return as_program(
+            lambda low, high, init: fori_loop(low, high, body_fun, init, checkpoint), (lower, upper, init_val), {},
+            "fori_loop",
+        )  # fmt: skip
+    first, last = _bound(lower, "lower"), _bound(upper, "upper")
 
-        def test(variables: Any) -> bool | Tensor:
-            return _predicate(D.lt(variables[0], last), "fori_loop")
+    def test(variables: Any) -> bool | Tensor:
+        return _predicate(D.lt(variables[0], last), "fori_loop")
 
-        def step(variables: Any) -> Any:
-            index, value = variables
-            following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
-            following._weak = True
-            return following, body_fun(index, value)
+    def step(variables: Any) -> Any:
+        index, value = variables
+        following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
+        following._weak = True
+        return following, body_fun(index, value)
 
-        start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
-        keep = STATE.builder is not None or caller_kind((init_val,))
-        carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
-        is_known_beforehand = type(lower) is int and type(upper) is int
-        bound = max(upper - lower, 0) if is_known_beforehand else None
-        value = _while(test, step, carried, None, policy, True, bound)[1]
-        return result_of(value, keep)
-    except BaseException as error:
-        fold(error)
-        raise
+    start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
+    keep = STATE.builder is not None or caller_kind((init_val,))
+    carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
+    is_known_beforehand = type(lower) is int and type(upper) is int
+    most = max(upper - lower, 0) if is_known_beforehand else None
+    value = _while(test, step, carried, None, policy, True, most)[1]
+    return result_of(value, keep)
 
 
 def _bound(given: Any, name: str) -> Tensor:
@@ -426,7 +419,7 @@ def checkpoint_policy(checkpoint: Any, what: str) -> Any:
     if isinstance(checkpoint, str) and checkpoint in ("all", "sqrt", "auto"):
         return checkpoint
     if isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool) and checkpoint > 0:
-        return int(checkpoint)
+        return int(cast(Any, checkpoint))
     raise ValueError(at_user_line(
         f"{what}: unknown checkpoint {checkpoint!r}; wanted 'all', 'sqrt', 'auto' or a number of snapshots"
     ))
@@ -543,6 +536,7 @@ def _settled(
 # -- loops over arrays ------------------------------------------------------------------------------------------------
 
 
+@door
 def scan(
     f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
     checkpoint: Any = "auto",
@@ -570,11 +564,7 @@ def scan(
         >>> float(total), sums
         (6.0, array([1., 3., 6.]))
     """
-    try:
-        return _scan(f, init, xs, length, reverse, checkpoint, "scan")
-    except BaseException as error:
-        fold(error)
-        raise
+    return _scan(f, init, xs, length, reverse, checkpoint, "scan")
 
 
 def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any, what: str) -> tuple[Any, Any]:
@@ -716,6 +706,7 @@ def _trace_scan(
     return carry, y.rebuilt(with_weak(outs[width:], [x._weak for x in y.tensors]))
 
 
+@door
 def set_memory_budget(size: int) -> None:
     """Sets how many bytes the histories of loops with `checkpoint="auto"` may take in one gradient.
 
@@ -732,19 +723,16 @@ def set_memory_budget(size: int) -> None:
         >>> import wengert as wg
         >>> wg.set_memory_budget(2 * 1024**3)
     """
-    try:
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # users
-            raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
-        if size < 0:
-            raise ValueError(at_user_line(
-                f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"
-            ))
-        budget.set_limit(int(size))
-    except BaseException as error:
-        fold(error)
-        raise
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # users
+        raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
+    if size < 0:
+        raise ValueError(at_user_line(
+            f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"
+        ))
+    budget.set_limit(int(size))
 
 
+@door
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """Applies a function to each slice of some arrays along their first axis, one after the other.
 
@@ -764,13 +752,9 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
         >>> wg.map(lambda x: x * x, [1.0, 2.0, 3.0])
         array([1., 4., 9.])
     """
-    try:
-        require_callable(f, "map")
+    require_callable(f, "map")
 
-        def step(carry: Any, x: Any) -> tuple[Any, Any]:
-            return carry, f(x)
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        return carry, f(x)
 
-        return _scan(step, None, xs, None, False, "auto", "map")[1]
-    except BaseException as error:
-        fold(error)
-        raise
+    return _scan(step, None, xs, None, False, "auto", "map")[1]

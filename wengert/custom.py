@@ -25,7 +25,7 @@ from ._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, foll
 from ._control.recompute import ClosedRun, RecomputeRule, Run
 from ._core import dtypes
 from ._core.constant import Kind, is_number, number
-from ._core.folding import fold
+from ._core.doors import door
 from ._core.kinds import ARRAYS, DICTS, SEQUENCES
 from ._core.op import Op
 from ._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
@@ -51,6 +51,7 @@ def custom_gradient(
 ) -> Callable[[Callable[P, tuple[R, Any]]], Callable[P, R]]: ...
 
 
+@door
 def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> Any:
     """Gives a function a gradient of the user's own. A decorator, with or without parentheses.
 
@@ -87,18 +88,15 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
         >>> wg.grad(log1pexp)(1000.0)
         np.float64(1.0)
     """
-    try:
-        if jvp is not None and not callable(jvp):
-            raise TypeError(at_user_line(f"custom_gradient: jvp must be callable, got {type(jvp).__name__}"))
-        if f is None:
-            return functools.partial(custom_gradient, jvp=jvp)
-        require_callable(f, "custom_gradient")
-        return _Decorated(f, functools.partial(_call_custom_gradient, f, jvp))
-    except BaseException as error:
-        fold(error)
-        raise
+    if jvp is not None and not callable(jvp):
+        raise TypeError(at_user_line(f"custom_gradient: jvp must be callable, got {type(jvp).__name__}"))
+    if f is None:
+        return functools.partial(custom_gradient, jvp=jvp)
+    require_callable(f, "custom_gradient")
+    return _Decorated(f, functools.partial(_call_custom_gradient, f, jvp))
 
 
+@door
 def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function with a gradient of the user's own, in the manner of TensorFlow.js.
 
@@ -127,14 +125,11 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         >>> g(np.array([-1.0, -2.0, 3.0])), wg.grad(g)(np.array([-1.0, -2.0, 3.0]))
         (array([1., 4., 9.]), array([1., 2., 3.]))
     """
-    try:
-        require_callable(f, "custom_grad")
-        return _Decorated(f, functools.partial(_call_custom_grad, f))
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(f, "custom_grad")
+    return _Decorated(f, functools.partial(_call_custom_grad, f))
 
 
+@door
 def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     """f, differentiated without keeping its intermediate results: the backward pass computes them again.
 
@@ -155,12 +150,8 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
         >>> wg.grad(wg.recompute_grad(lambda x: wg.exp(x) * x))(0.0)
         np.float64(1.0)
     """
-    try:
-        require_callable(f, "recompute_grad")
-        return _Decorated(f, functools.partial(_call_recompute, f))
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(f, "recompute_grad")
+    return _Decorated(f, functools.partial(_call_recompute, f))
 
 
 checkpoint = recompute_grad
@@ -177,24 +168,18 @@ class _Decorated:
         functools.update_wrapper(self, f)
         self._call = call
 
+    @door
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self._run((), args, kwargs)
-        except BaseException as error:
-            fold(error)
-            raise
+        return self._run((), args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
 
         @functools.wraps(self.__wrapped__)
+        @door
         def method(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return self._run((instance,), args, kwargs)
-            except BaseException as error:
-                fold(error)
-                raise
+            return self._run((instance,), args, kwargs)
 
         return method
 

@@ -9,6 +9,7 @@ the linear part of what ran (`linearize`). Jacobians apply either to all unit ve
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from ._control.values import Leaves
 from ._core import dtypes
 from ._core.constant import Kind
 from ._core.dims import Dim, DimLike, size_of
+from ._core.doors import door
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
@@ -31,12 +33,13 @@ from ._core.types import type_of
 from ._core.where import at_user_line
 from ._prims.structural import attach, conj, convert, zeros_of
 from ._transforms.forward import Tangents
-from ._transforms.linearize import LinearPart, Steps, TapeAndSteps
+from ._transforms.linearize import LinearPart, Steps
 from ._transforms.reverse import Tape, sweep
 from .errors import DisconnectedError
-from .functional import checked_seed, chosen_arguments, grad, parameters, positions_of, unconnected_mode
+from .functional import checked_seed, chosen_arguments, grad, of_scalar, parameters, positions_of, unconnected_mode
 from .inspect.explain import disconnection
 from .ops.promotion import as_tensor
+from .sparse import sparse_function
 
 __all__ = ["ValueAndJacobian", "hessian", "hvp", "jacobian", "jvp", "linearize", "value_and_jacobian", "vjp"]
 
@@ -51,6 +54,7 @@ class ValueAndJacobian(NamedTuple):
 # -- along one direction ----------------------------------------------------------------------------------------------
 
 
+@door
 def vjp(
     f: Callable[..., Any], *primals: Any, has_aux: bool = False, unconnected_gradients: Any = "error"
 ) -> tuple[Any, ...]:  # fmt: skip
@@ -91,6 +95,7 @@ def vjp(
     result, aux = _with_aux(result, has_aux, "vjp")
     y = Leaves(result, "f(x)")
 
+    @door
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         seeds = _seeds(cotangent, y)
         found = _pulled(tape, [*zip(y.tensors, seeds, strict=True)], tensors)
@@ -101,6 +106,7 @@ def vjp(
     return (value, pullback, result_of(aux, keep, own)) if has_aux else (value, pullback)
 
 
+@door
 def jvp(
     f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False, *, unconnected_gradients: Any = "error"
 ) -> tuple[Any, ...]:  # fmt: skip
@@ -153,6 +159,7 @@ def jvp(
     return (*found, result_of(aux, keep, own)) if has_aux else found
 
 
+@door
 def linearize(
     f: Callable[..., Any], *primals: Any, unconnected_gradients: Any = "error"
 ) -> tuple[Any, Callable[..., Any]]:  # fmt: skip
@@ -188,6 +195,7 @@ def linearize(
     y = Leaves(result, "f(x)")
     part = LinearPart(recorder.steps, tensors, y.tensors)
 
+    @door
     def f_jvp(*tangents: Any) -> Any:
         dots = _directions(tangents, sources, "linearize: tangents")
         dy = _as_tangents(part(dots), y, mode, "linearize")
@@ -196,6 +204,7 @@ def linearize(
     return result_of(y.value, keep, Owned()), f_jvp
 
 
+@door
 def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     """The product of f's Hessian at x and a vector, without the Hessian.
 
@@ -220,12 +229,13 @@ def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
         array([  6., 120.])
     """
     require_callable(f, "hvp")
-    return jvp(grad(_of_scalar(f, "hvp")), (x,), (v,))[1]
+    return jvp(grad(of_scalar(f, "hvp")), (x,), (v,))[1]
 
 
 # -- along all directions ---------------------------------------------------------------------------------------------
 
 
+@door
 def jacobian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto", sparsity: Any = None,
     chunk: int | None = None, *, holomorphic: bool = False, unconnected_gradients: Any = "error",
@@ -238,7 +248,10 @@ def jacobian(
             structure.
         mode: "reverse" pulls the unit vectors of the result back, "forward" pushes those of the arguments along;
             "auto" takes whichever are fewer.
-        sparsity: not supported yet: only None, a dense Jacobian.
+        sparsity: None for a dense Jacobian; a SciPy sparse matrix that has an entry wherever the Jacobian may have one;
+            "detect", to find that pattern on f's graph (`sparsity`); or a `Coloring` (`coloring`), which saves the
+            search for columns that share a pass. Of one real array by one real array. Forward passes are taken
+            unless rows are fewer; "forward" and "reverse" insist.
         chunk: how many unit vectors go at once; None: all of them. Memory grows with it.
         holomorphic: f is a holomorphic function of complex arguments; then the Jacobian is its complex derivative.
         unconnected_gradients: what comes out for an argument that nothing in the result depends on: "error"
@@ -248,13 +261,15 @@ def jacobian(
         `g(*args, **kwargs)`: in the structure of f's result, in each place the structure of the argument (a tuple of
         them if `argnums` is a list or tuple), in each place of that an array of shape `y.shape + x.shape`, in the
         arguments' kind of array. The rows of a real result by a complex argument are gradients: directions of
-        steepest ascent. g can be differentiated again.
+        steepest ascent. g can be differentiated again. With `sparsity` a
+        `scipy.sparse.csr_array` of shape `(y.size, x.size)` with the pattern's entries.
 
     Raises:
         TypeError: f is not callable, an argument is not floating; the result is complex and `holomorphic` is not set,
             or it is set and something is not complex; "forward" with a complex argument and a real result.
         ValueError: an unknown `mode`; `chunk` is not positive; `argnums` does not fit.
-        NotImplementedError: `sparsity` is given.
+        LostGradientError, TracingError: `sparsity` is given where the result takes part in differentiation or is
+            symbolic: a sparse matrix holds numbers only.
         DisconnectedError: the result does not depend on an argument.
 
     Example:
@@ -268,6 +283,7 @@ def jacobian(
     )
 
 
+@door
 def value_and_jacobian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto", sparsity: Any = None,
     chunk: int | None = None, *, holomorphic: bool = False, unconnected_gradients: Any = "error",
@@ -281,7 +297,7 @@ def value_and_jacobian(
         `g(*args, **kwargs) -> ValueAndJacobian(value, jacobian)`.
 
     Raises:
-        TypeError, ValueError, NotImplementedError, DisconnectedError: as `jacobian`.
+        TypeError, ValueError, LostGradientError, TracingError, DisconnectedError: as `jacobian`.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -292,6 +308,7 @@ def value_and_jacobian(
     return _jacobian_function(f, "value_and_jacobian", wish, ValueAndJacobian)
 
 
+@door
 def hessian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, sparsity: Any = None, *, chunk: int | None = None
 ) -> Callable[..., Any]:  # fmt: skip
@@ -303,18 +320,19 @@ def hessian(
         f: takes arrays (and anything else) and returns a real scalar.
         argnums: which positional argument to differentiate with respect to, or several; an argument may be a nested
             structure.
-        sparsity: not supported yet: only None, a dense Hessian.
+        sparsity: as for `jacobian`; patterns count with their mirror images, and are coloured as stars, so that most
+            Hessians take fewer passes than their fullest row has entries.
         chunk: how many unit vectors go at once; None: all of them. Memory grows with it.
 
     Returns:
         `g(*args, **kwargs)`: in the structure of the arguments (a tuple of them if `argnums` is a list or tuple), in
         each place that structure again, in each place of that an array of shape `x_i.shape + x_j.shape`. Zeros where
-        the second derivative vanishes.
+        the second derivative vanishes. With `sparsity` a `scipy.sparse.csr_array` of shape `(x.size, x.size)`.
 
     Raises:
         TypeError: f is not callable, an argument is not floating or complex.
         ValueError: f's result is not a scalar; `chunk` is not positive; `argnums` does not fit.
-        NotImplementedError: `sparsity` is given.
+        LostGradientError, TracingError: as `jacobian`.
         DisconnectedError: the result does not depend on an argument.
 
     Example:
@@ -324,7 +342,7 @@ def hessian(
                [2., 0.]])
     """
     require_callable(f, "hessian")
-    gradient = grad(_of_scalar(f, "hessian"), argnums)
+    gradient = grad(of_scalar(f, "hessian"), argnums)
     wish = _Wish(argnums, "forward if possible", chunk, False, "error", sparsity)
     return _jacobian_function(gradient, "hessian", wish, lambda value, jac: jac)
 
@@ -477,20 +495,6 @@ def _in_places(y: Leaves, values: Sequence[Any]) -> Any:
     return unflatten(y.spec, leaves)
 
 
-def _of_scalar(f: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """f, which must return a scalar."""
-
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        y = f(*args, **kwargs)
-        shape = getattr(y, "shape", ())
-        if shape != ():
-            raise ValueError(at_user_line(f"{name}: f must return a scalar, but it returned shape {shape}"))
-        return y
-
-    vars(checked)["__wengert_gradient_of__"] = f
-    return checked
-
-
 # -- how jacobian works -----------------------------------------------------------------------------------------------
 
 
@@ -510,22 +514,26 @@ class _Wish:
             raise ValueError(at_user_line(
                 f"{name}: unknown mode {self.mode!r}; wanted 'auto', 'reverse' or 'forward'"
             ))
-        if self.chunk is not None:
-            is_count = isinstance(self.chunk, (int, np.integer)) and not isinstance(self.chunk, bool)
-            if not is_count or self.chunk < 1:
-                raise ValueError(at_user_line(
-                    f"{name}: wanted a positive integer or None as chunk, got {self.chunk!r}"
-                ))
-        if self.sparsity is not None:
-            raise NotImplementedError(at_user_line(f"{name}: sparse derivatives are not supported yet"))
+        if self.chunk is not None and not _is_positive(self.chunk):
+            raise ValueError(at_user_line(f"{name}: wanted a positive integer or None as chunk, got {self.chunk!r}"))
+        if self.sparsity is not None and self.holomorphic:
+            raise ValueError(at_user_line(f"{name}: sparse Jacobians are real; leave out holomorphic or sparsity"))
+
+
+def _is_positive(count: Any) -> bool:
+    kind: type[Any] = type(count)  # pyright: ignore[reportUnknownVariableType]
+    return issubclass(kind, (int, np.integer)) and kind is not bool and count > 0
 
 
 def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: Callable[[Any, Any], Any]) -> Any:
     require_callable(f, name)
     wish.check(name)
+    if wish.sparsity is not None:
+        return sparse_function(f, name, wish.argnums, wish.sparsity, wish.mode, wish.chunk, combine)
     positions = positions_of(wish.argnums, name)
     names, _ = parameters(f)
 
+    @door
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
         if has_tracers((args, kwargs)):
             return as_program(jacobian_function, args, kwargs, name)
@@ -569,11 +577,12 @@ class _Run:
         self.sources = sources
         self.tensors = [x for s in sources for x in s.tensors]
         keys = [x._key for x in self.tensors]
-        recorder: Any = Tape(keys) if wish.mode == "reverse" else Steps(keys) if wish.mode == "forward" else (
-            TapeAndSteps(keys)
-        )  # fmt: skip
-        self.recorder = recorder
-        with recording(recorder):
+        self.tape = None if wish.mode == "forward" else Tape(keys)
+        self.steps = None if wish.mode == "reverse" else Steps(keys)
+        with ExitStack() as stack:
+            for recorder in (self.tape, self.steps):
+                if recorder is not None:
+                    stack.enter_context(recording(recorder))
             result = f(*args, **kwargs)
         self.y = Leaves(result, "f(x)")
         self.floats = [y for y in self.y.tensors if dtypes.is_inexact(y.dtype)]
@@ -609,8 +618,8 @@ class _Run:
                 count += 1
 
     def _why(self, x: Tensor, path: str) -> str:
-        if isinstance(self.recorder, Tape) and self.y.tensors:
-            return disconnection(self.recorder, (self.floats or self.y.tensors)[0], x, path)
+        if self.tape is not None and self.y.tensors:
+            return disconnection(self.tape, (self.floats or self.y.tensors)[0], x, path)
         return f"f(x) does not depend on {path} by a differentiable path"
 
     def _found(self) -> list[list[Tensor | None]]:
@@ -643,7 +652,8 @@ class _Run:
         return wide <= tall
 
     def _backward(self) -> list[list[Tensor | None]]:
-        tape: Any = self.recorder
+        tape = self.tape
+        assert tape is not None  # the mode has been looked at
         rows: list[list[Tensor | None]] = []
         for y in self.floats:
             found: list[Tensor | None] = [None] * len(self.tensors)
@@ -663,9 +673,10 @@ class _Run:
         return conj(block) if self.wish.holomorphic else block
 
     def _forward(self) -> list[list[Tensor | None]]:
+        assert self.steps is not None  # the mode has been looked at
         columns: list[list[Tensor | None]] = []
         for x in self.tensors:
-            part = LinearPart(self.recorder.steps, [x], self.floats)
+            part = LinearPart(self.steps.steps, [x], self.floats)
 
             def push(dot: Tensor, part: LinearPart = part) -> list[Tensor | None]:
                 return [

@@ -6,13 +6,13 @@ an op that has none its derivative, or say that it has none on purpose.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ._core.apply import apply
+from ._core.doors import door
 from ._core.engine import Engine, ndarray_of, register_host_kernel
 from ._core.folding import fold
 from ._core.op import REGISTRY, Facts, Op, Rule, batch_size
@@ -38,6 +38,7 @@ class AppliedOp(NamedTuple):
     attrs: dict[str, Any]
 
 
+@door
 def primitive(
     name: str, *, spec: Callable[..., TensorSpec], numpy: Callable[..., Any], vjp: Callable[..., Any] | None = None,
     jvp: Callable[..., Any] | None = None, batch: Callable[..., Any] | None = None,
@@ -76,27 +77,23 @@ def primitive(
         >>> cube(np.array([1.0, 2.0])), wg.grad(cube)(2.0)
         (array([1., 8.]), np.float64(12.0))
     """
-    try:
-        _require_free_name(name)
-        given = {"spec": spec, "numpy": numpy, "vjp": vjp, "jvp": jvp, "batch": batch}
-        for argument, f in given.items():
-            if not (callable(f) or (f is None and argument not in ("spec", "numpy"))):
-                raise TypeError(at_user_line(f"primitive: {argument} must be callable, got {type(f).__name__}"))
-        op = Op(
-            name=name, operands=("inputs",), attrs=("attributes",), outs=("out",), kind="general",
-            type_rule=_type_rule(name, spec), batch_rule=_looped if batch is None else _given_batch(batch),
-            is_variadic=True, facts=Facts(doc=(numpy.__doc__ or name).strip().split("\n")[0], dtypes="any"),
-        )  # fmt: skip
-        if vjp is not None:
-            op.joint = Rule(_vjp_rule(name, vjp), op.reverse_layout(), name)
-        if jvp is not None:
-            op.jvp = Rule(_jvp_rule(jvp), op.forward_layout(), name)
-        _own[name] = op
-        register_host_kernel(name, _kernels(name, numpy, spec, {"jax": jax, "torch": torch, "tensorflow": tensorflow}))
-        return _callable_op(op, numpy)
-    except BaseException as error:
-        fold(error)
-        raise
+    _require_free_name(name)
+    given = {"spec": spec, "numpy": numpy, "vjp": vjp, "jvp": jvp, "batch": batch}
+    for argument, f in given.items():
+        if not (callable(f) or (f is None and argument not in ("spec", "numpy"))):
+            raise TypeError(at_user_line(f"primitive: {argument} must be callable, got {type(f).__name__}"))
+    op = Op(
+        name=name, operands=("inputs",), attrs=("attributes",), outs=("out",), kind="general",
+        type_rule=_type_rule(name, spec), batch_rule=_looped if batch is None else _given_batch(batch),
+        is_variadic=True, facts=Facts(doc=(numpy.__doc__ or name).strip().split("\n")[0], dtypes="any"),
+    )  # fmt: skip
+    if vjp is not None:
+        op.joint = Rule(_vjp_rule(name, vjp), op.reverse_layout(), name)
+    if jvp is not None:
+        op.jvp = Rule(_jvp_rule(jvp), op.forward_layout(), name)
+    _own[name] = op
+    register_host_kernel(name, _kernels(name, numpy, spec, {"jax": jax, "torch": torch, "tensorflow": tensorflow}))
+    return _callable_op(op, numpy)
 
 
 def _require_free_name(name: Any) -> None:
@@ -108,7 +105,7 @@ def _require_free_name(name: Any) -> None:
 
 def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
     def call(*inputs: Any, **attrs: Any) -> Any:
-        try:
+        try:  # not a `door`: an op opens nothing, and is called often
             operands = tuple(as_tensor(x, op.name) for x in inputs)
             return outward(apply(op, operands, (tuple(sorted(attrs.items())),)), *inputs)
         except BaseException as error:
@@ -229,6 +226,7 @@ def _row(x: Tensor, index: int) -> Tensor:
 # -- derivatives of ops that have none ---------------------------------------------------------------------------------
 
 
+@door
 def register_gradient(op_name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Gives an op that has no gradient one (a decorator).
 
@@ -253,22 +251,19 @@ def register_gradient(op_name: str) -> Callable[[Callable[..., Any]], Callable[.
         >>> wg.grad(halve)(3.0)
         np.float64(0.5)
     """
-    try:
-        op = _open_op(op_name, "register_gradient")
+    op = _open_op(op_name, "register_gradient")
 
-        def decorate(rule: Callable[..., Any]) -> Callable[..., Any]:
-            _require_open(op, "register_gradient")
-            op.joint = _registered_rule(op, rule)
-            op.kind = "general"
-            op.plans.clear()
-            return rule
+    def decorate(rule: Callable[..., Any]) -> Callable[..., Any]:
+        _require_open(op, "register_gradient")
+        op.joint = _registered_rule(op, rule)
+        op.kind = "general"
+        op.plans.clear()
+        return rule
 
-        return decorate
-    except BaseException as error:
-        fold(error)
-        raise
+    return decorate
 
 
+@door
 def not_differentiable(op_name: str) -> None:
     """Declares that an op has no gradient on purpose: paths through it are cut, and `None` or an error says so.
 
@@ -287,12 +282,8 @@ def not_differentiable(op_name: str) -> None:
         >>> wg.grad(lambda x: x * peek(x))(3.0)
         np.float64(3.0)
     """
-    try:
-        op = _open_op(op_name, "not_differentiable")
-        op.kind = "stop"
-    except BaseException as error:
-        fold(error)
-        raise
+    op = _open_op(op_name, "not_differentiable")
+    op.kind = "stop"
 
 
 def _open_op(op_name: Any, what: str) -> Op:
@@ -300,6 +291,8 @@ def _open_op(op_name: Any, what: str) -> Op:
         raise TypeError(at_user_line(f"{what}: the name of an op must be a string, got {op_name!r}"))
     op = _own.get(op_name) or REGISTRY.get(op_name)
     if op is None:
+        import difflib  # for this message only
+
         near = difflib.get_close_matches(op_name, [*_own, *REGISTRY])
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise LookupError(at_user_line(f"{what}: there is no op named {op_name!r}{hint}"))

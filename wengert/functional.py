@@ -24,6 +24,7 @@ from ._compile.bridge import as_program, has_tracers
 from ._core import dtypes
 from ._core.apply import apply
 from ._core.constant import Kind
+from ._core.doors import door, reopen
 from ._core.folding import fold
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
@@ -102,6 +103,7 @@ class GradientFunction(Protocol, Generic[P, T]):
 # -- the public functions ---------------------------------------------------------------------------------------------
 
 
+@door
 def value_and_grad(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *,
     unconnected_gradients: Any = "error", sparse: bool = False,
@@ -134,17 +136,14 @@ def value_and_grad(
         >>> wg.value_and_grad(lambda x: np.sum(x**2))(np.array([2.0, 3.0]))
         ValueAndGrad(value=np.float64(13.0), grad=array([4., 6.]))
     """
-    try:
-        return _gradient_function(f, "value_and_grad", argnums, has_aux, unconnected_gradients, sparse, _value_and_grad)
-    except BaseException as error:
-        fold(error)
-        raise
+    return _gradient_function(f, "value_and_grad", argnums, has_aux, unconnected_gradients, sparse, _value_and_grad)
 
 
 def _value_and_grad(value: Any, gradient: Any, aux: Any, has_aux: bool) -> ValueAndGrad:
     return ValueAndGrad((value, aux) if has_aux else value, gradient)
 
 
+@door
 def grad(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *,
     unconnected_gradients: Any = "error", sparse: bool = False,
@@ -175,17 +174,14 @@ def grad(
         >>> wg.grad(wg.grad(lambda x: x**3))(2.0)
         np.float64(12.0)
     """
-    try:
-        return _gradient_function(f, "grad", argnums, has_aux, unconnected_gradients, sparse, _gradient_only)
-    except BaseException as error:
-        fold(error)
-        raise
+    return _gradient_function(f, "grad", argnums, has_aux, unconnected_gradients, sparse, _gradient_only)
 
 
 def _gradient_only(value: Any, gradient: Any, aux: Any, has_aux: bool) -> Any:
     return (gradient, aux) if has_aux else gradient
 
 
+@door
 def grads(
     f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False
 ) -> Callable[..., list[Any]]:
@@ -209,13 +205,10 @@ def grads(
         >>> wg.grads(lambda a, b: a * b)([[2.0, 3.0], [-2.0, -3.0]])
         [array([-2., -3.]), array([2., 3.])]
     """
-    try:
-        return _list_function(f, "grads", unconnected_gradients, sparse, lambda value, gradients: gradients)
-    except BaseException as error:
-        fold(error)
-        raise
+    return _list_function(f, "grads", unconnected_gradients, sparse, lambda value, gradients: gradients)
 
 
+@door
 def value_and_grads(
     f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False
 ) -> Callable[..., ValueAndGrads]:
@@ -239,11 +232,7 @@ def value_and_grads(
         >>> wg.value_and_grads(lambda a, b: a * b)([2.0, 3.0])
         ValueAndGrads(value=np.float64(6.0), grads=[np.float64(3.0), np.float64(2.0)])
     """
-    try:
-        return _list_function(f, "value_and_grads", unconnected_gradients, sparse, ValueAndGrads)
-    except BaseException as error:
-        fold(error)
-        raise
+    return _list_function(f, "value_and_grads", unconnected_gradients, sparse, ValueAndGrads)
 
 
 # -- how they work ----------------------------------------------------------------------------------------------------
@@ -259,7 +248,8 @@ def _gradient_function(
     names, f_takes_dy = parameters(f)
 
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
-        try:
+        before = vars(STATE).copy()
+        try:  # as `door` does: a Python call more would be felt
             if has_tracers((args, kwargs)):
                 return as_program(gradient_function, args, kwargs, name)
             dy = None if f_takes_dy else kwargs.pop("dy", None)
@@ -283,6 +273,7 @@ def _gradient_function(
             aux = result_of(run.aux, keep, run.own) if has_aux else None
             return combine(value, gradient, aux, has_aux)
         except BaseException as error:
+            reopen(before)
             fold(error)
             raise
 
@@ -297,7 +288,8 @@ def _list_function(
     names, _ = parameters(f)
 
     def gradient_function(args: Any, dy: Any = None) -> Any:
-        try:
+        before = vars(STATE).copy()
+        try:  # as `door` does: a Python call more would be felt
             if has_tracers((args, dy)):
                 return as_program(gradient_function, (args, dy), {}, name)
             if not isinstance(args, SEQUENCES):
@@ -314,6 +306,7 @@ def _list_function(
             found = run.gradients(dy, mode, sparse, keep)
             return combine(result_of(run.y, keep, run.own), found)
         except BaseException as error:
+            reopen(before)
             fold(error)
             raise
 
@@ -482,6 +475,20 @@ def parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
     return [name for name, p in parameters.items() if p.kind in positional], "dy" in parameters and inner is f
 
 
+def of_scalar(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """f, which must return a scalar."""
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        y = f(*args, **kwargs)
+        shape = getattr(y, "shape", ())
+        if shape != ():
+            raise ValueError(at_user_line(f"{name}: f must return a scalar, but it returned shape {shape}"))
+        return y
+
+    vars(checked)["__wengert_gradient_of__"] = f
+    return checked
+
+
 def _named_after(f: Callable[..., Any], function: Callable[..., Any], name: str) -> Any:
     inner = getattr(f, "__name__", type(f).__name__)
     function.__name__ = function.__qualname__ = f"{name}({inner})"
@@ -513,6 +520,7 @@ class _VariableWatch:
             self.tape.watch(tensor)
 
 
+@door
 def variable_grads(
     f: Callable[[], Any], var_list: Sequence[Variable] | None = None, sparse: bool = False
 ) -> VariableGrads:
@@ -540,37 +548,33 @@ def variable_grads(
         >>> value.item(), grads["a"].numpy(), grads[b].numpy()
         (36.0, array([1., 4.]), array([1., 2.]))
     """
-    try:
-        require_callable(f, "variable_grads")
-        wanted = None if var_list is None else _checked_list(var_list)
-        _require_trainable(live_variables() if wanted is None else wanted)
-        tape = Tape()
-        watch = _VariableWatch(tape, wanted)
-        with recording(tape), observing_reads(watch):
-            y = one_tensor(f(), "variable_grads")
-        used = [watch.read[k] for k in sorted(watch.read)] if wanted is None else [
-            watch.read[v._key] for v in wanted if v._key in watch.read
-        ]  # fmt: skip
-        _require_distinct([v for v, _ in used] if wanted is None else wanted)
-        found = _variable_cotangents(tape, y, used, sparse)
-        grads = VariableMap()
-        for (variable, _), gradient in zip(used, found, strict=True):
-            if gradient is not None:
-                grads[variable.name] = gradient
-        if not grads:
-            raise ValueError(at_user_line(
-                "variable_grads: no trainable Variable is connected to the result of f; make sure that f reads the "
-                "Variables themselves and does all the operations that lead to the result"
-            ))
-        if y.shape != ():
-            raise ValueError(at_user_line(f"variable_grads: f must return a scalar, but it returned shape {y.shape}"))
-        for variable in wanted or ():
-            if not variable.trainable:
-                grads[variable.name] = None
-        return VariableGrads(y, grads)
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(f, "variable_grads")
+    wanted = None if var_list is None else _checked_list(var_list)
+    _require_trainable(live_variables() if wanted is None else wanted)
+    tape = Tape()
+    watch = _VariableWatch(tape, wanted)
+    with recording(tape), observing_reads(watch):
+        y = one_tensor(f(), "variable_grads")
+    used = [watch.read[k] for k in sorted(watch.read)] if wanted is None else [
+        watch.read[v._key] for v in wanted if v._key in watch.read
+    ]  # fmt: skip
+    _require_distinct([v for v, _ in used] if wanted is None else wanted)
+    found = _variable_cotangents(tape, y, used, sparse)
+    grads = VariableMap()
+    for (variable, _), gradient in zip(used, found, strict=True):
+        if gradient is not None:
+            grads[variable.name] = gradient
+    if not grads:
+        raise ValueError(at_user_line(
+            "variable_grads: no trainable Variable is connected to the result of f; make sure that f reads the "
+            "Variables themselves and does all the operations that lead to the result"
+        ))
+    if y.shape != ():
+        raise ValueError(at_user_line(f"variable_grads: f must return a scalar, but it returned shape {y.shape}"))
+    for variable in wanted or ():
+        if not variable.trainable:
+            grads[variable.name] = None
+    return VariableGrads(y, grads)
 
 
 def _variable_cotangents(

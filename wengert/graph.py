@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -20,10 +19,12 @@ import numpy as np
 
 from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._compile.cache import Compiled
+from ._compile.parameters import positional_names
 from ._compile.trace import ArrayKey, Static, array_key, trace
 from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.dims import Dim
+from ._core.doors import door
 from ._core.engine import is_native
 from ._core.folding import fold
 from ._core.graph import Graph
@@ -31,7 +32,7 @@ from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
 from ._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
-from ._core.where import at_user_line
+from ._core.where import at_user_line, warn
 from .ops.promotion import as_tensor, cast
 
 __all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
@@ -63,14 +64,11 @@ class TensorSpec:
 
     __slots__ = ("dtype", "name", "shape")
 
+    @door
     def __init__(self, shape: Sequence[int | None], dtype: Any = None, name: str | None = None) -> None:
-        try:
-            self.shape = _checked_shape(shape)
-            self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
-            self.name = name
-        except BaseException as error:
-            fold(error)
-            raise
+        self.shape = _checked_shape(shape)
+        self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
+        self.name = name
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name})"
@@ -143,7 +141,7 @@ class Function(Generic[P, R]):
         return f"<function {self._name}, {self.trace_count} traces>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        try:
+        try:  # not a `door`, whose call would be felt here; `trace` puts back what it opened
             if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
                 # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
                 default = dtypes.default_float()
@@ -275,6 +273,7 @@ class Function(Generic[P, R]):
         bound = len(keys) - len(self._spec_leaves)
         return (*keys[:bound], *map(_key_of_spec, self._spec_leaves))
 
+    @door
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """The graph of f for arguments (values or `TensorSpec`s) like these, traced anew.
 
@@ -288,11 +287,7 @@ class Function(Generic[P, R]):
               %2: float64[] = mul(%x, %x)
               return %2
         """
-        try:
-            return self._traced(args, kwargs)
-        except BaseException as error:
-            fold(error)
-            raise
+        return self._traced(args, kwargs)
 
     def _traced(self, args: Any, kwargs: Any, bound: int = 0) -> Graph:
         if self._signature is not None and len(args) == bound and not kwargs:
@@ -314,7 +309,7 @@ class _BoundFunction:
         self.__self__ = instance
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
+        try:  # as in `Function.__call__`
             return self._inner._call((self.__self__, *args), kwargs, 1)
         except BaseException as error:
             fold(error)
@@ -323,13 +318,10 @@ class _BoundFunction:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
+    @door
     def trace(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph for arguments like these."""
-        try:
-            return self._inner._traced((self.__self__, *args), kwargs, 1)
-        except BaseException as error:
-            fold(error)
-            raise
+        return self._inner._traced((self.__self__, *args), kwargs, 1)
 
 
 @overload
@@ -342,6 +334,7 @@ def function(
     f: None = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[P, R]], Function[P, R]]: ...  # fmt: skip
+@door
 def function(
     f: Any = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
     name: str | None = None,
@@ -374,13 +367,9 @@ def function(
         >>> energy(1.0), energy(2.0), energy.trace_count
         (np.float64(2.718281828459045), np.float64(14.7781121978613), 1)
     """
-    try:
-        if f is None:
-            return functools.partial(function, input_signature=input_signature, engine=engine, name=name)
-        return Function(f, input_signature, engine, name)
-    except BaseException as error:
-        fold(error)
-        raise
+    if f is None:
+        return functools.partial(function, input_signature=input_signature, engine=engine, name=name)
+    return Function(f, input_signature, engine, name)
 
 
 jit = function
@@ -518,11 +507,11 @@ class _RetraceWatch:
             if key != before:
                 self._counts[path] = self._counts.get(path, 1) + 1
                 if self._counts[path] == _WARN_AT:
-                    warnings.warn(
+                    warn(
                         f"{self._name} was traced {_WARN_AT} times because of its argument {path} (now {_text(key)}, "
                         f"before {_text(before)}): pass a value that varies as an array or a float, or give an "
-                        f"input_signature with None for sizes that vary", stacklevel=6,
-                    )  # fmt: skip
+                        f"input_signature with None for sizes that vary"
+                    )
 
 
 def _text(key: Any) -> str:
@@ -535,29 +524,10 @@ def _argument_paths(f: Callable[..., Any], spec: Spec | None, unknown: str = "ar
     positional, named = spec.children
     assert positional is not None
     assert named is not None
-    names = _positional_names(f, len(positional.children), unknown)
+    names = positional_names(f, len(positional.children), unknown)
     found: list[str] = []
     for name, child in zip(names, positional.children, strict=True):
         found += paths(child, name)
     for keyword, child in zip(named.keys, named.children, strict=True):
         found += paths(child, keyword)
     return found
-
-
-def _positional_names(f: Callable[..., Any], count: int, unknown: str) -> list[str]:
-    """What f calls its first arguments; a gradient function calls them what f does that it is the gradient of."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    found: list[str] = []
-    for parameter in parameters:
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            inner = getattr(f, "__wengert_gradient_of__", None)
-            if inner is not None:
-                return _positional_names(inner, count, unknown)
-            found += [f"{parameter.name}[{i}]" for i in range(count - len(found))]
-        if len(found) >= count or parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-            break
-        found.append(parameter.name)
-    return [*found[:count], *map(unknown.format, range(len(found), count))]

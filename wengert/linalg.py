@@ -22,12 +22,14 @@ from .ops.decompositions import det, expm, lu_factor
 from .ops.linalg import inv, matmul, norm, solve, solve_triangular
 from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
+from .ops.sparse import sparse_matmul, spsolve
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_solve", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
     "eigvalsh", "expm", "inv", "lstsq", "lu_factor", "matmul", "matrix_norm",
     "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
-    "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "qr", "slogdet", "solve", "solve_triangular", "sparse_matmul", "spsolve",
+    "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
@@ -321,23 +323,27 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     return x, residuals, rank, values
 
 
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False) -> Any:
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The number of singular values above a tolerance: integers, constants to a gradient.
 
     Args:
         A: matrices (..., m, n); a vector has rank 1 unless it is zero.
         tol: the tolerance; that of NumPy if None.
         hermitian: whether A is Hermitian; a hint that is not needed here.
+        rtol: the tolerance as a multiple of the largest singular value, in place of `tol`.
 
     Returns:
         The ranks in A's kind.
+
+    Raises:
+        ValueError: for both tolerances.
 
     Example:
         >>> import wengert as wg
         >>> print(wg.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
         1
     """
-    return decompositions.matrix_rank(A, tol)
+    return decompositions.matrix_rank(A, tol, rtol)
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:

@@ -40,11 +40,12 @@ from .ops.elementwise import sigmoid, tanh
 from .ops.linalg import normalize
 from .ops.losses import binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy
 from .ops.normalization import batch_normalization, layer_normalization, rms_normalization
-from .ops.pooling import average_pool, max_pool
+from .ops.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool
 from .ops.reductions import logsumexp, moments
 
 __all__ = [
-    "average_pool", "batch_normalization", "binary_crossentropy", "categorical_crossentropy", "celu", "conv",
+    "adaptive_average_pool", "adaptive_max_pool", "average_pool", "batch_normalization", "binary_crossentropy",
+    "categorical_crossentropy", "celu", "conv",
     "conv_general", "conv_transpose", "depthwise_conv", "elu", "gelu", "glu", "hard_shrink", "hard_sigmoid",
     "hard_silu", "hard_swish", "hard_tanh", "layer_normalization", "leaky_relu", "log_sigmoid", "log_softmax",
     "logsumexp", "max_pool", "moments", "normalize", "one_hot", "relu", "relu6", "rms_normalization", "selu",

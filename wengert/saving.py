@@ -20,7 +20,7 @@ import numpy as np
 from ._compile.cache import Compiled
 from ._compile.saved import Decoder, Encoder, allow_container
 from ._core import dtypes
-from ._core.folding import fold
+from ._core.doors import door
 from ._core.where import at_user_line
 from .functional import ValueAndGrad, ValueAndGrads
 from .graph import Function, TensorSpec
@@ -35,6 +35,7 @@ for _kind in (ValueAndGrad, ValueAndGrads):
     allow_container(_kind)
 
 
+@door
 def save(fn: Function[..., Any], path: str | os.PathLike[str]) -> None:
     """Writes the traces of a function to a file, as data.
 
@@ -57,32 +58,28 @@ def save(fn: Function[..., Any], path: str | os.PathLike[str]) -> None:
         >>> bool(wg.load(path)(2.0) == f(2.0))
         True
     """
+    if not isinstance(cast(Any, fn), Function):
+        raise TypeError(at_user_line(f"save: wanted a wg.function, got {type(fn).__name__}"))
+    traces = fn.traces
+    if not traces:
+        raise ValueError(at_user_line("save: the function has not been traced yet; call it once, then save it"))
+    encoder = Encoder()
     try:
-        if not isinstance(cast(Any, fn), Function):
-            raise TypeError(at_user_line(f"save: wanted a wg.function, got {type(fn).__name__}"))
-        traces = fn.traces
-        if not traces:
-            raise ValueError(at_user_line("save: the function has not been traced yet; call it once, then save it"))
-        encoder = Encoder()
-        try:
-            data = {
-                "name": fn.name,
-                "signature": _signature_data(encoder, fn),
-                "traces": [
-                    {
-                        "spec": encoder.spec(spec), "keys": [encoder.key(k) for k in keys], "default": default.name,
-                        "traced": encoder.traced(compiled.traced),
-                    }
-                    for (spec, keys, default), compiled in traces
-                ],
-            }  # fmt: skip
-            data["variables"] = [_variable_data(encoder, v) for v in encoder.variables]
-        except TypeError as error:
-            raise TypeError(at_user_line(str(error))) from None
-        _write(path, data, encoder.arrays)
-    except BaseException as error:
-        fold(error)
-        raise
+        data = {
+            "name": fn.name,
+            "signature": _signature_data(encoder, fn),
+            "traces": [
+                {
+                    "spec": encoder.spec(spec), "keys": [encoder.key(k) for k in keys], "default": default.name,
+                    "traced": encoder.traced(compiled.traced),
+                }
+                for (spec, keys, default), compiled in traces
+            ],
+        }  # fmt: skip
+        data["variables"] = [_variable_data(encoder, v) for v in encoder.variables]
+    except TypeError as error:
+        raise TypeError(at_user_line(str(error))) from None
+    _write(path, data, encoder.arrays)
 
 
 def _signature_data(encoder: Encoder, fn: Function[..., Any]) -> Any:
@@ -115,6 +112,7 @@ def _write(path: Any, data: dict[str, Any], arrays: list[np.ndarray[Any, Any]]) 
     os.replace(temporary, path)  # a reader never sees half a file
 
 
+@door
 def load(path: str | os.PathLike[str]) -> Function[..., Any]:
     """Reads a function that `save` wrote. No code from the file is run.
 
@@ -138,17 +136,13 @@ def load(path: str | os.PathLike[str]) -> Function[..., Any]:
         >>> wg.grad(wg.load(path))(3.0)
         np.float64(6.0)
     """
+    with open(path, "rb") as file:
+        content = file.read()
     try:
-        with open(path, "rb") as file:
-            content = file.read()
-        try:
-            return _decoded(content)
-        except Exception as error:
-            message = f"load: {os.fspath(path)} is not a saved function, or is damaged: {error}"
-            raise ValueError(at_user_line(message)) from None
-    except BaseException as error:
-        fold(error)
-        raise
+        return _decoded(content)
+    except Exception as error:
+        message = f"load: {os.fspath(path)} is not a saved function, or is damaged: {error}"
+        raise ValueError(at_user_line(message)) from None
 
 
 def _decoded(content: bytes) -> Function[..., Any]:

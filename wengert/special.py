@@ -33,11 +33,12 @@ from .ops.promotion import as_float, as_tensor, binary_float, outward, public, t
 from .ops.special_functions import described, erf, erfc, erfinv, i0, of_one
 
 __all__ = [
-    "beta", "betainc", "betaincc", "betaln", "cbrt", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp1",
-    "exp2", "expi", "expit", "expm1", "gamma", "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "iv",
-    "ive", "j0", "j1", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "kve", "log1p", "log_expit", "log_ndtr",
-    "log_softmax", "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "sinc", "softmax",
-    "xlog1py", "xlogy", "y0", "y1", "yv", "zeta",
+    "beta", "betainc", "betaincc", "betaincinv", "betaln", "cbrt", "comb", "digamma", "entr", "erf", "erfc", "erfcinv",
+    "erfcx", "erfinv", "exp1", "exp2", "expi", "expit", "expm1", "factorial", "gamma", "gammainc",
+    "gammaincc", "gammaincinv", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1", "jv", "k0",
+    "k0e", "k1", "k1e", "kl_div", "kv", "kve", "log1p", "log_expit", "log_ndtr", "log_softmax", "loggamma", "logit",
+    "logsumexp", "multigammaln", "ndtr", "ndtri", "poch", "polygamma", "psi", "rel_entr", "sinc", "softmax", "xlog1py",
+    "xlogy", "y0", "y1", "yv", "zeta",
 ]  # fmt: skip
 
 
@@ -144,6 +145,14 @@ gammainc = _incomplete_gamma("gammainc", I.gammainc, order=0)
 gammaincc = _incomplete_gamma("gammaincc", I.gammaincc)
 betainc = _incomplete_beta("betainc", I.betainc, order_a=0, order_b=0)
 betaincc = _incomplete_beta("betaincc", I.betaincc)
+gammaincinv = _of_arrays(
+    lambda a, y: outward(I.gammaincinv(*_met((a, y), "gammaincinv")), a, y), "gammaincinv", I.gammaincinv, "a y",
+    "[1.0, 2.0], 0.5",
+)  # fmt: skip
+betaincinv = _of_arrays(
+    lambda a, b, y: outward(I.betaincinv(*_met((a, b, y), "betaincinv")), a, b, y), "betaincinv", I.betaincinv,
+    "a b y", "[1.0, 2.0], 2.0, 0.5",
+)  # fmt: skip
 expi = _one("expi", P.expi)
 exp1 = _one("exp1", P.exp1)
 i0e = _one("i0e", B.i0e)
@@ -384,3 +393,172 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
         array([    0., -1000.])
     """
     return activations.log_softmax(as_tensor(x, "log_softmax"), axis)
+
+
+# -- relatives of the gamma function -----------------------------------------------------------------------------------
+
+
+@public
+def loggamma(z: Any) -> Any:
+    """The principal branch of the logarithm of the gamma function, of real arguments: NaN below 0.
+
+    Args:
+        z: an array of real values, or a number.
+
+    Returns:
+        The values in z's kind.
+
+    Raises:
+        TypeError: for complex numbers.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.loggamma([1.0, 3.0]).round(6)
+        array([0.      , 0.693147])
+    """
+    a = as_float(as_tensor(z, "loggamma"))
+    is_below = apply(D.lt, (a, S.fill(a, 0)))
+    return S.select(is_below, S.fill(a, math.nan), P.lgamma(S.select(is_below, S.fill(a, 1), a)))
+
+
+@public
+def gammasgn(x: Any) -> Any:
+    """The sign of the gamma function; its gradient is 0.
+
+    Args:
+        x: an array of real values, or a number.
+
+    Returns:
+        1, -1, or NaN at negative whole numbers, in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.gammasgn([1.5, -0.5])
+        array([ 1., -1.])
+    """
+    a = as_float(as_tensor(x, "gammasgn"))
+    zero, one = S.fill(a, 0), S.fill(a, 1)
+    below = D.floor(a)
+    is_odd = apply(D.ne, (apply(W.mod, (below, S.fill(a, 2))), zero))
+    is_below = apply(D.lt, (a, zero))
+    is_pole = apply(D.logical_and, (is_below, apply(D.eq, (a, below))))
+    sign = S.select(apply(D.logical_and, (is_below, is_odd)), S.fill(a, -1), one)
+    return S.add(S.select(is_pole, S.fill(a, math.nan), sign), S.times_number(below, number=0.0))
+
+
+@public
+def multigammaln(a: Any, d: int) -> Any:
+    """The logarithm of the multivariate gamma function.
+
+    Args:
+        a: an array of real values above (d - 1) / 2, or a number.
+        d: the dimension, a positive integer.
+
+    Returns:
+        The values in a's kind.
+
+    Raises:
+        ValueError: if d is not a positive integer.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.special.multigammaln(3.0, 2).round(6))
+        1.550195
+    """
+    if operator.index(d) < 1:
+        raise ValueError(at_user_line(f"multigammaln: d must be a positive integer, got {d!r}"))
+    x = as_float(as_tensor(a, "multigammaln"))
+    total = S.fill(x, d * (d - 1) / 4 * math.log(math.pi))
+    for j in range(d):
+        total = S.add(total, P.lgamma(S.add_number(x, number=-j / 2)))
+    return total
+
+
+def factorial(n: Any) -> Any:
+    """n! as gamma(n + 1); 0 below 0.
+
+    Args:
+        n: an array of real values, or a number.
+
+    Returns:
+        Floats in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.factorial([0, 3, 5])
+        array([  1.,   6., 120.])
+    """
+    x = as_float(as_tensor(n, "factorial"))
+    is_below = apply(D.lt, (x, S.fill(x, 0)))
+    value = P.gamma(S.add_number(S.select(is_below, S.fill(x, 0), x), number=1.0))
+    return outward(S.select(is_below, S.fill(x, 0), value), n)
+
+
+def comb(N: Any, k: Any) -> Any:
+    """The number of ways to choose k things of N, 0 unless 0 <= k <= N; smooth in between.
+
+    Args:
+        N: an array of real values, or a number.
+        k: the same; shapes broadcast.
+
+    Returns:
+        Floats in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.comb(5, [0, 2, 6]).round(9)
+        array([ 1., 10.,  0.])
+    """
+    n, m = _met((N, k), "comb")
+    zero, one = S.fill(n, 0), S.fill(n, 1)
+    inside = apply(D.logical_and, (apply(D.le, (zero, m)), apply(D.le, (m, n))))
+    n, m = S.select(inside, n, one), S.select(inside, m, zero)
+    # 1 / ((n + 1) B(n - m + 1, m + 1)), which does not overflow before its value does
+    beta_of = P.beta(S.add(S.sub(n, m), one), S.add(m, one))
+    return outward(S.select(inside, E.reciprocal(S.mul(S.add(n, one), beta_of)), zero), N, k)
+
+
+def poch(z: Any, m: Any) -> Any:
+    """Pochhammer's symbol gamma(z + m) / gamma(z), of positive z and z + m.
+
+    Args:
+        z: an array of positive values, or a number.
+        m: the same; shapes broadcast.
+
+    Returns:
+        The values in the kind of array that came in; NaN where z or z + m is not positive.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.poch([1.0, 2.0], 3).round(9)
+        array([ 6., 24.])
+    """
+    a, b = _met((z, m), "poch")
+    total = S.add(a, b)
+    zero = S.fill(a, 0)
+    inside = apply(D.logical_and, (apply(D.lt, (zero, a)), apply(D.lt, (zero, total))))
+    one = S.fill(a, 1)
+    low, high = S.select(inside, a, one), S.select(inside, total, one)
+    value = E.exp(S.sub(P.lgamma(high), P.lgamma(low)))
+    return outward(S.select(inside, value, S.fill(a, math.nan)), z, m)
+
+
+@public
+def erfcinv(y: Any) -> Any:
+    """The number whose `erfc` is y, exact also where y is small.
+
+    At kinks: the slope is infinite at 0 and 2.
+
+    Args:
+        y: an array of values from 0 to 2, or a number.
+
+    Returns:
+        The values in y's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.special.erfcinv([1e-20, 1.0]).round(6) + 0
+        array([6.601581, 0.      ])
+    """
+    a = as_float(as_tensor(y, "erfcinv"))
+    return S.times_number(P.ndtri(S.times_number(a, number=0.5)), number=-math.sqrt(0.5))

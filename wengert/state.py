@@ -118,7 +118,6 @@ class Variable(Operators):
             builder = STATE.builder
             builder.write_variable(self, structural.reassign(new, builder.entry_value(self)))
         else:
-            tell_effect(f"assigns the Variable {self.name}", self)
             # a copy of its own: what was assigned may be an array that its owner goes on to change
             self._tensor = self._kept(new, user_site())
         return self
@@ -135,6 +134,7 @@ class Variable(Operators):
 
     def _kept(self, value: Tensor, site: Site | None) -> Tensor:
         """What the Variable holds after a run of a graph that assigns it: a copy of its own, a constant."""
+        tell_effect(f"assigns the Variable {self.name}", self)
         cut = Cut(f"{self.name}.assign", "stores a value, a constant from there on", site, value._key)
         return Tensor(own_copy(value._data), next_serial(), cut if STATE.recorders else None)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ._compile.arguments import Owned, caller_kind, one_tensor, result_of
 from ._core import dtypes
-from ._core.folding import fold
+from ._core.doors import door
 from ._core.graph import Graph, Scope, quietly
 from ._core.op import ZERO
 from ._core.state import STATE, building, recording
@@ -82,6 +82,7 @@ class _Place(NamedTuple):
     given: Any
 
 
+@door
 def gradients(
     ys: Any, xs: Any, grad_ys: Any = None, name: str | None = "gradients", *, gate_gradients: Any = False,
     aggregation_method: Any = None, stop_gradients: Any = None,
@@ -123,28 +124,24 @@ def gradients(
         >>> both(0.0)
         ([np.float64(3.0), np.float64(1.0)], [np.float64(1.0), np.float64(1.0)])
     """
-    try:
-        builder = _current_graph("gradients")
-        mode = _unconnected(unconnected_gradients)
-        method = _method(aggregation_method)
-        scope = _checked_name(name, "gradients")
-        targets = _places(ys, "ys", builder)
-        sources = _places(xs, "xs", builder)
-        stops = _stops(stop_gradients, builder)
-        with builder.lock, _undone_on_error(builder), quietly():
-            seeds = _checked_grad_ys(grad_ys, targets)
-            scope = _new_scope(builder, scope)
-            found = _swept(
-                builder, targets, sources, seeds, stops, bool(sparse),
-                lambda names: Gathering(
-                    builder, scope, names, method, bool(gate_gradients), bool(colocate_gradients_with_ops)
-                ),
-            )  # fmt: skip
-            results: dict[int, Any] = {}
-            return [_result(source, found, results, mode) for source in sources]
-    except BaseException as error:
-        fold(error)
-        raise
+    builder = _current_graph("gradients")
+    mode = _unconnected(unconnected_gradients)
+    method = _method(aggregation_method)
+    scope = _checked_name(name, "gradients")
+    targets = _places(ys, "ys", builder)
+    sources = _places(xs, "xs", builder)
+    stops = _stops(stop_gradients, builder)
+    with builder.lock, _undone_on_error(builder), quietly():
+        seeds = _checked_grad_ys(grad_ys, targets)
+        scope = _new_scope(builder, scope)
+        found = _swept(
+            builder, targets, sources, seeds, stops, bool(sparse),
+            lambda names: Gathering(
+                builder, scope, names, method, bool(gate_gradients), bool(colocate_gradients_with_ops)
+            ),
+        )  # fmt: skip
+        results: dict[int, Any] = {}
+        return [_result(source, found, results, mode) for source in sources]
 
 
 def _swept(
@@ -360,6 +357,7 @@ def _check_seed(seed: Any, y: TensorType, index: int) -> None:
 # -- the gradient of a function as an op ------------------------------------------------------------------------------
 
 
+@door
 def symbolic_gradient(inputs: Sequence[Any], f: Callable[..., Any], name: str | None = None) -> list[Any]:
     """The gradients of a function with N inputs and M outputs, from N inputs and M upstream gradients.
 
@@ -384,27 +382,23 @@ def symbolic_gradient(inputs: Sequence[Any], f: Callable[..., Any], name: str | 
         >>> wg.symbolic_gradient([3.0, 5.0, 2.0, 7.0], lambda x, b: (x * b, x + b))
         [np.float64(17.0), np.float64(13.0)]
     """
-    try:
-        if not callable(f):
-            raise TypeError(at_user_line(f"symbolic_gradient: wanted a callable f, got {type(f).__name__}"))
-        if not isinstance(inputs, (list, tuple)):
-            raise TypeError(at_user_line(f"symbolic_gradient: wanted a list of inputs, got {type(inputs).__name__}"))
-        scope = _checked_name(name, "symbolic_gradient")
-        count = _input_count(f)
-        if len(inputs) < count:
-            raise ValueError(at_user_line(
-                f"symbolic_gradient: f has {count} inputs, but only {len(inputs)} tensors came; wanted the inputs, "
-                f"then one gradient for each output"
-            ))
-        builder = STATE.builder
-        if builder is None:
-            return _gradients_of_call(inputs, f, count)
-        with builder.lock, _undone_on_error(builder):
-            builder.scope = Scope(f"{_new_scope(builder, scope)}/")
-            return _gradients_of_call(inputs, f, count)
-    except BaseException as error:
-        fold(error)
-        raise
+    if not callable(f):
+        raise TypeError(at_user_line(f"symbolic_gradient: wanted a callable f, got {type(f).__name__}"))
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError(at_user_line(f"symbolic_gradient: wanted a list of inputs, got {type(inputs).__name__}"))
+    scope = _checked_name(name, "symbolic_gradient")
+    count = _input_count(f)
+    if len(inputs) < count:
+        raise ValueError(at_user_line(
+            f"symbolic_gradient: f has {count} inputs, but only {len(inputs)} tensors came; wanted the inputs, "
+            f"then one gradient for each output"
+        ))
+    builder = STATE.builder
+    if builder is None:
+        return _gradients_of_call(inputs, f, count)
+    with builder.lock, _undone_on_error(builder):
+        builder.scope = Scope(f"{_new_scope(builder, scope)}/")
+        return _gradients_of_call(inputs, f, count)
 
 
 Gradient = symbolic_gradient

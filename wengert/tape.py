@@ -9,7 +9,6 @@ tape listens, what it watches, and how targets, sources and cotangents given by 
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Generator, Sequence
 from types import TracebackType
 from typing import Any
@@ -18,6 +17,7 @@ from ._compile.matching import matched
 from ._control.jacobians import as_rows, images
 from ._core import dtypes
 from ._core.constant import is_number
+from ._core.doors import door, reopen
 from ._core.folding import fold
 from ._core.graph import quietly
 from ._core.kinds import ARRAYS, SEQUENCES
@@ -28,7 +28,7 @@ from ._core.state import STATE, tell_effect
 from ._core.structure import LEAF, Spec, flatten, unflatten
 from ._core.tensor import Tensor
 from ._core.types import tensor_type, type_of
-from ._core.where import at_user_line
+from ._core.where import at_user_line, warn
 from ._prims.structural import conj, reshape, transpose, zeros_of
 from ._transforms.reverse import Tape, ones_like_type, sweep
 from ._transforms.rows import Rows, total
@@ -78,18 +78,15 @@ class GradientTape:
         self._has_warned = False
         self._watched: tuple[Variable, ...] = ()
 
+    @door
     def __enter__(self) -> GradientTape:
         """Starts recording, or goes on with it.
 
         Raises:
             ValueError: the tape is recording already.
         """
-        try:
-            self._start()
-            return self
-        except BaseException as error:
-            fold(error)
-            raise
+        self._start()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -111,6 +108,7 @@ class GradientTape:
 
     # -- what is recorded ---------------------------------------------------------------------------------------------
 
+    @door
     def watch(self, tensor: Any) -> None:
         """Watches tensors or Variables from now on.
 
@@ -133,33 +131,29 @@ class GradientTape:
             >>> tape.gradient(y, p)["w"].item()
             3.0
         """
-        try:
-            core, reads = self._core, self._reads
-            if core is None or reads is None:
-                raise AttributeError(at_user_line(
-                    "GradientTape.watch: the tape is not recording; call watch inside `with GradientTape() as tape:`"
+        core, reads = self._core, self._reads
+        if core is None or reads is None:
+            raise AttributeError(at_user_line(
+                "GradientTape.watch: the tape is not recording; call watch inside `with GradientTape() as tape:`"
+            ))
+        leaves: list[Any] = flatten(tensor)[0]
+        for leaf in leaves:
+            if not isinstance(leaf, (Tensor, Variable)):
+                raise ValueError(at_user_line(
+                    f"GradientTape.watch: wanted Tensors and Variables, got {type(leaf).__name__} {leaf!r:.60}; a "
+                    f"number or an array becomes a tensor by wg.tensor"
                 ))
-            leaves: list[Any] = flatten(tensor)[0]
-            for leaf in leaves:
-                if not isinstance(leaf, (Tensor, Variable)):
-                    raise ValueError(at_user_line(
-                        f"GradientTape.watch: wanted Tensors and Variables, got {type(leaf).__name__} {leaf!r:.60}; a "
-                        f"number or an array becomes a tensor by wg.tensor"
-                    ))
-            for leaf in leaves:
-                if not dtypes.is_inexact(leaf.dtype):
-                    warnings.warn(
-                        f"GradientTape.watch: a tensor of dtype {leaf.dtype.name} is a constant to a gradient",
-                        RuntimeWarning, stacklevel=2,
-                    )  # fmt: skip
-                elif isinstance(leaf, Variable):
-                    reads.asked[leaf._key] = leaf
-                else:
-                    reads.roots.add(leaf._key)
-                    core.watch(leaf)
-        except BaseException as error:
-            fold(error)
-            raise
+        for leaf in leaves:
+            if not dtypes.is_inexact(leaf.dtype):
+                warn(
+                    f"GradientTape.watch: a tensor of dtype {leaf.dtype.name} is a constant to a gradient",
+                    RuntimeWarning,
+                )
+            elif isinstance(leaf, Variable):
+                reads.asked[leaf._key] = leaf
+            else:
+                reads.roots.add(leaf._key)
+                core.watch(leaf)
 
     @contextlib.contextmanager
     def stop_recording(self) -> Generator[None]:
@@ -189,6 +183,7 @@ class GradientTape:
         finally:
             self._start()
 
+    @door
     def reset(self) -> None:
         """Forgets all that was recorded and watched, and goes on recording.
 
@@ -207,14 +202,10 @@ class GradientTape:
             >>> tape.gradient(y, x).item()
             1.0
         """
-        try:
-            self._require_recording("reset")
-            self._stop()
-            self._core = self._reads = None
-            self._start()
-        except BaseException as error:
-            fold(error)
-            raise
+        self._require_recording("reset")
+        self._stop()
+        self._core = self._reads = None
+        self._start()
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The Variables watched so far, in the order in which they were made.
@@ -277,7 +268,8 @@ class GradientTape:
             >>> tape.gradient(y, [v], output_gradients=[1.0, 10.0])
             [Tensor([ 2., 40.], shape=(2,), dtype=float64)]
         """
-        try:
+        before = vars(STATE).copy()
+        try:  # as `door` does: a Python call more would be felt
             mode = _unconnected(unconnected_gradients, "gradient")
             core, reads = self._recorded("gradient")
             targets, spec = _targets(target)
@@ -291,9 +283,11 @@ class GradientTape:
             self._finish()
             return found_sources.result(results)
         except BaseException as error:
+            reopen(before)
             fold(error)
             raise
 
+    @door
     def jacobian(
         self, target: Any, sources: Any, unconnected_gradients: Any = "none", *, holomorphic: bool = False
     ) -> Any:
@@ -324,27 +318,24 @@ class GradientTape:
             >>> tape.jacobian(y, x)
             Tensor([[2., 0.], [0., 4.]], shape=(2, 2), dtype=float64)
         """
-        try:
-            mode = _unconnected(unconnected_gradients, "jacobian")
-            core, reads = self._recorded("jacobian")
-            y = _one_target(target, "jacobian")
-            found_sources = _Sources(sources, reads, "jacobian")
-            _require_kinds(y, found_sources.leaves, holomorphic, "jacobian")
-            self._settle("jacobian")
-            blocks = found_sources.rows(core, y, "jacobian")
-            results: list[Any] = []
-            for x, block in zip(found_sources.leaves, blocks):
-                if block is None and mode == "none":
-                    results.append(None)
-                    continue
-                rows = as_rows(block, y, x)
-                results.append(_beside(conj(rows) if holomorphic else rows, x))
-            self._finish()
-            return found_sources.result(results)
-        except BaseException as error:
-            fold(error)
-            raise
+        mode = _unconnected(unconnected_gradients, "jacobian")
+        core, reads = self._recorded("jacobian")
+        y = _one_target(target, "jacobian")
+        found_sources = _Sources(sources, reads, "jacobian")
+        _require_kinds(y, found_sources.leaves, holomorphic, "jacobian")
+        self._settle("jacobian")
+        blocks = found_sources.rows(core, y, "jacobian")
+        results: list[Any] = []
+        for x, block in zip(found_sources.leaves, blocks):
+            if block is None and mode == "none":
+                results.append(None)
+                continue
+            rows = as_rows(block, y, x)
+            results.append(_beside(conj(rows) if holomorphic else rows, x))
+        self._finish()
+        return found_sources.result(results)
 
+    @door
     def batch_jacobian(
         self, target: Any, source: Any, unconnected_gradients: Any = "none", *, holomorphic: bool = False
     ) -> Any:
@@ -380,33 +371,30 @@ class GradientTape:
                    [[6., 0.],
                     [0., 8.]]])
         """
-        try:
-            mode = _unconnected(unconnected_gradients, "batch_jacobian")
-            core, reads = self._recorded("batch_jacobian")
-            y = _one_target(target, "batch_jacobian")
-            found_sources = _Sources([source], reads, "batch_jacobian")
-            (x,) = found_sources.leaves
-            if len(y.shape) < 2 or len(x.shape) < 2 or y.shape[0] != x.shape[0]:
-                raise ValueError(at_user_line(
-                    f"GradientTape.batch_jacobian: wanted a target and a source of two axes at least whose first "
-                    f"extents agree, got shapes {y.shape} and {x.shape}"
-                ))
-            _require_kinds(y, [x], holomorphic, "batch_jacobian")
-            self._settle("batch_jacobian")
-            (block,) = found_sources.rows(core, y, "batch_jacobian", 1)
-            shape = (*y.shape, *x.shape[1:])
-            result: Tensor | None = None
-            if block is not None:
-                found = reshape(transpose(block, perm=(1, 0, *range(2, len(block.shape)))), shape=shape)
-                result = _beside(conj(found) if holomorphic else found, x)
-            elif mode == "zero":
-                result = _beside(zeros_of(tensor_type(shape, x.dtype)), x)
-            self._finish()
-            return result
-        except BaseException as error:
-            fold(error)
-            raise
+        mode = _unconnected(unconnected_gradients, "batch_jacobian")
+        core, reads = self._recorded("batch_jacobian")
+        y = _one_target(target, "batch_jacobian")
+        found_sources = _Sources([source], reads, "batch_jacobian")
+        (x,) = found_sources.leaves
+        if len(y.shape) < 2 or len(x.shape) < 2 or y.shape[0] != x.shape[0]:
+            raise ValueError(at_user_line(
+                f"GradientTape.batch_jacobian: wanted a target and a source of two axes at least whose first "
+                f"extents agree, got shapes {y.shape} and {x.shape}"
+            ))
+        _require_kinds(y, [x], holomorphic, "batch_jacobian")
+        self._settle("batch_jacobian")
+        (block,) = found_sources.rows(core, y, "batch_jacobian", 1)
+        shape = (*y.shape, *x.shape[1:])
+        result: Tensor | None = None
+        if block is not None:
+            found = reshape(transpose(block, perm=(1, 0, *range(2, len(block.shape)))), shape=shape)
+            result = _beside(conj(found) if holomorphic else found, x)
+        elif mode == "zero":
+            result = _beside(zeros_of(tensor_type(shape, x.dtype)), x)
+        self._finish()
+        return result
 
+    @door
     def explain(self, y: Any, x: Any) -> str:
         """Why the gradient of y with respect to x is what it is: the path, or what cuts it.
 
@@ -433,20 +421,16 @@ class GradientTape:
             >>> "stop_gradient" in tape.explain(y, x)
             True
         """
-        try:
-            core, reads = self._recorded("explain")
-            target = _one_target(y, "explain")
-            (key,) = _Sources([x], reads, "explain").keys
-            if isinstance(x, Variable):  # for the explanation its last read stands for it
-                source, name = Tensor(x._tensor._data, key[-1] if key else x._tensor._key), x.name
-            else:
-                source, name = x, "x"
-            if not core.tracks(source._key):
-                return f"{name} was not watched when the tape recorded: call tape.watch({name}) before {name} is used"
-            return explain_entries(core, target, source, name)
-        except BaseException as error:
-            fold(error)
-            raise
+        core, reads = self._recorded("explain")
+        target = _one_target(y, "explain")
+        (key,) = _Sources([x], reads, "explain").keys
+        if isinstance(x, Variable):  # for the explanation its last read stands for it
+            source, name = Tensor(x._tensor._data, key[-1] if key else x._tensor._key), x.name
+        else:
+            source, name = x, "x"
+        if not core.tracks(source._key):
+            return f"{name} was not watched when the tape recorded: call tape.watch({name}) before {name} is used"
+        return explain_entries(core, target, source, name)
 
     # -- listening ----------------------------------------------------------------------------------------------------
 
@@ -495,11 +479,11 @@ class GradientTape:
             self._stop()
         elif not self._has_warned:
             self._has_warned = True
-            warnings.warn(
+            warn(
                 f"GradientTape.{what} inside the context of its persistent tape is recorded, too, which takes time and "
                 f"memory; call it after the context, unless you want to differentiate the result with the same tape",
-                RuntimeWarning, stacklevel=3,
-            )  # fmt: skip
+                RuntimeWarning,
+            )
 
     def _finish(self) -> None:
         if self._persistent or self._core is None:

@@ -9,7 +9,6 @@ is checked. Start with `check_gradients`.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._compile.arguments import array_argument, require_callable
+from ._compile.parameters import positional_names
 from ._core import dtypes
 from ._core.constant import constant, is_number
-from ._core.folding import fold
+from ._core.doors import door
 from ._core.op import ZERO
 from ._core.state import next_serial, recording
 from ._core.structure import flatten, is_number_list, paths, unflatten
@@ -60,6 +60,7 @@ class GradientCheck(NamedTuple):
     largest_error: float
 
 
+@door
 def check_gradients(
     f: Callable[..., Any], *args: Any, order: int = 2, modes: str | Sequence[str] = MODES,
     rtol: float | None = None, atol: float | None = None,
@@ -100,17 +101,13 @@ def check_gradients(
         >>> wg.check_gradients(lambda x: wg.sin(x) * x, np.array([0.5, 1.0])).checked
         12
     """
-    try:
-        require_callable(f, "check_gradients")
-        chosen = _checked_modes(modes)
-        _require_order(order)
-        arguments = _Arguments(f, args)
-        check = _Check(arguments.point, chosen, rtol, atol)
-        check.run(arguments.program, order, "f")
-        return GradientCheck(check.checked, check.largest_error)
-    except BaseException as error:
-        fold(error)
-        raise
+    require_callable(f, "check_gradients")
+    chosen = _checked_modes(modes)
+    _require_order(order)
+    arguments = _Arguments(f, args)
+    check = _Check(arguments.point, chosen, rtol, atol)
+    check.run(arguments.program, order, "f")
+    return GradientCheck(check.checked, check.largest_error)
 
 
 def _require_order(order: Any) -> None:
@@ -219,7 +216,7 @@ class _Arguments:
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.f = f
         self.leaves, self.spec = flatten(args)
-        names = _names_of(f, len(args))
+        names = positional_names(f, len(args))
         labels = [p for name, child in zip(names, self._children(), strict=True) for p in paths(child, name)]
         self.places = [i for i, leaf in enumerate(self.leaves) if _is_floating(leaf)]
         if not self.places:
@@ -245,22 +242,6 @@ class _Arguments:
             kinds = ", ".join(type(r).__name__ for r in results) or "nothing"
             raise TypeError(at_user_line(f"check_gradients: f must return floating tensors, got {kinds}"))
         return found
-
-
-def _names_of(f: Callable[..., Any], count: int) -> list[str]:
-    """The names of the positional parameters; those that `*args` takes are numbered."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names: list[str] = []
-    for parameter in parameters:
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            names.append(parameter.name)
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            names += [f"{parameter.name}[{i}]" for i in range(count - len(names))]
-    names += [f"args[{i}]" for i in range(len(names), count)]
-    return names[:count]
 
 
 def _is_floating(leaf: Any) -> bool:

@@ -84,6 +84,10 @@ class Compiled:
         return self.rebuild(results if kind is True else (*[native_result(x, kind) for x in results],))
 
     def _commit(self, values: Sequence[Tensor]) -> None:
+        if STATE.pins is not None:  # a computation is repeated: what it writes stays inside
+            for variable, value in zip(self.written, values, strict=True):
+                variable._put(value)
+            return
         site = user_site() if STATE.recorders else None
         fresh = [variable._kept(value, site) for variable, value in zip(self.written, values, strict=True)]
         with _commit_lock:

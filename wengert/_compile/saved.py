@@ -21,6 +21,7 @@ from .._core.graph import Graph, Node
 from .._core.op import REGISTRY
 from .._core.structure import LEAF, Spec
 from .._core.tensor import Tensor, Value, fresh
+from .._core.types import TensorType, tensor_type
 from .._core.verifier import verify
 from .saved_regions import REGIONS, region_data, region_from
 from .saved_rules import rule_data, rule_from
@@ -227,14 +228,20 @@ class Decoder:
 
     def value(self, item: Any, graph: Graph) -> Value:
         shape, dtype, name, weak = item
+        extents, dtype = self.type((shape, dtype))
+        value = Value(extents, dtype, graph.serial, _text(name), bool(weak))
+        self._values.append(value)
+        return value
+
+    def type(self, item: Any) -> TensorType:
+        """A shape and a dtype."""
+        shape, dtype = item
         extents = self.attribute(shape)
         if not isinstance(extents, tuple) or any(
             type(d) not in (int, Dim) or (type(d) is int and d < 0) for d in cast("tuple[Any, ...]", extents)
         ):
             raise ValueError("a shape is not one")
-        value = Value(cast("tuple[Any, ...]", extents), _dtype(dtype), graph.serial, _text(name), bool(weak))
-        self._values.append(value)
-        return value
+        return tensor_type(cast("tuple[Any, ...]", extents), _dtype(dtype))
 
     def node(self, item: Any, graph: Graph) -> Node:
         name, inputs, attrs, outputs, is_quiet = item

@@ -30,7 +30,8 @@ def region_data(encoder: Encoder, value: Any) -> dict[str, Any]:
         return {"is": "program", "graph": encoder.graph(value.graph), "count": value.count}
     if isinstance(value, Branches):
         programs = [region_data(encoder, program) for program in value.programs]
-        return {"is": "branches", "programs": programs, "own": value.own, "declared": value.declared}
+        types = [[encoder.attribute(t.shape), t.dtype.name] for t in value.results]
+        return {"is": "branches", "programs": programs, "own": value.own, "declared": value.declared, "types": types}
     if isinstance(value, Loop):
         return _loop_data(encoder, value)
     return _back_data(encoder, value)
@@ -74,7 +75,10 @@ def region_from(decoder: Decoder, data: dict[str, Any]) -> Any:
         programs = [_program(decoder, item) for item in data["programs"]]
         if not programs or len({(len(p.graph.inputs), len(p.graph.outputs)) for p in programs}) != 1:
             raise ValueError("the branches have different numbers of inputs or results")
-        return Branches((*programs,), _whole(data["own"]), _whole(data["declared"]))
+        types = (*[decoder.type(item) for item in data["types"]],)
+        if len(types) != len(programs[0].graph.outputs):
+            raise ValueError("the branches have another number of results than types")
+        return Branches((*programs,), _whole(data["own"]), _whole(data["declared"]), results=types)
     if kind == "loop":
         return _loop(decoder, data)
     if kind == "back":

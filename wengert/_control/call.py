@@ -70,8 +70,10 @@ class Stage:
     """One split: where its residuals lie among the outputs, and how to pull cotangents back from them."""
 
     def __init__(
-        self, backward: Program, start: int, stop: int, seeded: list[int], results: list[Any], masked: tuple[bool, ...]
-    ) -> None:
+        self, backward: Program, start: int, stop: int, seeded: list[int], results: list[Any], masked: tuple[bool, ...],
+        active: tuple[bool, ...],
+    ) -> None:  # fmt: skip
+        self.active = active  # which inputs it gives a cotangent
         self.backward = backward
         self.masked = masked  # for each input whether the program puts structural zeros into its cotangent
         self.start = start  # outputs [0, start) have cotangents; [start, stop) are the residuals
@@ -121,7 +123,7 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
             found = sweep(tape.entries, pairs, keys, masked, sparse=True)
             found = [g if a else None for g, a in zip(found, active, strict=True)]
             gradients: list[Tensor] = []
-            results = [_placed(g, gradients) for g in found]
+            results = [placed(g, gradients) for g in found]
         backward_outputs = [joint.value_of(g) for g in gradients]
         forward_outputs = [joint.value_of(out) for out in outs]
     forward_nodes, backward_nodes = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], backward_outputs)
@@ -131,7 +133,7 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
     backward = Program(_assembled(f"{graph.name}.backward", backward_inputs, backward_nodes, backward_outputs))
     start = len(forward_outputs)
     masks = zeros_inserted(tape.entries, keys)
-    stage = Stage(backward, start, start + len(residuals), seeded, results, masks)
+    stage = Stage(backward, start, start + len(residuals), seeded, results, masks, active)
     forward = _assembled(
         f"{graph.name}.forward", [joint.value_of(x) for x in inputs], forward_nodes, [*forward_outputs, *residuals]
     )
@@ -146,7 +148,7 @@ class RowsAt(NamedTuple):
     indices: int
 
 
-def _placed(gradient: Any, outputs: list[Tensor]) -> Any:
+def placed(gradient: Any, outputs: list[Tensor]) -> Any:
     """Appends what a gradient is made of to the outputs, and tells where it stands (ZERO and None are themselves)."""
     if type(gradient) is Rows:
         outputs += gradient.columns()
@@ -280,20 +282,26 @@ def _forward(program: Program, active: tuple[bool, ...]) -> tuple[Program, list[
 
 
 def _pull_back(
-    ct: tuple[Any, ...], operands_type: tuple[TensorType, ...], outs: tuple[Tensor, ...],
+    ct: tuple[Any, ...], needed: tuple[bool, ...], operands_type: tuple[TensorType, ...], outs: tuple[Tensor, ...],
     outs_type: tuple[TensorType, ...], program: Program,
 ) -> Any:  # fmt: skip
-    """The joint rule: the stage whose residuals lie behind every output that has a cotangent does the work."""
+    """The joint rule: the stage behind every output that has a cotangent, for the operands that want one, works."""
     last = max(i for i, c in enumerate(ct) if isinstance(c, Tensor))
-    stage = next(s for s in program.stages if s.start > last)
+    stage = next(s for s in program.stages if s.start > last and _serves(s, needed, operands_type))
     residuals = outs[stage.start : stage.stop]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
     return ((*map(lambda r, t, m: _pulled(r, t, m, found), stage.results, operands_type, stage.masked),),)
 
 
+def _serves(stage: Stage, needed: tuple[bool, ...], types: tuple[TensorType, ...]) -> bool:
+    """Whether a stage was made for these operands: each tape that is open at a call has one of its own."""
+    wanted = zip(stage.active, needed, types, strict=True)
+    return all(is_active or not flag or not dtypes.is_inexact(t.dtype) for is_active, flag, t in wanted)
+
+
 def _pulled(result: Any, type_: TensorType, is_masked: bool, found: Sequence[Tensor]) -> Any:
-    """The gradient for one operand, as `_placed` has filed it."""
+    """The gradient for one operand, as `placed` has filed it."""
     if type(result) is RowsAt:
         return Rows(type_, [(found[result.values], found[result.indices])])
     if type(result) is not int:

@@ -6,6 +6,7 @@ Tensors are told apart by their serial numbers: what was made before the loop be
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from .._core.dtypes import is_inexact
@@ -13,9 +14,13 @@ from .._core.op import Op
 from .._core.state import STATE
 from .._core.tensor import Tensor
 
+Observe = Callable[[Op, tuple[Tensor, ...], tuple[Any, ...], tuple[Tensor, ...]], None]
 
-class Captures:
-    """Collects the operands from outside that some open recorder follows; itself it follows nothing.
+_LEAST_ROOM = 256  # marks kept before the dead ones among them are swept out
+
+
+class _Noted:
+    """What a loop uses from outside, as far as some open recorder follows it.
 
     Args:
         start: the serial number from which on tensors are the loop's own.
@@ -34,56 +39,59 @@ class Captures:
         self.found: dict[int, Tensor] = {}
         self.seen: set[int] = set()  # keys from outside that have been asked about
 
+    def on_read(self, variable: Any, tensor: Tensor) -> None:
+        """A Variable's value counts once an op uses it."""
+
+
+class Captures(_Noted):
+    """Collects the operands from outside that some open recorder follows; itself it follows nothing."""
+
+    __slots__ = ("observe",)
+
+    def __init__(self, start: int, outer: tuple[Any, ...]) -> None:
+        super().__init__(start, outer)
+        self.observe = _collector(start, self.seen, self.found, outer)
+
     def tracks(self, key: int) -> bool:
         return False
 
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """The recorders that follow the tensor are told themselves."""
 
-    def on_read(self, variable: Any, tensor: Tensor) -> None:
-        """A Variable's value counts once an op uses it."""
 
-    def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
-        """Takes note of operands from outside."""
-        start, seen = self.start, self.seen
+def _see(tensor: Tensor, seen: set[int], found: dict[int, Tensor], outer: tuple[Any, ...]) -> None:
+    key = tensor._key
+    seen.add(key)
+    if is_inexact(tensor._data.dtype) and any(recorder.tracks(key) for recorder in outer):
+        found[key] = tensor
+
+
+def _collector(start: int, seen: set[int], found: dict[int, Tensor], outer: tuple[Any, ...]) -> Observe:
+    """`Captures.observe`: a function that knows what it needs, since every op of a loop calls it."""
+
+    def observe(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         for operand in operands:
             key = operand._key
             if key < start and key not in seen:
-                self.see(operand)
+                _see(operand, seen, found, outer)
 
-    def see(self, tensor: Tensor) -> None:
-        """Asks the outer recorders, once, whether a tensor from outside is followed."""
-        key = tensor._key
-        self.seen.add(key)
-        if is_inexact(tensor._data.dtype) and any(recorder.tracks(key) for recorder in self.outer):
-            self.found[key] = tensor
+    return observe
 
 
-class _Mark(weakref.ref[Tensor]):
-    """A reference that knows the key of the tensor that it outlives."""
-
-    __slots__ = ("key",)
-    key: int
-
-
-class Followed(Captures):
+class Followed(_Noted):
     """Stands in for tapes that pause: also follows what depends on tensors that they follow, as long as it lives.
 
     So refusals to turn followed tensors into numbers stay as they are, and nothing grows with the number of steps.
+    What has died is swept out now and then: a callback would be where Ctrl-C gets lost.
     """
 
-    __slots__ = ("__weakref__", "_alive", "_forget")
+    __slots__ = ("_alive", "_room")
 
-    def __init__(self, before: Captures) -> None:
+    def __init__(self, before: _Noted) -> None:
         super().__init__(before.start, before.outer)
         self.found, self.seen = before.found, before.seen
-        self._alive: dict[int, _Mark] = {}
-        alive = self._alive
-
-        def forget(mark: Any) -> None:
-            alive.pop(mark.key, None)
-
-        self._forget = forget
+        self._alive: dict[int, weakref.ref[Tensor]] = {}
+        self._room = _LEAST_ROOM
 
     def tracks(self, key: int) -> bool:
         return (
@@ -96,11 +104,18 @@ class Followed(Captures):
         for recorder in self.outer:
             recorder.note_exit(tensor, what)
 
+    def see(self, tensor: Tensor) -> None:
+        """Asks the outer recorders, once, whether a tensor from outside is followed."""
+        _see(tensor, self.seen, self.found, self.outer)
+
     def follow(self, tensor: Tensor) -> None:
         """Follows a tensor of the loop's own from now on."""
-        mark = _Mark(tensor, self._forget)
-        mark.key = tensor._key
-        self._alive[tensor._key] = mark
+        alive = self._alive
+        if len(alive) >= self._room:
+            for key in [key for key, mark in alive.items() if mark() is None]:
+                del alive[key]
+            self._room = max(_LEAST_ROOM, 2 * len(alive))
+        alive[tensor._key] = weakref.ref(tensor)
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Takes note of operands from outside, and follows results."""

@@ -28,6 +28,7 @@ class Closed:
         function: from tensors to tensors (or None); called once, here.
         types: the types of its arguments.
         name: for listings.
+        defers: whether an exception is kept until the results are asked for.
 
     Attributes:
         captured: the outer tensors that the function used; `run` takes their values.
@@ -35,7 +36,7 @@ class Closed:
 
     __slots__ = ("captured", "dims", "error", "graph", "present", "writes")
 
-    def __init__(self, function: Function, types: Sequence[TensorType], name: str) -> None:
+    def __init__(self, function: Function, types: Sequence[TensorType], name: str, defers: bool = True) -> None:
         self.graph = graph = Graph(name)
         self.captured: tuple[Tensor, ...] = ()
         self.dims: Callable[[Dim], DimLike] | None = None
@@ -46,7 +47,10 @@ class Closed:
             arguments = [graph.add_input(t[0], t[1]) for t in types]
             try:
                 results = list(function(arguments))
-            except Exception as error:  # raised again where a gradient is asked for
+            except Exception as error:
+                if not defers:
+                    raise
+                # raised again where a gradient is asked for
                 self.error = _without_frames(error)
                 return
         self.present = [r is not None for r in results]
@@ -55,14 +59,11 @@ class Closed:
         graph.finish([r for r in results if r is not None] + written)
         self._close()
         if outer is not None:
-            for pair in graph.guards.equal:
-                outer.guards.require_equal(*pair)
-            for dim in graph.guards.not_one:
-                outer.guards.require_not_one(dim)
+            outer.guards.require_all(graph.guards)
 
     @classmethod
     def of(cls, graph: Graph, present: list[bool]) -> Closed:
-        """A function whose finished graph is known: its results, None where `present` says so, then what it writes."""
+        """A function whose finished graph is known: a result where `present` says so, then what it writes."""
         closed = cls.__new__(cls)
         closed.graph, closed.present = graph, present
         closed.captured, closed.dims, closed.error = (), None, None

@@ -207,3 +207,5 @@ def _custom(site: Site) -> Sequence[Known]:
 
 
 REGIONS.update({"call": _call, "switch": _switch, "loop": _loop, "custom": _custom})
+
+__all__ = ["pattern"]  # for who imports it from here, the rules above are there

@@ -34,12 +34,13 @@ class Replay:
         outputs: how many results: the loop variables at the end, the stacks.
     """
 
-    __slots__ = ("carries", "inputs", "name", "outputs", "pins", "snapshots", "start", "steps", "taken", "xs")
+    __slots__ = ("block", "carries", "inputs", "name", "outputs", "pins", "snapshots", "start", "steps", "taken", "xs")
 
     def __init__(self, steps: Any, keeper: Any, taken: int, inputs: int, outputs: int) -> None:
         self.name = steps.name
         self.steps = steps
         self.snapshots = keeper.snapshots
+        self.block: int = keeper.block
         self.pins: dict[int, Tensor] = keeper.pins
         self.start: int = keeper.captures.start
         self.taken = taken
@@ -89,19 +90,19 @@ class _Walk:
         elif isinstance(snapshots, EvenSnapshots):
             snapshots.reverse(replay.taken, self._pull_segment, again=True)
         else:
-            snapshots.reverse(replay.taken, self._advance, self._pull, again=True)
+            snapshots.reverse(-(-replay.taken // replay.block), self._advance, self._pull, again=True)
         sweep(tape.entries, (), (), cts=self.cts)
 
     def _advance(self, state: State, start: int, stop: int) -> State:
-        """The state before step `stop`."""
+        """The state before block `stop`, from the one before block `start`."""
+        start, stop = start * self.replay.block, stop * self.replay.block
         outer = passive_recorders()
         if all(state.flags):
             with pausing(outer), pinning({**self.replay.pins}):
                 tensors, _ = self.replay.steps.replay(state.tensors, start, stop, self.slices)
             return State((*tensors,), state.flags)
         # which loop variables are followed may change from step to step
-        watch = Followed(Captures(self.replay.start, ()))
-        watch.found = dict.fromkeys(self.tracked)  # type: ignore[assignment]
+        watch = Followed(Captures(self.replay.start, (Tape(self.tracked),)))
         for x, flag in zip(state.tensors, state.flags, strict=True):
             if flag:
                 watch.follow(x)
@@ -112,8 +113,9 @@ class _Walk:
             tensors, _ = self.replay.steps.replay(state.tensors, start, stop, self.slices)
         return State((*tensors,), (*[watch.tracks(x._key) for x in tensors],))
 
-    def _pull(self, state: State, step: int) -> None:
-        self._pull_segment(state, step, step + 1)
+    def _pull(self, state: State, index: int) -> None:
+        start = index * self.replay.block
+        self._pull_segment(state, start, min(start + self.replay.block, self.replay.taken))
 
     def _pull_segment(self, state: State, start: int, stop: int) -> None:
         """Runs some steps again, recorded, and sweeps them."""

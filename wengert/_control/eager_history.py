@@ -8,12 +8,11 @@ when what they have kept exceeds the memory budget.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from .._core.budget import BUDGET, limit
+from .._core.budget import BUDGET, limit, tell
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -22,11 +21,11 @@ from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
 from .captures import Captures, Followed, is_passive
 
 _key_of = attrgetter("_key")
-_log = logging.getLogger("wengert")
-_MOST_AUTO = 64  # snapshots kept beside the history of an "auto" loop: more of them take longer to keep up
+_MOST_AUTO = 256  # snapshots kept beside the history of an "auto" loop
 _LEAST_AUTO = 8
+_MOST_BLOCK = 16  # steps between snapshots that may be kept beside a history: each costs time, whether needed or not
 _WINDOW = 16  # entries next to each other that a meter looks at together
-_MOST_WINDOWS = 16
+_MOST_WINDOWS = 8
 _BYTES_AN_ENTRY = 600  # of a tape, beside the arrays: the entry, its tuples and tensors
 
 
@@ -49,6 +48,7 @@ class Keeper:
     Attributes:
         slices: of the arrays that the loop consumes.
         snapshots: states to start again from.
+        block: how many steps the schedule of the snapshots takes for one.
         pins: Variable key -> what it held when the loop read it.
         is_paused: whether the tapes have no record of the loop.
     """
@@ -58,15 +58,17 @@ class Keeper:
         self.count = count
         self.tapes = tapes
         self.captures = captures
+        self.since = captures.start  # reads and writes of older buffers are told
         self.slices: Sequence[Sequence[Tensor]] = ()
         self.pins: dict[int, Tensor] = {}
         self.is_paused = False
         self.snapshots: Any = None
+        self.block = 1
         self._obstacle = ""
         self._check = 1
         self._last = 0  # the step of the last look
         self._limit = limit()
-        self._follows = tapes[0].is_tracked if len(tapes) == 1 else self._is_tracked
+        self._follows = tapes[0].is_tracked if len(tapes) == 1 else _any_tracks(tapes)
         self._depth = BUDGET.depth
 
     # -- from begin to end --------------------------------------------------------------------------------------------
@@ -99,6 +101,10 @@ class Keeper:
         if variable._key < self.captures.start:
             self.pins.setdefault(variable._key, tensor)
 
+    def on_write(self, buffer: Any) -> None:
+        """A buffer from outside is written to."""
+        self.on_effect("writes to a buffer", buffer)
+
     def on_effect(self, what: str, owner: Any) -> None:
         """The loop does something that cannot be repeated."""
         if isinstance(owner, Tape):
@@ -126,10 +132,10 @@ class Keeper:
             self._look(step, tensors)
         if self.snapshots is None:
             self.snapshots = self._new_snapshots(tensors)
-        snapshots = self.snapshots
-        if step == snapshots.next_step:
-            snapshots.offer(step, State((*tensors,), (*map(self._follows, map(_key_of, tensors)),)))
-        following = snapshots.next_step
+        snapshots, block = self.snapshots, self.block
+        if step == snapshots.next_step * block:
+            snapshots.offer(step // block, State((*tensors,), (*map(self._follows, map(_key_of, tensors)),)))
+        following = snapshots.next_step * block
         return following if following < self._check else self._check
 
     def _new_snapshots(self, tensors: Sequence[Tensor]) -> Any:
@@ -137,11 +143,11 @@ class Keeper:
             return EvenSnapshots(None, self.count)
         if self.policy != "auto":
             return Snapshots(self.policy, self.count)
-        size = sum(_size_of(x) for x in tensors) or 1
-        return Snapshots(max(_LEAST_AUTO, min(_MOST_AUTO, self._limit // (4 * size))), self.count)
-
-    def _is_tracked(self, key: int) -> bool:
-        return any(tape.tracks(key) for tape in self.tapes)
+        size = sum(map(_size_of, tensors)) or 1
+        # what the steps of a block keep on the way back is to be small beside the budget
+        self.block = max(1, min(_MOST_BLOCK, self._limit // (1000 * size)))
+        blocks = None if self.count is None else -(-self.count // self.block)
+        return Snapshots(max(_LEAST_AUTO, min(_MOST_AUTO, self._limit // (4 * size))), blocks)
 
     def _look(self, step: int, tensors: Sequence[Tensor]) -> None:
         """Has the tapes pause if it is time; says when to look again."""
@@ -155,7 +161,7 @@ class Keeper:
                 self._last = step
                 self._check = step + 1 + min((self._limit - BUDGET.used) // (2 * size), step, 10_000)
                 return
-            _log.info(
+            tell(
                 "a loop has given up its history of %d bytes after %d steps: the memory budget is %d bytes "
                 "(wg.set_memory_budget); the reverse pass runs steps again from %d snapshots",
                 BUDGET.used - self._base.used, step, self._limit, self.snapshots.kept,
@@ -177,6 +183,10 @@ class Keeper:
         self._meter.restore(self._base)
         self.captures, self.is_paused, self._follows = followed, True, followed.tracks
         STATE.recorders = (*filter(is_passive, followed.outer), followed)
+
+
+def _any_tracks(tapes: list[Tape]) -> Callable[[int], bool]:
+    return lambda key: any(tape.tracks(key) for tape in tapes)
 
 
 def _size_of(x: Any) -> int:

@@ -25,9 +25,7 @@ class Example:
 
     def __init__(self, function: Function, types: Sequence[TensorType], name: str) -> None:
         self.name = name
-        self.closed = Closed(function, types, name)
-        if self.closed.error is not None:
-            raise self.closed.error
+        self.closed = Closed(function, types, name, defers=False)
 
     def __call__(self, arguments: Sequence[Tensor], flags: Sequence[bool]) -> list[tuple[Tensor, bool] | None]:
         """The results for a batch: each with whether it has the batch axis (then it is the first), or None.
@@ -47,9 +45,9 @@ class Example:
         for variable, (tensor, flag) in zip(closed.writes, found[count:], strict=True):
             if flag:
                 raise TypeError(at_user_line(
-                    f"{self.name}: the Variable {variable.name} cannot be assigned what differs between examples"
+                    f"{self.name}: {variable.name} cannot be assigned what differs between examples"
                 ))
-            variable.assign(tensor)
+            variable._put(tensor)
         results = iter(found)
         return [next(results) if present else None for present in closed.present]
 

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 from .._core import dtypes
 from .._core.dims import Atom, Dim, dims_in
 from .._core.graph import Graph, Node, quietly
-from .._core.op import ZERO
 from .._core.state import building, recording
 from .._core.tensor import Tensor, Value
 from .._transforms.replay import replay
 from .._transforms.reverse import Tape, sweep, zeros_inserted
-from .call import live_nodes, values_with_own_dims
+from .call import live_nodes, placed, values_with_own_dims
 
 _MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "attach", "stop_gradient"})
 
@@ -32,7 +31,7 @@ class Halves(NamedTuple):
         given: positions of the inputs that the backward half reads.
         residuals: the other values of the forward half that it reads.
         backward: the graph from [*given, *residuals, *cotangents of seeded outputs] to cotangents of inputs.
-        results: for each input a position among the backward outputs, ZERO or None.
+        results: for each input a position among the backward outputs, `RowsAt`, ZERO or None.
         masked: for each input whether its cotangent may hold structural zeros.
     """
 
@@ -47,13 +46,16 @@ class Halves(NamedTuple):
     masked: tuple[bool, ...]
 
 
-def halves_of(graph: Graph, active: Sequence[bool], steady: Collection[int] = ()) -> Halves:
+def halves_of(
+    graph: Graph, active: Sequence[bool], steady: Collection[int] = (), sparse: bool = False
+) -> Halves:  # fmt: skip
     """Both halves of a closed graph.
 
     Args:
         graph: what is cut.
         active: which inputs want a cotangent.
         steady: positions of the inputs that are the same each time the body runs.
+        sparse: whether the cotangents of what only rows are gathered from stay rows.
     """
     joint = Graph(graph.name)
     with building(joint):
@@ -67,9 +69,9 @@ def halves_of(graph: Graph, active: Sequence[bool], steady: Collection[int] = ()
         seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
         with quietly():
             pairs = [(outs[i]._key, seed) for i, seed in zip(seeded, seeds, strict=True)]
-            found = sweep(tape.entries, pairs, keys, [outs[i].shape != () for i in seeded])
-        gradients = [g for g, is_active in zip(found, active, strict=True) if is_active and isinstance(g, Tensor)]
-        results = _places(found, active)
+            found = sweep(tape.entries, pairs, keys, [outs[i].shape != () for i in seeded], sparse)
+            gradients: list[Tensor] = []
+            results = (*[placed(g, gradients) if flag else None for g, flag in zip(found, active, strict=True)],)
         gradient_values = [joint.value_of(g) for g in gradients]
         outputs = [joint.value_of(out) for out in outs]
     forward, backward = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], gradient_values)
@@ -80,17 +82,6 @@ def halves_of(graph: Graph, active: Sequence[bool], steady: Collection[int] = ()
     half.nodes, half.outputs, half.is_frozen = [*cut.again, *backward], gradient_values, True
     masks = zeros_inserted(tape.entries, keys)
     return Halves(input_values, forward, outputs, seeded, cut.given, cut.residuals, half, results, masks)
-
-
-def _places(found: Sequence[Any], active: Sequence[bool]) -> tuple[Any, ...]:
-    """Where each input's gradient stands among the backward outputs."""
-    places: list[Any] = []
-    count = 0
-    for gradient, is_active in zip(found, active, strict=True):
-        is_tensor = is_active and isinstance(gradient, Tensor)
-        places.append(count if is_tensor else ZERO if is_active and gradient is ZERO else None)
-        count += is_tensor
-    return (*places,)
 
 
 class _Cut:

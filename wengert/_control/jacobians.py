@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .._core import dtypes
 from .._core.dims import Dim, DimLike, size_of
@@ -40,8 +40,18 @@ def images(linear: Linear, x: Tensor, chunk: int | None, name: str, shared: int 
     Returns:
         For each result a tensor with an axis for the unit vectors before its own; None where the result is None.
     """
+    return products(linear, x, _units(x, shared, chunk), name)
+
+
+def products(linear: Linear, x: Tensor, directions: Iterable[Tensor], name: str) -> list[Tensor | None]:
+    """A linear function's results for some directions, along a new first axis.
+
+    Args:
+        linear, x, name: as for `images`.
+        directions: batches of tensors like x; each batch goes at once.
+    """
     example = Example(lambda arguments: linear(arguments[0]), [type_of(x)], name)
-    parts = [_of_units(example, units) for units in _units(x, shared, chunk)]
+    parts = [_of_units(example, batch) for batch in directions]
     return [*map(_joined, zip(*parts, strict=True))]
 
 

@@ -106,7 +106,6 @@ class Loop:
         policy: "all", "sqrt", "auto" or a number of snapshots.
         length: the number of steps, where it is known.
         most: the largest number of steps of a conditional loop, where it is known.
-        buffers: which carries are changed in place.
         emits: the results behind the carries and the number of steps: a position among the body's outputs that is
             stacked, or a `History`.
         stages: the ways back so far.
@@ -126,7 +125,6 @@ class Loop:
         self.length = length
         self.most = most
         self.varying = frozenset(varying)  # dimensions that may differ from step to step
-        self.buffers: frozenset[int] = frozenset()
         self.emits: tuple[int | History, ...] = (*range(carries, carries + self.own),)
         self.stages: tuple[Stage, ...] = ()
         self.outside: dict[str, Dim] = {}
@@ -174,6 +172,10 @@ class Loop:
         if self.xs:
             return operands[self.carries].shape[0]
         return self.length if self.length is not None else self._fresh("steps")
+
+    def told_steps(self, operands: Sequence[Any]) -> DimLike | None:
+        """As `steps`, or None where only the stacked results of this very loop would tell: it may have none."""
+        return operands[self.carries].shape[0] if self.xs else self.length
 
     def _sizes(self, operands: Sequence[Any]) -> dict[Atom, DimLike]:
         last = self.invariants_from()
@@ -352,7 +354,7 @@ def step_back(spec: Loop, stage: Stage, stacked: tuple[int, ...], wanted: Sequen
     invariants = (*[i for i in halves.given if i >= first],)
     types = [type_of(v) for v in halves.inputs]
     outputs = [type_of(v) for v in halves.outputs]
-    emitted = [spec.emits[i - spec.first_emit] for i in stacked]
+    emitted = [e for i in stacked if isinstance(e := spec.emits[i - spec.first_emit], int)]
     residuals = [type_of(v) for v in halves.residuals]
     graph = Graph(halves.backward.name)
     with building(graph):
@@ -442,7 +444,7 @@ def _loop_of_steps(
     backward = Loop(
         None, step.program, carries=len(step.carries) + len(step.sums),
         xs=len(stacks) + len(step.xs) + len(of_stacks), is_reversed=not spec.is_reversed, policy="all",
-        length=spec.steps(inputs), varying=[*spec.varying],
+        length=spec.told_steps(inputs), varying=[*spec.varying],
     )  # fmt: skip
     totals = [zeros_of(type_of(inputs[i])) for i in step.sums]
     consumed = [*stacks, *(inputs[i] for i in step.xs), *of_stacks]
@@ -505,7 +507,7 @@ def _with_tangents(condition: Program, spec: Loop, flags: Sequence[bool], moving
 # -- many loops at once -----------------------------------------------------------------------------------------------
 
 
-def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+def run_in_lanes(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
     """One loop for all lanes, which freezes those that have ended where they do not all end together."""
     (spec,) = attrs
     size = batch_size(operands, batched)
@@ -667,6 +669,6 @@ def _lanes_first(stack: Tensor) -> Tensor:
 
 
 loop = general(
-    "loop", "*operands", attrs="spec", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=_batch,
+    "loop", "*operands", attrs="spec", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=run_in_lanes,
     takes_missing=True, dtypes="any", can_raise=True, doc="a step run until a condition fails, or a number of times",
 )  # fmt: skip

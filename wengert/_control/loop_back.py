@@ -23,7 +23,7 @@ from .._transforms.forward import Tangents
 from .._transforms.reverse import Masked, Tape, sweep
 from .examples import batched as batched_function
 from .lanes import batched_program, size_inside, swapped
-from .loop import BACK, Loop, Stage, Step, loop, run_loop
+from .loop import BACK, Loop, Stage, Step, loop, run_in_lanes, run_loop
 
 
 class LoopBack:
@@ -214,7 +214,7 @@ def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], 
     )  # fmt: skip
     tape = Tape(inputs[i]._key for i in wanted if dtypes.is_inexact(inputs[i].dtype))
     with recording(tape):
-        outs = loop.batch_rule(loop, (*counts, *inputs), (*flags[1 : 1 + len(counts)], *wide), (thin,))
+        outs = run_in_lanes(loop, (*counts, *inputs), (*flags[1 : 1 + len(counts)], *wide), (thin,))
     cotangents = [x if flag else repeat(x, size) for x, flag in zip(operands[start:], flags[start:], strict=True)]
     targets = [*(outs[i] for i in step.carries), *(outs[thin.first_emit + i - spec.first_emit] for i in step.stacked)]
     seeds = [(y._key, ct) for y, ct in zip(targets, cotangents, strict=True)]

@@ -85,10 +85,7 @@ def closure_of(bodies: Sequence[Body]) -> Closure:
     for body in bodies:
         _hold_dims(body)
         if outer is not None:
-            for pair in body.graph.guards.equal:
-                outer.guards.require_equal(*pair)
-            for dim in body.graph.guards.not_one:
-                outer.guards.require_not_one(dim)
+            outer.guards.require_all(body.graph.guards)
     captured = {key: tensor for body in bodies for key, (tensor, _) in body.graph.captures.items()}
     written = {key: state for body in bodies for key, (state, _) in body.graph.writes.items()}
     read = {key: state for body in bodies for key, (state, _) in body.graph.reads.items() if key not in written}

@@ -7,7 +7,7 @@ slots, and one that does not fill a slot leaves it empty at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from .._core import dtypes
@@ -19,10 +19,11 @@ from .._core.state import STATE, building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, type_of
 from .._prims.discrete import eq, logical_not
-from .._prims.structural import absent, attach, fill, full, zeros_of
+from .._prims.structural import absent, attach, cast, fill, full, iota, zeros_of
 from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import Masked, Tape
-from .call import Program
+from .._transforms.rows import Rows
+from .call import Program, RowsAt
 from .halves import Halves, halves_of
 from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, size_inside, some, where_live
 
@@ -82,7 +83,7 @@ class Branches:
     def split(self, active: tuple[bool, ...]) -> Branches:
         """The same branches, which also return what a way back to the active operands reads."""
         stop = len(self.programs[0].graph.outputs)
-        halves = [halves_of(program.graph, active) for program in self.programs]
+        halves = [halves_of(program.graph, active, sparse=True) for program in self.programs]
         kinds, slots = _shared_slots(halves, stop)
         programs = (*[_with_slots(h, p, kinds, s, stop) for h, p, s in zip(halves, self.programs, slots, strict=True)],)
         stage = Stage(active, stop, halves, slots, len(kinds))
@@ -243,7 +244,8 @@ def _cotangents(
 ) -> list[Any]:  # fmt: skip
     """The operands' cotangents: one `switch` over the backward halves; ZERO or None where none gives a tensor."""
     results = [half.results for half in stage.halves]
-    targets = [i for i, flag in enumerate(wanted) if flag and any(isinstance(r[i], int) for r in results)]
+    targets = [i for i, flag in enumerate(wanted) if flag and any(isinstance(r[i], _MADE) for r in results)]
+    in_rows = {i for i in targets if any(type(r[i]) is RowsAt for r in results)}
     found: list[Any] = [_unmade([r[i] for r in results]) if flag else None for i, flag in enumerate(wanted)]
     if not targets:
         return found
@@ -253,14 +255,35 @@ def _cotangents(
     holders = _dim_holders(operands, targets, given)
     inputs = [operands[i] for i in (*given, *holders)] + [outs[s] for s in slots] + [*ct.values()]
     programs = [
-        _backward(half, places, [*given, *holders], slots, [*ct], targets, inputs, operands)
+        _backward(half, places, [*given, *holders], slots, [*ct], targets, inputs, operands, in_rows)
         for half, places in zip(stage.halves, stage.slots, strict=True)
     ]
-    gradients = switch_branches(index, inputs, Branches((*programs,), len(targets)))
-    for target, gradient in zip(targets, gradients, strict=True):
+    branches = Branches((*programs,), len(programs[0].graph.outputs), results=_met_types(programs))
+    gradients = iter(switch_branches(index, inputs, branches))
+    for target in targets:
+        gradient = next(gradients)
+        if target in in_rows:
+            found[target] = Rows(type_of(operands[target]), [(gradient, next(gradients))])
+            continue
         is_masked = any(h.masked[target] or not isinstance(h.results[target], int) for h in stage.halves)
         found[target] = Masked(gradient) if is_masked else gradient
     return found
+
+
+def _met_types(programs: Sequence[Program]) -> tuple[TensorType, ...]:
+    """The types of the results where branches give different numbers of rows: one that is known at run time."""
+    met: list[TensorType] = []
+    last: Any = None
+    for column in zip(*[p.graph.outputs for p in programs], strict=True):
+        first = column[0]
+        if all(v.shape == first.shape for v in column):
+            met.append(type_of(first))
+            last = None
+            continue
+        rows = Dim.free("rows") if last is None else last  # values, then the numbers of these rows
+        last = rows if last is None else None
+        met.append(tensor_type((rows, *first.shape[1:]), first.dtype))
+    return (*met,)
 
 
 def _unmade(results: Sequence[Any]) -> Any:
@@ -283,7 +306,7 @@ def _shape_holders(stage: Stage, ct: dict[int, Tensor]) -> list[int]:
 
 def _backward(
     half: Halves, places: Sequence[int], given: Sequence[int], slots: Sequence[int], seeds: Sequence[int],
-    targets: Sequence[int], inputs: Sequence[Tensor], operands: Sequence[Tensor],
+    targets: Sequence[int], inputs: Sequence[Tensor], operands: Sequence[Tensor], in_rows: Collection[int],
 ) -> Program:  # fmt: skip
     """The backward half of a branch over the inputs that all branches take."""
     graph = Graph(half.backward.name)
@@ -298,11 +321,28 @@ def _backward(
             zeros_of(type_of(half.outputs[i])) for i in half.seeded
         ]  # fmt: skip
         found = replay(half.backward, [*(of_given[i] for i in half.given), *(of_slot[s] for s in places), *cotangents])
-        graph.finish([
-            found[half.results[i]] if isinstance(half.results[i], int) else zeros_of(type_of(operands[i]))
-            for i in targets
-        ])
+        gradients: list[Tensor] = []
+        for i in targets:
+            type_, place = type_of(operands[i]), half.results[i]
+            if i in in_rows:
+                gradients += _as_rows(place, found, type_)
+            else:
+                gradients.append(found[place] if isinstance(place, int) else zeros_of(type_))
+        graph.finish(gradients)
     return Program(graph)
+
+
+def _as_rows(place: Any, found: Sequence[Tensor], type_: TensorType) -> tuple[Tensor, Tensor]:
+    """A cotangent as rows and their numbers: all rows of a dense one, none of one that is not there."""
+    extent = type_.shape[0]
+    if type(place) is RowsAt:
+        return found[place.values], cast(found[place.indices], dtypes.int64)
+    if isinstance(place, int):
+        return found[place], iota(size=extent, dtype=dtypes.int64)
+    return zeros_of(tensor_type((0, *type_.shape[1:]), type_.dtype)), iota(size=0, dtype=dtypes.int64)
+
+
+_MADE = (int, RowsAt)
 
 
 def _push(

@@ -25,6 +25,13 @@ def limit() -> int:
     return _limit[0]
 
 
+def tell(message: str, *values: object) -> None:
+    """Says to the logger "wengert" that a history was given up."""
+    import logging  # takes longer to load than most of this package, and few programs come here
+
+    logging.getLogger("wengert").info(message, *values)
+
+
 def set_limit(size: int) -> None:
     """Changes the limit, for all threads."""
     _limit[0] = size

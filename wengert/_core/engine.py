@@ -80,10 +80,11 @@ class ByType(dict[type, Any]):
             if base in self:
                 found = self[native_type] = self[base]
                 return found
-        module = FRAMEWORKS.pop(native_type.__module__.partition(".")[0], None)
-        if module is None:
+        package = native_type.__module__.partition(".")[0]
+        if package not in FRAMEWORKS:
             raise KeyError(native_type)
-        importlib.import_module(module)
+        importlib.import_module(FRAMEWORKS[package])
+        FRAMEWORKS.pop(package, None)
         return self[native_type]
 
 

@@ -109,7 +109,6 @@ class Graph:
         self.buffers: dict[int, Tensor] = {}  # key of a buffer made here -> its newest version
         self.guards = Guards()
         self.is_frozen = False
-        self.is_quiet = False
         self.scope: Scope | None = None  # of the nodes that a gradient adds now
         self.lock = threading.RLock()  # held while the graph changes: another thread may run it
         self._names: dict[str, int] = {}
@@ -145,8 +144,8 @@ class Graph:
             outputs = (*[self._new_value(t[0], t[1]) for t in types],)
             label = None if self.scope is None else self.scope.label(op.name)
             site = self._site()
-            self.nodes.append(Node(op, inputs, outputs, attrs, site, self.is_quiet, label))
-            if self.lines is not None and site is not None and not self.is_quiet:
+            self.nodes.append(Node(op, inputs, outputs, attrs, site, STATE.is_quiet, label))
+            if self.lines is not None and site is not None and not STATE.is_quiet:
                 self.lines.note(site, op.name)
         outs = (*map(symbol, outputs),)
         self._carry_cuts(op, operands, outs)
@@ -247,7 +246,7 @@ class Graph:
 
     @property
     def free_values(self) -> list[Value]:
-        """Every value that execution needs from outside, in order: inputs, captures, Variable reads."""
+        """Every value that execution needs from outside, in order (inputs, captures, Variable reads)."""
         captured = [value for _, value in self.captures.values()]
         read = [value for _, value in self.reads.values()]
         return [*self.inputs, *captured, *read]
@@ -284,19 +283,18 @@ def open_graph(serial: int) -> Graph | None:
 class quietly:
     """Context manager for reverse sweeps: no floating-point warnings from what runs or is traced inside."""
 
-    __slots__ = ("_before", "_builder", "_errstate")
+    __slots__ = ("_before", "_errstate")
 
     def __enter__(self) -> None:
-        self._builder = STATE.builder
-        if self._builder is not None:
-            self._before = self._builder.is_quiet
-            self._builder.is_quiet = True
+        self._before = STATE.is_quiet
+        self._errstate = None
+        if STATE.builder is not None:
+            STATE.is_quiet = True
         else:
             self._errstate = np.errstate(all="ignore")
             self._errstate.__enter__()
 
     def __exit__(self, *exc: Any) -> None:
-        if self._builder is not None:
-            self._builder.is_quiet = self._before
-        else:
+        STATE.is_quiet = self._before
+        if self._errstate is not None:
             self._errstate.__exit__(*exc)

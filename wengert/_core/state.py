@@ -21,6 +21,7 @@ class State(threading.local):
 
     recorders: tuple[Any, ...] = ()  # outermost first
     builder: Graph | None = None
+    is_quiet: bool = False  # in a reverse sweep that is traced: its nodes give no floating-point warnings
     eager_functions: bool = False  # inside `wg.eager()`: `function`s run as plain Python
     reading: tuple[Any, ...] = ()  # observers of Variable reads (custom gradients, recomputation)
     pins: dict[int, Any] | None = None  # Variable key -> what it holds while a computation is repeated
@@ -97,13 +98,14 @@ class building:
         self._builder = builder
 
     def __enter__(self) -> Graph | None:
-        self._before = (STATE.builder, STATE.recorders)
+        self._before = (STATE.builder, STATE.recorders, STATE.is_quiet)
         STATE.builder = self._builder
         STATE.recorders = ()
+        STATE.is_quiet = False
         return self._builder
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        STATE.builder, STATE.recorders = self._before
+        STATE.builder, STATE.recorders, STATE.is_quiet = self._before
         if error is not None:
             raise_our_own(error)
             fold(error)

@@ -68,6 +68,13 @@ class Guards:
         if x not in self.not_one:
             self.not_one.append(x)
 
+    def require_all(self, others: Guards) -> None:
+        """Takes over what another trace, inside this one, had to assume."""
+        for x, y in others.equal:
+            self.require_equal(x, y)
+        for x in others.not_one:
+            self.require_not_one(x)
+
 
 def same_dim(x: DimLike, y: DimLike) -> bool:
     """Whether two dimensions agree; in a trace an unknown one is unified with the other by a guard."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-from typing import Any
-
 from .state import STATE
-from .where import Site
+from .where import Site, warn
 
 LIMIT = 1000  # times that a place may run in one trace before the user is told
 
@@ -37,20 +33,10 @@ class Lines:
         count = counts[op_name] = counts.get(op_name, 0) + 1
         if count > LIMIT and min(c for c in counts.values() if c > 1) > LIMIT:
             self._has_told = True
-            warnings.warn(
+            warn(
                 f"a Python loop was unrolled more than {LIMIT:,} times in a trace, each time with nodes of its own; "
-                f"wg.fori_loop, wg.while_loop and wg.scan trace their body once\n  at {site}",
-                stacklevel=_level(site),
+                f"wg.fori_loop, wg.while_loop and wg.scan trace their body once\n  at {site}"
             )
-
-
-def _level(site: Site) -> int:
-    """How far up the user's frame is, for `warnings.warn` two calls below."""
-    frame: Any = sys._getframe(1)
-    level = 1
-    while frame is not None and frame.f_code is not site.code:
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 class unwatched:

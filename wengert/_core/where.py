@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import warnings
 from functools import cache
 from itertools import islice
 from types import CodeType, FrameType
@@ -114,6 +115,14 @@ def public_module(module: str) -> str:
             break
         public.append(part)
     return ".".join(public)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that names the user's own line as its place."""
+    level, frame = 1, sys._getframe()
+    while is_library_file(frame.f_code.co_filename) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def error_at_user_line(error: Exception) -> Exception:

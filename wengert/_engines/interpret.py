@@ -77,7 +77,7 @@ def _runner(
 
     def run(*natives: Any) -> tuple[Any, ...]:
         held: list[Any] = [*natives, *[None] * (total - len(natives))]
-        sizes = {atom: natives[i].shape[axis] for atom, (i, axis) in sources.items()}
+        sizes = {atom: _extent(natives[i], axis) for atom, (i, axis) in sources.items()}
         for is_quiet, stretch in stretches:
             with np.errstate(all="ignore") if is_quiet else nullcontext():
                 _execute(stretch, held, sizes)
@@ -97,7 +97,7 @@ def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom,
         else:
             held[outputs[0]] = found
         for atom, result, axis in binds:
-            sizes[atom] = held[outputs[result]].shape[axis]
+            sizes[atom] = _extent(held[outputs[result]], axis)
         for slot in freed:
             held[slot] = None
 
@@ -121,6 +121,11 @@ def last_uses(graph: Graph) -> list[tuple[Value, ...]]:
         if ended:
             frees[index] = tuple(ended)
     return frees
+
+
+def _extent(x: Any, axis: int) -> int:
+    """The size of an axis; of rows that differ in shape there is none, and nothing outside their loop asks for it."""
+    return x.shape[axis] if axis < len(x.shape) else -1
 
 
 def dims_told(graph: Graph) -> dict[int, tuple[tuple[Atom, int, int], ...]]:

@@ -4,7 +4,6 @@ control flow; an engine says how it runs a program and how it reads, cuts and st
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,13 +13,12 @@ from .._control.call import Program
 from .._control.loop import History, Loop
 from .._control.loop_back import LoopBack
 from .._control.switch import Branches
-from .._core.budget import BUDGET, limit
+from .._core.budget import BUDGET, limit, tell
 from .._core.dims import Dim
 from .._core.engine import Kernel
 from .._core.tensor import Value
-from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
+from .._transforms.snapshots import EvenSnapshots, Snapshots
 
-_log = logging.getLogger("wengert")
 _MOST_AUTO = 1024  # snapshots kept beside the history of an "auto" loop
 _LEAST_AUTO = 8
 
@@ -35,7 +33,6 @@ class Arrays(NamedTuple):
         stack: arrays of one shape as one array (of another: as a list that `row` understands).
         zeros: `zeros(shape, dtype)`.
         like: zeros of an array's type.
-        copy: an array of its own.
     """
 
     run: Callable[[Program], Callable[..., tuple[Any, ...]]]
@@ -44,7 +41,6 @@ class Arrays(NamedTuple):
     stack: Callable[[Sequence[Any]], Any]
     zeros: Callable[[Any, Any], Any]
     like: Callable[[Any], Any]
-    copy: Callable[[Any], Any]
 
 
 def region_kernels(arrays: Arrays) -> dict[str, Kernel]:
@@ -88,8 +84,6 @@ class _Run:
         self.carries: Any = operands[: spec.carries]
         self.xs = operands[spec.carries : first]
         self.steady = operands[first:]
-        for i in spec.buffers:  # a buffer is changed in place, and this one is the caller's
-            self.carries = [*self.carries[:i], arrays.copy(self.carries[i]), *self.carries[i + 1 :]]
         self.stacks: list[tuple[int, list[Any]]] = [(e, []) for e in spec.emits if isinstance(e, int)]
         self.kept = [Kept(e, spec, arrays, self.count) for e in spec.emits if isinstance(e, History)]
 
@@ -182,7 +176,6 @@ class Kept:
     def __init__(self, history: History, spec: Loop, arrays: Arrays, count: int | None) -> None:
         policy = history.policy
         self.positions = history.positions
-        self.buffers = spec.buffers
         self.arrays = arrays
         self.base = 0
         self.own = 0
@@ -202,10 +195,7 @@ class Kept:
         if self.snapshots is None:
             size = sum(map(_size_of, carries)) or 1
             self.snapshots = Snapshots(max(_LEAST_AUTO, min(_MOST_AUTO, self.limit // (4 * size))), self.count)
-        copies = self.buffers
-        self.snapshots.offer(step, (*[
-            self.arrays.copy(x) if i in copies else x for i, x in enumerate(carries)
-        ],) if copies else carries)  # fmt: skip
+        self.snapshots.offer(step, carries)
         self.next_step = self.snapshots.next_step
 
     def keeps(self, step: int, outs: Sequence[Any]) -> bool:
@@ -227,7 +217,7 @@ class Kept:
         return False
 
     def _give_up(self, step: int) -> None:
-        _log.info(
+        tell(
             "a loop has given up its history of %d bytes after %d steps: the memory budget is %d bytes "
             "(wg.set_memory_budget); the reverse pass runs steps again from %d snapshots", self.own, step, self.limit,
             self.snapshots.kept,
@@ -303,8 +293,6 @@ class _Back:
 
     def _advance(self, state: Any, start: int, stop: int) -> Any:
         width, body, steady = self.spec.carries, self.thin, self.steady
-        if self.spec.buffers:
-            state = [self.arrays.copy(x) if i in self.spec.buffers else x for i, x in enumerate(state)]
         for step in range(start, stop):
             state = body(*state, *self._slices(step), *steady)[:width]
         return state
@@ -314,8 +302,6 @@ class _Back:
 
     def _saved(self, state: Any, step: int) -> tuple[tuple[Any, ...], Any]:
         """What a step saves, run again, and the state behind it."""
-        if self.spec.buffers:
-            state = [self.arrays.copy(x) if i in self.spec.buffers else x for i, x in enumerate(state)]
         outs = self.full(*state, *self._slices(step), *self.steady)
         return (*[outs[p] for p in self.positions],), outs[: self.spec.carries]
 
@@ -336,4 +322,4 @@ class _Back:
             rows.append(value)
 
 
-__all__ = ["NEVER", "Arrays", "region_kernels"]
+__all__ = ["Arrays", "region_kernels"]

@@ -23,6 +23,7 @@ from . import (
     random,
     reductions,
     sorting,
+    sparse,
     special,
     structural,
     windows,
@@ -31,5 +32,5 @@ from . import (
 __all__ = [
     "bessel", "binary_form", "buffer", "conv", "cumulative", "decompositions", "discrete", "eigen", "elementwise",
     "fourier", "incomplete", "indexing", "linalg", "matrix_functions", "piecewise", "random", "reductions", "sorting",
-    "special", "structural", "windows",
+    "sparse", "special", "structural", "windows",
 ]  # fmt: skip

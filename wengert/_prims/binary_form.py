@@ -1,11 +1,11 @@
-"""The binary form of floats: their exponents, products with powers of two, and the neighbours of a number."""
+"""The binary form of numbers: exponents, products with powers of two, the neighbours of a float, and bits read anew."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .._core import dtypes
-from .._core.op import batch_elementwise, elementwise, linear, require_dtype, zero
+from .._core.op import batch_elementwise, elementwise, linear, not_differentiable, require_dtype, zero
 from .._core.types import TensorType, same_shape, tensor_type
 from .structural import fill, zeros_of
 
@@ -45,4 +45,22 @@ nextafter = elementwise(
     "nextafter", "x y", partials=(lambda x_type: fill(zeros_of(x_type), 1), lambda y_type: zeros_of(y_type)),
     dtypes="float", kink="that of x itself, of which the neighbour is a rounding: 1 for x and 0 for y",
     doc="the next float after x on the way to y",
+)  # fmt: skip
+
+
+def _bits_type(x: TensorType, dtype: Any) -> TensorType:
+    old, new = x.dtype.itemsize, dtype.itemsize
+    if old == new:
+        return tensor_type(x.shape, dtype)
+    if not x.shape or (type(x.shape[-1]) is int and x.shape[-1] * old % new):
+        raise ValueError(f"bitcast: {x.dtype.name} of shape {x.shape} does not fill numbers of dtype {dtype.name}")
+    return tensor_type((*x.shape[:-1], x.shape[-1] * old // new), dtype)
+
+
+bitcast = not_differentiable(
+    "bitcast", "x", attrs="dtype", type=_bits_type, batch=batch_elementwise, dtypes="number",
+    samples=[((lambda rng: rng.integers(0, 100, (3, 2)),), (dtypes.float64,)),
+             ((lambda rng: rng.integers(0, 100, (3, 2)).astype("int32"),), (dtypes.int64,)),
+             ((lambda rng: rng.integers(0, 100, (3,)),), (dtypes.as_dtype("uint8"),))],
+    smooth=False, doc="the same bits read as numbers of another dtype; the last axis gets longer or shorter",
 )  # fmt: skip

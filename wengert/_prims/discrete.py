@@ -46,6 +46,8 @@ right_shift = _discrete("right_shift", "x y", "integer", "x >> y")
 maximum_iterations = _discrete(
     "maximum_iterations", "x", "integer", "x, which must not be negative", can_raise=True, domain=((0.0, 9.0),)
 )
+gcd = _discrete("gcd", "x y", "integer", "the greatest common divisor")
+lcm = _discrete("lcm", "x y", "integer", "the least common multiple")
 
 _JUMPS = "zero everywhere, also at the jumps"
 floor = _discrete("floor", "x", "float", "the largest integer not above x", kink=_JUMPS)

@@ -12,10 +12,11 @@ from typing import Any
 
 from .._core.op import Op, elementwise
 from .._core.tensor import Tensor
-from .elementwise import exp, log, log1p
+from .discrete import eq
+from .elementwise import div, exp, log, log1p
 from .piecewise import xlog1py, xlogy
 from .special import betaln, digamma, lgamma, polygamma
-from .structural import add, add_number, fill, mul, neg, sub, times_number
+from .structural import add, add_number, fill, mul, neg, select, sub, times_number
 
 _PARAMETER = (0.5, 4.0)
 
@@ -139,6 +140,35 @@ betaincc = _family(
         lambda a, b, x: neg(_beta_density(a, b, x, 0, 0)),
     ),
     "1 - betainc(a, b, x), exact where betainc is near 1", domain=_BETA_DOMAIN, ref=_BETA_REF,
+)  # fmt: skip
+
+# -- quantiles: the inverses, differentiated as what they solve -----------------------------------------------------
+
+
+def _against(slope: Tensor, density: Tensor) -> Tensor:
+    """-slope / density; 0 where the density is 0, where nothing tells how the quantile moves."""
+    is_flat = eq(density, fill(density, 0))
+    return neg(select(is_flat, fill(slope, 0), div(slope, select(is_flat, fill(density, 1), density))))
+
+
+gammaincinv = _family(
+    "gammaincinv", "a p",
+    (
+        lambda a, out: _against(gammainc(a, out, order=1), _gamma_density(a, out, 0)),
+        lambda a, out: _against(fill(a, -1), _gamma_density(a, out, 0)),
+    ),
+    "the x at which the regularised lower incomplete gamma function is p", domain=(_PARAMETER, (0.1, 0.9)),
+    ref="M. Figurnov, S. Mohamed, A. Mnih, Implicit reparameterization gradients, NeurIPS 2018",
+)  # fmt: skip
+betaincinv = _family(
+    "betaincinv", "a b p",
+    (
+        lambda a, b, out: _against(betainc(a, b, out, order_a=1, order_b=0), _beta_density(a, b, out, 0, 0)),
+        lambda a, b, out: _against(betainc(a, b, out, order_a=0, order_b=1), _beta_density(a, b, out, 0, 0)),
+        lambda a, b, out: _against(fill(a, -1), _beta_density(a, b, out, 0, 0)),
+    ),
+    "the x at which the regularised incomplete beta function is p", domain=(_PARAMETER, _PARAMETER, (0.1, 0.9)),
+    ref="M. Figurnov, S. Mohamed, A. Mnih, Implicit reparameterization gradients, NeurIPS 2018",
 )  # fmt: skip
 
 # -- Hurwitz's zeta function -------------------------------------------------------------------------------------------

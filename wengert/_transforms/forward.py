@@ -63,7 +63,7 @@ def push(
     """The tangents of an op's results (ZERO where the op's kind says so)."""
     if op.kind == "zero" or (op.kind != "custom" and all(d is None or d is ZERO for d in dots)):
         return (ZERO,) * len(outs)
-    if op.kind == "not_differentiable" or (op.kind == "general" and op.jvp is None):
+    if op.kind == "not_differentiable" or (op.kind in ("general", "custom") and op.jvp is None):
         raise LookupError(at_user_line(f"no forward derivative is defined for the op {op.name}, which is on the path"))
     if op.kind == "linear":
         result = _push_linear(op, operands, attrs, dots)

@@ -17,7 +17,6 @@ from .._core.state import building
 from .._core.tensor import Tensor
 from .forward import push
 from .replay import store
-from .reverse import Tape
 
 
 class Step(NamedTuple):
@@ -51,22 +50,6 @@ class Steps:
             return
         self.steps.append(Step(op, operands, attrs, outs))
         self._tracked.update(out._key for out in outs if is_inexact(out.dtype))
-
-
-class TapeAndSteps(Tape):
-    """A tape that also keeps what forward mode needs, for who decides later."""
-
-    __slots__ = ("steps",)
-
-    def __init__(self, keys: Sequence[int]) -> None:
-        super().__init__(keys)
-        self.steps: list[Step] = []
-
-    def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
-        count = len(self.entries)
-        super().observe(op, operands, attrs, outs)
-        if len(self.entries) > count:
-            self.steps.append(Step(op, operands, attrs, outs))
 
 
 class LinearPart:

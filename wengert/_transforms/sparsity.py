@@ -488,7 +488,7 @@ def of_matrices(site: Site) -> Sequence[Rows]:
     found = union(terms)
     counted = numbers(batch)
     return [
-        picked(found, np.broadcast_to(counted.reshape(*batch, *(1,) * (len(out.shape) - len(batch))), out.shape))
+        picked(found, np.broadcast_to(counted.reshape((*batch, *(1,) * (len(out.shape) - len(batch)))), out.shape))
         for out in site.outputs
     ]
 
@@ -574,10 +574,13 @@ def _windows(
     for axis, (low, high) in enumerate(padding, len(lead)):
         places = _padded(places, axis, low, high)
     spatial = places.shape[len(lead) :]
-    sizes = [(n - (w - 1) * d - 1) // s + 1 for n, w, d, s in zip(spatial, window, dilation, strides, strict=True)]
+    sizes = [
+        max((n - (w - 1) * d - 1) // s + 1, 0)
+        for n, w, d, s in zip(spatial, window, dilation, strides, strict=True)
+    ]  # fmt: skip
     for offset in itertools.product(*map(range, window)):
         yield places[(..., *[
-            slice(o * d, o * d + (n - 1) * s + 1, s)
+            slice(o * d, o * d + max((n - 1) * s + 1, 0), s)
             for o, d, n, s in zip(offset, dilation, sizes, strides, strict=True)
         ])]  # fmt: skip
 
@@ -626,6 +629,6 @@ def conv(site: Site) -> Sequence[Rows]:
         terms.append(picked(found, np.broadcast_to(counted, (n, groups, out.shape[1] // groups, *positions))))
     if site.operands[1].rows is not None:
         found = grouped(site.operands[1].rows, rhs.shape, range(1, len(rhs.shape)))
-        counted = numbers(rhs.shape[:1]).reshape(-1, *(1,) * (len(out.shape) - 2))
+        counted = numbers(rhs.shape[:1]).reshape((-1, *(1,) * (len(out.shape) - 2)))
         terms.append(picked(found, np.broadcast_to(counted, out.shape)))
     return [union(terms)]

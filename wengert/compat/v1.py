@@ -17,7 +17,7 @@ from .._compile.cache import Compiled
 from .._compile.trace import Traced
 from .._core import dtypes
 from .._core.dims import Dim, dims_in
-from .._core.folding import fold
+from .._core.doors import door
 from .._core.graph import Graph, Node, open_graph
 from .._core.state import STATE, building
 from .._core.structure import LEAF, Spec, flatten, unflatten
@@ -31,6 +31,7 @@ from ..symbolic import gradients
 __all__ = ["Graph", "Session", "gradients", "placeholder"]
 
 
+@door
 def placeholder(dtype: Any, shape: Any = (), name: str | None = None) -> Tensor:
     """A tensor of the graph under construction whose value is given when a session runs.
 
@@ -56,20 +57,16 @@ def placeholder(dtype: Any, shape: Any = (), name: str | None = None) -> Tensor:
         >>> v1.Session(graph).run([y, g], {x: [1.0, 2.0]})
         [np.float64(5.0), array([2., 4.])]
     """
-    try:
-        builder = STATE.builder
-        if builder is None:
-            raise RuntimeError(at_user_line(
-                "placeholder: wanted a graph under construction: with Graph().as_default(): ..."
-            ))
-        spec = TensorSpec(shape, dtype)
-        with builder.lock:
-            unique = builder.unique_name(name or "Placeholder")
-            dims = (*[Dim.free(f"{unique}_{axis}") if d is None else d for axis, d in enumerate(spec.shape)],)
-            return builder.add_input(dims, spec.dtype, unique)
-    except BaseException as error:
-        fold(error)
-        raise
+    builder = STATE.builder
+    if builder is None:
+        raise RuntimeError(at_user_line(
+            "placeholder: wanted a graph under construction: with Graph().as_default(): ..."
+        ))
+    spec = TensorSpec(shape, dtype)
+    with builder.lock:
+        unique = builder.unique_name(name or "Placeholder")
+        dims = (*[Dim.free(f"{unique}_{axis}") if d is None else d for axis, d in enumerate(spec.shape)],)
+        return builder.add_input(dims, spec.dtype, unique)
 
 
 class Session:
@@ -94,6 +91,7 @@ class Session:
         self._programs: dict[tuple[Any, ...], Compiled] = {}
         self._lock = threading.Lock()
 
+    @door
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """The values of some tensors.
 
@@ -111,24 +109,20 @@ class Session:
                 than its tensor; a tensor is of another graph.
             TypeError: a fetch is not a tensor; a value's dtype does not fit; `feed_dict` is not a dict of tensors.
         """
-        try:
-            leaves, spec = flatten(fetches)
-            graph = self._graph_of(leaves)
-            feeds = _checked_feeds(feed_dict, graph)
-            wanted = [leaf for leaf in leaves if leaf is not None]
-            with building(None):
-                program, used = self._program(graph, wanted, feeds)
-                values = [feeds[key][1] for key in used]
-                if not program.admits(values):
-                    raise ValueError(at_user_line(
-                        "Session.run: the values' shapes do not fit each other: "
-                        + ", ".join(f"{feeds[key][0]!r} has {feeds[key][1].shape}" for key in used)
-                    ))
-                found = iter(program.run(values, False))
-            return unflatten(spec, [None if leaf is None else next(found) for leaf in leaves])
-        except BaseException as error:
-            fold(error)
-            raise
+        leaves, spec = flatten(fetches)
+        graph = self._graph_of(leaves)
+        feeds = _checked_feeds(feed_dict, graph)
+        wanted = [leaf for leaf in leaves if leaf is not None]
+        with building(None):
+            program, used = self._program(graph, wanted, feeds)
+            values = [feeds[key][1] for key in used]
+            if not program.admits(values):
+                raise ValueError(at_user_line(
+                    "Session.run: the values' shapes do not fit each other: "
+                    + ", ".join(f"{feeds[key][0]!r} has {feeds[key][1].shape}" for key in used)
+                ))
+            found = iter(program.run(values, False))
+        return unflatten(spec, [None if leaf is None else next(found) for leaf in leaves])
 
     def close(self) -> None:
         """Drops what the session has compiled."""

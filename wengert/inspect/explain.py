@@ -17,8 +17,8 @@ import numpy as np
 from .._control.call import cut_inside, inner_programs, leads_through
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.doors import door
 from .._core.engine import ndarray_of
-from .._core.folding import fold
 from .._core.graph import Graph, graph_holding, quietly
 from .._core.op import ZERO, Op
 from .._core.state import STATE, building, recording
@@ -51,6 +51,7 @@ class Step(NamedTuple):
     site: Site | None
 
 
+@door
 def explain(y: Any, x: Any) -> str:
     """Why the gradient of y with respect to x is what it is, in words: connected, zero or None.
 
@@ -72,17 +73,13 @@ def explain(y: Any, x: Any) -> str:
         >>> print(wg.explain(graph.outputs[0], graph.inputs[0]).splitlines()[0])
         the result does not depend differentiably on x: the path is cut where stop_gradient stops the gradient
     """
-    try:
-        y_value, x_value = _value_of(y, "y"), _value_of(x, "x")
-        graph = graph_holding(y_value)
-        if graph is None:
-            raise ValueError(at_user_line(
-                "explain: the graph that y belongs to is gone; keep it while you ask about it"
-            ))
-        return explain_graph(graph, y_value, x_value)
-    except BaseException as error:
-        fold(error)
-        raise
+    y_value, x_value = _value_of(y, "y"), _value_of(x, "x")
+    graph = graph_holding(y_value)
+    if graph is None:
+        raise ValueError(at_user_line(
+            "explain: the graph that y belongs to is gone; keep it while you ask about it"
+        ))
+    return explain_graph(graph, y_value, x_value)
 
 
 def _value_of(tensor: Any, name: str) -> Value:

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from .._core.graph import Graph
 from .dot import to_dot
 from .layout import Layout, place
@@ -166,3 +164,10 @@ def attach_drawings() -> None:
     """Gives `Graph`, which the core keeps bare, its pictures."""
     for name, drawing in (("to_dot", to_dot), ("to_svg", to_svg), ("_repr_html_", _repr_html)):
         setattr(Graph, name, drawing)
+
+
+def escape(text: str) -> str:
+    """Text as it may stand in a drawing."""
+    import html  # its table of names takes longer to load than most of this package
+
+    return html.escape(text)

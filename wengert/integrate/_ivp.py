@@ -8,7 +8,6 @@ values are at hand, `_traced.py` in a trace.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,10 +15,11 @@ import numpy as np
 
 from .._compile.arguments import caller_kind, require_callable, result_of
 from .._core import dtypes
+from .._core.doors import door
 from .._core.engine import ndarray_of
 from .._core.state import STATE, watchers
 from .._core.tensor import Tensor, Value
-from .._core.where import at_user_line
+from .._core.where import at_user_line, warn
 from ..control import checkpoint_policy
 from ..ops.promotion import as_tensor, cast
 from ._eager import Counts, Found, Problem, all_steps, at_times, explicit_steps, implicit_steps
@@ -59,6 +59,7 @@ class OdeResult(dict[str, Any]):
         return [*super().__dir__(), *self]
 
 
+@door
 def solve_ivp(
     fun: Callable[..., Any], t_span: Sequence[Any], y0: Any, method: str = "RK45", t_eval: Any = None,
     args: Sequence[Any] = (), rtol: Any = 1e-3, atol: Any = 1e-6, checkpoint: Any = "auto",
@@ -181,9 +182,9 @@ def _times(t_eval: Any, t0: Tensor, t1: Tensor) -> Tensor:
 def _tolerances(rtol: Any, atol: Any, state: State) -> tuple[Any, Any]:
     relative, absolute = np.asarray(rtol, float), np.asarray(atol, float)
     if np.any(relative < 100 * EPS):
-        warnings.warn(at_user_line(
+        warn(at_user_line(
             f"At least one element of `rtol` is too small. Setting `rtol = np.maximum(rtol, {100 * EPS})`."
-        ), stacklevel=3)  # fmt: skip
+        ))  # fmt: skip
         relative = np.maximum(relative, 100 * EPS)
     if absolute.ndim > 0 and absolute.shape != state.start.shape:
         raise ValueError(at_user_line("`atol` has wrong shape."))

@@ -17,50 +17,55 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as _numpy
-from numpy import (
-    bool_,
-    complex64,
-    complex128,
-    e,
-    euler_gamma,
-    float16,
-    float32,
-    float64,
-    inf,
-    int8,
-    int16,
-    int32,
-    int64,
-    nan,
-    newaxis,
-    pi,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
 
 from .. import fft, linalg
 from .. import ops as _ops
 from ..ops import methods as _methods  # the operators and methods of tensors, which the functions here use
-from . import _creation, _elementwise, _products, _protocols, _reductions, _selection, _shapes, _statistics
-from ._creation import *  # noqa: F403  # each part's __all__ is its public list
+from . import (
+    _building,
+    _calling,
+    _counting,
+    _creation,
+    _elementwise,
+    _histograms,
+    _own,
+    _polynomials,
+    _products,
+    _protocols,
+    _reductions,
+    _selection,
+    _sets,
+    _shapes,
+    _statistics,
+)
+from ._building import *  # noqa: F403  # each part's __all__ is its public list
+from ._calling import *  # noqa: F403
+from ._counting import *  # noqa: F403
+from ._creation import *  # noqa: F403
 from ._elementwise import *  # noqa: F403
+from ._histograms import *  # noqa: F403
+from ._own import *  # noqa: F403
+from ._polynomials import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._reductions import *  # noqa: F403
 from ._selection import *  # noqa: F403
+from ._sets import *  # noqa: F403
 from ._shapes import *  # noqa: F403
 from ._statistics import *  # noqa: F403
 
-__all__ = [
-    "bool_", "complex64", "complex128", "e", "euler_gamma", "float16", "float32", "float64", "inf", "int8", "int16",
-    "int32", "int64", "nan", "newaxis", "pi", "uint8", "uint16", "uint32", "uint64",
-]  # fmt: skip
+__all__: list[str] = []
+__all__ += _building.__all__
+__all__ += _calling.__all__
+__all__ += _counting.__all__
 __all__ += _creation.__all__
 __all__ += _elementwise.__all__
+__all__ += _histograms.__all__
+__all__ += _own.__all__
+__all__ += _polynomials.__all__
 __all__ += _products.__all__
 __all__ += _reductions.__all__
 __all__ += _selection.__all__
+__all__ += _sets.__all__
 __all__ += _shapes.__all__
 __all__ += _statistics.__all__
 

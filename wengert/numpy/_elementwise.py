@@ -43,14 +43,17 @@ from ..ops import (
     fmin,
     fmod,
     frexp,
+    gcd,
     greater,
     greater_equal,
     heaviside,
     hypot,
+    i0,
     invert,
     isfinite,
     isinf,
     isnan,
+    lcm,
     ldexp,
     left_shift,
     less,
@@ -160,15 +163,36 @@ def modf(x: Any, /) -> Any:
     return subtract(a, whole), whole
 
 
+@public
+def spacing(x: Any, /) -> Any:
+    """The distance to the next number away from zero, with the sign of x. Its gradient is zero.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        The distances in the kind of array that came in.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.spacing(1.0))
+        2.220446049250313e-16
+    """
+    a = as_float(as_tensor(x, "spacing"))
+    size = ops.stop_gradient(abs(a))
+    return add(copysign(subtract(nextafter(size, float("inf")), size), ops.stop_gradient(a)), ops.zeros_like(a))
+
+
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
     "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
     "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "conj", "conjugate",
     "copysign", "cos", "cosh", "deg2rad", "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs",
-    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "greater", "greater_equal",
-    "heaviside", "hypot", "invert", "isfinite", "isinf", "isnan", "ldexp", "left_shift", "less", "less_equal",
-    "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "matmul", "maximum", "minimum", "mod", "modf", "multiply", "negative", "nextafter", "not_equal",
-    "positive", "pow", "power", "rad2deg", "radians", "reciprocal", "remainder", "right_shift", "rint", "sign",
-    "signbit", "sin", "sinc", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "gcd", "greater", "greater_equal",
+    "heaviside", "hypot", "i0", "invert", "isfinite", "isinf", "isnan", "lcm", "ldexp", "left_shift", "less",
+    "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "matmul", "maximum", "minimum", "mod", "modf", "multiply", "negative", "nextafter",
+    "not_equal", "positive", "pow", "power", "rad2deg", "radians", "reciprocal", "remainder", "right_shift", "rint",
+    "sign", "signbit", "sin", "sinc", "sinh", "spacing", "sqrt", "square", "subtract", "tan", "tanh", "true_divide",
+    "trunc",
 ]  # fmt: skip

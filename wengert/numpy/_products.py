@@ -253,7 +253,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Central differences of samples (NumPy's `gradient`; for derivatives of functions see `wg.grad`).
 
-    The spacings are numbers, one for all axes or one for each; edges take one-sided differences.
+    The spacings are numbers or coordinates, one for all axes or one for each; edges take one-sided differences of
+    first or second order. Differentiable in samples and spacings.
 
     Example:
         >>> import wengert.numpy as np
@@ -267,23 +268,54 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     spacings: Any = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     if len(spacings) != len(axes):
         raise TypeError(at_user_line(f"np.gradient: {len(axes)} axes take one spacing or {len(axes)}"))
-    if edge_order != 1 or any(np.ndim(h) for h in spacings):
-        raise NotImplementedError(at_user_line("np.gradient: coordinates and edge_order=2 are not supported"))
-    found = (*[_slopes(values, h, i) for h, i in zip(spacings, axes)],)
+    if edge_order not in (1, 2):
+        raise ValueError(at_user_line(f"np.gradient: edge_order is {edge_order}; wanted 1 or 2"))
+    steps = [as_tensor(h, "gradient") for h in spacings]
+    steps = [cast(h, values.dtype) if h._weak else h for h in steps]
+    found = (*[_slopes(values, h, i, edge_order) for h, i in zip(steps, axes)],)
     return found[0] if len(found) == 1 else found
 
 
-def _slopes(values: Tensor, spacing: Any, axis: int) -> Tensor:
-    before = (slice(None),) * axis
+def _slopes(values: Tensor, spacing: Tensor, axis: int, edge_order: int) -> Tensor:
+    """The slopes along an axis: central inside, one-sided at the two ends."""
+    before, after = (slice(None),) * axis, (1,) * (values.ndim - axis - 1)
 
     def part(places: Any) -> Tensor:
         return values[(*before, places)]
 
+    if spacing.ndim > 1 or (spacing.ndim == 1 and spacing.shape[0] != values.shape[axis]):
+        raise ValueError(at_user_line(
+            f"np.gradient: axis {axis} has {values.shape[axis]} samples, but coordinates of shape {spacing.shape}"
+        ))
+
+    def step(places: Any) -> Tensor:
+        """Steps between neighbours, along the axis; a lone spacing is all of them."""
+        return spacing if spacing.ndim == 0 else ops.reshape(steps[places], (-1, *after))
+
+    if spacing.ndim:
+        steps = ops.subtract(spacing[1:], spacing[:-1])
+        left, right = step(slice(None, -1)), step(slice(1, None))
+        inside = _three_point(part(slice(None, -2)), part(slice(1, -1)), part(slice(2, None)), left, right)
+    else:
+        inside = ops.divide(ops.divide(ops.subtract(part(slice(2, None)), part(slice(None, -2))), 2.0), spacing)
     # the ends as index arrays: one long also where a trace does not know how many samples there are
-    first, second, last_but_one, last_one = (part(np.array([i])) for i in (0, 1, -2, -1))
-    first, last = ops.subtract(second, first), ops.subtract(last_one, last_but_one)
-    inside = ops.divide(ops.subtract(part(slice(2, None)), part(slice(None, -2))), 2.0)
-    return ops.divide(ops.concatenate([first, inside, last], axis=axis), spacing)
+    ends = [[np.array([i]) for i in places] for places in ((0, 1, 2), (-1, -2, -3))]
+    edges: list[Tensor] = []
+    for places, (near, far) in zip(ends, ((np.array([0]), np.array([1])), (np.array([-1]), np.array([-2])))):
+        h = step(near) if places is ends[0] else ops.negative(step(near))
+        slope = ops.divide(ops.subtract(part(places[1]), part(places[0])), h)
+        if edge_order == 2:
+            k = step(far) if places is ends[0] else ops.negative(step(far))
+            next_slope = ops.divide(ops.subtract(part(places[2]), part(places[1])), k)
+            slope = slope - ops.divide(ops.multiply(next_slope - slope, h), h + k)
+        edges.append(slope)
+    return ops.concatenate([edges[0], inside, edges[1]], axis=axis)
+
+
+def _three_point(low: Tensor, middle: Tensor, high: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """The slope in the middle of three points of a parabola, `left` and `right` apart."""
+    rising, falling = ops.divide(high - middle, right), ops.divide(middle - low, left)
+    return ops.divide(rising * left + falling * right, left + right)
 
 
 # -- polynomials and filters -----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ computed by NumPy on plain arrays otherwise. Importing this file attaches the me
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
@@ -27,7 +28,8 @@ _UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's and SciPy's ufuncs -> our
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's other functions -> ours
 _METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}  # (ufunc, "reduce" or "accumulate") -> ours
 _UFUNC_HOMES = (("scipy.special", "wengert.special"),)  # libraries of ufuncs, known by name once they are loaded
-_THIS = "wengert.numpy"
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+_STANDARD = "wengert.array_api"  # stands above this package; known by name once it is loaded
 
 # These only look at attributes that a tensor has, so NumPy's own code serves.
 _LOOKING = frozenset({np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj})
@@ -148,9 +150,13 @@ def array_function(self: Any, func: Callable[..., Any], types: Any, args: Any, k
     return _plainly(func, _function_name(func), args, kwargs)
 
 
-def array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType:
-    """The array API's protocol: the namespace whose functions take tensors."""
-    return sys.modules[_THIS]
+def array_namespace(self: Any, /, *, api_version: str | None = None) -> ModuleType:
+    """The array API's protocol: the standard's namespace, whose functions take tensors; also for older versions."""
+    if api_version is not None and api_version not in _VERSIONS:
+        raise ValueError(at_user_line(
+            f"__array_namespace__: api_version is {api_version!r}; wanted one of {', '.join(_VERSIONS)}"
+        ))
+    return importlib.import_module(_STANDARD)  # it stands above this module, and loads when it is asked for
 
 
 def _function_name(func: Any) -> str:

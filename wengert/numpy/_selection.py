@@ -507,6 +507,40 @@ isneginf = _signed_infinity("isneginf", ops.less)
 
 
 @as_numpy
+def real_if_close(a: Any, tol: Any = 100) -> Any:
+    """The real part where all imaginary parts are within `tol` rounding units of 0 (or `tol` itself if it is less than
+    1), else the array: that depends on the values, so not in a trace.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.real_if_close([2.0 + 1e-17j])
+        array([2.])
+    """
+    x = as_tensor(a, "real_if_close")
+    if not dtypes.is_complex(x.dtype):
+        return x
+    x._require_concrete("np.real_if_close")
+    bound = tol * np.finfo(x.dtype).eps if tol > 1 else tol
+    return ops.real(x) if np.all(np.abs(ops.stop_gradient(x).numpy().imag) < bound) else x
+
+
+@as_numpy
+def sort_complex(a: Any) -> Any:
+    """Sorted by real parts, equal ones by imaginary parts, as complex numbers.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.sort_complex([2.0, 1.0])
+        array([1.+0.j, 2.+0.j])
+    """
+    x = as_tensor(a, "sort_complex")
+    wide = np.complex64 if x.dtype in (np.int8, np.int16, np.uint8, np.uint16) else dtypes.complex_of(x.dtype)
+    z = ops.cast(x, wide)
+    z = ops.take_along_axis(z, ops.argsort(ops.imag(z), axis=-1), axis=-1)
+    return ops.take_along_axis(z, ops.argsort(ops.real(z), axis=-1), axis=-1)  # equal ones stay in order
+
+
+@as_numpy
 def iscomplex(x: Any) -> Any:
     """Whether elements have an imaginary part that is not zero.
 
@@ -593,7 +627,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 
 __all__ = [
     "allclose", "angle", "argpartition", "argsort", "argwhere", "around", "array_equal", "array_equiv", "bincount",
-    "choose", "clip", "compress", "delete", "digitize", "extract", "fix", "flatnonzero", "imag", "insert",
-    "isclose", "iscomplex", "isneginf", "isposinf", "isreal", "nan_to_num", "nonzero", "partition", "real", "round",
-    "searchsorted", "select", "sort", "take", "take_along_axis", "where",
+    "choose", "clip", "compress", "delete", "digitize", "extract", "fix", "flatnonzero", "imag", "insert", "isclose",
+    "iscomplex", "isneginf", "isposinf", "isreal", "nan_to_num", "nonzero", "partition", "real", "real_if_close",
+    "round", "searchsorted", "select", "sort", "sort_complex", "take", "take_along_axis", "where",
 ]  # fmt: skip

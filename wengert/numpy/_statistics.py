@@ -1,4 +1,4 @@
-"""NumPy's order statistics and distinct values, and its interpolation in a table."""
+"""NumPy's order statistics, and its interpolation in a table."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from .. import ops
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_float, as_tensor
+from ._quantiles import FURTHER, quantile_by, weighted
 from ._writing import NO_VALUE, as_numpy
 
 
@@ -15,9 +16,19 @@ def _kept(keepdims: Any) -> bool:
     return keepdims is not NO_VALUE and bool(keepdims)
 
 
-def _unweighted(name: str, weights: Any) -> None:
+def _quantile(name: str, x: Any, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, skip: bool) -> Any:
+    """The quantiles by NumPy's method of that name, with or without weights; `skip` leaves NaN out."""
+    a, kept = as_tensor(x, name), _kept(keepdims)
     if weights is not None:
-        raise ValueError(at_user_line(f"np.{name}: weights are not supported"))
+        return weighted(name, a, q, axis, method, weights, kept, skip)
+    if not skip and method in FURTHER:
+        return quantile_by(method, a, q, axis, kept)
+    return (ops.nanquantile if skip else ops.quantile)(a, q, axis, method, kept)
+
+
+def _hundredth(q: Any, name: str) -> Any:
+    share = as_tensor(q, name)
+    return share / 100
 
 
 @as_numpy
@@ -37,16 +48,15 @@ def quantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: Any = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
-    """The q-th quantiles; methods "linear", "lower", "higher", "midpoint" and "nearest". Of equal elements one has
-    the gradient.
+    """The q-th quantiles, by all of NumPy's methods; with weights "inverted_cdf". Of equal elements one has the
+    gradient, and weights have none.
 
     Example:
         >>> import wengert.numpy as np
         >>> float(np.quantile([1.0, 2.0, 4.0], 0.25))
         1.5
     """
-    _unweighted("quantile", weights)
-    return ops.quantile(as_tensor(a, "quantile"), q, axis, method, _kept(keepdims))
+    return _quantile("quantile", a, q, axis, method, keepdims, weights, False)
 
 
 @as_numpy
@@ -61,8 +71,7 @@ def percentile(
         >>> float(np.percentile([1.0, 2.0, 4.0], 25))
         1.5
     """
-    _unweighted("percentile", weights)
-    return ops.percentile(as_tensor(a, "percentile"), q, axis, method, _kept(keepdims))
+    return _quantile("percentile", a, _hundredth(q, "percentile"), axis, method, keepdims, weights, False)
 
 
 @as_numpy
@@ -84,15 +93,15 @@ def nanquantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: Any = NO_VALUE, *, weights: Any = None,
 ) -> Any:  # fmt: skip
-    """As `quantile`, of the elements that are not NaN.
+    """As `quantile`, of the elements that are not NaN; methods "linear", "lower", "higher", "midpoint" and "nearest",
+    and "inverted_cdf" with weights.
 
     Example:
         >>> import wengert.numpy as np
         >>> float(np.nanquantile([1.0, 2.0, np.nan, 4.0], 0.25))
         1.5
     """
-    _unweighted("nanquantile", weights)
-    return ops.nanquantile(as_tensor(a, "nanquantile"), q, axis, method, _kept(keepdims))
+    return _quantile("nanquantile", a, q, axis, method, keepdims, weights, True)
 
 
 @as_numpy
@@ -107,8 +116,7 @@ def nanpercentile(
         >>> float(np.nanpercentile([1.0, 2.0, np.nan, 4.0], 25))
         1.5
     """
-    _unweighted("nanpercentile", weights)
-    return ops.nanpercentile(as_tensor(a, "nanpercentile"), q, axis, method, _kept(keepdims))
+    return _quantile("nanpercentile", a, _hundredth(q, "nanpercentile"), axis, method, keepdims, weights, True)
 
 
 @as_numpy
@@ -147,23 +155,4 @@ def _periodic(at: Tensor, places: Tensor, values: Tensor, period: Any) -> tuple[
     return at % period, places, ops.concatenate([values[-1:], values, values[:1]])
 
 
-@as_numpy
-def unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    *, equal_nan: bool = True, sorted: bool = True,
-) -> Any:  # fmt: skip
-    """The distinct values, ascending. Of equal elements the first has the gradient.
-
-    Raises TracingError in a trace, where their number is not known.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.unique([3, 1, 3])
-        array([1, 3])
-    """
-    if return_index or not equal_nan:
-        raise ValueError(at_user_line("np.unique: return_index and equal_nan=False are not supported"))
-    return ops.unique(as_tensor(ar, "unique"), True, return_inverse, return_counts, axis)
-
-
-__all__ = ["interp", "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile", "unique"]
+__all__ = ["interp", "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]

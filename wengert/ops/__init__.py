@@ -7,6 +7,7 @@ from . import (
     alignment,
     attention,
     binary_form,
+    blocks,
     choices,
     conversion,
     convolution,
@@ -24,11 +25,15 @@ from . import (
     normalization,
     ordering,
     pooling,
+    predicates,
     rearranging,
     reductions,
+    series,
     shapes,
     signals,
     special_functions,
+    tapers,
+    views,
 )
 from . import array_methods as _array_methods  # these two dress Tensor
 from . import methods as _methods
@@ -36,6 +41,7 @@ from .activations import *  # noqa: F403  # each family's __all__ is its public 
 from .alignment import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .binary_form import *  # noqa: F403
+from .blocks import *  # noqa: F403
 from .choices import *  # noqa: F403
 from .conversion import *  # noqa: F403
 from .convolution import *  # noqa: F403
@@ -52,20 +58,28 @@ from .nans import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .ordering import *  # noqa: F403
 from .pooling import *  # noqa: F403
+from .predicates import *  # noqa: F403
 from .rearranging import *  # noqa: F403
 from .reductions import *  # noqa: F403
+from .series import *  # noqa: F403
 from .shapes import *  # noqa: F403
 from .signals import *  # noqa: F403
 from .special_functions import *  # noqa: F403
+from .tapers import *  # noqa: F403
+from .views import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from ..custom import custom_gradient  # stands above the ops; `wengert/__init__` puts it here
+    # these stand above the ops; `wengert/__init__` puts them here
+    from ..batching import vectorized_map
+    from ..control import cond, fori_loop, map, scan, switch, while_loop
+    from ..custom import custom_gradient
 
 __all__: list[str] = []
 __all__ += activations.__all__
 __all__ += alignment.__all__
 __all__ += attention.__all__
 __all__ += binary_form.__all__
+__all__ += blocks.__all__
 __all__ += choices.__all__
 __all__ += conversion.__all__
 __all__ += convolution.__all__
@@ -82,9 +96,13 @@ __all__ += nans.__all__
 __all__ += normalization.__all__
 __all__ += ordering.__all__
 __all__ += pooling.__all__
+__all__ += predicates.__all__
 __all__ += rearranging.__all__
 __all__ += reductions.__all__
+__all__ += series.__all__
 __all__ += shapes.__all__
 __all__ += signals.__all__
 __all__ += special_functions.__all__
+__all__ += tapers.__all__
+__all__ += views.__all__
 __all__ += ["image"]

@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._core.engine import default_engine
+from .._core.moving import moved
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from . import choices, copies, indexing, linalg, reductions, shapes
@@ -300,6 +302,16 @@ def __contains__(self: Tensor, value: Any) -> bool:
     return bool(reductions.any(self == value))
 
 
+@_method
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor on a device: itself where it is there already; "cpu" is the main memory, on NumPy's engine."""
+    if stream is not None:
+        raise ValueError(at_user_line(f"Tensor.to_device: the main memory has no streams, got stream={stream!r}"))
+    if device not in ("cpu", self.device):
+        raise ValueError(at_user_line(f"Tensor.to_device: device is {device!r}; wanted 'cpu'"))
+    return self if self.device == device else moved(self, default_engine())
+
+
 # -- operators beyond arithmetic ---------------------------------------------------------------------------------------
 
 
@@ -341,7 +353,7 @@ _PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {
     "real": (choices.real, "The real part."),
     "imag": (choices.imag, "The imaginary part."),
     "flat": (lambda self: iter(shapes.ravel(self)), "An iterator over the elements."),
-    "at": (At, "Functional updates: `x.at[index].set(value)` returns a new tensor."),
+    "at": (At, "Functional updates, such as `x.at[index].set(value)`, which returns a new tensor."),
 }
 
 

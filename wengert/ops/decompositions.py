@@ -27,7 +27,7 @@ from .linalg import matmul, norm, solvable
 from .promotion import as_tensor, outward, public
 from .reductions import max as largest
 from .reductions import sum as total
-from .shapes import concatenate, part, reshaped
+from .shapes import concatenate, part, reshaped, unstack
 
 
 def matrices(x: Any, what: str) -> tuple[Tensor, np.dtype[Any]]:
@@ -359,6 +359,7 @@ def pinv(x: Any, rcond: Any = None) -> Any:
     Args:
         x: matrices (..., m, n).
         rcond: singular values up to this times the largest count as 0; a small multiple of the rounding unit if None.
+            A number, or an array of one per matrix.
 
     Returns:
         Matrices (..., n, m) in x's kind.
@@ -370,7 +371,24 @@ def pinv(x: Any, rcond: Any = None) -> Any:
                [0. , 0.5, 0. ]])
     """
     a, dtype = matrices(x, "pinv")
-    return promotion.cast(F.pinv(a, rcond=_default_rcond(a) if rcond is None else float(rcond)), dtype)
+    if rcond is None:
+        rcond = _default_rcond(a)
+    elif as_tensor(rcond, "pinv").size != 1:
+        return promotion.cast(_pinv_by_matrix(a, as_tensor(rcond, "pinv")), dtype)
+    return promotion.cast(F.pinv(a, rcond=float(rcond)), dtype)
+
+
+def _pinv_by_matrix(a: Tensor, rcond: Tensor) -> Tensor:
+    """Each matrix with a bound of its own; the bounds are constants."""
+    bounds = np.asarray(rcond)  # refuses what is under differentiation
+    batch = np.broadcast_shapes(a.shape[:-2], bounds.shape)
+    m, n = a.shape[-2:]
+    rows = unstack(reshaped(promotion.broadcast(a, (*batch, m, n)), (math.prod(batch), m, n)))
+    limits = np.broadcast_to(bounds, batch).flat
+    inverses = [F.pinv(row, rcond=float(bound)) for row, bound in zip(rows, limits, strict=True)]
+    if not inverses:
+        return as_tensor(np.zeros((*batch, n, m), a.dtype))
+    return reshaped(promotion.stack_rows(inverses), (*batch, n, m))
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
@@ -395,15 +413,19 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 
 @public
-def matrix_rank(x: Any, tol: Any = None) -> Any:
+def matrix_rank(x: Any, tol: Any = None, rtol: Any = None) -> Any:
     """The number of singular values above a tolerance: integers, constants to a gradient.
 
     Args:
         x: matrices (..., m, n); a vector has rank 1 unless it is zero.
         tol: the tolerance; that of `numpy.linalg.matrix_rank` if None.
+        rtol: the tolerance as a multiple of the largest singular value, in place of `tol`.
 
     Returns:
         The ranks in x's kind.
+
+    Raises:
+        ValueError: for both tolerances.
 
     Example:
         >>> import wengert as wg
@@ -414,9 +436,15 @@ def matrix_rank(x: Any, tol: Any = None) -> Any:
     if a.ndim < 2:
         a = reshaped(a, (1, *a.shape) if a.ndim else (1, 1))
     s = F.svd(a)[1]
+    if tol is not None and rtol is not None:
+        raise ValueError(at_user_line("matrix_rank: tol and rtol are both given; one of them is wanted"))
     if tol is None:
         m, n = _static(a, "matrix_rank")
-        tol = multiply(largest(s, axis=-1, keepdims=True), max(m, n) * float(np.finfo(s.dtype).eps))
+        if rtol is None:
+            rtol = max(m, n) * float(np.finfo(s.dtype).eps)
+        elif not promotion.is_number(rtol):
+            rtol = reshaped(as_tensor(rtol), (*as_tensor(rtol).shape, 1))
+        tol = multiply(largest(s, axis=-1, keepdims=True, initial=0.0), rtol)
     elif not promotion.is_number(tol):
         tol = reshaped(as_tensor(tol), (*as_tensor(tol).shape, 1))
     return total(promotion.cast(promotion.binary(D.gt, s, tol), dtypes.int64), axis=-1)

@@ -25,6 +25,7 @@ from .._prims import structural as S
 from . import promotion
 from .choices import maximum
 from .contraction import einsum
+from .creation import eye
 from .elementwise import divide, multiply, negative, power, subtract
 from .promotion import as_tensor, broadcast_shapes, common_dtype, normal_axes, normal_axis, outward, public
 from .reductions import max as largest
@@ -32,6 +33,7 @@ from .reductions import min as smallest
 from .reductions import sqrt_flat_at_zero
 from .reductions import sum as total
 from .shapes import flat, matrix_transpose, moved, part, permuted, reshaped, stack
+from .sparse import is_sparse, product, right_product
 
 # -- products ----------------------------------------------------------------------------------------------------------
 
@@ -47,7 +49,7 @@ def matmul(x1: Any, x2: Any) -> Any:
     """The product of matrices on the last two axes.
 
     Args:
-        x1: an array of shape (..., m, k), or a vector (k,).
+        x1: an array of shape (..., m, k), or a vector (k,). One of the two may be a SciPy sparse matrix, a constant.
         x2: an array of shape (..., k, n), or a vector (k,); leading axes broadcast.
 
     Returns:
@@ -61,6 +63,9 @@ def matmul(x1: Any, x2: Any) -> Any:
         >>> wg.ops.matmul([[1.0, 2.0]], [[3.0], [4.0]])
         array([[11.]])
     """
+    if is_sparse(x1) or is_sparse(x2):
+        dense = as_tensor(x2 if is_sparse(x1) else x1, "matmul")
+        return outward(product(x1, dense, None, "matmul") if is_sparse(x1) else right_product(x2, dense), x1, x2)
     a, b = _met(x1, x2, "matmul")
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(at_user_line(f"matmul: shapes {a.shape} and {b.shape}: numbers are multiplied by multiply"))
@@ -199,7 +204,8 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     a, b = (moved(t, normal_axis(axis, t.ndim, "vecdot"), t.ndim - 1) for t in _met(x1, x2, "vecdot"))
     if not same_dim(a.shape[-1], b.shape[-1]):
         raise ValueError(at_user_line(f"vecdot: the axis has extent {a.shape[-1]} in x1 and {b.shape[-1]} in x2"))
-    return outward(total(multiply(S.conj_of(a), b), axis=-1), x1, x2)
+    products = multiply(S.conj_of(a), b)
+    return outward(promotion.cast(total(products, axis=-1), products.dtype), x1, x2)  # as NumPy: integers stay small
 
 
 def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Any:
@@ -463,6 +469,34 @@ def cholesky(x: Any, upper: bool = False) -> Any:
     return S.conj_of(matrix_transpose(factor)) if upper else factor
 
 
+@public
+def cholesky_inverse(x: Any, upper: bool = False) -> Any:
+    """The inverse of the positive definite matrices whose Cholesky factors are given.
+
+    Args:
+        x: triangular matrices (..., n, n) with a nonzero diagonal; the other triangle is not read and has gradient 0.
+        upper: whether the factors are upper triangular.
+
+    Returns:
+        The matrices (x @ x^H)^-1, or (x^H @ x)^-1 with `upper`, in x's kind.
+
+    Raises:
+        numpy.linalg.LinAlgError: for a zero on the diagonal.
+        ValueError: if x is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.cholesky_inverse([[2.0, 0.0], [0.0, 4.0]])
+        array([[0.25  , 0.    ],
+               [0.    , 0.0625]])
+    """
+    a, dtype = solvable(_square(as_tensor(x, "cholesky_inverse"), "cholesky_inverse"))
+    unit = promotion.broadcast(promotion.cast(eye(a.shape[-1]), a.dtype), a.shape)
+    inverse = L.triangular_solve(a, unit, lower=not upper, trans=0, unit_diagonal=False)
+    other = S.conj_of(matrix_transpose(inverse))
+    return promotion.cast(matmul(inverse, other) if upper else matmul(other, inverse), dtype)
+
+
 # -- norms -------------------------------------------------------------------------------------------------------------
 
 
@@ -588,5 +622,5 @@ def normalize(x: Any, axis: Any = -1, order: Any = 2, epsilon: Any = None) -> An
 
 __all__ = [
     "matmul", "dot", "inner", "outer", "vdot", "vecdot", "tensordot", "einsum", "kron", "cross", "solve",
-    "solve_triangular", "inv", "cholesky", "norm", "normalize",
+    "solve_triangular", "inv", "cholesky", "cholesky_inverse", "norm", "normalize",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from . import choices, linalg
 from . import elementwise as E
 from .array_methods import attach_methods
 from .promotion import as_tensor, is_number_list
+from .sparse import is_sparse, right_product, sparse_matmul
 
 _TAKES = (Tensor, np.ndarray, np.generic, bool, int, float, complex, Dim)
 
@@ -74,11 +75,22 @@ def _unary(f: Callable[[Any], Any]) -> Callable[[Tensor], Any]:
     return method
 
 
+def _or_sparse(dense: Callable[[Tensor, Any], Any], multiply: Callable[[Any, Tensor], Any]) -> Any:
+    """A product operator that takes SciPy's sparse matrices, too."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        return multiply(other, self) if type(other) not in _FAST and is_sparse(other) else dense(self, other)
+
+    return method
+
+
 def attach_operators() -> None:
     """Gives `Tensor` Python's operators."""
     for name, f in _BINARY.items():
         setattr(Tensor, f"__{name}__", _operator(f))
         setattr(Tensor, f"__r{name}__", _operator(f, swapped=True))
+    setattr(Tensor, "__matmul__", _or_sparse(Tensor.__matmul__, right_product))  # noqa: B010
+    setattr(Tensor, "__rmatmul__", _or_sparse(Tensor.__rmatmul__, sparse_matmul))  # noqa: B010
     for name, f in _COMPARE.items():
         setattr(Tensor, f"__{name}__", _operator(f))
     setattr(Tensor, "__neg__", _unary(E.negative))  # noqa: B010  # the class declares them for type checkers only

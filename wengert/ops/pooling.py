@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .._core import dims, dtypes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -13,8 +15,10 @@ from .._prims import windows as W
 from . import promotion
 from .convolution import padding_pairs, per_axis
 from .elementwise import divide
+from .indexing import take
+from .linalg import tensordot
 from .promotion import as_tensor, public
-from .shapes import permuted, reshaped
+from .shapes import known_extent, moved, permuted, reshaped
 
 
 def _prepared(inputs: Any, pool_size: Any, strides: Any, padding: Any, data_format: Any, what: str) -> Any:
@@ -121,4 +125,88 @@ def average_pool(
     return permuted(means, back)
 
 
-__all__ = ["average_pool", "max_pool"]
+# -- as many windows as are wanted ---------------------------------------------------------------------------------
+
+
+def _adapted(inputs: Any, output_size: Any, data_format: Any, what: str) -> Any:
+    """The inputs with channels first, for each spatial axis the (start, end) of its windows, and the way back."""
+    a, geometry, back = _prepared(inputs, 1, 1, "valid", data_format, what)
+    counts = per_axis(output_size, len(geometry["window"]), what, "output_size")
+    if min(counts) < 1:
+        raise ValueError(at_user_line(f"{what}: output_size must be positive, got {output_size!r}"))
+    windows: list[Any] = []
+    for axis, count in enumerate(counts, start=2):
+        size, number = known_extent(a, axis, what), np.arange(count)
+        windows.append((number * size // count, -(-(number + 1) * size // count)))
+    return a, windows, back
+
+
+@public
+def adaptive_average_pool(inputs: Any, output_size: Any, data_format: Any = None) -> Any:
+    """The mean of each of as many windows as are wanted: window i of m goes from floor(i n / m) to ceil((i + 1) n / m).
+
+    Args:
+        inputs: an array (batch, *spatial, channels), or (batch, channels, *spatial) with "channels_first".
+        output_size: how many windows, one number or one for each spatial axis.
+        data_format: "channels_last" (also None) or "channels_first".
+
+    Returns:
+        An array laid out as `inputs`, in the kind that came in; integers give floats.
+
+    Raises:
+        ValueError: for numbers or words that do not fit.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.nn.adaptive_average_pool([[[1.0], [3.0], [5.0]]], 2)
+        array([[[2.],
+                [4.]]])
+    """
+    a, windows, back = _adapted(inputs, output_size, data_format, "adaptive_average_pool")
+    if not dtypes.is_inexact(a.dtype):
+        a = promotion.cast(a, dtypes.default_float())
+    for axis, (start, end) in enumerate(windows, start=2):
+        place = np.arange(a.shape[axis])
+        is_inside = (place >= start[:, None]) & (place < end[:, None])
+        shares = promotion.cast(as_tensor(is_inside / (end - start)[:, None]), a.dtype)
+        a = moved(tensordot(a, shares, axes=([axis], [1])), a.ndim - 1, axis)
+    return permuted(a, back)
+
+
+@public
+def adaptive_max_pool(inputs: Any, output_size: Any, data_format: Any = None) -> Any:
+    """The largest element of each of as many windows as are wanted, which lie as those of `adaptive_average_pool`.
+
+    At kinks: of equal elements the first, row-major, has the whole gradient.
+
+    Args:
+        inputs: an array of real values (batch, *spatial, channels), or (batch, channels, *spatial) with
+            "channels_first".
+        output_size: how many windows, one number or one for each spatial axis.
+        data_format: "channels_last" (also None) or "channels_first".
+
+    Returns:
+        An array laid out as `inputs`, in the kind that came in.
+
+    Raises:
+        ValueError: for numbers or words that do not fit.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.nn.adaptive_max_pool([[[1.0], [5.0], [3.0]]], 2)
+        array([[[5.],
+                [5.]]])
+    """
+    a, windows, back = _adapted(inputs, output_size, data_format, "adaptive_max_pool")
+    # the last axis first: of equal elements the first in the first row that has one
+    for axis, (start, end) in reversed([*enumerate(windows, start=2)]):
+        # shorter windows repeat their last element, which never comes first
+        places = np.minimum(start[:, None] + np.arange((end - start).max()), end[:, None] - 1)
+        a = take(moved(a, axis, a.ndim - 1), places, axis=-1)
+        one = {"window": (a.shape[-1],), "strides": (1,), "padding": ((0, 0),), "dilation": (1,)}
+        best = W.take_along(a, W.window_argmax(a, **one))
+        a = moved(reshaped(best, (*best.shape[:-1],)), best.ndim - 2, axis)
+    return permuted(a, back)
+
+
+__all__ = ["adaptive_average_pool", "adaptive_max_pool", "average_pool", "max_pool"]

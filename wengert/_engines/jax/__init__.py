@@ -54,7 +54,7 @@ def _stack(rows: Sequence[Any]) -> Any:
 JAX.kernels["call"] = call_kernel
 _eager = region_kernels(Arrays(
     run=run_of, number=lambda x: np.asarray(x).item(), row=lambda x, i: x[i], stack=_stack,
-    zeros=lambda shape, dtype: jnp.zeros((*shape,), canonical(dtype)), like=jnp.zeros_like, copy=lambda x: x,
+    zeros=lambda shape, dtype: jnp.zeros((*shape,), canonical(dtype)), like=jnp.zeros_like,
 ))  # fmt: skip
 
 

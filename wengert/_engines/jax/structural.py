@@ -12,7 +12,6 @@ from jax import lax
 from ..._core import dtypes
 from .common import Kept, canonical, in_float32, is_concrete
 
-
 OPAQUE = np.dtype(object)
 
 

@@ -27,6 +27,7 @@ from . import (
     random,
     reductions,
     sorting,
+    sparse,
     special,
     structural,
     windows,
@@ -41,7 +42,7 @@ NUMPY = Engine(
 )
 for _family in (
     structural, elementwise, piecewise, special, incomplete, reductions, cumulative, sorting, indexing, linalg,
-    decompositions, conv, fourier, windows, random, buffer,
+    decompositions, conv, fourier, windows, random, buffer, sparse,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 
@@ -65,6 +66,6 @@ def _stack(rows: Sequence[Any]) -> Any:
 NUMPY.kernels["call"] = _call
 NUMPY.kernels.update(region_kernels(Arrays(
     run=lambda program: executable(program, NUMPY.kernels), number=lambda x: x.item(), row=lambda x, i: x[i],
-    stack=_stack, zeros=np.zeros, like=np.zeros_like, copy=np.array,
+    stack=_stack, zeros=np.zeros, like=np.zeros_like,
 )))  # fmt: skip
 register_engine(NUMPY)

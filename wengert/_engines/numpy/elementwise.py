@@ -25,6 +25,21 @@ def _sigmoid(x: Any) -> Any:
     return np.where(x >= 0, np.reciprocal(1 + decay), decay / (1 + decay)).astype(x.dtype, copy=False)[()]
 
 
+def _expm1(x: Any) -> Any:
+    """NumPy's, but for complex numbers with C's values where they are real or not finite."""
+    result = np.expm1(x)
+    if x.dtype.kind != "c":
+        return result
+    is_endless = ~np.isfinite(x.imag)
+    places = (x.imag == 0, is_endless & np.isneginf(x.real), is_endless & np.isposinf(x.real))
+    if not any(np.any(place) for place in places):
+        return result
+    on_axis = np.empty(x.shape, x.dtype)
+    on_axis.real, on_axis.imag = np.expm1(x.real), x.imag
+    result = np.select(places, (on_axis, x.dtype.type(-1), x.dtype.type(complex(np.inf, np.nan))), result)
+    return result.astype(x.dtype, copy=False)[()]
+
+
 def _softplus(x: Any) -> Any:
     return np.logaddexp(x, x.dtype.type(0))
 
@@ -46,7 +61,7 @@ KERNELS: dict[str, Any] = {
     "power": np.power,
     "exp": np.exp,
     "exp2": np.exp2,
-    "expm1": np.expm1,
+    "expm1": _expm1,
     "log": np.log,
     "log2": np.log2,
     "log10": np.log10,
@@ -73,6 +88,7 @@ KERNELS: dict[str, Any] = {
     "ldexp": lambda x, n: np.ldexp(x, n).astype(x.dtype, copy=False),
     "exponent": lambda x: np.frexp(x)[1],
     "nextafter": np.nextafter,
+    "bitcast": lambda x, dtype: np.ascontiguousarray(x).reshape(x.shape).view(dtype),
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -93,6 +109,8 @@ KERNELS: dict[str, Any] = {
     "bitwise_not": np.bitwise_not,
     "left_shift": np.left_shift,
     "right_shift": np.right_shift,
+    "gcd": np.gcd,
+    "lcm": np.lcm,
     "floor": np.floor,
     "ceil": np.ceil,
     "trunc": np.trunc,

@@ -66,7 +66,7 @@ def _source(
     lines = [f"def run({', '.join(names[v.key] for v in graph.inputs)}):"]
     for atom, (index, axis) in dims_at_entry(graph).items():
         atoms[atom] = f"d{len(atoms)}"
-        lines.append(f"    {atoms[atom]} = v{index}.shape[{axis}]")
+        lines.append(f"    {atoms[atom]} = {_extent(f'v{index}', axis)}")
     frees, told = last_uses(graph), dims_told(graph)
     lines.append("    try:")
     indent, is_quiet = " " * 8, False
@@ -87,7 +87,7 @@ def _source(
         lines.append(f"{indent}{_targets(node, names)}{kernel}({', '.join(arguments)})")
         for atom, place, axis in told.get(index, ()):
             atoms[atom] = f"d{len(atoms)}"
-            lines.append(f"{indent}{atoms[atom]} = {names[node.outputs[place].key]}.shape[{axis}]")
+            lines.append(f"{indent}{atoms[atom]} = {_extent(names[node.outputs[place].key], axis)}")
         freed = [names[v.key] for v in frees[index] if names[v.key] not in namespace]
         if freed:
             lines.append(f"{indent}del {', '.join(freed)}")
@@ -95,6 +95,11 @@ def _source(
     lines.append(f"        return ({results})")
     lines += ["    except Exception as error:", "        raise told(error) from error"]
     return "\n".join(lines)
+
+
+def _extent(name: str, axis: int) -> str:
+    """The size of an axis; of rows that differ in shape there is none, and nothing outside their loop asks for it."""
+    return f"{name}.shape[{axis}]" if not axis else f"{name}.shape[{axis}] if {name}.ndim > {axis} else -1"
 
 
 def _targets(node: Node, names: dict[int, str]) -> str:

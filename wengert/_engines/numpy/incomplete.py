@@ -164,5 +164,7 @@ KERNELS: dict[str, Any] = {
     "gammaincc": lazy("scipy.special", "gammaincc"),
     "betainc": _in_float64(_betainc),
     "betaincc": lazy("scipy.special", "betaincc"),
+    "gammaincinv": lazy("scipy.special", "gammaincinv"),
+    "betaincinv": lazy("scipy.special", "betaincinv"),
     "zeta": _in_float64(_zeta),
 }

@@ -13,13 +13,25 @@ from ..._control.call import Program
 from ..._core.engine import Engine, register_engine
 from ..interpret import compile_instructions
 from ..regions import Arrays, region_kernels
-from . import buffer, decompositions, elementwise, fourier, indexing, linear, random, reductions, structural, windows
+from . import (
+    buffer,
+    decompositions,
+    elementwise,
+    fourier,
+    indexing,
+    linear,
+    random,
+    reductions,
+    sparse,
+    structural,
+    windows,
+)
 from .array import PyArray
 from .interop import from_numpy, row, stack, to_numpy, zeros
 
 PYTHON = Engine("python", (PyArray,), to_numpy=to_numpy, from_numpy=from_numpy)
 for _family in (
-    structural, elementwise, reductions, indexing, buffer, linear, decompositions, fourier, windows, random,
+    structural, elementwise, reductions, indexing, buffer, linear, decompositions, fourier, windows, random, sparse,
 ):  # fmt: skip
     PYTHON.kernels.update(_family.KERNELS)
 
@@ -41,6 +53,6 @@ def _call(*operands_and_program: Any) -> tuple[Any, ...]:
 PYTHON.kernels["call"] = _call
 PYTHON.kernels.update(region_kernels(Arrays(
     run=_run_of, number=lambda x: to_numpy(x).item() if isinstance(x, PyArray) else x.item(),
-    row=row, stack=stack, zeros=zeros, like=lambda x: zeros(x.shape, x.dtype), copy=lambda x: x,
+    row=row, stack=stack, zeros=zeros, like=lambda x: zeros(x.shape, x.dtype),
 )))  # fmt: skip
 register_engine(PYTHON)

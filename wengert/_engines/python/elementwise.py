@@ -16,6 +16,7 @@ from wengert._engines.python import safe_math as m
 from wengert._engines.python import special_math as special
 from wengert._engines.python.array import PyArray, convert, make, map1, map2, strict_partner
 from wengert._engines.python.dtypes import BOOL, INT32, LARGEST, SIGNIFICANCE, complex_of, real_of, rounder
+from wengert._engines.python.interop import from_numpy, to_numpy
 
 Kernel = Callable[..., PyArray]
 
@@ -237,6 +238,7 @@ KERNELS: dict[str, Kernel] = {
     **{name: _with_order(fn) for name, fn in bessel_math.ORDERED.items()},
     **{name: _with_order2(fn) for name, fn in incomplete_math.BINARY_ORDERED.items()},
     "betainc": betainc,
+    "betaincinv": lambda a, b, p: map3(incomplete_math.betaincinv, a, b, p),
     "betaincc": lambda a, b, x: map3(incomplete_math.betaincc, a, b, x),
     "ldexp": ldexp,
     "exponent": exponent,
@@ -296,6 +298,9 @@ KERNELS: dict[str, Kernel] = {
     "bitwise_not": _same(_invert),
     "left_shift": left_shift,
     "right_shift": right_shift,
+    "bitcast": lambda x, dtype: from_numpy(to_numpy(x).view(dtype)),
+    "gcd": _same2(math.gcd),
+    "lcm": _same2(math.lcm),
     "select": select,
     "clip": clip,
     "convert": convert,

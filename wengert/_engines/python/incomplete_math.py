@@ -132,6 +132,37 @@ def betaincc(a: float, b: float, x: float) -> float:
     return betainc(b, a, 1 - x, 0, 0)
 
 
+# -- quantiles ---------------------------------------------------------------------------------------------------------
+
+
+def _solved(below: Callable[[float], float], p: float, low: float, high: float) -> float:
+    """Where an ascending function is p, by halving until floats end."""
+    while True:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            return high if abs(below(high) - p) < abs(below(low) - p) else low
+        low, high = (middle, high) if below(middle) < p else (low, middle)
+
+
+def gammaincinv(a: float, p: float) -> float:
+    """The x with gammainc(a, x) = p."""
+    if not (a > 0 and 0 <= p <= 1):
+        return NAN
+    if p == 0 or p == 1:
+        return p * INF if p else 0.0
+    high = 1.0
+    while gammainc(a, high, 0) < p:
+        high *= 2
+    return _solved(lambda x: gammainc(a, x, 0), p, 0.0, high)
+
+
+def betaincinv(a: float, b: float, p: float) -> float:
+    """The x with betainc(a, b, x) = p."""
+    if not (a > 0 and b > 0 and 0 <= p <= 1):
+        return NAN
+    return p if p in (0, 1) else _solved(lambda x: betainc(a, b, x, 0, 0), p, 0.0, 1.0)
+
+
 # -- zeta and exponential integrals ------------------------------------------------------------------------------------
 
 
@@ -206,5 +237,7 @@ def expi(x: float) -> float:
 
 # Functions of one float, of two, and with orders of differentiation as attributes, by op name.
 FUNCTIONS: dict[str, Callable[[float], float]] = {"expi": expi, "exp1": exp1}
-BINARY: dict[str, Callable[[float, float], float]] = {"beta": beta, "betaln": betaln, "gammaincc": gammaincc}
+BINARY: dict[str, Callable[[float, float], float]] = {
+    "beta": beta, "betaln": betaln, "gammaincc": gammaincc, "gammaincinv": gammaincinv,
+}  # fmt: skip
 BINARY_ORDERED: dict[str, Callable[[float, float, int], float]] = {"gammainc": gammainc, "zeta": zeta}

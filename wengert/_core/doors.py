@@ -1,0 +1,54 @@
+"""What makes a function a public door: an error that leaves it shows the user's own lines, and leaves nothing open.
+
+Contexts close in their `__exit__`, but an interrupt may come as that begins, and nothing would close them then. So a
+door puts back what was open in the thread when it was entered.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, ParamSpec, TypeVar, cast
+
+from .folding import fold
+from .state import STATE
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def door(f: Callable[P, R]) -> Callable[P, R]:
+    """f as a public door; one that returns a function makes that a door, too.
+
+    Signature, docstring, name and module stay f's. Functions in which a Python call more is felt (the hot calls that
+    tests/test_counts.py counts) have the same handler written out.
+
+    Args:
+        f: a plain function or method.
+    """
+
+    state, put_back, fold_it = STATE, reopen, fold  # closed over, since the globals below are others
+
+    def enter(*args: P.args, **kwargs: P.kwargs) -> R:
+        before = state.__dict__.copy()
+        try:
+            return f(*args, **kwargs)
+        except BaseException as error:
+            put_back(before)
+            fold_it(error)
+            raise
+
+    # with f's globals, for by those doctest tells the functions of a module from imported ones
+    entered = FunctionType(enter.__code__, f.__globals__, enter.__name__, None, enter.__closure__)
+    return cast("Callable[P, R]", functools.update_wrapper(entered, f))
+
+
+def reopen(before: dict[str, Any]) -> None:
+    """Puts the thread's state back to `vars(STATE).copy()` of before."""
+    now = vars(STATE)
+    now.clear()
+    now.update(before)
+
+
+__all__ = ["door", "reopen"]

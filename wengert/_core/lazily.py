@@ -1,0 +1,11 @@
+"""SciPy, loaded when something needs it: `import wengert` does without."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def scipy(part: str) -> Any:
+    """A part of SciPy, such as "sparse"."""
+    return import_module(f"scipy.{part}")

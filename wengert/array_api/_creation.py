@@ -1,0 +1,306 @@
+"""The standard's makers of arrays: `wengert.numpy`'s with the standard's `device` and `copy` rules."""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as wnp
+from .. import ops
+from .._core import dtypes
+from .._core.tensor import Tensor, tensor_in
+from .._core.where import at_user_line
+from ..ops.promotion import as_tensor, cast
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor of a number, a nested list, an array, or anything with a buffer or `__dlpack__`.
+
+    Args:
+        obj: the data; a list that holds tensors is recorded.
+        dtype: the dtype of the result; by default that of the data.
+        device: None or "cpu".
+        copy: True for a tensor of its own, False to refuse where the data would have to be copied (a list, a number,
+            an array that could be written to, another dtype), None for a copy where one is needed.
+
+    Returns:
+        A tensor.
+
+    Raises:
+        ValueError: if `copy=False` and a copy is needed, or the device is not known.
+        TypeError: if the data or the dtype is not numeric.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.asarray([1, 2], dtype=wg.array_api.float32)
+        Tensor([1., 2.], shape=(2,), dtype=float32)
+    """
+    require_device("asarray", device)
+    source = tensor_in(obj)
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    if copy is False and (source is None or wanted not in (None, source.dtype)):
+        raise ValueError(
+            at_user_line(
+                f"asarray: copy=False, but {type(obj).__name__} data has to be copied: tensors are immutable and own "
+                f"their values"
+            )
+        )
+    if source is None:
+        data = obj if isinstance(obj, (np.ndarray, list, tuple)) or not _has_buffer(obj) else np.asarray(obj)
+        result = wnp.array(data)
+    else:
+        result = ops.copy(source) if copy else source
+    result = result if wanted is None else cast(result, wanted)
+    result._weak = False
+    return result
+
+
+def _has_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj).release()
+    except TypeError:
+        return False
+    return True
+
+
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Evenly spaced values of the half-open interval from start to stop (from 0 to start if stop is None).
+
+    Args:
+        start: the first value, or the end if it stands alone.
+        stop: the end, which is left out.
+        step: the spacing.
+        dtype: the dtype of the result; by default int64 or the default float.
+        device: None or "cpu".
+
+    Returns:
+        A tensor of one axis.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.arange(1, 7, 2)
+        Tensor([1, 3, 5], shape=(3,), dtype=int64)
+    """
+    require_device("arange", device)
+    return wnp.arange(start, stop, step, dtype=dtype)
+
+
+def linspace(
+    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+) -> Tensor:
+    """num evenly spaced values of an interval; differentiable in both ends.
+
+    Args:
+        start: the first value.
+        stop: the last value, or the end that is left out.
+        num: how many values.
+        dtype: the dtype of the result; by default the default float, or complex for complex ends.
+        device: None or "cpu".
+        endpoint: whether stop is the last value.
+
+    Returns:
+        A tensor of one axis.
+
+    Raises:
+        ValueError: if num is negative.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.linspace(0, 1, 3)
+        Tensor([0. , 0.5, 1. ], shape=(3,), dtype=float64)
+    """
+    require_device("linspace", device)
+    return wnp.linspace(start, stop, num, endpoint, dtype=dtype)
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Zeros.
+
+    Args:
+        shape: the extents, an integer or a tuple.
+        dtype: the dtype; by default the default float.
+        device: None or "cpu".
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.zeros(2)
+        Tensor([0., 0.], shape=(2,), dtype=float64)
+    """
+    require_device("zeros", device)
+    return wnp.zeros(shape, dtype)
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Ones.
+
+    Args:
+        shape: the extents, an integer or a tuple.
+        dtype: the dtype; by default the default float.
+        device: None or "cpu".
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.ones(2)
+        Tensor([1., 1.], shape=(2,), dtype=float64)
+    """
+    require_device("ones", device)
+    return wnp.ones(shape, dtype)
+
+
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Zeros: no tensor's values are left to chance.
+
+    Args:
+        shape: the extents, an integer or a tuple.
+        dtype: the dtype; by default the default float.
+        device: None or "cpu".
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.empty((2, 0)).shape
+        (2, 0)
+    """
+    require_device("empty", device)
+    return wnp.zeros(shape, dtype)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """One value everywhere.
+
+    Args:
+        shape: the extents, an integer or a tuple.
+        fill_value: a number, or a tensor of no axes, which is recorded.
+        dtype: the dtype; by default the default one of the value's kind.
+        device: None or "cpu".
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.full(2, True)
+        Tensor([ True, True], shape=(2,), dtype=bool)
+    """
+    require_device("full", device)
+    return wnp.full(shape, fill_value, dtype)
+
+
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
+    """Ones on a diagonal, zeros elsewhere.
+
+    Args:
+        n_rows: the number of rows.
+        n_cols: the number of columns; as many as rows if None.
+        k: which diagonal: 0 is the main one, positive ones lie above it.
+        dtype: the dtype; by default the default float.
+        device: None or "cpu".
+
+    Returns:
+        A tensor of two axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.eye(2)
+        Tensor([[1., 0.], [0., 1.]], shape=(2, 2), dtype=float64)
+    """
+    require_device("eye", device)
+    return wnp.eye(n_rows, n_cols, k, dtype if dtype is not None else dtypes.default_float())
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Zeros in the shape and dtype of a tensor.
+
+    Args:
+        x: a tensor.
+        dtype: another dtype than x's.
+        device: None or "cpu".
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.zeros_like(wg.tensor([1.0, 2.0]))
+        Tensor([0., 0.], shape=(2,), dtype=float64)
+    """
+    require_device("zeros_like", device)
+    return wnp.zeros_like(as_tensor(x), dtype)
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Ones in the shape and dtype of a tensor.
+
+    Args:
+        x: a tensor.
+        dtype: another dtype than x's.
+        device: None or "cpu".
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.ones_like(wg.tensor([1.0, 2.0]))
+        Tensor([1., 1.], shape=(2,), dtype=float64)
+    """
+    require_device("ones_like", device)
+    return wnp.ones_like(as_tensor(x), dtype)
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Zeros in the shape and dtype of a tensor: no tensor's values are left to chance.
+
+    Args:
+        x: a tensor.
+        dtype: another dtype than x's.
+        device: None or "cpu".
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.empty_like(wg.tensor([1.0, 2.0])).shape
+        (2,)
+    """
+    require_device("empty_like", device)
+    return wnp.zeros_like(as_tensor(x), dtype)
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """One value everywhere, in the shape and dtype of a tensor.
+
+    Args:
+        x: a tensor.
+        fill_value: a number, or a tensor of no axes, which is recorded.
+        dtype: another dtype than x's.
+        device: None or "cpu".
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.array_api.full_like(wg.tensor([1.0, 2.0]), 3)
+        Tensor([3., 3.], shape=(2,), dtype=float64)
+    """
+    require_device("full_like", device)
+    return wnp.full_like(as_tensor(x), fill_value, dtype)
+
+
+def require_device(name: str, device: Any) -> None:
+    """Refuses a device that is not there: `ValueError`."""
+    if device not in (None, "cpu"):
+        raise ValueError(at_user_line(f"{name}: device is {device!r}; wanted 'cpu' or None"))

@@ -1,0 +1,185 @@
+"""NumPy's functions that call a function of the user's: along axes, by pieces, element by element.
+
+What the function computes from tensors is recorded. The calls are Python's, one after the other, so `wg.vmap` is the
+quicker way wherever it serves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._core import dtypes
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from ..ops.promotion import as_tensor, broadcast, broadcast_shapes, cast, common_dtype, normal_axis, outward
+from ._writing import as_numpy
+
+
+@as_numpy
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """A function of vectors on each vector along an axis; its results, of one shape, take the place of the axis.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.apply_along_axis(np.sum, 0, [[1.0, 2.0], [3.0, 4.0]])
+        array([4., 6.])
+    """
+    x = as_tensor(arr, "apply_along_axis")
+    place = normal_axis(axis, x.ndim, "apply_along_axis")
+    rest = (*[i for i in range(x.ndim) if i != place],)
+    outer_shape = (*[x.shape[i] for i in rest],)
+    count = math.prod(outer_shape)
+    if not count:
+        raise ValueError(at_user_line(f"np.apply_along_axis: an array of shape {x.shape} has no vectors along {axis}"))
+    lines = ops.reshape(ops.transpose(x, (*rest, place)), (count, x.shape[place]))
+    results = ops.stack([as_tensor(func1d(lines[i], *args, **kwargs), "apply_along_axis") for i in range(count)])
+    inner_ndim = results.ndim - 1
+    results = ops.reshape(results, (*outer_shape, *results.shape[1:]))
+    ndim, leading = len(outer_shape), [*range(len(outer_shape))]
+    order = (*leading[:place], *range(ndim, ndim + inner_ndim), *leading[place:])
+    return ops.transpose(results, order)
+
+
+@as_numpy
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """A reduction `func(a, axis)` over several axes in turn, which stay with length 1.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.apply_over_axes(np.sum, [[1.0, 2.0], [3.0, 4.0]], [0, 1])
+        array([[10.]])
+    """
+    x = as_tensor(a, "apply_over_axes")
+    for axis in axes if isinstance(axes, (list, tuple)) else np.atleast_1d(axes).tolist():
+        place = normal_axis(axis, x.ndim, "apply_over_axes")
+        result = as_tensor(func(x, place), "apply_over_axes")
+        if result.ndim != x.ndim:
+            result = ops.expand_dims(result, place)
+        if result.ndim != x.ndim:
+            raise ValueError(
+                at_user_line(
+                    f"np.apply_over_axes: the function made shape {result.shape} of {x.shape}; wanted one axis less"
+                )
+            )
+        x = result
+    return x
+
+
+@as_numpy
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """A function given by pieces: of the conditions that hold the last one counts. Each function sees all of x, and
+    the gradient of what is not taken is zero, also where it is infinite.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.piecewise([-1.0, 4.0], [[True, False]], [0.0, np.square])
+        array([ 0., 16.])
+    """
+    point = as_tensor(x, "piecewise")
+    conditions = _conditions(condlist, point)
+    functions = [*funclist]
+    if len(functions) not in (len(conditions), len(conditions) + 1):
+        raise ValueError(
+            at_user_line(
+                f"np.piecewise: {len(functions)} functions for {len(conditions)} conditions; wanted as many or one more"
+            )
+        )
+
+    def piece(f: Any) -> Tensor:
+        value = f(point, *args, **kw) if callable(f) else f
+        return broadcast(cast(as_tensor(value, "piecewise"), point.dtype), point.shape)
+
+    result = piece(functions[-1]) if len(functions) > len(conditions) else ops.zeros_like(point)
+    for condition, f in zip(conditions, functions, strict=False):
+        result = ops.where(condition, piece(f), result)
+    return result
+
+
+def _conditions(condlist: Any, point: Tensor) -> list[Tensor]:
+    """Conditions as boolean tensors; a single one may stand without its list."""
+    is_list = isinstance(condlist, (list, tuple)) and (
+        not point.ndim or any(as_tensor(c, "piecewise").ndim for c in condlist)
+    )
+    if not is_list:
+        whole = as_tensor(condlist, "piecewise")
+        rows = [whole[i] for i in range(whole.shape[0])] if whole.ndim > max(point.ndim, 0) else [whole]
+    else:
+        rows = [as_tensor(c, "piecewise") for c in condlist]
+    return [ops.cast(row, "bool") for row in rows]
+
+
+class vectorize:
+    """A function of numbers as one of arrays: it is called for each element, and what it computes is recorded.
+
+    Args:
+        pyfunc: the function; takes and returns numbers (tensors of no axes), or returns a tuple of them.
+        otypes: the dtypes of the results, by their letters in a string or in a list; those of the values if None.
+        doc: the docstring; pyfunc's if None.
+        excluded: the places and names of arguments that are passed on as they are.
+        cache: accepted for NumPy's sake.
+        signature: must be None; `wg.vmap` maps functions of arrays.
+
+    Raises:
+        ValueError: for a signature; at a call whose arrays are empty, unless `otypes` says what comes out.
+
+    Example:
+        >>> import wengert as wg, wengert.numpy as np
+        >>> f = np.vectorize(lambda x, y: x * x if x > y else y)
+        >>> wg.grad(lambda x: f(x, 1.0).sum())(np.array([0.5, 3.0]))
+        Tensor([0., 6.], shape=(2,), dtype=float64)
+    """
+
+    def __init__(
+        self, pyfunc: Callable[..., Any], otypes: Any = None, doc: str | None = None, excluded: Any = None,
+        cache: bool = False, signature: str | None = None,
+    ) -> None:  # fmt: skip
+        if signature is not None:
+            raise ValueError(at_user_line("np.vectorize: signature is not supported; wg.vmap maps functions of arrays"))
+        self.pyfunc = pyfunc
+        self.otypes = None if otypes is None else [np.dtype(t) for t in otypes]
+        self.excluded = {*(excluded or ())}
+        self.__name__ = getattr(pyfunc, "__name__", "vectorize")
+        self.__doc__ = pyfunc.__doc__ if doc is None else doc
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function of each element, in the shape in which the arguments meet."""
+        arrays: dict[Any, Tensor] = {
+            key: as_tensor(value, "vectorize") for key, value in (*enumerate(args), *kwargs.items())
+            if key not in self.excluded
+        }  # fmt: skip
+        shape: Any = ()
+        for array in arrays.values():
+            shape = broadcast_shapes(shape, array.shape, "vectorize")
+        count = math.prod(shape)
+        flat = {key: ops.reshape(broadcast(array, shape), (count,)) for key, array in arrays.items()}
+        if not count:
+            return self._empty(shape, args, kwargs)
+
+        def call(i: int) -> Any:
+            chosen = [flat[j][i] if j in flat else arg for j, arg in enumerate(args)]
+            return self.pyfunc(*chosen, **{k: flat[k][i] if k in flat else v for k, v in kwargs.items()})
+
+        results = [call(i) for i in range(count)]
+        if not isinstance(results[0], tuple):
+            return outward(self._gathered(results, 0, shape), *args, *kwargs.values())
+        columns = enumerate(zip(*results, strict=True))
+        return outward((*[self._gathered([*column], i, shape) for i, column in columns],), *args, *kwargs.values())
+
+    def _gathered(self, values: list[Any], position: int, shape: Any) -> Tensor:
+        tensors = [as_tensor(value, "vectorize") for value in values]
+        dtype = common_dtype(tensors) if self.otypes is None else self.otypes[position]
+        return ops.reshape(ops.stack([cast(t, dtype) for t in tensors]), shape)
+
+    def _empty(self, shape: Any, args: Any, kwargs: Any) -> Any:
+        if self.otypes is None:
+            raise ValueError(at_user_line("np.vectorize: arguments of size 0 need otypes, which says what comes out"))
+        empty = (*[ops.zeros(shape, dtypes.as_dtype(t)) for t in self.otypes],)
+        return outward(empty if len(empty) > 1 else empty[0], *args, *kwargs.values())
+
+
+__all__ = ["apply_along_axis", "apply_over_axes", "piecewise", "vectorize"]

@@ -1,0 +1,98 @@
+"""NumPy's functions whose results are integers or booleans, computed from values: constants to a gradient.
+
+A trace has no values, so they raise `TracingError` there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..ops.promotion import as_tensor
+from ._writing import as_numpy
+
+
+def _values(x: Any, name: str) -> Any:
+    """The values of an argument, or of each in a tuple."""
+    tensor = as_tensor(x, name)
+    tensor._require_concrete(f"np.{name}")
+    return ops.stop_gradient(tensor).numpy()
+
+
+@as_numpy
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The indices that sort by several keys, of which the last counts most.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.lexsort(([1.0, 0.0, 2.0], [1, 1, 0]))
+        array([2, 1, 0])
+    """
+    many = [_values(key, "lexsort") for key in keys] if isinstance(keys, (list, tuple)) else _values(keys, "lexsort")
+    return as_tensor(np.lexsort(many, axis))
+
+
+@as_numpy
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """The flat indices of tuples of indices.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.ravel_multi_index(([0, 1], [2, 0]), (2, 3))
+        array([2, 3])
+    """
+    places = (*[_values(index, "ravel_multi_index") for index in multi_index],)
+    return as_tensor(np.ravel_multi_index(places, dims, mode, order))
+
+
+@as_numpy
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+    """The tuples of indices of flat ones.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> [part.tolist() for part in np.unravel_index([2, 3], (2, 3))]
+        [[0, 1], [2, 0]]
+    """
+    return (*map(as_tensor, np.unravel_index(_values(indices, "unravel_index"), shape, order)),)
+
+
+@as_numpy
+def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
+    """Booleans as the bits of bytes.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.packbits([1, 0, 1])
+        array([160], dtype=uint8)
+    """
+    return as_tensor(np.packbits(_values(a, "packbits"), axis, bitorder))
+
+
+@as_numpy
+def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: Any = "big") -> Any:
+    """The bits of bytes.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.unpackbits(np.array([160], np.uint8), count=3).numpy()
+        array([1, 0, 1], dtype=uint8)
+    """
+    return as_tensor(np.unpackbits(_values(a, "unpackbits"), axis, count, bitorder))
+
+
+@as_numpy
+def bitwise_count(x: Any, /) -> Any:
+    """How many bits of the magnitude of integers are set.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.bitwise_count([3, 8])
+        array([2, 1], dtype=uint8)
+    """
+    return as_tensor(np.bitwise_count(_values(x, "bitwise_count")))
+
+
+__all__ = ["bitwise_count", "lexsort", "packbits", "ravel_multi_index", "unpackbits", "unravel_index"]
