@@ -25,7 +25,7 @@ from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.dims import Dim
 from ._core.doors import door
-from ._core.engine import is_native
+from ._core.engine import is_native, transferred
 from ._core.folding import fold
 from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
@@ -33,6 +33,7 @@ from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
 from ._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
 from ._core.where import at_user_line, warn
+from ._engines import engine_named
 from .ops.promotion import as_tensor, cast
 
 __all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
@@ -288,6 +289,36 @@ class Function(Generic[P, R]):
               return %2
         """
         return self._traced(args, kwargs)
+
+    def to_jax(self) -> Callable[..., Any]:
+        """The function as a plain one on JAX arrays, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives JAX arrays, whatever kind of array comes in. `jax.jit`,
+            `jax.grad`, `jax.jvp` and `jax.vmap` take it, with Wengert's derivatives: a `while_loop` whose number of
+            steps is not known has a reverse derivative under `jax.jit`, too.
+
+        Raises:
+            ModuleNotFoundError: JAX is not installed.
+        """
+        return self._on_engine("jax")
+
+    def _on_engine(self, name: str) -> Callable[..., Any]:
+        """The function on the arrays of a framework: what is none of them becomes one."""
+        engine = engine_named(name)
+
+        @functools.wraps(self._f)
+        def on_engine(*args: Any, **kwargs: Any) -> Any:
+            leaves, spec = flatten((args, kwargs))
+            tensors = [_traced_leaf(leaf) for leaf in leaves]
+            natives = [
+                leaf if t is None or t.is_symbolic else transferred(t._data, engine)
+                for leaf, t in zip(leaves, tensors, strict=True)
+            ]
+            args, kwargs = unflatten(spec, natives)
+            return result_of(self(*args, **kwargs), engine)
+
+        return on_engine
 
     def _traced(self, args: Any, kwargs: Any, bound: int = 0) -> Graph:
         if self._signature is not None and len(args) == bound and not kwargs:

@@ -26,6 +26,8 @@ class Engine:
         is_concrete: whether a native holds values (False for a framework's own tracers).
         can_raise: whether kernels raise on bad values (singular matrices, indices out of range).
         is_static_memory: whether a compiled program can only keep arrays of sizes known beforehand.
+        host_call: `host_call(function, natives, types)` -> the natives that a function from ndarrays to a tuple of
+            ndarrays of these types gives.
         is_framework: whether users work with arrays of the engine, so that their results are of its kind, too.
     """
 
@@ -42,6 +44,7 @@ class Engine:
         can_raise: bool = True,
         is_static_memory: bool = False,
         is_framework: bool = False,
+        host_call: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.native_types = tuple(native_types)
@@ -55,6 +58,10 @@ class Engine:
         self.can_raise = can_raise
         self.is_static_memory = is_static_memory
         self.is_framework = is_framework
+        self.host_call = self._called if host_call is None else host_call
+
+    def _called(self, function: Callable[..., Any], natives: Iterable[Any], types: Any) -> tuple[Any, ...]:
+        return (*map(self.from_numpy, function(*map(ndarray_of, natives))),)
 
     def __repr__(self) -> str:
         return f"Engine({self.name!r})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ from ..._core.op import REGISTRY
 from ..._core.types import type_of
 
 Kernel = Callable[..., Any]
+
+TRACING = threading.local()  # `depth`: how many programs are being traced by JAX, where control flow must be JAX's own
 
 
 def canonical(dtype: Any) -> np.dtype[Any]:
@@ -56,23 +59,33 @@ def _narrowed(result: Any, dtype: Any) -> Any:
     return result.astype(dtype) if result.dtype == jnp.float32 else result
 
 
+def host_call(function: Callable[..., Any], natives: Any, types: Any) -> tuple[Any, ...]:
+    """What a function on ndarrays gives; where JAX compiles, it calls back."""
+
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        return (*map(_canonical_array, function(*map(np.asarray, arrays))),)
+
+    if all(map(is_concrete, natives)) and not getattr(TRACING, "depth", 0):
+        return (*map(jnp.asarray, run(*natives)),)
+    shapes = (*[jax.ShapeDtypeStruct(t[0], canonical(t[1])) for t in types],)
+    return (*jax.pure_callback(run, shapes, *natives, vmap_method="sequential"),)
+
+
 def on_host(name: str) -> Kernel:
-    """NumPy's kernel of a primitive, for those that JAX has no functions for; under `jax.jit` as a callback."""
+    """NumPy's kernel of a primitive, for those that JAX has no functions for."""
 
     def kernel(*operands_and_attrs: Any) -> Any:
         op = REGISTRY[name]
         count = len(op.operands)
         operands, attrs = operands_and_attrs[:count], operands_and_attrs[count:]
+        types = op.type_rule(*map(type_of, operands), *attrs)
 
         def run(*arrays: Any) -> Any:
-            found = default_engine().kernels[name](*map(np.asarray, arrays), *attrs)
-            return (*map(_canonical_array, found),) if op.is_multi else _canonical_array(found)
+            found = default_engine().kernels[name](*arrays, *attrs)
+            return found if op.is_multi else (found,)
 
-        if all(map(is_concrete, operands)):
-            return jax.tree.map(jnp.asarray, run(*operands))
-        types = op.type_rule(*map(type_of, operands), *attrs)
-        shapes = [jax.ShapeDtypeStruct(t[0], canonical(t[1])) for t in (types if op.is_multi else (types,))]
-        return jax.pure_callback(run, tuple(shapes) if op.is_multi else shapes[0], *operands)
+        found = host_call(run, operands, types if op.is_multi else (types,))
+        return found if op.is_multi else found[0]
 
     return kernel
 

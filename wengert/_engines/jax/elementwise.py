@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import jax.numpy as jnp
+from jax import lax
 
-from .common import in_float32, values_of
+from .common import canonical, in_float32, on_host, values_of
 
 _SERIES_TERMS = 20  # as on NumPy's engine
 
@@ -120,6 +121,18 @@ def _sinc_recurrence(z: Any, order: int) -> Any:
     return derivative
 
 
+def _bitcast(x: Any, dtype: Any) -> Any:
+    if canonical(dtype) != dtype:
+        raise TypeError(f"JAX has no {dtype.name} unless its 64-bit switch is on")
+    if "c" in (x.dtype.kind, dtype.kind):
+        return on_host("bitcast")(x, dtype)
+    wide, narrow = dtype.itemsize, x.dtype.itemsize
+    if wide > narrow:
+        x = x.reshape((*x.shape[:-1], -1, wide // narrow))
+    found = lax.bitcast_convert_type(x, dtype)
+    return found.reshape((*found.shape[:-2], -1)) if wide < narrow else found
+
+
 def _angle(x: Any) -> Any:
     return jnp.angle(x).astype(x.real.dtype)
 
@@ -172,6 +185,9 @@ KERNELS: dict[str, Any] = {
     "ldexp": lambda x, n: jnp.ldexp(x, n).astype(x.dtype),
     "exponent": lambda x: jnp.frexp(x)[1],
     "nextafter": jnp.nextafter,
+    "gcd": jnp.gcd,
+    "lcm": jnp.lcm,
+    "bitcast": _bitcast,
     "eq": jnp.equal,
     "ne": jnp.not_equal,
     "lt": jnp.less,

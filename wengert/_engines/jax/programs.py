@@ -10,7 +10,6 @@ are the leaves.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,16 +26,15 @@ from ..._core.state import building
 from ..._passes import optimise
 from ..._transforms.batch import batch
 from ..interpret import compile_instructions
-from .common import is_concrete
+from .common import TRACING, is_concrete
 from .table import KERNELS
 
 Natives = Sequence[Any]
-_tracing = threading.local()  # `depth`: how many programs are being traced by JAX, where control flow must be JAX's own
 
 
 def is_tracing(natives: Natives) -> bool:
     """Whether control flow must be JAX's own: in a program that is being compiled, or on JAX's tracers."""
-    return getattr(_tracing, "depth", 0) > 0 or not all(map(is_concrete, jax.tree.leaves([*natives])))
+    return getattr(TRACING, "depth", 0) > 0 or not all(map(is_concrete, jax.tree.leaves([*natives])))
 
 
 class Form:
@@ -60,11 +58,11 @@ class Form:
 
     def traced(self, *natives: Any) -> tuple[Any, ...]:
         """The results, all control flow as JAX's."""
-        _tracing.depth = getattr(_tracing, "depth", 0) + 1
+        TRACING.depth = getattr(TRACING, "depth", 0) + 1
         try:
             return self.run(*natives)
         finally:
-            _tracing.depth -= 1
+            TRACING.depth -= 1
 
     def jaxpr(self, tree: Any, avals: Natives) -> tuple[ClosedJaxpr, Any]:
         """The program for operands of these types, flat, and the structure of its results."""
@@ -132,7 +130,7 @@ def call_kernel(*natives_and_program: Any) -> tuple[Any, ...]:
     """The results of a program."""
     *natives, program = natives_and_program
     form = form_of(program)
-    if getattr(_tracing, "depth", 0) or (form.has_effect and not all(map(is_concrete, jax.tree.leaves(natives)))):
+    if getattr(TRACING, "depth", 0) or (form.has_effect and not all(map(is_concrete, jax.tree.leaves(natives)))):
         return form.run(*natives)
     if all(map(is_concrete, natives)):
         return form.jitted(*natives) if form.can_jit else form.run(*natives)

@@ -27,7 +27,7 @@ def _polygamma(x: Any, order: int) -> Any:
 
 
 # the log and the ratio of gamma functions lose digits in JAX, and so does the tail of log_ndtr
-_ON_HOST = ("erfcx", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln", "log_ndtr")
+_ON_HOST = ("erfcx", "gammaincinv", "betaincinv", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln", "log_ndtr")
 _SAME_NAME = (
     "erf", "erfc", "erfinv", "ndtr", "ndtri", "digamma", "gamma", "expi", "exp1", "i0", "i1", "i0e", "i1e", "gammaincc",
 )  # fmt: skip
