@@ -20,6 +20,7 @@ from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 from .derivatives import jvp
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .extend import not_differentiable, primitive, register_gradient
+from .frameworks import from_jax
 from .functional import (
     ValueAndGrad,
     ValueAndGrads,
@@ -82,12 +83,12 @@ ops.vectorized_map, ops.vectorize, ops.jvp = vectorized_map, numpy.vectorize, jv
 __version__ = "0.1.0"
 
 __all__ = [
-    "AggregationMethod", "Coloring", "DisconnectedError", "Function", "Gradient", "GradientCheck",
-    "GradientCheckError", "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec",
-    "TracingError", "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable",
-    "VariableGrads", "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat",
-    "cond", "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans",
-    "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "hessian", "hvp",
+    "AggregationMethod", "Coloring", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
+    "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
+    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
+    "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat", "cond",
+    "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans", "debug_print",
+    "eager", "explain", "fft", "fori_loop", "from_jax", "function", "grad", "gradients", "grads", "hessian", "hvp",
     "image", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize", "load", "map", "nn", "not_differentiable",
     "numpy", "ops", "optimize", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan",
     "set_default_float", "set_memory_budget", "sparsity", "special", "stats", "stop_gradient", "switch",

@@ -17,7 +17,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._compile.cache import Compiled
 from ._compile.parameters import positional_names
 from ._compile.trace import ArrayKey, Static, array_key, trace
@@ -25,13 +25,15 @@ from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.dims import Dim
 from ._core.doors import door
+from ._core.engine import is_native, transferred
 from ._core.folding import fold
 from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
-from ._core.tensor import Tensor, is_tensor_or_variable, tensor_in
+from ._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
 from ._core.where import at_user_line, warn
+from ._engines import engine_named
 from .ops.promotion import as_tensor, cast
 
 __all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
@@ -173,24 +175,24 @@ class Function(Generic[P, R]):
     def _call(self, args: Any, kwargs: Any, bound: int = 0) -> Any:
         if STATE.builder is not None or STATE.eager_functions:
             return self._call_python(args, kwargs, bound)
-        keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        keep = caller_kind((*args, *kwargs.values()))
         args, kwargs = self._fitted(args, kwargs, bound)
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
-        if compiled.is_plain and not keep and not kwargs and not STATE.recorders:
+        if compiled.is_plain and keep is False and not kwargs and not STATE.recorders:
             self._remember_plain(args, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, keep)
 
     def _call_python(self, args: Any, kwargs: Any, bound: int) -> Any:
         """Inside another trace, or where functions are switched off: f itself, on tensors."""
-        keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        keep = caller_kind((*args, *kwargs.values()))
         args, kwargs = self._fitted(args, kwargs, bound)
         leaves, spec = flatten((tuple(args), kwargs))
         tensors = map(_traced_leaf, leaves)
         args, kwargs = unflatten(spec, [x if t is None else t for x, t in zip(leaves, tensors, strict=True)])
         result = self._f(*args, **kwargs)
-        return result_of(result, keep or STATE.builder is not None)
+        return result_of(result, True if STATE.builder is not None else keep)
 
     def _remember_plain(self, args: Any, compiled: Compiled) -> None:
         if self._signature is not None or len(self._plain) >= CACHE_LIMIT:
@@ -287,6 +289,36 @@ class Function(Generic[P, R]):
               return %2
         """
         return self._traced(args, kwargs)
+
+    def to_jax(self) -> Callable[..., Any]:
+        """The function as a plain one on JAX arrays, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives JAX arrays, whatever kind of array comes in. `jax.jit`,
+            `jax.grad`, `jax.jvp` and `jax.vmap` take it, with Wengert's derivatives: a `while_loop` whose number of
+            steps is not known has a reverse derivative under `jax.jit`, too.
+
+        Raises:
+            ModuleNotFoundError: JAX is not installed.
+        """
+        return self._on_engine("jax")
+
+    def _on_engine(self, name: str) -> Callable[..., Any]:
+        """The function on the arrays of a framework: what is none of them becomes one."""
+        engine = engine_named(name)
+
+        @functools.wraps(self._f)
+        def on_engine(*args: Any, **kwargs: Any) -> Any:
+            leaves, spec = flatten((args, kwargs))
+            tensors = [_traced_leaf(leaf) for leaf in leaves]
+            natives = [
+                leaf if t is None or t.is_symbolic else transferred(t._data, engine)
+                for leaf, t in zip(leaves, tensors, strict=True)
+            ]
+            args, kwargs = unflatten(spec, natives)
+            return result_of(self(*args, **kwargs), engine)
+
+        return on_engine
 
     def _traced(self, args: Any, kwargs: Any, bound: int = 0) -> Graph:
         if self._signature is not None and len(args) == bound and not kwargs:
@@ -403,6 +435,8 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
         leaf = array_argument(leaf)
+    if is_native(type(leaf)):
+        return fresh(leaf) if dtypes.is_supported(leaf.dtype) else None
     return tensor_in(leaf)
 
 

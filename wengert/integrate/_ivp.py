@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._compile.arguments import is_tensor_kind, require_callable, result_of
+from .._compile.arguments import caller_kind, require_callable, result_of
 from .._core import dtypes
 from .._core.doors import door
 from .._core.engine import ndarray_of
@@ -126,7 +126,7 @@ def solve_ivp(
     t0, t1 = (_time(t) for t in t_span)
     wanted = None if t_eval is None else _times(t_eval, t0, t1)
     tolerances = _tolerances(rtol, atol, state)
-    keep = STATE.builder is not None or is_tensor_kind((y0, args, t_span, t_eval))
+    keep = STATE.builder is not None or caller_kind((y0, args, t_span, t_eval))
     policy = checkpoint_policy(checkpoint, "solve_ivp")
     if STATE.builder is not None:
         traced = TracedProblem(field, state.start, t0, t1, *tolerances, policy)
