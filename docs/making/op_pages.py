@@ -48,7 +48,10 @@ def derivative(op: PublicOp, declared: dict[str, Declaration]) -> str:
     """The rules behind an op: those of the primitives that its example applies."""
     applied = [name for name in op.primitives if name in declared]
     if not applied:
-        return "No primitive runs in the example: the result does not depend on the values of an array.\n"
+        return (
+            "No primitive runs in the example. Conversions pass gradients on as they are; results made of shapes,\n"
+            "counts or positions are constants.\n"
+        )
     main = [name for name in applied if name not in MOVERS] or applied
     rows = [rule_row(REGISTRY[name]) for name in applied]
     lines = [
