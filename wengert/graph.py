@@ -435,8 +435,9 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
         leaf = array_argument(leaf)
-    if is_native(type(leaf)):
-        return fresh(leaf) if dtypes.is_supported(leaf.dtype) else None
+    native: Any = leaf
+    if is_native(type(native)):
+        return fresh(native) if dtypes.is_supported(native.dtype) else None
     return tensor_in(leaf)
 
 
