@@ -82,7 +82,11 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     require_callable(true_fn, "cond")
     require_callable(false_fn, "cond")
     if has_tracers((pred, operands)):
-        return as_program(lambda p, *xs: cond(p, true_fn, false_fn, *xs), (pred, *operands), {}, "cond")
+
+        def chosen_of(holds: Any, *xs: Any) -> Any:
+            return cond(holds, true_fn, false_fn, *xs)
+
+        return as_program(chosen_of, (pred, *operands), {}, "cond")
     chosen = _predicate(pred, "cond")
     if isinstance(chosen, bool):
         return _taken(true_fn if chosen else false_fn, operands)
@@ -116,7 +120,11 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     for branch in branches:
         require_callable(branch, "switch")
     if has_tracers((index, operands)):
-        return as_program(lambda i, *xs: switch(i, branches, *xs), (index, *operands), {}, "switch")
+
+        def chosen_of(number: Any, *xs: Any) -> Any:
+            return switch(number, branches, *xs)
+
+        return as_program(chosen_of, (index, *operands), {}, "switch")
     place = _one_element(as_tensor(index, "switch: index"), "switch: index")
     if not dtypes.is_integer(place.dtype):
         raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
@@ -269,11 +277,11 @@ def while_loop(
     require_callable(cond, "while_loop: cond")
     require_callable(body, "while_loop: body")
 
+    def again(variables: Any, most: Any) -> Any:
+        return while_loop(cond, body, variables, most, shape_invariants, checkpoint)
+
     def as_one() -> Any:
-        return as_program(
-            lambda variables, most: while_loop(cond, body, variables, most, shape_invariants, checkpoint),
-            (loop_vars, maximum_iterations), {}, "while_loop",
-        )  # fmt: skip
+        return as_program(again, (loop_vars, maximum_iterations), {}, "while_loop")
 
     if has_tracers((loop_vars, maximum_iterations)):
         return as_one()
@@ -328,10 +336,11 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     """
     require_callable(body_fun, "fori_loop")
     if has_tracers((lower, upper, init_val)):
-        return as_program(
-            lambda low, high, init: fori_loop(low, high, body_fun, init, checkpoint), (lower, upper, init_val), {},
-            "fori_loop",
-        )  # fmt: skip
+
+        def again(low: Any, high: Any, init: Any) -> Any:
+            return fori_loop(low, high, body_fun, init, checkpoint)
+
+        return as_program(again, (lower, upper, init_val), {}, "fori_loop")
     first, last = _bound(lower, "lower"), _bound(upper, "upper")
 
     def test(variables: Any) -> bool | Tensor:
@@ -570,9 +579,11 @@ def scan(
 def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any, what: str) -> tuple[Any, Any]:
     require_callable(f, what)
     if has_tracers((init, xs)):
-        return as_program(
-            lambda start, rows: _scan(f, start, rows, length, reverse, checkpoint, what), (init, xs), {}, what
-        )
+
+        def again(first: Any, slices: Any) -> Any:
+            return _scan(f, first, slices, length, reverse, checkpoint, what)
+
+        return as_program(again, (init, xs), {}, what)
     policy = checkpoint_policy(checkpoint, what)
     start, rows = Leaves(init, "init"), Leaves(xs, "xs")
     steps = _scan_length(rows, length, what)

@@ -25,7 +25,7 @@ from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.dims import Dim
 from ._core.doors import door
-from ._core.engine import is_native, transferred
+from ._core.engine import PLAIN_TYPES, Engine, is_native, transferred
 from ._core.folding import fold
 from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
@@ -149,12 +149,18 @@ class Function(Generic[P, R]):
                 key: list[Any] = [default]
                 natives: list[Any] = []
                 array: Any
+                home: Engine | None = None
                 for a in args:
                     kind = type(a)
-                    if kind is np.ndarray:
+                    if kind is np.ndarray and home is None:
                         array = a
                         key.append(array.shape)
                         key.append(array.dtype)
+                        natives.append(a)
+                    elif kind in PLAIN_TYPES and (home is not None or len(key) == 1):
+                        array = a
+                        home = PLAIN_TYPES[kind]
+                        key += (kind, array.shape, array.dtype)
                         natives.append(a)
                     elif kind is float:
                         key.append(float)
@@ -164,7 +170,7 @@ class Function(Generic[P, R]):
                 else:
                     plain = self._plain.get(tuple(key))
                     if plain is not None:
-                        return plain.run_natives(natives)
+                        return plain.run_natives(natives, home)
             return self._call(args, kwargs)
         except BaseException as error:
             fold(error)
@@ -179,7 +185,7 @@ class Function(Generic[P, R]):
         args, kwargs = self._fitted(args, kwargs, bound)
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
-        if compiled.is_plain and keep is False and not kwargs and not STATE.recorders:
+        if compiled.is_plain and keep is not True and not kwargs and not STATE.recorders:
             self._remember_plain(args, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, keep)
@@ -201,6 +207,8 @@ class Function(Generic[P, R]):
         for a in args:
             if type(a) is np.ndarray and dtypes.is_supported(a.dtype) and a.dtype.isnative:
                 key += [a.shape, a.dtype]
+            elif type(a) in PLAIN_TYPES:
+                key += [type(a), a.shape, a.dtype]
             elif type(a) is float:
                 key.append(float)
             else:
@@ -435,8 +443,9 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
         leaf = array_argument(leaf)
-    if is_native(type(leaf)):
-        return fresh(leaf) if dtypes.is_supported(leaf.dtype) else None
+    native: Any = leaf
+    if is_native(type(native)):
+        return fresh(native) if dtypes.is_supported(native.dtype) else None
     return tensor_in(leaf)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from .._control.call import Program, call_program, closed
 from .._core.constant import Kind, callers_own, native_result, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
+from .._core.engine import Engine
 from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor
@@ -64,8 +65,15 @@ class Compiled:
 
     # -- calls ------------------------------------------------------------------------------------------
 
-    def run_natives(self, natives: Sequence[Any]) -> Any:
-        """The results for NumPy arguments when nothing follows them: NumPy arrays in the result's structure."""
+    def run_natives(self, natives: Sequence[Any], home: Engine | None = None) -> Any:
+        """The results for native arguments when nothing follows them: arrays of their kind in the result's structure.
+
+        Args:
+            natives: NumPy's, or those of a framework.
+            home: that framework's engine.
+        """
+        if home is not None:
+            return self.rebuild((*home.kernels["call"](*natives, self.program),))
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program, NUMPY.kernels)

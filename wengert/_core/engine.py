@@ -68,6 +68,7 @@ class Engine:
 
 
 ENGINES: dict[str, Engine] = {}
+PLAIN_TYPES: dict[type, Engine] = {}  # types of a framework's arrays that always hold values
 FRAMEWORK_ENGINES: list[Engine] = []  # those of frameworks that are in use
 
 

@@ -4,6 +4,8 @@ Loads with the first JAX array that arrives, and changes nothing of JAX's global
 switch of the user makes of them.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.engine import Engine, Kernel, register_engine
+from ..._core.engine import PLAIN_TYPES, Engine, Kernel, register_engine
 from ..regions import Arrays, region_kernels
 from . import regions
 from .common import Kept, canonical, host_call, is_concrete
@@ -67,3 +69,5 @@ def _region(name: str) -> Kernel:
 
 JAX.kernels.update({name: _region(name) for name in _eager})
 register_engine(JAX)
+# not keys of random numbers, which are arrays only in name
+PLAIN_TYPES.update({kind: JAX for kind in jax.Array.__subclasses__() if kind.__name__ == "ArrayImpl"})

@@ -2,6 +2,8 @@
 place where nobody reads the older version.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 from typing import Any

@@ -2,6 +2,8 @@
 else SciPy's functions on the host.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 from typing import Any
