@@ -443,10 +443,11 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
         leaf = array_argument(leaf)
-    native: Any = leaf
-    if is_native(type(native)):
-        return fresh(native) if dtypes.is_supported(native.dtype) else None
-    return tensor_in(leaf)
+    return _native_tensor(leaf) if is_native(type(leaf)) else tensor_in(leaf)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _native_tensor(native: Any) -> Tensor | None:
+    return fresh(native) if dtypes.is_supported(native.dtype) else None
 
 
 def _key_of_spec(spec: TensorSpec) -> ArrayKey:

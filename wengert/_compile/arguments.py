@@ -119,9 +119,9 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
     if kind is Tensor:
         _require_inexact(leaf.dtype, argument, position)
         if STATE.builder is not None or STATE.recorders:
-            fresh = alias(leaf)
-            fresh._weak = leaf._weak
-            return fresh
+            source = alias(leaf)
+            source._weak = leaf._weak
+            return source
         return Tensor(leaf._data, next_serial(), None, leaf._weak)
     if kind is np.ndarray and leaf.dtype in _EVERYDAY and STATE.builder is None:
         return Tensor(leaf.view(), next_serial())

@@ -206,7 +206,7 @@ def _problem(field: Field, t0: Tensor, t1: Tensor, rtol: Any, atol: Any) -> Prob
 # -- results ----------------------------------------------------------------------------------------------------------
 
 
-def _result(found: Found, field: Field, counts: Counts, keep: bool) -> OdeResult:
+def _result(found: Found, field: Field, counts: Counts, keep: Any) -> OdeResult:
     t, rows = as_tensor(found.t), as_tensor(found.rows)
     return OdeResult(
         t=result_of(t, keep), y=result_of(field.state.opened_rows(rows, rows.shape[0]), keep), sol=None, t_events=None,
