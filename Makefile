@@ -31,7 +31,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 clean:
-	rm -rf $(VENV) docs/_build docs/_generated
+	rm -rf $(VENV) docs/_build docs/_generated docs/ops docs/primitives
 
 # The stamps are written last, so that an install that was cut off is done again.
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python

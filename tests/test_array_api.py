@@ -128,6 +128,8 @@ def test_dtypes():
     assert xp.can_cast(xp.float32, xp.float64) and not xp.can_cast(xp.float64, xp.float32)
     assert xp.isdtype("bfloat16", "real floating")
     assert xp.finfo("bfloat16").bits == 16
+    assert xp.finfo(np.float32) == xp.finfo(np.zeros(1, np.float32)) == xp.finfo(xp.complex64)
+    assert xp.iinfo(np.int8).max == xp.iinfo(np.int8(1)).max == 127
     assert xp.__array_namespace_info__().default_dtypes()["real floating"] == xp.float64
     for call, words in (
         (lambda: xp.finfo(xp.int8), "iinfo"), (lambda: xp.iinfo(xp.float32), "finfo"),

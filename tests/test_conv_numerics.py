@@ -92,8 +92,8 @@ def test_both_transposes_pass_the_dot_test(first_seed):
         out = conv(u, w, *params)
         ct = rng.integers(-9, 9, out.shape).astype(float)
         want = np.vdot(out, ct)
-        in_lhs = transposed(transpose_lhs_params(lhs, rhs, out.shape, *params), ct, w)
-        in_rhs = transposed(transpose_rhs_params(lhs, rhs, out.shape, *params), u, ct)
+        in_lhs = transposed(transpose_lhs_params(lhs, rhs, out.shape, params), ct, w)
+        in_rhs = transposed(transpose_rhs_params(lhs, rhs, out.shape, params), u, ct)
         assert in_lhs.shape == lhs, seed
         assert in_rhs.shape == rhs, seed
         assert np.vdot(u, in_lhs) == want, (seed, params)
@@ -108,8 +108,8 @@ def test_the_family_is_closed_under_transposing_twice():
             continue
         u, w = rng.integers(-9, 9, lhs).astype(float), rng.integers(-9, 9, rhs).astype(float)
         out = conv(u, w, *params)
-        t = transpose_lhs_params(lhs, rhs, out.shape, *params)
-        back = transpose_lhs_params(out.shape, t.rhs.merge, lhs, *t.params)
+        t = transpose_lhs_params(lhs, rhs, out.shape, params)
+        back = transpose_lhs_params(out.shape, t.rhs.merge, lhs, t.params)
         np.testing.assert_array_equal(transposed(back, u, rearranged(w, t.rhs)), out, err_msg=f"seed {seed}")
 
 

@@ -56,6 +56,34 @@ GRADIENTS = {
         lambda x, s, t: wg.image.scale_and_translate(x, (4, 5), s, t, (0, 1), "lanczos3", antialias=False),
         draw(3, 4), np.array([1.3, 0.83]), np.array([0.2, -0.31]),
     ),
+    "grid_sample": (wg.image.grid_sample, draw(2, 3, 4, 1), RNG.uniform(-1.2, 1.2, (2, 2, 2, 2))),
+    "elastic_transform": (lambda x, a: wg.image.elastic_transform(x, a, 1.0, seed=4), draw(4, 5, 1), np.array(2.0)),
+    "gather_nd": (lambda x: ops.gather_nd(x, [[[1], [0], [1]], [[2], [2], [0]]], batch_dims=1), draw(2, 3, 2)),
+    "dynamic_slice": (lambda x: ops.dynamic_slice(x, [np.array(5), -3], (2, 2)), draw(4, 5)),
+    "dynamic_update_slice": (lambda x, u: ops.dynamic_update_slice(x, u, [1, 9]), draw(4, 5), draw(2, 2)),
+    "boolean_mask": (lambda x: ops.boolean_mask(x, [[True, False], [True, True]], axis=1), draw(2, 2, 2)),
+    "masked_fill": (lambda x, v: ops.masked_fill(x, np.eye(3, dtype=bool), v), draw(3, 3), np.array(2.0)),
+    "sliding_window_view": (lambda x: ops.sliding_window_view(x, (2, 3)), draw(4, 4)),
+    "segment_softmax": (lambda x: ops.segment_softmax(x, [0, 2, 0, 2, 7, 0], 3), draw(6, 2)),
+    "embedding_lookup": (lambda x: ops.embedding_lookup(x, [[0, 2], [2, 2]]), draw(3, 2)),
+    "group_normalization": (lambda x, g, b: nn.group_normalization(x, 2, g, b), draw(2, 3, 4), draw(4), draw(4)),
+    "batch_statistics_normalization": (
+        lambda x, g, b: ops.concatenate([ops.ravel(v) for v in nn.batch_statistics_normalization(x, g, b, axis=1)]), draw(3, 2, 2), draw(2), draw(2),
+    ),
+    "rnn_step": (nn.rnn_step, draw(2, 3), draw(2, 2), draw(3, 2), draw(2, 2), draw(2)),
+    "lstm_step": (
+        lambda x, h, c, k, r, b: ops.concatenate(nn.lstm_step(x, (h, c), k, r, b)),
+        draw(1, 2), draw(1, 2), draw(1, 2), draw(2, 8), draw(2, 8), draw(8),
+    ),
+    "gru_step": (nn.gru_step, draw(1, 2), draw(1, 2), draw(2, 6), draw(2, 6), draw(6), draw(6)),
+    "huber": (nn.huber, SPREAD[:4], SPREAD[4:]),
+    "smooth_l1": (lambda x, y: nn.smooth_l1(x, y, 0.5), SPREAD[:4], SPREAD[4:]),
+    "log_cosh_loss": (nn.log_cosh_loss, SPREAD[:4], SPREAD[4:]),
+    "poisson_nll": (nn.poisson_nll, SPREAD[:4], SPREAD[4:]),
+    "sigmoid_focal": (nn.sigmoid_focal, RNG.random(4), SPREAD[4:]),
+    "gaussian_nll": (nn.gaussian_nll, SPREAD[:4], SPREAD[4:], RNG.random(4) + 0.5),
+    "cosine_similarity": (nn.cosine_similarity, draw(3, 2), draw(3, 2)),
+    "label_smoothing": (lambda x: nn.label_smoothing(x, 0.1), draw(2, 3)),
 }  # fmt: skip
 
 
@@ -144,6 +172,71 @@ def test_bits_are_numpys_and_have_no_gradient() -> None:
     np.testing.assert_array_equal(ops.view(x, "complex128"), x.view("complex128"))
     with pytest.raises(LookupError, match="bitcast"):
         wg.grad(lambda v: ops.view(v, "float32"))(x)
+
+
+def test_places_and_masks_are_numpys() -> None:
+    x = draw(4, 5, 2)
+    np.testing.assert_array_equal(ops.gather_nd(x, [[1, 4], [3, 0]]), x[[1, 3], [4, 0]])
+    np.testing.assert_array_equal(ops.dynamic_slice(x, [9, -2, 0], (2, 2, 1)), x[2:4, 3:5, :1])  # moved inside
+    np.testing.assert_array_equal(ops.boolean_mask(x, x[..., 0] > 0), x[x[..., 0] > 0])
+    windows = np.lib.stride_tricks.sliding_window_view
+    for shape, axis in (((2, 2), (0, 2)), (3, 1), ((2, 1, 2), None)):
+        np.testing.assert_array_equal(ops.sliding_window_view(x, shape, axis), windows(x, shape, axis))
+    updated = x.copy()
+    updated[2:4, 3:5, :1] = 7.0
+    np.testing.assert_array_equal(ops.dynamic_update_slice(x, np.full((2, 2, 1), 7.0), [3, 3, 0]), updated)
+
+
+def test_starts_may_be_traced() -> None:
+    f = wg.function(lambda x, i: wg.grad(lambda x: ops.sum(ops.dynamic_slice(x, [i], (2,))))(x))
+    x = np.arange(5.0)
+    for i in (0, 2, 4):
+        wanted = np.zeros(5)
+        wanted[min(i, 3) : min(i, 3) + 2] = 1
+        np.testing.assert_array_equal(f(x, np.array(i)), wanted)
+
+
+def test_shares_of_segments_add_up() -> None:
+    shares = ops.segment_softmax([1000.0, 0.0, -np.inf, 1000.0, 5.0], [0, 1, 1, 0, -1], 2)
+    np.testing.assert_allclose(shares, [0.5, 1.0, 0.0, 0.5, 0.0])
+    assert np.isfinite(wg.grad(lambda x: ops.segment_softmax(x, [0, 1, 1, 0, -1], 2)[0])(np.zeros(5))).all()
+
+
+def test_normalised_groups_and_batches() -> None:
+    x = draw(3, 4, 6)
+    y = nn.group_normalization(x, 3, epsilon=1e-12).reshape(3, 4, 3, 2)
+    np.testing.assert_allclose(y.mean((1, 3)), 0, atol=1e-12)
+    np.testing.assert_allclose(y.var((1, 3)), 1)
+    output, mean, variance = nn.batch_statistics_normalization(x, epsilon=1e-12)
+    np.testing.assert_allclose(output, (x - mean) / np.sqrt(variance), rtol=1e-9)
+    np.testing.assert_allclose([mean, variance], [x.mean((0, 1)), x.var((0, 1))])
+
+
+def test_losses_at_their_corners() -> None:
+    zeros = np.zeros(2)
+    np.testing.assert_array_equal(wg.grad(lambda x: nn.huber(zeros, x))(np.array([0.0, 1.0])), [0.0, 1.0])
+    np.testing.assert_array_equal(wg.grad(lambda x: nn.hinge(1.0, x))(1.0), -0.5)
+    np.testing.assert_allclose(wg.grad(lambda x: nn.log_cosh_loss(0.0, x))(np.array([-1e3, 0.0, 1e3])), [-1, 0, 1])
+    for g in wg.grad(nn.cosine_similarity, argnums=(0, 1))(zeros, np.ones(2)):
+        np.testing.assert_array_equal(g, zeros)
+
+
+def test_the_middle_of_a_grid() -> None:
+    image = draw(1, 4, 4, 2)
+    line = np.linspace(-1, 1, 4)
+    grid = np.stack(np.meshgrid(line, line), -1)[None]
+    np.testing.assert_allclose(wg.image.grid_sample(image, grid, align_corners=True), image, atol=1e-14)
+    line = (np.arange(4) * 2 + 1) / 4 - 1
+    grid = np.stack(np.meshgrid(line, line), -1)[None]
+    np.testing.assert_allclose(wg.image.grid_sample(image, grid), image, atol=1e-14)
+
+
+def test_a_seed_bends_images_in_one_way() -> None:
+    image = draw(6, 6, 1)
+    first, again = (wg.image.elastic_transform(image, seed=3) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, wg.image.elastic_transform(image, seed=4))
+    np.testing.assert_array_equal(wg.image.elastic_transform(image, 0.0, seed=3), image)
 
 
 WRONG = [

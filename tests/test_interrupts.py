@@ -3,8 +3,8 @@
 Python delivers interrupts where functions are entered. So every case is run again and again, interrupted at the first
 entry into one of the package's functions, at the second, and so on until a run ends by itself; long cases in steps.
 The first instruction of an `__exit__` is such a point, too: there a block is left, and what would close it has not
-begun, as with any context that is written in Python. The doors that users pass most, gradients and traces, put back
-what was open by themselves; elsewhere those points are passed over.
+begun, as with any context that is written in Python. So doors put back what was open when they were entered. Blocks of
+the user's own are no doors: where a case has one, those points are passed over.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert._core.budget import BUDGET
 from wengert._core.state import STATE
 from wengert._core.verifier import verify
 
@@ -64,6 +65,7 @@ def interrupt_everywhere(
         was_hit = interrupted_at(n, run, in_exits)
         assert STATE.recorders == () and STATE.reading == ()
         assert STATE.builder is None and STATE.pins is None and not STATE.is_quiet and not STATE.eager_functions
+        assert STATE.effects == () and (BUDGET.used, BUDGET.depth, BUDGET.meter) == (0, 0, None)
         check()
         if not was_hit:
             break
@@ -130,7 +132,7 @@ def test_in_the_gradient_of_a_compiled_function():
         f = wg.function(lambda x: np.sum(np.sin(x * x)))
         return lambda: wg.grad(f)(X), lambda: np.testing.assert_allclose(wg.grad(f)(X), SLOPES)
 
-    interrupt_everywhere(case, step=2)
+    interrupt_everywhere(case, step=2, in_exits=True)
 
 
 def test_while_gradients_are_built():
@@ -167,11 +169,35 @@ def test_while_a_tape_is_asked():
             y = wg.sin(x * x)
         return lambda: tape.gradient(y, x), lambda: np.testing.assert_allclose(tape.gradient(y, x).numpy(), SLOPES)
 
-    interrupt_everywhere(case)
+    interrupt_everywhere(case, in_exits=True)
 
 
 def test_while_a_symbolic_gradient_is_computed():
     def gradient():
         return wg.symbolic_gradient([X, 1.0], lambda x: np.sum(np.sin(x * x)))
 
-    interrupt_everywhere(lambda: (gradient, lambda: np.testing.assert_allclose(gradient()[0], SLOPES)))
+    case = gradient, lambda: np.testing.assert_allclose(gradient()[0], SLOPES)
+    interrupt_everywhere(lambda: case, in_exits=True)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f: wg.jacobian(f)(X),
+        lambda f: wg.hessian(lambda x: f(x).sum())(X),
+        lambda f: wg.jvp(f, (X,), (X,))[1],
+        lambda f: wg.vmap(wg.grad(f))(X),
+        lambda f: wg.grad(lambda x: wg.fori_loop(0, 2, lambda i, x: f(x), x))(X),
+        lambda f: wg.grad(lambda x: wg.scan(lambda c, x: (f(c) * x, c), 1.0, x)[0])(X),
+        lambda f: wg.grad(wg.recompute_grad(f))(X),
+    ],
+    ids=["jacobian", "hessian", "jvp", "vmap", "fori_loop", "scan", "recompute_grad"],
+)
+def test_in_other_doors(run):
+    def f(x):
+        return wg.sin(x * x)
+
+    expected = run(f)
+    interrupt_everywhere(
+        lambda: (lambda: run(f), lambda: np.testing.assert_allclose(run(f), expected)), step=3, in_exits=True
+    )

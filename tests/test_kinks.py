@@ -47,6 +47,7 @@ def masked_attention(q: Any, k: Any, v: Any) -> Any:
 
 BOUNDS = ([-1.0] * 5, [1.0] * 5)
 NEAR_ONE = 1.0 - 1e-7
+HSV_WEIGHTS = [[[1.0, 2.0, 3.0]]]
 
 EYE, ZERO = np.eye(2), np.zeros((2, 2))
 RANK_ONE, SYMMETRIC, TRIANGULAR = [[1.0, 2.0], [2.0, 4.0]], [[2.0, 1.0], [1.0, 2.0]], [[2.0, 1.0], [0.0, 3.0]]
@@ -345,6 +346,16 @@ ROWS = [
         ([[[[1.0, 2.0]]]], [[[[1.0, 0.0]], [[0.0, 1.0]]]], [[[[1.0, 2.0]], [[5.0, 10.0]]]]),
         ([[[[0, 0]]]], [[[[0, 0]], [[0, 0]]]], [[[[0.5, 0.5]], [[0.5, 0.5]]]]), needs="ops.dot_product_attention",
     ),
+    # equal channels share the slope of the largest and of the smallest evenly, as every maximum does (DECISIONS 23)
+    unary("rgb_to_hsv grey pixel", wg.image.rgb_to_hsv, [[[0.5, 0.5, 0.5]]], [[[1, 1, 1]]], HSV_WEIGHTS),
+    unary(
+        "rgb_to_hsv two channels tied for max", wg.image.rgb_to_hsv, [[[0.5, 0.5, 0.2]]],
+        [[[2 + 1 / 45, 2 + 26 / 45, -4]]], HSV_WEIGHTS,
+    ),
+    unary("hsv_to_rgb at h=0", wg.image.hsv_to_rgb, [[[0.0, 0.5, 0.8]]], [[[4.8, -4, 3.5]]], HSV_WEIGHTS),
+    Row(
+        "cosine similarity with zero vector", wg.nn.cosine_similarity, ([0.0, 0.0], [1.0, 2.0]), ([0, 0], [0, 0]),
+    ),
     # -- complex
     unary("|z| via complex: abs(complex(x,0)) @ 0", lambda x: wg.abs(x + 0j), [0.0], [0]),
     unary("angle(complex(x,0)) @ 0", lambda x: wg.angle(x + 0j), [0.0], [0]),
@@ -358,14 +369,10 @@ NOT_HERE = {
     "max([1,3,3]) torch.max() / torch.max(dim)": "another library's own variant",
     "maximum(a,b) with a=NaN": "not material",
     "maximum(a,b) with b=NaN": "not material",
-    "betainc(a=2,b=3; x=0.4) d/da via c": "no gradient in a and b is recommended; betainc comes with issue 6",
-    "psnr identical images": "NaN or infinity, either is acceptable; psnr comes with issue 6",
-    "cosine similarity with zero vector": "no such op in ops.tsv or API.md",
+    "betainc(a=2,b=3; x=0.4) d/da via c": "the exact one is given, not what the page has: tests/test_special.py",
+    "psnr identical images": "NaN or infinity, either is acceptable",
     "qr R of rank-1": "unreliable in every system",
     "eig values of defective [[2,1],[0,2]]": "cannot be right in any system",
-    "rgb_to_hsv grey pixel": "comes with image, issue 6",
-    "rgb_to_hsv two channels tied for max": "comes with image, issue 6",
-    "hsv_to_rgb at h=0": "comes with image, issue 6",
     "cast nan,1e20 -> int32": "undefined, not to be tested",
 }
 # Not one number, but a property: the test is below.

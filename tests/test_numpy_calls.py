@@ -159,6 +159,7 @@ np.full(shape=(2,), fill_value=3, dtype=float)
 np.full_like(a=A, fill_value=2.5, dtype=float, shape=(2,))
 np.gcd(I, 6)
 np.geomspace(start=1.0, stop=W, num=4, endpoint=False, dtype=float, axis=1)
+np.geomspace(-1.0, -W, num=3)
 np.gradient(A, 0.5, np.array([0.0, 0.4, 1.0]))
 np.gradient(f=S, axis=1, edge_order=2)
 np.histogram(V, bins=3, range=(-1.0, 2.0), density=True, weights=W)
@@ -431,3 +432,33 @@ def test_numpy_itself_on_tensors(row: str) -> None:
         theirs = flat(called(row, np, DATA))
         for one, other in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(one.numpy() if isinstance(one, wg.Tensor) else one, other, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_trace_gives_the_same_or_says_what_it_needs(row: str) -> None:
+    names = sorted({node.id for node in ast.walk(ast.parse(row)) if isinstance(node, ast.Name)} & {*DATA})
+    if not names:
+        return
+
+    def f(*xs: Any) -> Any:
+        return [wg.tensor(r) for r in flat(called(row, wnp, dict(zip(names, xs, strict=True)))) if not isinstance(r, bool)]
+
+    needed = ""
+    try:
+        ours = wg.function(f)(*(wg.tensor(DATA[name]) for name in names))
+    except wg.TracingError as error:
+        needed = str(error)
+    if needed:  # shapes or choices that depend on values
+        assert row[3:].split("(")[0] in needed or "symbolic" in needed
+        assert row.startswith(VALUES_DECIDE), row
+        return
+    for one, other in zip(ours, flat(called(row, np, DATA)), strict=True):
+        np.testing.assert_allclose(one.numpy(), other, rtol=1e-12, atol=1e-13)
+
+
+# A trace does not know how large the results are, or which of two forms they have.
+VALUES_DECIDE = (
+    "np.allclose", "np.argwhere", "np.array_equal", "np.array_equiv", "np.asarray_chkfinite", "np.extract",
+    "np.flatnonzero", "np.histogram(A, bins=", "np.intersect1d", "np.lexsort", "np.nonzero", "np.poly(",
+    "np.polydiv", "np.real_if_close", "np.roots", "np.setdiff1d", "np.setxor1d", "np.trim_zeros", "np.union1d", "np.unique",
+)  # fmt: skip

@@ -8,7 +8,7 @@ names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import fft, image, linalg, nn, numpy, ops, random, special, tree
+from . import fft, linalg, numpy, ops, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.tensor import Tensor
@@ -42,7 +42,7 @@ from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradien
 from .tape import GradientTape
 
 if TYPE_CHECKING:
-    from . import array_api, compat, integrate, optimize, stats
+    from . import array_api, compat, image, integrate, nn, optimize, random, special, stats
     from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
     from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 _LATER = {
     "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
     "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
-    "custom_root": "implicit", "hessian": "derivatives", "hvp": "derivatives", "integrate": "integrate",
-    "jacobian": "derivatives", "jvp": "derivatives", "linearize": "derivatives", "load": "saving",
-    "optimize": "optimize", "save": "saving", "sparsity": "sparse", "stats": "stats",
-    "value_and_jacobian": "derivatives", "vjp": "derivatives",
+    "custom_root": "implicit", "hessian": "derivatives", "hvp": "derivatives", "image": "image",
+    "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives", "linearize": "derivatives",
+    "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random", "save": "saving", "sparsity": "sparse",
+    "special": "special", "stats": "stats", "value_and_jacobian": "derivatives", "vjp": "derivatives",
 }  # fmt: skip
 
 
@@ -73,10 +73,18 @@ if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelli
     def __dir__() -> list[str]:
         return sorted({*globals(), *_LATER})
 
+    def _op(name: str) -> Any:
+        if name == "jvp":  # Keras has it among its ops, too
+            return __getattr__(name)
+        raise AttributeError(f"module 'wengert.ops' has no attribute {name!r}")
+
+    ops.__getattr__ = _op
+
 
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
-ops.fori_loop, ops.scan, ops.map, ops.vectorized_map = fori_loop, scan, map, vectorized_map
+ops.fori_loop, ops.scan, ops.map, ops.associative_scan = fori_loop, scan, map, associative_scan
+ops.vectorized_map, ops.vectorize = vectorized_map, numpy.vectorize
 
 __version__ = "0.1.0"
 

@@ -442,10 +442,9 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
     if isinstance(leaf, (float, complex)):
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
-        leaf = array_argument(leaf)
-    native: Any = leaf
-    if is_native(type(native)):
-        return fresh(native) if dtypes.is_supported(native.dtype) else None
+        return tensor_in(array_argument(leaf))
+    if is_native(type(leaf)):
+        return fresh(leaf) if dtypes.is_supported(leaf.dtype) else None
     return tensor_in(leaf)
 
 

@@ -18,18 +18,20 @@ from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from .ops import choices, creation, decompositions, elementwise, linalg, reductions, shapes
 from .ops.decompositions import condition_number as cond
-from .ops.decompositions import det, expm, lu_factor
-from .ops.linalg import inv, matmul, norm, solve, solve_triangular
+from .ops.decompositions import expm, lu_factor
+from .ops.linalg import matmul, norm, solve, solve_triangular
 from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
 from .ops.sparse import sparse_matmul, spsolve
+from .ops.structured import block_diag, circulant, logm, lu_solve, solve_sylvester, sqrtm, toeplitz
+from .ops.tensor_equations import tensorinv, tensorsolve
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_solve", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "expm", "inv", "lstsq", "lu_factor", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
-    "qr", "slogdet", "solve", "solve_triangular", "sparse_matmul", "spsolve",
-    "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "LinAlgError", "block_diag", "cholesky", "cholesky_solve", "circulant", "cond", "cross", "det", "diagonal", "eig",
+    "eigh", "eigvals", "eigvalsh", "expm", "inv", "logm", "lstsq", "lu_factor", "lu_solve", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve",
+    "solve_sylvester", "solve_triangular", "sparse_matmul", "spsolve", "sqrtm", "svd", "svdvals", "tensordot",
+    "tensorinv", "tensorsolve", "toeplitz", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
@@ -67,6 +69,48 @@ class SlogdetResult(NamedTuple):
 
     sign: Any
     logabsdet: Any
+
+
+def inv(a: Any) -> Any:
+    """The inverses of matrices.
+
+    Args:
+        a: square matrices (..., n, n).
+
+    Returns:
+        Matrices (..., n, n) in a's kind.
+
+    Raises:
+        LinAlgError: if a matrix is singular.
+        ValueError: if a is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
+        array([[0.5 , 0.  ],
+               [0.  , 0.25]])
+    """
+    return linalg.inv(a)
+
+
+def det(a: Any) -> Any:
+    """The determinants of matrices. The gradient is right at singular ones, too.
+
+    Args:
+        a: square matrices (..., n, n).
+
+    Returns:
+        The determinants (...) in a's kind.
+
+    Raises:
+        ValueError: if a is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.linalg.det([[2.0, 0.0], [0.0, 4.0]]).round(12))
+        8.0
+    """
+    return decompositions.det(a)
 
 
 def eig(a: Any) -> EigResult:
@@ -600,7 +644,11 @@ def matrix_power(a: Any, n: int) -> Any:
         array([[1, 3],
                [0, 1]])
     """
-    x, exponent = as_tensor(a, "matrix_power"), operator.index(n)
+    x = as_tensor(a, "matrix_power")
+    try:
+        exponent = operator.index(n)
+    except TypeError:
+        raise TypeError(at_user_line(f"matrix_power: n is {n!r}; wanted an integer")) from None
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise LinAlgError(at_user_line(f"matrix_power: wanted square matrices on the last two axes, got {x.shape}"))
     if exponent == 0:

@@ -41,15 +41,37 @@ from .ops.linalg import normalize
 from .ops.losses import binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy
 from .ops.normalization import batch_normalization, layer_normalization, rms_normalization
 from .ops.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool
+from .ops.recurrent import (
+    BatchStatistics,
+    batch_statistics_normalization,
+    group_normalization,
+    gru_step,
+    lstm_step,
+    rnn_step,
+)
 from .ops.reductions import logsumexp, moments
+from .ops.regression import (
+    cosine_similarity,
+    gaussian_nll,
+    hinge,
+    huber,
+    label_smoothing,
+    log_cosh_loss,
+    poisson_nll,
+    sigmoid_focal,
+    smooth_l1,
+)
+from .ops.windowing import embedding_lookup
 
 __all__ = [
-    "adaptive_average_pool", "adaptive_max_pool", "average_pool", "batch_normalization", "binary_crossentropy",
-    "categorical_crossentropy", "celu", "conv",
-    "conv_general", "conv_transpose", "depthwise_conv", "elu", "gelu", "glu", "hard_shrink", "hard_sigmoid",
-    "hard_silu", "hard_swish", "hard_tanh", "layer_normalization", "leaky_relu", "log_sigmoid", "log_softmax",
-    "logsumexp", "max_pool", "moments", "normalize", "one_hot", "relu", "relu6", "rms_normalization", "selu",
-    "separable_conv", "sigmoid", "silu", "soft_shrink", "softmax", "softplus", "softsign",
+    "BatchStatistics", "adaptive_average_pool", "adaptive_max_pool", "average_pool", "batch_normalization",
+    "batch_statistics_normalization", "binary_crossentropy", "categorical_crossentropy", "celu", "conv",
+    "conv_general", "conv_transpose", "cosine_similarity", "depthwise_conv", "elu", "embedding_lookup", "gaussian_nll",
+    "gelu", "glu", "group_normalization", "gru_step", "hard_shrink", "hard_sigmoid", "hard_silu", "hard_swish",
+    "hard_tanh", "hinge", "huber", "label_smoothing", "layer_normalization", "leaky_relu", "log_cosh_loss",
+    "log_sigmoid", "log_softmax", "logsumexp", "lstm_step", "max_pool", "moments", "normalize", "one_hot",
+    "poisson_nll", "relu", "relu6", "rms_normalization", "rnn_step", "selu", "separable_conv", "sigmoid",
+    "sigmoid_focal", "silu", "smooth_l1", "soft_shrink", "softmax", "softplus", "softsign",
     "sparse_categorical_crossentropy", "sparse_plus", "sparse_sigmoid", "sparsemax", "squareplus", "swish", "tanh",
     "tanh_shrink", "threshold",
 ]  # fmt: skip

@@ -145,14 +145,8 @@ gammainc = _incomplete_gamma("gammainc", I.gammainc, order=0)
 gammaincc = _incomplete_gamma("gammaincc", I.gammaincc)
 betainc = _incomplete_beta("betainc", I.betainc, order_a=0, order_b=0)
 betaincc = _incomplete_beta("betaincc", I.betaincc)
-gammaincinv = _of_arrays(
-    lambda a, y: outward(I.gammaincinv(*_met((a, y), "gammaincinv")), a, y), "gammaincinv", I.gammaincinv, "a y",
-    "[1.0, 2.0], 0.5",
-)  # fmt: skip
-betaincinv = _of_arrays(
-    lambda a, b, y: outward(I.betaincinv(*_met((a, b, y), "betaincinv")), a, b, y), "betaincinv", I.betaincinv,
-    "a b y", "[1.0, 2.0], 2.0, 0.5",
-)  # fmt: skip
+gammaincinv = _incomplete_gamma("gammaincinv", I.gammaincinv)
+betaincinv = _incomplete_beta("betaincinv", I.betaincinv)
 expi = _one("expi", P.expi)
 exp1 = _one("exp1", P.exp1)
 i0e = _one("i0e", B.i0e)

@@ -69,14 +69,13 @@ class Keeper:
         self._last = 0  # the step of the last look
         self._limit = limit()
         self._follows = tapes[0].is_tracked if len(tapes) == 1 else _any_tracks(tapes)
-        self._depth = BUDGET.depth
 
     # -- from begin to end --------------------------------------------------------------------------------------------
 
     def open(self) -> None:
         """Begins to listen; `close` must follow."""
         STATE.reading = (*STATE.reading, self)
-        BUDGET.depth = self._depth + 1
+        BUDGET.depth += 1
         if BUDGET.meter is None:
             BUDGET.meter = Meter(self.captures.start)
         self._meter: Meter = BUDGET.meter
@@ -86,14 +85,11 @@ class Keeper:
         self._base = self._meter.state()
 
     def close(self) -> None:
-        """Ends listening, however the loop ended."""
+        """Ends listening, however the loop ended; `BUDGET` has been left by then."""
         STATE.reading = (*[r for r in STATE.reading if r is not self],)
-        BUDGET.depth = self._depth
-        if self._depth:
+        if BUDGET.depth:
             for tape in getattr(self, "_own", ()):
                 BUDGET.meter.drop(tape)
-        else:
-            BUDGET.used, BUDGET.meter = 0, None
         self.slices = ()
 
     def on_read(self, variable: Any, tensor: Tensor) -> None:

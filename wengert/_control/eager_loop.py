@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import dtypes
+from .._core.budget import BUDGET
 from .._core.state import STATE, next_serial
 from .._core.tensor import Tensor
 from .._prims.structural import alias, unstack
@@ -201,7 +202,7 @@ def run_eagerly(
         return (ran.tensors, stack(ran.columns)) if ran.steps else never_ran()[:2]
     captures = Captures(next_serial(), outer)
     keeper = _keeper(steps, policy, captures)
-    before = STATE.effects
+    before, depth = STATE.effects, BUDGET.depth
     try:
         STATE.recorders = (*outer, captures)
         if keeper is not None:
@@ -215,6 +216,9 @@ def run_eagerly(
         stacks = stack(ran.columns) if ran.steps else []
     finally:
         STATE.recorders, STATE.effects = outer, before
+        BUDGET.depth = depth  # in place: an interrupt may come as `close` begins
+        if not depth:
+            BUDGET.used, BUDGET.meter = 0, None
         if keeper is not None:
             keeper.close()
     sources = [*steps.carried.given.tensors, *steps.xs]

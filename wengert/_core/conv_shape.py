@@ -125,22 +125,13 @@ def conv_out_shape(
     return (lhs_shape[0] // batch_groups, rhs_shape[0], *spatial)
 
 
-def transpose_lhs_params(
-    lhs_shape: Shape,
-    rhs_shape: Shape,
-    out_shape: Shape,
-    strides: Ints,
-    padding: Padding,
-    lhs_dilation: Ints,
-    rhs_dilation: Ints,
-    groups: int = 1,
-    batch_groups: int = 1,
-) -> ConvTranspose:
+def transpose_lhs_params(lhs_shape: Shape, rhs_shape: Shape, out_shape: Shape, params: ConvParams) -> ConvTranspose:
     """The convolution of (cotangent, rhs) that gives the cotangent of lhs.
 
     The kernel's O and C axes trade places inside each group and its spatial axes are flipped. With
     batch groups the result carries the group in its feature axis and moves it back to the batch axis.
     """
+    strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups = params
     n, c, *spatial = lhs_shape
     _, _, *kernel = rhs_shape
     blocks = groups * batch_groups  # one of the two is 1
@@ -160,22 +151,13 @@ def transpose_lhs_params(
     )
 
 
-def transpose_rhs_params(
-    lhs_shape: Shape,
-    rhs_shape: Shape,
-    out_shape: Shape,
-    strides: Ints,
-    padding: Padding,
-    lhs_dilation: Ints,
-    rhs_dilation: Ints,
-    groups: int = 1,
-    batch_groups: int = 1,
-) -> ConvTranspose:
+def transpose_rhs_params(lhs_shape: Shape, rhs_shape: Shape, out_shape: Shape, params: ConvParams) -> ConvTranspose:
     """The convolution of (lhs, cotangent) that gives the cotangent of rhs.
 
     All three arrays swap their first two axes, strides trade places with the kernel's dilation and groups
     with batch groups.
     """
+    strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups = params
     _, _, *spatial = lhs_shape
     o, c_group, *kernel = rhs_shape
     lows = [low for low, _ in padding]

@@ -26,9 +26,8 @@ the cotangent of a result that nothing uses; `can_raise` ops fail on some values
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import dtypes
 from .apply import apply
@@ -40,8 +39,7 @@ KINDS = ("elementwise", "linear", "multilinear", "general", "zero", "stop", "not
 REGISTRY: dict[str, Op] = {}
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """What holds of an op beside its mathematics; tests draw samples from it and the docs print it.
 
     Attributes:
@@ -105,34 +103,40 @@ class Plan:
         self.keep = itemgetter(*positions, -1)
 
 
-@dataclass(eq=False)
 class Op:
-    """A primitive. Calling it with operands, and attributes by name, applies it."""
+    """A primitive. Calling it with operands, and attributes by name, applies it.
 
-    name: str
-    operands: tuple[str, ...]
-    attrs: tuple[str, ...]
-    outs: tuple[str, ...]
-    kind: str
-    type_rule: Callable[..., Any]
-    batch_rule: Callable[..., Any] | None
-    is_variadic: bool = False
-    rules: tuple[Rule | None, ...] = ()
-    joint: Rule | None = None
-    jvp: Rule | None = None
-    inserts_zeros: bool = False
-    has_effect: bool = False
-    can_raise: bool = False
-    has_many_outs: bool = False
-    takes_missing: bool = False
-    walks: bool = False  # its attribute sweeps entries of its own (`walk_back`), into the sums of the sweep under way
-    facts: Facts = field(default_factory=Facts)
-    plans: dict[tuple[bool, ...], Plan] = field(default_factory=dict)
+    `walks` marks an op whose attribute sweeps entries of its own (`walk_back`), into the sums of the sweep under way.
+    """
 
-    def __post_init__(self) -> None:
-        self.is_multi = self.has_many_outs or len(self.outs) != 1
-        self.fixed = len(self.operands) - self.is_variadic
-        self.attr_names = frozenset(self.attrs)
+    def __init__(
+        self, name: str, operands: tuple[str, ...], attrs: tuple[str, ...], outs: tuple[str, ...], kind: str,
+        type_rule: Callable[..., Any], batch_rule: Callable[..., Any] | None, is_variadic: bool = False,
+        inserts_zeros: bool = False, has_effect: bool = False, can_raise: bool = False, has_many_outs: bool = False,
+        takes_missing: bool = False, walks: bool = False, facts: Facts | None = None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.operands = operands
+        self.attrs = attrs
+        self.outs = outs
+        self.kind = kind
+        self.type_rule = type_rule
+        self.batch_rule = batch_rule
+        self.is_variadic = is_variadic
+        self.inserts_zeros = inserts_zeros
+        self.has_effect = has_effect
+        self.can_raise = can_raise
+        self.has_many_outs = has_many_outs
+        self.takes_missing = takes_missing
+        self.walks = walks
+        self.facts = Facts() if facts is None else facts
+        self.rules: tuple[Rule | None, ...] = ()
+        self.joint: Rule | None = None
+        self.jvp: Rule | None = None
+        self.plans: dict[tuple[bool, ...], Plan] = {}
+        self.is_multi = has_many_outs or len(outs) != 1
+        self.fixed = len(operands) - is_variadic
+        self.attr_names = frozenset(attrs)
         self.has_rule_per_operand = False  # set once the rules are known
         self.refuses_complex = self.facts.dtypes in ("real", "float") and not self.facts.takes_complex
 

@@ -6,7 +6,6 @@ tuple, dataclass or registered class is structure.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -100,7 +99,9 @@ def _open(value: Any) -> tuple[list[Any], Any] | None:
         return list(value), None
     if isinstance(value, dict):
         return list(value.values()), tuple(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if _is_dataclass(type(value)):
+        import dataclasses  # who passes one has loaded it
+
         names = (*[f.name for f in dataclasses.fields(value)],)
         return [getattr(value, n) for n in names], names
     return None
@@ -162,6 +163,10 @@ def _rebuilt_dict(kind: type, items: Iterable[tuple[Any, Any]]) -> Any:
     return result
 
 
+def _is_dataclass(kind: type) -> bool:
+    return hasattr(kind, "__dataclass_fields__")
+
+
 def _rebuilt_dataclass(kind: type, values: dict[str, Any]) -> Any:
     result = object.__new__(kind)  # __init__ may convert or check what stands in for numbers here
     for name, value in values.items():
@@ -197,7 +202,7 @@ def _step(spec: Spec, position: int) -> str:
     if issubclass(spec.kind, dict):
         return f"[{spec.keys[position]!r}]"
     fields = getattr(spec.kind, "_fields", None) if issubclass(spec.kind, tuple) else None
-    if fields is None and dataclasses.is_dataclass(spec.kind):
+    if fields is None and _is_dataclass(spec.kind):
         fields = spec.keys
     return f".{fields[position]}" if fields else f"[{position}]"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.conv_shape import Rearrangement, conv_out_shape, transpose_lhs_params, transpose_rhs_params
+from .._core.conv_shape import ConvParams, Rearrangement, conv_out_shape, transpose_lhs_params, transpose_rhs_params
 from .._core.op import Op, multilinear
 from .._core.tensor import Tensor
 from .._core.types import TensorType, tensor_type
@@ -44,16 +44,16 @@ def _to_lhs(
     ct: Tensor, lhs_type: TensorType, rhs: Tensor, strides: Any, padding: Any, lhs_dilation: Any,
     rhs_dilation: Any, groups: int, batch_groups: int,
 ) -> Tensor:  # fmt: skip
-    attrs = (strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
-    return _transposed(transpose_lhs_params(lhs_type.shape, rhs.shape, ct.shape, *attrs), ct, conj_of(rhs))
+    params = ConvParams(strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
+    return _transposed(transpose_lhs_params(lhs_type.shape, rhs.shape, ct.shape, params), ct, conj_of(rhs))
 
 
 def _to_rhs(
     ct: Tensor, lhs: Tensor, rhs_type: TensorType, strides: Any, padding: Any, lhs_dilation: Any,
     rhs_dilation: Any, groups: int, batch_groups: int,
 ) -> Tensor:  # fmt: skip
-    attrs = (strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
-    return _transposed(transpose_rhs_params(lhs.shape, rhs_type.shape, ct.shape, *attrs), conj_of(lhs), ct)
+    params = ConvParams(strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
+    return _transposed(transpose_rhs_params(lhs.shape, rhs_type.shape, ct.shape, params), conj_of(lhs), ct)
 
 
 # -- batching: the batch axis is folded into an axis that is treated as a batch anyway -------------

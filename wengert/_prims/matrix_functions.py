@@ -1,15 +1,17 @@
-"""The exponential of matrices, on the last two axes; every axis before them is a batch."""
+"""The exponential, logarithm and square root of matrices, on the last two axes; every axis before them is a batch."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .._core.op import batch_elementwise, general
+import numpy as np
+
+from .._core.op import batch_elementwise, batch_leading, general
 from .._core.tensor import Tensor
-from .._core.types import TensorType, tensor_type
+from .._core.types import TensorType, same_dim, tensor_type
 from .decompositions import square_type
-from .linalg import adjoint
-from .structural import concatenate, fill, slice_
+from .linalg import adjoint, matmul
+from .structural import add, concatenate, fill, neg, slice_, sub
 
 
 def _expm_type(a: TensorType) -> TensorType:
@@ -41,4 +43,87 @@ expm = general(
     samples=[((_any_square(3, 3),), ()), ((_any_square(2, 2, 2),), ()), ((_any_square(1, 1),), ())],
     doc="the exponential of square matrices",
     ref="R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17, 1996",
+)  # fmt: skip
+
+
+# -- logarithms, by the same block ---------------------------------------------------------------------------------
+
+
+def _log_type(a: TensorType) -> TensorType:
+    square_type("logm", a)
+    return tensor_type(a.shape, a.dtype)
+
+
+def _log_along(a: Tensor, change: Tensor) -> Tensor:
+    """The derivative of log(a) in a direction: the upper right block of the logarithm of [[a, change], [0, a]]."""
+    last = len(a.shape) - 1
+    above = concatenate(a, change, axis=last)
+    below = concatenate(fill(a, 0), a, axis=last)
+    whole = logm(concatenate(above, below, axis=last - 1))
+    n, zeros = a.shape[-1], (0,) * (last - 1)
+    limits = (*a.shape[:-2], n, n + n)
+    return slice_(whole, starts=(*zeros, 0, n), limits=limits, strides=(1,) * (last + 1))
+
+
+def _positive_square(*shape: int) -> Any:
+    return lambda rng: rng.normal(size=shape) * 0.2 + 1.5 * np.eye(shape[-1])
+
+
+logm = general(
+    "logm", "a", type=_log_type, batch=batch_elementwise, can_raise=True, dtypes="float", takes_complex=True,
+    vjp=(lambda ct, a: _log_along(adjoint(a), ct),), jvp=lambda a, a_dot: _log_along(a, a_dot),
+    samples=[((_positive_square(3, 3),), ()), ((_positive_square(2, 2, 2),), ()), ((_positive_square(1, 1),), ())],
+    doc="the principal logarithm of square matrices",
+    ref="R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17, 1996",
+)  # fmt: skip
+
+# -- Sylvester's equation, and square roots, whose derivative solves one ---------------------------------------------
+
+
+def _sylvester_type(a: TensorType, b: TensorType, c: TensorType) -> TensorType:
+    square_type("sylvester", a)
+    square_type("sylvester", b)
+    fits = len(c.shape) == len(a.shape) == len(b.shape) and same_dim(c.shape[-2], a.shape[-1])
+    if not fits or not same_dim(c.shape[-1], b.shape[-1]):
+        raise ValueError(f"sylvester: shapes {a.shape}, {b.shape} and {c.shape} do not fit together")
+    return tensor_type(c.shape, c.dtype)
+
+
+def _sylvester_vjp(ct: Tensor, a: Tensor, b: Tensor, out: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    seen = sylvester(adjoint(a), adjoint(b), ct)
+    back = adjoint(out)
+    return neg(matmul(seen, back)), neg(matmul(back, seen)), seen
+
+
+def _sylvester_jvp(a: Tensor, b: Tensor, out: Tensor, a_dot: Tensor, b_dot: Tensor, c_dot: Tensor) -> Tensor:
+    moved = add(matmul(a_dot, out), matmul(out, b_dot))
+    return sylvester(a, b, sub(c_dot, moved))
+
+
+sylvester = general(
+    "sylvester", "a b c", type=_sylvester_type, batch=batch_leading, can_raise=True, dtypes="float", takes_complex=True,
+    vjp=_sylvester_vjp, jvp=_sylvester_jvp,
+    samples=[((_positive_square(3, 3), _positive_square(2, 2), (3, 2)), ()),
+             ((_positive_square(2, 2, 2), _positive_square(2, 2, 2), (2, 2, 2)), ())],
+    doc="the x with a @ x + x @ b = c", ref="R. H. Bartels, G. W. Stewart, Algorithm 432, Comm. ACM 15, 1972",
+)  # fmt: skip
+
+
+def _root_type(a: TensorType) -> TensorType:
+    square_type("sqrtm", a)
+    return tensor_type(a.shape, a.dtype)
+
+
+def _root_vjp(ct: Tensor, out: Tensor) -> Tensor:
+    back = adjoint(out)
+    return sylvester(back, back, ct)
+
+
+sqrtm = general(
+    "sqrtm", "a", type=_root_type, batch=batch_elementwise, can_raise=True, dtypes="float", takes_complex=True,
+    vjp=(_root_vjp,), jvp=lambda out, a_dot: sylvester(out, out, a_dot),
+    samples=[((_positive_square(3, 3),), ()), ((_positive_square(2, 2, 2),), ()), ((_positive_square(1, 1),), ())],
+    kink="a singular matrix has no derivative: the gradient raises numpy.linalg.LinAlgError, or is huge",
+    doc="the principal square root of square matrices",
+    ref="N. J. Higham, Functions of Matrices: Theory and Computation, SIAM 2008, section 6.1",
 )  # fmt: skip

@@ -6,6 +6,7 @@ itself but is by them; tangents live as long as their primals do, so memory does
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import Any
 
@@ -31,7 +32,8 @@ class Tangents:
     def set(self, primal: Tensor, tangent: Any) -> None:
         """Gives a primal its tangent (a tensor of its type, or ZERO)."""
         key, tangents = primal._key, self._tangents
-        tangents[key] = (tangent, weakref.ref(primal, lambda _: tangents.pop(key, None)))
+        # `tangents.pop(key, reference)`, and no function in Python, for in a callback of that kind Ctrl-C gets lost
+        tangents[key] = (tangent, weakref.ref(primal, functools.partial(tangents.pop, key)))
 
     def of(self, primal: Tensor) -> Any:
         """The tangent of a value: a tensor, ZERO, or None if it does not depend on the sources."""

@@ -49,8 +49,9 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
             )
         )
     if source is None:
-        data = obj if isinstance(obj, (np.ndarray, list, tuple)) or not _has_buffer(obj) else np.asarray(obj)
-        result = wnp.array(data)
+        raw: Any = obj  # which the checks below do not narrow
+        is_buffer = not isinstance(obj, (np.ndarray, list, tuple)) and _has_buffer(obj)
+        result = wnp.array(np.asarray(raw) if is_buffer else raw)
     else:
         result = ops.copy(source) if copy else source
     result = result if wanted is None else cast(result, wanted)

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 from typing import Any, NamedTuple
+from typing import cast as cast_type
 
 import numpy as np
 
@@ -41,7 +43,9 @@ class IntegerInfo(NamedTuple):
 
 def _dtype_of(x: Any) -> np.dtype[Any]:
     tensor = tensor_in(x)
-    return tensor.dtype if tensor is not None else dtypes.as_dtype(x.dtype if isinstance(x, np.ndarray) else x)
+    if tensor is not None:
+        return tensor.dtype
+    return dtypes.as_dtype(x if isinstance(x, (type, str, np.dtype)) else getattr(x, "dtype", x))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Tensor:
@@ -125,9 +129,7 @@ def finfo(type: Any, /) -> FloatInfo:
 def _limits_of(dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "f":
         return np.finfo(dtype)
-    import ml_dtypes
-
-    return ml_dtypes.finfo(dtype)
+    return importlib.import_module("ml_dtypes").finfo(dtype)  # which made the dtype, so it is there
 
 
 def iinfo(type: Any, /) -> IntegerInfo:
@@ -181,8 +183,7 @@ def isdtype(dtype: Any, kind: Any) -> Any:
         True
     """
     if isinstance(kind, tuple):
-        members: tuple[Any, ...] = kind
-        return any(isdtype(dtype, member) for member in members)
+        return any(isdtype(dtype, member) for member in cast_type("tuple[Any, ...]", kind))
     own = dtypes.as_dtype(dtype)
     if not isinstance(kind, str):
         return own == dtypes.as_dtype(kind)

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 from .._core.graph import Graph
-from .dot import to_dot
 from .layout import Layout, place
 from .picture import Box, boxes_of, fitted, width_of
 
-__all__ = ["attach_drawings", "to_svg"]
+__all__ = ["repr_html", "to_svg"]
 
 _COLUMN = 7.3  # pixels of a column at 12 px in the widest fixed-width font in use (0.602 em), a little more
 _SMALL_COLUMN = 6.7
@@ -153,17 +152,11 @@ def _drawn_legend(legend: list[tuple[str, str]]) -> list[str]:
     return parts
 
 
-def _repr_html(graph: Graph) -> str:
+def repr_html(graph: Graph) -> str:
     """What a notebook shows: the picture, or the listing where the picture would be too large to be read."""
     if len(graph.nodes) > _MOST_BOXES_IN_NOTEBOOK:
         return f"<pre>{escape(graph.to_text())}</pre>"
     return f'<div style="overflow:auto; max-height:90vh">{to_svg(graph)}</div>'
-
-
-def attach_drawings() -> None:
-    """Gives `Graph`, which the core keeps bare, its pictures."""
-    for name, drawing in (("to_dot", to_dot), ("to_svg", to_svg), ("_repr_html_", _repr_html)):
-        setattr(Graph, name, drawing)
 
 
 def escape(text: str) -> str:

@@ -68,6 +68,19 @@ def held(x: Any) -> Tensor:
     return stop_gradient(as_tensor(x))
 
 
+def _started(p: TracedProblem, direction: Tensor, order: int) -> tuple[Tensor, dict[str, Tensor]]:
+    """The slope at the start, and the part of the state there that all methods have."""
+    f = p.field(p.t0, p.y0)
+    interval = np.abs(held(p.t1) - held(p.t0))
+    length = first_step(p.field, held(p.t0), held(p.y0), held(f), interval, direction, order, p.rtol, p.atol)
+    # over an interval of no length nothing is added, but the derivatives with respect to its ends are
+    y = as_tensor(p.y0 + np.where(p.t0 == p.t1, p.t1 - p.t0, 0.0) * f)
+    return f, {
+        "t": p.t0, "y": y, "length": held(length), "rejected": _bool(False), "failed": _bool(False), "t_old": p.t0,
+        "y_old": y, "h": _float(1.0), "steps": _int(0), "nfev": _int(2),
+    }  # fmt: skip
+
+
 class ExplicitAttempts:
     """An explicit method as a start and a body of a loop. The state:
 
@@ -83,20 +96,8 @@ class ExplicitAttempts:
 
     def start(self) -> dict[str, Tensor]:
         """The state before the first attempt."""
-        p = self.problem
-        f = p.field(p.t0, p.y0)
-        interval = np.abs(held(p.t1) - held(p.t0))
-        length = first_step(
-            p.field, held(p.t0), held(p.y0), held(f), interval, self.direction, self.method.error_order, p.rtol, p.atol
-        )
-        # over an interval of no length nothing is added, but the derivatives with respect to its ends are
-        y = p.y0 + np.where(p.t0 == p.t1, p.t1 - p.t0, 0.0) * f
-        rows = stack_rows([f * 0.0] * self.method.stages)
-        return {
-            "t": p.t0, "y": as_tensor(y), "f": f, "length": held(length), "rejected": _bool(False),
-            "failed": _bool(False), "t_old": p.t0, "y_old": as_tensor(y), "h": _float(1.0), "rows": rows,
-            "steps": _int(0), "nfev": _int(2),
-        }  # fmt: skip
+        f, state = _started(self.problem, self.direction, self.method.error_order)
+        return {**state, "f": f, "rows": stack_rows([f * 0.0] * self.method.stages)}
 
     def attempt(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
         """The state after one more attempt."""
@@ -157,19 +158,11 @@ class ImplicitAttempts:
 
     def start(self) -> dict[str, Tensor]:
         """The state before the first attempt."""
-        p = self.problem
-        f = p.field(p.t0, p.y0)
-        interval = np.abs(held(p.t1) - held(p.t0))
-        length = first_step(
-            p.field, held(p.t0), held(p.y0), held(f), interval, self.direction, ERROR_ORDER, p.rtol, p.atol
-        )
-        y = as_tensor(p.y0 + np.where(p.t0 == p.t1, p.t1 - p.t0, 0.0) * f)
+        f, state = _started(self.problem, self.direction, ERROR_ORDER)
         return {
-            "t": p.t0, "y": y, "f": held(f), "length": held(length), "rejected": _bool(False), "failed": _bool(False),
-            "t_old": p.t0, "y_old": y, "h": _float(1.0), "rows": stack_rows([held(y) * 0.0] * 3), "steps": _int(0),
-            "nfev": _int(2), "njev": _int(1), "nlu": _int(0), "jacobian": self._jacobian(p.t0, y),
-            "old_length": _float(-1.0), "old_error": _float(-1.0), "planned": held(length),
-            "erred": _bool(False),
+            **state, "f": held(f), "rows": stack_rows([held(state["y"]) * 0.0] * 3), "njev": _int(1), "nlu": _int(0),
+            "jacobian": self._jacobian(state["t"], state["y"]), "old_length": _float(-1.0), "old_error": _float(-1.0),
+            "planned": state["length"], "erred": _bool(False),
         }  # fmt: skip
 
     def attempt(self, state: dict[str, Tensor]) -> dict[str, Tensor]:

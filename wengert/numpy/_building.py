@@ -16,7 +16,7 @@ from ..ops.promotion import as_tensor, cast, common_dtype
 from ..ops.tapers import kaiser as _kaiser
 from ._creation import arange, array, asarray, linspace
 from ._shapes import concatenate, ravel
-from ._writing import as_numpy
+from ._writing import as_numpy, named_dtype
 
 
 class Joiner:
@@ -53,7 +53,8 @@ class Joiner:
                     f"np.{self._name}: the directive {text!r} is not supported; wanted up to three integers, as '0,2'"
                 )
             )
-        return (*numbers, *(self._axis, self._ndmin, self._trans1d)[len(numbers) :])
+        axis, ndmin, trans1d = (*numbers, *(self._axis, self._ndmin, self._trans1d)[len(numbers) :])
+        return axis, ndmin, trans1d
 
 
 def _item(item: Any, ndmin: int, trans1d: int, name: str) -> tuple[Tensor, Tensor]:
@@ -107,7 +108,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     items = [*(iter if count < 0 else itertools.islice(iter, count))]
     if count > len(items):
         raise ValueError(at_user_line(f"np.fromiter: the iterable gave {len(items)} items; wanted {count}"))
-    return array(items, dtype) if items else ops.zeros((0,), np.dtype(dtype))
+    return array(items, dtype) if items else ops.zeros((0,), named_dtype(dtype))
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:

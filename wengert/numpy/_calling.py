@@ -178,8 +178,8 @@ class vectorize:
     def _empty(self, shape: Any, args: Any, kwargs: Any) -> Any:
         if self.otypes is None:
             raise ValueError(at_user_line("np.vectorize: arguments of size 0 need otypes, which says what comes out"))
-        empty = (*[ops.zeros(shape, dtypes.as_dtype(t)) for t in self.otypes],)
-        return outward(empty if len(empty) > 1 else empty[0], *args, *kwargs.values())
+        empty: list[Any] = [ops.zeros(shape, dtypes.as_dtype(t)) for t in self.otypes]
+        return outward((*empty,) if len(empty) > 1 else empty[0], *args, *kwargs.values())
 
 
 __all__ = ["apply_along_axis", "apply_over_axes", "piecewise", "vectorize"]

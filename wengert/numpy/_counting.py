@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core.where import at_user_line
 from ..ops.promotion import as_tensor
 from ._writing import as_numpy
 
@@ -35,7 +36,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 @as_numpy
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: Any = "C") -> Any:
     """The flat indices of tuples of indices.
 
     Example:
@@ -44,11 +45,14 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         array([2, 3])
     """
     places = (*[_values(index, "ravel_multi_index") for index in multi_index],)
-    return as_tensor(np.ravel_multi_index(places, dims, mode, order))
+    try:
+        return as_tensor(np.ravel_multi_index(places, dims, mode, order))
+    except ValueError as error:
+        raise ValueError(at_user_line(f"np.ravel_multi_index: {error}; indices go with dims {dims}")) from None
 
 
 @as_numpy
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     """The tuples of indices of flat ones.
 
     Example:
@@ -56,7 +60,10 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
         >>> [part.tolist() for part in np.unravel_index([2, 3], (2, 3))]
         [[0, 1], [2, 0]]
     """
-    return (*map(as_tensor, np.unravel_index(_values(indices, "unravel_index"), shape, order)),)
+    try:
+        return (*map(as_tensor, np.unravel_index(_values(indices, "unravel_index"), shape, order)),)
+    except ValueError as error:
+        raise ValueError(at_user_line(f"np.unravel_index: {error}")) from None
 
 
 @as_numpy
@@ -92,7 +99,10 @@ def bitwise_count(x: Any, /) -> Any:
         >>> np.bitwise_count([3, 8])
         array([2, 1], dtype=uint8)
     """
-    return as_tensor(np.bitwise_count(_values(x, "bitwise_count")))
+    values = _values(x, "bitwise_count")
+    if values.dtype.kind not in "iub":
+        raise TypeError(at_user_line(f"np.bitwise_count: x has dtype {values.dtype.name}; wanted integers"))
+    return as_tensor(np.bitwise_count(values))
 
 
 __all__ = ["bitwise_count", "lexsort", "packbits", "ravel_multi_index", "unpackbits", "unravel_index"]

@@ -13,8 +13,9 @@ from .. import ops
 from .._core import dtypes
 from .._core.moving import beside
 from .._core.tensor import Tensor
+from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast
-from ._writing import accept, as_numpy
+from ._writing import accept, as_numpy, named_dtype
 
 
 def array(
@@ -50,7 +51,7 @@ def array(
     if isinstance(object, np.ndarray):
         x = as_tensor(np.array(object), "array")  # what the caller writes into it later is not ours
     if dtype is not None:
-        x = cast(x, np.dtype(dtype))
+        x = cast(x, named_dtype(dtype))
     if x.ndim < ndmin:
         x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
     return x
@@ -84,7 +85,7 @@ def asarray(
     """
     accept("np.asarray", order=order, device=device)
     x = as_tensor(_list_of(a), "asarray")
-    return x if dtype is None else cast(x, np.dtype(dtype))
+    return x if dtype is None else cast(x, named_dtype(dtype))
 
 
 asanyarray = asarray
@@ -132,7 +133,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
         array([1., 2.], dtype=float32)
     """
     accept("np.astype", device=device)
-    return cast(as_tensor(x, "astype"), np.dtype(dtype))
+    return cast(as_tensor(x, "astype"), named_dtype(dtype))
 
 
 # -- from a shape ----------------------------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: Any) -> Tensor:
     accept(f"np.{name}", order=order, device=device)
-    return ops.full(shape, value, dtype=np.dtype(dtype) if dtype is not None else dtypes.default_float())
+    return ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float())
 
 
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
@@ -211,13 +212,13 @@ def full(
     """
     accept("np.full", order=order, device=device)
     x = as_tensor(fill_value, "full")
-    x = x if dtype is None else cast(x, np.dtype(dtype))
+    x = x if dtype is None else cast(x, named_dtype(dtype))
     return ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,))
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
     x = as_tensor(a)
-    return (x.shape if shape is None else shape), (x.dtype if dtype is None else np.dtype(dtype))
+    return (x.shape if shape is None else shape), (x.dtype if dtype is None else named_dtype(dtype))
 
 
 @as_numpy
@@ -406,7 +407,7 @@ def linspace(
         Tensor([0. , 0.5, 1. ], shape=(3,), dtype=float64)
     """
     accept("np.linspace", device=device)
-    wanted = None if dtype is None else np.dtype(dtype)
+    wanted = None if dtype is None else named_dtype(dtype)
     exact = wanted is not None and wanted.kind in "iu"
     result = ops.linspace(start, stop, num, endpoint, retstep, None if exact else wanted, axis)
     if not exact:
@@ -468,7 +469,10 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
         array([[4., 2., 1.],
                [9., 3., 1.]])
     """
-    column = ops.expand_dims(as_tensor(x, "vander"), -1)
+    row = as_tensor(x, "vander")
+    if row.ndim != 1:
+        raise ValueError(at_user_line(f"np.vander: x has shape {row.shape}; wanted one axis"))
+    column = ops.expand_dims(row, -1)
     count = column.shape[0] if N is None else N
     powers = np.arange(count) if increasing else np.arange(count)[::-1]
     return ops.concatenate([_integer_power(column, int(p)) for p in powers], axis=1)

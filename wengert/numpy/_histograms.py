@@ -12,6 +12,7 @@ from .._core import dtypes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_float, as_tensor, is_symbolic
+from ..ops.shapes import known_extent
 from ._shapes import diff, ravel
 from ._writing import as_numpy
 
@@ -91,7 +92,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     """
     x = ravel(as_tensor(a, "histogram"))
     edges = _edges(x, bins, range, None, "histogram")
-    counts = _added_up(_bins_of(x, edges), weights, edges.shape[0] - 1, "histogram")
+    counts = _added_up(_bins_of(x, edges), weights, known_extent(edges, 0, "np.histogram") - 1, "histogram")
     if density:
         counts = ops.divide(ops.divide(counts, diff(edges)), ops.sum(counts))
     return counts, edges
@@ -120,7 +121,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
         _edges(points[:, i], number, bound, None, "histogramdd")
         for i, (number, bound) in enumerate(zip(many, bounds, strict=True))
     ]
-    shape = (*[line.shape[0] - 1 for line in edges],)
+    shape = (*[known_extent(line, 0, "np.histogramdd") - 1 for line in edges],)
     place, is_inside = ops.zeros((count,), "int64"), ops.ones((count,), "bool")
     for i, line in enumerate(edges):
         along = _bins_of(points[:, i], line)
@@ -167,8 +168,8 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
                 f"np.histogram2d: x has shape {first.shape} and y {second.shape}; wanted vectors of one length"
             )
         )
-    is_one = isinstance(bins, (int, np.integer, str)) or len(bins) not in (1, 2)
-    both = [bins, bins] if is_one else [*bins] * (3 - len(bins))
+    given: list[Any] = [bins] if isinstance(bins, (int, np.integer, str)) or len(bins) not in (1, 2) else [*bins]
+    both = given * (3 - len(given))
     sums, (along_x, along_y) = histogramdd(ops.stack([first, second], axis=1), both, range, density, weights)
     return sums, along_x, along_y
 

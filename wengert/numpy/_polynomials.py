@@ -11,6 +11,7 @@ from .._core import dtypes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_float, as_tensor, cast, common_dtype
+from ..ops.shapes import known_extent
 from ._creation import vander
 from ._products import convolve, outer
 from ._shapes import concatenate
@@ -72,7 +73,7 @@ def roots(p: Any) -> Any:
         return ops.zeros((0,), x.dtype)
     at_zero = x.shape[0] - 1 - int(places[-1])
     x = x[int(places[0]) : int(places[-1]) + 1]
-    degree = x.shape[0] - 1
+    degree = known_extent(x, 0, "np.roots") - 1
     if not degree:
         return ops.zeros((at_zero,), x.dtype)
     top = ops.reshape(ops.divide(ops.negative(x[1:]), x[0]), (1, degree))
@@ -86,12 +87,12 @@ def roots(p: Any) -> Any:
 def _aligned(a1: Any, a2: Any, name: str) -> tuple[Tensor, Tensor]:
     """Two polynomials with as many coefficients."""
     x, y = _coefficients(a1, name), _coefficients(a2, name)
-    width = max(x.shape[0], y.shape[0])
+    width = max(known_extent(x, 0, f"np.{name}"), known_extent(y, 0, f"np.{name}"))
     return _lengthened(x, width), _lengthened(y, width)
 
 
 def _lengthened(x: Tensor, width: int) -> Tensor:
-    return concatenate([np.zeros(width - x.shape[0], x.dtype), x])
+    return concatenate([np.zeros(width - known_extent(x, 0, "a sum"), x.dtype), x])
 
 
 @as_numpy
@@ -142,13 +143,14 @@ def polydiv(u: Any, v: Any) -> Any:
     x, y = as_float(_coefficients(u, "polydiv")), as_float(_coefficients(v, "polydiv"))
     dtype = common_dtype([x, y])
     rest, divisor = cast(x, dtype), cast(y, dtype)
-    steps = max(rest.shape[0] - divisor.shape[0] + 1, 0)
+    degrees = known_extent(rest, 0, "np.polydiv"), known_extent(divisor, 0, "np.polydiv")
+    steps = max(degrees[0] - degrees[1] + 1, 0)
     quotient: list[Tensor] = []
     for i in range(steps):
         share = ops.divide(rest[i], divisor[0])
         quotient.append(share)
         taken = ops.multiply(divisor, share)
-        after = np.zeros(rest.shape[0] - i - divisor.shape[0], dtype)
+        after = np.zeros(degrees[0] - i - degrees[1], dtype)
         rest = ops.subtract(rest, concatenate([np.zeros(i, dtype), taken, after]))
     values = _values_of(rest, "polydiv")
     small = np.isclose(values, 0, rtol=1e-14)
@@ -170,7 +172,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     if m < 0:
         raise ValueError(at_user_line(f"np.polyder: m is {m}; wanted a number of derivatives"))
     for _ in range(m):
-        powers = np.arange(x.shape[0] - 1, 0, -1)
+        powers = np.arange(known_extent(x, 0, "np.polyder") - 1, 0, -1)
         x = ops.multiply(x[:-1], powers.astype(dtypes.promote(x.dtype, np.dtype(np.int8))))
     return x
 
@@ -193,7 +195,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if constants.shape[0] < m:
         raise ValueError(at_user_line(f"np.polyint: k has {constants.shape[0]} constants; wanted one or {m}"))
     for i in range(m):
-        powers = np.arange(x.shape[0], 0, -1).astype(x.dtype)
+        powers = np.arange(known_extent(x, 0, "np.polyint"), 0, -1).astype(x.dtype)
         x = concatenate([ops.divide(x, powers), constants[i : i + 1]])
     return x
 

@@ -12,9 +12,8 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, normal_axis
 from ..ops.signals import convolved
-from ._creation import linspace
 from ._reductions import average
-from ._writing import accept, as_numpy
+from ._writing import accept, as_numpy, named_dtype
 
 
 @as_numpy
@@ -127,7 +126,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     dtype = kwargs.pop("dtype", None)
     accept("np.einsum", order=kwargs.pop("order", None), casting=kwargs.pop("casting", None))
     if dtype is not None:
-        operands = (*[cast(x, np.dtype(dtype)) if isinstance(x, Tensor) else x for x in operands],)
+        operands = (*[cast(x, named_dtype(dtype)) if isinstance(x, Tensor) else x for x in operands],)
     return ops.einsum(*operands, optimize=optimize, **kwargs)
 
 
@@ -193,7 +192,8 @@ def cov(
 
 def _variables(m: Any, rowvar: bool, dtype: Any) -> Tensor:
     x = as_tensor(m, "cov")
-    x = cast(x, np.dtype(dtype)) if dtype is not None else x if dtypes.is_inexact(x.dtype) else ops.cast(x, "float64")
+    wanted = named_dtype(dtype) if dtype is not None else x.dtype if dtypes.is_inexact(x.dtype) else dtypes.float64
+    x = cast(x, wanted)
     if x.ndim > 2:
         raise ValueError(at_user_line(f"np.cov: at most two axes, got shape {x.shape}"))
     if x.ndim < 2:
@@ -386,7 +386,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.28318
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Values whose ratios are equal, from positive ends.
+    """Values whose ratios are equal. Negative ends keep their sign, complex ones go round in a spiral.
 
     Example:
         >>> import wengert.numpy as np
@@ -394,7 +394,10 @@ def geomspace(
         array([  1.,  10., 100.])
     """
     first, last = as_tensor(start, "geomspace"), as_tensor(stop, "geomspace")
-    return ops.exp(linspace(ops.log(first), ops.log(last), num, endpoint, dtype=dtype, axis=axis))
+    for end in (first, last):
+        if not end.is_symbolic and np.any(ops.stop_gradient(end).numpy() == 0):
+            raise ValueError(at_user_line("np.geomspace: an end is 0, from or to which no ratio leads"))
+    return ops.geomspace(first, last, num, endpoint, None if dtype is None else named_dtype(dtype), axis)
 
 
 __all__ = [

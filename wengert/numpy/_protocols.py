@@ -22,12 +22,13 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
 from ..ops.promotion import as_tensor, cast
-from ._writing import refuse_out, refuse_target
+from ._writing import refuse_out, refuse_target, written
 
 _UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's and SciPy's ufuncs -> ours
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's other functions -> ours
 _METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}  # (ufunc, "reduce" or "accumulate") -> ours
-_UFUNC_HOMES = (("scipy.special", "wengert.special"),)  # libraries of ufuncs, known by name once they are loaded
+_WITHOUT_OUT = ("numpy.fft", "numpy.linalg")  # modules whose functions take out=, which ours leave to this file
+_UFUNC_HOMES = (("scipy.special", "wengert.special"),)  # libraries of ufuncs, and ours, by name
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _STANDARD = "wengert.array_api"  # stands above this package; known by name once it is loaded
 
@@ -113,9 +114,11 @@ def _into(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any], out
 def _found_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """Our function for another library's ufunc: SciPy's go by their names, without loading SciPy."""
     for their_home, our_home in _UFUNC_HOMES:
-        theirs, ours = sys.modules.get(their_home), sys.modules.get(our_home)
         name = ufunc.__name__
-        if getattr(theirs, name, None) is ufunc and name in getattr(ours, "__all__", ()):
+        if getattr(sys.modules.get(their_home), name, None) is not ufunc:
+            continue
+        ours = importlib.import_module(our_home)  # it stands above this module, and loads when it is asked for
+        if name in ours.__all__:
             _UFUNCS[ufunc] = getattr(ours, name)
             return _UFUNCS[ufunc]
     return None
@@ -138,6 +141,9 @@ def array_function(self: Any, func: Callable[..., Any], types: Any, args: Any, k
     """NumPy's protocol for its other functions: `np.sum(x)` is `wg.sum(x)`."""
     ours = _FUNCTIONS.get(func)
     if ours is not None:
+        if kwargs.get("out") is not None and func.__module__ in _WITHOUT_OUT:
+            out = kwargs.pop("out")
+            return written(ours(*args, **kwargs), out, _function_name(func))
         return ours(*args, **kwargs)
     if func in _LOOKING:
         return func.__wrapped__(*args, **kwargs)

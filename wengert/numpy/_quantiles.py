@@ -13,7 +13,8 @@ import numpy as np
 from .. import ops
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_float, as_tensor, normal_axes
+from ..ops.promotion import as_float, as_tensor, is_tensor_like, normal_axes
+from ..ops.shapes import known_extent
 from ._shapes import moveaxis
 
 # alpha and beta of Hyndman and Fan's continuous methods, numbers 4 to 9 (7 is "linear")
@@ -29,13 +30,13 @@ def quantile_by(method: str, x: Tensor, q: Any, axis: Any, keepdims: bool) -> An
     """The quantiles by one of the further methods."""
     share = as_float(as_tensor(q, "quantile"))
     axes = normal_axes(axis, x.ndim, "quantile")
-    count = math.prod([x.shape[i] for i in axes])
+    count = math.prod([known_extent(x, i, "np.quantile") for i in axes])
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
         place = share * (count + 1 - alpha - beta) + (alpha - 1)
         return _at_place(x, place, count, axes, keepdims, "linear")
     # The steps are constant in q between jumps, which are no place to differentiate at.
-    exact = count * ops.stop_gradient(share).numpy() - (1.5 if method == "closest_observation" else 1.0)
+    exact = count * _shares(q, "quantile") - (1.5 if method == "closest_observation" else 1.0)
     below = np.floor(exact)
     is_jump = exact == below
     if method == "closest_observation":
@@ -92,9 +93,12 @@ def weighted(name: str, x: Tensor, q: Any, axis: Any, method: str, weights: Any,
 
 def _shares(q: Any, name: str) -> np.ndarray[Any, Any]:
     """The shares as numbers between 0 and 1; the result does not change with them but at jumps."""
-    share = as_tensor(q, name)
-    share._require_concrete(f"np.{name}")
-    values = ops.stop_gradient(share).numpy()
+    if is_tensor_like(q):
+        share = as_tensor(q, name)
+        share._require_concrete(f"np.{name}")
+        values = ops.stop_gradient(share).numpy()
+    else:
+        values = np.asarray(q, float)
     if not np.all((values >= 0) & (values <= 1)):
         raise ValueError(at_user_line(f"np.{name}: q must lie between 0 and 1"))
     return values

@@ -11,14 +11,14 @@ from .._core import dtypes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, normal_axes
-from ._writing import NO_VALUE, as_numpy
+from ._writing import NO_VALUE, as_numpy, named_dtype
 
 _Reduced = Any
 
 
 def _prepared(a: Any, dtype: Any, name: str) -> Tensor:
     x = as_tensor(a, name)
-    return x if dtype is None else cast(x, np.dtype(dtype))
+    return x if dtype is None else cast(x, named_dtype(dtype))
 
 
 def _kept(keepdims: Any) -> bool:

@@ -105,7 +105,11 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """
     places = np.flatnonzero(_found("compress", condition))
     x = as_tensor(a, "compress")
-    return ops.take(ravel(x) if axis is None else x, places, axis=0 if axis is None else axis)
+    x, axis = (ravel(x), 0) if axis is None else (x, normal_axis(axis, x.ndim, "compress"))
+    size = x.shape[axis]
+    if type(size) is int and places.size and places[-1] >= size:
+        raise IndexError(at_user_line(f"np.compress: the condition holds at {places[-1]} of {size} slices"))
+    return ops.take(x, places, axis=axis)
 
 
 @as_numpy
@@ -140,7 +144,9 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     elif not index.is_symbolic:
         values = ndarray_of(index._data)
         if values.size and not (values.min() >= 0 and values.max() < len(tensors)):
-            raise ValueError(at_user_line("np.choose: an index is out of bounds"))
+            raise ValueError(at_user_line(
+                f"np.choose: indices go from {values.min()} to {values.max()}; wanted 0 to {len(tensors) - 1}"
+            ))
     result = tensors[-1]
     for number in reversed(range(len(tensors) - 1)):
         result = ops.where(ops.equal(index, number), tensors[number], result)
@@ -213,7 +219,15 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     axis = normal_axis(axis, x.ndim, "delete")
-    return ops.take(x, np.delete(np.arange(x.shape[axis]), _places(obj, "delete")), axis=axis)
+    return ops.take(x, _renumbered(np.delete, x.shape[axis], _places(obj, "delete")), axis=axis)
+
+
+def _renumbered(change: Callable[..., Any], size: Any, *args: Any) -> Any:
+    """The numbers of slices after NumPy's delete or insert."""
+    try:
+        return change(np.arange(size), *args)
+    except IndexError as error:
+        raise IndexError(at_user_line(f"np.{change.__name__}: {error}")) from None
 
 
 def _places(obj: Any, what: str) -> Any:
@@ -237,7 +251,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     size: Any = x.shape[axis]
     obj = _places(obj, "insert")
     # NumPy itself puts marks in; each says from which of the two arrays its place is filled
-    marks = np.insert(np.arange(size), obj, -1)
+    marks = _renumbered(np.insert, size, obj, -1)
     count = len(marks) - size
     shape = (*[count if i == axis else n for i, n in enumerate(x.shape)],)
     if np.ndim(obj) == 0 and not isinstance(obj, slice) and new.ndim and axis > 0 and new.ndim == x.ndim - 1:
@@ -304,7 +318,16 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order
         >>> np.partition([2.0, 1.0], 0)
         array([1., 2.])
     """
-    return sort(as_tensor(a, "partition"), axis)
+    x = as_tensor(a, "partition")
+    _require_places(kth, x, axis, "partition")
+    return sort(x, axis)
+
+
+def _require_places(kth: Any, x: Tensor, axis: Any, name: str) -> None:
+    """Refuses a place beyond the elements, as NumPy."""
+    size = x.size if axis is None else x.shape[normal_axis(axis, x.ndim, name)]
+    if type(size) is int and any(not -size <= k < size for k in np.ravel(_places(kth, name)).tolist()):
+        raise ValueError(at_user_line(f"np.{name}: kth is {kth}, out of bounds for {size} elements along axis {axis}"))
 
 
 @as_numpy
@@ -316,7 +339,9 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", or
         >>> np.argpartition([2.0, 1.0], 0)
         array([1, 0])
     """
-    return argsort(as_tensor(a, "argpartition"), axis)
+    x = as_tensor(a, "argpartition")
+    _require_places(kth, x, axis, "argpartition")
+    return argsort(x, axis)
 
 
 # -- comparing -------------------------------------------------------------------------------------------------------
@@ -594,12 +619,15 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         array([1, 2])
     """
     values, edges = as_tensor(x, "digitize"), as_tensor(bins, "digitize")
-    edges._require_concrete("np.digitize")
-    ordered = ndarray_of(edges._data)
+    if is_tensor_like(bins):
+        edges._require_concrete("np.digitize")
+        ordered = ndarray_of(edges._data)
+    else:
+        ordered = np.asarray(bins)
     if np.all(ordered[1:] >= ordered[:-1]):
         return searchsorted(edges, values, "left" if right else "right")
     if not np.all(ordered[1:] <= ordered[:-1]):
-        raise ValueError(at_user_line("np.digitize: the bins must be in order"))
+        raise ValueError(at_user_line(f"np.digitize: bins {ordered} neither ascend nor descend"))
     place = searchsorted(ops.flip(edges), values, "right" if right else "left")
     return ops.subtract(len(ordered), place)
 
@@ -615,7 +643,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """
     places = _found("bincount", x)
     if places.ndim != 1 or (places.size and (places.dtype.kind not in "iub" or places.min() < 0)):
-        raise ValueError(at_user_line("np.bincount: a row of integers that are not negative is wanted"))
+        raise ValueError(at_user_line(
+            f"np.bincount: x has shape {places.shape} and dtype {places.dtype.name}; wanted one axis of integers that "
+            f"are not negative"
+        ))
     if weights is None:
         return as_tensor(np.bincount(places, minlength=minlength))
     size = max(int(places.max()) + 1 if places.size else 0, minlength)

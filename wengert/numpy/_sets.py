@@ -66,11 +66,12 @@ def unique(
         array([1, 3])
     """
     x = as_tensor(ar, "unique")
+    axis = None if axis is None else normal_axis(axis, x.ndim, "unique")
     _, first, inverse, counts = np.unique(
         _values_of(x, "unique"), return_index=True, return_inverse=True, return_counts=True, axis=axis,
         equal_nan=equal_nan,
     )  # fmt: skip
-    values = _picked(ravel(x), first) if axis is None else _picked(x, first, normal_axis(axis, x.ndim, "unique"))
+    values = _picked(ravel(x), first) if axis is None else _picked(x, first, axis)
     asked = ((first, return_index), (inverse, return_inverse), (counts, return_counts))
     more = (*[as_tensor(extra) for extra, is_wanted in asked if is_wanted],)
     return (values, *more) if more else values
@@ -136,8 +137,7 @@ def isin(
         array([ True, False,  True])
     """
     x, among = as_tensor(element, "isin"), as_tensor(test_elements, "isin")
-    found = np.isin(_values_of(x, "isin"), _values_of(among, "isin"), assume_unique, invert, kind=kind)
-    return beside(as_tensor(found), x)
+    return ops.isin(x, among, assume_unique, invert)
 
 
 def _together(a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import ops
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, normal_axis
-from ._writing import NO_VALUE, accept, as_numpy
+from ._writing import NO_VALUE, accept, as_numpy, named_dtype
 
 
 @as_numpy
@@ -196,7 +194,7 @@ def _joinable(arrays: Any, dtype: Any, name: str) -> list[Tensor]:
     tensors = [as_tensor(x, name) for x in arrays]
     if not tensors:
         raise ValueError(at_user_line(f"np.{name}: there is no array to join"))
-    return tensors if dtype is None else [cast(t, np.dtype(dtype)) for t in tensors]
+    return tensors if dtype is None else [cast(t, named_dtype(dtype)) for t in tensors]
 
 
 @as_numpy
@@ -563,7 +561,7 @@ def trace(
         5.0
     """
     x = as_tensor(a, "trace")
-    return ops.trace(x if dtype is None else cast(x, np.dtype(dtype)), offset, axis1, axis2)
+    return ops.trace(x if dtype is None else cast(x, named_dtype(dtype)), offset, axis1, axis2)
 
 
 @as_numpy

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import ops
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_float, as_tensor
+from ..ops.promotion import as_float, as_tensor, is_tensor_like
 from ._quantiles import FURTHER, quantile_by, weighted
 from ._writing import NO_VALUE, as_numpy
 
@@ -27,8 +29,8 @@ def _quantile(name: str, x: Any, q: Any, axis: Any, method: str, keepdims: Any, 
 
 
 def _hundredth(q: Any, name: str) -> Any:
-    share = as_tensor(q, name)
-    return share / 100
+    """Percentages as shares; plain numbers stay plain, also in a trace."""
+    return as_tensor(q, name) / 100 if is_tensor_like(q) else np.asarray(q, float) / 100
 
 
 @as_numpy

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
+from .._core import dtypes
 from .._core.refusal import asker, cure_for
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -128,6 +129,11 @@ def refuse_out(name: str) -> NoReturn:
         f"{name} would write a tensor that is under differentiation or being traced into a NumPy array, and its "
         f"gradient would be lost; {cure}"
     ))
+
+
+def named_dtype(dtype: Any) -> np.dtype[Any]:
+    """A dtype as NumPy reads it (`float` is float64 whatever the default float), if it is one of ours."""
+    return np.dtype(np.float64) if dtype is float else dtypes.as_dtype(dtype)
 
 
 def accept(name: str, **arguments: Any) -> None:

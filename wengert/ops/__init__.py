@@ -27,13 +27,16 @@ from . import (
     pooling,
     predicates,
     rearranging,
+    recurrent,
     reductions,
+    regression,
     series,
     shapes,
     signals,
     special_functions,
     tapers,
     views,
+    windowing,
 )
 from . import array_methods as _array_methods  # these two dress Tensor
 from . import methods as _methods
@@ -60,19 +63,25 @@ from .ordering import *  # noqa: F403
 from .pooling import *  # noqa: F403
 from .predicates import *  # noqa: F403
 from .rearranging import *  # noqa: F403
+from .recurrent import *  # noqa: F403
 from .reductions import *  # noqa: F403
+from .regression import *  # noqa: F403
 from .series import *  # noqa: F403
 from .shapes import *  # noqa: F403
 from .signals import *  # noqa: F403
 from .special_functions import *  # noqa: F403
 from .tapers import *  # noqa: F403
 from .views import *  # noqa: F403
+from .windowing import *  # noqa: F403
 
 if TYPE_CHECKING:
     # these stand above the ops; `wengert/__init__` puts them here
+    from ..associative import associative_scan
     from ..batching import vectorized_map
     from ..control import cond, fori_loop, map, scan, switch, while_loop
     from ..custom import custom_gradient
+    from ..derivatives import jvp
+    from ..numpy import vectorize
 
 __all__: list[str] = []
 __all__ += activations.__all__
@@ -98,11 +107,14 @@ __all__ += ordering.__all__
 __all__ += pooling.__all__
 __all__ += predicates.__all__
 __all__ += rearranging.__all__
+__all__ += recurrent.__all__
 __all__ += reductions.__all__
+__all__ += regression.__all__
 __all__ += series.__all__
 __all__ += shapes.__all__
 __all__ += signals.__all__
 __all__ += special_functions.__all__
 __all__ += tapers.__all__
 __all__ += views.__all__
+__all__ += windowing.__all__
 __all__ += ["image"]

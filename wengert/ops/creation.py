@@ -310,6 +310,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     if any(type(v) is Dim for v in (first, end, by)):
         return _dim_range(first, end, operator.index(by), dtype)
     numbers = [_plain(v) for v in (first, end, by)]
+    if numbers[2] == 0:
+        raise ZeroDivisionError(at_user_line(f"arange: the step from {numbers[0]} to {numbers[1]} is 0"))
     made = np.arange(*numbers)
     if dtype is not None:
         return constant(np.arange(*numbers, dtype=dtypes.as_dtype(dtype)))

@@ -166,7 +166,7 @@ def adaptive_average_pool(inputs: Any, output_size: Any, data_format: Any = None
     if not dtypes.is_inexact(a.dtype):
         a = promotion.cast(a, dtypes.default_float())
     for axis, (start, end) in enumerate(windows, start=2):
-        place = np.arange(a.shape[axis])
+        place = np.arange(known_extent(a, axis, "adaptive_average_pool"))
         is_inside = (place >= start[:, None]) & (place < end[:, None])
         shares = promotion.cast(as_tensor(is_inside / (end - start)[:, None]), a.dtype)
         a = moved(tensordot(a, shares, axes=([axis], [1])), a.ndim - 1, axis)

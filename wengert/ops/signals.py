@@ -212,7 +212,7 @@ def _overlapping_sum(frames: Tensor, step: int) -> Tensor:
 def convolved(x: Tensor, y: Tensor, mode: Any, what: str) -> Tensor:
     """The convolution of two rows as `numpy.convolve` has it."""
     if x.ndim != 1 or y.ndim != 1 or 0 in (x.shape[0], y.shape[0]):
-        raise ValueError(at_user_line(f"{what}: two rows that are not empty, please"))
+        raise ValueError(at_user_line(f"{what}: shapes {x.shape} and {y.shape}; wanted two rows that are not empty"))
     dtype = promotion.common_dtype([x, y])
     x, y = promotion.cast(x, dtype), promotion.cast(y, dtype)
     if y.shape[0] > x.shape[0]:

@@ -215,7 +215,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     return result if is_count else outward(result, a)
 
 
-def _weighted(key: Any, weights: Tensor, size: Any, wanted: int, replace: bool) -> Tensor:
+def _weighted(key: Any, weights: Tensor, size: Any, wanted: Any, replace: bool) -> Tensor:
     if not replace:  # the largest of log p and Gumbel's noise are draws without replacement
         noise = add(log(weights), gumbel(key, weights.shape, weights.dtype))
         return reshaped(part(argsort(noise, descending=True), 0, 0, wanted), size)

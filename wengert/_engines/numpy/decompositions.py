@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,58 @@ def _expm(a: Any) -> Any:
     from scipy.linalg import expm
 
     return expm(a) if a.size else np.empty_like(a)
+
+
+def _one_by_one(function: Any) -> Any:
+    """A function of matrices for all matrices of a batch; what has no result of the operands' kind is an error."""
+
+    def kernel(*operands: Any) -> Any:
+        first = operands[-1]
+        lead = first.shape[:-2]
+        out = np.empty(first.shape, first.dtype)
+        for index in np.ndindex(*lead):
+            found = function(*(x[index] for x in operands))
+            if np.iscomplexobj(found) and out.dtype.kind != "c":
+                _require_real_result(operands[-1][index])
+                found = found.real  # what else there is comes from rounding
+            out[index] = found
+        if not np.isfinite(out).all() and all(np.isfinite(x).all() for x in operands):
+            raise np.linalg.LinAlgError("Singular matrix")
+        return out
+
+    return kernel
+
+
+def _require_real_result(a: Any) -> None:
+    values = np.linalg.eigvals(a)
+    if np.any((values.imag == 0) & (values.real < 0)):
+        raise np.linalg.LinAlgError("a negative eigenvalue: pass the matrix as complex numbers for a complex result")
+
+
+def _logm(a: Any) -> Any:
+    from scipy.linalg import logm
+
+    if not a.size:
+        return a
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy's estimate of the error, and its word for singular matrices
+        return logm(a)
+
+
+def _sqrtm(a: Any) -> Any:
+    from scipy.linalg import sqrtm
+
+    if not a.size:
+        return a
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return sqrtm(a)
+
+
+def _sylvester(a: Any, b: Any, c: Any) -> Any:
+    from scipy.linalg import solve_sylvester
+
+    return solve_sylvester(a, b, c) if c.size else c
 
 
 def _svd(a: Any) -> tuple[Any, ...]:
@@ -111,6 +164,9 @@ def _slogdet(a: Any) -> tuple[Any, ...]:
 
 KERNELS: dict[str, Any] = {
     "eig": lambda a: _eig(widened(a)),
+    "logm": in_float32(_one_by_one(_logm)),
+    "sqrtm": in_float32(_one_by_one(_sqrtm)),
+    "sylvester": in_float32(_one_by_one(_sylvester)),
     "expm": in_float32(_expm),
     "eigh": _all_in_float32(_eigh),
     "svd": _all_in_float32(_svd),

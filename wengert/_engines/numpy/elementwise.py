@@ -35,7 +35,7 @@ def _expm1(x: Any) -> Any:
     if not any(np.any(place) for place in places):
         return result
     on_axis = np.empty(x.shape, x.dtype)
-    on_axis.real, on_axis.imag = np.expm1(x.real), x.imag
+    on_axis.real, on_axis.imag = np.expm1(x.real) + 0.0, x.imag  # a zero is positive, as the array API standard has it
     result = np.select(places, (on_axis, x.dtype.type(-1), x.dtype.type(complex(np.inf, np.nan))), result)
     return result.astype(x.dtype, copy=False)[()]
 

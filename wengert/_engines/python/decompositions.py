@@ -426,7 +426,81 @@ def expm(a: PyArray) -> PyArray:
     return _joined(lead, a.shape[-2:], a.dtype, [_expm_one(matrix) for matrix in each])
 
 
+def _unit(n: int) -> Matrix:
+    return [[float(i == j) for j in range(n)] for i in range(n)]
+
+
+def _divided(a: Matrix, b: Matrix) -> Matrix:
+    """The x with a @ x = b, by Gauss's elimination."""
+    n = len(a)
+    rows = [[*p, *q] for p, q in zip(a, b, strict=True)]
+    for k in range(n):
+        top = max(range(k, n), key=lambda i: abs(rows[i][k]))
+        if rows[top][k] == 0:
+            raise LinAlgError("Singular matrix")
+        rows[k], rows[top] = rows[top], rows[k]
+        rows[k] = [v / rows[k][k] for v in rows[k]]
+        for i in range(n):
+            if i != k and rows[i][k] != 0:
+                rows[i] = [v - rows[i][k] * w for v, w in zip(rows[i], rows[k], strict=True)]
+    return [row[n:] for row in rows]
+
+
+def _root_one(a: Matrix) -> Matrix:
+    """The product form of Denman and Beavers's iteration."""
+    n, y, z = len(a), a, _unit(len(a))
+    for _ in range(60):
+        inverse_y, inverse_z = _divided(y, _unit(n)), _divided(z, _unit(n))
+        new = [[(p + q) / 2 for p, q in zip(*rows, strict=True)] for rows in zip(y, inverse_z, strict=True)]
+        z = [[(p + q) / 2 for p, q in zip(*rows, strict=True)] for rows in zip(z, inverse_y, strict=True)]
+        moved = max((abs(p - q) for rows in zip(y, new, strict=True) for p, q in zip(*rows, strict=True)), default=0.0)
+        y = new
+        if moved <= 1e-15 * max((abs(v) for row in y for v in row), default=0.0):
+            break
+    return y
+
+
+def _log_one(a: Matrix) -> Matrix:
+    """Square roots until the matrix is near the unit, there 2 artanh((a - 1) / (a + 1)) by its series."""
+    n, doublings = len(a), 0
+    while max((sum(abs(v - (i == j)) for j, v in enumerate(row)) for i, row in enumerate(a)), default=0.0) > 0.3:
+        a, doublings = _root_one(a), doublings + 1
+    above = [[v - (i == j) for j, v in enumerate(row)] for i, row in enumerate(a)]
+    below = [[v + (i == j) for j, v in enumerate(row)] for i, row in enumerate(a)]
+    share = _divided(below, above)
+    square, power = _product(share, share), share
+    total = [[0.0 * v for v in row] for row in a]
+    for k in range(1, 40, 2):
+        total = [[t + p / k for t, p in zip(*rows, strict=True)] for rows in zip(total, power, strict=True)]
+        power = _product(square, power)
+    return [[2.0 ** (doublings + 1) * v for v in row] for row in total] if n else a
+
+
+def _sylvester_one(a: Matrix, b: Matrix, c: Matrix) -> Matrix:
+    """One linear system in all elements of x, row by row."""
+    m, n = len(a), len(b)
+    system = [
+        [(a[i][k] if j == p else 0.0) + (b[p][j] if i == k else 0.0) for k in range(m) for p in range(n)]
+        for i in range(m) for j in range(n)
+    ]  # fmt: skip
+    found = _divided(system, [[v] for row in c for v in row])
+    return [[found[i * n + j][0] for j in range(n)] for i in range(m)]
+
+
+def _for_each(function: Callable[..., Matrix]) -> Callable[..., PyArray]:
+    def kernel(*operands: PyArray) -> PyArray:
+        shape, dtype = operands[-1].shape, operands[-1].dtype
+        lead, _ = _each(operands[-1])
+        matrices = zip(*(_each(x)[1] for x in operands), strict=True)
+        return _joined(lead, shape[-2:], dtype, [function(*each) for each in matrices])
+
+    return kernel
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
+    "logm": _for_each(_log_one),
+    "sqrtm": _for_each(_root_one),
+    "sylvester": _for_each(_sylvester_one),
     "eig": eig,
     "expm": expm,
     "eigh": eigh,

@@ -115,7 +115,7 @@ def _complex_log1p(z: complex) -> complex:
 def _complex_expm1(z: complex) -> complex:
     x, y = z.real, z.imag
     if y == 0:
-        return complex(math.expm1(x), y)
+        return complex(math.expm1(x) + 0.0, y)  # a zero is positive, as the array API standard has it
     if not math.isfinite(y):
         return {-INF: complex(-1, 0), INF: complex(INF, math.nan)}.get(x, complex(math.nan, math.nan))
     half = math.sin(y / 2)

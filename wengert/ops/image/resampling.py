@@ -69,10 +69,10 @@ def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = 
     if places.ndim < 1 or places.shape[0] != x.ndim:
         raise ValueError(at_user_line(f"map_coordinates: shapes {x.shape} and {places.shape} do not fit"))
     rows = [reshaped(part(places, 0, i, i + 1), places.shape[1:]) for i in range(x.ndim)]
-    return outward(_between(x, rows, order, fill_mode, fill_value, "map_coordinates"), inputs, coordinates, fill_value)
+    return outward(between(x, rows, order, fill_mode, fill_value, "map_coordinates"), inputs, coordinates, fill_value)
 
 
-def _between(x: Tensor, places: list[Tensor], order: Any, mode: Any, filler: Any, what: str) -> Tensor:
+def between(x: Tensor, places: list[Tensor], order: Any, mode: Any, filler: Any, what: str) -> Tensor:
     """The values of x at places along its first axes."""
     if order not in (0, 1):
         raise ValueError(at_user_line(f"{what}: order must be 0 or 1, got {order!r}"))
@@ -134,7 +134,7 @@ def _transformed(x: Tensor, rows: Tensor, interpolation: Any, mode: Any, filler:
             divide(add(add(multiply(a[j], along), multiply(a[j + 1], y)), a[j + 2]), scale) for j in (0, 3)
         ]
         image = reshaped(part(x, 0, i, i + 1), x.shape[1:])
-        results.append(_between(image, [source[1], source[0]], _ORDERS[interpolation], mode, filler, what))
+        results.append(between(image, [source[1], source[0]], _ORDERS[interpolation], mode, filler, what))
     return stack(results, axis=0)
 
 

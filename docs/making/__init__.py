@@ -1,0 +1,1 @@
+"""Makes the pages of the documentation that come from the code: examples, ops, primitives, kinks, names."""

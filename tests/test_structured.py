@@ -1,0 +1,73 @@
+"""Matrices of a structure, roots and logarithms, against SciPy; gradients against differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import wengert as wg
+from wengert import linalg
+
+RNG = np.random.default_rng(12)
+A = RNG.normal(size=(3, 3)) * 0.3 + 1.5 * np.eye(3)
+BATCH = RNG.normal(size=(2, 3, 3)) * 0.3 + 1.5 * np.eye(3)
+B, Q = RNG.normal(size=(2, 2)) * 0.3 + np.eye(2), RNG.normal(size=(3, 2))
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+def test_matrix_functions_are_scipys(name):
+    f, reference = getattr(linalg, name), getattr(scipy.linalg, name)
+    np.testing.assert_allclose(f(A), reference(A), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(f(BATCH)[1], reference(BATCH[1]), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(f(A + 0.2j * Q @ Q.T), reference(A + 0.2j * Q @ Q.T), rtol=1e-11)
+    assert f(A.astype(np.float32)).dtype == np.float32
+    assert f(np.zeros((0, 2, 2))).shape == (0, 2, 2)
+    wg.check_gradients(f, A, order=1)
+    wg.check_gradients(f, BATCH[:, :2, :2])
+    with pytest.raises(np.linalg.LinAlgError, match="complex"):
+        f(np.diag([1.0, -1.0]))
+    assert np.iscomplexobj(f(np.diag([1.0, -1.0]).astype(complex)))
+    with pytest.raises(ValueError, match="square"):
+        f(Q)
+
+
+def test_functions_undo_each_other():
+    np.testing.assert_allclose(linalg.expm(linalg.logm(A)), A, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(linalg.sqrtm(A) @ linalg.sqrtm(A), A, rtol=1e-12, atol=1e-14)
+    identity = wg.jacobian(lambda a: linalg.expm(linalg.logm(a)))(A).reshape(9, 9)
+    np.testing.assert_allclose(identity, np.eye(9), atol=1e-11)
+
+
+def test_sylvester():
+    np.testing.assert_allclose(linalg.solve_sylvester(A, B, Q), scipy.linalg.solve_sylvester(A, B, Q), rtol=1e-12)
+    x = linalg.solve_sylvester(BATCH, B, Q)
+    np.testing.assert_allclose(BATCH @ x + x @ B, np.broadcast_to(Q, x.shape), rtol=1e-11)
+    wg.check_gradients(linalg.solve_sylvester, A, B, Q)
+
+
+@pytest.mark.parametrize("trans", [0, 1, 2])
+def test_lu_solve(trans):
+    matrix, b = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 2))
+    factors = linalg.lu_factor(matrix)
+    for right in (b, b[:, 0]):
+        wanted = scipy.linalg.lu_solve(scipy.linalg.lu_factor(matrix), right, trans)
+        np.testing.assert_allclose(linalg.lu_solve(factors, right, trans), wanted, rtol=1e-11)
+    wg.check_gradients(lambda m, b: linalg.lu_solve(linalg.lu_factor(m), b, trans), matrix, b)
+    many = RNG.normal(size=(3, 4, 4))
+    x = linalg.lu_solve(linalg.lu_factor(many), b)
+    np.testing.assert_allclose(many @ x, np.broadcast_to(b, x.shape), rtol=1e-10)
+
+
+def test_structures_are_scipys():
+    c, r = RNG.normal(size=4), RNG.normal(size=3)
+    for args in ((c, r), (c,), (c[:1], r), (c * 1j,)):
+        np.testing.assert_array_equal(linalg.toeplitz(*args), scipy.linalg.toeplitz(*args))
+    np.testing.assert_array_equal(linalg.circulant(c), scipy.linalg.circulant(c))
+    blocks = (A, Q, r, np.zeros((0, 2)))
+    np.testing.assert_array_equal(linalg.block_diag(*blocks), scipy.linalg.block_diag(*blocks))
+    wg.check_gradients(linalg.toeplitz, c, r)
+    wg.check_gradients(linalg.circulant, c)
+    wg.check_gradients(lambda a, b: linalg.block_diag(a, b), A, Q)
+    with pytest.raises(ValueError, match="matrices"):
+        linalg.block_diag(BATCH)

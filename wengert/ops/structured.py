@@ -1,0 +1,242 @@
+"""Matrices of a structure, roots and logarithms of matrices, and systems of known factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from .._prims import linalg as L
+from .._prims import matrix_functions as M
+from . import promotion
+from .choices import conj
+from .decompositions import square_matrices
+from .indexing import take, where
+from .linalg import solvable, solve_triangular
+from .promotion import as_tensor, outward, public
+from .shapes import concatenate, flat, flip, known_extent, matrix_transpose, pad, part
+from .subscript import known_values
+
+
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """The matrix with constant diagonals: its first column is c, its first row r.
+
+    Args:
+        c: the first column, a vector.
+        r: the first row, whose first element is not read; None means the conjugate of c.
+
+    Returns:
+        The matrix (len(c), len(r)) in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.toeplitz([1, 2, 3], [0, 8])
+        array([[1, 8],
+               [2, 1],
+               [3, 2]])
+    """
+    column = flat(as_tensor(c, "toeplitz"))
+    row = conj(column) if r is None else flat(as_tensor(r, "toeplitz"))
+    height, width = known_extent(column, 0, "toeplitz"), known_extent(row, 0, "toeplitz")
+    if width == 0:
+        return outward(pad(part(column, 0, 0, 0)[None], ((0, height - 1), (0, 0))), c, r)
+    line = concatenate([flip(part(row, 0, 1, width)), column])
+    places = np.arange(height)[:, None] - np.arange(width) + width - 1
+    return outward(take(line, places), c, r)
+
+
+def circulant(c: Any) -> Any:
+    """The matrix whose columns are c, each turned one further.
+
+    Args:
+        c: the first column, a vector.
+
+    Returns:
+        The square matrix in c's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.circulant([1, 2, 3])
+        array([[1, 3, 2],
+               [2, 1, 3],
+               [3, 2, 1]])
+    """
+    column = flat(as_tensor(c, "circulant"))
+    n = known_extent(column, 0, "circulant")
+    return outward(take(column, (np.arange(n)[:, None] - np.arange(n)) % n if n else np.zeros((0, 0), int)), c)
+
+
+def block_diag(*arrs: Any) -> Any:
+    """Matrices along the diagonal of a larger one, with zeros beside them.
+
+    Args:
+        *arrs: matrices; a vector counts as one row.
+
+    Returns:
+        The matrix in the kind of array that came in.
+
+    Raises:
+        ValueError: for more than two axes.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.block_diag([[1.0]], [[2.0, 3.0]])
+        array([[1., 0., 0.],
+               [0., 2., 3.]])
+    """
+    blocks = [as_tensor(a, "block_diag") for a in arrs] or [as_tensor(np.zeros((1, 0)))]
+    if any(b.ndim > 2 for b in blocks):
+        raise ValueError(at_user_line(f"block_diag: wanted matrices, got shapes {[b.shape for b in blocks]}"))
+    blocks = [b.reshape((1, b.size)) if b.ndim < 2 else b for b in blocks]
+    width, left, rows = sum(known_extent(b, 1, "block_diag") for b in blocks), 0, []
+    for block in blocks:
+        own = known_extent(block, 1, "block_diag")
+        rows.append(pad(block, ((0, 0), (left, width - left - own))))
+        left += own
+    return outward(concatenate(rows, axis=0), *arrs)
+
+
+@public
+def sqrtm(A: Any) -> Any:
+    """The principal square root of square matrices.
+
+    At kinks: a singular matrix has no derivative: the gradient raises, or is huge.
+
+    Args:
+        A: matrices (..., n, n), real or complex.
+
+    Returns:
+        The roots in A's kind and dtype.
+
+    Raises:
+        LinAlgError: for a real matrix with a negative eigenvalue, whose root is complex.
+        ValueError: if A is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]])
+        array([[2., 0.],
+               [0., 3.]])
+    """
+    a, dtype = square_matrices(A, "sqrtm")
+    return promotion.cast(M.sqrtm(a), dtype)
+
+
+@public
+def logm(A: Any) -> Any:
+    """The principal logarithm of square matrices.
+
+    Args:
+        A: matrices (..., n, n), real or complex.
+
+    Returns:
+        The logarithms in A's kind and dtype.
+
+    Raises:
+        LinAlgError: for a singular matrix, and for a real one with a negative eigenvalue, whose logarithm is complex.
+        ValueError: if A is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.logm([[1.0, 1.0], [0.0, 1.0]]).round(12) + 0
+        array([[0., 1.],
+               [0., 0.]])
+    """
+    a, dtype = square_matrices(A, "logm")
+    return promotion.cast(M.logm(a), dtype)
+
+
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """The x with a @ x + x @ b = q.
+
+    Args:
+        a: matrices (..., m, m).
+        b: matrices (..., n, n).
+        q: matrices (..., m, n); leading axes broadcast.
+
+    Returns:
+        The solutions (..., m, n) in the kind of array that came in.
+
+    Raises:
+        LinAlgError: if an eigenvalue of a is the negative of one of b.
+        ValueError: for shapes that do not fit.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.solve_sylvester([[1.0]], [[2.0]], [[6.0]])
+        array([[2.]])
+    """
+    tensors = [solvable(as_tensor(v, "solve_sylvester"))[0] for v in (a, b, q)]
+    dtype = promotion.common_dtype(tensors)
+    lead: Any = ()
+    for t in tensors:
+        if t.ndim < 2:
+            raise ValueError(at_user_line(f"solve_sylvester: wanted matrices, got shape {t.shape}"))
+        lead = promotion.broadcast_shapes(lead, tuple(t.shape[:-2]), "solve_sylvester")
+    wide = [promotion.broadcast(promotion.cast(t, dtype), (*lead, *t.shape[-2:])) for t in tensors]
+    return outward(M.sylvester(*wide), a, b, q)
+
+
+def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
+    """The x with A @ x = b, from the factors of `lu_factor`.
+
+    Args:
+        lu_and_piv: the pair (packed factors (..., n, n), pivots (..., n)). The pivots' values must be known.
+        b: a vector (n,) or matrices (..., n, k).
+        trans: 0 for A, 1 for its transpose, 2 for the conjugate of that.
+
+    Returns:
+        The solutions in the kind of array that came in, with gradients in the factors and in b.
+
+    Raises:
+        LinAlgError: for a zero on the diagonal of U.
+        TracingError: for pivots that are being traced.
+        ValueError: for another `trans`.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.lu_solve(wg.linalg.lu_factor([[2.0, 3.0], [4.0, 3.0]]), [5.0, 7.0])
+        array([1., 1.])
+    """
+    if trans not in (0, 1, 2):
+        raise ValueError(at_user_line(f"lu_solve: trans must be 0, 1 or 2, got {trans!r}"))
+    packed, right = as_tensor(lu_and_piv[0], "lu_solve"), as_tensor(b, "lu_solve")
+    n = known_extent(packed, packed.ndim - 1, "lu_solve")
+    order = _orders(known_values(lu_and_piv[1], "lu_solve"), n)
+    is_vector = right.ndim == 1
+    columns = right[:, None] if is_vector else right
+    lower = where(np.tri(n, k=-1, dtype=bool), packed, np.eye(n))  # the unit diagonal is not stored
+    if trans == 0:
+        half = solve_triangular(lower, _permuted(columns, order), lower=True)
+        result = solve_triangular(packed, half, lower=False)
+    else:
+        turn = matrix_transpose if trans == 1 else lambda x: conj(matrix_transpose(x))
+        half = solve_triangular(turn(packed), columns, lower=True)
+        result = _permuted(solve_triangular(turn(lower), half, lower=False), np.argsort(order, axis=-1))
+    return outward(result[..., 0] if is_vector else result, *lu_and_piv, b)
+
+
+def _orders(pivots: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
+    """The rows in the order into which exchanges bring them."""
+    order = np.broadcast_to(np.arange(n), (*pivots.shape[:-1], n)).copy()
+    for i in range(pivots.shape[-1]):
+        other = pivots[..., i : i + 1].astype(np.int64)
+        first, second = order[..., i : i + 1].copy(), np.take_along_axis(order, other, -1)
+        np.put_along_axis(order, other, first, -1)
+        order[..., i : i + 1] = second
+    return order
+
+
+def _permuted(x: Tensor, order: np.ndarray[Any, Any]) -> Tensor:
+    """Rows in an order, one for all matrices or one for each."""
+    if order.ndim == 1:
+        return take(x, order, axis=-2)
+    turns = as_tensor((order[..., :, None] == np.arange(order.shape[-1])).astype(x.dtype))
+    lead = promotion.broadcast_shapes(tuple(turns.shape[:-2]), tuple(x.shape[:-2]), "lu_solve")
+    wide = [promotion.broadcast(t, (*lead, *t.shape[-2:])) for t in (turns, x)]
+    return L.matmul(*wide)
+
+
+__all__ = ["block_diag", "circulant", "logm", "lu_solve", "solve_sylvester", "sqrtm", "toeplitz"]
