@@ -443,6 +443,11 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
         return tensor_in(array_argument(leaf))
+    return _native_leaf(leaf)
+
+
+def _native_leaf(leaf: Any) -> Tensor | None:
+    """A framework's array, a tensor or a Variable as a tensor."""
     if is_native(type(leaf)):
         return fresh(leaf) if dtypes.is_supported(leaf.dtype) else None
     return tensor_in(leaf)
