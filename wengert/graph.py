@@ -448,7 +448,7 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
 
 def _native_leaf(leaf: Any) -> Tensor | None:
     """A framework's array, a tensor or a Variable as a tensor."""
-    if is_native(type(leaf)):
+    if is_native(type(leaf)):  # pyright: ignore[reportUnknownArgumentType]
         return fresh(leaf) if dtypes.is_supported(leaf.dtype) else None
     return tensor_in(leaf)
 
