@@ -139,7 +139,7 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
     if is_native(kind):
         if dtypes.is_supported(leaf.dtype):
             _require_inexact(leaf.dtype, argument, position)
-            return Tensor(leaf, next_serial()) if STATE.builder is None else alias(fresh(leaf))
+            return Tensor(leaf, next_serial()) if STATE.builder is None else alias(Tensor(leaf, next_serial()))
         return None
     return None
 

@@ -12,14 +12,17 @@ from typing import Any
 from .._core.graph import Graph
 
 
-def _drawn_by(module: str, name: str) -> Callable[[Graph], Any]:
+def _drawn_by(module: str, name: str, doc: str) -> Callable[[Graph], Any]:
     def draw(self: Graph) -> Any:
         return getattr(importlib.import_module(f"{__name__}.{module}"), name)(self)
 
+    draw.__doc__ = doc
     return draw
 
 
-for _method, _module, _name in (
-    ("to_dot", "dot", "to_dot"), ("to_svg", "svg", "to_svg"), ("_repr_html_", "svg", "repr_html"),
-):  # fmt: skip
-    setattr(Graph, _method, _drawn_by(_module, _name))
+for _method, _module, _name, _doc in (
+    ("to_dot", "dot", "to_dot", "The graph in Graphviz's language; see `wengert.inspect.dot`."),
+    ("to_svg", "svg", "to_svg", "The graph as a picture, an SVG text; see `wengert.inspect.svg`."),
+    ("_repr_html_", "svg", "repr_html", "The graph's picture, in notebooks."),
+):
+    setattr(Graph, _method, _drawn_by(_module, _name, _doc))

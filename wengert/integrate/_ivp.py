@@ -15,6 +15,7 @@ import numpy as np
 
 from .._compile.arguments import caller_kind, require_callable, result_of
 from .._core import dtypes
+from .._core.constant import Kind
 from .._core.doors import door
 from .._core.engine import ndarray_of
 from .._core.state import STATE, watchers
@@ -206,7 +207,7 @@ def _problem(field: Field, t0: Tensor, t1: Tensor, rtol: Any, atol: Any) -> Prob
 # -- results ----------------------------------------------------------------------------------------------------------
 
 
-def _result(found: Found, field: Field, counts: Counts, keep: Any) -> OdeResult:
+def _result(found: Found, field: Field, counts: Counts, keep: Kind) -> OdeResult:
     t, rows = as_tensor(found.t), as_tensor(found.rows)
     return OdeResult(
         t=result_of(t, keep), y=result_of(field.state.opened_rows(rows, rows.shape[0]), keep), sol=None, t_events=None,

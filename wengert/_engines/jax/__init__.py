@@ -4,8 +4,6 @@ Loads with the first JAX array that arrives, and changes nothing of JAX's global
 switch of the user makes of them.
 """
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What files share: which values are at hand, wider dtypes, kernels that run on the host, and histories of loops."""
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 import threading

@@ -1,7 +1,5 @@
 """JAX kernels of the elementwise ops and of `_prims/piecewise.py`: mostly functions of `jax.numpy`."""
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 import math

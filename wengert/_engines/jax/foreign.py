@@ -1,7 +1,5 @@
 """JAX's functions as ops of ours: run, differentiated and batched by JAX."""
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -2,8 +2,6 @@
 place where nobody reads the older version.
 """
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from typing import Any

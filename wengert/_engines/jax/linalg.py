@@ -4,8 +4,6 @@ Where values are at hand a matrix without a factor or an inverse raises as on Nu
 NaN or infinities.
 """
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -8,8 +8,6 @@ What crosses the boundary of a program may be a history of a loop, which is a py
 are the leaves.
 """
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@
 JAX may run without 64-bit integers.
 """
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from math import prod

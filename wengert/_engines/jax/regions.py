@@ -7,8 +7,6 @@ slots: at the steps that the binomial schedule names where the number of steps i
 each time the slots are full. The way back fills free slots by the same schedule, as a stack of states.
 """
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """JAX kernels of `_prims/sparse.py`: products as gathers and sums, systems by SciPy on the host, for XLA has no sparse
 factorisation."""
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -2,8 +2,6 @@
 else SciPy's functions on the host.
 """
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,7 +1,5 @@
 """JAX kernels of `_prims/structural.py` and `_prims/reductions.py`."""
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of kernels, joined from the files of their families; programs and regions are added in `__init__`."""
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from typing import Any

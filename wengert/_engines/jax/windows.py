@@ -1,7 +1,5 @@
 """JAX kernels of `_prims/windows.py`, `conv.py`, `cumulative.py` and `fourier.py`."""
 
-# pyright: reportMissingImports=false
-
 from __future__ import annotations
 
 from math import prod
