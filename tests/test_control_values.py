@@ -461,8 +461,8 @@ def test_c10_zeros_of_a_variable() -> None:
     """C10, cond.gf.resource, cond.gf.resource.dtype: of its shape and dtype, whatever the default is."""
     for dtype in ("float32", "float64"):
         v = wg.Variable(np.ones((2, 3), dtype))
-        f = lambda p: pulled(lambda: wg.cond(p, lambda: wg.sum(v), lambda: wg.sum(v) * 0 + 7), v)  # noqa: B023
-        g = lambda p: pulled(lambda: wg.cond(p, lambda: wg.sum(v * 1), lambda: wg.zeros((), v.dtype)), v)  # noqa: B023
+        f = lambda p: pulled(lambda: wg.cond(p, lambda: wg.sum(v), lambda: wg.sum(v) * 0 + 7), v)  # noqa: B023  # called before v changes
+        g = lambda p: pulled(lambda: wg.cond(p, lambda: wg.sum(v * 1), lambda: wg.zeros((), v.dtype)), v)  # noqa: B023  # called before v changes
         for run in (wg.function(f), layered(f), wg.function(g), layered(g)):
             found = run(wg.tensor(False))
             assert (found.dtype, found.numpy().tolist()) == (np.dtype(dtype), np.zeros((2, 3)).tolist())

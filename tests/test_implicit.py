@@ -149,9 +149,9 @@ def test_kinds_and_dtypes() -> None:
 
 def test_errors_of_roots() -> None:
     with pytest.raises(TypeError, match="solver must be callable"):
-        wg.custom_root(lambda x: x, 3)  # type: ignore[arg-type]
+        wg.custom_root(lambda x: x, 3)
     with pytest.raises(TypeError, match="must be callable"):
-        wg.custom_root(3, secant)  # type: ignore[arg-type]
+        wg.custom_root(3, secant)
     with pytest.raises(TypeError, match="not floating"):
         square_root(np.array([1]), 2.0)
     with pytest.raises(ValueError, match=r"returned shape \(3,\) for .*x0, wanted \(2,\)"):
@@ -242,9 +242,9 @@ def test_a_solver_that_ignores_its_function_is_not_used_for_the_transpose() -> N
 
 def test_errors_of_linear_solves() -> None:
     with pytest.raises(TypeError, match="matvec must be callable"):
-        wg.custom_linear_solve(A, RIGHT, gmres)  # type: ignore[arg-type]
+        wg.custom_linear_solve(A, RIGHT, gmres)
     with pytest.raises(TypeError, match="transpose_solve must be callable"):
-        wg.custom_linear_solve(lambda x: x, RIGHT, gmres, 3)  # type: ignore[arg-type]
+        wg.custom_linear_solve(lambda x: x, RIGHT, gmres, 3)
     with pytest.raises(TypeError, match="not floating"):
         wg.custom_linear_solve(lambda x: x, np.array([1, 2]), gmres)
     with pytest.raises(ValueError, match="holds 2 numbers, wanted as many as x, 3"):

@@ -269,9 +269,9 @@ def test_errors() -> None:
     with pytest.raises(ValueError, match="`atol` must be positive"):
         solve_ivp(forced, (0, 1), y0, atol=-1.0)
     with pytest.raises(TypeError, match="cannot be unpacked"):
-        solve_ivp(forced, (0, 1), y0, args=3.0)  # type: ignore[arg-type]
+        solve_ivp(forced, (0, 1), y0, args=3.0)
     with pytest.raises(TypeError, match="callable"):
-        solve_ivp(3, (0, 1), y0)  # type: ignore[arg-type]
+        solve_ivp(3, (0, 1), y0)
     with pytest.raises(ValueError, match="fun returned shape"):
         solve_ivp(lambda t, y: y[:1], (0, 1), y0)
     with pytest.raises(TypeError, match="complex numbers for a real y0"):

@@ -261,7 +261,7 @@ def test_the_jacobian_is_supplied_to_root() -> None:
 
 def test_errors() -> None:
     with pytest.raises(TypeError, match="must be callable"):
-        optimize.minimize(3, np.zeros(2))  # type: ignore[arg-type]
+        optimize.minimize(3, np.zeros(2))
     with pytest.raises(TypeError, match="not floating"):
         optimize.minimize(rosenbrock, np.array([1, 2]))
     with pytest.raises(TypeError, match="complex"):

@@ -5,12 +5,12 @@
 names, and in `wengert.numpy`; `wg.ops` has Keras' vocabulary.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import fft, linalg, numpy, ops, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
+from ._core.later import names_loaded_later
 from ._core.tensor import Tensor
 from .associative import associative_scan
 from .batching import vectorized_map, vmap
@@ -61,30 +61,13 @@ _LATER = {
 
 
 if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelling
-
-    def __getattr__(name: str) -> Any:
-        module = _LATER.get(name)
-        if module is None:
-            raise AttributeError(f"module 'wengert' has no attribute {name!r}")
-        found = importlib.import_module(f"{__name__}.{module}")
-        value = globals()[name] = found if module == name else getattr(found, name)
-        return value
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *_LATER})
-
-    def _op(name: str) -> Any:
-        if name == "jvp":  # Keras has it among its ops, too
-            return __getattr__(name)
-        raise AttributeError(f"module 'wengert.ops' has no attribute {name!r}")
-
-    ops.__getattr__ = _op
-
+    __getattr__, __dir__ = names_loaded_later(__name__, _LATER)
 
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
 ops.fori_loop, ops.scan, ops.map, ops.associative_scan = fori_loop, scan, map, associative_scan
 ops.vectorized_map, ops.vectorize = vectorized_map, numpy.vectorize
+ops._LATER["jvp"] = f"{__name__}.derivatives"
 
 __version__ = "0.1.0"
 

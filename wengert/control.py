@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -455,7 +456,7 @@ def _run_while(test: Any, step: Any, carried: Carried, most: int | None, policy:
     return carried.given.rebuilt(finals)
 
 
-def _while_types(test: Any, step: Any, carried: Carried) -> tuple[list[Body], list[tuple[TensorType, bool]]]:
+def _while_types(test: Any, step: Any, carried: Carried) -> tuple[list[Body], Types]:
     """Condition and body on symbols, and the types of the loop variables."""
     types, _ = carried.traced()
 
@@ -463,7 +464,7 @@ def _while_types(test: Any, step: Any, carried: Carried) -> tuple[list[Body], li
         found = test(carried.given.rebuilt(arguments))
         return [found] if isinstance(found, Tensor) else []
 
-    body, types = _settled(step, carried, types, "while_loop.body", False)
+    body, types = _while_body(step, carried, types, False)
     return [trace_body(condition, types, "while_loop.cond"), body], types
 
 
@@ -471,7 +472,7 @@ NeverRan = tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]
 
 
 def _never_ran(
-    carried: Carried, stacks: list[Tensor], trace: Callable[[], tuple[list[Body], list[tuple[TensorType, bool]]]]
+    carried: Carried, stacks: list[Tensor], trace: Callable[[], tuple[list[Body], Types]]
 ) -> NeverRan:  # fmt: skip
     """What a loop without steps gives: Python numbers in the dtype that the body would give them, and its captures."""
     given = carried.given
@@ -492,7 +493,7 @@ def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any,
     """The loop as one op."""
     given = carried.given
     types, varying = carried.traced()
-    body, types = _settled(step, carried, types, "while_loop.body", most is not None)
+    body, types = _while_body(step, carried, types, most is not None)
 
     def condition(arguments: list[Tensor]) -> list[Tensor]:
         found = test(given.rebuilt(arguments[: len(given.tensors)]))
@@ -518,28 +519,42 @@ def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any,
     return given.rebuilt(with_weak(outs[: len(given.tensors)], [weak for _, weak in types[: len(given.tensors)]]))
 
 
-def _settled(
-    step: Any, carried: Carried, types: list[tuple[TensorType, bool]], name: str, counts: bool
-) -> tuple[Body, list[tuple[TensorType, bool]]]:  # fmt: skip
-    """The traced body, and the types of its loop variables: Python numbers take the dtype that the body gives them."""
+Types = list[tuple[TensorType, bool]]
+
+
+def _while_body(step: Any, carried: Carried, types: Types, counts: bool) -> tuple[Body, Types]:
+    """The traced step, which counts itself behind the loop variables if it has to, and the types that it carries."""
     given = carried.given
     count = len(given.tensors)
-    if counts:
-        types = [*types, (tensor_type((), dtypes.int64), False)]
+    counter: Types = [(tensor_type((), dtypes.int64), False)] if counts else []
+
+    def run(after: list[Tensor], arguments: list[Tensor]) -> list[Tensor]:
+        after += carried.accept(arguments[:count], step(given.rebuilt(arguments[:count])))[1]
+        following = [S.add(arguments[-1], S.full(shape=(), value=1, dtype=dtypes.int64))] if counts else []
+        return [*after, *following]
+
+    body, types = _settled(run, types, counter, "while_loop.body")
+    return body, [*types, *counter]
+
+
+def _settled(
+    run: Callable[[list[Tensor], list[Tensor]], list[Tensor]], types: Types, rest: Types, name: str
+) -> tuple[Body, Types]:  # fmt: skip
+    """A traced step, and the types of its carries: Python numbers take the dtype that the step gives them.
+
+    Args:
+        run: the step; it puts the carries behind it into its first argument.
+        types: of the carries at the start.
+        rest: the types of its other arguments.
+        name: for listings.
+    """
     while True:
         after: list[Tensor] = []
-
-        def run(arguments: list[Tensor], after: list[Tensor] = after) -> list[Tensor]:
-            _, tensors = carried.accept(arguments[:count], step(given.rebuilt(arguments[:count])))
-            after[:] = tensors
-            following = [S.add(arguments[-1], S.full(shape=(), value=1, dtype=dtypes.int64))] if counts else []
-            return [*tensors, *following]
-
-        body = trace_body(run, types, name)
-        found = [(tensor_type(t.shape, x.dtype), weak and x._weak) for (t, weak), x in zip(types, after, strict=False)]
-        if found == types[:count]:
+        body = trace_body(partial(run, after), [*types, *rest], name)
+        found = [(tensor_type(t.shape, x.dtype), weak and x._weak) for (t, weak), x in zip(types, after, strict=True)]
+        if found == types:
             return body, types
-        types[:count] = found
+        types = found
 
 
 # -- loops over arrays ------------------------------------------------------------------------------------------------
@@ -651,7 +666,7 @@ def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: b
         return _stacked(scanned.example, columns, is_reversed)
 
     def never_ran() -> NeverRan:
-        body, types = _scan_body(f, carried, rows, [], results)
+        body, types = _scan_body(f, carried, rows, results)
         stacks = [S.full(shape=(0, *x.shape), value=0, dtype=x.dtype) for x in results[-1].tensors]
         return _never_ran(carried, stacks, lambda: ([body], types))
 
@@ -670,28 +685,19 @@ def _stacked(example: Leaves, columns: Sequence[list[Tensor]], is_reversed: bool
     return stacks
 
 
-def _scan_body(
-    f: Any, carried: Carried, rows: Leaves, types: list[tuple[TensorType, bool]], results: list[Leaves]
-) -> tuple[Body, list[tuple[TensorType, bool]]]:  # fmt: skip
+def _scan_body(f: Any, carried: Carried, rows: Leaves, results: list[Leaves]) -> tuple[Body, Types]:
     """The traced step, and the types of the carries that it settles on; `results` gets what it gives."""
     given = carried.given
     count = len(given.tensors)
-    types = types or given.types()
+
+    def run(after: list[Tensor], arguments: list[Tensor]) -> list[Tensor]:
+        carry, y = _pair(f(given.rebuilt(arguments[:count]), rows.rebuilt(arguments[count:])))
+        after += carried.accept(arguments[:count], carry)[1]
+        results.append(Leaves(y, "y"))
+        return [*after, *results[-1].tensors]
+
     of_slices = [(tensor_type(x.shape[1:], x.dtype), x._weak) for x in rows.tensors]
-    while True:
-        after: list[Tensor] = []
-
-        def run(arguments: list[Tensor], after: list[Tensor] = after) -> list[Tensor]:
-            carry, y = _pair(f(given.rebuilt(arguments[:count]), rows.rebuilt(arguments[count:])))
-            after[:] = carried.accept(arguments[:count], carry)[1]
-            results.append(Leaves(y, "y"))
-            return [*after, *results[-1].tensors]
-
-        body = trace_body(run, [*types, *of_slices], "scan.body")
-        found = [(tensor_type(t.shape, x.dtype), weak and x._weak) for (t, weak), x in zip(types, after, strict=True)]
-        if found == types:
-            return body, types
-        types = found
+    return _settled(run, given.types(), of_slices, "scan.body")
 
 
 def _trace_scan(
@@ -700,7 +706,7 @@ def _trace_scan(
     """The scan as one op."""
     given = carried.given
     results: list[Leaves] = []
-    body, types = _scan_body(f, carried, rows, [], results)
+    body, types = _scan_body(f, carried, rows, results)
     closure = closure_of([body])
     count = len(types)
     width = count + len(closure.written)

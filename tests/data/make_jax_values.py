@@ -17,7 +17,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
-from jax_functions import CASES, Library, questions, with_many_steps  # noqa: E402
+from jax_functions import CASES, Library, questions, with_many_steps  # noqa: E402  # found by the path above
 
 jax.config.update("jax_enable_x64", True)
 

@@ -54,7 +54,7 @@ def _loop_data(encoder: Encoder, loop: Loop) -> dict[str, Any]:
 def _back_data(encoder: Encoder, back: LoopBack) -> dict[str, Any]:
     return {
         "is": "back", "spec": region_data(encoder, back.spec), "program": region_data(encoder, back.step.program),
-        "length": encoder.attribute(back.length), "wanted": [*back.wanted], "lanes": back.lanes,
+        "length": encoder.attribute(back.length), "lanes": back.lanes,
         "carries": [*back.stage.carries], "saved": [*back.stage.saved], "history": back.stage.history,
         "step": {name: [*getattr(back.step, name)] for name in _STEP},
     }  # fmt: skip
@@ -138,8 +138,7 @@ def _back(decoder: Decoder, data: dict[str, Any]) -> LoopBack:
     carries = (*[_place(p, inputs) for p in data["carries"]],)
     # what running a way back does not need is left out: other ways are made anew
     stage = Stage((), 0, cast("Any", None), carries, (), saved, _whole(data["history"]), 0)
-    wanted = (*[bool(flag) for flag in data["wanted"]],)
-    return LoopBack(spec, stage, step, decoder.attribute(data["length"]), wanted, _whole(data["lanes"]))
+    return LoopBack(spec, stage, step, decoder.attribute(data["length"]), _whole(data["lanes"]))
 
 
 def _whole(data: Any) -> int:

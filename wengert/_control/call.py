@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import Dim, dims_in
-from .._core.graph import Graph, Node, quietly, symbol
+from .._core.graph import Graph, Node, symbol
 from .._core.op import ZERO, Op, general
-from .._core.state import STATE, building, recording
+from .._core.state import building, recording
 from .._core.tensor import Cut, Tensor, Value
 from .._core.types import TensorType, tensor_type, type_of
 from .._prims.structural import zeros_of
 from .._transforms.batch import batch
 from .._transforms.forward import Tangents
 from .._transforms.replay import replay
-from .._transforms.reverse import Masked, Tape, cut_reason, sweep, zeros_inserted
+from .._transforms.reverse import Masked, cut_reason
 from .._transforms.rows import Rows
+from .joint import Joint, RowsAt, joint_of, prepared, serving
 
 
 class Program:
@@ -69,94 +70,35 @@ class Program:
 class Stage:
     """One split: where its residuals lie among the outputs, and how to pull cotangents back from them."""
 
-    def __init__(
-        self, backward: Program, start: int, stop: int, seeded: list[int], results: list[Any], masked: tuple[bool, ...],
-        active: tuple[bool, ...],
-    ) -> None:  # fmt: skip
-        self.active = active  # which inputs it gives a cotangent
+    def __init__(self, backward: Program, active: tuple[bool, ...], stop: int, residuals: int, joint: Joint) -> None:
         self.backward = backward
-        self.masked = masked  # for each input whether the program puts structural zeros into its cotangent
-        self.start = start  # outputs [0, start) have cotangents; [start, stop) are the residuals
-        self.stop = stop
-        self.seeded = seeded  # which of the outputs before `start` the backward program takes cotangents of
-        self.results = results  # for each input: a position among the backward outputs, RowsAt, ZERO or None
+        self.active = active  # which inputs it gives a cotangent
+        self.stop = stop  # outputs [0, stop) have cotangents; the residuals are behind them
+        self.end = stop + residuals
+        self.seeded = joint.seeded  # which of the outputs before `stop` the backward program takes cotangents of
+        self.results = joint.results  # for each input: a position among the backward outputs, RowsAt, ZERO or None
+        self.masked = joint.masked  # for each input whether the program puts structural zeros into its cotangent
 
 
 def closed(graph: Graph) -> Graph:
     """A graph whose captures and Variable reads have become inputs."""
-    result = Graph(graph.name)
-    result.inputs = list(graph.free_values)
-    result.nodes = graph.nodes
-    result.outputs = list(graph.outputs)
-    result.guards = graph.guards
-    result.is_frozen = True
-    return result
+    return Graph.of(graph.name, graph.free_values, graph.nodes, [*graph.outputs], graph.guards)
 
 
 def call_program(program: Program, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The results of a program; under recorders, one node that they can pull back or push through."""
-    current = program
-    for recorder in reversed(STATE.recorders):
-        active = (*[recorder.tracks(x._key) and dtypes.is_inexact(x.dtype) for x in operands],)
-        if any(active) and isinstance(recorder, Tape):
-            current = current.split(active)
-    outs = apply(call, tuple(operands), (current,))
+    outs = apply(call, tuple(operands), (prepared(program, operands),))
     return tuple(outs[: program.count])
 
 
 def _split(program: Program, active: tuple[bool, ...]) -> Program:
-    graph = program.graph
-    joint = Graph(graph.name)
-    with building(joint):
-        inputs = [joint.add_input(v.shape, v.dtype, weak=v.weak) for v in graph.inputs]
-        tape = Tape(x._key for x, a in zip(inputs, active, strict=True) if a)
-        with recording(tape):
-            outs = replay(graph, inputs)
-        boundary = len(joint.nodes)
-        seeded = [i for i, out in enumerate(outs) if out._key in tape.tracked]
-        seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
-        keys = [x._key for x in inputs]
-        # cotangents that arrive from outside may hold structural zeros, unless there is just one number
-        masked = [outs[i].shape != () for i in seeded]
-        with quietly():
-            pairs = [(outs[i]._key, s) for i, s in zip(seeded, seeds, strict=True)]
-            found = sweep(tape.entries, pairs, keys, masked, sparse=True)
-            found = [g if a else None for g, a in zip(found, active, strict=True)]
-            gradients: list[Tensor] = []
-            results = [placed(g, gradients) for g in found]
-        backward_outputs = [joint.value_of(g) for g in gradients]
-        forward_outputs = [joint.value_of(out) for out in outs]
-    forward_nodes, backward_nodes = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], backward_outputs)
-    seed_values = [joint.value_of(s) for s in seeds]
-    residuals = _read_across(forward_nodes, [joint.value_of(x) for x in inputs], backward_nodes, backward_outputs)
-    backward_inputs = [*residuals, *seed_values]
-    backward = Program(_assembled(f"{graph.name}.backward", backward_inputs, backward_nodes, backward_outputs))
-    start = len(forward_outputs)
-    masks = zeros_inserted(tape.entries, keys)
-    stage = Stage(backward, start, start + len(residuals), seeded, results, masks, active)
-    forward = _assembled(
-        f"{graph.name}.forward", [joint.value_of(x) for x in inputs], forward_nodes, [*forward_outputs, *residuals]
-    )
-    forward.guards = graph.guards
+    name, guards = program.graph.name, program.graph.guards
+    joint = joint_of(program.graph, active, sparse=True)
+    residuals = _read_across(joint)
+    backward = Graph.of(f"{name}.backward", [*residuals, *joint.seeds], joint.backward, joint.gradients)
+    stage = Stage(Program(backward), active, len(joint.outputs), len(residuals), joint)
+    forward = Graph.of(f"{name}.forward", joint.inputs, joint.forward, [*joint.outputs, *residuals], guards)
     return Program(forward, program.count, (*program.stages, stage), program.source)
-
-
-class RowsAt(NamedTuple):
-    """Where, among the backward outputs, the rows of a gradient and their numbers are."""
-
-    values: int
-    indices: int
-
-
-def placed(gradient: Any, outputs: list[Tensor]) -> Any:
-    """Appends what a gradient is made of to the outputs, and tells where it stands (ZERO and None are themselves)."""
-    if type(gradient) is Rows:
-        outputs += gradient.columns()
-        return RowsAt(len(outputs) - 2, len(outputs) - 1)
-    if not isinstance(gradient, Tensor):
-        return gradient
-    outputs.append(gradient)
-    return len(outputs) - 1
 
 
 def cut_inside(program: Program, operand: int) -> Cut | None:
@@ -209,34 +151,13 @@ def inner_programs(op: Op, attrs: Sequence[Any], place: int) -> list[tuple[Progr
     return []
 
 
-def _assembled(name: str, inputs: list[Value], nodes: list[Node], outputs: list[Value]) -> Graph:
-    graph = Graph(name)
-    graph.inputs, graph.nodes, graph.outputs, graph.is_frozen = inputs, nodes, outputs, True
-    return graph
-
-
-def live_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
-    """The nodes that results need, or that have an effect: what a sweep computes in vain must not keep residuals."""
-    needed = {v.key for v in results}
-    live = []
-    for node in reversed(nodes):
-        if node.op.has_effect or any(v.key in needed for v in node.outputs):
-            live.append(node)
-            needed.update(v.key for v in node.inputs)
-    return live[::-1]
-
-
-def _read_across(
-    forward: list[Node], inputs: list[Value], backward: list[Node], results: list[Value]
-) -> list[Value]:  # fmt: skip
+def _read_across(joint: Joint) -> list[Value]:
     """The values of the forward half that the backward half reads, in the order of their definition."""
-    needed = {v.key for v in results}
-    for node in reversed(backward):
-        if any(v.key in needed for v in node.outputs):
-            needed.update(v.key for v in node.inputs)
-    defined = [*inputs, *(v for node in forward for v in node.outputs)]
+    needed = {v.key for v in joint.gradients} | {v.key for node in joint.backward for v in node.inputs}
+    defined = [*joint.inputs, *(v for node in joint.forward for v in node.outputs)]
     residuals = [v for v in defined if v.key in needed]
-    return residuals + _holders_of_dims(residuals, [*inputs, *values_with_own_dims(forward)], backward)
+    holders = [*joint.inputs, *values_with_own_dims(joint.forward)]
+    return residuals + _holders_of_dims(residuals, holders, joint.backward)
 
 
 def values_with_own_dims(nodes: Sequence[Node]) -> list[Value]:
@@ -287,21 +208,18 @@ def _pull_back(
 ) -> Any:  # fmt: skip
     """The joint rule: the stage behind every output that has a cotangent, for the operands that want one, works."""
     last = max(i for i, c in enumerate(ct) if isinstance(c, Tensor))
-    stage = next(s for s in program.stages if s.start > last and _serves(s, needed, operands_type))
-    residuals = outs[stage.start : stage.stop]
+    wanted = [flag and dtypes.is_inexact(t.dtype) for flag, t in zip(needed, operands_type, strict=True)]
+    stage = serving(program.stages, wanted, last)
+    if stage is None:
+        raise LookupError("a program that was called without a tape has no way back")
+    residuals = outs[stage.stop : stage.end]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
     return ((*map(lambda r, t, m: _pulled(r, t, m, found), stage.results, operands_type, stage.masked),),)
 
 
-def _serves(stage: Stage, needed: tuple[bool, ...], types: tuple[TensorType, ...]) -> bool:
-    """Whether a stage was made for these operands: each tape that is open at a call has one of its own."""
-    wanted = zip(stage.active, needed, types, strict=True)
-    return all(is_active or not flag or not dtypes.is_inexact(t.dtype) for is_active, flag, t in wanted)
-
-
 def _pulled(result: Any, type_: TensorType, is_masked: bool, found: Sequence[Tensor]) -> Any:
-    """The gradient for one operand, as `placed` has filed it."""
+    """The gradient for one operand, as the joint graph has filed it."""
     if type(result) is RowsAt:
         return Rows(type_, [(found[result.values], found[result.indices])])
     if type(result) is not int:

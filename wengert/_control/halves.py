@@ -2,7 +2,7 @@
 
 The backward half starts from as few values of the forward half as it can: the body's own inputs are there anyway,
 constants are made anew, and what only moves elements about (`broadcast_to`, `reshape`) is moved again. In a loop, what
-depends on its invariants alone is computed again, too: it is computed once there, outside the loop, if at all.
+depends on its invariants alone is computed again, too, at each step back, instead of being kept for each step.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from .._core import dtypes
 from .._core.dims import Atom, Dim, dims_in
-from .._core.graph import Graph, Node, quietly
-from .._core.state import building, recording
-from .._core.tensor import Tensor, Value
-from .._transforms.replay import replay
-from .._transforms.reverse import Tape, sweep, zeros_inserted
-from .call import live_nodes, placed, values_with_own_dims
+from .._core.graph import Graph, Node
+from .._core.tensor import Value
+from .call import values_with_own_dims
+from .joint import joint_of
 
 _MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "attach", "stop_gradient"})
 
@@ -57,31 +54,16 @@ def halves_of(
         steady: positions of the inputs that are the same each time the body runs.
         sparse: whether the cotangents of what only rows are gathered from stay rows.
     """
-    joint = Graph(graph.name)
-    with building(joint):
-        inputs = [joint.add_input(v.shape, v.dtype, weak=v.weak) for v in graph.inputs]
-        keys = [x._key for x in inputs]
-        tape = Tape(key for key, is_active in zip(keys, active, strict=True) if is_active)
-        with recording(tape):
-            outs = replay(graph, inputs)
-        boundary = len(joint.nodes)
-        seeded = (*[i for i, out in enumerate(outs) if tape.tracks(out._key) and dtypes.is_inexact(out.dtype)],)
-        seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
-        with quietly():
-            pairs = [(outs[i]._key, seed) for i, seed in zip(seeded, seeds, strict=True)]
-            found = sweep(tape.entries, pairs, keys, [outs[i].shape != () for i in seeded], sparse)
-            gradients: list[Tensor] = []
-            results = (*[placed(g, gradients) if flag else None for g, flag in zip(found, active, strict=True)],)
-        gradient_values = [joint.value_of(g) for g in gradients]
-        outputs = [joint.value_of(out) for out in outs]
-    forward, backward = joint.nodes[:boundary], live_nodes(joint.nodes[boundary:], gradient_values)
-    input_values = [joint.value_of(x) for x in inputs]
-    cut = _Cut(input_values, forward, backward, gradient_values, {input_values[i].key for i in steady})
-    half = Graph(f"{graph.name}.backward")
-    half.inputs = [*(input_values[i] for i in cut.given), *cut.residuals, *(joint.value_of(s) for s in seeds)]
-    half.nodes, half.outputs, half.is_frozen = [*cut.again, *backward], gradient_values, True
-    masks = zeros_inserted(tape.entries, keys)
-    return Halves(input_values, forward, outputs, seeded, cut.given, cut.residuals, half, results, masks)
+    joint = joint_of(graph, active, sparse)
+    cut = _Cut(joint.inputs, joint.forward, joint.backward, joint.gradients, {joint.inputs[i].key for i in steady})
+    backward = Graph.of(
+        f"{graph.name}.backward", [*(joint.inputs[i] for i in cut.given), *cut.residuals, *joint.seeds],
+        [*cut.again, *joint.backward], joint.gradients,
+    )  # fmt: skip
+    return Halves(
+        joint.inputs, joint.forward, joint.outputs, joint.seeded, cut.given, cut.residuals, backward, joint.results,
+        joint.masked,
+    )  # fmt: skip
 
 
 class _Cut:

@@ -23,8 +23,8 @@ from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike, map_attribute
 from .._core.graph import Graph, quietly
 from .._core.op import ZERO, batch_size, general, repeat, tensor_type
-from .._core.state import STATE, building
-from .._core.tensor import Tensor, Value
+from .._core.state import building
+from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._core.where import at_user_line
 from .._prims.discrete import lt
@@ -32,9 +32,10 @@ from .._prims.reductions import reduce_max
 from .._prims.structural import absent, add, broadcast_to, concatenate, convert, full, sub, zeros_of
 from .._transforms.batch import reached
 from .._transforms.replay import bind_dims, replay
-from .._transforms.reverse import Masked, Tape
+from .._transforms.reverse import Masked
 from .call import Program
 from .halves import Halves, halves_of
+from .joint import prepared, serving
 from .lanes import (
     add_lanes,
     batched_program,
@@ -206,13 +207,6 @@ class Loop:
 
     # -- ways back --------------------------------------------------------------------------------------------------
 
-    def stage_for(self, active: Sequence[bool], last: int) -> Stage | None:
-        """A way back that serves these operands and result number `last`, if one is there."""
-        for stage in self.stages:
-            if last < stage.stop and all(a or not w for a, w in zip(stage.active, active, strict=True)):
-                return stage
-        return None
-
     def split(self, active: tuple[bool, ...]) -> Loop:
         """The same loop, whose steps also save what a way back to the active operands reads."""
         flags = self.activity(active)
@@ -229,7 +223,8 @@ class Loop:
             saved.append(places[value.key])
         stop = self.first_emit + len(self.emits)
         divided = copy.copy(self)
-        divided.body = _program(self.body, halves, outputs)
+        body = self.body.graph
+        divided.body = Program(Graph.of(body.name, halves.inputs, halves.nodes, outputs, body.guards))
         emits = list(self.emits)
         if self.policy == "all":
             emits += [p for p in dict.fromkeys(saved) if p not in emits]
@@ -263,24 +258,15 @@ class Loop:
         slim.emits = (*[e for e, is_kept in zip(self.emits, kept[self.first_emit :], strict=True) if is_kept],)
         if not any(isinstance(e, History) for e in slim.emits):
             wanted = [*range(self.carries), *(e for e in slim.emits if isinstance(e, int))]
-            graph = Graph(self.body.graph.name)
-            source = self.body.graph
-            graph.inputs, graph.nodes, graph.guards = source.inputs, source.nodes, source.guards
-            graph.outputs, graph.is_frozen = [source.outputs[i] for i in wanted], True
-            slim.body = slim.thin = Program(graph)
+            body = self.body.graph
+            outputs = [body.outputs[i] for i in wanted]
+            slim.body = slim.thin = Program(Graph.of(body.name, body.inputs, body.nodes, outputs, body.guards))
             slim.emits = (*range(self.carries, len(wanted)),)
             slim.own = len(slim.emits)
         return slim, kept
 
     def __repr__(self) -> str:
         return f"<{'scan' if self.is_counted else 'while'}, {self.carries} carries>"
-
-
-def _program(body: Program, halves: Halves, outputs: list[Value]) -> Program:
-    graph = Graph(body.graph.name)
-    graph.inputs, graph.nodes, graph.outputs = halves.inputs, halves.nodes, outputs
-    graph.guards, graph.is_frozen = body.graph.guards, True
-    return Program(graph)
 
 
 def _reached(graph: Graph, active: Sequence[bool]) -> set[int]:
@@ -303,15 +289,7 @@ def run_loop(operands: Sequence[Tensor], spec: Loop) -> tuple[Tensor, ...]:
 
 def _run(operands: Sequence[Tensor], spec: Loop) -> tuple[Tensor, ...]:
     """The results of a loop but for those that ways back have asked for."""
-    current = spec
-    for recorder in reversed(STATE.recorders):
-        if isinstance(recorder, Tape):
-            active = (*[
-                recorder.tracks(x._key) and dtypes.is_inexact(x.dtype) for x in operands[spec.is_counted :]
-            ],)
-            if any(active):
-                current = current.split(active)
-    outs = apply(loop, tuple(operands), (current,))
+    outs = apply(loop, tuple(operands), (prepared(spec, operands[spec.is_counted :]),))
     return outs[: spec.first_emit + spec.own]
 
 
@@ -404,7 +382,7 @@ def _pull_back(
     inputs = operands[offset:]
     wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed[offset:], inputs, strict=True)],)
     seeds = [i for i, c in enumerate(ct) if isinstance(c, Tensor)]
-    stage = spec.stage_for(wanted, max(seeds))
+    stage = serving(spec.stages, wanted, max(seeds))
     if stage is None:
         spec, outs = extended(outs, wanted, spec)
         stage = spec.stages[-1]

@@ -37,17 +37,16 @@ class LoopBack:
             Stacks of cotangents have them behind their first axis.
     """
 
-    __slots__ = ("lanes", "length", "spec", "stage", "step", "wanted")
+    __slots__ = ("lanes", "length", "spec", "stage", "step")
 
     def __init__(
-        self, spec: Loop, stage: Stage, step: Step, length: DimLike, wanted: tuple[bool, ...], lanes: int = 0
+        self, spec: Loop, stage: Stage, step: Step, length: DimLike, lanes: int = 0
     ) -> None:  # fmt: skip
         self.lanes = lanes
         self.spec = spec
         self.stage = stage
         self.step = step
         self.length = length
-        self.wanted = wanted
 
     @property
     def inputs(self) -> int:
@@ -90,7 +89,7 @@ class LoopBack:
 
     def _again_in_lanes(self, operands: Sequence[Tensor]) -> list[Tensor]:
         """The results anew, the outermost lanes by batching those of one lane."""
-        one = LoopBack(self.spec, self.stage, self.step, self.length, self.wanted, self.lanes - 1)
+        one = LoopBack(self.spec, self.stage, self.step, self.length, self.lanes - 1)
         start = 1 + self.inputs
         last = start + len(self.step.carries)
         given = [swapped(x) if i >= last else x for i, x in enumerate(operands[1:])]
@@ -111,8 +110,7 @@ def _back(
     spec: Loop, stage: Stage, step: Step, history: Tensor, steps: Tensor, inputs: Sequence[Tensor],
     finals: Sequence[Tensor], of_stacks: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    wanted = (*[dtypes.is_inexact(x.dtype) for x in inputs],)
-    attr = LoopBack(spec, stage, step, spec.steps(inputs), wanted)
+    attr = LoopBack(spec, stage, step, spec.steps(inputs))
     return apply(loop_back, (history, steps, *inputs, *finals, *of_stacks), (attr,))
 
 
@@ -188,7 +186,7 @@ def _in_lanes(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool],
     wide = [i < back.summed or read <= i < count - len(step.invariants) for i in range(count)]
     everything = (True,) * len(step.program.graph.outputs)
     many = step._replace(program=batched_program(step.program, wide, everything, size_inside(size)))
-    attr = LoopBack(back.spec, back.stage, many, back.length, back.wanted, back.lanes + 1)
+    attr = LoopBack(back.spec, back.stage, many, back.length, back.lanes + 1)
     outs = apply(loop_back, (*operands[:start], *given), (attr,))
     return (*outs[: back.summed], *map(swapped, outs[back.summed :]))
 

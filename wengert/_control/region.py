@@ -103,13 +103,10 @@ def close_body(body: Body, closure: Closure, leading: int, *, returns_state: boo
     read = [graph.value_of(graph.entry_value(state)) for state in closure.read]
     captured = [graph.value_of(tensor) for tensor in closure.captured]
     finals = [graph.value_of(graph.read_variable(state)) for state in closure.written] if returns_state else []
-    closed = Graph(graph.name)
-    closed.inputs = [*body.arguments[:leading], *written, *body.arguments[leading:], *captured, *read]
-    closed.nodes = graph.nodes
-    closed.outputs = [*body.results[:leading], *finals, *body.results[leading:]]
-    closed.guards = graph.guards
-    closed.is_frozen = graph.is_frozen = True
-    return Program(closed)
+    graph.is_frozen = True
+    inputs = [*body.arguments[:leading], *written, *body.arguments[leading:], *captured, *read]
+    outputs = [*body.results[:leading], *finals, *body.results[leading:]]
+    return Program(Graph.of(graph.name, inputs, graph.nodes, outputs, graph.guards))
 
 
 def _hold_dims(body: Body) -> None:

@@ -23,8 +23,9 @@ from .._prims.structural import absent, attach, cast, fill, full, iota, zeros_of
 from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import Masked, Tape
 from .._transforms.rows import Rows
-from .call import Program, RowsAt
+from .call import Program
 from .halves import Halves, halves_of
+from .joint import RowsAt, prepared, serving
 from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, size_inside, some, where_live
 
 
@@ -73,13 +74,6 @@ class Branches:
         self.stages = stages
         self.results = (*map(type_of, programs[0].graph.outputs),) if results is None else results
 
-    def stage_for(self, active: Sequence[bool], last: int) -> Stage | None:
-        """A way back that serves these operands and result number `last`, if one is there."""
-        for stage in self.stages:
-            if last < stage.stop and all(a or not w for a, w in zip(stage.active, active, strict=True)):
-                return stage
-        return None
-
     def split(self, active: tuple[bool, ...]) -> Branches:
         """The same branches, which also return what a way back to the active operands reads."""
         stop = len(self.programs[0].graph.outputs)
@@ -97,10 +91,9 @@ class Branches:
     def pruned(self, used: Sequence[bool]) -> tuple[Branches, Sequence[bool]]:
         """The branches without the results that nothing uses, and which are kept; for a program about to run."""
         programs = []
-        for program in self.programs:
-            graph = _copy(program.graph)
-            graph.outputs = [v for v, is_used in zip(graph.outputs, used, strict=True) if is_used]
-            programs.append(Program(graph))
+        for graph in (program.graph for program in self.programs):
+            outputs = [v for v, is_used in zip(graph.outputs, used, strict=True) if is_used]
+            programs.append(Program(Graph.of(graph.name, graph.inputs, graph.nodes, outputs, graph.guards)))
         kept = (*[t for t, is_used in zip(self.results, used, strict=True) if is_used],)
         return Branches((*programs,), sum(used), results=kept), used
 
@@ -123,13 +116,6 @@ def _unknown(shape: Any, inputs: Sequence[Any]) -> set[Atom]:
     """The dimensions in a shape that no input tells: of loops inside a branch, known once they have run."""
     told = {d.atom for x in inputs for d in x.shape if isinstance(d, Dim) and d.is_atom}
     return {atom for d in dims_in(tuple(shape)) for atom in d.atoms} - told
-
-
-def _copy(graph: Graph) -> Graph:
-    copy = Graph(graph.name)
-    copy.inputs, copy.nodes, copy.outputs = list(graph.inputs), list(graph.nodes), list(graph.outputs)
-    copy.guards, copy.is_frozen = graph.guards, True
-    return copy
 
 
 def _shared_slots(halves: Sequence[Halves], start: int) -> tuple[list[TensorType], list[tuple[int, ...]]]:
@@ -180,13 +166,7 @@ def _with_slots(
 
 def switch_branches(index: Tensor, operands: Sequence[Tensor], branches: Branches) -> tuple[Tensor, ...]:
     """The results of the branch that the index chooses; open tapes find their ways back prepared."""
-    current = branches
-    for recorder in reversed(STATE.recorders):
-        if isinstance(recorder, Tape):
-            active = (*[recorder.tracks(x._key) and dtypes.is_inexact(x.dtype) for x in operands],)
-            if any(active):
-                current = current.split(active)
-    outs = apply(switch, (index, *operands), (current,))
+    outs = apply(switch, (index, *operands), (prepared(branches, operands),))
     return (*outs[: branches.own],)
 
 
@@ -200,8 +180,7 @@ def _pull_back(
 ) -> Any:  # fmt: skip
     wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed[1:], operands, strict=True)],)
     seeds = [i for i, c in enumerate(ct) if isinstance(c, Tensor)]
-    last = max(seeds)
-    stage = branches.stage_for(wanted, last)
+    stage = serving(branches.stages, wanted, max(seeds))
     if stage is None:
         branches, outs = extended(outs, wanted, branches)
         stage = branches.stages[-1]

@@ -116,6 +116,17 @@ class Graph:
         self.lines: Lines | None = None  # counts what the user's places make, in a trace of the user's own functions
         _open[self.serial] = self
 
+    @classmethod
+    def of(
+        cls, name: str, inputs: list[Value], nodes: list[Node], outputs: list[Value], guards: Guards | None = None
+    ) -> Graph:
+        """A finished graph of these parts."""
+        graph = cls(name)
+        graph.inputs, graph.nodes, graph.outputs, graph.is_frozen = inputs, nodes, outputs, True
+        if guards is not None:
+            graph.guards = guards
+        return graph
+
     # -- building ---------------------------------------------------------------------------------------
 
     def as_default(self) -> building:

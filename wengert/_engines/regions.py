@@ -137,9 +137,8 @@ class _Run:
     def _slices(self, step: int) -> Sequence[Any]:
         if not self.xs:
             return ()
-        row = self.arrays.row
-        index = step if not self.spec.is_reversed else (self.count or 0) - 1 - step
-        return [row(x, index) for x in self.xs]
+        index = _row_of(step, self.spec, self.count or 0)
+        return [self.arrays.row(x, index) for x in self.xs]
 
     def _stacked(self, position: int, rows: list[Any], steps: int) -> Any:
         if not steps:
@@ -161,6 +160,11 @@ def _extents(value: Value, spec: Loop, inputs: Sequence[Any]) -> list[int]:
     return [
         d if not isinstance(d, Dim) else d.evaluate(sizes) if d.atoms <= sizes.keys() else 0 for d in value.shape
     ]
+
+
+def _row_of(step: int, spec: Loop, count: int) -> int:
+    """Which slice of the arrays that a loop consumes and stacks belongs to a step."""
+    return count - 1 - step if spec.is_reversed else step
 
 
 def _opaque(value: Any) -> Any:
@@ -285,11 +289,9 @@ class _Back:
             )
         return self.arrays.stack(rows if self.spec.is_reversed else rows[::-1])
 
-    def _index(self, step: int) -> int:
-        return self.count - 1 - step if self.spec.is_reversed else step
-
     def _slices(self, step: int) -> Sequence[Any]:
-        return [self.arrays.row(x, self._index(step)) for x in self.xs] if self.xs else ()
+        index = _row_of(step, self.spec, self.count)
+        return [self.arrays.row(x, index) for x in self.xs]
 
     def _advance(self, state: Any, start: int, stop: int) -> Any:
         width, body, steady = self.spec.carries, self.thin, self.steady
@@ -314,7 +316,7 @@ class _Back:
             self._pull_saved(saved.pop(), step)
 
     def _pull_saved(self, saved: Sequence[Any], step: int) -> None:
-        row, index = self.arrays.row, self._index(step)
+        row, index = self.arrays.row, _row_of(step, self.spec, self.count)
         read = [row(x, index) for x in (*self.read, *self.stacks)]
         outs = self.run(*self.state, *saved, *read, *self.back_steady)
         self.state = outs[: len(self.state)]

@@ -2,52 +2,34 @@
 
 from typing import TYPE_CHECKING
 
+from .._core.later import names_loaded_later
+from . import array_methods as _array_methods  # these two dress Tensor
 from . import (
-    activations,
-    alignment,
-    attention,
     binary_form,
-    blocks,
     choices,
     conversion,
-    convolution,
     copies,
     counting,
     creation,
     decompositions,
     elementwise,
     fourier,
-    image,
     indexing,
     linalg,
-    losses,
     nans,
-    normalization,
     ordering,
-    pooling,
     predicates,
-    rearranging,
-    recurrent,
     reductions,
-    regression,
     series,
     shapes,
     signals,
     special_functions,
     tapers,
-    views,
-    windowing,
 )
-from . import array_methods as _array_methods  # these two dress Tensor
 from . import methods as _methods
-from .activations import *  # noqa: F403  # each family's __all__ is its public list
-from .alignment import *  # noqa: F403
-from .attention import *  # noqa: F403
 from .binary_form import *  # noqa: F403
-from .blocks import *  # noqa: F403
 from .choices import *  # noqa: F403
 from .conversion import *  # noqa: F403
-from .convolution import *  # noqa: F403
 from .copies import *  # noqa: F403
 from .counting import *  # noqa: F403
 from .creation import *  # noqa: F403
@@ -56,23 +38,31 @@ from .elementwise import *  # noqa: F403
 from .fourier import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .linalg import *  # noqa: F403
-from .losses import *  # noqa: F403
 from .nans import *  # noqa: F403
-from .normalization import *  # noqa: F403
 from .ordering import *  # noqa: F403
-from .pooling import *  # noqa: F403
 from .predicates import *  # noqa: F403
-from .rearranging import *  # noqa: F403
-from .recurrent import *  # noqa: F403
 from .reductions import *  # noqa: F403
-from .regression import *  # noqa: F403
 from .series import *  # noqa: F403
 from .shapes import *  # noqa: F403
 from .signals import *  # noqa: F403
 from .special_functions import *  # noqa: F403
 from .tapers import *  # noqa: F403
-from .views import *  # noqa: F403
-from .windowing import *  # noqa: F403
+
+if TYPE_CHECKING:
+    from . import image
+    from .activations import *  # noqa: F403
+    from .alignment import *  # noqa: F403
+    from .attention import *  # noqa: F403
+    from .blocks import *  # noqa: F403
+    from .convolution import *  # noqa: F403
+    from .losses import *  # noqa: F403
+    from .normalization import *  # noqa: F403
+    from .pooling import *  # noqa: F403
+    from .rearranging import *  # noqa: F403
+    from .recurrent import *  # noqa: F403
+    from .regression import *  # noqa: F403
+    from .views import *  # noqa: F403
+    from .windowing import *  # noqa: F403
 
 if TYPE_CHECKING:
     # these stand above the ops; `wengert/__init__` puts them here
@@ -83,15 +73,36 @@ if TYPE_CHECKING:
     from ..derivatives import jvp
     from ..numpy import vectorize
 
+# families loaded when one of their names is first asked for, since few programs use them: the name, and the family
+_LATER = {
+    "image": "image",
+    "BatchStatistics": "recurrent", "adaptive_average_pool": "pooling", "adaptive_max_pool": "pooling",
+    "average_pool": "pooling", "batch_normalization": "normalization", "batch_statistics_normalization": "recurrent",
+    "binary_crossentropy": "losses", "boolean_mask": "windowing", "categorical_crossentropy": "losses",
+    "celu": "activations", "conv": "convolution", "conv_transpose": "convolution", "cosine_similarity": "regression",
+    "ctc_decode": "alignment", "ctc_loss": "alignment", "depth_to_space": "blocks", "depthwise_conv": "convolution",
+    "dot_product_attention": "attention", "dynamic_slice": "windowing", "dynamic_update_slice": "windowing",
+    "elu": "activations", "embedding_lookup": "windowing", "fold": "blocks", "gather_nd": "windowing",
+    "gaussian_nll": "regression", "gelu": "activations", "glu": "activations", "group_normalization": "recurrent",
+    "gru_step": "recurrent", "hard_shrink": "activations", "hard_sigmoid": "activations", "hard_silu": "activations",
+    "hard_swish": "activations", "hard_tanh": "activations", "hinge": "regression", "huber": "regression",
+    "label_smoothing": "regression", "layer_normalization": "normalization", "leaky_relu": "activations",
+    "log_cosh_loss": "regression", "log_sigmoid": "activations", "log_softmax": "activations",
+    "lstm_step": "recurrent", "masked_fill": "windowing", "max_pool": "pooling", "poisson_nll": "regression",
+    "rearrange": "rearranging", "relu": "activations", "relu6": "activations", "rms_normalization": "normalization",
+    "rnn_step": "recurrent", "segment_softmax": "windowing", "selu": "activations", "separable_conv": "convolution",
+    "sigmoid_focal": "regression", "silu": "activations", "sliding_window_view": "windowing",
+    "smooth_l1": "regression", "soft_shrink": "activations", "softmax": "activations", "softplus": "activations",
+    "softsign": "activations", "space_to_depth": "blocks", "sparse_categorical_crossentropy": "losses",
+    "sparse_plus": "activations", "sparse_sigmoid": "activations", "sparsemax": "activations",
+    "squareplus": "activations", "swish": "activations", "tanh_shrink": "activations", "threshold": "activations",
+    "unfold": "blocks", "view": "views", "view_as_complex": "views", "view_as_real": "views",
+}  # fmt: skip
+
 __all__: list[str] = []
-__all__ += activations.__all__
-__all__ += alignment.__all__
-__all__ += attention.__all__
 __all__ += binary_form.__all__
-__all__ += blocks.__all__
 __all__ += choices.__all__
 __all__ += conversion.__all__
-__all__ += convolution.__all__
 __all__ += copies.__all__
 __all__ += counting.__all__
 __all__ += creation.__all__
@@ -100,21 +111,17 @@ __all__ += elementwise.__all__
 __all__ += fourier.__all__
 __all__ += indexing.__all__
 __all__ += linalg.__all__
-__all__ += losses.__all__
 __all__ += nans.__all__
-__all__ += normalization.__all__
 __all__ += ordering.__all__
-__all__ += pooling.__all__
 __all__ += predicates.__all__
-__all__ += rearranging.__all__
-__all__ += recurrent.__all__
 __all__ += reductions.__all__
-__all__ += regression.__all__
 __all__ += series.__all__
 __all__ += shapes.__all__
 __all__ += signals.__all__
 __all__ += special_functions.__all__
 __all__ += tapers.__all__
-__all__ += views.__all__
-__all__ += windowing.__all__
 __all__ += ["image"]
+__all__ += [name for name, family in _LATER.items() if name != family]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_loaded_later(__name__, _LATER)

@@ -269,7 +269,7 @@ def _method(family: Family, name: str) -> Formula:
         return outward(_called(family, name, given[0], given[1:], what), *given)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    method.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    method.__signature__ = inspect.Signature(
         [inspect.Parameter(n, kind, default=places.get(n, inspect.Parameter.empty)) for n in names]
     )
     method.__name__ = name

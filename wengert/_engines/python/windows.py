@@ -46,8 +46,8 @@ def _split(x: PyArray, geometry: Geometry) -> tuple[tuple[int, ...], tuple[int, 
 
 def window_sum(x: PyArray, *geometry: Any) -> PyArray:
     """Sums over windows."""
-    lead, sizes, counts = _split(x, geometry)  # type: ignore[arg-type]
-    windows = list(_windows(sizes, geometry))  # type: ignore[arg-type]
+    lead, sizes, counts = _split(x, geometry)
+    windows = list(_windows(sizes, geometry))
     values = (sum(block[i] for i in places) for block in _blocks(x, prod(sizes)) for places in windows)
     return make((*lead, *counts), x.dtype, values)
 
@@ -55,7 +55,7 @@ def window_sum(x: PyArray, *geometry: Any) -> PyArray:
 def window_spread(x: PyArray, sizes: tuple[int, ...], *geometry: Any) -> PyArray:
     """Each element added to all places of its window."""
     lead = x.shape[: x.ndim - len(sizes)]
-    windows = list(_windows(sizes, geometry))  # type: ignore[arg-type]
+    windows = list(_windows(sizes, geometry))
     flat: list[Any] = []
     for block in _blocks(x, len(windows)):
         out: list[Any] = [0] * prod(sizes)
@@ -69,8 +69,8 @@ def window_spread(x: PyArray, sizes: tuple[int, ...], *geometry: Any) -> PyArray
 def _place(is_better: Callable[[Any, Any], bool]) -> Callable[..., PyArray]:
     def kernel(x: PyArray, *geometry: Any) -> PyArray:
         """The place of each window's extremum."""
-        lead, sizes, counts = _split(x, geometry)  # type: ignore[arg-type]
-        windows = list(_windows(sizes, geometry))  # type: ignore[arg-type]
+        lead, sizes, counts = _split(x, geometry)
+        windows = list(_windows(sizes, geometry))
         values = (_best(block, places, is_better) for block in _blocks(x, prod(sizes)) for places in windows)
         return make((*lead, *counts), dtypes.int64, values)
 

@@ -1,0 +1,131 @@
+"""A program and its reverse sweep in one graph; what calls, branches and loops do alike with ways back cut from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from .._core import dtypes
+from .._core.graph import Graph, Node, quietly
+from .._core.state import STATE, building, recording
+from .._core.tensor import Tensor, Value
+from .._transforms.replay import replay
+from .._transforms.reverse import Tape, sweep, zeros_inserted
+from .._transforms.rows import Rows
+
+
+class RowsAt(NamedTuple):
+    """Where, among the backward outputs, the rows of a gradient and their numbers are."""
+
+    values: int
+    indices: int
+
+
+class Joint(NamedTuple):
+    """A program followed by its reverse sweep, in values of their own.
+
+    Attributes:
+        inputs, forward, outputs: the program.
+        seeded: which outputs the sweep takes cotangents of: those that depend on active inputs.
+        seeds: these cotangents.
+        backward: the nodes of the sweep that its results need.
+        gradients: the results of the sweep.
+        results: for each input a position among the gradients, `RowsAt`, ZERO or None.
+        masked: for each input whether the program puts structural zeros into its cotangent.
+    """
+
+    inputs: list[Value]
+    forward: list[Node]
+    outputs: list[Value]
+    seeded: tuple[int, ...]
+    seeds: list[Value]
+    backward: list[Node]
+    gradients: list[Value]
+    results: tuple[Any, ...]
+    masked: tuple[bool, ...]
+
+
+def joint_of(graph: Graph, active: Sequence[bool], sparse: bool) -> Joint:
+    """The joint graph of a closed graph and its sweep to the active inputs.
+
+    Args:
+        graph: the program.
+        active: which inputs want a cotangent.
+        sparse: whether the cotangents of what only rows are gathered from stay rows.
+    """
+    joint = Graph(graph.name)
+    with building(joint):
+        inputs = [joint.add_input(v.shape, v.dtype, weak=v.weak) for v in graph.inputs]
+        keys = [x._key for x in inputs]
+        tape = Tape(key for key, is_active in zip(keys, active, strict=True) if is_active)
+        with recording(tape):
+            outs = replay(graph, inputs)
+        boundary = len(joint.nodes)
+        seeded = (*[i for i, out in enumerate(outs) if tape.tracks(out._key) and dtypes.is_inexact(out.dtype)],)
+        seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
+        with quietly():
+            pairs = [(outs[i]._key, seed) for i, seed in zip(seeded, seeds, strict=True)]
+            # cotangents that arrive from outside may hold structural zeros, unless there is just one number
+            found = sweep(tape.entries, pairs, keys, [outs[i].shape != () for i in seeded], sparse)
+            gradients: list[Tensor] = []
+            results = (*[_placed(g, gradients) if flag else None for g, flag in zip(found, active, strict=True)],)
+        values = [joint.value_of(g) for g in gradients]
+        return Joint(
+            [joint.value_of(x) for x in inputs], joint.nodes[:boundary], [joint.value_of(out) for out in outs], seeded,
+            [joint.value_of(seed) for seed in seeds], _live(joint.nodes[boundary:], values), values, results,
+            zeros_inserted(tape.entries, keys),
+        )  # fmt: skip
+
+
+def _placed(gradient: Any, outputs: list[Tensor]) -> Any:
+    """Appends what a gradient is made of to the outputs, and tells where it stands (ZERO and None are themselves)."""
+    if type(gradient) is Rows:
+        outputs += gradient.columns()
+        return RowsAt(len(outputs) - 2, len(outputs) - 1)
+    if not isinstance(gradient, Tensor):
+        return gradient
+    outputs.append(gradient)
+    return len(outputs) - 1
+
+
+def _live(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
+    """The nodes that results need, or that have an effect: what a sweep computes in vain must not keep residuals."""
+    needed = {v.key for v in results}
+    live = []
+    for node in reversed(nodes):
+        if node.op.has_effect or any(v.key in needed for v in node.outputs):
+            live.append(node)
+            needed.update(v.key for v in node.inputs)
+    return live[::-1]
+
+
+# -- ways back --------------------------------------------------------------------------------------------------------
+
+
+class WayBack(Protocol):
+    """What is common to the ways back through a call, a branch and a loop."""
+
+    active: tuple[bool, ...]  # which operands get a cotangent
+    stop: int  # how many results may have cotangents: those that were there when it was made
+
+
+W = TypeVar("W", bound=WayBack)
+
+
+def serving(ways: Sequence[W], wanted: Sequence[bool], last: int) -> W | None:
+    """The first way back that serves these operands and result number `last`, if one does."""
+    for way in ways:
+        if last < way.stop and all(a or not w for a, w in zip(way.active, wanted, strict=True)):
+            return way
+    return None
+
+
+def prepared(what: Any, operands: Sequence[Tensor]) -> Any:
+    """A program, branches or a loop with a way back for each open tape, the innermost first: its sweep finds what it
+    reads among the results, and the tapes outside see all of them."""
+    for recorder in reversed(STATE.recorders):
+        if isinstance(recorder, Tape):
+            active = (*[recorder.tracks(x._key) and dtypes.is_inexact(x.dtype) for x in operands],)
+            if any(active):
+                what = what.split(active)
+    return what
