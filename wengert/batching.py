@@ -75,7 +75,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     @door
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if has_tracers((args, kwargs)):
-            return as_program(mapped, args, kwargs, "vmap")
+            # made anew, so that no function holds itself
+            return as_program(vmap(f, in_axes, out_axes), args, kwargs, "vmap")
         axes = _of_arguments(in_axes, len(args))
         return _run(f, _Examples(args, kwargs, axes, "vmap"), out_axes, "vmap", (*args, *kwargs.values()))
 

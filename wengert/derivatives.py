@@ -536,7 +536,8 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
     @door
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
         if has_tracers((args, kwargs)):
-            return as_program(jacobian_function, args, kwargs, name)
+            # made anew, so that no function holds itself
+            return as_program(_jacobian_function(f, name, wish, combine), args, kwargs, name)
         chosen = chosen_arguments(positions, args, name)
         keep = caller_kind((*args, *kwargs.values()))
         sources = [Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]") for i in chosen]

@@ -108,7 +108,7 @@ def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
     def call(*inputs: Any, **attrs: Any) -> Any:
         try:  # not a `door`: an op opens nothing, and is called often
             if has_tracers(inputs):
-                return as_program(call, inputs, attrs, op.name)
+                return as_program(_callable_op(op, numpy), inputs, attrs, op.name)
             operands = tuple(as_tensor(x, op.name) for x in inputs)
             return outward(apply(op, operands, (tuple(sorted(attrs.items())),)), *inputs)
         except BaseException as error:

@@ -52,16 +52,25 @@ def from_jax(f: Callable[..., Any]) -> Callable[..., Any]:
     @door
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if has_tracers((args, kwargs)):
-            return as_program(wrapper, args, kwargs, getattr(f, "__name__", "from_jax"))
-        kind = caller_kind((*args, *kwargs.values()))
-        leaves, spec = flatten((args, kwargs))
-        tensors = [leaf_tensor(leaf) for leaf in leaves]
-        fixed = (*[None if t is not None else leaf for leaf, t in zip(leaves, tensors, strict=True)],)
-        function, structure = _flat(f, make, known, spec, fixed, (*[t is not None for t in tensors],))
-        outs = foreign(*[t for t in tensors if t is not None], function=function)
-        return result_of(unflatten(structure[0], [*outs]), kind)
+            again = lambda *a, **k: _applied(f, make, known, a, k)  # not the wrapper: no function holds itself
+            return as_program(again, args, kwargs, getattr(f, "__name__", "from_jax"))
+        return _applied(f, make, known, args, kwargs)
 
     return wrapper
+
+
+def _applied(
+    f: Callable[..., Any], make: Any, known: dict[Any, tuple[Any, list[Any]]], args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
+    """What f gives for these arguments, by the op `foreign`."""
+    kind = caller_kind((*args, *kwargs.values()))
+    leaves, spec = flatten((args, kwargs))
+    tensors = [leaf_tensor(leaf) for leaf in leaves]
+    fixed = (*[None if t is not None else leaf for leaf, t in zip(leaves, tensors, strict=True)],)
+    function, structure = _flat(f, make, known, spec, fixed, (*[t is not None for t in tensors],))
+    outs = foreign(*[t for t in tensors if t is not None], function=function)
+    return result_of(unflatten(structure[0], [*outs]), kind)
 
 
 def _flat(

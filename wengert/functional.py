@@ -251,7 +251,9 @@ def _gradient_function(
         before = vars(STATE).copy()
         try:  # as `door` does: a Python call more would be felt
             if has_tracers((args, kwargs)):
-                return as_program(gradient_function, args, kwargs, name)
+                # made anew: a function that held itself would be a cycle, which only the garbage collector ends
+                again = _gradient_function(f, name, argnums, has_aux, unconnected, sparse, combine)
+                return as_program(again, args, kwargs, name)
             dy = None if f_takes_dy else kwargs.pop("dy", None)
             chosen = chosen_arguments(positions, args, name)
             keep = caller_kind(args)
@@ -291,7 +293,8 @@ def _list_function(
         before = vars(STATE).copy()
         try:  # as `door` does: a Python call more would be felt
             if has_tracers((args, dy)):
-                return as_program(gradient_function, (args, dy), {}, name)
+                again = _list_function(f, name, unconnected, sparse, combine)  # made anew, as above
+                return as_program(again, (args, dy), {}, name)
             if not isinstance(args, SEQUENCES):
                 raise TypeError(at_user_line(
                     f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one argument use "
