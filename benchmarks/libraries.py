@@ -97,8 +97,8 @@ def _wengert_conv(wg: Any) -> Callable[[Any, Any], Any]:
 
 NAMES = (
     "abs", "arange", "concatenate", "cos", "cumprod", "einsum", "exp", "log", "matmul", "max", "maximum", "mean",
-    "min", "minimum", "ones", "reshape", "sign", "sin", "sqrt", "square", "stack", "sum", "swapaxes", "tanh", "transpose",
-    "where", "zeros",
+    "min", "minimum", "ones", "reshape", "sign", "sin", "sqrt", "square", "stack", "sum", "swapaxes", "tanh",
+    "transpose", "where", "zeros",
 )  # fmt: skip
 
 
