@@ -74,7 +74,8 @@ def _wengert_names(wg: Any) -> Any:
 
     return SimpleNamespace(
         **{n: getattr(names, n) for n in NAMES if hasattr(names, n)},
-        sigmoid=wg.nn.sigmoid, logsumexp=wg.ops.logsumexp, max_pool=_wengert_pool(wg), conv=_wengert_conv(wg),
+        sigmoid=wg.nn.sigmoid,
+        relu=wg.nn.relu, logsumexp=wg.ops.logsumexp, max_pool=_wengert_pool(wg), conv=_wengert_conv(wg),
         float32=np.float32, float64=np.float64, cast=lambda x, dtype: wg.ops.cast(x, dtype),
         one_hot_rows=lambda table, rows, axis: wg.take(table, rows, axis=axis),
     )  # fmt: skip
@@ -131,7 +132,8 @@ def jax() -> list[Library]:
         return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
     names = SimpleNamespace(
-        **{n: getattr(jnp, n) for n in NAMES}, sigmoid=jax.nn.sigmoid, logsumexp=jax.scipy.special.logsumexp,
+        **{n: getattr(jnp, n) for n in NAMES}, sigmoid=jax.nn.sigmoid,
+        relu=jax.nn.relu, logsumexp=jax.scipy.special.logsumexp,
         max_pool=max_pool, conv=conv, float32=jnp.float32, float64=jnp.float64, cast=lambda x, dtype: x.astype(dtype),
         one_hot_rows=lambda table, rows, axis: jnp.take(table, rows, axis=axis),
     )  # fmt: skip
@@ -195,7 +197,8 @@ def _torch_names(torch: Any) -> Any:
         ones=filled(torch.ones), zeros=filled(torch.zeros), reshape=torch.reshape, sign=torch.sign, sin=torch.sin,
         sqrt=torch.sqrt, square=torch.square, stack=lambda xs, axis=0: torch.stack(tuple(xs), dim=axis),
         sum=reduced(torch.sum), swapaxes=torch.swapaxes, tanh=torch.tanh, transpose=lambda x: x.T, where=torch.where,
-        sigmoid=torch.sigmoid, logsumexp=lambda x, axis: torch.logsumexp(x, dim=axis), max_pool=max_pool, conv=conv,
+        sigmoid=torch.sigmoid,
+        relu=torch.relu, logsumexp=lambda x, axis: torch.logsumexp(x, dim=axis), max_pool=max_pool, conv=conv,
         float32=torch.float32, float64=torch.float64, cast=lambda x, dtype: x.to(dtype),
         one_hot_rows=lambda table, rows, axis: torch.index_select(table, axis, torch.as_tensor(rows)),
     )  # fmt: skip
@@ -248,7 +251,8 @@ def _tensorflow_names(tf: Any) -> Any:
         zeros=filled(tf.zeros), reshape=tf.reshape, sign=tf.sign, sin=tf.sin, sqrt=tf.sqrt, square=tf.square,
         stack=lambda xs, axis=0: tf.stack(tuple(xs), axis), sum=tf.reduce_sum,
         swapaxes=lambda x, a, b: tf.experimental.numpy.swapaxes(x, a, b), tanh=tf.tanh, transpose=tf.transpose,
-        where=tf.where, sigmoid=tf.sigmoid, logsumexp=lambda x, axis: tf.reduce_logsumexp(x, axis),
+        where=tf.where, sigmoid=tf.sigmoid,
+        relu=tf.nn.relu, logsumexp=lambda x, axis: tf.reduce_logsumexp(x, axis),
         max_pool=lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"), conv=lambda x, w: tf.nn.conv2d(x, w, 1, "SAME"),
         float32=tf.float32, float64=tf.float64, cast=tf.cast,
         one_hot_rows=lambda table, rows, axis: tf.gather(table, rows, axis=axis),
@@ -271,7 +275,8 @@ def autograd() -> list[Library]:
         return lambda *arguments: differentiate(lambda xs: f(*xs))(tuple(arguments))
 
     names = SimpleNamespace(
-        **{n: getattr(anp, n) for n in NAMES}, sigmoid=lambda x: 1 / (1 + anp.exp(-x)), logsumexp=special.logsumexp,
+        **{n: getattr(anp, n) for n in NAMES}, sigmoid=lambda x: 1 / (1 + anp.exp(-x)),
+        relu=lambda x: anp.maximum(x, 0), logsumexp=special.logsumexp,
         max_pool=None, conv=None, float32=np.float32, float64=np.float64, cast=lambda x, dtype: x.astype(dtype),
         one_hot_rows=lambda table, rows, axis: table[:, rows] if axis else table[rows],
     )  # fmt: skip
@@ -312,6 +317,7 @@ def pytensor() -> list[Library]:
 
     names = SimpleNamespace(
         **{n: getattr(pt, n) for n in NAMES if hasattr(pt, n)}, sigmoid=pt.sigmoid,
+        relu=lambda x: pt.maximum(x, 0),
         logsumexp=lambda x, axis: pt.logsumexp(x, axis=axis), max_pool=None, conv=None, float32="float32",
         float64="float64", cast=pt.cast, one_hot_rows=lambda table, rows, axis: table[:, rows] if axis else table[rows],
     )  # fmt: skip
