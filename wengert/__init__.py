@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         value_and_jacobian,
         vjp,
     )
+    from .frameworks import from_jax
     from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
     from .sparse import Coloring, coloring, sparsity
@@ -62,11 +63,11 @@ if TYPE_CHECKING:
 _LATER = {
     "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
     "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
-    "custom_root": "implicit", "hessian": "derivatives", "hvp": "derivatives", "image": "image",
-    "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives", "linear_transpose": "derivatives",
-    "linearize": "derivatives", "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random",
-    "save": "saving", "signal": "signal", "sparsity": "sparse", "special": "special", "stats": "stats",
-    "value_and_jacobian": "derivatives", "vjp": "derivatives",
+    "custom_root": "implicit", "from_jax": "frameworks", "hessian": "derivatives", "hvp": "derivatives",
+    "image": "image", "linear_transpose": "derivatives", "signal": "signal",
+    "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives", "linearize": "derivatives",
+    "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random", "save": "saving", "sparsity": "sparse",
+    "special": "special", "stats": "stats", "value_and_jacobian": "derivatives", "vjp": "derivatives",
 }  # fmt: skip
 
 
@@ -82,17 +83,18 @@ ops._LATER["jvp"] = f"{__name__}.derivatives"
 __version__ = "0.1.0"
 
 __all__ = [
-    "AggregationMethod", "Coloring", "DisconnectedError", "Function", "Gradient", "GradientCheck",
-    "GradientCheckError", "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec",
-    "TracingError", "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable",
-    "VariableGrads", "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat",
-    "cond", "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans",
-    "debug_print", "eager", "explain", "fft", "fori_loop", "function", "grad", "gradients", "grads", "hessian", "hvp",
+    "AggregationMethod", "Coloring", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
+    "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
+    "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
+    "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat", "cond",
+    "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans", "debug_print",
+    "eager", "explain", "fft", "fori_loop", "from_jax", "function", "grad", "gradients", "grads", "hessian", "hvp",
     "image", "integrate", "jacobian", "jit", "jvp", "linalg", "linear_transpose", "linearize", "load", "map", "nn",
-    "not_differentiable", "numpy", "ops", "optimize", "primitive", "random", "recompute_grad", "register_gradient",
-    "save", "scan", "set_default_float", "set_memory_budget", "signal", "sparsity", "special", "stats",
-    "stop_gradient", "switch", "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads",
-    "value_and_jacobian", "variable_grads", "vectorized_map", "vjp", "vmap", "while_loop",
+    "not_differentiable",
+    "numpy", "ops", "optimize", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan",
+    "set_default_float", "set_memory_budget", "signal", "sparsity", "special", "stats", "stop_gradient", "switch",
+    "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian", "variable_grads",
+    "vectorized_map", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
 __all__ += numpy.__all__
 # a checker need not follow this: what a star imports here is public to it all the same
