@@ -143,6 +143,11 @@ def test_places_of_ranks() -> None:
         ops.kthvalue(x, 5)
 
 
+def test_unique_says_where() -> None:
+    values, index, inverse = ops.unique(np.array([3.0, 1.0, 3.0]), return_index=True, return_inverse=True)
+    assert values.tolist() == [1.0, 3.0] and index.tolist() == [1, 0] and inverse.tolist() == [1, 0, 1]
+
+
 def test_searchsorted_in_rows() -> None:
     rows, values = np.sort(draw(2, 3, 5), axis=-1), draw(2, 3, 4)
     for side in ("left", "right"):

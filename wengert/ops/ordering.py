@@ -411,8 +411,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
 
 @public
 def unique(
-    x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    size: Any = None, fill_value: Any = None,
+    x: Any, sorted: bool = True, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: Any = None, size: Any = None, fill_value: Any = None,
 ) -> Any:  # fmt: skip
     """The distinct values, ascending. How many there are depends on the values, so a trace cannot hold it.
 
@@ -421,6 +421,7 @@ def unique(
     Args:
         x: an array.
         sorted: whether the values are sorted (they always are).
+        return_index: whether to return where each first occurs.
         return_inverse: whether to return the places in the result that rebuild x.
         return_counts: whether to return how often each occurs.
         axis: rows along this axis are compared as wholes; None compares elements.
@@ -456,7 +457,8 @@ def unique(
         values = S.select(is_filler, S.fill(values, fill_value), values)
     if place is not None:
         values = permuted(values, S.inverse((place, *rest)))
-    more = [as_tensor(v) for v, is_wanted in ((inverse, return_inverse), (counts, return_counts)) if is_wanted]
+    found = ((first, return_index), (inverse, return_inverse), (counts, return_counts))
+    more = [as_tensor(v) for v, is_wanted in found if is_wanted]
     return (values, *more) if more else values
 
 
