@@ -78,7 +78,7 @@ def segment_row(name: str, theirs: Callable[..., Any]) -> Row:
 
 def shares(x: Any, segment: int) -> Any:
     """The softmax over the rows of one segment; nothing in the others."""
-    return sp.softmax(np.where((segment == SEGMENTS)[:, None], x, -np.inf), axis=0)
+    return sp.softmax(np.where(np.equal(SEGMENTS, segment)[:, None], x, -np.inf), axis=0)
 
 
 def sizes_of(size: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
