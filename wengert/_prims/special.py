@@ -77,15 +77,15 @@ ndtri = _special(
 )  # fmt: skip
 
 
-def _hazard(x: Tensor) -> Tensor:
+def hazard(x: Tensor) -> Tensor:
     """density / distribution, through erfcx so that neither tail is 0 / 0."""
     if dtypes.is_half(x.dtype):
-        return cast(_hazard(cast(x, dtypes.float32)), x.dtype)
+        return cast(hazard(cast(x, dtypes.float32)), x.dtype)
     return times_number(reciprocal(erfcx(times_number(x, number=-math.sqrt(0.5)))), number=math.sqrt(2 / math.pi))
 
 
 log_ndtr = _special(
-    "log_ndtr", _hazard, "the logarithm of the standard normal distribution function, exact in its tail"
+    "log_ndtr", hazard, "the logarithm of the standard normal distribution function, exact in its tail"
 )
 
 # -- the gamma function ---------------------------------------------------------------------------------------------
