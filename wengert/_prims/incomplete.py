@@ -15,7 +15,7 @@ from .._core.tensor import Tensor
 from .discrete import eq
 from .elementwise import div, exp, log, log1p
 from .piecewise import xlog1py, xlogy
-from .special import betaln, digamma, lgamma, polygamma
+from .special import betaln, digamma, lgamma, polygamma, polygamma_step
 from .structural import add, add_number, fill, mul, neg, select, sub, times_number
 
 _PARAMETER = (0.5, 4.0)
@@ -94,8 +94,7 @@ def _beta_density(a: Tensor, b: Tensor, x: Tensor, order_a: int, order_b: int) -
     def slope(i: int, j: int) -> Tensor:
         if i and j:
             return shared[i + j]
-        own = _psi(a if i else b, i + j - 1)
-        line = sub(shared[i + j], own)
+        line = polygamma_step(a, b, order=i + j - 1) if i else polygamma_step(b, a, order=i + j - 1)
         return line if i + j > 1 else add(line, log(x) if i else log1p(neg(x)))
 
     for j in range(order_b):  # down the column of no derivative in a

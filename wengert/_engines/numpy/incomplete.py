@@ -130,6 +130,7 @@ def _betainc(a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
 
 # -- Hurwitz's zeta function -------------------------------------------------------------------------------------------
 
+_FAR = 20.0
 _AHEAD = 20  # terms summed before the Euler-Maclaurin formula takes over
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
@@ -138,13 +139,18 @@ def _zeta(s: Any, q: Any, order: int) -> Any:
     from scipy.special import zeta
 
     if order == 0:
-        return zeta(s, q)
+        is_far = (q > _FAR) & (s > 1) & np.isfinite(s)
+        value = zeta(s, q)
+        if is_far.any():  # where SciPy's powers lose digits
+            value[is_far] = _zeta_sum(variable(s[is_far], (0, 0), (0, 0)), q[is_far]).derivative()
+        return value
     return np.where((s > 1) & (q > 0), _zeta_sum(variable(s, (order, 0), (1, 0)), q).derivative(), np.nan)
 
 
 def _zeta_sum(s: Taylor, q: Any) -> Taylor:
     def power(t: Any, exponent: Taylor) -> Taylor:
-        return (exponent * np.log(t)).exp()
+        moved = exponent - exponent.c[0][0]
+        return (moved * np.log(t)).exp() * t ** exponent.c[0][0]
 
     total = power(q, -s)
     for k in range(1, _AHEAD):

@@ -77,6 +77,16 @@ def betaln(a: float, b: float) -> float:
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
+def poch(a: float, b: float) -> float:
+    """gamma(a + b) / gamma(a), for positive a and a + b."""
+    return math.exp(math.lgamma(a + b) - math.lgamma(a)) if a > 0 and a + b > 0 else NAN
+
+
+def polygamma_step(a: float, b: float, order: int) -> float:
+    """polygamma(a + b) - polygamma(a)."""
+    return _psi(order, a + b) - _psi(order, a)
+
+
 def beta(a: float, b: float) -> float:
     """gamma(a) gamma(b) / gamma(a + b), for positive arguments."""
     return math.exp(betaln(a, b))
@@ -239,5 +249,8 @@ def expi(x: float) -> float:
 FUNCTIONS: dict[str, Callable[[float], float]] = {"expi": expi, "exp1": exp1}
 BINARY: dict[str, Callable[[float, float], float]] = {
     "beta": beta, "betaln": betaln, "gammaincc": gammaincc, "gammaincinv": gammaincinv,
+    "poch": poch,
 }  # fmt: skip
-BINARY_ORDERED: dict[str, Callable[[float, float, int], float]] = {"gammainc": gammainc, "zeta": zeta}
+BINARY_ORDERED: dict[str, Callable[[float, float, int], float]] = {
+    "gammainc": gammainc, "zeta": zeta, "polygamma_step": polygamma_step,
+}
