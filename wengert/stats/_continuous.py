@@ -174,7 +174,10 @@ def _truncated_quantile(q: Any, a: Any, b: Any) -> Any:
     below = logaddexp(_log_tail(a) + log1p(-q), _log_tail(b) + log(q))
     above = logaddexp(_log_tail(-a) + log1p(-q), _log_tail(-b) + log(q))
     is_low = less(below, above)
-    return where(is_low, Q.ndtri_exp(where(is_low, below, -1.0)), -Q.ndtri_exp(where(is_low, -1.0, above)))
+    found = where(is_low, Q.ndtri_exp(where(is_low, below, -1.0)), -Q.ndtri_exp(where(is_low, -1.0, above)))
+    # a rounding error must not lead out of the support; the slope stays
+    inside = where(less(found, a), a, where(less(b, found), b, found))
+    return found + stop_gradient(inside - found)
 
 
 def _log_tail(x: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .common import Kernel, lazy
+from .stirling import beyond_stirling
 
 _SAME_NAME = (
     "erf", "erfc", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "digamma", "gamma", "expi", "exp1",
@@ -75,7 +76,7 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 _SHIFT = 10
 
 
-def _polygamma_step(a: Any, b: Any, order: int) -> Any:
+def polygamma_step(a: Any, b: Any, order: int) -> Any:
     """Both moved up by the recurrence, then by the asymptotic series, difference by difference of powers."""
     from scipy.special import digamma, polygamma
 
@@ -105,7 +106,7 @@ def _polygamma_step(a: Any, b: Any, order: int) -> Any:
 
 def _step_kernel(a: Any, b: Any, order: int) -> Any:
     with np.errstate(all="ignore"):
-        return np.asarray(_polygamma_step(a, b, order)).astype(a.dtype)[()]
+        return np.asarray(polygamma_step(a, b, order)).astype(a.dtype)[()]
 
 
 def _poch(a: Any, b: Any) -> Any:
@@ -119,22 +120,13 @@ def _poch(a: Any, b: Any) -> Any:
             factor = factor * ((x + k) / (x + step + k))
         low, high = x + 10, x + 10 + step
         exponent = step * np.log(high) + (low - 0.5) * np.log1p(step / low) - step
-        exponent = exponent + _beyond_stirling(high) - _beyond_stirling(low)
+        exponent = exponent + beyond_stirling(high) - beyond_stirling(low)
         return np.where(is_inside, factor * np.exp(exponent), np.nan).astype(a.dtype)[()]
 
 
 # -- the beta function -------------------------------------------------------------------------------------------------
 
-_LARGE = 10.0  # from here on eight terms of Stirling's series are exact
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
-
-
-def _beyond_stirling(x: Any) -> Any:
-    """log(gamma(x)) less (x - 1/2) log(x) - x + log(2 pi) / 2, for large x."""
-    square, total = 1 / (x * x), 0.0
-    for coefficient in reversed(_STIRLING):
-        total = total * square + coefficient
-    return total / x
+_LARGE = 10.0  # from here on Stirling's series is exact
 
 
 def _betaln_of_large(a: Any, b: Any) -> Any:
@@ -144,9 +136,9 @@ def _betaln_of_large(a: Any, b: Any) -> Any:
     whole = a + b
     low = np.minimum(a, _LARGE)  # where both are large the small one's formula is not used
     one = gammaln(low) + low - low * np.log(whole) + (b - 0.5) * np.log1p(-low / whole)
-    one = one + _beyond_stirling(b) - _beyond_stirling(low + b)
+    one = one + beyond_stirling(b) - beyond_stirling(low + b)
     high = np.maximum(a, _LARGE)
-    rest = _beyond_stirling(high) + _beyond_stirling(b) - _beyond_stirling(high + b)
+    rest = beyond_stirling(high) + beyond_stirling(b) - beyond_stirling(high + b)
     share = high / b
     two = 0.5 * (np.log(2 * np.pi) - np.log(b)) + (high - 0.5) * np.log(share / (1 + share)) - b * np.log1p(share) + rest
     return np.where(a < _LARGE, one, two)
@@ -170,13 +162,15 @@ def _beta(name: str) -> Kernel:
     return kernel
 
 
+betaln = _beta("betaln")
+
 KERNELS: dict[str, Any] = {
     "erfcx_integral": _integral_kernel,
     "normal_hazard": lazy("scipy.special", "erfcx", _hazard),
     "polygamma_step": _step_kernel,
     "poch": _poch,
     "beta": _beta("beta"),
-    "betaln": _beta("betaln"),
+    "betaln": betaln,
     **{name: lazy("scipy.special", name) for name in _SAME_NAME},
     **{name: _with_order(name) for name in ("polygamma", *_WHOLE)},
     "lgamma": lazy("scipy.special", "gammaln"),
