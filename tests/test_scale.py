@@ -72,13 +72,14 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]], float]
     "take along an axis": (lambda x: wg.take(x, np.arange(0, COLUMNS, 2), axis=1), matrix, MB),
     "slice": (lambda x: x[::2, 1:], matrix, MB / 2),
     "add at": (at("add"), table_and_updates, TABLE),
-    "set at": (at("set"), table_and_updates, TABLE + UPDATES),
+    # the updates' numbers that won, and what was read for them
+    "set at": (at("set"), table_and_updates, TABLE + 1.6 * UPDATES),
     # who won, and how many did: a flag and a float each
-    "max at": (at("max"), table_and_updates, 3 * TABLE + 1.5 * UPDATES),
+    "max at": (at("max"), table_and_updates, 3.5 * TABLE + 2.3 * UPDATES),
     # the result in the width that sums need, and the last row for ids out of range
     "segment sum": (lambda x: ops.segment_sum(x, SEGMENTS, 1000), matrix, MB / 4 * 3),
     "segment mean": (lambda x: ops.segment_mean(x, SEGMENTS, 1000), matrix, MB / 4 * 3),
-    "segment max": (lambda x: ops.segment_max(x, SEGMENTS, 1000), matrix, 2.5 * MB),
+    "segment max": (lambda x: ops.segment_max(x, SEGMENTS, 1000), matrix, 3.7 * MB),
     "einsum of matrices": (lambda a, b: wg.einsum("ij,jk->ik", a, b), lambda: (draw(3000, 1000), draw(1000, 3000)),
                            3000 * 3000 * 4),
     # the operands' and the result's axes in another order: one copy of each

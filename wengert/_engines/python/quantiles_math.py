@@ -56,7 +56,7 @@ def nbinom_count(q: float, n: float, p: float, upper: bool) -> float:
     return _count(lambda k: betainc(n, k + 1.0, p, 0, 0), q, upper)
 
 
-_PIECES = 400
+_PIECES = 3000
 
 
 def vonmises_place(q: float, kappa: float) -> float:

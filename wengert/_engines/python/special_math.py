@@ -59,7 +59,7 @@ def erfcx(x: float) -> float:
 
 def erfcx_integral(x: float, order: int) -> float:
     """e^(x^2) i^n erfc(x) by its integral: 2 / (sqrt(pi) n!) times that of t^n e^(-t^2 - 2 x t), by Simpson's rule."""
-    end, pieces = 7.0 + max(0.0, -x), 4000
+    end, pieces = 7.0 + max(0.0, -x), 12_000
     step = end / pieces
 
     def term(i: int) -> float:
@@ -72,6 +72,8 @@ def erfcx_integral(x: float, order: int) -> float:
 
 def normal_hazard(x: float) -> float:
     """The density over the distribution function of the standard normal distribution."""
+    if abs(x) < 5:
+        return math.exp(-x * x / 2) * math.sqrt(2 / math.pi) / math.erfc(-x / _ROOT_2)
     scaled = erfcx(-x / _ROOT_2)
     return 0.0 if scaled == INF else math.sqrt(2 / math.pi) / scaled
 
