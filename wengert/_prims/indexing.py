@@ -102,7 +102,9 @@ def _duplicates(rng: Any) -> Any:
 gather = linear(
     "gather", "x *indices", type=_gather_type, batch=_gather_batch, inserts_zeros=True, can_raise=True,
     dtypes="any",
-    transpose=(lambda ct, x_type, indices: scatter_add(absent(shape=x_type.shape, dtype=x_type.dtype), ct, *indices), None),
+    transpose=(
+        lambda ct, x_type, indices: scatter_add(absent(shape=x_type.shape, dtype=x_type.dtype), ct, *indices), None
+    ),
     samples=[
         (((5, 3), _ints(4, 5)), ()), (((3, 4), _ints(2, 2, 3), _ints(2, 2, 4)), ()), (((6,), _ints(6)), ()),
         (((2, 3, 2), _ints(0, 2), _ints(0, 3)), ()),

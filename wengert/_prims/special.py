@@ -113,7 +113,10 @@ gamma = _special(
 
 polygamma_step = _special(
     "polygamma_step",
-    (lambda a, b, order: polygamma_step(a, b, order=order + 1), lambda a, b, order: polygamma(add(a, b), order=order + 1)),
+    (
+        lambda a, b, order: polygamma_step(a, b, order=order + 1),
+        lambda a, b, order: polygamma(add(a, b), order=order + 1),
+    ),
     "polygamma(a + b) - polygamma(a) of the given order (0 is digamma's), which does not cancel for small b",
     operands="a b", attrs="order", domain=_POSITIVE,
     samples=[(((3, 2), (3, 2)), (0,)), (((4,), (4,)), (1,)), (((), ()), (2,))],

@@ -32,7 +32,8 @@ poisson = Distribution(Family(
     {
         "logpdf": lambda k, mu: xlogy(k, mu) - gammaln(k + 1.0) - mu,
         "cdf": lambda k, mu: gammaincc(k + 1.0, mu), "sf": lambda k, mu: gammainc(k + 1.0, mu),
-        "ppf": lambda q, mu: Q.poisson_count(q, mu, upper=False), "isf": lambda q, mu: Q.poisson_count(q, mu, upper=True),
+        "ppf": lambda q, mu: Q.poisson_count(q, mu, upper=False),
+        "isf": lambda q, mu: Q.poisson_count(q, mu, upper=True),
     },
     is_discrete=True, doc="Poisson's distribution",
 ))  # fmt: skip

@@ -1,7 +1,8 @@
 """The general convolution on NumPy arrays.
 
 Owns the kernel of the `conv` primitive: windows taken by strides, then one matrix product a block, of pieces
-that fit into a cache, so that the windows take no memory to speak of. Knows nothing of the graph. Layout and parameters are those of `_core/conv_shape.py`.
+that fit into a cache, so that the windows take no memory to speak of. Knows nothing of the graph. Layout and
+parameters are those of `_core/conv_shape.py`.
 
 A dilated lhs is never built. Its zeros make the result fall apart into phases: for the positions p of one
 residue class only the taps k of one residue class meet real input, and within the two classes the
@@ -119,7 +120,8 @@ def _into(out, lhs, rhs, phases, adds):
     places, taps = (out.shape[0], *out.shape[2:]), rhs.shape[1:]
     positions, depth = prod(places), prod(taps)
     if positions * depth * lhs.shape[0] * lhs.shape[2] <= _WINDOW_ELEMENTS or positions == depth == 1:
-        result = _conv_windows(_pad_and_crop(lhs, phases, out.shape[2:], rhs.shape[2:], out.dtype), rhs, phases, out.shape)
+        padded = _pad_and_crop(lhs, phases, out.shape[2:], rhs.shape[2:], out.dtype)
+        result = _conv_windows(padded, rhs, phases, out.shape)
         if adds:
             out += result
         else:

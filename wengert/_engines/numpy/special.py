@@ -38,7 +38,7 @@ _FRACTION_STEPS = 200
 
 
 def _erfcx_integral(x: Any, order: int) -> Any:
-    """Upwards by the recurrence where nothing cancels (x <= 1), else by the continued fraction of neighbours' ratios."""
+    """By the recurrence where nothing cancels (x <= 1), else by the continued fraction of neighbours' ratios."""
     from scipy.special import erfcx
 
     x = np.asarray(x, np.float64)
@@ -96,7 +96,8 @@ def polygamma_step(a: Any, b: Any, order: int) -> Any:
     first = -np.log1p(move / far) if order == 0 else math.factorial(order - 1) * powers(far, order)
     series = first + 0.5 * scale * powers(far, order + 1)
     for k, number in enumerate(_BERNOULLI, start=1):
-        series = series + number * math.factorial(2 * k + order - 1) / math.factorial(2 * k) * powers(far, 2 * k + order)
+        factor = number * math.factorial(2 * k + order - 1) / math.factorial(2 * k)
+        series = series + factor * powers(far, 2 * k + order)
     total = total - sign * series
     if is_plain.all():
         return total
@@ -140,7 +141,8 @@ def _betaln_of_large(a: Any, b: Any) -> Any:
     high = np.maximum(a, _LARGE)
     rest = beyond_stirling(high) + beyond_stirling(b) - beyond_stirling(high + b)
     share = high / b
-    two = 0.5 * (np.log(2 * np.pi) - np.log(b)) + (high - 0.5) * np.log(share / (1 + share)) - b * np.log1p(share) + rest
+    two = 0.5 * (np.log(2 * np.pi) - np.log(b)) + (high - 0.5) * np.log(share / (1 + share))
+    two = two - b * np.log1p(share) + rest
     return np.where(a < _LARGE, one, two)
 
 

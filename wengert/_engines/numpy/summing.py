@@ -7,7 +7,6 @@ summed again: the error grows with the logarithm of the extent, the cost is one 
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
