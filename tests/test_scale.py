@@ -96,7 +96,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]], float]
     "conv, dilated": (lambda x, k: ops.conv(x, k, padding="same", dilation_rate=3), images_and(3, 3, 64, 16), IMAGE * 2),
     "conv, grouped": (lambda x, k: ops.conv(x, k, padding="same"), images_and(3, 3, 8, 16), IMAGE * 2),
     "conv, depthwise": (lambda x, k: ops.depthwise_conv(x, k, padding="same"), images_and(3, 3, 64, 1), IMAGE * 2),
-    "conv, large kernel": (lambda x, k: ops.conv(x, k, padding="same"), images_and(9, 9, 64, 4), IMAGE * 2),
+    "conv, large kernel": (lambda x, k: ops.conv(x, k, padding="same"), images_and(5, 5, 64, 4), IMAGE * 2),
     "conv, causal": (lambda x, k: ops.conv(x, k, padding="same"),
                      images_and(5, 16, 16, images=(64, 4096, 16)), IMAGE * 2),
     "conv, transposed": (lambda x, k: ops.conv_transpose(x, k, strides=2, padding="same"),
