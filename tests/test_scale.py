@@ -34,6 +34,7 @@ LABELS = np.random.default_rng(3).integers(0, COLUMNS, ROWS)
 TABLE, UPDATES = 100_000 * 60 * 4, 200_000 * 60 * 4
 IMAGES = (16, 64, 64, 64)
 IMAGE = 16 * 64 * 64 * 64 * 4  # 17 MB
+PIECE = 20 << 20  # what a piece of a convolution takes: its windows, and what they were cut from
 SCORES = 4 * 8 * 640 * 640 * 4
 
 
@@ -90,17 +91,17 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]], float]
     "einsum of three": (lambda a, b, c: wg.einsum("ij,jk,kl->il", a, b, c),
                         lambda: (draw(1500, 1500), draw(1500, 1500), draw(1500, 1500)), 3 * 1500 * 1500 * 4),
     # images with their channels first and the result, each once
-    "conv, valid": (lambda x, k: ops.conv(x, k, padding="valid"), images_and(3, 3, 64, 16), IMAGE * 2),
-    "conv, same": (lambda x, k: ops.conv(x, k, padding="same"), images_and(3, 3, 64, 16), IMAGE * 2),
-    "conv with strides": (lambda x, k: ops.conv(x, k, strides=2, padding="same"), images_and(3, 3, 64, 16), IMAGE * 2),
-    "conv, dilated": (lambda x, k: ops.conv(x, k, padding="same", dilation_rate=3), images_and(3, 3, 64, 16), IMAGE * 2),
-    "conv, grouped": (lambda x, k: ops.conv(x, k, padding="same"), images_and(3, 3, 8, 16), IMAGE * 2),
-    "conv, depthwise": (lambda x, k: ops.depthwise_conv(x, k, padding="same"), images_and(3, 3, 64, 1), IMAGE * 2),
-    "conv, large kernel": (lambda x, k: ops.conv(x, k, padding="same"), images_and(5, 5, 64, 4), IMAGE * 2),
+    "conv, valid": (lambda x, k: ops.conv(x, k, padding="valid"), images_and(3, 3, 64, 16), IMAGE * 2 + PIECE),
+    "conv, same": (lambda x, k: ops.conv(x, k, padding="same"), images_and(3, 3, 64, 16), IMAGE * 2 + PIECE),
+    "conv with strides": (lambda x, k: ops.conv(x, k, strides=2, padding="same"), images_and(3, 3, 64, 16), IMAGE * 2 + PIECE),
+    "conv, dilated": (lambda x, k: ops.conv(x, k, padding="same", dilation_rate=3), images_and(3, 3, 64, 16), IMAGE * 2 + PIECE),
+    "conv, grouped": (lambda x, k: ops.conv(x, k, padding="same"), images_and(3, 3, 8, 16), IMAGE * 2 + PIECE),
+    "conv, depthwise": (lambda x, k: ops.depthwise_conv(x, k, padding="same"), images_and(3, 3, 64, 1), IMAGE * 2 + PIECE),
+    "conv, large kernel": (lambda x, k: ops.conv(x, k, padding="same"), images_and(5, 5, 64, 4), IMAGE * 2 + PIECE),
     "conv, causal": (lambda x, k: ops.conv(x, k, padding="same"),
-                     images_and(5, 16, 16, images=(64, 4096, 16)), IMAGE * 2),
+                     images_and(5, 16, 16, images=(64, 4096, 16)), IMAGE * 2 + PIECE),
     "conv, transposed": (lambda x, k: ops.conv_transpose(x, k, strides=2, padding="same"),
-                         images_and(3, 3, 16, 64, images=(16, 64, 64, 64)), IMAGE * 2),
+                         images_and(3, 3, 16, 64, images=(16, 64, 64, 64)), IMAGE * 2 + PIECE),
     "max pool": (lambda x: ops.max_pool(x, 3, 2, padding="same"), lambda: (draw(*IMAGES),), IMAGE * 2),
     "average pool": (lambda x: ops.average_pool(x, 3, 2, padding="same"), lambda: (draw(*IMAGES),), IMAGE * 1.5),
     # the result, the cotangent, and one product at a time
@@ -300,8 +301,8 @@ def test_calls_do_not_grow_with_the_extents(name: str) -> None:
         f, xs = LAYERS[name](batch, size)
         gradient = wg.grad(lambda *xs, f=f: wg.sum(f(*xs)), argnums=(*range(len(xs)),))
         counts.append(calls_of(lambda g=gradient, xs=xs: g(*xs)))
-    # large arrays are cut into pieces, of which there are a few more; elements and examples are hundreds more
-    assert max(counts) <= counts[0] + 40, counts
+    # large arrays are cut into pieces and blocks, of which there are a few more; elements and examples are hundreds more
+    assert max(counts) <= counts[0] + 100, counts
 
 
 @pytest.mark.parametrize("pool", [ops.max_pool, ops.average_pool])

@@ -21,7 +21,7 @@ from numpy.lib.stride_tricks import as_strided
 from ..._core.conv_shape import conv_out_shape
 
 # The unrolled windows of one matrix product hold at most about this many elements; larger ones are cut.
-_WINDOW_ELEMENTS = 1 << 20
+_WINDOW_ELEMENTS = 1 << 22
 
 
 class _Phase(NamedTuple):
