@@ -302,7 +302,7 @@ def test_calls_do_not_grow_with_the_extents(name: str) -> None:
         gradient = wg.grad(lambda *xs, f=f: wg.sum(f(*xs)), argnums=(*range(len(xs)),))
         counts.append(calls_of(lambda g=gradient, xs=xs: g(*xs)))
     # large arrays are cut into pieces and blocks, of which there are a few more; elements and examples are hundreds more
-    assert max(counts) <= counts[0] + 100, counts
+    assert max(counts) <= counts[0] + 150, counts
 
 
 @pytest.mark.parametrize("pool", [ops.max_pool, ops.average_pool])
