@@ -69,7 +69,8 @@ def dot_product_attention(
     if scale is None and not isinstance(depth, int):
         raise ValueError(at_user_line("dot_product_attention: the depth must be known in a trace, or scale given"))
     factor = 1 / math.sqrt(depth) if scale is None else scale
-    logits = _capped(promotion.binary(S.mul, L.matmul(q, L.swap_last(k)), factor), attn_logits_soft_cap)
+    # the query is scaled, for it is small beside the logits
+    logits = _capped(L.matmul(promotion.binary(S.mul, q, factor), L.swap_last(k)), attn_logits_soft_cap)
     wide = dtypes.float32 if dtypes.is_half(dtype) else dtype
     logits = promotion.cast(logits, wide)
     if bias is not None:

@@ -276,7 +276,8 @@ def _segmented(op: Op, start: Any, data: Any, ids: Any, num_segments: Any, what:
     is_known = apply(D.logical_and, (promotion.binary(D.ge, places, 0), promotion.binary(D.lt, places, count)))
     places = S.select(is_known, places, S.fill(places, count))
     value = start(a.dtype) if callable(start) else start
-    base = S.full(shape=(count + 1, *a.shape[places.ndim :]), value=value, dtype=a.dtype)
+    shape = (count + 1, *a.shape[places.ndim :])
+    base = S.full(shape=shape, value=value, dtype=a.dtype) if value else S.absent(shape=shape, dtype=a.dtype)
     return part(op(base, a, places), 0, 0, count)
 
 
