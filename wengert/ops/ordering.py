@@ -94,15 +94,15 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     """The places at which values can be inserted in a sorted sequence so that it stays sorted.
 
     Args:
-        sorted_sequence: a vector, ascending.
-        values: an array of any shape.
+        sorted_sequence: a vector, ascending; or vectors (..., n), each for the values of its own row.
+        values: an array of any shape; beside several sequences (..., m).
         side: "left": before equal elements; "right": behind them.
 
     Returns:
         Integers in the shape of `values`, in the kind of array that came in; constants to a gradient.
 
     Raises:
-        ValueError: if the sequence is not a vector, or for another side.
+        ValueError: if the shapes do not fit, or for another side.
 
     Example:
         >>> import wengert as wg
@@ -112,10 +112,14 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     if side not in ("left", "right"):
         raise ValueError(at_user_line(f"searchsorted: side is {side!r}, wanted 'left' or 'right'"))
     a, v = as_tensor(sorted_sequence, "searchsorted"), as_tensor(values, "searchsorted")
-    if a.ndim != 1:
-        raise ValueError(at_user_line(f"searchsorted: the sequence has shape {a.shape}, wanted a vector"))
+    if a.ndim == 0 or (a.ndim > 1 and (v.ndim != a.ndim or a.shape[:-1] != v.shape[:-1])):
+        raise ValueError(at_user_line(
+            f"searchsorted: the sequence has shape {a.shape} and values has shape {v.shape}; wanted a vector, or "
+            f"rows for rows"
+        ))  # fmt: skip
     dtype = promotion.common_dtype([a, v])
-    found = O.searchsorted(promotion.cast(a, dtype), flat(promotion.cast(v, dtype)), right=side == "right")
+    rows = promotion.cast(v, dtype) if a.ndim > 1 else flat(promotion.cast(v, dtype))
+    found = O.searchsorted(promotion.cast(a, dtype), rows, right=side == "right")
     return outward(reshaped(found, v.shape), sorted_sequence, values)
 
 
@@ -272,7 +276,8 @@ def _segmented(op: Op, start: Any, data: Any, ids: Any, num_segments: Any, what:
     is_known = apply(D.logical_and, (promotion.binary(D.ge, places, 0), promotion.binary(D.lt, places, count)))
     places = S.select(is_known, places, S.fill(places, count))
     value = start(a.dtype) if callable(start) else start
-    base = S.full(shape=(count + 1, *a.shape[places.ndim :]), value=value, dtype=a.dtype)
+    shape = (count + 1, *a.shape[places.ndim :])
+    base = S.full(shape=shape, value=value, dtype=a.dtype) if value else S.absent(shape=shape, dtype=a.dtype)
     return part(op(base, a, places), 0, 0, count)
 
 
@@ -407,8 +412,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
 
 @public
 def unique(
-    x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    size: Any = None, fill_value: Any = None,
+    x: Any, sorted: bool = True, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: Any = None, size: Any = None, fill_value: Any = None,
 ) -> Any:  # fmt: skip
     """The distinct values, ascending. How many there are depends on the values, so a trace cannot hold it.
 
@@ -417,6 +422,7 @@ def unique(
     Args:
         x: an array.
         sorted: whether the values are sorted (they always are).
+        return_index: whether to return where each first occurs.
         return_inverse: whether to return the places in the result that rebuild x.
         return_counts: whether to return how often each occurs.
         axis: rows along this axis are compared as wholes; None compares elements.
@@ -452,7 +458,8 @@ def unique(
         values = S.select(is_filler, S.fill(values, fill_value), values)
     if place is not None:
         values = permuted(values, S.inverse((place, *rest)))
-    more = [as_tensor(v) for v, is_wanted in ((inverse, return_inverse), (counts, return_counts)) if is_wanted]
+    found = ((first, return_index), (inverse, return_inverse), (counts, return_counts))
+    more = [as_tensor(v) for v, is_wanted in found if is_wanted]
     return (values, *more) if more else values
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def _source(
             continue
         arguments = [names[v.key] for v in node.inputs]
         arguments += [_attribute(a, atoms, namespace) for a in node.attrs]
-        kernel = _kernel(node.op.name, kernels, namespace)
+        kernel = _full(node, graph, namespace) or _kernel(node.op.name, kernels, namespace)
         if node.is_quiet != is_quiet:
             indent, is_quiet = (" " * 12, True) if node.is_quiet else (" " * 8, False)
             if is_quiet:
@@ -137,6 +138,24 @@ def _kernel(name: str, kernels: dict[str, Kernel], namespace: dict[str, Any]) ->
     reference = f"k_{name}"
     namespace[reference] = kernels[name]
     return reference
+
+
+_LARGE = 1 << 12  # from so many elements on a repeated number is a view
+
+
+def _full(node: Node, graph: Graph, namespace: dict[str, Any]) -> str:
+    """What makes a large array of one repeated number that stays inside: a view of it, which takes no memory."""
+    if node.op.name != "full" or any(v is node.outputs[0] for v in graph.outputs):
+        return ""
+    shape = node.attrs[0]
+    if dims.dims_in(shape) or prod(shape) < _LARGE:
+        return ""
+    namespace["repeated"] = _repeated
+    return "repeated"
+
+
+def _repeated(shape: Any, value: Any, dtype: Any) -> Any:
+    return np.broadcast_to(dtype.type(value), shape)
 
 
 def _attribute(value: Any, atoms: dict[Atom, str], namespace: dict[str, Any]) -> str:
