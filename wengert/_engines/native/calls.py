@@ -25,7 +25,7 @@ from .lower.functions import Lowered
 
 def entry_of(
     graph: Graph, lowered: Lowered, loaded: Loaded, constants: Sequence[Any], on_failure: Callable[..., Any],
-    guards: Guards | None = None,
+    guards: Guards | None = None, numbers: Any = (),
 ) -> Code:  # fmt: skip
     """Compiled code as something to be called.
 
@@ -36,15 +36,18 @@ def entry_of(
         constants: the function's constants, C-contiguous.
         on_failure: as in `bound`.
         guards: what must hold of the arguments' extents, else the call is refused.
+        numbers: an array of the sizes that are the same at each call: those of the first atoms.
     """
     layout = _Layout(graph, lowered)
     takes = (*[Take("array", v.dtype, (*map(layout.taken, v.shape),)) for v in graph.inputs],)
     gives = (*[Give(v.dtype, (*map(layout.given, v.shape),)) for v in graph.outputs],)
-    presets = [(len(lowered.atoms), LIMIT.buffer_info()[0])] if lowered.has_budget else []
+    presets = [(place, numbers.ctypes.data + 8 * place) for place in range(len(numbers))]
+    if lowered.has_budget:
+        presets.append((len(lowered.atoms), LIMIT.buffer_info()[0]))
     function = layout.derived(guards)
     options = {
         "sizes": layout.count, "sizes_function": None if function is None else load(module_text(function, "d"), "d"),
-        "on_failure": on_failure, "name": graph.name, "constants": constants, "presets": presets,
+        "on_failure": on_failure, "name": graph.name, "constants": constants, "presets": presets, "kept": numbers,
     }  # fmt: skip
     return Code(loaded, takes, gives, options)
 

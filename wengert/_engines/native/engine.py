@@ -23,11 +23,12 @@ from .calls import entry_of
 from .codegen import module_text
 from .dumps import dump
 from .entry import Code as Entry
-from .jit import Loaded, load
+from .jit import Loaded, shared
 from .loops import verify
 from .lower.functions import Lowered, lowered
 from .plan import Part, parts
 from .prepare import ready
+from .sizes import sized
 from .support import is_native, untold
 
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
@@ -94,21 +95,24 @@ class Code:
     """The machine code of a segment, and how it is called."""
 
     def __init__(self, segment: Segment) -> None:
-        graph = segment.graph
+        graph, numbers = sized(segment.graph)
         self.segment = segment
-        self.lowered: Lowered = lowered(graph, graph.name)
+        self.numbers = np.array([*numbers.values()], np.int64)
+        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,))
         dump("graph", graph.name, graph.to_text)
         dump("loops", graph.name, lambda: str(self.lowered.function))
         if VERIFIES:
             verify(self.lowered.function)
-        self.loaded: Loaded = load(module_text(self.lowered.function, "entry"), "entry")
+        self.loaded: Loaded = shared(module_text(self.lowered.function, "entry"), "entry")
         self.constants = [np.ascontiguousarray(c) for c in self.lowered.constants]
         # of interpreters that no built-in functions can be made for, all calls are the kernels'
         self.function: Callable[..., Any] = self.entry(None).function() or (lambda *natives: NotImplemented)
 
     def entry(self, guards: Guards | None) -> Entry:
         """What built-in functions are made of; they refuse arguments for which a guard fails."""
-        return entry_of(self.segment.graph, self.lowered, self.loaded, self.constants, self.failed, guards)
+        return entry_of(
+            self.segment.graph, self.lowered, self.loaded, self.constants, self.failed, guards, self.numbers
+        )
 
     def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of any layout and kind."""

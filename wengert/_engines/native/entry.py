@@ -97,6 +97,7 @@ def bound(
     loaded: Loaded, takes: Sequence[Take], gives: Sequence[Give], sizes: int = 0, sizes_function: Loaded | None = None,
     form: type | None = tuple, on_failure: Callable[..., Any] | None = None, frees_gil: bool = True,
     name: str = "native", constants: Sequence[Any] = (), presets: Sequence[tuple[int, int]] = (),
+    kept: Any = None,
 ) -> Callable[..., Any] | None:  # fmt: skip
     """A built-in function that runs compiled code on Python objects.
 
@@ -113,6 +114,7 @@ def bound(
         name: of the built-in.
         constants: C-contiguous arrays that the code gets as further buffers, behind those of the arguments.
         presets: places among the sizes, each with the address of the 64-bit integer that it gets at each call.
+        kept: something that must stay as long as the built-in does, such as what the presets point to.
     """
     address = _stub_address()
     if not address:
@@ -134,8 +136,8 @@ def bound(
     packed = struct.pack(f"{len(words)}q", *words)
     method = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
     # the built-in keeps all it points to: the words, the dtypes, the static objects, the code, the method's definition
-    kept = (loaded, method, (*takes,), (*gives,), form, (*constants,), sizes_function)
-    held = (packed, on_failure or _unexplained, kept)
+    needed = (loaded, method, (*takes,), (*gives,), form, (*constants,), sizes_function, kept)
+    held = (packed, on_failure or _unexplained, needed)
     return _new_function(ctypes.byref(method), held, None)
 
 

@@ -16,9 +16,11 @@ What callers may rely on:
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import itertools
 import re
 import threading
+import weakref
 from typing import Any
 
 from . import disk, symbols
@@ -52,7 +54,7 @@ class Loaded:
         run: the entry as a ctypes function of three pointers, which returns the status.
     """
 
-    __slots__ = ("_tracker", "address", "run")
+    __slots__ = ("__weakref__", "_tracker", "address", "run")
 
     def __init__(self, tracker: Any, address: int) -> None:
         self._tracker = tracker
@@ -90,6 +92,18 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
     image = compiled(ir, entry)
     disk.write(name, image)
     return link(image, entry, names, exports)
+
+
+_shared: weakref.WeakValueDictionary[bytes, Loaded] = weakref.WeakValueDictionary()
+
+
+def shared(ir: str, entry: str) -> Loaded:
+    """As `load`; of the same module there is one in the process, for as long as somebody holds it."""
+    digest = hashlib.sha256(f"{entry}\n{ir}".encode()).digest()
+    found = _shared.get(digest)
+    if found is None:
+        found = _shared[digest] = load(ir, entry)
+    return found
 
 
 def declared(ir: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...._core.dims import Atom, Dim
@@ -29,11 +30,11 @@ class Lowered(NamedTuple):
     has_budget: bool
 
 
-def lowered(graph: Graph, name: str) -> Lowered:
-    """Lowers a graph that has been made ready."""
+def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = ()) -> Lowered:
+    """Lowers a graph that has been made ready; its function takes the sizes of `atoms` first."""
     b = Builder()
     setting = Setting(b)
-    sizes: dict[Atom, Operand] = {}
+    sizes: dict[Atom, Operand] = {atom: b.reg("i64") for atom in atoms}
     for value in graph.inputs:
         for dim in value.shape:
             if isinstance(dim, Dim) and dim.is_atom:
