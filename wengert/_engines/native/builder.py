@@ -38,6 +38,7 @@ from .loops import (
     Set,
     SetSize,
     Store,
+    Swap,
     Var,
     While,
 )
@@ -214,6 +215,10 @@ class Builder:
     ) -> None:  # fmt: skip
         """Copies elements."""
         self.block.append(Copy(target, target_start, source, source_start, count))
+
+    def swap(self, x: Array, y: Array) -> None:
+        """Exchanges two arrays."""
+        self.block.append(Swap(x, y))
 
     def call(self, name: str, args: Sequence[Argument], result: str = "") -> Operand:
         """Calls a function outside; its result, if it has one."""

@@ -48,6 +48,7 @@ from .loops import (
     Set,
     SetSize,
     Store,
+    Swap,
     Var,
     While,
     blocks_of,
@@ -179,13 +180,15 @@ class _Kernel:
 
     def plan(self, block: Block) -> None:
         """Finds the arrays and variables, before anything is emitted."""
-        given = {item.array for item in self.inside(block) if type(item) is Give}
+        # arrays whose address changes have slots for it
+        moved = {item.array for item in self.inside(block) if type(item) is Give}
+        moved |= {array for item in self.inside(block) if type(item) is Swap for array in (item.x, item.y)}
         self.statics: list[Alloc] = []
         for item in self.inside(block):
             kind = type(item)
             if kind is Local:
                 self.on_stack(item.array, item.count)
-            elif kind is Alloc and type(item.count) is int and item.array not in given:
+            elif kind is Alloc and type(item.count) is int and item.array not in moved:
                 size = item.count * WIDTHS[item.array.type]
                 if size <= ON_STACK and self.stack + size <= STACK:
                     self.on_stack(item.array, item.count)
@@ -489,6 +492,10 @@ class _Kernel:
             f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)",
         ]
 
+    def swap(self, item: Swap) -> None:
+        x, y = self.pointer(item.x), self.pointer(item.y)
+        self.lines += [f"  store ptr {y}, ptr {self.cells[item.x]}", f"  store ptr {x}, ptr {self.cells[item.y]}"]
+
     def give(self, item: Give) -> None:
         held, place = self.pointer(item.array), self.temp()
         self.lines += [
@@ -680,6 +687,7 @@ _EMIT: dict[type, Callable[[_Kernel, Any], None]] = {
     Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
     Load: _Kernel.load, Store: _Kernel.store, For: _Kernel.loop, While: _Kernel.repeat, If: _Kernel.branch,
     Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
+    Swap: _Kernel.swap,
     Call: _Kernel.call, Give: _Kernel.give, SetSize: _Kernel.set_size, Poll: _Kernel.poll, Return: _Kernel.leave,
 }  # fmt: skip
 

@@ -251,6 +251,14 @@ class Copy:
     count: Operand
 
 
+@dataclass(slots=True, eq=False)
+class Swap:
+    """Exchanges what two arrays on the heap hold, without moving an element."""
+
+    x: Array
+    y: Array
+
+
 class Address(NamedTuple):
     """The argument of a call that is the address of an element of an array."""
 
@@ -307,8 +315,8 @@ class Return:
 
 
 Instruction = (
-    Let | Select | Convert | Get | Set | Load | Store | For | While | If | Local | Alloc | Reserve | Fill | Copy | Call
-    | Give | SetSize | Poll | Return
+    Let | Select | Convert | Get | Set | Load | Store | For | While | If | Local | Alloc | Reserve | Fill | Copy | Swap
+    | Call | Give | SetSize | Poll | Return
 )
 Block = list[Instruction]
 
@@ -412,6 +420,8 @@ def _statement(item: Any) -> str:
         return (
             f"copy {item.target}[{item.target_start} ..+ {item.count}] = {item.source}[{item.source_start} ..]"
         )
+    if kind is Swap:
+        return f"swap {item.x}, {item.y}"
     if kind is Give:
         return f"give {item.array} as {item.slot}"
     if kind is SetSize:
@@ -538,6 +548,11 @@ class _Verifier:
             self.same(item.target.type, item.source.type)
             for operand in (item.target_start, item.source_start, item.count):
                 self.operand(operand, "i64")
+        elif kind is Swap:
+            for array in (item.x, item.y):
+                self.array(array)
+                self.same(array.place, "heap")
+            self.same(item.x.type, item.y.type)
         elif kind is Call:
             for argument in item.args:
                 if type(argument) is Address:

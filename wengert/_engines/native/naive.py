@@ -36,6 +36,7 @@ from .loops import (
     Set,
     SetSize,
     Store,
+    Swap,
     While,
 )
 
@@ -179,6 +180,10 @@ class _Machine:
     def copy(self, item: Copy) -> None:
         count, target, source = self.index(item.count), self.place(item.target_start), self.place(item.source_start)
         self.arrays[item.target][target : target + count] = self.arrays[item.source][source : source + count]
+
+    def swap(self, item: Swap) -> None:
+        arrays = self.arrays
+        arrays[item.x], arrays[item.y] = arrays[item.y], arrays[item.x]
 
     def give(self, item: Give) -> None:
         self.outputs[item.slot] = self.arrays.pop(item.array)

@@ -29,12 +29,13 @@ from .loops import (
     Set,
     SetSize,
     Store,
+    Swap,
     Typed,
     Var,
     blocks_of,
 )
 
-_STAYS = (Alloc, Reserve, Give, SetSize, Poll, Return)
+_STAYS = (Alloc, Reserve, Give, Swap, SetSize, Poll, Return)
 
 
 class Captured(NamedTuple):

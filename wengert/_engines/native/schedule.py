@@ -119,7 +119,13 @@ class _Scheduling:
         source = self.producer.get(value.key)
         if source is None or self.kinds[source] != "point" or place in self.moving:
             return False
-        return self.kinds[place] in ("point", "reduce")
+        # one extent may have several names, which a guard makes equal: their loops are different ones all the same
+        return self.kinds[place] in ("point", "reduce") and value.shape == self.domain(place)
+
+    def domain(self, place: int) -> Any:
+        """The shape over which a member runs."""
+        node = self.nodes[place]
+        return node.inputs[0].shape if self.kinds[place] == "reduce" else node.outputs[0].shape
 
     def set_stages(self) -> None:
         for place, node in enumerate(self.nodes):
@@ -184,9 +190,7 @@ class _Scheduling:
         found: dict[Any, list[int]] = defaultdict(list)
         for place, kind in enumerate(self.kinds):
             if kind in ("point", "reduce"):
-                node = self.nodes[place]
-                shape = node.inputs[0].shape if kind == "reduce" else node.outputs[0].shape
-                found[self.stage[place], shape].append(place)
+                found[self.stage[place], self.domain(place)].append(place)
         result: list[tuple[int, Group, list[int]]] = []
         for (stage, shape), places in found.items():
             for part in self.connected(places):

@@ -15,9 +15,12 @@ from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .forms import TYPE_OF
 from .lower import convolutions as convolutions
+from .lower import draws as draws
 from .lower import factorisations as factorisations
 from .lower import products as products  # the rules of these files join the table of singles
 from .lower import regions as regions
+from .lower import scans as scans
+from .lower import scatters as scatters
 from .lower import special as special
 from .lower import windows as windows
 from .lower.blocks import is_lowered
@@ -107,6 +110,12 @@ def _first_order(node: Node) -> str:
     return "a derivative in a parameter is a series" if any(node.attrs) else ""
 
 
+def _some(node: Node) -> str:
+    """For what has no place of the largest."""
+    n = node.inputs[0].shape[node.attrs[0]]
+    return "" if type(n) is int and n else "a largest element of perhaps none"
+
+
 # -- regions ----------------------------------------------------------------------------------------------------------
 
 
@@ -152,6 +161,7 @@ def _loop_back(node: Node) -> str:
 
 
 _CHECKS: dict[str, Any] = {
+    "argmax": _some, "argmin": _some,
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "sinc": _sinc, "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs,

@@ -63,13 +63,7 @@ def _stack(rows: Sequence[Any]) -> Any:
     return apart
 
 
-def _compiled(*operands_and_run: Any) -> tuple[Any, ...]:
-    *natives, compiled = operands_and_run
-    return compiled.run(*natives)
-
-
 NUMPY.kernels["call"] = _call
-NUMPY.kernels["compiled"] = _compiled
 NUMPY.kernels.update(region_kernels(Arrays(
     run=lambda program: executable(program, NUMPY.kernels), number=lambda x: x.item(), row=lambda x, i: x[i],
     stack=_stack, zeros=np.zeros, like=np.zeros_like,

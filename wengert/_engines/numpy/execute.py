@@ -39,10 +39,15 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
 
 def _compiled(program: Program, kernels: dict[str, Kernel]) -> Executable:
     graph = refined("numpy", optimise(program.graph), lambda part: compile_graph(part, kernels))
-    run = compile_graph(graph, kernels)
+    run = compile_graph(graph, {**kernels, COMPILED.name: _run_compiled})
     if _is_one_segment(graph):
         run.entry = graph.nodes[0].attrs[0].entry  # see Compiled.direct
     return run
+
+
+def _run_compiled(*operands_and_run: Any) -> tuple[Any, ...]:
+    *natives, compiled = operands_and_run
+    return compiled.run(*natives)
 
 
 def _is_one_segment(graph: Graph) -> bool:

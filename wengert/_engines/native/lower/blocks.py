@@ -186,8 +186,16 @@ class Block:
 
     # -- the walk -------------------------------------------------------------------------------------------------
 
-    def run(self, targets: Sequence[Stored | None] = ()) -> list[Form]:
-        """Emits the graph; its outputs, in registers if small, else stored (where `targets` says, if it does)."""
+    def run(self, targets: Sequence[Stored | None] = (), is_filled: bool = True) -> list[Form]:
+        """Emits the graph.
+
+        Args:
+            targets: where its outputs are to be stored, if somewhere.
+            is_filled: whether they must be there in the end; else an output may stay where it is already.
+
+        Returns:
+            The outputs: in registers if small, else stored.
+        """
         outputs = self.graph.outputs
         for value, target in zip(outputs, targets, strict=False):
             if target is not None:
@@ -208,7 +216,7 @@ class Block:
                 array = self.temporaries.pop(key, None)
                 if array is not None:
                     self._release(key, array)
-        return self._results(targets)
+        return self._results(targets if is_filled else ())
 
     def _release(self, key: int, array: Array) -> None:
         count = count_of(self.b, self.forms[key].shape)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..builder import Builder
 from ..forms import Elements, Form, Index, Stored, all_indices, count_of
-from ..loops import REFUSED, Operand, Var
+from ..loops import FLOATS, REFUSED, Operand, Var
 from .reduces import Reduce
 
 LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
@@ -253,9 +253,12 @@ def reduced_small(b: Builder, form: Form, kind: Reduce, axes: tuple[int, ...], s
     """The elements of a reduction of few elements, written out."""
     kept = kind.kept(form.type)
     totals: dict[Any, Operand] = {}
+    begins = kind.begins and kept in FLOATS
     for index in all_indices(form.shape):  # pyright: ignore[reportArgumentType]
         place = (*[i for a, i in enumerate(index) if a not in axes],)
         x = b.convert(kept, form.type, form.at(b, index))
+        if begins:
+            totals.setdefault(place, kind.start(kept))
         totals[place] = kind.joined(b, kept, totals[place], x) if place in totals else x
     found = [totals.get(place, kind.start(kept)) for place in all_indices((*shape,))]
     return [b.convert(form.type, kept, x) if form.type != kept else x for x in found]

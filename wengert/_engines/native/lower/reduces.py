@@ -26,14 +26,18 @@ class Reduce(NamedTuple):
     kept: Callable[[str], str] = lambda t: t
     needs_some: bool = False
 
+    @property
+    def begins(self) -> bool:
+        """Whether the value of no elements makes a difference: of negative zeros alone NumPy's sum is 0."""
+        return self.join is _sum
+
     def joined(self, b: Builder, t: str, total: Operand, x: Operand) -> Operand:
         """As `join`, but always in order."""
         return in_order(b, t, total, x) if self.join is _sum else self.join(b, t, total, x)
 
 
 def _sum_start(t: str) -> Operand:
-    # the sum of negative zeros is one: so it starts from there
-    return -0.0 if t in FLOATS else False if t == "bool" else 0
+    return 0.0 if t in FLOATS else False if t == "bool" else 0
 
 
 def in_order(b: Builder, t: str, total: Operand, x: Operand) -> Operand:

@@ -16,7 +16,7 @@ from ...._control.call import Program
 from ...._control.loop import History, Loop
 from ...._control.loop_back import LoopBack
 from ...._control.switch import Branches
-from ...._core.graph import Node
+from ...._core.graph import Graph, Node
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Stored, count_of, strides_of
 from ..loops import REFUSED, WIDTHS, Array, Operand, Reg, Var
@@ -58,6 +58,14 @@ class Carry:
             self.next = self.block.fresh(self.shape, self.type)
         return self.next
 
+    def compute(self, form: Form) -> None:
+        """Sees to it that the next value is not in another carry's array, before any of those changes."""
+        if self.home is None or (type(form) is Stored and form.array in self.arrays):
+            return
+        target = self.target()
+        assert target is not None
+        nests.copy(self.block.b, form, target)
+
     def replace(self, form: Form) -> None:
         """Makes a form the value; all that reads the old one has been emitted."""
         b = self.block.b
@@ -65,14 +73,29 @@ class Carry:
             assert type(form) is Elements
             for var, item in zip(self.vars, form.items, strict=True):
                 b.set(var, item)
-        elif not (type(form) is Stored and form.array is self.home_array):
-            assert self.home is not None
-            nests.copy(b, form, self.home)
+        elif self.home is not None and not (type(form) is Stored and form.array is self.home.array):
+            assert self.next is not None
+            b.swap(self.home.array, self.next.array)
 
     @property
-    def home_array(self) -> Array | None:
-        """The array that the value is in."""
-        return None if self.home is None else self.home.array
+    def arrays(self) -> list[Array]:
+        """The arrays in which the value, and the next one, may be."""
+        return [x.array for x in (self.home, self.next) if x is not None]
+
+
+def _replace_all(carries: Sequence[Carry], outs: Sequence[Form]) -> None:
+    """Makes the results of a step what goes round."""
+    for carry, form in zip(carries, outs, strict=False):
+        carry.compute(form)
+    for carry, form in zip(carries, outs, strict=False):
+        carry.replace(form)
+
+
+def _step_block(block: Block, graph: Graph, forms: Sequence[Form], carries: Sequence[Carry]) -> list[Form]:
+    """Emits a step; what goes round may be overwritten in place."""
+    inner = Block(block.setting, graph, forms, block.sizes)
+    inner.owned = {v.key for v, c in zip(graph.inputs, carries, strict=False) if c.home is not None}
+    return inner.run([c.target() for c in carries], is_filled=False)
 
 
 def _zeros(block: Block, like: Form, is_small_: bool) -> Form:
@@ -270,15 +293,14 @@ class _Loop:
         b, spec = self.b, self.spec
         if self.count is None:
             self.make_rows(None)
-        targets = [c.target() for c in self.carries]
         self.keeper = Keeper(self.block, spec.emits, b.mark())
         if self.count is not None:
             steps: Operand = self.count
             with b.loop(0, steps) as step:
-                self.step(step, targets)
+                self.step(step)
         else:
             counter = b.var("i64", 0)
-            b.repeat(self.condition, lambda: self.while_step(counter, targets))
+            b.repeat(self.condition, lambda: self.while_step(counter))
             steps = b.get(counter)
         histories = iter(self.keeper.kept)
         emitted = [
@@ -293,23 +315,22 @@ class _Loop:
         (holds,) = Block(self.block.setting, prepared(self.spec.condition), forms, self.block.sizes).run()
         return self.block.number(holds)
 
-    def while_step(self, counter: Var, targets: Sequence[Stored | None]) -> None:
+    def while_step(self, counter: Var) -> None:
         step = self.b.get(counter)
-        self.step(step, targets)
+        self.step(step)
         self.b.set(counter, self.b.add(step, 1))
 
-    def step(self, step: Operand, targets: Sequence[Stored | None]) -> None:
+    def step(self, step: Operand) -> None:
         b = self.b
         b.poll()
         forms = self.inputs(step)
-        outs = Block(self.block.setting, self.graph, forms, self.block.sizes).run(targets)
+        outs = _step_block(self.block, self.graph, forms, self.carries)
         row = step if self.count is None else _row(b, self.spec, self.count, step)
         for emit, rows in self.rows.items():
             rows.put(row, outs[emit])
         assert self.keeper is not None
         self.keeper.keep(outs, step)
-        for carry, form in zip(self.carries, outs, strict=False):
-            carry.replace(form)
+        _replace_all(self.carries, outs)
 
 
 def _saves(spec: Loop) -> bool:
@@ -352,12 +373,11 @@ class _Back:
 
     def run(self) -> list[Form]:
         b = self.b
-        targets = [c.target() for c in self.state]
         with b.loop(0, self.count) as turn:
-            self.turn(b.sub(b.sub(self.count, 1), turn), targets)
+            self.turn(b.sub(b.sub(self.count, 1), turn))
         return [*(c.form() for c in self.state), *(rows.stacked(self.count) for rows in self.slices)]
 
-    def turn(self, step: Operand, targets: Sequence[Stored | None]) -> None:
+    def turn(self, step: Operand) -> None:
         b = self.b
         b.poll()
         row = _row(b, self.spec, self.count, step)
@@ -365,11 +385,10 @@ class _Back:
             *(c.form() for c in self.state), *self.kept.saved(b, step), *(x.row(b, row) for x in self.read),
             *self.steady,
         ]  # fmt: skip
-        outs = Block(self.block.setting, self.graph, forms, self.block.sizes).run(targets)
+        outs = _step_block(self.block, self.graph, forms, self.state)
         for rows, form in zip(self.slices, outs[len(self.state) :], strict=True):
             rows.put(row, form)
-        for carry, form in zip(self.state, outs, strict=False):
-            carry.replace(form)
+        _replace_all(self.state, outs)
 
 
 # -- branches ---------------------------------------------------------------------------------------------------------
