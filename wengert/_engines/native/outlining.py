@@ -35,7 +35,7 @@ from .loops import (
     blocks_of,
 )
 
-_STAYS = (Alloc, Reserve, Give, SetSize, Swap, Poll, Return)
+_STAYS = (Alloc, Reserve, Give, Swap, SetSize, Poll, Return)
 
 
 class Captured(NamedTuple):
