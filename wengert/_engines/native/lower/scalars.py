@@ -407,6 +407,7 @@ SCALARS: dict[str, Rule] = {
     "fmax": _beyond("ge"),
     "fmin": _beyond("le"),
     "clip": _clip,
+    "select": _select,
     "relu": _relu,
     "heaviside": _heaviside,
     "angle": lambda b, t, attrs, x: b.let("atan2", t, 0.0, x),
