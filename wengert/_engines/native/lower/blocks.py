@@ -42,8 +42,8 @@ class Setting:
         b: the builder.
         constants: large constants, which are operands of the function: the values and the arrays.
         budget: the register that holds how many bytes histories may take; None until something asks for it.
-        numbers: in a function for graphs of many sizes, the fractions that may differ from one to the other (1 / n, say):
-            it reads them from an operand. None in a function for one graph.
+        numbers: in a function for graphs of many sizes, the fractions that may differ between them (1 / n, say), which
+            it reads from an operand. None in a function for one graph.
     """
 
     def __init__(self, b: Builder, is_shared: bool = False) -> None:
