@@ -16,7 +16,7 @@ from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Lazy, Stored, all_indices, count_of, strides_of
-from ..loops import Array, Operand, Reg
+from ..loops import FLOATS, Array, Operand, Reg
 from ..schedule import SMALL, SMALL_REDUCED, Group, is_small, schedule, static_size
 from . import nests
 from .maps import MAPS, Info, Map
@@ -29,6 +29,12 @@ Single = Callable[["Block", Node, list[Form]], Sequence[Form]]
 SINGLES: dict[str, Single] = {}
 
 
+# fractions that are what they are in a program of any size
+_PLAIN_NUMBERS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5)
+# primitives whose attribute is a number, and what they are with an operand in its place
+_WITH_NUMBER = {"times_number": "mul", "add_number": "add"}
+
+
 class Setting:
     """What all blocks of a function share.
 
@@ -36,12 +42,28 @@ class Setting:
         b: the builder.
         constants: large constants, which are operands of the function: the values and the arrays.
         budget: the register that holds how many bytes histories may take; None until something asks for it.
+        numbers: in a function for graphs of many sizes, the fractions that may differ between them (1 / n, say), which
+            it reads from an operand. None in a function for one graph.
     """
 
-    def __init__(self, b: Builder) -> None:
+    def __init__(self, b: Builder, is_shared: bool = False) -> None:
         self.b = b
         self.constants: list[tuple[Any, Array]] = []
         self.budget: Reg | None = None
+        self.numbers: list[float] | None = [] if is_shared else None
+        self.numbers_array = b.array("f64", "in")
+
+    def number(self, value: Any, type_: str) -> Operand:
+        """A number of the program as an operand."""
+        if self.numbers is None or type_ not in FLOATS or value in _PLAIN_NUMBERS:
+            return value
+        self.numbers.append(value)
+        return self.b.convert(type_, "f64", self.b.load(self.numbers_array, len(self.numbers) - 1))
+
+    def all_constants(self) -> list[tuple[Any, Array]]:
+        """All constants that the function takes as operands."""
+        numbers = [(np.array(self.numbers), self.numbers_array)] if self.numbers else []
+        return [*self.constants, *numbers]
 
     def constant(self, value: np.ndarray[Any, Any]) -> Stored:
         """A large constant, as an operand."""
@@ -294,11 +316,11 @@ class Block:
         value = np.asarray(node.attrs[0])
         type_ = TYPE_OF[value.dtype]
         if value.size <= SMALL:
-            return Elements(value.shape, type_, value.ravel().tolist())
-        first = value.flat[0]
-        if value.dtype.kind != "f" and bool(np.all(value == first)):
-            item = first.item()
-            return Lazy(value.shape, type_, lambda b, index: item, lambda b, place: item)
+            return Elements(value.shape, type_, [self.setting.number(v, type_) for v in value.ravel().tolist()])
+        bits = np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}")
+        if bool(np.all(bits == bits.flat[0])):  # to the sign of zero
+            item = self.setting.number(value.flat[0].item(), type_)
+            return Lazy(self.shape(node.outputs[0]), type_, lambda b, index: item, lambda b, place: item)
         return self.setting.constant(value)
 
     def _small(self, node: Node, forms: list[Form]) -> Form:
@@ -322,6 +344,9 @@ class Block:
             target = TYPE_OF[node.outputs[0].dtype]
             return lambda b, x: b.convert(target, source, x, name == "bitcast")
         rule, attrs = SCALARS[name], node.attrs
+        if name in _WITH_NUMBER and source in FLOATS:
+            number, plain = self.setting.number(float(attrs[0]), source), SCALARS[_WITH_NUMBER[name]]
+            return lambda b, x: plain(b, source, (), x, number)
         return lambda b, *xs: rule(b, source, attrs, *xs)
 
     def _lazy(self, node: Node, forms: list[Form]) -> Form:

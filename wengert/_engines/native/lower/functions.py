@@ -33,7 +33,7 @@ class Lowered(NamedTuple):
 def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = ()) -> Lowered:
     """Lowers a graph that has been made ready; its function takes the sizes of `atoms` first."""
     b = Builder()
-    setting = Setting(b)
+    setting = Setting(b, is_shared=bool(atoms))
     sizes: dict[Atom, Operand] = {atom: b.reg("i64") for atom in atoms}
     for value in graph.inputs:
         for dim in value.shape:
@@ -51,9 +51,10 @@ def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = ()) -> Lowered:
     block.run(targets)
     registers = [r for r in sizes.values() if type(r) is Reg]
     budget = [] if setting.budget is None else [setting.budget]
-    arrays = [*inputs, *(array for _, array in setting.constants)]
+    constants = setting.all_constants()
+    arrays = [*inputs, *(array for _, array in constants)]
     function = b.function(name, arrays, outputs, [*registers, *budget])
-    return Lowered(function, [value for value, _ in setting.constants], [*sizes], bool(budget))
+    return Lowered(function, [value for value, _ in constants], [*sizes], bool(budget))
 
 
 def _operands(setting: Setting, graph: Graph, sizes: dict[Atom, Operand]) -> tuple[list[Array], list[Form]]:

@@ -286,12 +286,13 @@ def _einsum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         made = block.fresh((*[extents[c] for c in kept],), forms[0].type)
         _contract(block, forms[0], forms[1], labels[0], labels[1], kept, made)
         forms[:2], labels[:2] = [made], [kept]
+        extents = {c: extents[c] for names in labels for c in names}
     if len(forms) == 1:
         (names,) = labels
-        source = block.stored(forms[0])
-        return [_permuted(source, names, out)]
-    left = [extents[c] for c in {*labels[0], *labels[1]}]
-    if is_numbers(left) and prod(left) <= UNROLLED:  # pyright: ignore[reportArgumentType, reportCallIssue]
+        target = block.room(value)  # a copy: what a single gives shares no memory with what it takes
+        nests.copy(block.b, _permuted(block.stored(forms[0]), names, out), target)
+        return [target]
+    if is_numbers((*extents.values(),)) and prod(extents.values()) <= UNROLLED:  # pyright: ignore[reportArgumentType, reportCallIssue]
         return [_summed_out(block, forms, labels, out, extents)]
     target = block.room(value)
     _contract(block, forms[0], forms[1], labels[0], labels[1], out, target)
@@ -309,7 +310,7 @@ def _summed_out(
 ) -> Elements:  # fmt: skip
     """All terms written out."""
     b, type_ = block.b, forms[0].type
-    summed = [c for c in dict.fromkeys(labels[0] + labels[1]) if c not in out]
+    summed = [c for c in extents if c not in out]
     items: list[Operand] = []
     for index in all_indices([extents[c] for c in out]):  # pyright: ignore[reportArgumentType]
         total: Operand | None = None
