@@ -62,11 +62,24 @@ def _two(name: str, op: Op, rule: Callable[[Op, Any, Any], Any] = binary) -> Cal
     def function(x1: Any, x2: Any) -> Any:
         return rule(op, x1, x2)
 
+    return _document_two(function, name, op, "x1", "x2")
+
+
+def _bits(name: str, op: Op, rule: Callable[[Op, Any, Any], Any] = binary) -> Callable[[Any, Any], Any]:
+    """As `_two`, for ops on bits, whose operands Keras calls x and y."""
+
+    def function(x: Any, y: Any) -> Any:
+        return rule(op, x, y)
+
+    return _document_two(function, name, op, "x", "y")
+
+
+def _document_two(f: Callable[..., Any], name: str, op: Op, first: str, second: str) -> Callable[..., Any]:
     arguments = (
-        f"        x1: an array of {_dtypes_text(op)} values, or a number.\n"
-        f"        x2: the same; shapes broadcast and dtypes promote as NumPy's."
+        f"        {first}: an array of {_dtypes_text(op)} values, or a number.\n"
+        f"        {second}: the same; shapes broadcast and dtypes promote as NumPy's."
     )
-    return _document(function, name, op, arguments, f"wg.{name}({_sample(op)}, {_sample(op)}).shape")
+    return _document(f, name, op, arguments, f"wg.{name}({_sample(op)}, {_sample(op)}).shape")
 
 
 def _dtypes_text(op: Op) -> str:
@@ -332,12 +345,12 @@ def logical_not(x: Any) -> Any:
     return outward(apply(D.logical_not, (_truth(a),)), x)
 
 
-bitwise_and = _two("bitwise_and", D.bitwise_and)
-bitwise_or = _two("bitwise_or", D.bitwise_or)
-bitwise_xor = _two("bitwise_xor", D.bitwise_xor)
+bitwise_and = _bits("bitwise_and", D.bitwise_and)
+bitwise_or = _bits("bitwise_or", D.bitwise_or)
+bitwise_xor = _bits("bitwise_xor", D.bitwise_xor)
 bitwise_not = bitwise_invert = invert = _one("bitwise_not", D.bitwise_not, unary)
-left_shift = bitwise_left_shift = _two("left_shift", D.left_shift, binary_number)
-right_shift = bitwise_right_shift = _two("right_shift", D.right_shift, binary_number)
+left_shift = bitwise_left_shift = _bits("left_shift", D.left_shift, binary_number)
+right_shift = bitwise_right_shift = _bits("right_shift", D.right_shift, binary_number)
 
 # -- rounding ----------------------------------------------------------------------------------------------------------
 
