@@ -164,7 +164,7 @@ for _name, _domain in [*_UNARY, ("arccosh", "large")]:
     if _domain == "n" and _name not in ("nan_to_num", "imag", "real", "conj"):
         add(_name, lambda d: 4 * d.n(3, 4))
     if _domain == "n" and _name not in ("exp", "exp2", "expm1", "sinh", "cosh", "square", "i0"):
-        add(_name, lambda d: np.array([-60.0, -25.5, 30.25, 700.125]), smooth=_name not in ("round",))
+        add(_name, lambda d: np.array([-60.2, -25.4, 30.25, 700.125]), smooth=_name not in ("round",))
 for _name in "abs arccos arccosh arcsin arcsinh arctan arctanh cos cosh exp expm1 log log10 log1p log2 negative reciprocal sign sin sinh sqrt square tan tanh conj real imag angle".split():
     if _name not in ("sign", "expm1", "log1p", "log2", "log10"):
         add(_name, lambda d: 0.4 * d.z(2, 3) + 0.3)
@@ -187,7 +187,7 @@ add("clip", lambda d: d.n(3), x_min=-0.1, x_max=0.1)
 
 for _name in "add subtract multiply divide maximum minimum logaddexp arctan2 hypot logaddexp2".split():
     for _a, _b in [((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2,)), ((0, 3), (3,)), ((2, 1, 3), (4, 1))]:
-        add(_name, lambda d, _a=_a, _b=_b: (d.n(*_a), d.n(*_b)))
+        add(_name, lambda d, _a=_a, _b=_b, _name=_name: (d.n(*_a), d.p(*_b) if _name == "divide" else d.n(*_b)))
     add(_name, lambda d: (d.n(3), 2.0), fixed=(1,))
     add(_name, lambda d: (1.5, d.n(3)), fixed=(0,))
     add(_name, lambda d: (d.n(3).astype(np.float32), d.n(3).astype(np.float32)))
@@ -256,9 +256,8 @@ for _name in "sum mean max min prod std var logsumexp all any".split():
         add(_name, lambda d: d.i(-3, 5, 3, 4), smooth=False)
         add(_name, lambda d: d.b(3, 4), smooth=False, axis=0) if _name in ("sum", "mean", "std", "var", "max", "min", "prod") else None
     if _name not in ("max", "min"):
-        add(_name, lambda d: np.zeros((0, 3)), axis=0, smooth=_name not in ("all", "any"))
-        add(_name, lambda d: np.zeros((0, 3)), axis=1, smooth=_name not in ("all", "any"))
-        add(_name, lambda d: np.zeros((2, 0)), smooth=_name not in ("all", "any"))
+        for _shape, _axis in (((0, 3), 0), ((0, 3), 1), ((2, 0), None)):  # NaN or infinity, where there is nothing
+            add(_name, lambda d, _s=_shape: np.zeros(_s), axis=_axis, smooth=_name in ("sum", "prod"))
     else:
         add(_name, lambda d: np.zeros((0, 3)), axis=1)
         add(_name, lambda d: np.zeros((0, 3)), axis=0, initial=2.0)
@@ -382,8 +381,9 @@ each("linspace", lambda d: (np.asarray(d.n()), np.asarray(d.n())), grid(num=[5],
 each("logspace", lambda d: (d.n(3), d.n(3)), grid(num=[4], base=[2.0, 3]))
 each("one_hot", [lambda d: d.i(-1, 5, 4), lambda d: d.i(0, 3, 2, 3)], grid(num_classes=[3, 4], axis=[-1, 0, 1], dtype=[None, "int32"]), smooth=False)
 each("multi_hot", [lambda d: d.i(0, 4, 2, 3), lambda d: d.i(0, 4, 3)], grid(num_classes=[4, 6]), smooth=False)
-each("array", [lambda d: d.n(3), lambda d: ([1, 2],), lambda d: ([[1.0, 2.0]],)], [{}, {"dtype": "float32"}])
-each("convert_to_tensor", [lambda d: d.n(3), lambda d: ([1, 2],), lambda d: 2.0], [{}, {"dtype": "float32"}])
+for _name in ("array", "convert_to_tensor"):
+    each(_name, [lambda d: d.n(3), lambda d: ([1, 2],), lambda d: ([[1.0, 2.0]],), lambda d: 2.0])
+    each(_name, [lambda d: d.n(3), lambda d: ([1, 2],), lambda d: 2.0], [{"dtype": "float32"}], smooth=False)
 add("copy", lambda d: d.n(3))
 each("cast", [lambda d: 3 * d.n(4), lambda d: d.i(-3, 3, 4), lambda d: d.b(4)], grid(dtype=["float32", "int32", "bool", "float64", "int8", "uint8"]), smooth=False)
 each("saturate_cast", [lambda d: 300 * d.off(4), lambda d: d.i(-300, 300, 4)], grid(dtype=["int8", "uint8", "float16", "float32", "int32"]), smooth=False)
@@ -569,8 +569,10 @@ for _spatial, _kernel in [((7,), (3,)), ((6, 5), (3, 2)), ((4, 5, 3), (2, 2, 2))
 add("conv", lambda d: (d.n(1, 7, 6, 2), d.n(3, 3, 2, 2)), strides=(2, 1), padding="same")
 add("conv", lambda d: (d.n(1, 7, 6, 2), d.n(3, 3, 2, 2)), dilation_rate=(2, 1))
 add("conv", lambda d: (d.n(1, 7, 6, 2).astype(np.float32), d.n(3, 3, 2, 2).astype(np.float32)))
-add("conv", lambda d: (d.n(2, 7, 3), d.n(3, 3, 2)), padding="causal")
 each("conv_transpose", lambda d: (d.n(1, 4, 3, 2), d.n(3, 2, 3, 2)), [{"strides": 2, "output_padding": 1}, {"strides": 2, "output_padding": 0, "padding": "same"}, {"strides": (2, 3), "padding": "same"}, {"strides": (2, 3), "output_padding": (1, 2), "padding": "same"}, {"strides": 2, "output_padding": 1, "padding": "same"}])
+for _k, _s, _more, _padding in itertools.product((1, 2, 3, 4), (2, 3), (0, 1, 2), ("valid", "same")):
+    if _more < _s and (_k > 1 or _padding == "valid"):
+        add("conv_transpose", lambda d, _k=_k: (d.n(1, 4, 2), d.n(_k, 3, 2)), strides=_s, output_padding=_more, padding=_padding)
 for _name in ("max_pool", "average_pool"):
     for _spatial, _pool in [((7,), 2), ((7,), 3), ((6, 5), (2, 2)), ((6, 5), (3, 2)), ((4, 4, 3), 2)]:
         for _format, _padding, _stride in itertools.product([_LAST, _FIRST], ["valid", "same"], [None, 1, 2, 3]):
@@ -614,11 +616,12 @@ for _format in (None, _LAST, _FIRST):
                                           {"bottom_padding": 1, "right_padding": 2, "target_height": 7, "target_width": 8}], data_format=_format)
         each("image.gaussian_blur", _image, grid(kernel_size=[(3, 3), (5, 3)], sigma=[(1.0, 1.0), (0.7, 1.5)]), data_format=_format)
         each("image.extract_patches", _image, [{"size": (2, 2)}, {"size": 3, "strides": (1, 2)}, {"size": (2, 3), "strides": 2, "padding": "same"}, {"size": 2, "strides": 1, "dilation_rate": 2}, {"size": (2, 2), "strides": 1, "padding": "same"}], data_format=_format)
-        _transforms = np.array([[1.0, 0.1, -0.3, 0.05, 0.9, 0.4, 0.0, 0.0]])
+        _transforms = np.array([[1.0, 0.11, -0.3, 0.053, 0.92, 0.41, 0.0, 0.0]])
         _projective = np.array([[1.02, 0.11, -0.3, 0.05, 0.93, 0.4, 0.003, -0.002]])
         each("image.affine_transform", lambda d, _i=_image: (_i(d), np.repeat(_transforms, 2, 0) if _i(d).ndim == 4 else _transforms[0]),
              grid(interpolation=["bilinear", "nearest"], fill_mode=["constant", "nearest", "wrap", "mirror", "reflect"]), data_format=_format, fixed=(1,))
         each("image.affine_transform", lambda d, _i=_image: (_i(d), np.repeat(_projective, 2, 0) if _i(d).ndim == 4 else _projective[0]), [{"fill_value": 0.4}], data_format=_format, fixed=(1,))
+        add("image.affine_transform", _image, transform=lambda d, _s=_shape: np.tile([1.0, 0.0, 0.5, 0.0, 1.0, -1.5, 0.0, 0.0], (2, 1) if len(_s) == 4 else 1), interpolation="nearest", data_format=_format)
         _start, _end = np.array([[0.0, 0.0], [0.0, 5.0], [4.0, 0.0], [4.0, 5.0]]), np.array([[0.3, 0.2], [0.1, 4.6], [4.2, 0.3], [3.8, 4.9]])
         each("image.perspective_transform", lambda d, _i=_image: (_i(d), *(np.repeat(p[None], 2, 0) if _i(d).ndim == 4 else p for p in (_start, _end))),
              grid(interpolation=["bilinear", "nearest"], fill_value=[0, 0.3]), data_format=_format, fixed=(1, 2))
@@ -649,3 +652,84 @@ add("map", lambda d: (Program(lambda ops: lambda x: ops.sum(x * x)), d.n(4, 3)))
 add("map", lambda d: (Program(lambda ops: lambda xs: xs[0] * xs[1]), (d.n(4), d.n(4))))
 add("vectorized_map", lambda d: (Program(lambda ops: lambda x: ops.sum(x * x)), d.n(4, 3)))
 add("vectorized_map", lambda d: (Program(lambda ops: lambda xs: xs[0] * xs[1]), (d.n(4), d.n(4))))
+
+# -- names beyond the list -------------------------------------------------------------------------------------------
+
+for _name in "cbrt deg2rad rad2deg fabs absolute angle conjugate erfc i0 sinc sparse_sigmoid hard_swish swish".split():
+    each(_name, [lambda d: d.n(2, 3), lambda d: np.asarray(d.n()), lambda d: d.n(0, 2), lambda d: d.n(3).astype(np.float32)])
+for _name in "fmax fmin true_divide".split():
+    each(_name, [lambda d: (d.n(2, 3), d.n(3)), lambda d: (d.n(2, 1), d.n(1, 3)), lambda d: (d.i(1, 4, 3), d.n(3))])
+each("heaviside", [lambda d: (d.n(2, 3), d.n(3)), lambda d: (np.array([-1.0, 0.0, 2.0]), d.n(3))], smooth=False)
+each("ldexp", [lambda d: (d.n(2, 3), d.i(-3, 4, 3))])
+add("nextafter", lambda d: (d.n(3), d.n(3)), smooth=False)
+each("allclose", lambda d: (d.n(3), d.n(3)), smooth=False)
+for _name in ("isneginf", "isposinf", "isreal"):
+    add(_name, lambda d: np.array([1.0, np.inf, -np.inf, np.nan]), smooth=False)
+for _name in ("gcd", "lcm"):
+    add(_name, lambda d: (d.i(1, 30, 3, 4), d.i(1, 30, 4)), smooth=False)
+add("isin", lambda d: (d.i(0, 5, 3, 4), d.i(0, 5, 2)), smooth=False)
+each("isin", lambda d: (d.i(0, 5, 6), d.i(0, 5, 2)), [{"invert": True}, {"assume_unique": True}], smooth=False)
+
+
+def holes(d: Draw, *shape: int) -> Any:
+    x = d.apart(*shape) * 0.3
+    x[d.rng.random(shape) < 0.3] = np.nan
+    x[..., 0] = d.n(*shape[:-1])
+    return x
+
+
+for _name in "nansum nanmean nanprod nanmax nanmin nanstd nanvar nanmedian".split():
+    each(_name, [lambda d: holes(d, 4, 5), lambda d: d.apart(4, 5)], [{}, *grid(axis=[0, 1, -1, (0, 1)], keepdims=[False, True])], smooth=False)
+each("nancumsum", lambda d: holes(d, 4, 5), [{}, {"axis": 0}, {"axis": 1}], smooth=False)
+each("nancumprod", lambda d: holes(d, 4, 5), [{}, {"axis": 0}, {"axis": 1}], smooth=False)
+for _name, _q in (("nanquantile", [0.3, [0.2, 0.75]]), ("nanpercentile", [30, [20.0, 75.0]])):
+    each(_name, lambda d: holes(d, 4, 5), grid(q=_q, axis=[None, 1, -1], method=["linear", "lower", "higher", "midpoint", "nearest"], keepdims=[False, True]), smooth=False)
+each("percentile", lambda d: d.apart(4, 5), grid(q=[30, [20.0, 75.0]], axis=[None, 1, -1], method=["linear", "lower", "higher", "midpoint", "nearest"], keepdims=[False, True]))
+for _name in ("nanargmax", "nanargmin"):
+    each(_name, lambda d: holes(d, 4, 5), [{}, {"axis": 1}, {"axis": 1, "keepdims": True}], smooth=False)
+for _name in ("amax", "amin", "ptp"):
+    each(_name, lambda d: d.apart(3, 4), [{}, *grid(axis=[0, 1, -1, (0, 1)], keepdims=[False, True])])
+each("corrcoef", [lambda d: d.n(3, 6)])
+each("trapezoid", lambda d: d.n(3, 5), [{}, {"dx": 0.3}, {"axis": 0}, {"x": lambda d: np.sort(d.n(5)), "sources": "x"}])
+for _name in ("fliplr", "flipud"):
+    each(_name, [lambda d: d.n(2, 3), lambda d: d.n(2, 3, 2)])
+each("dstack", [lambda d: ([d.n(3), d.n(3)],), lambda d: ([d.n(2, 3), d.n(2, 3)],), lambda d: ([d.n(2, 3, 1), d.n(2, 3, 2)],)])
+each("array_split", lambda d: d.n(7, 4), [{"indices_or_sections": n, "axis": a} for n, a in [(3, 0), (2, 1), ([2, 5], 0), (4, -1)]])
+each("hsplit", [lambda d: d.n(4, 6), lambda d: d.n(6)], [{"indices_or_sections": 3}, {"indices_or_sections": [1, 4]}])
+each("vsplit", lambda d: d.n(4, 6), [{"indices_or_sections": 2}, {"indices_or_sections": [1, 3]}])
+each("dsplit", lambda d: d.n(2, 3, 4), [{"indices_or_sections": 2}, {"indices_or_sections": [1, 3]}])
+each("geomspace", [lambda d: (np.asarray(d.p()), np.asarray(d.p())), lambda d: (d.p(3), d.p(3))], grid(num=[5, 3], endpoint=[True, False]))
+add("geomspace", lambda d: (d.p(3), d.p(3)), num=4, axis=1)
+for _name in "bartlett blackman hamming hanning".split():
+    each(_name, [lambda d: 7, lambda d: 8, lambda d: 1], smooth=False)
+each("kaiser", [lambda d: (7, 5.0), lambda d: (8, 0.5)], smooth=False, fixed=(1,))
+each("vander", lambda d: d.n(4), [{}, {"N": 3}, {"increasing": True}, {"N": 6, "increasing": True}])
+each("kron", [lambda d: (d.n(2, 3), d.n(3, 2)), lambda d: (d.n(3), d.n(2)), lambda d: (d.n(2, 2), d.n(3))])
+for _name in ("segment_min", "segment_prod"):
+    each(_name, lambda d: (d.apart(6), np.array([0, 0, 1, 1, 1, 2])), [{}, {"num_segments": 3}])
+    each(_name, lambda d: (d.apart(6, 2), np.array([2, 0, 1, 0, 1, 2])), [{"num_segments": 3}])
+each("unique", lambda d: d.i(0, 4, 8), [{}, {"return_counts": True}, {"return_index": True, "return_inverse": True, "return_counts": True}, {"size": 6, "fill_value": -1}], smooth=False)
+add("unique", lambda d: d.i(0, 2, 6, 2), axis=0, smooth=False)
+each("cholesky_inverse", lambda d: np.linalg.cholesky(d.spd(3, 3)), [{}])
+add("cholesky_inverse", lambda d: np.linalg.cholesky(d.spd(3, 3)).T, upper=True)
+each("pinv", [lambda d: d.n(3, 4), lambda d: d.n(4, 3), lambda d: d.inv(3, 3)])
+each("matrix_rank", [lambda d: d.n(3, 4), lambda d: np.ones((3, 3))], smooth=False)
+each("cdist", [lambda d: (d.n(3, 4), d.n(5, 4)), lambda d: (d.n(2, 3, 4), d.n(2, 5, 4))])
+each("layer_normalization", lambda d: d.n(2, 3, 4), [{"axis": 1}, {"axis": (1, 2)}, {"axis": -1, "epsilon": 1e-2}])
+for _name in ("adaptive_average_pool", "adaptive_max_pool"):
+    each(_name, [lambda d: d.apart(2, 7, 3)], grid(output_size=[1, 3, 4]))
+    each(_name, [lambda d: d.apart(1, 6, 7, 2)], grid(output_size=[(2, 3), 3, (6, 7)], data_format=["channels_last"]))
+    each(_name, [lambda d: d.apart(1, 2, 6, 7)], grid(output_size=[(2, 3), 3], data_format=["channels_first"]))
+each("depth_to_space", lambda d: d.n(2, 3, 4, 8), grid(block_size=[2], data_format=["channels_last"]))
+each("depth_to_space", lambda d: d.n(2, 8, 3, 4), grid(block_size=[2], data_format=["channels_first"]))
+each("space_to_depth", lambda d: d.n(2, 4, 6, 3), grid(block_size=[2], data_format=["channels_last"]))
+each("space_to_depth", lambda d: d.n(2, 3, 4, 6), grid(block_size=[2], data_format=["channels_first"]))
+each("unfold", lambda d: d.n(1, 2, 6, 7), grid(kernel_size=[2, (3, 2)], dilation=[1, 2], padding=[0, 1], stride=[1, 2]))
+add("fold", lambda d: (d.n(1, 8, 12),), output_size=(4, 5), kernel_size=2)
+add("fold", lambda d: (d.n(1, 8, 4),), output_size=(4, 4), kernel_size=2, stride=2)
+add("view_as_complex", lambda d: d.n(3, 2))
+add("view_as_real", lambda d: d.z(3))
+each("image.ssim", [lambda d: (image(d, None, 1, 12, 13, 2), image(d, None, 1, 12, 13, 2))], [{}, {"filter_size": 5}, {"max_val": 2.0, "filter_sigma": 1.0}])
+add("image.sobel_edges", lambda d: image(d, None, 1, 5, 6, 2))
+each("image.extract_patches_3d", lambda d: d.n(1, 4, 5, 6, 2), [{"size": (2, 2, 2)}, {"size": 2, "strides": 1, "padding": "same"}, {"size": (2, 3, 2), "strides": (1, 2, 2)}])
+each("image.scale_and_translate", lambda d: (d.n(5, 6, 2), (7, 4, 2), np.array([1.3, 0.7]), np.array([0.2, -0.4]), (0, 1)), grid(method=["linear", "bilinear", "cubic", "lanczos3"], antialias=[True, False]), fixed=(2, 3))

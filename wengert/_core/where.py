@@ -15,6 +15,12 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import NamedTuple
 
+# Where the ops are that users call, and what they are made of.
+_OF_OPS = ("wengert.ops", "wengert.numpy", "wengert.linalg", "wengert.fft", "wengert.special", "wengert.nn", "wengert.image")
+_HOMES = (*_OF_OPS, *("wengert._prims." + family for family in (
+    "structural", "elementwise", "piecewise", "discrete", "reductions", "linalg", "decompositions", "indexing", "special",
+    "cumulative", "sorting", "conv", "windows", "fourier", "incomplete", "bessel", "binary_form", "matrix_functions", "eigen",
+)))  # fmt: skip
 PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Frames of these libraries stand between the user and us when they call a tensor's methods.
 _LIBRARY_PARTS = tuple(
@@ -133,6 +139,38 @@ def error_at_user_line(error: Exception) -> Exception:
 
 
 def at_user_line(message: str, site: Site | None = None) -> str:
-    """The message with the user's own line under it."""
-    site = site or user_site()
-    return message if site is None else f"{message}\n  at {site}"
+    """The message with the user's own line under it; what speaks in it is the function that this line called.
+
+    An op says what is wrong in the words of what it is made of (`sub: shapes ...`), but the user called another one
+    (`subtract: shapes ...`).
+    """
+    if site is not None:
+        return f"{message}\n  at {site}"
+    frame: FrameType | None = sys._getframe(1)
+    called = ""
+    while frame is not None and is_library_file(frame.f_code.co_filename):
+        called = _public_name(frame) or called
+        frame = frame.f_back
+    message = _spoken_by(called, message) if called else message
+    return message if frame is None else f"{message}\n  at {site_of(frame)}"
+
+
+def _public_name(frame: FrameType) -> str:
+    """The name of the op that a frame runs, if users can call it, or ""."""
+    name = frame.f_code.co_name
+    is_op = frame.f_globals.get("__name__", "").startswith(_OF_OPS)
+    return name if is_op and name in frame.f_globals.get("__all__", ()) else ""
+
+
+def _spoken_by(name: str, message: str) -> str:
+    """The message in the name of a public op, in place of the one that it was made of."""
+    prefix, colon, rest = message.partition(": ")
+    if name in prefix:
+        return message
+    if colon and (prefix in ("", "argument") or _is_op(prefix)):
+        return f"{name}: {rest}"
+    return message if name in message else f"{name}: {message}"
+
+
+def _is_op(name: str) -> bool:
+    return any(name in vars(sys.modules[home]) for home in _HOMES if home in sys.modules)

@@ -25,6 +25,7 @@ from .promotion import (
     binary_float,
     binary_number,
     binary_quotient,
+    named,
     outward,
     tensors_of,
     unary,
@@ -40,7 +41,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 def _document(f: Callable[..., Any], name: str, op: Op, arguments: str, example: str) -> Callable[..., Any]:
     kink = f"\n\n    At kinks: {op.facts.kink}." if op.facts.kink else ""
     source = f"\n\n    Source: {op.facts.ref}." if op.facts.ref else ""
-    f.__name__ = f.__qualname__ = name
+    named(f, name)
     f.__doc__ = (
         f"{op.facts.doc[:1].upper()}{op.facts.doc[1:]}, element by element.\n\n    Args:\n{arguments}\n\n"
         f"    Returns:\n        The result in the kind of array that came in.{kink}{source}\n\n"

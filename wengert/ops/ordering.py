@@ -21,10 +21,11 @@ from .._prims import indexing as I
 from .._prims import sorting as O
 from .._prims import structural as S
 from .._prims import windows as W
+from ..errors import TracingError
 from . import promotion
 from .choices import maximum, minimum
 from .elementwise import add, divide, multiply, subtract
-from .promotion import as_tensor, normal_axes, normal_axis, outward, public
+from .promotion import as_tensor, named, normal_axes, normal_axis, outward, public
 from .reductions import max as largest
 from .reductions import sum as total
 from .shapes import flat, part, permuted, reshaped
@@ -268,12 +269,25 @@ def _segmented(op: Op, start: Any, data: Any, ids: Any, num_segments: Any, what:
     if places.shape != a.shape[: places.ndim] or places.ndim == 0:
         raise ValueError(at_user_line(f"{what}: data has shape {a.shape} and segment_ids has shape {places.shape}"))
     places = promotion.cast(places, dtypes.int64)
-    count = int(largest(places, initial=-1)) + 1 if num_segments is None else operator.index(num_segments)
+    count = _segments_in(ids, what) if num_segments is None else operator.index(num_segments)
     is_known = apply(D.logical_and, (promotion.binary(D.ge, places, 0), promotion.binary(D.lt, places, count)))
     places = S.select(is_known, places, S.fill(places, count))
     value = start(a.dtype) if callable(start) else start
     base = S.full(shape=(count + 1, *a.shape[places.ndim :]), value=value, dtype=a.dtype)
     return part(op(base, a, places), 0, 0, count)
+
+
+def _segments_in(ids: Any, what: str) -> int:
+    """One more than the largest id, which a trace knows only of ids that are no symbols."""
+    known = ids
+    if promotion.is_tensor_like(ids):
+        known = as_tensor(ids, what)
+        if promotion.is_symbolic(known):
+            raise TracingError(at_user_line(
+                f"{what}: how many segments symbolic ids name is not known while tracing; give num_segments"
+            ))
+        known = ndarray_of(known._data)
+    return int(np.max(np.asarray(known), initial=-1)) + 1
 
 
 _SEGMENT_DOC = '''{what} of the rows of each segment.
@@ -305,7 +319,7 @@ def _segment_op(name: str, op: Op, start: Any, what: str, kink: str, empty: str,
     def segment_op(data: Any, segment_ids: Any, num_segments: Any = None, sorted: bool = False) -> Any:
         return outward(_segmented(op, start, data, segment_ids, num_segments, name), data, segment_ids)
 
-    segment_op.__name__ = segment_op.__qualname__ = name
+    named(segment_op, name)
     segment_op.__doc__ = _SEGMENT_DOC.format(name=name, what=what, kink=kink, empty=empty, example=example)
     return segment_op
 
@@ -407,8 +421,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
 
 @public
 def unique(
-    x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    size: Any = None, fill_value: Any = None,
+    x: Any, sorted: bool = True, return_index: bool = False, return_inverse: bool = False,
+    return_counts: bool = False, axis: Any = None, size: Any = None, fill_value: Any = None,
 ) -> Any:  # fmt: skip
     """The distinct values, ascending. How many there are depends on the values, so a trace cannot hold it.
 
@@ -417,6 +431,7 @@ def unique(
     Args:
         x: an array.
         sorted: whether the values are sorted (they always are).
+        return_index: whether to return the place of the first of each in x.
         return_inverse: whether to return the places in the result that rebuild x.
         return_counts: whether to return how often each occurs.
         axis: rows along this axis are compared as wholes; None compares elements.
@@ -440,7 +455,9 @@ def unique(
     _, first, inverse, counts = np.unique(
         ndarray_of(a._data), return_index=True, return_inverse=True, return_counts=True, axis=place
     )
+    places = first
     if size is not None:
+        places = _of_size(first, operator.index(size), first[:1])
         first, counts = (_of_size(v, operator.index(size), filler) for v, filler in ((first, first[:1]), (counts, [0])))
     rest = (*[i for i in range(a.ndim) if i != place],)
     line = flat(a) if place is None else permuted(a, (place, *rest))
@@ -452,7 +469,8 @@ def unique(
         values = S.select(is_filler, S.fill(values, fill_value), values)
     if place is not None:
         values = permuted(values, S.inverse((place, *rest)))
-    more = [as_tensor(v) for v, is_wanted in ((inverse, return_inverse), (counts, return_counts)) if is_wanted]
+    wanted = ((places, return_index), (inverse, return_inverse), (counts, return_counts))
+    more = [as_tensor(v) for v, is_wanted in wanted if is_wanted]
     return (values, *more) if more else values
 
 

@@ -81,8 +81,8 @@ def _window(window: Any, length: int, fft_length: int, dtype: Any, what: str) ->
             raise ValueError(at_user_line(f"{what}: window is {window!r}, wanted 'hann', 'hamming', an array or None"))
         base = 0.5 if window == "hann" else 0.54
         window = base - (1 - base) * np.cos(2 * np.pi * np.arange(length) / length)
-    elif window is None:
-        window = np.ones(length)
+    elif window is None:  # no window is one of ones, as long as the transform
+        return promotion.cast(as_tensor(np.ones(fft_length), what), dtype)
     values = promotion.cast(as_tensor(window, what), dtype)
     if tuple(values.shape) != (length,):
         raise ValueError(at_user_line(f"{what}: the window has shape {values.shape}, wanted {(length,)}"))
@@ -108,7 +108,7 @@ def stft(
         sequence_length: how many elements a sequence has.
         sequence_stride: how far apart sequences begin.
         fft_length: the length of the transforms, at least `sequence_length`.
-        window: "hann", "hamming" (both periodic), an array of `sequence_length` factors, or None for ones.
+        window: "hann", "hamming" (both periodic), an array of `sequence_length` factors, or None for `fft_length` ones.
         center: whether sequences have their middle at multiples of the stride; the signal is reflected at its ends.
 
     Returns:
