@@ -138,6 +138,28 @@ def error_at_user_line(error: Exception) -> Exception:
     return type(error)(at_user_line(str(error)))
 
 
+_NAMELESS = (TypeError, ValueError, IndexError, AttributeError, OverflowError)
+
+
+def error_of(name: str, error: Exception) -> Exception:
+    """What a public op raises for an error under way in it: Python's own and NumPy's do not say which op it was.
+
+    Errors that users' functions raise, and those that name the user's line, stay as they are.
+    """
+    if "\n  at " in str(error) or not isinstance(error, _NAMELESS):
+        return error
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not is_library_file(trace.tb_frame.f_code.co_filename):
+        return error
+    kind = TypeError if isinstance(error, AttributeError) else type(error)
+    try:
+        return kind(at_user_line(f"{name}: {error}"))
+    except TypeError:  # an error class with arguments of its own
+        return error
+
+
 def at_user_line(message: str, site: Site | None = None) -> str:
     """The message with the user's own line under it; what speaks in it is the function that this line called.
 

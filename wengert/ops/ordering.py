@@ -25,7 +25,7 @@ from ..errors import TracingError
 from . import promotion
 from .choices import maximum, minimum
 from .elementwise import add, divide, multiply, subtract
-from .promotion import as_tensor, named, normal_axes, normal_axis, outward, public
+from .promotion import as_tensor, named, names_errors, normal_axes, normal_axis, outward, public
 from .reductions import max as largest
 from .reductions import sum as total
 from .shapes import flat, part, permuted, reshaped
@@ -372,6 +372,7 @@ def segment_mean(data: Any, segment_ids: Any, num_segments: Any = None, sorted: 
     return outward(divide(sums, counts), data, segment_ids)
 
 
+@names_errors
 def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
     """How often each whole number occurs, or the sum of the weights where it does.
 

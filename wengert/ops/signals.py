@@ -20,7 +20,7 @@ from .choices import conj
 from .elementwise import multiply
 from .indexing import take
 from .linalg import matmul
-from .promotion import as_float, as_tensor, outward
+from .promotion import as_float, as_tensor, names_errors, outward
 from .shapes import flip, joined, known_extent, moved, pad, part, reshaped
 
 # -- sequences ---------------------------------------------------------------------------------------------------------
@@ -45,6 +45,7 @@ def _sequences(x: Tensor, length: int, stride: int, what: str) -> Tensor:
     return take(x, _places(1 + (size - length) // stride, length, stride), axis=-1)
 
 
+@names_errors
 def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> Any:
     """Overlapping sequences along the last axis.
 
@@ -98,6 +99,7 @@ def _lengths(length: Any, stride: Any, fft_length: Any, what: str) -> tuple[int,
     return size, step, whole
 
 
+@names_errors
 def stft(
     x: Any, sequence_length: int, sequence_stride: int, fft_length: int, window: Any = "hann", center: bool = True
 ) -> Any:
@@ -136,6 +138,7 @@ def stft(
     return outward((S.real(spectrum), S.imag(spectrum)), x, window)
 
 
+@names_errors
 def istft(
     x: Any, sequence_length: int, sequence_stride: int, fft_length: int, length: Any = None, window: Any = "hann",
     center: bool = True,
