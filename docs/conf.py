@@ -17,9 +17,13 @@ author = "The Wengert developers"
 copyright = author
 version = release = wengert.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "_generated"]
 myst_heading_anchors = 3
+# pages that are notebooks (tour, loops) run when the site is built, and an error in one fails the build
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
 nitpicky = False
 
 autodoc_typehints = "none"  # the docstrings tell types where they matter

@@ -42,7 +42,7 @@ def map_arrays(value: Any, change: Callable[[Array], Any]) -> Any:
 
 def call(case: Case, args: Any = None, kwargs: Any = None) -> list[Any]:
     args, kwargs = case.args if args is None else args, case.kwargs if kwargs is None else kwargs
-    same = lambda x: x  # noqa: E731
+    same = lambda x: x
     return leaves(op_of(case)(*(map_arrays(a, same) for a in args), **{k: map_arrays(v, same) for k, v in kwargs.items()}))
 
 
@@ -144,7 +144,7 @@ def check_derivatives(case: Case, second: bool = True) -> None:
     for x, of_x in zip(xs, g, strict=True):
         assert of_x.shape == x.shape
         assert of_x.dtype == x.dtype
-    plain = lambda *values: np.asarray(f(*values))  # noqa: E731
+    plain = lambda *values: np.asarray(f(*values))
     if case.op == "imag" and not np.iscomplexobj(xs[0]):  # a constant
         return
     if not any(isinstance(r, wg.Tensor) and np.dtype(r.dtype).kind in "fc" for r in with_sources(case, [wg.tensor(x) for x in xs])):
@@ -156,8 +156,8 @@ def check_derivatives(case: Case, second: bool = True) -> None:
         close(dot(g, v), float(slope(plain, xs, v, STEP / 50)), 1e-6, "reverse and differences")
     close(float(np.asarray(wg.jvp(f, (*xs,), (*v,))[1])), dot(g, v), 1e-10, "forward and reverse")
     if second:
-        of_gradient = lambda *values: dot(u, gradient(case, list(values)))  # noqa: E731
-        inner = lambda *values: _product(u, wg.grad(f, argnums=(*range(len(xs)),), unconnected_gradients="zero")(*values))  # noqa: E731
+        of_gradient = lambda *values: dot(u, gradient(case, list(values)))
+        inner = lambda *values: _product(u, wg.grad(f, argnums=(*range(len(xs)),), unconnected_gradients="zero")(*values))
         twice = wg.grad(inner, argnums=(*range(len(xs)),), unconnected_gradients="zero")(*xs)
         try:
             close(dot(list(twice), v), float(slope(of_gradient, xs, v)), 1e-6, "second order and differences")
@@ -179,7 +179,7 @@ def check_batch(case: Case) -> None:
     if not xs:
         return
     others = [x + 1e-3 * v for x, v in zip(xs, direction(case, xs), strict=True)]
-    f = lambda *values: (*(r for r in with_sources(case, values) if isinstance(r, wg.Tensor)),)  # noqa: E731
+    f = lambda *values: (*(r for r in with_sources(case, values) if isinstance(r, wg.Tensor)),)
     singly = [f(*map(wg.tensor, values)) for values in (xs, others)]
     if not singly[0]:
         return

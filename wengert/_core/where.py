@@ -16,10 +16,13 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 # Where the ops are that users call, and what they are made of.
-_OF_OPS = ("wengert.ops", "wengert.numpy", "wengert.linalg", "wengert.fft", "wengert.special", "wengert.nn", "wengert.image")
+_OF_OPS = (
+    "wengert.ops", "wengert.numpy", "wengert.linalg", "wengert.fft", "wengert.special", "wengert.nn", "wengert.image",
+)  # fmt: skip
 _HOMES = (*_OF_OPS, *("wengert._prims." + family for family in (
-    "structural", "elementwise", "piecewise", "discrete", "reductions", "linalg", "decompositions", "indexing", "special",
-    "cumulative", "sorting", "conv", "windows", "fourier", "incomplete", "bessel", "binary_form", "matrix_functions", "eigen",
+    "structural", "elementwise", "piecewise", "discrete", "reductions", "linalg", "decompositions", "indexing",
+    "special", "cumulative", "sorting", "conv", "windows", "fourier", "incomplete", "bessel", "binary_form",
+    "matrix_functions", "eigen",
 )))  # fmt: skip
 PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Frames of these libraries stand between the user and us when they call a tensor's methods.
@@ -181,7 +184,9 @@ def _public_name(frame: FrameType) -> str:
     """The name of the op that a frame runs, if users can call it, or ""."""
     name = frame.f_code.co_name
     is_op = frame.f_globals.get("__name__", "").startswith(_OF_OPS)
-    return name if is_op and name in frame.f_globals.get("__all__", ()) else ""
+    # an op that a maker of another module made has that module's globals
+    public = (frame.f_globals, *(vars(sys.modules[home]) for home in _OF_OPS if home in sys.modules)) if is_op else ()
+    return name if any(name in names.get("__all__", ()) for names in public) else ""
 
 
 def _spoken_by(name: str, message: str) -> str:

@@ -26,7 +26,6 @@ from . import promotion
 from .choices import maximum, minimum
 from .elementwise import add, divide, multiply, subtract
 from .promotion import as_tensor, named, names_errors, normal_axes, normal_axis, outward, public
-from .reductions import max as largest
 from .reductions import sum as total
 from .shapes import flat, part, permuted, reshaped
 
