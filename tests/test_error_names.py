@@ -15,9 +15,10 @@ import wengert.numpy as wnp
 NAMESPACES = {"wg": wg, "wg.ops": wg.ops, "wg.linalg": wg.linalg, "wg.fft": wg.fft, "wg.special": wg.special, "wg.nn": wg.nn,
               "wg.image": wg.image}  # fmt: skip
 # These are NumPy's very objects, or no ops on arrays.
-NOT_OPS = {*wnp._own.__all__} | {"fftfreq", "rfftfreq"} | set(
-    ["Gradient", "buffer", "checkpoint", "gradients", "load", "save", "not_differentiable", "register_gradient", "set_default_float", "constant", "array", "tensor", "debug_print", "jacobian", "value_and_jacobian"]
-)  # fmt: skip
+NOT_OPS = {
+    *wnp._own.__all__, "Gradient", "array", "buffer", "checkpoint", "constant", "debug_print", "fftfreq", "gradients", "jacobian",
+    "load", "not_differentiable", "register_gradient", "rfftfreq", "save", "set_default_float", "tensor", "value_and_jacobian",
+}  # fmt: skip
 KINDS = (TypeError, ValueError, IndexError, ZeroDivisionError, OverflowError, RuntimeError, NotImplementedError, LookupError)
 
 
