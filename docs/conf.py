@@ -42,7 +42,7 @@ html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["wengert.css"]
 html_js_files = ["filter.js"]
-html_sidebars = {"index": [], "ops/*": [], "names": [], "kinks": []}  # pages that need the width
+html_sidebars = {"index": [], "tour": [], "ops/*": [], "names": [], "kinks": []}  # pages that need the width
 html_theme_options = {
     "logo": {"text": "Wengert"},
     "show_prev_next": False,

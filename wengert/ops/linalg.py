@@ -27,7 +27,16 @@ from .choices import maximum
 from .contraction import einsum
 from .creation import eye
 from .elementwise import divide, multiply, negative, power, subtract
-from .promotion import as_tensor, broadcast_shapes, common_dtype, names_errors, normal_axes, normal_axis, outward, public
+from .promotion import (
+    as_tensor,
+    broadcast_shapes,
+    common_dtype,
+    names_errors,
+    normal_axes,
+    normal_axis,
+    outward,
+    public,
+)
 from .reductions import max as largest
 from .reductions import min as smallest
 from .reductions import sqrt_flat_at_zero
