@@ -43,12 +43,18 @@ def _document(f: Callable[..., Any], name: str, op: Op, arguments: str, example:
     source = f"\n\n    Source: {op.facts.ref}." if op.facts.ref else ""
     named(f, name)
     f.__doc__ = (
-        f"{op.facts.doc[:1].upper()}{op.facts.doc[1:]}, element by element.\n\n    Args:\n{arguments}\n\n"
+        f"{_sentence(op.facts.doc)}, element by element.\n\n    Args:\n{arguments}\n\n"
         f"    Returns:\n        The result in the kind of array that came in.{kink}{source}\n\n"
         f"    Example:\n        >>> import wengert as wg\n        >>> {example}\n        (2,)\n    "
     )
     _FUNCTIONS[name] = f
     return f
+
+
+def _sentence(text: str) -> str:
+    """A text with a capital at its start, unless it begins with a formula."""
+    word = text.split(" ")[0]
+    return text if "(" in word or "^" in word or len(word) == 1 and word != "a" else text[:1].upper() + text[1:]
 
 
 def _one(name: str, op: Op, rule: Callable[[Op, Any], Any] = unary_float) -> Callable[[Any], Any]:
