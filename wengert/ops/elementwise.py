@@ -54,7 +54,7 @@ def _document(f: Callable[..., Any], name: str, op: Op, arguments: str, example:
 def _sentence(text: str) -> str:
     """A text with a capital at its start, unless it begins with a formula."""
     word = text.split(" ")[0]
-    return text if "(" in word or "^" in word or len(word) == 1 and word != "a" else text[:1].upper() + text[1:]
+    return text if "(" in word or "^" in word or (len(word) == 1 and word != "a") else text[:1].upper() + text[1:]
 
 
 def _one(name: str, op: Op, rule: Callable[[Op, Any], Any] = unary_float) -> Callable[[Any], Any]:

@@ -68,7 +68,11 @@ def group_normalization(
 
 
 class BatchStatistics(NamedTuple):
-    """A batch with mean 0 and variance 1, scaled and moved, beside its own mean and variance."""
+    """A batch with mean 0 and variance 1, scaled and moved, beside its own mean and variance.
+
+    `output` is the batch, in its own shape and dtype. `mean` is its mean over all axes but that of the features.
+    `variance` is its variance over the same axes, without correction.
+    """
 
     output: Any
     mean: Any
