@@ -6,6 +6,7 @@ WENGERT_TEST_ENGINES names the engines to test, with commas between them; "all",
 from __future__ import annotations
 
 import copy
+import importlib.util
 import os
 import subprocess
 import sys
@@ -43,10 +44,18 @@ from wengert._transforms.reverse import Tape, sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
-KNOWN = ("numpy", "python")
+KNOWN = ("numpy", "python", "jax")
 CHOSEN = os.environ.get("WENGERT_TEST_ENGINES", "all")
 NAMES = KNOWN if CHOSEN == "all" else tuple(CHOSEN.split(","))
-every_engine = pytest.mark.parametrize("engine", NAMES)
+FRAMEWORKS = {"jax"}  # not of the development tools; where one is missing its tests are skipped
+
+
+def _as_parameter(name: str) -> Any:
+    is_missing = name in FRAMEWORKS and importlib.util.find_spec(name) is None
+    return pytest.param(name, marks=pytest.mark.skipif(is_missing, reason=f"{name} is not installed"))
+
+
+every_engine = pytest.mark.parametrize("engine", [*map(_as_parameter, NAMES)])
 # an operand of loop_back is what a loop has kept of its own operands: the samples of loop run both together
 every_op = pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.name != "loop_back"], ids=str)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ._compile.arguments import is_tensor_kind, require_callable, result_of
+from ._compile.arguments import caller_kind, require_callable, result_of
 from ._control.values import Leaves, met_dtype, require_same_structure, require_same_type
 from ._core.dims import Dim
 from ._core.doors import door
@@ -71,7 +71,7 @@ def associative_scan(f: Callable[[Any, Any], Any], elems: Any, reverse: bool = F
     found = pairwise.running(row, extent)
     if reverse:
         found = [flip(x, a) for x, a in zip(found, axes, strict=True)]
-    keep = STATE.builder is not None or is_tensor_kind((elems,))
+    keep = STATE.builder is not None or caller_kind((elems,))
     return result_of(given.rebuilt(found), keep)
 
 

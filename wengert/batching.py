@@ -8,12 +8,14 @@ the caller's context. So it is differentiable, can be nested, and works inside t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
+from ._compile.bridge import as_program, has_tracers
 from ._control.examples import Example
 from ._control.values import Leaves, leaf_tensor
 from ._core.dims import DimLike
@@ -72,6 +74,9 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 
     @door
     def mapped(*args: Any, **kwargs: Any) -> Any:
+        if has_tracers((args, kwargs)):
+            # made anew, so that no function holds itself
+            return as_program(vmap(f, in_axes, out_axes), args, kwargs, "vmap")
         axes = _of_arguments(in_axes, len(args))
         return _run(f, _Examples(args, kwargs, axes, "vmap"), out_axes, "vmap", (*args, *kwargs.values()))
 
@@ -103,6 +108,8 @@ def vectorized_map(function: Callable[[Any], Any], elements: Any) -> Any:
         array([ 5., 25.])
     """
     require_callable(function, "vectorized_map")
+    if has_tracers((elements,)):
+        return as_program(functools.partial(vectorized_map, function), (elements,), {}, "vectorized_map")
     return _run(function, _Examples((elements,), {}, (0,), "vectorized_map"), 0, "vectorized_map", (elements,))
 
 
@@ -182,7 +189,7 @@ def _run(f: Callable[..., Any], examples: _Examples, out_axes: Any, name: str, g
     for place, pair in zip(result.places, found, strict=True):
         assert pair is not None
         outs.append(_placed(*pair, axes[place], examples.size, f"{name}: {result.path(len(outs))}"))
-    return result_of(result.rebuilt(outs), is_tensor_kind(given))
+    return result_of(result.rebuilt(outs), caller_kind(given))
 
 
 def _placed(x: Tensor, has_axis: bool, axis: Any, size: DimLike, name: str) -> Tensor:

@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import Differentiated, Owned, array_argument, caller_kind, require_callable, result_of
+from ._compile.bridge import as_program, has_tracers
 from ._compile.matching import matched
 from ._control.jacobians import as_columns, as_rows, images
 from ._control.values import Leaves
 from ._core import dtypes
+from ._core.constant import Kind
 from ._core.dims import Dim, DimLike, size_of
 from ._core.doors import door
 from ._core.graph import quietly
@@ -89,7 +91,7 @@ def vjp(
     mode = unconnected_mode(unconnected_gradients)
     sources = _sources(f, primals, "vjp")
     tensors = [x for s in sources for x in s.tensors]
-    keep = is_tensor_kind(primals)
+    keep = caller_kind(primals)
     tape = Tape([x._key for x in tensors])
     with recording(tape):
         result = f(*[s.argument(p) for s, p in zip(sources, primals, strict=True)])
@@ -146,7 +148,7 @@ def jvp(
             raise TypeError(at_user_line(f"jvp: wanted a list or tuple as {name}, got {type(given).__name__}"))
     sources = _sources(f, primals, "jvp", is_copied=False)
     dots = _directions(tangents, sources, "jvp: tangents")
-    keep = is_tensor_kind((*primals, *tangents))
+    keep = caller_kind((*primals, *tangents))
     recorder = Tangents()
     with recording(recorder):
         for x, dot in zip((x for s in sources for x in s.tensors), dots, strict=True):
@@ -188,7 +190,7 @@ def linearize(
     require_callable(f, "linearize")
     mode = unconnected_mode(unconnected_gradients)
     sources = _sources(f, primals, "linearize")
-    keep = is_tensor_kind(primals)
+    keep = caller_kind(primals)
     tensors = [x for s in sources for x in s.tensors]
     recorder = Steps([x._key for x in tensors])
     with recording(recorder):
@@ -200,7 +202,7 @@ def linearize(
     def f_jvp(*tangents: Any) -> Any:
         dots = _directions(tangents, sources, "linearize: tangents")
         dy = _as_tangents(part(dots), y, mode, "linearize")
-        return result_of(dy, keep or is_tensor_kind(tangents), Owned())
+        return result_of(dy, keep or caller_kind(tangents), Owned())
 
     return result_of(y.value, keep, Owned()), f_jvp
 
@@ -408,7 +410,7 @@ def _pulled(
 
 
 def _as_sources(
-    found: Sequence[Any], sources: Sequence[Differentiated], y: Sequence[Tensor], mode: str, keep: bool,
+    found: Sequence[Any], sources: Sequence[Differentiated], y: Sequence[Tensor], mode: str, keep: Kind,
     explain: Callable[[Tensor, str], Exception],
 ) -> list[Any]:  # fmt: skip
     """Cotangents as the caller gets them: in the sources' structure and kind."""
@@ -536,8 +538,11 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
 
     @door
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
+        if has_tracers((args, kwargs)):
+            # made anew, so that no function holds itself
+            return as_program(_jacobian_function(f, name, wish, combine), args, kwargs, name)
         chosen = chosen_arguments(positions, args, name)
-        keep = is_tensor_kind((*args, *kwargs.values()))
+        keep = caller_kind((*args, *kwargs.values()))
         sources = [Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]") for i in chosen]
         call = [array_argument(a) for a in args]
         for i, source in zip(chosen, sources):

@@ -17,7 +17,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._compile.cache import Compiled
 from ._compile.parameters import positional_names
 from ._compile.trace import ArrayKey, Static, array_key, trace
@@ -25,13 +25,15 @@ from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.dims import Dim
 from ._core.doors import door
+from ._core.engine import PLAIN_TYPES, Engine, is_native, transferred
 from ._core.folding import fold
 from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
-from ._core.tensor import Tensor, is_tensor_or_variable, tensor_in
+from ._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
 from ._core.where import at_user_line, warn
+from ._engines import engine_named
 from .ops.promotion import as_tensor, cast
 
 __all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
@@ -147,12 +149,18 @@ class Function(Generic[P, R]):
                 key: list[Any] = [default]
                 natives: list[Any] = []
                 array: Any
+                home: Engine | None = None
                 for a in args:
                     kind = type(a)
-                    if kind is np.ndarray:
+                    if kind is np.ndarray and home is None:
                         array = a
                         key.append(array.shape)
                         key.append(array.dtype)
+                        natives.append(a)
+                    elif kind in PLAIN_TYPES and (home is not None or len(key) == 1):
+                        array = a
+                        home = PLAIN_TYPES[kind]
+                        key += (kind, array.shape, array.dtype)
                         natives.append(a)
                     elif kind is float:
                         key.append(float)
@@ -162,7 +170,7 @@ class Function(Generic[P, R]):
                 else:
                     plain = self._plain.get(tuple(key))
                     if plain is not None:
-                        return plain.run_natives(natives)
+                        return plain.run_natives(natives, home)
             return self._call(args, kwargs)
         except BaseException as error:
             fold(error)
@@ -173,24 +181,24 @@ class Function(Generic[P, R]):
     def _call(self, args: Any, kwargs: Any, bound: int = 0) -> Any:
         if STATE.builder is not None or STATE.eager_functions:
             return self._call_python(args, kwargs, bound)
-        keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        keep = caller_kind((*args, *kwargs.values()))
         args, kwargs = self._fitted(args, kwargs, bound)
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
-        if compiled.is_plain and not keep and not kwargs and not STATE.recorders:
+        if compiled.is_plain and keep is not True and not kwargs and not STATE.recorders:
             self._remember_plain(args, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, keep)
 
     def _call_python(self, args: Any, kwargs: Any, bound: int) -> Any:
         """Inside another trace, or where functions are switched off: f itself, on tensors."""
-        keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        keep = caller_kind((*args, *kwargs.values()))
         args, kwargs = self._fitted(args, kwargs, bound)
         leaves, spec = flatten((tuple(args), kwargs))
         tensors = map(_traced_leaf, leaves)
         args, kwargs = unflatten(spec, [x if t is None else t for x, t in zip(leaves, tensors, strict=True)])
         result = self._f(*args, **kwargs)
-        return result_of(result, keep or STATE.builder is not None)
+        return result_of(result, True if STATE.builder is not None else keep)
 
     def _remember_plain(self, args: Any, compiled: Compiled) -> None:
         if self._signature is not None or len(self._plain) >= CACHE_LIMIT:
@@ -199,6 +207,8 @@ class Function(Generic[P, R]):
         for a in args:
             if type(a) is np.ndarray and dtypes.is_supported(a.dtype) and a.dtype.isnative:
                 key += [a.shape, a.dtype]
+            elif type(a) in PLAIN_TYPES:
+                key += [type(a), a.shape, a.dtype]
             elif type(a) is float:
                 key.append(float)
             else:
@@ -287,6 +297,36 @@ class Function(Generic[P, R]):
               return %2
         """
         return self._traced(args, kwargs)
+
+    def to_jax(self) -> Callable[..., Any]:
+        """The function as a plain one on JAX arrays, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives JAX arrays, whatever kind of array comes in. `jax.jit`,
+            `jax.grad`, `jax.jvp` and `jax.vmap` take it, with Wengert's derivatives: a `while_loop` whose number of
+            steps is not known has a reverse derivative under `jax.jit`, too.
+
+        Raises:
+            ModuleNotFoundError: JAX is not installed.
+        """
+        return self._on_engine("jax")
+
+    def _on_engine(self, name: str) -> Callable[..., Any]:
+        """The function on the arrays of a framework: what is none of them becomes one."""
+        engine = engine_named(name)
+
+        @functools.wraps(self._f)
+        def on_engine(*args: Any, **kwargs: Any) -> Any:
+            leaves, spec = flatten((args, kwargs))
+            tensors = [_traced_leaf(leaf) for leaf in leaves]
+            natives = [
+                leaf if t is None or t.is_symbolic else transferred(t._data, engine)
+                for leaf, t in zip(leaves, tensors, strict=True)
+            ]
+            args, kwargs = unflatten(spec, natives)
+            return result_of(self(*args, **kwargs), engine)
+
+        return on_engine
 
     def _traced(self, args: Any, kwargs: Any, bound: int = 0) -> Graph:
         if self._signature is not None and len(args) == bound and not kwargs:
@@ -403,7 +443,11 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
         leaf = array_argument(leaf)
-    return tensor_in(leaf)
+    return _native_tensor(leaf) if is_native(type(leaf)) else tensor_in(leaf)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _native_tensor(native: Any) -> Tensor | None:
+    return fresh(native) if dtypes.is_supported(native.dtype) else None
 
 
 def _key_of_spec(spec: TensorSpec) -> ArrayKey:

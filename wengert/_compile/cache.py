@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._control.call import Program, call_program, closed
-from .._core.constant import callers_own, to_numpy_result
+from .._core.constant import Kind, callers_own, native_result, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
+from .._core.engine import Engine
 from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor
@@ -64,14 +65,21 @@ class Compiled:
 
     # -- calls ------------------------------------------------------------------------------------------
 
-    def run_natives(self, natives: Sequence[Any]) -> Any:
-        """The results for NumPy arguments when nothing follows them: NumPy arrays in the result's structure."""
+    def run_natives(self, natives: Sequence[Any], home: Engine | None = None) -> Any:
+        """The results for native arguments when nothing follows them: arrays of their kind in the result's structure.
+
+        Args:
+            natives: NumPy's, or those of a framework.
+            home: that framework's engine.
+        """
+        if home is not None:
+            return self.rebuild((*home.kernels["call"](*natives, self.program),))
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program, NUMPY.kernels)
         return self.rebuild((*map(callers_own, run(*natives)),))
 
-    def run(self, arguments: Sequence[Tensor], keep_tensors: bool) -> Any:
+    def run(self, arguments: Sequence[Tensor], kind: Kind) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success."""
         with _commit_lock if len(self.variables) > 1 else _no_lock:
             read = [variable._held for variable in self.variables]
@@ -79,7 +87,9 @@ class Compiled:
         results = outs[: self.result_count]
         if self.written:
             self._commit(outs[self.result_count :])
-        return self.rebuild(results if keep_tensors else (*map(to_numpy_result, results),))
+        if kind is False:
+            return self.rebuild((*map(to_numpy_result, results),))
+        return self.rebuild(results if kind is True else (*[native_result(x, kind) for x in results],))
 
     def _commit(self, values: Sequence[Tensor]) -> None:
         if STATE.pins is not None:  # a computation is repeated: what it writes stays inside

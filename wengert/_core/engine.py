@@ -5,6 +5,7 @@ The registry maps the type of a native array to its engine; the dispatch point l
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -24,6 +25,10 @@ class Engine:
         from_numpy: ndarray -> native (may alias).
         is_concrete: whether a native holds values (False for a framework's own tracers).
         can_raise: whether kernels raise on bad values (singular matrices, indices out of range).
+        is_static_memory: whether a compiled program can only keep arrays of sizes known beforehand.
+        host_call: `host_call(function, natives, types)` -> the natives that a function from ndarrays to a tuple of
+            ndarrays of these types gives.
+        is_framework: whether users work with arrays of the engine, so that their results are of its kind, too.
     """
 
     def __init__(
@@ -38,6 +43,8 @@ class Engine:
         canonical_dtype: Callable[[np.dtype[Any]], np.dtype[Any]] = lambda dtype: dtype,
         can_raise: bool = True,
         is_static_memory: bool = False,
+        is_framework: bool = False,
+        host_call: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.native_types = tuple(native_types)
@@ -50,18 +57,30 @@ class Engine:
         self.canonical_dtype = canonical_dtype
         self.can_raise = can_raise
         self.is_static_memory = is_static_memory
+        self.is_framework = is_framework
+        self.host_call = self._called if host_call is None else host_call
+
+    def _called(self, function: Callable[..., Any], natives: Iterable[Any], types: Any) -> tuple[Any, ...]:
+        return (*map(self.from_numpy, function(*map(ndarray_of, natives))),)
 
     def __repr__(self) -> str:
         return f"Engine({self.name!r})"
 
 
 ENGINES: dict[str, Engine] = {}
+PLAIN_TYPES: dict[type, Engine] = {}  # types of a framework's arrays that always hold values
+FRAMEWORK_ENGINES: list[Engine] = []  # those of frameworks that are in use
+
+
+# The top packages whose arrays have an engine that loads when the first of them arrives -> the module of the engine.
+FRAMEWORKS: dict[str, str] = {}
 
 
 class ByType(dict[type, Any]):
     """A table by the type of a native; a type that is not in it counts as its nearest base class that is.
 
-    ml_dtypes, which loads late if at all, makes scalar types of its own beneath `np.generic`.
+    ml_dtypes, which loads late if at all, makes scalar types of its own beneath `np.generic`. A type of a framework
+    brings its engine with it.
     """
 
     def __missing__(self, native_type: type) -> Any:
@@ -69,7 +88,12 @@ class ByType(dict[type, Any]):
             if base in self:
                 found = self[native_type] = self[base]
                 return found
-        raise KeyError(native_type)
+        package = native_type.__module__.partition(".")[0]
+        if package not in FRAMEWORKS:
+            raise KeyError(native_type)
+        importlib.import_module(FRAMEWORKS[package])
+        FRAMEWORKS.pop(package, None)
+        return self[native_type]
 
 
 ENGINE_OF: dict[type, Engine] = ByType()
@@ -86,9 +110,29 @@ def register_host_kernel(name: str, for_engine: Callable[[Engine], Kernel]) -> N
         engine.kernels.setdefault(name, for_engine(engine))
 
 
+def is_native(kind: type) -> bool:
+    """Whether values of a type are native arrays of some engine."""
+    try:
+        ENGINE_OF[kind]
+    except KeyError:
+        return False
+    return True
+
+
+def framework_of(kind: type) -> Engine | None:
+    """The engine that a type's values belong to, if that is not NumPy's and arrays of it are what users pass."""
+    try:
+        engine = ENGINE_OF[kind]
+    except KeyError:
+        return None
+    return engine if engine.is_framework else None
+
+
 def register_engine(engine: Engine) -> None:
     """Makes an engine known under its name and its native types."""
     ENGINES[engine.name] = engine
+    if engine.is_framework:
+        FRAMEWORK_ENGINES.append(engine)
     for name, for_engine in HOST_KERNELS.items():
         engine.kernels.setdefault(name, for_engine(engine))
     for native_type in engine.native_types:
@@ -116,13 +160,23 @@ def on_one_engine(natives: Iterable[Any]) -> tuple[list[Any], dict[str, Kernel]]
     """
     natives = list(natives)
     home = default_engine()
-    found = {ENGINE_OF[type(native)] for native in natives} - {home}
-    if not found:
+    engine = only_engine({ENGINE_OF[type(native)] for native in natives})
+    if engine is home:
         return natives, home.kernels
-    if len(found) > 1:
-        raise TypeError(f"operands of two engines, {' and '.join(sorted(e.name for e in found))}")
-    (engine,) = found
     return [transferred(native, engine) for native in natives], engine.kernels
+
+
+def only_engine(engines: set[Engine]) -> Engine:
+    """The engine on which arrays of these meet: the one beside NumPy's.
+
+    Raises:
+        TypeError: if there are two of them.
+    """
+    others = engines - {default_engine()}
+    if len(others) > 1:
+        names = " and ".join(sorted(e.name for e in others))
+        raise TypeError(f"arrays of {names} in one call: convert those of one of them first")
+    return others.pop() if others else default_engine()
 
 
 def default_engine() -> Engine:

@@ -21,8 +21,12 @@ def moved(x: Tensor, engine: Engine) -> Tensor:
 
 
 def beside(x: Tensor, partner: Tensor) -> Tensor:
-    """x on the engine of another tensor."""
+    """x on the engine of another tensor, and in its dtype where x's own engine has none as wide."""
     data = partner._data
     if type(data) is Value or type(data) is type(x._data):
         return x
-    return moved(x, ENGINE_OF[type(data)])
+    out = moved(x, ENGINE_OF[type(data)])
+    own, dtype = x._data, data.dtype
+    if out is x or type(own) is Value or own.dtype == dtype or ENGINE_OF[type(own)].canonical_dtype(dtype) != own.dtype:
+        return out
+    return apply(REGISTRY["convert"], (out,), (dtype,))

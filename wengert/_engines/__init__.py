@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 
-from .._core.engine import ENGINES, Engine
+from .._core.engine import ENGINES, FRAMEWORKS, Engine
 from .._core.moving import moved
 from .._core.tensor import Tensor
+
+FRAMEWORKS.update(jax=f"{__name__}.jax", jaxlib=f"{__name__}.jax")
 
 
 def engine_named(name: str) -> Engine:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -88,7 +89,7 @@ def _runner(
 def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom, int]) -> None:
     for kernel, inputs, attrs, outputs, is_multi, freed, has_dims, _, binds in instructions:
         if has_dims:
-            attrs = tuple(dims.map_attribute(a, lambda d: d.evaluate(sizes)) for a in attrs)
+            attrs = (*[dims.map_attribute(a, partial(_evaluated, sizes)) for a in attrs],)
         found = kernel(*[held[i] for i in inputs], *attrs)
         if is_multi:
             for slot, value in zip(outputs, found, strict=True):
@@ -99,6 +100,11 @@ def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom,
             sizes[atom] = _extent(held[outputs[result]], axis)
         for slot in freed:
             held[slot] = None
+
+
+def _evaluated(sizes: dict[Atom, int], dim: Dim) -> Any:
+    """A dimension's size; the number of steps that a loop says it has may be known to nobody before it has run."""
+    return dim.evaluate(sizes) if dim.atoms <= sizes.keys() else dim
 
 
 def last_uses(graph: Graph) -> list[tuple[Value, ...]]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.engine import ENGINE_OF
+from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.state import next_serial
 from .._core.tensor import Tensor, Value
@@ -74,7 +74,7 @@ def is_tensor(x: Any) -> bool:
         >>> wg.ops.is_tensor(wg.tensor(1.0)), wg.ops.is_tensor(1.0)
         (True, False)
     """
-    return type(x) is Tensor or (type(x) in ENGINE_OF and not isinstance(x, ARRAYS))
+    return type(x) is Tensor or (is_native(type(x)) and not isinstance(x, ARRAYS))
 
 
 def stop_gradient(variable: Any) -> Any:
