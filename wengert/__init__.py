@@ -33,7 +33,7 @@ from .graph import Function, TensorSpec, eager, function, jit
 from .inspect.debug_nans import debug_nans
 from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
-from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
+from .ops.conversion import constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .slices import IndexedSlices
 from .state import Variable
@@ -73,6 +73,8 @@ _LATER = {
 
 if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelling
     __getattr__, __dir__ = names_loaded_later(__name__, _LATER)
+
+array = tensor
 
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
