@@ -22,7 +22,6 @@ from .indexing import argsort, take, take_along_axis, where
 from .linalg import solvable, solve_triangular
 from .promotion import as_tensor, names_errors, outward, public
 from .shapes import concatenate, flat, flip, known_extent, matrix_transpose, pad, part, tril, triu
-from .subscript import known_values
 
 
 def toeplitz(c: Any, r: Any = None) -> Any:
