@@ -66,7 +66,7 @@ def test_a_random_program(engine: str, seed: int) -> None:
     want = found_by(eager, program, point)
     for way in (eager, traced):
         namespace = program.namespace()
-        f = namespace["make"](Namespace(engine), "float64", "all")
+        f = namespace["make"](Namespace(engine), "float64", "auto")  # XLA keeps all only where a bound is known
         value, (of_x, of_v) = way(f)(*[wg.tensor(native(engine, t.numpy())) for t in point.tensors()])
         for a, b in zip((value, of_x, of_v, namespace["make"].state.value), want, strict=True):
             np.testing.assert_allclose(ndarray(a), b, rtol=1e-10, atol=1e-10, err_msg=program.source)
