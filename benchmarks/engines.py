@@ -1,9 +1,9 @@
 """Our compiled gradient on a framework's arrays beside the framework's own: `python benchmarks/engines.py`.
 
-Times are the processor's for the process, which runs on one core: another program's work does not count, however busy
-the machine is. Ten programs: on JAX beside `jax.jit(jax.value_and_grad(...))`, on PyTorch beside its eager mode (and `torch.compile`
-with `--all`), on TensorFlow beside `tf.function`. The two take turns, and results are compared before timing.
-Writes results/engines-FRAMEWORK.json and a table beside it. Start reading at `main`.
+Ten programs: on JAX beside `jax.jit(jax.value_and_grad(...))`, on PyTorch beside its eager mode (and `torch.compile`
+with `--all`), on TensorFlow beside `tf.function`. The two take turns, and results are compared before timing. Times are
+the processor's for the process, which runs on one core: another program's work does not count, however busy the
+machine is. Writes results/engines-FRAMEWORK.json and a table beside it. Start reading at `main`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def in_a_process(framework: str, program: str, options: Any) -> dict[str, Any]:
     """The figures of a program, from a process of its own: no program finds what another left."""
     command = [
         sys.executable, str(HERE / "engines.py"), "--one", program, "--frameworks", framework,
-        "--seconds", str(options.seconds), "--rounds", str(options.rounds), *(["--all"] if options.all else []), *(["--wall"] if options.wall else []),
+        "--seconds", str(options.seconds), "--rounds", str(options.rounds),
+        *(["--all"] if options.all else []), *(["--wall"] if options.wall else []),
     ]  # fmt: skip
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
