@@ -117,3 +117,33 @@ def test_two_processes() -> None:
         assert one["all-reduce"]
         np.testing.assert_allclose(one["gradient"], wg.grad(module.loss)(w, X), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(one["hessian"], wg.hessian(module.loss)(w, X), rtol=1e-12, atol=1e-12)
+
+
+# -- the scripts of the page "Many machines" -----------------------------------------------------------------------------
+
+
+def run_example(name: str, **more: str) -> str:
+    script = HERE.parent / "examples" / "many_machines" / f"{name}.py"
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment(**more), capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_numpy_processes() -> None:
+    assert run_example("processes_numpy") == "the same as in one process\n"
+
+
+@needs_jax
+def test_the_example_on_jax() -> None:
+    printed = run_example("sharded_jax", XLA_FLAGS="--xla_force_host_platform_device_count=8")
+    assert printed == "8 devices, all-reduce in the program: True\n"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.skipif(
+    importlib.util.find_spec("wengert._engines.torch") is None, reason="the engine of torch is not in this package"
+)
+def test_data_parallel_torch() -> None:
+    assert run_example("data_parallel_torch", GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1") == "the same as in one process\n"
