@@ -69,7 +69,12 @@ def _transposed(
     weight = weight.flip((*range(2, 2 + rank),))
     # the full result begins where the last tap of the kernel meets the first element
     full = [(k - 1) * d for k, d in zip(kernel, rhs_dilation, strict=True)]
-    cut = [max(f - low, 0) for f, (low, _) in zip(full, padding, strict=True)]
+    ends = [
+        (n - 1) * d + low + 1 - wanted
+        for n, d, (low, _), wanted in zip(lhs.shape[2:], lhs_dilation, padding, shape[2:], strict=True)
+    ]
+    # what torch cuts off, it cuts off at both ends
+    cut = [max(min(f - low, end), 0) for f, (low, _), end in zip(full, padding, ends, strict=True)]
     out = _BACKWARD[rank](lhs, weight, None, lhs_dilation, cut, 0, groups, rhs_dilation)
     widths = []
     for axis in range(rank):

@@ -146,6 +146,17 @@ def _clip(x: Any, lo: Any, hi: Any) -> Any:
     return torch.minimum(torch.maximum(x, lo), hi)
 
 
+def _in_order(compare: Any) -> Any:
+    """A comparison; complex numbers are compared by their real parts, then by their imaginary ones, as in NumPy."""
+
+    def kernel(x: Any, y: Any) -> Any:
+        if not x.is_complex():
+            return compare(x, y)
+        return torch.where(x.real == y.real, compare(x.imag, y.imag), compare(x.real, y.real))
+
+    return kernel
+
+
 KERNELS: dict[str, Any] = {
     "div": torch.true_divide,
     "reciprocal": torch.reciprocal,
@@ -189,10 +200,10 @@ KERNELS: dict[str, Any] = {
     "bitcast": _bitcast,
     "eq": torch.eq,
     "ne": torch.ne,
-    "lt": torch.lt,
-    "le": torch.le,
-    "gt": torch.gt,
-    "ge": torch.ge,
+    "lt": _in_order(torch.lt),
+    "le": _in_order(torch.le),
+    "gt": _in_order(torch.gt),
+    "ge": _in_order(torch.ge),
     "isnan": torch.isnan,
     "isinf": torch.isinf,
     "isfinite": torch.isfinite,

@@ -4,6 +4,7 @@ else SciPy's functions on the host.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -33,6 +34,15 @@ def _with_whole_order(name: str, functions: tuple[Any, Any]) -> Any:
     return kernel
 
 
+def _polygamma(x: Any, order: int) -> Any:
+    """By the zeta function: torch's own first derivative of digamma has nine digits."""
+    order = int(order)
+    if order == 0:
+        return torch.special.digamma(x)
+    sign = 1 if order % 2 else -1
+    return sign * math.factorial(order) * torch.special.zeta(torch.full_like(x, order + 1), x)
+
+
 ON_HOST = ("gammaincinv", "betaincinv", "betainc", "betaincc", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln",
            "expi", "exp1", "gamma")  # fmt: skip
 _SAME_NAME = (
@@ -43,7 +53,7 @@ KERNELS: dict[str, Any] = {
     **{name: on_host(name) for name in ON_HOST},
     **{name: in_float32(getattr(torch.special, name)) for name in _SAME_NAME},
     "lgamma": in_float32(torch.lgamma),
-    "polygamma": in_float32(lambda x, order: torch.special.polygamma(int(order), x)),
+    "polygamma": in_float32(_polygamma),
     "gammainc": _unless_derived("gammainc", torch.special.gammainc, 1),
     "zeta": _unless_derived("zeta", torch.special.zeta, 1),
 }
