@@ -19,7 +19,6 @@ from .control import cond, fori_loop, map, scan, set_memory_budget, switch, whil
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .extend import not_differentiable, primitive, register_gradient
-from .frameworks import from_jax
 from .functional import (
     ValueAndGrad,
     ValueAndGrads,
@@ -44,6 +43,7 @@ from .tape import GradientTape
 if TYPE_CHECKING:
     from . import array_api, compat, image, integrate, nn, optimize, random, special, stats
     from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
+    from .frameworks import from_jax
     from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
     from .sparse import Coloring, coloring, sparsity
@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 _LATER = {
     "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
     "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
-    "custom_root": "implicit", "hessian": "derivatives", "hvp": "derivatives", "image": "image",
+    "custom_root": "implicit", "from_jax": "frameworks", "hessian": "derivatives", "hvp": "derivatives",
+    "image": "image",
     "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives", "linearize": "derivatives",
     "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random", "save": "saving", "sparsity": "sparse",
     "special": "special", "stats": "stats", "value_and_jacobian": "derivatives", "vjp": "derivatives",

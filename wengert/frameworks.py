@@ -52,7 +52,10 @@ def from_jax(f: Callable[..., Any]) -> Callable[..., Any]:
     @door
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if has_tracers((args, kwargs)):
-            again = lambda *a, **k: _applied(f, make, known, a, k)  # not the wrapper: no function holds itself
+
+            def again(*tensors: Any, **named: Any) -> Any:  # not the wrapper: no function holds itself
+                return _applied(f, make, known, tensors, named)
+
             return as_program(again, args, kwargs, getattr(f, "__name__", "from_jax"))
         return _applied(f, make, known, args, kwargs)
 
