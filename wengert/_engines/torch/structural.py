@@ -86,7 +86,7 @@ def _add_n(*xs: Any) -> Any:
 
 
 def _scale(x: Any, y: Any) -> Any:
-    return torch.where(x == 0, torch.zeros_like(x), x * y)
+    return (x * y).masked_fill_(x == 0, 0)
 
 
 def _as_complex(x: Any, y: Any) -> Any:
