@@ -32,6 +32,8 @@ def _conv(
         if all(s == 1 for s in strides):
             return _transposed(lhs, rhs, padding, lhs_dilation, rhs_dilation, groups, shape)
         lhs = _dilated(lhs, lhs_dilation)
+    if groups == 1 and all(p > k for p, k in zip(rhs.shape[2:], shape[2:], strict=True)):
+        return _of_large_kernel(lhs, rhs, strides, padding, rhs_dilation, shape)
     if all(low == high >= 0 for low, high in padding):
         widths: Any = (*[low for low, _ in padding],)
     else:
@@ -81,6 +83,30 @@ def _transposed(
         low = padding[axis][0] - full[axis] + cut[axis]
         widths.append((low, shape[2 + axis] - out.shape[2 + axis] - low))
     return _padded(out, widths)
+
+
+def _of_large_kernel(lhs: Any, rhs: Any, strides: Any, padding: Any, rhs_dilation: Any, shape: Any) -> Any:
+    """A kernel larger than the result is the cotangent of a convolution in the derivative of its kernel, for which
+    torch has a fast way: there lhs is what was convolved, and the result is the kernel's cotangent."""
+    reach = [
+        (p - 1) * d + (k - 1) * s + 1
+        for p, d, k, s in zip(rhs.shape[2:], rhs_dilation, shape[2:], strides, strict=True)
+    ]
+    is_even = all(
+        low == high >= 0 and n + 2 * low == r
+        for (low, high), n, r in zip(padding, lhs.shape[2:], reach, strict=True)
+    )
+    if is_even:
+        widths = [low for low, _ in padding]
+    else:  # what no place of the kernel reaches is cut off
+        ends = [(low, r - low - n) for (low, _), n, r in zip(padding, lhs.shape[2:], reach, strict=True)]
+        lhs, widths = _padded(lhs, ends), [0] * len(reach)
+    weight = rhs.new_empty(1).expand((shape[1], shape[0], *shape[2:]))
+    found = torch.ops.aten.convolution_backward(
+        rhs.transpose(0, 1), lhs.transpose(0, 1), weight, None, rhs_dilation, widths, strides, False,
+        [0] * len(reach), 1, (False, True, False),
+    )  # fmt: skip
+    return found[1].transpose(0, 1)
 
 
 def _by_windows(lhs: Any, rhs: Any, strides: Any, padding: Any, dilation: Any, groups: int) -> Any:
