@@ -51,14 +51,45 @@ MASKED_SIGMOID_BACK = _private("torch masked_sigmoid_back", "ct out is_zero", ("
 MASKED_TANH_BACK = _private("torch masked_tanh_back", "ct out is_zero", ("zero",))
 MASKED_MUL = _private("torch masked_mul", "x y is_zero", ("zero",))
 MATMUL_PLUS = _private("torch matmul_plus", "z x y")
+OUTER_PLUS = _private("torch outer_plus", "z x y")
+MATRIX_BY_VECTOR = _private("torch matrix_by_vector", "x y")
+VECTOR_BY_MATRIX = _private("torch vector_by_matrix", "x y")
+WHERE_POSITIVE = _private("torch where_positive", "x y", ("zero",))
 
 _sigmoid_back = torch.ops.aten.sigmoid_backward.default
 _tanh_back = torch.ops.aten.tanh_backward.default
+_threshold_back = torch.ops.aten.threshold_backward.default
+
+
+_LARGE = 8192  # elements: filling by a mask costs more there than looking for what must be filled
+
+
+def _is_zero(x: Any, zero: Any) -> Any:
+    return None if x.numel() > _LARGE and x.is_cpu else torch.eq(x, zero)
 
 
 def _masked(product: Callable[..., Any]) -> Kernel:
-    """A product that is zero wherever its first factor is, whatever the second is there."""
-    return lambda x, y, is_zero, zero: product(x, y).masked_fill_(is_zero, zero)
+    """A product that is zero wherever its first factor is, whatever the second is there.
+
+    Only infinities and NaNs make a difference, and both give NaN.
+    """
+
+    def kernel(x: Any, y: Any, is_zero: Any, zero: Any) -> Any:
+        found = product(x, y)
+        if is_zero is None:
+            if not torch.isnan(found.sum()).item():
+                return found
+            is_zero = torch.eq(x, zero)
+        return found.masked_fill_(is_zero, zero)
+
+    return kernel
+
+
+def _where_positive(x: Any, y: Any, zero: Any) -> Any:
+    """y where x is positive, else 0, also where x is NaN, which torch's fast way would let through."""
+    if x.is_cpu and not torch.isnan(x.sum()).item():
+        return _threshold_back(y, x, 0)
+    return torch.where(torch.gt(x, zero), y, zero)
 
 
 FUSED: dict[str, Kernel] = {
@@ -67,11 +98,15 @@ FUSED: dict[str, Kernel] = {
     "torch plus_tensor": torch.add,
     "torch sigmoid_back": _sigmoid_back,
     "torch tanh_back": _tanh_back,
-    "torch is_zero": torch.eq,
+    "torch is_zero": _is_zero,
     "torch masked_sigmoid_back": _masked(_sigmoid_back),
     "torch masked_tanh_back": _masked(_tanh_back),
     "torch masked_mul": _masked(torch.mul),
     "torch matmul_plus": torch.addmm,
+    "torch outer_plus": torch.addr,
+    "torch matrix_by_vector": torch.mv,
+    "torch vector_by_matrix": lambda x, y: torch.mv(y.mT, x),
+    "torch where_positive": _where_positive,
 }
 
 
@@ -153,7 +188,10 @@ def _without_unused(graph: Graph, nodes: list[Node]) -> Graph:
     return Graph.of(graph.name, graph.inputs, kept[::-1], graph.outputs, graph.guards)
 
 
-_DROPPED = frozenset({"broadcast_to", "neg", "mul", "square", "pad", "add", "matmul", "full", ONE_MINUS.name})
+_DROPPED = frozenset({
+    "broadcast_to", "neg", "mul", "square", "pad", "add", "matmul", "full", "reshape", "transpose", "gt",
+    ONE_MINUS.name,
+})  # fmt: skip
 _BOOL = np.dtype(bool)
 
 
@@ -207,7 +245,7 @@ def _plus_number(node: Node, parts: _Parts) -> Any:
     return node.remade(PLUS_TENSOR, node.inputs, (value,))
 
 
-# -- the derivatives of tanh and sigmoid -----------------------------------------------------------------------------------
+# -- the derivatives of tanh and sigmoid ------------------------------------------------------------------------------
 
 
 def _is_one_minus(value: Value, parts: _Parts) -> Value | None:
@@ -263,13 +301,69 @@ def _product_and_sum(node: Node, parts: _Parts) -> Any:
     """z + x @ y of matrices."""
     for z, product in (node.inputs, node.inputs[::-1]):
         inner = parts.made_by(product, "matmul")
-        if inner is None or parts.uses[product.key] != 1 or len(product.shape) != 2 or product.dtype.name not in _FLOATS:
+        if inner is None or parts.uses[product.key] != 1 or product.dtype.name not in _FLOATS:
             continue
         spread = parts.made_by(z, "broadcast_to")
         z = z if spread is None or len(spread.inputs[0].shape) > 2 else spread.inputs[0]
         if all(len(v.shape) == 2 for v in inner.inputs):
+            column, row = _column(inner.inputs[0], parts), _row(inner.inputs[1], parts)
+            if column is not None and row is not None:
+                return node.remade(OUTER_PLUS, (z, column, row), ())
             return node.remade(MATMUL_PLUS, (z, *inner.inputs), ())
     return None
+
+
+def _column(value: Value, parts: _Parts) -> Value | None:
+    """The vector of which a value is a matrix of one column."""
+    maker = parts.made_by(value, "reshape", "transpose")
+    if maker is None or len(value.shape) != 2 or value.shape[1] != 1:
+        return None
+    return _row(maker.inputs[0], parts) if maker.op.name == "transpose" else _if_vector(maker.inputs[0])
+
+
+def _row(value: Value, parts: _Parts) -> Value | None:
+    """The vector of which a value is a matrix of one row."""
+    maker = parts.made_by(value, "reshape", "transpose")
+    if maker is None or len(value.shape) != 2 or value.shape[0] != 1:
+        return None
+    return _column(maker.inputs[0], parts) if maker.op.name == "transpose" else _if_vector(maker.inputs[0])
+
+
+def _if_vector(value: Value) -> Value | None:
+    return value if len(value.shape) == 1 else None
+
+
+def _reshape(node: Node, parts: _Parts) -> Any:
+    """A matrix times a vector, written as a product of matrices."""
+    product = parts.made_by(node.inputs[0], "matmul")
+    if product is None or len(node.outputs[0].shape) != 1 or any(len(v.shape) != 2 for v in product.inputs):
+        return None
+    if node.outputs[0].dtype.name not in _FLOATS:
+        return None
+    x, y = product.inputs
+    column, row = _column(y, parts), _row(x, parts)
+    if column is not None:
+        return node.remade(MATRIX_BY_VECTOR, (x, column), ())
+    return None if row is None else node.remade(VECTOR_BY_MATRIX, (row, y), ())
+
+
+def _select(node: Node, parts: _Parts) -> Any:
+    """The derivative of relu: a cotangent where something is positive."""
+    condition, x, y = node.inputs
+    compared = parts.made_by(condition, "gt")
+    if compared is None or node.outputs[0].dtype.name not in _FLOATS or compared.inputs[0].dtype != x.dtype:
+        return None
+    if not (_is_nothing(y, parts) and _is_nothing(compared.inputs[1], parts)) or compared.inputs[0].shape != x.shape:
+        return None
+    return node.remade(WHERE_POSITIVE, (compared.inputs[0], x), (scalar(0, torch_dtype(x.dtype)),))
+
+
+def _is_nothing(value: Value, parts: _Parts) -> bool:
+    """Whether a value is full of zeros."""
+    maker = parts.made_by(value, "full", "constant")
+    if maker is None:
+        return False
+    return maker.attrs[1] == 0 if maker.op.name == "full" else not np.any(maker.attrs[0])
 
 
 def _joined(node: Node, parts: _Parts) -> Any:
@@ -320,4 +414,5 @@ def _padded_axis(piece: Node) -> int | None:
 
 _RULES: dict[str, Callable[[Node, _Parts], Any]] = {
     "times_number": _by_number, "add_number": _plus_number, "mul": _mul, "scale": _scale, "add": _add,
+    "reshape": _reshape, "select": _select,
 }  # fmt: skip
