@@ -31,7 +31,7 @@ from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
-from ._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
+from ._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
 from ._core.where import at_user_line, warn
 from ._engines import engine_named
 from .ops.promotion import as_tensor, cast
@@ -311,6 +311,19 @@ class Function(Generic[P, R]):
         """
         return self._on_engine("jax")
 
+    def to_torch(self) -> Callable[..., Any]:
+        """The function as a plain one on torch tensors, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives torch tensors, whatever kind of array comes in; it runs on the
+            device of the tensors that come. `backward` and the transforms of `torch.func` take it, with Wengert's
+            derivatives.
+
+        Raises:
+            ModuleNotFoundError: torch is not installed.
+        """
+        return self._on_engine("torch")
+
     def _on_engine(self, name: str) -> Callable[..., Any]:
         """The function on the arrays of a framework: what is none of them becomes one."""
         engine = engine_named(name)
@@ -320,7 +333,7 @@ class Function(Generic[P, R]):
             leaves, spec = flatten((args, kwargs))
             tensors = [_traced_leaf(leaf) for leaf in leaves]
             natives = [
-                leaf if t is None or t.is_symbolic else transferred(t._data, engine)
+                leaf if t is None or t.is_symbolic else engine.leave(transferred(t._data, engine))
                 for leaf, t in zip(leaves, tensors, strict=True)
             ]
             args, kwargs = unflatten(spec, natives)
@@ -447,7 +460,8 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
 
 
 def _native_tensor(native: Any) -> Tensor | None:
-    return fresh(native) if dtypes.is_supported(native.dtype) else None
+    tensor = entered(native)
+    return tensor if dtypes.is_supported(tensor.dtype) else None
 
 
 def _key_of_spec(spec: TensorSpec) -> ArrayKey:

@@ -17,7 +17,7 @@ import numpy as np
 from .._core import dims
 from .._core.dims import Atom, Dim
 from .._core.engine import Kernel
-from .._core.graph import Graph
+from .._core.graph import Graph, Node
 from .._core.tensor import Value
 
 
@@ -35,8 +35,13 @@ class Instruction(NamedTuple):
     binds: tuple[tuple[Atom, int, int], ...]  # unknown dimensions, the result and the axis that tell them
 
 
-def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[..., tuple[Any, ...]]:
+def compile_instructions(
+    graph: Graph, kernels: dict[str, Kernel] | Callable[[Node], Kernel]
+) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
     """A callable from the natives of a graph's inputs to those of its outputs.
+
+    Args:
+        kernels: by the op's name, or a function of the node.
 
     Slots are used again as soon as they are free, so that long programs keep few of them, and equal instructions are
     one object: a chain of a million ops is a list of a few of them.
@@ -56,11 +61,11 @@ def compile_instructions(graph: Graph, kernels: dict[str, Kernel]) -> Callable[.
         outputs = tuple(slots[v.key] for v in node.outputs)
         freed = tuple(slots.pop(v.key) for v in ended)
         free += freed
-        identity = (node.op.name, inputs, outputs, freed, node.is_quiet, binds, *map(id, node.attrs))
+        kernel = kernels(node) if callable(kernels) else kernels[node.op.name]
+        identity = (node.op.name, kernel, inputs, outputs, freed, node.is_quiet, binds, *map(id, node.attrs))
         found = known.get(identity)
         if found is None:
             has_dims = bool(dims.dims_in(node.attrs))
-            kernel = kernels[node.op.name]
             found = Instruction(
                 kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims, node.is_quiet, binds
             )

@@ -30,7 +30,7 @@ from .._core.engine import Engine, framework_of, is_native
 from .._core.kinds import ARRAYS
 from .._core.op import Op
 from .._core.structure import is_number_list
-from .._core.tensor import Tensor, Value, fresh
+from .._core.tensor import Tensor, Value, entered
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line, error_of
 from .._prims import structural
@@ -59,7 +59,10 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     if held is not None:
         return held(x)
     if is_native(type(x)):
-        return fresh(x)
+        tensor = entered(x)
+        if not dtypes.is_supported(tensor.dtype):
+            raise TypeError(at_user_line(f"{what}: dtype {x.dtype} is not supported"))
+        return tensor
     if isinstance(x, (list, tuple)):
         return _from_list(x, what)
     if hasattr(x, "__array__"):

@@ -239,7 +239,7 @@ KERNELS: dict[str, Kernel] = {
     **{name: _with_order2(fn) for name, fn in incomplete_math.BINARY_ORDERED.items()},
     **{name: _same(fn) for name, fn in quantiles_math.FUNCTIONS.items()},
     **{name: _same2(fn) for name, fn in quantiles_math.BINARY.items()},
-    "poisson_count": _with_order2(quantiles_math.poisson_count),
+    "poisson_count": lambda q, mu, upper: map2(lambda *v: quantiles_math.poisson_count(*v, upper), q, mu),
     "binom_count": lambda q, n, p, upper: map3(lambda *v: quantiles_math.binom_count(*v, upper), q, n, p),
     "nbinom_count": lambda q, n, p, upper: map3(lambda *v: quantiles_math.nbinom_count(*v, upper), q, n, p),
     "betainc": betainc,
