@@ -44,10 +44,10 @@ from wengert._transforms.reverse import Tape, sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
-KNOWN = ("numpy", "python", "jax", "tensorflow")
+KNOWN = ("numpy", "python", "jax", "tensorflow", "torch")
 CHOSEN = os.environ.get("WENGERT_TEST_ENGINES", "all")
 NAMES = KNOWN if CHOSEN == "all" else tuple(CHOSEN.split(","))
-FRAMEWORKS = {"jax", "tensorflow"}  # not of the development tools; where one is missing its tests are skipped
+FRAMEWORKS = {"jax", "tensorflow", "torch"}  # not of the development tools; where one is missing its tests are skipped
 
 
 def _as_parameter(name: str) -> Any:

@@ -174,7 +174,7 @@ def _kernels(
 
         def kernel(*natives_and_attributes: Any) -> Any:
             *natives, attributes = natives_and_attributes
-            return own(*natives, **dict(attributes))
+            return engine.enter(own(*map(engine.leave, natives), **dict(attributes)))
 
         return kernel
 

@@ -31,7 +31,7 @@ from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
-from ._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
+from ._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
 from ._core.where import at_user_line, warn
 from ._engines import engine_named
 from .ops.promotion import as_tensor, cast
@@ -320,7 +320,7 @@ class Function(Generic[P, R]):
             leaves, spec = flatten((args, kwargs))
             tensors = [_traced_leaf(leaf) for leaf in leaves]
             natives = [
-                leaf if t is None or t.is_symbolic else transferred(t._data, engine)
+                leaf if t is None or t.is_symbolic else engine.leave(transferred(t._data, engine))
                 for leaf, t in zip(leaves, tensors, strict=True)
             ]
             args, kwargs = unflatten(spec, natives)
@@ -447,7 +447,8 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
 
 
 def _native_tensor(native: Any) -> Tensor | None:
-    return fresh(native) if dtypes.is_supported(native.dtype) else None
+    tensor = entered(native)
+    return tensor if dtypes.is_supported(tensor.dtype) else None
 
 
 def _key_of_spec(spec: TensorSpec) -> ArrayKey:

@@ -73,7 +73,7 @@ class Compiled:
             home: that framework's engine.
         """
         if home is not None:
-            return self.rebuild((*home.kernels["call"](*natives, self.program),))
+            return self.rebuild(home.run_plain(natives, self.program))
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program, NUMPY.kernels)

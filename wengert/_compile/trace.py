@@ -14,7 +14,7 @@ from .._core.graph import Graph
 from .._core.kinds import ARRAYS
 from .._core.state import STATE, building, pinning
 from .._core.structure import LEAF, Spec, flatten, unflatten
-from .._core.tensor import Tensor, fresh, tensor_in
+from .._core.tensor import Tensor, entered, tensor_in
 from .._core.types import type_of
 from .._core.unrolled import Lines
 from .._core.verifier import verify
@@ -109,7 +109,7 @@ def _traced(
 
 def _place(leaf: Any, outputs: list[Tensor]) -> Any:
     is_array = isinstance(leaf, ARRAYS) and dtypes.is_supported(leaf.dtype)
-    tensor = constant(leaf) if is_array else fresh(leaf) if is_native(type(leaf)) else tensor_in(leaf)
+    tensor = constant(leaf) if is_array else entered(leaf) if is_native(type(leaf)) else tensor_in(leaf)
     if tensor is None:
         return Static(leaf)
     outputs.append(tensor)

@@ -17,7 +17,7 @@ import numpy as np
 from .._core import dims
 from .._core.dims import Atom, Dim
 from .._core.engine import Kernel
-from .._core.graph import Graph
+from .._core.graph import Graph, Node
 from .._core.tensor import Value
 
 
@@ -44,13 +44,13 @@ Extent = Callable[[Any, int], Any]
 
 
 def compile_instructions(
-    graph: Graph, kernels: dict[str, Kernel], extent: Extent = _extent
+    graph: Graph, kernels: dict[str, Kernel] | Callable[[Node], Kernel], extent: Extent = _extent
 ) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
     """A callable from the natives of a graph's inputs to those of its outputs.
 
     Args:
         graph: the program.
-        kernels: those of the engine.
+        kernels: by the op's name, or a function of the node.
         extent: the size of an axis of a native, where an engine has sizes that only a run tells.
 
     Slots are used again as soon as they are free, so that long programs keep few of them, and equal instructions are
@@ -71,11 +71,11 @@ def compile_instructions(
         outputs = tuple(slots[v.key] for v in node.outputs)
         freed = tuple(slots.pop(v.key) for v in ended)
         free += freed
-        identity = (node.op.name, inputs, outputs, freed, node.is_quiet, binds, *map(id, node.attrs))
+        kernel = kernels(node) if callable(kernels) else kernels[node.op.name]
+        identity = (node.op.name, kernel, inputs, outputs, freed, node.is_quiet, binds, *map(id, node.attrs))
         found = known.get(identity)
         if found is None:
             has_dims = bool(dims.dims_in(node.attrs))
-            kernel = kernels[node.op.name]
             found = Instruction(
                 kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims, node.is_quiet, binds
             )

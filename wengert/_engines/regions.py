@@ -33,6 +33,7 @@ class Arrays(NamedTuple):
         stack: arrays of one shape as one array (of another: as a list that `row` understands).
         zeros: `zeros(shape, dtype)`.
         like: zeros of an array's type.
+        integer: a Python integer as an array of no axes.
     """
 
     run: Callable[[Program], Callable[..., tuple[Any, ...]]]
@@ -41,6 +42,7 @@ class Arrays(NamedTuple):
     stack: Callable[[Sequence[Any]], Any]
     zeros: Callable[[Any, Any], Any]
     like: Callable[[Any], Any]
+    integer: Callable[[int], Any] = np.int64
 
 
 def region_kernels(arrays: Arrays) -> dict[str, Kernel]:
@@ -104,7 +106,7 @@ class _Run:
             _opaque(next(histories)) if isinstance(e, History) else self._stacked(*next(stacks), steps)
             for e in self.spec.emits
         ]
-        between = [] if self.spec.is_counted else [np.int64(steps)]
+        between = [] if self.spec.is_counted else [self.arrays.integer(steps)]
         return (*self.carries, *between, *emitted)
 
     def _run_steps(self) -> None:

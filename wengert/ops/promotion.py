@@ -30,7 +30,7 @@ from .._core.engine import Engine, framework_of, is_native
 from .._core.kinds import ARRAYS
 from .._core.op import Op
 from .._core.structure import is_number_list
-from .._core.tensor import Tensor, Value, fresh
+from .._core.tensor import Tensor, Value, entered
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line
 from .._prims import structural
@@ -59,7 +59,7 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     if held is not None:
         return held(x)
     if is_native(type(x)):
-        return fresh(x)
+        return entered(x)
     if isinstance(x, (list, tuple)):
         return _from_list(x, what)
     if hasattr(x, "__array__"):
