@@ -1,4 +1,4 @@
-"""Functions of other frameworks as functions of ours: `from_jax`."""
+"""Functions of other frameworks as functions of ours: `from_jax`, `from_torch`."""
 
 # pyright: strict, reportPrivateUsage=false
 
@@ -14,10 +14,11 @@ from ._compile.bridge import as_program, has_tracers
 from ._control.foreign import foreign
 from ._control.values import leaf_tensor
 from ._core.doors import door
+from ._core.state import STATE
 from ._core.structure import flatten, unflatten
 from ._engines import engine_named
 
-__all__ = ["from_jax"]
+__all__ = ["from_jax", "from_torch"]
 
 
 def from_jax(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,8 +46,77 @@ def from_jax(f: Callable[..., Any]) -> Callable[..., Any]:
     """
     require_callable(f, "from_jax")
     engine_named("jax")
-    make: Any = importlib.import_module(f"{__package__}._engines.jax.foreign").JaxFunction
+    return _wrapped(f, _maker("jax", "JaxFunction"), "from_jax")
+
+
+def from_torch(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A torch function or module as a function on arrays of any kind, differentiated by torch.
+
+    Args:
+        f: takes and gives torch tensors, or nested structures of them; what is no array reaches it as it is. Where it
+            is traced it is run on tensors without values, or on zeros if it needs values, to learn the types of its
+            results.
+
+    Returns:
+        A function of the same arguments. Its results are of the kind of array that came in; it can be traced, and
+        differentiated in both modes and to every order, by the derivatives that torch gives f. Of a module it takes
+        `parameters=` as well, a dict of arrays by the names of `named_parameters` (and `named_buffers`) that stand in
+        for its own, and are differentiated as any argument is; without, the module's own are used, and torch's
+        `backward` finds them.
+
+    Raises:
+        TypeError: f is not callable.
+        ModuleNotFoundError: torch is not installed.
+
+    Example:
+        >>> import importlib.util, numpy as np, wengert as wg
+        >>> def energy(x):
+        ...     import torch
+        ...     return torch.sum(torch.sin(x) ** 2)
+        >>> if importlib.util.find_spec("torch"):  # torch need not be installed
+        ...     gradient = wg.grad(wg.from_torch(energy))(np.array([0.0, 1.0]))
+    """
+    require_callable(f, "from_torch")
+    engine_named("torch")
+    make = _maker("torch", "TorchFunction")
+    if not hasattr(f, "named_parameters"):
+        return _wrapped(f, make, "from_torch")
+    return _of_module(f, make)
+
+
+def _of_module(module: Any, make: Any) -> Callable[..., Any]:
+    """A module as a function of its parameters, which are its own unless others are given."""
+    functional_call: Any = importlib.import_module("torch.func").functional_call
+
+    def applied(*args: Any, parameters: Any, **kwargs: Any) -> Any:
+        return functional_call(module, parameters, args, kwargs)
+
+    inner = _wrapped(applied, make, "from_torch", type(module).__name__)
+
+    @functools.wraps(module.forward)
+    def wrapper(*args: Any, parameters: Any = None, **kwargs: Any) -> Any:
+        own = dict(module.named_parameters()) if parameters is None else parameters
+        if not own or parameters is not None or STATE.builder is not None or STATE.recorders:
+            return inner(*args, parameters=own, **kwargs)
+        kind = caller_kind((*args, *kwargs.values()))
+        result = inner(*args, parameters=own, **kwargs)
+        return result if getattr(kind, "name", "") == "torch" else result_of(_as_tensors(result), kind)
+
+    return wrapper
+
+
+def _as_tensors(result: Any) -> Any:
+    leaves, spec = flatten(result)
+    return unflatten(spec, [x if t is None else t for x, t in zip(leaves, map(leaf_tensor, leaves), strict=True)])
+
+
+def _maker(engine: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"{__package__}._engines.{engine}.foreign"), name)
+
+
+def _wrapped(f: Callable[..., Any], make: Any, what: str, name: str = "") -> Callable[..., Any]:
     known: dict[Any, tuple[Any, list[Any]]] = {}
+    name = name or getattr(f, "__name__", what)
 
     @functools.wraps(f)
     @door
@@ -56,7 +126,7 @@ def from_jax(f: Callable[..., Any]) -> Callable[..., Any]:
             def again(*tensors: Any, **named: Any) -> Any:  # not the wrapper: no function holds itself
                 return _applied(f, make, known, tensors, named)
 
-            return as_program(again, args, kwargs, getattr(f, "__name__", "from_jax"))
+            return as_program(again, args, kwargs, name)
         return _applied(f, make, known, args, kwargs)
 
     return wrapper

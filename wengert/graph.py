@@ -311,6 +311,19 @@ class Function(Generic[P, R]):
         """
         return self._on_engine("jax")
 
+    def to_torch(self) -> Callable[..., Any]:
+        """The function as a plain one on torch tensors, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives torch tensors, whatever kind of array comes in; it runs on the
+            device of the tensors that come. `backward` and the transforms of `torch.func` take it, with Wengert's
+            derivatives.
+
+        Raises:
+            ModuleNotFoundError: torch is not installed.
+        """
+        return self._on_engine("torch")
+
     def _on_engine(self, name: str) -> Callable[..., Any]:
         """The function on the arrays of a framework: what is none of them becomes one."""
         engine = engine_named(name)

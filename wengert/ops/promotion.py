@@ -59,7 +59,10 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     if held is not None:
         return held(x)
     if is_native(type(x)):
-        return entered(x)
+        tensor = entered(x)
+        if not dtypes.is_supported(tensor.dtype):
+            raise TypeError(at_user_line(f"{what}: dtype {x.dtype} is not supported"))
+        return tensor
     if isinstance(x, (list, tuple)):
         return _from_list(x, what)
     if hasattr(x, "__array__"):

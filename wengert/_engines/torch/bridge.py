@@ -91,9 +91,10 @@ class _Node(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         stage = held.stage
         reached = set() if stage is None else {*stage.seeded, *range(stage.stop, len(output))}
+        ctx.reached = [place in reached and _carries(y) for place, y in enumerate(output)]
         ctx.mark_non_differentiable(*[
-            y for place, y in enumerate(output)
-            if isinstance(y, torch.Tensor) and (place not in reached or not _carries(y))
+            y for y, is_reached in zip(output, ctx.reached, strict=True)
+            if isinstance(y, torch.Tensor) and not is_reached
         ])  # fmt: skip
 
     @staticmethod
@@ -111,8 +112,8 @@ class _Node(torch.autograd.Function):
         pushed, places = held.divided.jvp(flags)
         found = bound(pushed, [*operands, *[d for d in dots if d is not None]])
         return (*[
-            found[place] if isinstance(place, int) else torch.zeros_like(y) if _carries(y) else None
-            for place, y in zip(places, outs, strict=True)
+            None if not is_reached else found[place] if isinstance(place, int) else torch.zeros_like(y)
+            for place, y, is_reached in zip(places, outs, ctx.reached, strict=True)
         ],)  # fmt: skip
 
     @staticmethod

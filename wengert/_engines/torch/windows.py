@@ -68,7 +68,7 @@ def _place(choose: Any, worst: Any) -> Any:
     def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
         lead = x.ndim - len(window)
         known = _places(x.shape[lead:], window, strides, padding, dilation)
-        places = torch.from_numpy(np.ascontiguousarray(known)).to(x.device)
+        places = torch.from_numpy(np.array(known)).to(x.device)
         is_inside = places >= 0
         flat = x.reshape((*x.shape[:lead], -1))
         values = torch.where(is_inside, flat[..., places.clamp(min=0)], worst(x.dtype))
