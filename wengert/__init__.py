@@ -43,7 +43,7 @@ from .tape import GradientTape
 if TYPE_CHECKING:
     from . import array_api, compat, image, integrate, nn, optimize, random, special, stats
     from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
-    from .frameworks import from_jax, from_torch
+    from .frameworks import from_jax, from_tensorflow, from_torch
     from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
     from .sparse import Coloring, coloring, sparsity
@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 _LATER = {
     "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
     "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
-    "custom_root": "implicit", "from_jax": "frameworks", "from_torch": "frameworks", "hessian": "derivatives",
+    "custom_root": "implicit", "from_jax": "frameworks", "from_tensorflow": "frameworks", "from_torch": "frameworks",
+    "hessian": "derivatives",
     "hvp": "derivatives", "image": "image",
     "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives", "linearize": "derivatives",
     "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random", "save": "saving", "sparsity": "sparse",
@@ -78,7 +79,7 @@ __all__ = [
     "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
     "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat", "cond",
     "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans", "debug_print",
-    "eager", "explain", "fft", "fori_loop", "from_jax", "from_torch", "function", "grad", "gradients", "grads",
+    "eager", "explain", "fft", "fori_loop", "from_jax", "from_tensorflow", "from_torch", "function", "grad", "gradients", "grads",
     "hessian", "hvp", "image", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize", "load", "map", "nn", "not_differentiable",
     "numpy", "ops", "optimize", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan",
     "set_default_float", "set_memory_budget", "sparsity", "special", "stats", "stop_gradient", "switch",

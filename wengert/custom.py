@@ -163,6 +163,7 @@ class _Decorated:
     # a slot, because functools.wraps copies a function's __dict__ to what it wraps
     __slots__ = ("__dict__", "__weakref__", "_call")
     __wrapped__: Callable[..., Any]
+    autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
 
     def __init__(self, f: Callable[..., Any], call: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)

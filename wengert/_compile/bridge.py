@@ -20,7 +20,7 @@ from .._core.structure import flatten
 from .._core.tensor import Tensor, Value, entered
 from .arguments import caller_kind
 from .cache import Compiled
-from .trace import Static, array_key, trace
+from .trace import Static, array_key, trace, with_dims
 
 
 def has_tracers(values: Sequence[Any]) -> bool:
@@ -51,7 +51,7 @@ def as_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any
     keys: list[Any] = []
     for leaf in leaves:
         tensor = _array_in(leaf)
-        keys.append(Static(leaf) if tensor is None else array_key(tensor))
+        keys.append(Static(leaf) if tensor is None else with_dims(array_key(tensor), len(keys)))
         if tensor is not None:
             tensors.append(tensor)
     return Compiled(trace(f, spec, keys, name)).run(tensors, kind)

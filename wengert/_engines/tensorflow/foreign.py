@@ -17,7 +17,7 @@ Function = Callable[..., Sequence[Any]]
 class TensorFlowFunction(Foreign):
     """A function from tensors to a tuple of them.
 
-    The last operands may be the values of `tf.Variable`s: the function reads the variables itself, and its cotangents
+    The first operands may be the values of `tf.Variable`s: the function reads the variables itself, and its cotangents
     for them are those of the operands.
     """
 
@@ -46,7 +46,7 @@ class TensorFlowFunction(Foreign):
             operands, cts = operands_and_cts[: len(wanted)], iter(operands_and_cts[len(wanted) :])
             sources = self._sources(operands)
             with tf.GradientTape() as tape:
-                tape.watch([x for x in sources if isinstance(x, tf.Tensor) and is_inexact(x)])
+                tape.watch([x for x in sources if not isinstance(x, tf.Tensor) or is_inexact(x)])
                 outs = self._function(*operands)
             seeds = [tf.cast(next(cts), y.dtype) if flag else None for flag, y in zip(given, outs, strict=True)]
             pairs = [(y, s) for y, s in zip(outs, seeds, strict=True) if s is not None]
@@ -87,13 +87,12 @@ class TensorFlowFunction(Foreign):
 
     def _sources(self, operands: Sequence[Any]) -> list[Any]:
         """What TensorFlow differentiates with respect to: variables stand for the operands that are their values."""
-        extra = len(self._variables)
-        return [*operands[: len(operands) - extra], *self._variables] if extra else [*operands]
+        return [*self._variables, *operands[len(self._variables) :]]
 
     def _kept(self, key: Any, function: Function) -> TensorFlowFunction:
         """A derived function, made once, so that what TensorFlow has compiled of it is found again."""
         if key not in self._derived:
-            self._derived[key] = TensorFlowFunction(function, f"{key[0]} of {self.name}")
+            self._derived[key] = TensorFlowFunction(function, f"{key[0]} of {self.name}", self._variables)
         return self._derived[key]
 
     def __repr__(self) -> str:

@@ -83,7 +83,7 @@ class Form:
         return lambda *tensors: (*rebuilt(out_form, graph(*tensors)),)
 
     def _shapes(self, leaves: Tensors, form: tuple[Any, ...]) -> list[Any]:
-        """The shapes of flat operands as far as every call has them; the sizes of a history are those of one call."""
+        """The shapes of flat operands as far as every call has them."""
         shapes: list[Any] = []
         following = iter(leaves)
         for value, part in zip(self.inputs, form, strict=True):
@@ -91,7 +91,7 @@ class Form:
                 next(following)
                 shapes.append([n if isinstance(n, int) else None for n in value.shape])
             else:
-                shapes += [[None] * len(next(following).shape) for _ in part[0]]
+                shapes += [next(following).shape for _ in part[0]]  # of lists, and of a fixed number of slots
         return shapes
 
 
@@ -182,6 +182,9 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
     @tf.custom_gradient
     def op(*tensors: Any) -> Any:
         nonlocal out_form
+        if not tf.executing_eagerly():
+            # in the graph under construction, for a graph finds only what is its own, or of the one that calls it
+            tensors = (*map(tf.identity, tensors),)
         saved, outs = None, known
         if outs is None:
             divided = program.split(active)
