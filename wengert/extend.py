@@ -13,7 +13,7 @@ import numpy as np
 
 from ._compile.bridge import as_program, has_tracers
 from ._core.apply import apply
-from ._core.doors import door
+from ._core.doors import door, unconverted
 from ._core.engine import Engine, register_host_kernel
 from ._core.folding import fold
 from ._core.op import REGISTRY, Facts, Op, Rule, batch_size
@@ -117,7 +117,7 @@ def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = numpy.__doc__ or f"The primitive {op.name}."
-    return call
+    return unconverted(call)
 
 
 def _spec_of(x: Any) -> TensorSpec:

@@ -13,6 +13,7 @@ from ._compile.arguments import caller_kind, require_callable, result_of
 from ._compile.bridge import as_program, has_tracers
 from ._control.foreign import foreign
 from ._control.values import leaf_tensor
+from ._core.constant import is_number
 from ._core.doors import door
 from ._core.state import STATE
 from ._core.structure import flatten, unflatten
@@ -83,12 +84,13 @@ def from_tensorflow(f: Callable[..., Any], *, variables: Sequence[Any] | None = 
     followed: dict[tuple[int, ...], Callable[..., Any]] = {}
 
     @functools.wraps(f)
+    @door
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         read = [*(getattr(f, "trainable_variables", ()) if variables is None else variables)]
         if not any(map(engine.is_followed, read)):
             return plain(*args, **kwargs)
         key = (*map(id, read),)
-        if key not in followed:
+        if key not in followed:  # the values come first, so that the engine finds them
             followed[key] = _wrapped(_after_values(f), functools.partial(make, variables=read), "from_tensorflow")
         return followed[key]([engine.leave(engine.enter(v)) for v in read], *args, **kwargs)
 
@@ -195,7 +197,8 @@ def _applied(
     """What f gives for these arguments, by the op `foreign`."""
     kind = caller_kind((*args, *kwargs.values()))
     leaves, spec = flatten((args, kwargs))
-    tensors = [leaf_tensor(leaf) for leaf in leaves]
+    keeps_numbers = getattr(make, "func", make).keeps_numbers
+    tensors = [None if keeps_numbers and is_number(leaf) else leaf_tensor(leaf) for leaf in leaves]
     fixed = (*[None if t is not None else leaf for leaf, t in zip(leaves, tensors, strict=True)],)
     function, structure = _flat(f, make, known, spec, fixed, (*[t is not None for t in tensors],))
     outs = foreign(*[t for t in tensors if t is not None], function=function)

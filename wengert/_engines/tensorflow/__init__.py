@@ -14,6 +14,7 @@ import tensorflow as tf
 from ..._core.engine import PLAIN_TYPES, Engine, register_engine
 from ..regions import Arrays, region_kernels
 from . import regions
+from .autograph import mark_ours
 from .common import Native, entered, held, host_call, is_eager, on_natives, opened
 from .programs import called, form_of, run_of, run_plain, takes_part
 from .table import KERNELS
@@ -86,6 +87,7 @@ KERNELS.update({name: _region(name) for name in _eager})
 for _name, _kernel in KERNELS.items():
     TENSORFLOW.kernels[_name] = on_natives(_kernel)
 register_engine(TENSORFLOW)
+mark_ours(__name__.partition(".")[0])
 # what users pass eagerly; a type of TensorFlow's that it does not name in public
 PLAIN_TYPES[type(TENSORFLOW.from_numpy(np.zeros(())).array)] = TENSORFLOW
 

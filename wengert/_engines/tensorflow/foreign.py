@@ -22,11 +22,12 @@ class TensorFlowFunction(Foreign):
     """
 
     engine = "tensorflow"
+    keeps_numbers = True
 
     def __init__(self, function: Function, name: str, variables: Sequence[Any] = ()) -> None:
         self.name = name
         self._function = function
-        self._compiled = tf.function(function)
+        self._compiled = tf.function(function, autograph=False)
         self._variables = (*variables,)
         self._derived: dict[Any, TensorFlowFunction] = {}
 

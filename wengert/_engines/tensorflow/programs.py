@@ -196,7 +196,9 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
         def pull(*cts: Any, variables: Any = None) -> Any:
             found = _pulled(program, active, rebuilt(form, tensors), saved, rebuilt(out_form, cts), results)
             spread = [[ct] if part is None else [None] * len(part[0]) for ct, part in zip(found, form, strict=True)]
-            return [ct for cts in spread for ct in cts]
+            flat_cts = [ct for cts in spread for ct in cts]
+            # variables that a function of TensorFlow's read in the program have their cotangents as operands of it
+            return flat_cts if variables is None else (flat_cts, [None] * len(variables))
 
         return results, pull
 
