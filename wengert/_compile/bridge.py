@@ -13,7 +13,7 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.constant import constant
-from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, framework_of
+from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, array_of, framework_of
 from .._core.kinds import ARRAYS
 from .._core.state import STATE
 from .._core.structure import flatten
@@ -35,7 +35,7 @@ def _is_tracer(leaf: Any) -> bool:
     if type(native) is Value:
         return False
     engine = framework_of(type(native))
-    return engine is not None and engine.is_followed(native)
+    return engine is not None and engine.is_followed(array_of(native))
 
 
 def is_known(tensor: Tensor) -> bool:

@@ -10,7 +10,7 @@ from .._core.tensor import Tensor
 
 FRAMEWORKS.update({
     "jax": f"{__name__}.jax", "jaxlib": f"{__name__}.jax", "tensorflow": f"{__name__}.tensorflow",
-    "torch": f"{__name__}.torch",
+    "torch": f"{__name__}.torch", "keras": f"{__name__}.keras",
 })  # fmt: skip
 
 
