@@ -316,7 +316,7 @@ def K82() -> None:
 
 @row
 def K83() -> None:
-    f = wg.custom_gradient(lambda x, i: (x * i, lambda up: (up * 6, None)))
+    f = wg.custom_gradient(lambda x, i: (x * wg.ops.cast(i, "float32"), lambda up: (up * 6, None)))
     found = gradients(f, array(2.0), array(3, "int32"))
     close(found[0], 6.0)
     assert found[1] is None
