@@ -6,6 +6,7 @@ for them takes longer than it saves.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -111,7 +112,7 @@ def _targets(node: Node, names: dict[int, str]) -> str:
 def _kernel(node: Node, target: Target, namespace: dict[str, Any]) -> str:
     """The name under which a node's kernel stands; nodes of other dtypes may have another one."""
     kernel = target.kernel_of(node)
-    reference = f"k_{node.op.name}"
+    reference = "k_" + re.sub(r"\W", "_", node.op.name)  # a user's op may bear any name
     while namespace.setdefault(reference, kernel) is not kernel:
         reference += "_"
     return reference

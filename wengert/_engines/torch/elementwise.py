@@ -32,6 +32,8 @@ def _power(x: Any, y: Any) -> Any:
 def _power_number(x: Any, number: Any) -> Any:
     if number == 2:
         return x * x
+    if number == 1:
+        return x
     if x.dtype in INTEGERS and number < 0:
         raise ValueError("Integers to negative integer powers are not allowed.")
     found = torch.pow(x, number)

@@ -59,7 +59,8 @@ class TorchFunction(Foreign):
         return self._kept(("pushforward", active), lambda: _Pushforward(self, active))
 
     def batched(self, flags: tuple[bool, ...]) -> TorchFunction:
-        return self._kept(("batched", flags), lambda: TorchFunction(_batch(self._function, flags), f"a batch of {self.name}"))
+        many = _batch(self._function, flags)
+        return self._kept(("batched", flags), lambda: TorchFunction(many, f"a batch of {self.name}"))
 
     def _kept(self, key: Any, make: Callable[[], TorchFunction]) -> TorchFunction:
         """A derived function, made once."""

@@ -15,6 +15,7 @@ from ..interpret import compile_instructions
 from ..regions import Arrays, region_kernels
 from ..source import Target, compile_source
 from .common import from_numpy, torch_dtype
+from .fusion import FUSED, fused
 from .structural import OPAQUE
 from .table import KERNELS, creations, kernel_of, owned_outputs, unboxed
 
@@ -42,10 +43,11 @@ class Form:
 
     def __init__(self, program: Program, table: Table) -> None:
         self._table = table
-        self._graph = optimise(program.graph)
+        graph = optimise(program.graph)
+        self._graph = fused(graph)
         self._target = Target(table.kernel_of, table.constant, False)
         self._run: Callable[..., tuple[Any, ...]] | None = None
-        self.owned = owned_outputs(self._graph)
+        self.owned = owned_outputs(graph)
 
     def run(self, *tensors: Any) -> tuple[Any, ...]:
         """The results. What runs but once, as the trace of one call does, is not worth compiling."""
@@ -75,11 +77,11 @@ class Table(dict[str, Kernel]):
     """The kernels of programs on a device; those of users' primitives join when they are asked for."""
 
     def __init__(self, device: torch.device) -> None:
-        super().__init__({**KERNELS, **creations(device)})
+        super().__init__({**KERNELS, **FUSED, **creations(device)})
         self.device = device
         self["call"] = self._call
         self.update(region_kernels(Arrays(
-            run=self.run_of, number=_number, row=_row, stack=_stack, zeros=self._zeros, like=_zeros_like,
+            run=self.run_of, number=_number, row=_row, rows=_rows, stack=_stack, zeros=self._zeros, like=_zeros_like,
             integer=lambda n: torch.full((), n, dtype=torch.int64, device=device),
         )))  # fmt: skip
 
@@ -149,6 +151,11 @@ def _number(x: Any) -> Any:
 def _row(x: Any, index: int) -> Any:
     row = x[index]
     return row if isinstance(row, (torch.Tensor, np.ndarray)) else _opaque(row)
+
+
+def _rows(x: Any) -> Any:
+    """All rows at once, which costs torch less than one at a time."""
+    return x.unbind(0) if isinstance(x, torch.Tensor) else x
 
 
 def _opaque(value: Any) -> Any:

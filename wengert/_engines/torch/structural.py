@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 from .common import HALF, from_numpy, in_float32, to_numpy, torch_dtype
 
@@ -37,7 +36,7 @@ def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
 def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
     if not any(interior):
         widths = [n for pair in zip(low, high, strict=True) for n in pair[::-1]][::-1]
-        return functional.pad(x, widths) if all(map(_is_left, x.shape, low, high)) else _spread(x, low, high, interior)
+        return torch.constant_pad_nd(x, widths) if all(map(_is_left, x.shape, low, high)) else _spread(x, low, high, interior)
     return _spread(x, low, high, interior)
 
 
@@ -86,7 +85,7 @@ def _add_n(*xs: Any) -> Any:
 
 
 def _scale(x: Any, y: Any) -> Any:
-    return torch.where(x == 0, torch.zeros_like(x), x * y)
+    return torch.mul(x, y).masked_fill_(x == 0, 0)
 
 
 def _as_complex(x: Any, y: Any) -> Any:

@@ -25,9 +25,10 @@ for _family in (structural, elementwise, indexing, buffer, linalg, conv, windows
 VIEWS = frozenset({
     "alias", "attach", "after", "reassign", "stop_gradient", "reshape", "transpose", "broadcast_to", "slice", "real",
     "imag", "conj", "convert", "diagonal", "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_any",
-    "reduce_all", "logsumexp", "add_n", "gather", "window_sum", "window_spread", "pad", "dft", "buffer_get", "buffer_value",
-    "maximum_iterations", "triangular_solve", "expm", "linear_recurrence", "segmented_cumsum", "bitcast", "einsum",
-    "tril", "triu", "concatenate", "lu", "permute_along",
+    "reduce_all", "logsumexp", "add_n", "gather", "window_sum", "window_spread", "pad", "dft", "buffer_get",
+    "buffer_value", "maximum_iterations", "triangular_solve", "expm", "linear_recurrence", "segmented_cumsum",
+    "bitcast",
+    "power_number", "einsum", "tril", "triu", "concatenate", "lu", "permute_along",
 })  # fmt: skip
 # and those of which nothing can be said
 OTHERS = frozenset({"custom", "barrier", "unstack", "call", "switch", "loop", "loop_back", "foreign", "constant"})
