@@ -112,7 +112,7 @@ def switch(index: Any, *operands_and_branches: Any) -> tuple[Any, ...]:
     forms = [None] * len(branches.programs[0].graph.outputs)
     if any(v.dtype == object for program in branches.programs for v in program.graph.outputs):
         found = [flat(example_of(run, operands))[1] for run in runs]
-        forms = [max(column, key=lambda part: 0 if part is None else len(part[0])) for column in zip(*found, strict=True)]
+        forms = [max(column, key=_content) for column in zip(*found, strict=True)]
 
     def branch(run: Any) -> Any:
         return lambda: flat([*map(_filled, run(*operands), forms)])[0]
@@ -122,6 +122,11 @@ def switch(index: Any, *operands_and_branches: Any) -> tuple[Any, ...]:
     else:
         outs = tf.switch_case(_number(index, branches), [branch(run) for run in runs])
     return (*rebuilt(forms, outs if isinstance(outs, (list, tuple)) else [outs]),)
+
+
+def _content(form: Any) -> int:
+    """How much a history of a form holds: a whole one may hold nothing, and is more than one that nobody kept."""
+    return 0 if form is None else 2 * len(form[0]) + form[1]
 
 
 def _number(index: Any, branches: Branches) -> Any:
