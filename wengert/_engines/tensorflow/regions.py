@@ -59,15 +59,18 @@ def _reserved(kind: Kind, count: Any) -> Any:
     return _raw.TensorListReserve(element_shape=_shape(kind), num_elements=tf.cast(count, tf.int32), element_dtype=kind.dtype)
 
 
-def _put(handle: Any, index: Any, value: Any) -> Any:
-    return _raw.TensorListSetItem(
-        input_handle=handle, index=tf.cast(index, tf.int32), item=value, resize_if_index_out_of_bounds=True
-    )
+def place_of(step: Any) -> Any:
+    """The number of a step as lists take it: made once for all that a step reads and writes."""
+    return tf.cast(step, tf.int32)
 
 
-def _got(handle: Any, index: Any, kind: Kind) -> Any:
+def _put(handle: Any, place: Any, value: Any) -> Any:
+    return _raw.TensorListSetItem(input_handle=handle, index=place, item=value, resize_if_index_out_of_bounds=True)
+
+
+def _got(handle: Any, place: Any, kind: Kind) -> Any:
     out = _raw.TensorListGetItem(
-        input_handle=handle, index=tf.cast(index, tf.int32), element_shape=_shape(kind), element_dtype=kind.dtype
+        input_handle=handle, index=place, element_shape=_shape(kind), element_dtype=kind.dtype
     )
     if kind.shape is not None:
         out.set_shape(kind.shape)
@@ -201,7 +204,7 @@ class _Run:
         if value.dtype != object and all(isinstance(n, int) for n in value.shape):
             return tf.zeros((), tf.as_dtype(value.dtype)) if not value.shape else _Like(value)
         if self._example is None:
-            rows = [_row(x, integer(0)) for x in self.xs]
+            rows = [_row(x, place_of(0)) for x in self.xs]
             self._example = example_of(run_of(self.spec.body), [*self.carries, *rows, *self.steady])
         return self._example[position]
 
@@ -224,7 +227,7 @@ class _Run:
             (step,), carries, *rest = parts.cut(state)
             rows, histories = rest[: len(stacks)], rest[len(stacks) :]
             histories = [r.before(step, carries, h) for r, h in zip(self.recorders, histories, strict=True)]
-            index = last - 1 - step if spec.is_reversed else step
+            index = place_of(last - 1 - step if spec.is_reversed else step)
             outs = body(*rebuilt(carry_form, carries), *[_row(x, index) for x in self.xs], *self.steady)
             rows = [s.put(h, index, outs[e]) for s, h, e in zip(stacks, rows, self.stacked, strict=True)]
             histories = [r.after(step, outs, h) for r, h in zip(self.recorders, histories, strict=True)]
@@ -373,8 +376,8 @@ class _Whole:
         return kept
 
     def after(self, step: Any, outs: Any, kept: Any) -> Any:
-        cut = self.parts.cut(kept)
-        return [h for s, p, hs in zip(self.stacks, self.positions, cut, strict=True) for h in s.put(hs, step, outs[p])]
+        cut, place = self.parts.cut(kept), place_of(step)
+        return [h for s, p, hs in zip(self.stacks, self.positions, cut, strict=True) for h in s.put(hs, place, outs[p])]
 
     def finished(self, arrays: Any) -> Kept:
         kinds = [kind for s in self.stacks for kind in s.kinds]
@@ -401,7 +404,7 @@ class _Slots:
     def keep(self, is_due: Any, step: Any, carries: Any, kept: Any) -> list[Any]:
         *slots, steps, filled, distance = kept
         place = tf.where(is_due, filled, self.budget)
-        slots = [_put(s, place, x) for s, x in zip(slots, carries, strict=True)]
+        slots = [_put(s, place_of(place), x) for s, x in zip(slots, carries, strict=True)]
         return [*slots, with_element(steps, place, step), filled + integer(is_due), distance]
 
     def finished(self, arrays: Any) -> Kept:
@@ -497,7 +500,7 @@ class _Back:
         return (*found[:width], *slices)
 
     def _index(self, step: Any) -> Any:
-        return self.count - 1 - step if self.spec.is_reversed else step
+        return place_of(self.count - 1 - step if self.spec.is_reversed else step)
 
     def _pulled(self, way: Any, saved: Any, step: Any) -> list[Any]:
         """What is carried before a step."""
@@ -513,7 +516,8 @@ class _Back:
 
         def one(step: Any, *way: Any) -> list[Any]:
             step = step - 1
-            saved = [s.got(h, step) for s, h in zip(stacks, handles, strict=True)]
+            place = place_of(step)
+            saved = [s.got(h, place) for s, h in zip(stacks, handles, strict=True)]
             return [step, *self._pulled(way, saved, step)]
 
         return _while(lambda step, *_: step > 0, one, [self.count, *way])[1:]
@@ -532,10 +536,10 @@ class _Back:
             start, free = tf.gather(steps, top), budget - filled
             is_kept = tf.logical_and(end - start > 1, free > 0)
             target = tf.where(is_kept, start + first_stretch(end - start, free + 1), end - 1)
-            begun = [_got(h, top, kind) for h, kind in zip(slots, kinds, strict=True)]
+            begun = [_got(h, place_of(top), kind) for h, kind in zip(slots, kinds, strict=True)]
             state = self._advanced(rebuilt(kept.rows, begun), start, target)
             spot = tf.where(is_kept, filled, budget)
-            slots = [_put(h, spot, x) for h, x in zip(slots, flat(state)[0], strict=True)]
+            slots = [_put(h, place_of(spot), x) for h, x in zip(slots, flat(state)[0], strict=True)]
             steps = with_element(steps, spot, target)
             way = tf.cond(is_kept, lambda: [*way], lambda: self._pulled_from(way, state, target))
             end = tf.where(is_kept, end, target)

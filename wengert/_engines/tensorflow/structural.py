@@ -130,7 +130,7 @@ def _add_n(*xs: Any) -> Any:
 
 
 def _scale(x: Any, y: Any) -> Any:
-    return tf.where(tf.equal(x, 0), tf.zeros((), x.dtype), tf.multiply(x, y))
+    return tf.math.multiply_no_nan(y, x)  # 0 where x is 0, whatever y is
 
 
 def _as_complex(x: Any, y: Any) -> Any:

@@ -76,7 +76,10 @@ def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
     return view.reshape((*view.shape[: len(window)], prod(window)))
 
 
-def _place(choose: Any, worst: Any) -> Any:
+_FEW_TAPS = 32  # windows of more elements are gathered
+
+
+def _place(choose: Any, is_better: Any, worst: Any) -> Any:
     def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
         x = widened(x)
         if x.dtype.is_integer or x.dtype == tf.bool:
@@ -84,6 +87,8 @@ def _place(choose: Any, worst: Any) -> Any:
         lead = len(x.shape) - len(window)
         places = _places(x.shape.as_list()[lead:], window, strides, padding, dilation)
         is_inside = places >= 0
+        if is_inside.all() and places.shape[-1] <= _FEW_TAPS:
+            return _place_by_taps(x, places, window, strides, dilation, is_better)
         flat = tf.reshape(x, as_shape([*extents(x)[:lead], prod(x.shape[lead:])]))
         values = tf.gather(flat, np.where(is_inside, places, 0), axis=-1)
         values = tf.where(is_inside, values, tf.constant(worst(x.dtype), x.dtype))
@@ -95,6 +100,27 @@ def _place(choose: Any, worst: Any) -> Any:
         return tf.where(chosen < 0, tf.constant(first, tf.int64), tf.cast(chosen, tf.int64))
 
     return kernel
+
+
+def _place_by_taps(x: Any, places: Any, window: Any, strides: Any, dilation: Any, is_better: Any) -> Any:
+    """One element of all windows after the other: the first of the best stays, and NaN beats all."""
+    lead, counts = len(x.shape) - len(window), places.shape[:-1]
+    best = chosen = None
+    for tap, offsets in enumerate(np.ndindex(*window)):
+        starts = [o * gap for o, gap in zip(offsets, dilation, strict=True)]
+        value = x[(*[slice(None)] * lead, *[
+            slice(start, start + (n - 1) * stride + 1, stride)
+            for start, n, stride in zip(starts, counts, strides, strict=True)
+        ])]  # fmt: skip
+        place = tf.constant(places[..., tap], tf.int64)
+        if best is None:
+            best, chosen = value, tf.broadcast_to(place, tf.shape(value))
+            continue
+        takes = is_better(value, best)
+        if x.dtype.is_floating:
+            takes = tf.logical_or(takes, tf.logical_and(value != value, tf.equal(best, best)))
+        best, chosen = tf.where(takes, value, best), tf.where(takes, place, chosen)
+    return chosen
 
 
 def _lowest(dtype: Any) -> Any:
@@ -133,6 +159,8 @@ def _conv(
 def _conv_of_group(lhs: Any, rhs: Any, strides: Any, dilation: Any, shape: Any) -> Any:
     rank = len(strides)
     if lhs.dtype in _NATIVE and rank in (1, 2):
+        if prod(shape[2:]) < prod(rhs.shape[2:]) and set(strides) == {1} and isinstance(shape[0], int):
+            return _conv_over_positions(lhs, rhs, dilation, shape)
         return _conv_2d(lhs, rhs, strides, dilation)
     return _conv_of_windows(lhs, rhs, strides, dilation, shape)
 
@@ -147,6 +175,19 @@ def _conv_2d(lhs: Any, rhs: Any, strides: Any, dilation: Any) -> Any:
         dilations=(1, *dilation, 1),
     )  # fmt: skip
     return tf.transpose(out, (0, 3, 1, 2))
+
+
+def _conv_over_positions(lhs: Any, rhs: Any, dilation: Any, shape: Any) -> Any:
+    """A convolution with few positions and many taps, as a gradient with respect to a kernel is: TensorFlow's own of
+    that, where the taps are positions and the dilation is a stride."""
+    if len(dilation) == 1:
+        return tf.squeeze(_conv_over_positions(lhs[:, :, None], rhs[:, :, None], (1, *dilation), (*shape[:2], 1, shape[2])), 2)
+    reach = [(taps - 1) * step + n for taps, step, n in zip(rhs.shape[2:], dilation, shape[2:], strict=True)]
+    out = tf.raw_ops.Conv2DBackpropFilter(
+        input=tf.transpose(lhs[:, :, : reach[0], : reach[1]], (1, 2, 3, 0)), filter_sizes=[*shape[2:], shape[0], shape[1]],
+        out_backprop=tf.transpose(rhs, (1, 2, 3, 0)), strides=[1, *dilation, 1], padding="VALID",
+    )  # fmt: skip
+    return tf.transpose(out, (2, 3, 0, 1))
 
 
 def _conv_of_windows(lhs: Any, rhs: Any, strides: Any, dilation: Any, shape: Any) -> Any:
@@ -279,8 +320,8 @@ def _paired_scale(x: Any, axis: int, size: int, factor: float) -> Any:
 KERNELS: dict[str, Any] = {
     "window_sum": in_float32(any_integer(_window_sum)),
     "window_spread": in_float32(any_integer(_window_spread)),
-    "window_argmax": _place(tf.argmax, _lowest),
-    "window_argmin": _place(tf.argmin, _highest),
+    "window_argmax": _place(tf.argmax, tf.greater, _lowest),
+    "window_argmin": _place(tf.argmin, tf.less, _highest),
     "conv": in_float32(_conv),
     "linear_recurrence": in_float32(any_integer(_linear_recurrence)),
     "segmented_cumsum": in_float32(_segmented_cumsum),
