@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         value_and_jacobian,
         vjp,
     )
-    from .frameworks import from_jax, from_torch
+    from .frameworks import from_jax, from_tensorflow, from_torch
     from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
     from .sparse import Coloring, coloring, sparsity
@@ -63,11 +63,12 @@ if TYPE_CHECKING:
 _LATER = {
     "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
     "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
-    "custom_root": "implicit", "from_jax": "frameworks", "from_torch": "frameworks", "hessian": "derivatives",
-    "hvp": "derivatives", "image": "image", "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives",
-    "linear_transpose": "derivatives", "linearize": "derivatives", "load": "saving", "nn": "nn",
-    "optimize": "optimize", "random": "random", "save": "saving", "signal": "signal", "sparsity": "sparse",
-    "special": "special", "stats": "stats", "value_and_jacobian": "derivatives", "vjp": "derivatives",
+    "custom_root": "implicit", "from_jax": "frameworks", "from_tensorflow": "frameworks", "from_torch": "frameworks",
+    "hessian": "derivatives", "hvp": "derivatives", "image": "image", "integrate": "integrate",
+    "jacobian": "derivatives", "jvp": "derivatives", "linear_transpose": "derivatives", "linearize": "derivatives",
+    "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random", "save": "saving", "signal": "signal",
+    "sparsity": "sparse", "special": "special", "stats": "stats", "value_and_jacobian": "derivatives",
+    "vjp": "derivatives",
 }  # fmt: skip
 
 

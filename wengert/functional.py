@@ -24,7 +24,7 @@ from ._compile.bridge import as_program, has_tracers
 from ._core import dtypes
 from ._core.apply import apply
 from ._core.constant import Kind
-from ._core.doors import door, reopen
+from ._core.doors import door, reopen, unconverted
 from ._core.folding import fold
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
@@ -290,7 +290,7 @@ def _gradient_function(
             fold(error)
             raise
 
-    return _named_after(f, gradient_function, name)
+    return unconverted(_named_after(f, gradient_function, name))
 
 
 def _list_function(
@@ -324,7 +324,7 @@ def _list_function(
             fold(error)
             raise
 
-    return _named_after(f, gradient_function, name)
+    return unconverted(_named_after(f, gradient_function, name))
 
 
 class _Run:

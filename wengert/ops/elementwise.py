@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
+from .._core.doors import unconverted
 from .._core.apply import apply
 from .._core.op import Op
 from .._core.tensor import Tensor
@@ -48,7 +49,7 @@ def _document(f: Callable[..., Any], name: str, op: Op, arguments: str, example:
         f"    Example:\n        >>> import wengert as wg\n        >>> {example}\n        (2,)\n    "
     )
     _FUNCTIONS[name] = f
-    return f
+    return unconverted(f)
 
 
 def _sentence(text: str) -> str:

@@ -26,6 +26,7 @@ from .._core.constant import (
     to_numpy_result,
 )
 from .._core.dims import Dim, DimLike, Shape
+from .._core.doors import unconverted
 from .._core.engine import Engine, framework_of, is_native
 from .._core.kinds import ARRAYS
 from .._core.op import Op
@@ -340,7 +341,7 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
             return result
         return outward(result, *args, *kwargs.values())
 
-    return wrapper
+    return unconverted(wrapper)
 
 
 def names_errors(f: Callable[P, R]) -> Callable[P, R]:
