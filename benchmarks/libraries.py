@@ -27,6 +27,8 @@ class Library:
         array: an ndarray as the library's array, as arguments are given.
         constant: an ndarray as an array that programs may hold and index.
         loop: `loop(n, body, carry)` runs `carry = body(i, carry)` for i below n, carry a tuple.
+        scan: `scan(step, carry, rows)` gives the last carry and what the steps gave, stacked; carry one array.
+        custom_gradient: from `value(x) -> (y, residual)` and `pulled(residual, ct)` to a function with that gradient.
         while_loop: `while_loop(test, body, carry, bound)`: while test(*carry), at most `bound` times.
         value_and_grad: from f of so many arguments to a function that gives the value and the gradients in all of them.
         compiled: from a function of arrays to the form in which it is timed.
@@ -40,6 +42,8 @@ class Library:
         self.kind = kind
         self.loop: Callable[..., Any] | None = None
         self.while_loop: Callable[..., Any] | None = None
+        self.scan: Callable[..., Any] | None = None
+        self.custom_gradient: Callable[..., Any] | None = None
         self.compiled: Callable[[Any], Any] = lambda f: f
         self.ready: Callable[[Any], Any] = lambda result: result
         self.ndarray: Callable[[Any], np.ndarray] = np.asarray
@@ -51,22 +55,43 @@ class Library:
 
 
 def wengert() -> list[Library]:
+    return [_wengert("wengert", is_bounded=False)]
+
+
+def wengert_on(theirs: Library) -> Library:
+    """Wengert on the arrays of a framework. Its loops tell their bound, as the framework's do."""
+    import wengert as wg
+
+    return _wengert(
+        f"wengert on {theirs.name}", is_bounded=True, array=theirs.array, ready=theirs.ready, ndarray=theirs.ndarray,
+        constant=lambda a: wg.tensor(theirs.array(a)),
+    )  # fmt: skip
+
+
+def _wengert(name: str, is_bounded: bool, **parts: Any) -> Library:
     import wengert as wg
 
     def while_loop(test: Any, body: Any, carry: Any, bound: int) -> Any:
-        return wg.while_loop(test, body, carry)
+        return wg.while_loop(test, body, carry, maximum_iterations=bound if is_bounded else None)
+
+    def custom_gradient(value: Any, pulled: Any) -> Any:
+        @wg.custom_gradient
+        def rule(x: Any) -> Any:
+            y, residual = value(x)
+            return y, lambda upstream: pulled(residual, upstream)
+
+        return rule
 
     def value_and_grad(f: Any, arity: int) -> Any:
         if arity == 1:
             return wg.value_and_grad(f)
         return lambda *arguments: wg.value_and_grads(f)(arguments)
 
-    return [
-        Library(
-            "wengert", "compiled", np=_wengert_names(wg), loop=_wengert_loop(wg), while_loop=while_loop,
-            value_and_grad=value_and_grad, compiled=wg.function, constant=wg.tensor,
-        )
-    ]  # fmt: skip
+    parts = {"constant": wg.tensor, **parts}
+    return Library(
+        name, "compiled", np=_wengert_names(wg), loop=_wengert_loop(wg), while_loop=while_loop, scan=wg.scan,
+        custom_gradient=custom_gradient, value_and_grad=value_and_grad, compiled=wg.function, **parts,
+    )  # fmt: skip
 
 
 def _wengert_names(wg: Any) -> Any:
@@ -125,6 +150,11 @@ def jax() -> list[Library]:
     def value_and_grad(f: Any, arity: int) -> Any:
         return jax.value_and_grad(f, argnums=0 if arity == 1 else tuple(range(arity)))
 
+    def custom_gradient(value: Any, pulled: Any) -> Any:
+        rule = jax.custom_vjp(lambda x: value(x)[0])
+        rule.defvjp(value, lambda residual, ct: (pulled(residual, ct),))
+        return rule
+
     def conv(x: Any, w: Any) -> Any:
         return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
@@ -139,8 +169,9 @@ def jax() -> list[Library]:
     )  # fmt: skip
     return [
         Library(
-            "jax", "compiled", np=names, loop=loop, while_loop=while_loop, value_and_grad=value_and_grad,
-            compiled=jax.jit, array=jnp.asarray, ready=jax.block_until_ready,
+            "jax", "compiled", np=names, loop=loop, while_loop=while_loop, scan=jax.lax.scan,
+            custom_gradient=custom_gradient, value_and_grad=value_and_grad, compiled=jax.jit,
+            array=jnp.asarray, ready=jax.block_until_ready,
         )
     ]  # fmt: skip
 
@@ -158,10 +189,32 @@ def torch() -> list[Library]:
 
         return both
 
+    def scan(step: Any, carry: Any, rows: Any) -> Any:
+        found = []
+        for row in rows:
+            carry, y = step(carry, row)
+            found.append(y)
+        return carry, torch.stack(found)
+
+    def custom_gradient(value: Any, pulled: Any) -> Any:
+        class Rule(torch.autograd.Function):
+            @staticmethod
+            def forward(context: Any, x: Any) -> Any:
+                y, residual = value(x)
+                context.save_for_backward(residual)
+                return y
+
+            @staticmethod
+            def backward(context: Any, ct: Any) -> Any:
+                return pulled(*context.saved_tensors, ct)
+
+        return Rule.apply
+
     def shared(name: str, kind: str, compiled: Any, loops: bool) -> Library:
         return Library(
             name, kind, np=_torch_names(torch), loop=python_loop if loops else None,
-            while_loop=python_while if loops else None, value_and_grad=value_and_grad, compiled=compiled,
+            while_loop=python_while if loops else None, scan=scan if loops else None, custom_gradient=custom_gradient,
+            value_and_grad=value_and_grad, compiled=compiled,
             array=torch.as_tensor, ndarray=lambda t: t.detach().numpy(),
         )  # fmt: skip
 
@@ -231,9 +284,29 @@ def tensorflow() -> list[Library]:
     def while_loop(test: Any, body: Any, carry: Any, bound: int) -> Any:
         return tf.while_loop(test, body, tuple(map(tf.convert_to_tensor, carry)), maximum_iterations=bound)
 
+    def scan(step: Any, carry: Any, rows: Any) -> Any:
+        count = rows.shape[0]
+        stack = tf.TensorArray(carry.dtype, count)
+
+        def one(i: Any, state: Any, found: Any) -> Any:
+            state, y = step(state, rows[i])
+            return i + 1, state, found.write(i, y)
+
+        _, last, stack = tf.while_loop(lambda i, *_: i < count, one, (0, carry, stack), maximum_iterations=count)
+        return last, stack.stack()
+
+    def custom_gradient(value: Any, pulled: Any) -> Any:
+        @tf.custom_gradient
+        def rule(x: Any) -> Any:
+            y, residual = value(x)
+            return y, lambda upstream: pulled(residual, upstream)
+
+        return rule
+
     return [
         Library(
-            "tensorflow", "compiled", np=_tensorflow_names(tf), loop=loop, while_loop=while_loop,
+            "tensorflow", "compiled", np=_tensorflow_names(tf), loop=loop, while_loop=while_loop, scan=scan,
+            custom_gradient=custom_gradient,
             value_and_grad=value_and_grad, compiled=lambda f: tf.function(f, autograph=False), array=tf.constant,
         )
     ]  # fmt: skip

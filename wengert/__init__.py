@@ -33,7 +33,7 @@ from .graph import Function, TensorSpec, eager, function, jit
 from .inspect.debug_nans import debug_nans
 from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
-from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
+from .ops.conversion import constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .slices import IndexedSlices
 from .state import Variable
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         value_and_jacobian,
         vjp,
     )
-    from .frameworks import from_jax
+    from .frameworks import from_jax, from_tensorflow, from_torch
     from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
     from .sparse import Coloring, coloring, sparsity
@@ -63,16 +63,19 @@ if TYPE_CHECKING:
 _LATER = {
     "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
     "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
-    "custom_root": "implicit", "from_jax": "frameworks", "hessian": "derivatives", "hvp": "derivatives",
-    "image": "image", "linear_transpose": "derivatives", "signal": "signal",
-    "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives", "linearize": "derivatives",
-    "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random", "save": "saving", "sparsity": "sparse",
-    "special": "special", "stats": "stats", "value_and_jacobian": "derivatives", "vjp": "derivatives",
+    "custom_root": "implicit", "from_jax": "frameworks", "from_tensorflow": "frameworks", "from_torch": "frameworks",
+    "hessian": "derivatives", "hvp": "derivatives", "image": "image", "integrate": "integrate",
+    "jacobian": "derivatives", "jvp": "derivatives", "linear_transpose": "derivatives", "linearize": "derivatives",
+    "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random", "save": "saving", "signal": "signal",
+    "sparsity": "sparse", "special": "special", "stats": "stats", "value_and_jacobian": "derivatives",
+    "vjp": "derivatives",
 }  # fmt: skip
 
 
 if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelling
     __getattr__, __dir__ = names_loaded_later(__name__, _LATER)
+
+array = tensor
 
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop

@@ -50,7 +50,10 @@ __all__ = [
 
 
 class ValueAndJacobian(NamedTuple):
-    """What `value_and_jacobian` returns: f's value and the Jacobian."""
+    """What `value_and_jacobian` returns: f's value and the Jacobian.
+
+    `value` is what f returned. `jacobian` is what `jacobian` gives: the result's axes before those of the argument.
+    """
 
     value: Any
     jacobian: Any

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from numpy.linalg import LinAlgError
 
+from ._core import dtypes
 from ._core.dims import Dim, size_of
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
@@ -390,6 +391,9 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         >>> print(wg.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
         1
     """
+    a = as_tensor(A, "matrix_rank")
+    if a.ndim < 2:
+        return outward(cast(as_tensor(reductions.any(elementwise.not_equal(a, 0))), dtypes.int64), A)
     return decompositions.matrix_rank(A, tol, rtol)
 
 

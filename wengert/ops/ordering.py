@@ -21,11 +21,11 @@ from .._prims import indexing as I
 from .._prims import sorting as O
 from .._prims import structural as S
 from .._prims import windows as W
+from ..errors import TracingError
 from . import promotion
 from .choices import maximum, minimum
 from .elementwise import add, divide, multiply, subtract
-from .promotion import as_tensor, normal_axes, normal_axis, outward, public
-from .reductions import max as largest
+from .promotion import as_tensor, named, names_errors, normal_axes, normal_axis, outward, public
 from .reductions import sum as total
 from .shapes import flat, part, permuted, reshaped
 
@@ -272,13 +272,26 @@ def _segmented(op: Op, start: Any, data: Any, ids: Any, num_segments: Any, what:
     if places.shape != a.shape[: places.ndim] or places.ndim == 0:
         raise ValueError(at_user_line(f"{what}: data has shape {a.shape} and segment_ids has shape {places.shape}"))
     places = promotion.cast(places, dtypes.int64)
-    count = int(largest(places, initial=-1)) + 1 if num_segments is None else operator.index(num_segments)
+    count = _segments_in(ids, what) if num_segments is None else operator.index(num_segments)
     is_known = apply(D.logical_and, (promotion.binary(D.ge, places, 0), promotion.binary(D.lt, places, count)))
     places = S.select(is_known, places, S.fill(places, count))
     value = start(a.dtype) if callable(start) else start
     shape = (count + 1, *a.shape[places.ndim :])
     base = S.full(shape=shape, value=value, dtype=a.dtype) if value else S.absent(shape=shape, dtype=a.dtype)
     return part(op(base, a, places), 0, 0, count)
+
+
+def _segments_in(ids: Any, what: str) -> int:
+    """One more than the largest id, which a trace knows only of ids that are no symbols."""
+    known = ids
+    if promotion.is_tensor_like(ids):
+        known = as_tensor(ids, what)
+        if promotion.is_symbolic(known):
+            raise TracingError(at_user_line(
+                f"{what}: how many segments symbolic ids name is not known while tracing; give num_segments"
+            ))
+        known = ndarray_of(known._data)
+    return int(np.max(np.asarray(known), initial=-1)) + 1
 
 
 _SEGMENT_DOC = '''{what} of the rows of each segment.
@@ -310,7 +323,7 @@ def _segment_op(name: str, op: Op, start: Any, what: str, kink: str, empty: str,
     def segment_op(data: Any, segment_ids: Any, num_segments: Any = None, sorted: bool = False) -> Any:
         return outward(_segmented(op, start, data, segment_ids, num_segments, name), data, segment_ids)
 
-    segment_op.__name__ = segment_op.__qualname__ = name
+    named(segment_op, name)
     segment_op.__doc__ = _SEGMENT_DOC.format(name=name, what=what, kink=kink, empty=empty, example=example)
     return segment_op
 
@@ -363,6 +376,7 @@ def segment_mean(data: Any, segment_ids: Any, num_segments: Any = None, sorted: 
     return outward(divide(sums, counts), data, segment_ids)
 
 
+@names_errors
 def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
     """How often each whole number occurs, or the sum of the weights where it does.
 

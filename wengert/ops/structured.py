@@ -20,7 +20,7 @@ from .decompositions import matrices, square_matrices
 from .elementwise import equal
 from .indexing import argsort, take, take_along_axis, where
 from .linalg import solvable, solve_triangular
-from .promotion import as_tensor, outward, public
+from .promotion import as_tensor, names_errors, outward, public
 from .shapes import concatenate, flat, flip, known_extent, matrix_transpose, pad, part, tril, triu
 
 
@@ -183,6 +183,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     return outward(M.sylvester(*wide), a, b, q)
 
 
+@names_errors
 def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     """The x with A @ x = b, from the factors of `lu_factor`.
 

@@ -144,9 +144,17 @@ def _transformed(x: Tensor, rows: Tensor, interpolation: Any, mode: Any, filler:
         source = [
             divide(add(add(multiply(a[j], along), multiply(a[j + 1], y)), a[j + 2]), scale) for j in (0, 3)
         ]
+        if interpolation == "nearest":
+            source = [_rounded(place) for place in source]
         image = reshaped(part(x, 0, i, i + 1), x.shape[1:])
         results.append(between(image, [source[1], source[0]], _ORDERS[interpolation], mode, filler, what))
     return stack(results, axis=0)
+
+
+def _rounded(place: Tensor) -> Tensor:
+    """The nearest whole numbers, halves away from zero."""
+    half = S.times_number(apply(D.sign, (place,)), number=0.5)
+    return apply(D.trunc, (add(place, half),))
 
 
 def affine_transform(
@@ -345,7 +353,7 @@ def _of_ratio(x: Tensor, target: tuple[int, int], is_cropped: bool, is_padded: b
     ends = []
     for old, new in zip((height, width), fitting):
         low = int((max(old, new) - old) / 2)
-        ends.append((low, max(old, new) - old - low))
+        ends.append((low, low))  # an odd row is left out, as Keras does
     return pad(x, ((0, 0), *ends, (0, 0)), constant_values=filler)
 
 
