@@ -23,7 +23,6 @@ from ._compile.parameters import positional_names
 from ._compile.trace import ArrayKey, Static, array_key, trace, with_dims
 from ._core import dtypes
 from ._core.constant import constant, number
-from ._core.dims import Dim
 from ._core.doors import door
 from ._core.engine import PLAIN_TYPES, Engine, is_native, transferred
 from ._core.folding import fold
@@ -179,8 +178,10 @@ class Function(Generic[P, R]):
                 else:
                     plain = self._plain.get(tuple(key))
                     if plain is not None:
-                        results = plain.run_natives(natives, home)
-                        direct = plain.direct(args) if home is None else None
+                        if home is not None:
+                            return plain.run_natives(natives, home)
+                        results = plain.run_natives(natives)
+                        direct = plain.direct(args)
                         if direct is not None:
                             self._last = (default, direct)
                         return results
