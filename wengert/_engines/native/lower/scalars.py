@@ -411,7 +411,6 @@ SCALARS: dict[str, Rule] = {
     "relu": _relu,
     "heaviside": _heaviside,
     "angle": lambda b, t, attrs, x: b.let("atan2", t, 0.0, x),
-    "select": _select,
     "ldexp": _ldexp,
     "exponent": _exponent,
     "gcd": _gcd,
