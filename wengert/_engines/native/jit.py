@@ -10,7 +10,7 @@ What callers may rely on:
   lets other threads of Python run meanwhile, and `Loaded.address` is where it lies.
 - The code stays as long as the `Loaded` does.
 - The same module is compiled once for a machine: the next process finds the object on disk (`disk.py`).
-- Modules beyond `LONG` lines are optimised less, so that time stays linear in their size.
+- Long modules are optimised less (`LEVELS`), so that time stays linear in their size.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .dumps import dump, is_dumped
 from .prelude import completed
 from .target import identity, layout, llvm, machine
 
-# Lines of IR from which on LLVM runs at a lower level: its vectorisers and value numbering take longer than linear
-# time on straight code, and such code is run a few times rather than millions.
-LONG = 20_000
-VERY_LONG = 100_000
+# Lines of IR up to which LLVM works at each level: kernels of a few loops gain from all it has; of what is longer it
+# unrolls no loops, and what is very long is straight code that is run a few times, not millions.
+LEVELS = ((400, 3), (20_000, 2), (100_000, 1))
+UNROLLED = 1500  # lines up to which loops are unrolled
 
-PIPELINE = b"1"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"2"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -121,7 +121,7 @@ def compiled(ir: str, title: str) -> bytes:
         module.data_layout = layout()
         module.verify()
         target = machine(level)
-        _optimise(module, target, level)
+        _optimise(module, target, level, ir.count("\n"))
         dump("llvm", title, lambda: str(module))
         dump("asm", title, lambda: target.emit_assembly(module))
         return target.emit_object(module)
@@ -135,7 +135,7 @@ def assembly(ir: str) -> str:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
         target = machine(level)
-        _optimise(module, target, level)
+        _optimise(module, target, level, ir.count("\n"))
         return target.emit_assembly(module)
 
 
@@ -156,15 +156,15 @@ def link(image: bytes, entry: str, names: list[str], exports: tuple[str, ...] = 
 
 def _level(ir: str) -> int:
     lines = ir.count("\n")
-    return 3 if lines < LONG else 1 if lines < VERY_LONG else 0
+    return next((level for most, level in LEVELS if lines <= most), 0)
 
 
-def _optimise(module: Any, target: Any, level: int) -> None:
+def _optimise(module: Any, target: Any, level: int, lines: int) -> None:
     """LLVM's standard passes with both vectorisers; of this module only, no global options."""
     binding = llvm()
     options = binding.create_pipeline_tuning_options(level)
-    options.loop_vectorization = options.slp_vectorization = level > 1
-    options.loop_interleaving = options.loop_unrolling = level > 1
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
+    options.loop_unrolling = lines <= UNROLLED
     builder = binding.create_pass_builder(target, options)
     builder.getModulePassManager().run(module, builder)
 
