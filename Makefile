@@ -1,21 +1,33 @@
 # Every target sets up what it needs: a virtual environment in .venv, made anew when pyproject.toml changes.
 #   make demo   trains the digits classifier and writes demo.svg
+#   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (about an hour)
 #   make docs   writes the documentation to docs/_build/html; warnings are errors
-#   make test   runs all tests and doctests; ENGINES=numpy,python picks the engines they run on
+#   make test   runs all tests and doctests; ENGINES=numpy,python picks the engines they run on, ENGINES=all installs
+#               and tests all of them
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs test lint types clean
+.PHONY: bench demo docs test lint types clean
 
 demo: $(VENV)/.installed
 	$(BIN)/wengert demo
 
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/run.py $(ROWS)
+
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs 2 docs docs/_build/html
 
-test: $(VENV)/.installed-dev
+# The frameworks that are asked for by name, or by "all"; without ENGINES their tests are skipped.
+FRAMEWORKS := jax tensorflow torch
+# a release of which there is a build for CPUs only; with it, the extra asks for nothing more
+RELEASE_torch := torch==2.13.0
+comma := ,
+WANTED = $(if $(filter all,$(ENGINES)),$(FRAMEWORKS),$(filter $(FRAMEWORKS),$(subst $(comma), ,$(ENGINES))))
+
+test: $(VENV)/.installed-dev $(WANTED:%=$(VENV)/.installed-%)
 	$(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.installed-dev
@@ -36,9 +48,17 @@ $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-bench: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet $(RELEASE_torch) --editable '.[bench]'
+	touch $@ $(VENV)/.installed
+
 $(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@ $(VENV)/.installed
+
+$(FRAMEWORKS:%=$(VENV)/.installed-%): $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet $(RELEASE_$*) --editable '.[$*]'
+	touch $@
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

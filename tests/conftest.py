@@ -9,8 +9,13 @@ from functools import partial
 
 import pytest
 
+# JAX reads this when it loads: the conformance tests compare float64 with NumPy's. What happens without it is tested in
+# test_jax_engine.py, in contexts and processes of their own.
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
 # pyright reads the first, and half of its calls are wrong on purpose; the others are programs that need JAX
-collect_ignore = ["typing/usage.py", "data/make_jax_values.py", "jax_space.py"]
+collect_ignore = ["typing/usage.py", "data/make_jax_values.py", "jax_space.py", "many_processes.py"]
 
 # What pytest writes by itself where the author wrote nothing.
 AUTOMATIC_REASONS = {"", "unconditional skip", "all tests skipped by +SKIP option"}

@@ -8,12 +8,14 @@ the caller's context. So it is differentiable, can be nested, and works inside t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
+from ._compile.bridge import as_program, has_tracers
 from ._control.examples import Example
 from ._control.values import Leaves, leaf_tensor
 from ._core.dims import DimLike
@@ -72,6 +74,9 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 
     @door
     def mapped(*args: Any, **kwargs: Any) -> Any:
+        if has_tracers((args, kwargs)):
+            # made anew, so that no function holds itself
+            return as_program(vmap(f, in_axes, out_axes), args, kwargs, "vmap")
         axes = _of_arguments(in_axes, len(args))
         return _run(f, _Examples(args, kwargs, axes, "vmap"), out_axes, "vmap", (*args, *kwargs.values()))
 
@@ -82,28 +87,30 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 
 
 @door
-def vectorized_map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """Applies a function to each slice of some arrays along their first axis, all at once: `vmap(f)(xs)`.
+def vectorized_map(function: Callable[[Any], Any], elements: Any) -> Any:
+    """Applies a function to each slice of some arrays along their first axis, all at once: `vmap(function)(elements)`.
 
     Args:
-        f: a function of one argument, run once on symbols.
-        xs: an array or a nested structure of arrays whose first axes have one extent.
+        function: a function of one argument, run once on symbols.
+        elements: an array or a nested structure of arrays whose first axes have one extent.
 
     Returns:
         The results, stacked along a new first axis, in the arrays' kind.
 
     Raises:
-        TypeError: f is not callable.
+        TypeError: function is not callable.
         ValueError: the first axes differ, or there is no array.
-        NotImplementedError: an op in f cannot be batched.
+        NotImplementedError: an op in it cannot be batched.
 
     Example:
         >>> import wengert as wg
         >>> wg.vectorized_map(lambda row: (row * row).sum(), [[1.0, 2.0], [3.0, 4.0]])
         array([ 5., 25.])
     """
-    require_callable(f, "vectorized_map")
-    return _run(f, _Examples((xs,), {}, (0,), "vectorized_map"), 0, "vectorized_map", (xs,))
+    require_callable(function, "vectorized_map")
+    if has_tracers((elements,)):
+        return as_program(functools.partial(vectorized_map, function), (elements,), {}, "vectorized_map")
+    return _run(function, _Examples((elements,), {}, (0,), "vectorized_map"), 0, "vectorized_map", (elements,))
 
 
 class _Examples:
@@ -182,7 +189,7 @@ def _run(f: Callable[..., Any], examples: _Examples, out_axes: Any, name: str, g
     for place, pair in zip(result.places, found, strict=True):
         assert pair is not None
         outs.append(_placed(*pair, axes[place], examples.size, f"{name}: {result.path(len(outs))}"))
-    return result_of(result.rebuilt(outs), is_tensor_kind(given))
+    return result_of(result.rebuilt(outs), caller_kind(given))
 
 
 def _placed(x: Tensor, has_axis: bool, axis: Any, size: DimLike, name: str) -> Tensor:

@@ -15,7 +15,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from ._compile.arguments import is_tensor_kind, require_callable, result_of
+from ._compile.arguments import caller_kind, require_callable, result_of
+from ._compile.bridge import as_program, has_tracers, is_known
 from ._control.eager_loop import ScanSteps, WhileSteps, run_eagerly
 from ._control.loop import Loop, run_loop
 from ._control.region import Body, close_body, closure_of, trace_body
@@ -40,6 +41,7 @@ from ._core.where import at_user_line
 from ._prims import discrete as D
 from ._prims import structural as S
 from ._transforms.reverse import Tape
+from .errors import TracingError
 from .ops.promotion import as_tensor, stack_rows
 
 __all__ = [
@@ -80,6 +82,12 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     """
     require_callable(true_fn, "cond")
     require_callable(false_fn, "cond")
+    if has_tracers((pred, operands)):
+
+        def chosen_of(holds: Any, *xs: Any) -> Any:
+            return cond(holds, true_fn, false_fn, *xs)
+
+        return as_program(chosen_of, (pred, *operands), {}, "cond")
     chosen = _predicate(pred, "cond")
     if isinstance(chosen, bool):
         return _taken(true_fn if chosen else false_fn, operands)
@@ -112,6 +120,12 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
     for branch in branches:
         require_callable(branch, "switch")
+    if has_tracers((index, operands)):
+
+        def chosen_of(number: Any, *xs: Any) -> Any:
+            return switch(number, branches, *xs)
+
+        return as_program(chosen_of, (index, *operands), {}, "switch")
     place = _one_element(as_tensor(index, "switch: index"), "switch: index")
     if not dtypes.is_integer(place.dtype):
         raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
@@ -138,7 +152,11 @@ def _predicate(pred: Any, what: str) -> bool | Tensor:
             f"{what}: wanted one boolean as predicate, got {tensor.dtype.name}; compare (x > 0) to get one"
         ))
     tensor = _one_element(tensor, f"{what}: pred")
-    return tensor if type(tensor._data) is Value or STATE.builder is not None else bool(tensor._data)
+    if type(tensor._data) is Value or STATE.builder is not None:
+        return tensor
+    if not is_known(tensor):
+        raise _NotKnown(at_user_line(f"{what}: the predicate is a tracer: pass what it is computed from as an operand"))
+    return bool(tensor._data)
 
 
 def _one_element(tensor: Tensor, what: str) -> Tensor:
@@ -259,6 +277,15 @@ def while_loop(
     """
     require_callable(cond, "while_loop: cond")
     require_callable(body, "while_loop: body")
+
+    def again(variables: Any, most: Any) -> Any:
+        return while_loop(cond, body, variables, most, shape_invariants, checkpoint)
+
+    def as_one() -> Any:
+        return as_program(again, (loop_vars, maximum_iterations), {}, "while_loop")
+
+    if has_tracers((loop_vars, maximum_iterations)):
+        return as_one()
     is_spread = type(loop_vars) in (list, tuple)
 
     def test(variables: Any) -> bool | Tensor:
@@ -273,7 +300,15 @@ def while_loop(
 
     step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
     carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop", is_spread)
-    return _while(test, step, carried, _most_steps(maximum_iterations), checkpoint_policy(checkpoint, "while_loop"))
+    policy = checkpoint_policy(checkpoint, "while_loop")
+    try:
+        return _while(test, step, carried, _most_steps(maximum_iterations), policy)
+    except _NotKnown:  # the condition reads a tracer from outside
+        return as_one()
+
+
+class _NotKnown(TracingError):
+    """A predicate is a framework's tracer: the construct must be traced."""
 
 
 @door
@@ -301,6 +336,12 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         ValueAndGrad(value=np.float64(8.0), grad=np.float64(12.0))
     """
     require_callable(body_fun, "fori_loop")
+    if has_tracers((lower, upper, init_val)):
+
+        def again(low: Any, high: Any, init: Any) -> Any:
+            return fori_loop(low, high, body_fun, init, checkpoint)
+
+        return as_program(again, (lower, upper, init_val), {}, "fori_loop")
     first, last = _bound(lower, "lower"), _bound(upper, "upper")
 
     def test(variables: Any) -> bool | Tensor:
@@ -313,9 +354,11 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         return following, body_fun(index, value)
 
     start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
-    keep = STATE.builder is not None or is_tensor_kind((init_val,))
+    keep = STATE.builder is not None or caller_kind((init_val,))
     carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
-    value = _while(test, step, carried, None, policy, True)[1]
+    is_known_beforehand = type(lower) is int and type(upper) is int
+    most = max(upper - lower, 0) if is_known_beforehand else None
+    value = _while(test, step, carried, None, policy, True, most)[1]
     return result_of(value, keep)
 
 
@@ -392,11 +435,13 @@ def checkpoint_policy(checkpoint: Any, what: str) -> Any:
     ))
 
 
-def _while(test: Any, step: Any, carried: Carried, most: Any, policy: Any, keep: bool = False) -> Any:
-    """A conditional loop, run as plain Python or traced."""
+def _while(
+    test: Any, step: Any, carried: Carried, most: Any, policy: Any, keep: Any = False, bound: int | None = None
+) -> Any:
+    """A conditional loop, run as plain Python or traced; it is known to take no more than `bound` steps."""
     given = carried.given
     if STATE.builder is not None:
-        return _trace_while(test, step, carried, most, policy)
+        return _trace_while(test, step, carried, most, policy, bound)
     keep = keep or not given.tensors or given.has_tensors
     return result_of(_run_while(test, step, carried, most, policy), keep)
 
@@ -444,7 +489,7 @@ def _never_ran(
     return finals, stacks, (*closure.operands(), *closure.entry())
 
 
-def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any) -> Any:
+def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any, bound: int | None) -> Any:
     """The loop as one op."""
     given = carried.given
     types, varying = carried.traced()
@@ -467,6 +512,7 @@ def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any)
     spec = Loop(
         close_body(checked, closure, count, returns_state=False), close_body(body, closure, count, returns_state=True),
         carries=count + len(closure.written), policy=policy, varying=varying,
+        most=most if isinstance(most, int) else bound,
     )  # fmt: skip
     outs = run_loop([*start, *closure.entry(), *closure.operands()], spec)
     closure.commit(outs[count : count + len(closure.written)])
@@ -517,7 +563,7 @@ def _settled(
 @door
 def scan(
     f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
-    checkpoint: Any = "auto",
+    checkpoint: Any = "auto", unroll: int = 1,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Runs a step for each slice of some arrays along their first axis, and stacks what the steps give.
 
@@ -528,6 +574,7 @@ def scan(
         length: the number of steps; needed where `xs` does not tell.
         reverse: whether to go from the last slice to the first; results are stacked in the order of the slices.
         checkpoint: what the reverse pass keeps, as for `while_loop`.
+        unroll: taken for the sake of programs written for Keras; it changes nothing.
 
     Returns:
         `(carry, ys)`: the carry at the end, and the results stacked along a new first axis.
@@ -547,6 +594,12 @@ def scan(
 
 def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any, what: str) -> tuple[Any, Any]:
     require_callable(f, what)
+    if has_tracers((init, xs)):
+
+        def again(first: Any, slices: Any) -> Any:
+            return _scan(f, first, slices, length, reverse, checkpoint, what)
+
+        return as_program(again, (init, xs), {}, what)
     policy = checkpoint_policy(checkpoint, what)
     start, rows = Leaves(init, "init"), Leaves(xs, "xs")
     steps = _scan_length(rows, length, what)
@@ -554,7 +607,7 @@ def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any
     if STATE.builder is not None:
         return _trace_scan(f, carried, rows, steps, bool(reverse), policy)
     kinds = [*[init] * bool(start.tensors), *[xs] * bool(rows.tensors)]
-    keep = not kinds or is_tensor_kind((*kinds,))
+    keep = not kinds or caller_kind((*kinds,))
     return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse), policy), keep)
 
 

@@ -18,12 +18,13 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
+from ._compile.bridge import as_program, has_tracers
 from ._control.closed import Closed
 from ._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
 from ._control.recompute import ClosedRun, RecomputeRule, Run
 from ._core import dtypes
-from ._core.constant import is_number, number
+from ._core.constant import Kind, is_number, number
 from ._core.doors import door
 from ._core.kinds import ARRAYS, DICTS, SEQUENCES
 from ._core.op import Op
@@ -125,7 +126,24 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         (array([1., 4., 9.]), array([1., 2., 3.]))
     """
     require_callable(f, "custom_grad")
-    return _Decorated(f, functools.partial(_call_custom_grad, f))
+    decorated = _Decorated(f, functools.partial(_call_custom_grad, f))
+    decorated.__signature__ = _without_save(f)
+    return decorated
+
+
+def _without_save(f: Callable[..., Any]) -> inspect.Signature | None:
+    """What a caller of a `custom_grad` function passes, for those who ask; None if f does not tell."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return None
+    named = [p for p in signature.parameters.values()]
+    places = [i for i, p in enumerate(named) if p.name == "save"] or [
+        i for i, p in enumerate(named) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if places:
+        del named[places[-1]]
+    return signature.replace(parameters=named)
 
 
 @door
@@ -162,6 +180,8 @@ class _Decorated:
     # a slot, because functools.wraps copies a function's __dict__ to what it wraps
     __slots__ = ("__dict__", "__weakref__", "_call")
     __wrapped__: Callable[..., Any]
+    __signature__: inspect.Signature | None
+    autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
 
     def __init__(self, f: Callable[..., Any], call: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)
@@ -169,7 +189,7 @@ class _Decorated:
 
     @door
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call((), args, kwargs)
+        return self._run((), args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -178,9 +198,14 @@ class _Decorated:
         @functools.wraps(self.__wrapped__)
         @door
         def method(*args: Any, **kwargs: Any) -> Any:
-            return self._call((instance,), args, kwargs)
+            return self._run((instance,), args, kwargs)
 
         return method
+
+    def _run(self, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not has_tracers((args, kwargs)):
+            return self._call(head, args, kwargs)
+        return as_program(lambda *a, **k: self._call(head, a, k), args, kwargs, _name_of(self.__wrapped__))
 
     def __repr__(self) -> str:
         return f"<function {getattr(self, '__qualname__', self.__wrapped__)} with a gradient of its own>"
@@ -203,7 +228,7 @@ class _Call:
         converted = (*map(array_argument, args),)
         words = {k: array_argument(v) for k, v in kwargs.items()}
         has_arrays = _holds_tensors(converted) or _holds_tensors(tuple(words.values()))
-        self.keep = is_tensor_kind(given) or not (has_arrays or any(map(is_number, flatten(given)[0])))
+        self.keep = caller_kind(given) or not (has_arrays or any(map(is_number, flatten(given)[0])))
         if not has_arrays:  # the numbers are the arrays
             converted = (*[_number_as_tensor(a) for a in converted],)
         if words and any(_is_followed(v) for v in words.values()):
@@ -319,7 +344,7 @@ class _Output:
                 self.places.append(i)
         self.tensors: list[Tensor] = [self.leaves[i] for i in self.places]
 
-    def result(self, tensors: Sequence[Tensor], keep: bool) -> Any:
+    def result(self, tensors: Sequence[Tensor], keep: Kind) -> Any:
         """The output with these tensors, in the caller's kind."""
         leaves = list(self.leaves)
         for i, tensor in zip(self.places, tensors, strict=True):
@@ -340,7 +365,7 @@ def _is_following() -> bool:
 
 
 def _answer(
-    name: str, output: _Output, inputs: list[Tensor], pull: Pull, push: Push | None, keep: bool
+    name: str, output: _Output, inputs: list[Tensor], pull: Pull, push: Push | None, keep: Kind
 ) -> Any:  # fmt: skip
     """The output, with a rule as its derivative."""
     results = output.tensors
@@ -786,7 +811,7 @@ class _Repeated:
 
 
 def _call_recompute(f: Callable[..., Any], head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    keep = is_tensor_kind((*args, *kwargs.values())) or not (args or kwargs)
+    keep = caller_kind((*args, *kwargs.values())) or not (args or kwargs)
     arguments = ((*map(array_argument, args),), {k: array_argument(v) for k, v in kwargs.items()})
     if not _holds_tensors(arguments):
         arguments = ((*map(_number_as_tensor, arguments[0]),), arguments[1])
@@ -799,7 +824,7 @@ def _call_recompute(f: Callable[..., Any], head: tuple[Any, ...], args: tuple[An
     return run(repeated, _name_of(f), keep)
 
 
-def _recompute_eager(repeated: _Repeated, name: str, keep: bool) -> Any:
+def _recompute_eager(repeated: _Repeated, name: str, keep: Kind) -> Any:
     inputs = repeated.inputs()
     outer = STATE.recorders
     with pausing(()):  # f may also use an argument from outside, and that is another way to it
@@ -829,7 +854,7 @@ def _under_another_name(x: Tensor) -> Tensor:
     return out
 
 
-def _recompute_traced(repeated: _Repeated, name: str, keep: bool) -> Any:
+def _recompute_traced(repeated: _Repeated, name: str, keep: Kind) -> Any:
     """f as a graph of its own: replayed once now, without recorders, and again in the backward pass."""
     inputs = repeated.inputs()
     found: list[_Output] = []

@@ -1,4 +1,4 @@
-"""Derivatives beyond the gradient: `vjp`, `jvp`, `linearize`, `jacobian`, `hessian`, `hvp`.
+"""Derivatives beyond the gradient: `vjp`, `jvp`, `linearize`, `linear_transpose`, `jacobian`, `hessian`, `hvp`.
 
 Each runs f once under a recorder. A pullback sweeps its tape; a pushforward pushes tangents along (`jvp`) or through
 the linear part of what ran (`linearize`). Jacobians apply either to all unit vectors at once (`_control/jacobians.py`).
@@ -8,17 +8,21 @@ the linear part of what ran (`linearize`). Jacobians apply either to all unit ve
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import Differentiated, Owned, array_argument, caller_kind, require_callable, result_of
+from ._compile.bridge import as_program, has_tracers
 from ._compile.matching import matched
 from ._control.jacobians import as_columns, as_rows, images
+from ._control.linearity import Linearity, is_zero
 from ._control.values import Leaves
 from ._core import dtypes
+from ._core.constant import Kind
 from ._core.dims import Dim, DimLike, size_of
 from ._core.doors import door
 from ._core.graph import quietly
@@ -39,11 +43,17 @@ from .inspect.explain import disconnection
 from .ops.promotion import as_tensor
 from .sparse import sparse_function
 
-__all__ = ["ValueAndJacobian", "hessian", "hvp", "jacobian", "jvp", "linearize", "value_and_jacobian", "vjp"]
+__all__ = [
+    "ValueAndJacobian", "hessian", "hvp", "jacobian", "jvp", "linear_transpose", "linearize", "value_and_jacobian",
+    "vjp",
+]  # fmt: skip
 
 
 class ValueAndJacobian(NamedTuple):
-    """What `value_and_jacobian` returns: f's value and the Jacobian."""
+    """What `value_and_jacobian` returns: f's value and the Jacobian.
+
+    `value` is what f returned. `jacobian` is what `jacobian` gives: the result's axes before those of the argument.
+    """
 
     value: Any
     jacobian: Any
@@ -86,7 +96,7 @@ def vjp(
     mode = unconnected_mode(unconnected_gradients)
     sources = _sources(f, primals, "vjp")
     tensors = [x for s in sources for x in s.tensors]
-    keep = is_tensor_kind(primals)
+    keep = caller_kind(primals)
     tape = Tape([x._key for x in tensors])
     with recording(tape):
         result = f(*[s.argument(p) for s, p in zip(sources, primals, strict=True)])
@@ -102,6 +112,50 @@ def vjp(
     own = Owned()
     value = result_of(y.value, keep, own)
     return (value, pullback, result_of(aux, keep, own)) if has_aux else (value, pullback)
+
+
+@door
+def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """The transpose of a linear function; for complex numbers its adjoint.
+
+    Args:
+        f: a linear function of the primals, which returns an array or a nested structure of arrays.
+        *primals: what arguments look like: arrays, numbers or nested structures of them; their values do not matter.
+
+    Returns:
+        A function of one argument in the structure of f's result, which gives a tuple with one value for each primal,
+        of its shape and dtype.
+
+    Raises:
+        TypeError: f is not callable, there are no primals, a primal is not floating.
+        ValueError: f is not linear in the primals; one that adds a constant is not.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> A = np.array([[1.0, 2.0, 3.0]])
+        >>> wg.linear_transpose(lambda x: A @ x, np.zeros(3))(np.array([2.0]))
+        (array([2., 4., 6.]),)
+    """
+    checks: list[Linearity] = []
+    results: list[Tensor] = []
+
+    require_callable(f, "linear_transpose")
+
+    @functools.wraps(f)
+    def watched(*arguments: Any) -> Any:
+        inner = [x for x in flatten(arguments)[0] if type(x) is Tensor]
+        checks.append(Linearity([x._key for x in inner]))
+        with recording(checks[0]):
+            result = f(*arguments)
+        results.extend(Leaves(result, "f(x)").tensors)
+        return result
+
+    pullback = vjp(watched, *primals, unconnected_gradients="zero")[1]
+    check = checks[0]
+    if check.took_numbers or not all(x._key in check.linear or is_zero(x) for x in results):
+        reason = f" (because of {check.why})" if check.why else ""
+        raise ValueError(at_user_line(f"linear_transpose: f is not linear in the primals{reason}"))
+    return pullback
 
 
 @door
@@ -143,7 +197,7 @@ def jvp(
             raise TypeError(at_user_line(f"jvp: wanted a list or tuple as {name}, got {type(given).__name__}"))
     sources = _sources(f, primals, "jvp", is_copied=False)
     dots = _directions(tangents, sources, "jvp: tangents")
-    keep = is_tensor_kind((*primals, *tangents))
+    keep = caller_kind((*primals, *tangents))
     recorder = Tangents()
     with recording(recorder):
         for x, dot in zip((x for s in sources for x in s.tensors), dots, strict=True):
@@ -185,7 +239,7 @@ def linearize(
     require_callable(f, "linearize")
     mode = unconnected_mode(unconnected_gradients)
     sources = _sources(f, primals, "linearize")
-    keep = is_tensor_kind(primals)
+    keep = caller_kind(primals)
     tensors = [x for s in sources for x in s.tensors]
     recorder = Steps([x._key for x in tensors])
     with recording(recorder):
@@ -197,7 +251,7 @@ def linearize(
     def f_jvp(*tangents: Any) -> Any:
         dots = _directions(tangents, sources, "linearize: tangents")
         dy = _as_tangents(part(dots), y, mode, "linearize")
-        return result_of(dy, keep or is_tensor_kind(tangents), Owned())
+        return result_of(dy, keep or caller_kind(tangents), Owned())
 
     return result_of(y.value, keep, Owned()), f_jvp
 
@@ -405,7 +459,7 @@ def _pulled(
 
 
 def _as_sources(
-    found: Sequence[Any], sources: Sequence[Differentiated], y: Sequence[Tensor], mode: str, keep: bool,
+    found: Sequence[Any], sources: Sequence[Differentiated], y: Sequence[Tensor], mode: str, keep: Kind,
     explain: Callable[[Tensor, str], Exception],
 ) -> list[Any]:  # fmt: skip
     """Cotangents as the caller gets them: in the sources' structure and kind."""
@@ -533,8 +587,11 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
 
     @door
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
+        if has_tracers((args, kwargs)):
+            # made anew, so that no function holds itself
+            return as_program(_jacobian_function(f, name, wish, combine), args, kwargs, name)
         chosen = chosen_arguments(positions, args, name)
-        keep = is_tensor_kind((*args, *kwargs.values()))
+        keep = caller_kind((*args, *kwargs.values()))
         sources = [Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]") for i in chosen]
         call = [array_argument(a) for a in args]
         for i, source in zip(chosen, sources):

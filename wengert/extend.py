@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from ._compile.bridge import as_program, has_tracers
 from ._core.apply import apply
-from ._core.doors import door
-from ._core.engine import Engine, ndarray_of, register_host_kernel
+from ._core.doors import door, unconverted
+from ._core.engine import Engine, register_host_kernel
 from ._core.folding import fold
 from ._core.op import REGISTRY, Facts, Op, Rule, batch_size
 from ._core.tensor import Tensor
@@ -106,6 +107,8 @@ def _require_free_name(name: Any) -> None:
 def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
     def call(*inputs: Any, **attrs: Any) -> Any:
         try:  # not a `door`: an op opens nothing, and is called often
+            if has_tracers(inputs):
+                return as_program(_callable_op(op, numpy), inputs, attrs, op.name)
             operands = tuple(as_tensor(x, op.name) for x in inputs)
             return outward(apply(op, operands, (tuple(sorted(attrs.items())),)), *inputs)
         except BaseException as error:
@@ -114,7 +117,7 @@ def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = numpy.__doc__ or f"The primitive {op.name}."
-    return call
+    return unconverted(call)
 
 
 def _spec_of(x: Any) -> TensorSpec:
@@ -140,19 +143,27 @@ def _host_kernel(name: str, numpy: Callable[..., Any], spec: Callable[..., Tenso
     def for_engine(engine: Engine) -> Any:
         def kernel(*natives_and_attributes: Any) -> Any:
             *natives, attributes = natives_and_attributes
-            arrays = [ndarray_of(x) for x in natives]
-            result = np.asarray(numpy(*arrays, **dict(attributes)))
-            shape, dtype = type_rule(arrays, attributes)
-            if result.shape != shape or result.dtype != dtype:
-                raise TypeError(
-                    f"{name}: numpy gave {result.dtype.name} of shape {result.shape}, but spec says {dtype.name} of "
-                    f"shape {shape}"
-                )
-            return engine.from_numpy(result)
+            shape, dtype = wanted = type_rule(natives, attributes)
+
+            def run(*arrays: Any) -> tuple[Any]:
+                result = np.asarray(numpy(*arrays, **dict(attributes)))
+                if result.dtype != dtype or not _fits(result.shape, shape):
+                    raise TypeError(
+                        f"{name}: numpy gave {result.dtype.name} of shape {result.shape}, but spec says {dtype.name} "
+                        f"of shape {shape}"
+                    )
+                return (result,)
+
+            return engine.host_call(run, natives, (wanted,))[0]
 
         return kernel
 
     return for_engine
+
+
+def _fits(shape: Sequence[int], wanted: Sequence[int | None]) -> bool:
+    """Whether a shape is the wanted one, which a framework's graph may not know in full."""
+    return len(shape) == len(wanted) and all(w is None or n == w for n, w in zip(shape, wanted, strict=True))
 
 
 def _kernels(
@@ -168,7 +179,7 @@ def _kernels(
 
         def kernel(*natives_and_attributes: Any) -> Any:
             *natives, attributes = natives_and_attributes
-            return own(*natives, **dict(attributes))
+            return engine.enter(own(*map(engine.leave, natives), **dict(attributes)))
 
         return kernel
 

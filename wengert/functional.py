@@ -15,14 +15,16 @@ from ._compile.arguments import (
     Differentiated,
     Owned,
     array_argument,
-    is_tensor_kind,
+    caller_kind,
     one_tensor,
     require_callable,
     result_of,
 )
+from ._compile.bridge import as_program, has_tracers
 from ._core import dtypes
 from ._core.apply import apply
-from ._core.doors import door, reopen
+from ._core.constant import Kind
+from ._core.doors import door, reopen, unconverted
 from ._core.folding import fold
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
@@ -51,21 +53,32 @@ T = TypeVar("T", covariant=True)
 
 
 class ValueAndGrad(NamedTuple):
-    """What `value_and_grad` returns: f's value and the gradient."""
+    """What `value_and_grad` returns: f's value and the gradient.
+
+    `value` is what f returned; a pair with its extra results under `has_aux=True`. `grad` is the gradient, in the
+    structure, shapes and dtypes of the argument (a tuple of them for several `argnums`).
+    """
 
     value: Any
     grad: Any
 
 
 class ValueAndGrads(NamedTuple):
-    """What `value_and_grads` returns: f's value and one gradient per argument."""
+    """What `value_and_grads` returns: f's value and one gradient per argument.
+
+    `value` is what f returned. `grads` is a list with a gradient for each argument, in its structure and dtypes.
+    """
 
     value: Any
     grads: list[Any]
 
 
 class VariableGrads(NamedTuple):
-    """What `variable_grads` returns: f's value and the gradients by Variable name (or Variable)."""
+    """What `variable_grads` returns: f's value and the gradients by Variable name (or Variable).
+
+    `value` is what f returned. `grads` is a dict of gradients in the Variables' shapes and dtypes; a Variable works
+    as a key, too.
+    """
 
     value: Any
     grads: VariableMap
@@ -248,11 +261,15 @@ def _gradient_function(
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
         before = vars(STATE).copy()
         try:  # as `door` does: a Python call more would be felt
+            if has_tracers((args, kwargs)):
+                # made anew: a function that held itself would be a cycle, which only the garbage collector ends
+                again = _gradient_function(f, name, argnums, has_aux, unconnected, sparse, combine)
+                return as_program(again, args, kwargs, name)
             dy = None if f_takes_dy else kwargs.pop("dy", None)
             chosen = chosen_arguments(positions, args, name)
-            keep = is_tensor_kind(args)
+            keep = caller_kind(args)
             if not keep and (kwargs or dy is not None):
-                keep = is_tensor_kind((*kwargs.values(), dy))
+                keep = caller_kind((*kwargs.values(), dy))
             sources = [
                 Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]" if len(args) > 1 else "x")
                 for i in chosen
@@ -265,7 +282,7 @@ def _gradient_function(
             run = _Run(f, name, call, kwargs, sources, has_aux)
             found = run.gradients(dy, mode, sparse, keep)
             gradient = found[0] if isinstance(positions, int) else tuple(found)
-            value = run.y if keep else run.own(run.y)
+            value = result_of(run.y, keep, run.own)
             aux = result_of(run.aux, keep, run.own) if has_aux else None
             return combine(value, gradient, aux, has_aux)
         except BaseException as error:
@@ -273,7 +290,7 @@ def _gradient_function(
             fold(error)
             raise
 
-    return _named_after(f, gradient_function, name)
+    return unconverted(_named_after(f, gradient_function, name))
 
 
 def _list_function(
@@ -286,6 +303,9 @@ def _list_function(
     def gradient_function(args: Any, dy: Any = None) -> Any:
         before = vars(STATE).copy()
         try:  # as `door` does: a Python call more would be felt
+            if has_tracers((args, dy)):
+                again = _list_function(f, name, unconnected, sparse, combine)  # made anew, as above
+                return as_program(again, (args, dy), {}, name)
             if not isinstance(args, SEQUENCES):
                 raise TypeError(at_user_line(
                     f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one argument use "
@@ -293,18 +313,18 @@ def _list_function(
                 ))
             if not args:
                 raise ValueError(at_user_line(f"{name}: the list of arguments is empty"))
-            keep = is_tensor_kind(args) or (dy is not None and is_tensor_kind((dy,)))
+            keep = caller_kind(args) or (dy is not None and caller_kind((dy,)))
             sources = [Differentiated(a, names[i] if i < len(names) else f"args[{i}]") for i, a in enumerate(args)]
             call = [s.argument(a) for s, a in zip(sources, args, strict=True)]
             run = _Run(f, name, call, {}, sources, False)
             found = run.gradients(dy, mode, sparse, keep)
-            return combine(run.y if keep else run.own(run.y), found)
+            return combine(result_of(run.y, keep, run.own), found)
         except BaseException as error:
             reopen(before)
             fold(error)
             raise
 
-    return _named_after(f, gradient_function, name)
+    return unconverted(_named_after(f, gradient_function, name))
 
 
 class _Run:
@@ -339,7 +359,7 @@ class _Run:
             result, self.aux = result
         self.y = one_tensor(result, name)
 
-    def gradients(self, dy: Any, mode: str, sparse: bool, keep: bool) -> list[Any]:
+    def gradients(self, dy: Any, mode: str, sparse: bool, keep: Kind) -> list[Any]:
         """The gradient for each source, in its structure and in the caller's kind of array."""
         seed = self._seed(dy)
         if seed is None:
@@ -350,7 +370,7 @@ class _Run:
         following = iter(found)
         return [self._of_source(source, following, mode, keep) for source in self.sources]
 
-    def _of_source(self, source: Differentiated, following: Iterator[Any], mode: str, keep: bool) -> Any:
+    def _of_source(self, source: Differentiated, following: Iterator[Any], mode: str, keep: Kind) -> Any:
         """The gradient of one source, from the next cotangents: as many as it has tensors."""
         finished: list[Any] = []
         for tensor, cotangent in zip(source.tensors, following):
@@ -368,16 +388,16 @@ class _Run:
                 gradient = attach(gradient, self.y)
             if type(gradient._data) is not type(tensor._data):
                 gradient = beside(gradient, tensor)
-            finished.append(gradient if keep else self.own(gradient))
+            finished.append(result_of(gradient, keep, self.own))
         return source.result(finished)
 
-    def _slices(self, rows: Rows, source: Tensor, keep: bool) -> IndexedSlices:
+    def _slices(self, rows: Rows, source: Tensor, keep: Kind) -> IndexedSlices:
         """The gradient of gathered rows: its values are what an outer gradient follows."""
         found = slices_of(rows, source)
         values = attach(found.values, self.y) if STATE.recorders or STATE.builder is not None else found.values
-        if keep:
-            return IndexedSlices(values, found.indices, found.shape)
-        return IndexedSlices(self.own(values), self.own(found.indices), found.shape)
+        return IndexedSlices(
+            result_of(values, keep, self.own), result_of(found.indices, keep, self.own), found.shape
+        )
 
     def _seed(self, dy: Any) -> Tensor | None:
         """The cotangent of y: ones, or dy in y's dtype. None where y cannot carry a gradient."""

@@ -17,21 +17,22 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._compile.cache import Compiled
 from ._compile.parameters import positional_names
-from ._compile.trace import ArrayKey, Static, array_key, trace
+from ._compile.trace import ArrayKey, Static, array_key, trace, with_dims
 from ._core import dtypes
 from ._core.constant import constant, number
-from ._core.dims import Dim
 from ._core.doors import door
+from ._core.engine import PLAIN_TYPES, Engine, is_native, transferred
 from ._core.folding import fold
 from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
-from ._core.tensor import Tensor, is_tensor_or_variable, tensor_in
+from ._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
 from ._core.where import at_user_line, warn
+from ._engines import engine_named
 from .ops.promotion import as_tensor, cast
 
 __all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
@@ -141,6 +142,8 @@ class Function(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<function {self._name}, {self.trace_count} traces>"
 
+    autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:  # not a `door`, whose call would be felt here; `trace` puts back what it opened
             if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
@@ -154,12 +157,18 @@ class Function(Generic[P, R]):
                 key: list[Any] = [default]
                 natives: list[Any] = []
                 array: Any
+                home: Engine | None = None
                 for a in args:
                     kind = type(a)
-                    if kind is np.ndarray:
+                    if kind is np.ndarray and home is None:
                         array = a
                         key.append(array.shape)
                         key.append(array.dtype)
+                        natives.append(a)
+                    elif kind in PLAIN_TYPES and (home is not None or len(key) == 1):
+                        array = a
+                        home = PLAIN_TYPES[kind]
+                        key += (kind, array.shape, array.dtype)
                         natives.append(a)
                     elif kind is float:
                         key.append(float)
@@ -169,6 +178,8 @@ class Function(Generic[P, R]):
                 else:
                     plain = self._plain.get(tuple(key))
                     if plain is not None:
+                        if home is not None:
+                            return plain.run_natives(natives, home)
                         results = plain.run_natives(natives)
                         direct = plain.direct(args)
                         if direct is not None:
@@ -184,25 +195,25 @@ class Function(Generic[P, R]):
     def _call(self, args: Any, kwargs: Any, bound: int = 0) -> Any:
         if STATE.builder is not None or STATE.eager_functions:
             return self._call_python(args, kwargs, bound)
-        keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        keep = caller_kind((*args, *kwargs.values()))
         given = args
         args, kwargs = self._fitted(args, kwargs, bound)
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
-        if compiled.is_plain and not keep and not kwargs and not STATE.recorders:
+        if compiled.is_plain and keep is not True and not kwargs and not STATE.recorders:
             self._remember_plain(given, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, keep)
 
     def _call_python(self, args: Any, kwargs: Any, bound: int) -> Any:
         """Inside another trace, or where functions are switched off: f itself, on tensors."""
-        keep = is_tensor_kind(args) or is_tensor_kind(tuple(kwargs.values()))
+        keep = caller_kind((*args, *kwargs.values()))
         args, kwargs = self._fitted(args, kwargs, bound)
         leaves, spec = flatten((tuple(args), kwargs))
         tensors = map(_traced_leaf, leaves)
         args, kwargs = unflatten(spec, [x if t is None else t for x, t in zip(leaves, tensors, strict=True)])
         result = self._f(*args, **kwargs)
-        return result_of(result, keep or STATE.builder is not None)
+        return result_of(result, True if STATE.builder is not None else keep)
 
     def _remember_plain(self, args: Any, compiled: Compiled) -> None:
         if len(self._plain) >= CACHE_LIMIT:
@@ -211,6 +222,8 @@ class Function(Generic[P, R]):
         for a in args:
             if type(a) is np.ndarray and dtypes.is_supported(a.dtype) and a.dtype.isnative:
                 key += [a.shape, a.dtype]
+            elif type(a) in PLAIN_TYPES:
+                key += [type(a), a.shape, a.dtype]
             elif type(a) is float and self._signature is None:  # which may ask for another dtype
                 key.append(float)
             else:
@@ -250,7 +263,7 @@ class Function(Generic[P, R]):
 
     def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
         self._watch.note(spec, keys)
-        concrete = [k if not isinstance(k, ArrayKey) else _with_dims(k, i) for i, k in enumerate(keys)]
+        concrete = [k if not isinstance(k, ArrayKey) else with_dims(k, i) for i, k in enumerate(keys)]
         compiled = Compiled(trace(self._f, spec, concrete, self._name, _argument_paths(self._f, spec, "x{}")))
         self.trace_count += 1
         self._cache[_cache_key(spec, keys)] = compiled
@@ -300,6 +313,61 @@ class Function(Generic[P, R]):
         """
         return self._traced(args, kwargs)
 
+    def to_jax(self) -> Callable[..., Any]:
+        """The function as a plain one on JAX arrays, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives JAX arrays, whatever kind of array comes in. `jax.jit`,
+            `jax.grad`, `jax.jvp` and `jax.vmap` take it, with Wengert's derivatives: a `while_loop` whose number of
+            steps is not known has a reverse derivative under `jax.jit`, too.
+
+        Raises:
+            ModuleNotFoundError: JAX is not installed.
+        """
+        return self._on_engine("jax")
+
+    def to_tensorflow(self) -> Callable[..., Any]:
+        """The function as a plain one on TensorFlow tensors, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives TensorFlow tensors, whatever kind of array comes in.
+            `tf.GradientTape` and `tf.function` take it, with Wengert's derivatives.
+
+        Raises:
+            ModuleNotFoundError: TensorFlow is not installed.
+        """
+        return self._on_engine("tensorflow")
+
+    def to_torch(self) -> Callable[..., Any]:
+        """The function as a plain one on torch tensors, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives torch tensors, whatever kind of array comes in; it runs on the
+            device of the tensors that come. `backward` and the transforms of `torch.func` take it, with Wengert's
+            derivatives.
+
+        Raises:
+            ModuleNotFoundError: torch is not installed.
+        """
+        return self._on_engine("torch")
+
+    def _on_engine(self, name: str) -> Callable[..., Any]:
+        """The function on the arrays of a framework: what is none of them becomes one."""
+        engine = engine_named(name)
+
+        @functools.wraps(self._f)
+        def on_engine(*args: Any, **kwargs: Any) -> Any:
+            leaves, spec = flatten((args, kwargs))
+            tensors = [_traced_leaf(leaf) for leaf in leaves]
+            natives = [
+                leaf if t is None or t.is_symbolic else engine.leave(transferred(t._data, engine))
+                for leaf, t in zip(leaves, tensors, strict=True)
+            ]
+            args, kwargs = unflatten(spec, natives)
+            return result_of(self(*args, **kwargs), engine)
+
+        return on_engine
+
     def _traced(self, args: Any, kwargs: Any, bound: int = 0) -> Graph:
         if self._signature is not None and len(args) == bound and not kwargs:
             args = (*args, *self._signature)
@@ -308,12 +376,14 @@ class Function(Generic[P, R]):
         spec, keys, _ = _signature(args, kwargs)
         if not _holds_specs(args, kwargs):
             keys = self._generalised(keys)
-        concrete = [_with_dims(k, i) if isinstance(k, ArrayKey) else k for i, k in enumerate(keys)]
+        concrete = [with_dims(k, i) if isinstance(k, ArrayKey) else k for i, k in enumerate(keys)]
         return trace(self._f, spec, concrete, self._name, _argument_paths(self._f, spec, "x{}")).graph
 
 
 class _BoundFunction:
     """A method: the function with its instance as first argument."""
+
+    autograph_info__: Any = None
 
     def __init__(self, inner: Function[Any, Any], instance: Any) -> None:
         self._inner = inner
@@ -415,7 +485,12 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
         leaf = array_argument(leaf)
-    return tensor_in(leaf)
+    return _native_tensor(leaf) if is_native(type(leaf)) else tensor_in(leaf)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _native_tensor(native: Any) -> Tensor | None:
+    tensor = entered(native)
+    return tensor if dtypes.is_supported(tensor.dtype) else None
 
 
 def _key_of_spec(spec: TensorSpec) -> ArrayKey:
@@ -428,15 +503,6 @@ def _holds_specs(args: Any, kwargs: Any) -> bool:
 
 def _cache_key(spec: Spec | None, keys: tuple[Any, ...]) -> Any:
     return (spec, keys, dtypes.default_float())
-
-
-def _with_dims(key: ArrayKey, index: int) -> ArrayKey:
-    """A key with a fresh unknown dimension in place of each None."""
-    names = "nmkpqrst"
-    shape = (*[
-        Dim.free(f"{names[(index + axis) % len(names)]}{index}") if d is None else d for axis, d in enumerate(key.shape)
-    ],)
-    return ArrayKey(shape, key.dtype, key.weak)
 
 
 def _checked_signature(signature: Any) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._control.call import Program
 from ._control.closed import Closed
 from ._control.implicit import solution
@@ -81,7 +81,7 @@ def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[.
             except LostGradientError as error:
                 raise _explained(error) from None
         x = answered(found, start, "custom_root: the solver")
-        given = is_tensor_kind((x0, *args))
+        given = caller_kind((x0, *args))
         return result_of(followed_root(f, start, x, call, "custom_root"), given)
 
     name = getattr(f, "__name__", type(f).__name__)
@@ -136,7 +136,7 @@ def custom_linear_solve(
         ))
     start = started(b, "custom_linear_solve: b")
     x = _Equation(matvec, start, solve, transpose_solve).solution()
-    return result_of(x, is_tensor_kind((b,)))
+    return result_of(x, caller_kind((b,)))
 
 
 # -- roots ------------------------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def _for_solver(f: Callable[..., Any]) -> Callable[..., Any]:
     """f for a solver, which may work with arrays: then f's results are arrays."""
 
     def called(x: Any, *args: Any) -> Any:
-        return result_of(f(array_argument(x), *map(array_argument, args)), is_tensor_kind((x,)))
+        return result_of(f(array_argument(x), *map(array_argument, args)), caller_kind((x,)))
 
     return called
 
@@ -340,7 +340,7 @@ class _Equation:
         def matvec(x: Any) -> Any:
             vector = _as_vector(answered(x, self.b, "custom_linear_solve: the solver"), b, "custom_linear_solve: x")
             y = self.b.rebuilt(self.unravel(operator(vector)))
-            return result_of(y, is_tensor_kind((x,)))
+            return result_of(y, caller_kind((x,)))
 
         with pausing(watchers()):
             try:

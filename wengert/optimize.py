@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._compile.arguments import array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._control.values import Leaves, connected
 from ._core import dtypes
 from ._core.constant import constant
@@ -198,7 +198,7 @@ class _Problem:
         args = args if isinstance(args, TUPLES) else (args,)
         self.name = name
         self.fun = fun
-        self.keep = is_tensor_kind((x0, *args))
+        self.keep = caller_kind((x0, *args))
         self.args = (*map(array_argument, args),)
         self.start = started(x0, f"{name}: x0")
         if any(dtypes.is_complex(x.dtype) for x in self.start.tensors):

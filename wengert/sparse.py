@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compile.arguments import Differentiated, Owned, array_argument, is_tensor_kind, require_callable, result_of
+from ._compile.arguments import Differentiated, Owned, array_argument, caller_kind, require_callable, result_of
 from ._control.dependence import pattern
 from ._control.jacobians import products
 from ._control.values import Leaves
@@ -231,7 +231,7 @@ class _Call:
         self.f = f
         self.name = name
         self.place = place
-        self.keep = is_tensor_kind((*args, *kwargs.values()))
+        self.keep = caller_kind((*args, *kwargs.values()))
         self.x = source.tensors[0]
         _require_real(self.x, name, path)
         self.args = [array_argument(a) for a in args]

@@ -17,7 +17,7 @@ import numpy as np
 
 from ._core import dtypes
 from ._core.constant import own_copy
-from ._core.engine import ndarray_of
+from ._core.engine import ENGINE_OF, ndarray_of
 from ._core.moving import beside
 from ._core.operators import Operators
 from ._core.state import STATE, next_serial, tell_effect
@@ -136,7 +136,13 @@ class Variable(Operators):
         """What the Variable holds after a run of a graph that assigns it: a copy of its own, a constant."""
         tell_effect(f"assigns the Variable {self.name}", self)
         cut = Cut(f"{self.name}.assign", "stores a value, a constant from there on", site, value._key)
-        return Tensor(own_copy(value._data), next_serial(), cut if STATE.recorders else None)
+        if not ENGINE_OF[type(value._data)].is_concrete(value._data):
+            raise TypeError(at_user_line(
+                f"{self.name} cannot be assigned where a framework compiles, batches or differentiates: the value "
+                "would be one of its tracers; return it instead"
+            ))
+        held = beside(value, self._tensor)
+        return Tensor(own_copy(held._data), next_serial(), cut if STATE.recorders else None)
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value held, as a read-only NumPy array. Cuts the gradient, on purpose."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._compile.arguments import Owned, is_tensor_kind, one_tensor
+from ._compile.arguments import Owned, caller_kind, one_tensor, result_of
 from ._core import dtypes
 from ._core.doors import door
 from ._core.graph import Graph, Scope, quietly
@@ -405,7 +405,7 @@ Gradient = symbolic_gradient
 
 
 def _gradients_of_call(inputs: Sequence[Any], f: Callable[..., Any], count: int) -> list[Any]:
-    keep = is_tensor_kind(inputs) or STATE.builder is not None
+    keep = caller_kind(inputs) or STATE.builder is not None
     sources = [_source(x, index) for index, x in enumerate(inputs[:count])]
     tape = Tape(x._key for x in sources if dtypes.is_inexact(x.dtype))
     with recording(tape):
@@ -425,7 +425,7 @@ def _gradients_of_call(inputs: Sequence[Any], f: Callable[..., Any], count: int)
         found = sweep(tape.entries, seeds, [x._key for x in sources])
         results = [materialise(ZERO if g is None else g, type_of(x)) for g, x in zip(found, sources, strict=True)]
     own = Owned()
-    return results if keep else [own(x) for x in results]
+    return [result_of(x, keep, own) for x in results]
 
 
 def _source(x: Any, index: int) -> Tensor:

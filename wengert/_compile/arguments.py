@@ -6,18 +6,19 @@ of array the caller works.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._core import dtypes
-from .._core.constant import checked_array, constant, is_number, number, to_numpy_result
-from .._core.engine import ENGINE_OF
+from .._core.constant import Kind, checked_array, constant, is_number, kind_of, native_result, number, to_numpy_result
+from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, flatten, is_number_list, paths, unflatten
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, entered
 from .._core.where import at_user_line
 from .._prims.structural import alias
 
@@ -30,19 +31,25 @@ def require_callable(f: Any, name: str) -> None:
         raise TypeError(at_user_line(f"{name}: the f passed in {name}(f) must be callable, got {type(f).__name__}"))
 
 
-def is_tensor_kind(values: Sequence[Any]) -> bool:
-    """Whether some argument is a tensor or a Variable: then results are tensors, else NumPy's."""
+def caller_kind(values: Sequence[Any]) -> Kind:
+    """`kind_of` for nested arguments."""
+    for value in values:
+        if type(value) not in _LEAF_TYPES:
+            return kind_of(_leaves_of(values))
+    return False
+
+
+def _leaves_of(values: Sequence[Any]) -> Iterator[Any]:
     for value in values:
         kind = type(value)
         if kind in _LEAF_TYPES:
             continue
-        if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
-            return True
         if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__") or _is_registered(value):
             leaves, spec = flatten(value)
-            if spec is not LEAF and is_tensor_kind(leaves):
-                return True
-    return False
+            if spec is not LEAF:
+                yield from leaves
+                continue
+        yield value
 
 
 _LEAF_TYPES = frozenset({np.ndarray, float, int, complex, bool, str, type(None)})
@@ -112,9 +119,9 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
     if kind is Tensor:
         _require_inexact(leaf.dtype, argument, position)
         if STATE.builder is not None or STATE.recorders:
-            fresh = alias(leaf)
-            fresh._weak = leaf._weak
-            return fresh
+            source = alias(leaf)
+            source._weak = leaf._weak
+            return source
         return Tensor(leaf._data, next_serial(), None, leaf._weak)
     if kind is np.ndarray and leaf.dtype in _EVERYDAY and STATE.builder is None:
         return Tensor(leaf.view(), next_serial())
@@ -129,8 +136,11 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
         return number(leaf if isinstance(leaf, complex) else float(leaf))
     if isinstance(leaf, list):
         return _list_source(leaf, argument, position)
-    if kind in ENGINE_OF:
-        return Tensor(leaf, next_serial())
+    if is_native(kind):
+        source = entered(leaf)
+        if dtypes.is_supported(source.dtype):
+            _require_inexact(source.dtype, argument, position)
+            return source if STATE.builder is None else alias(source)
     return None
 
 
@@ -181,6 +191,9 @@ def array_argument(value: Any) -> Any:
         if spec is LEAF:
             return value
         return unflatten(spec, [array_argument(leaf) for leaf in leaves])
+    if is_native(kind):
+        tensor = entered(value)
+        return tensor if dtypes.is_supported(tensor.dtype) else value
     return value
 
 
@@ -208,10 +221,12 @@ class Owned:
         return result
 
 
-def result_of(value: Any, keep_tensors: bool, own: Callable[[Tensor], Any] = to_numpy_result) -> Any:
-    """Results in the caller's kind: tensors anywhere in a structure become NumPy arrays unless kept."""
-    if keep_tensors:
+def result_of(value: Any, kind: Kind, own: Callable[[Tensor], Any] = to_numpy_result) -> Any:
+    """Results in the caller's kind: tensors anywhere in a structure become arrays of it."""
+    if kind is True:
         return value
+    if kind is not False:
+        own = functools.partial(native_result, engine=kind)
     if type(value) is Tensor:
         return own(value)
     if type(value) in _LEAF_TYPES:
@@ -233,6 +248,8 @@ def one_tensor(value: Any, what: str) -> Tensor:
         return constant(value)
     if is_number(value):
         return number(value)
+    if is_native(type(value)):
+        return entered(value)
     raise TypeError(at_user_line(
         f"{what}: f must return one tensor, got {type(value).__name__} {_short(value)}"
         + ("; return (y, aux) with has_aux=True for more than one result" if isinstance(value, tuple) else "")

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._control.call import Program, call_program, closed
-from .._core.constant import callers_own, to_numpy_result
+from .._core.constant import Kind, callers_own, native_result, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
+from .._core.engine import Engine
 from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor
@@ -56,19 +57,28 @@ class Compiled:
         if not self.dims:
             return True
         sizes: dict[Atom, int] = {
-            atom: arguments[index].shape[axis] for atom, (index, axis) in self.dims.items()
+            atom: size
+            for atom, (index, axis) in self.dims.items()
+            if (size := arguments[index].shape[axis]) is not None  # in a framework's graph only a run may tell
         }
         for value, argument in zip(self.graph.inputs, arguments, strict=True):
             for dim, size in zip(value.shape, argument.shape, strict=True):
-                if isinstance(dim, Dim) and dim.evaluate(sizes) != size:
+                if size is not None and isinstance(dim, Dim) and _are_told((dim,), sizes) and dim.evaluate(sizes) != size:
                     return False
         equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal if _are_told((x, y), sizes))
         return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one if _are_told((d,), sizes))
 
     # -- calls ------------------------------------------------------------------------------------------
 
-    def run_natives(self, natives: Sequence[Any]) -> Any:
-        """The results for NumPy arguments when nothing follows them: NumPy arrays in the result's structure."""
+    def run_natives(self, natives: Sequence[Any], home: Engine | None = None) -> Any:
+        """The results for native arguments when nothing follows them: arrays of their kind in the result's structure.
+
+        Args:
+            natives: NumPy's, or those of a framework.
+            home: that framework's engine.
+        """
+        if home is not None:
+            return self.rebuild(home.run_plain(natives, self.program))
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program, NUMPY.kernels)
@@ -90,7 +100,7 @@ class Compiled:
             self._direct[kinds] = _rebuilt(run, self.rebuild) if self.form is ... else run
         return self._direct[kinds]
 
-    def run(self, arguments: Sequence[Tensor], keep_tensors: bool) -> Any:
+    def run(self, arguments: Sequence[Tensor], kind: Kind) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success."""
         with _commit_lock if len(self.variables) > 1 else _no_lock:
             read = [variable._held for variable in self.variables]
@@ -98,7 +108,9 @@ class Compiled:
         results = outs[: self.result_count]
         if self.written:
             self._commit(outs[self.result_count :])
-        return self.rebuild(results if keep_tensors else (*map(to_numpy_result, results),))
+        if kind is False:
+            return self.rebuild((*map(to_numpy_result, results),))
+        return self.rebuild(results if kind is True else (*[native_result(x, kind) for x in results],))
 
     def _commit(self, values: Sequence[Tensor]) -> None:
         if STATE.pins is not None:  # a computation is repeated: what it writes stays inside

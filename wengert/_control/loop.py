@@ -106,6 +106,7 @@ class Loop:
         is_reversed: whether the slices are taken (and the results stacked) from the last to the first.
         policy: "all", "sqrt", "auto" or a number of snapshots.
         length: the number of steps, where it is known.
+        most: the largest number of steps of a conditional loop, where it is known.
         emits: the results behind the carries and the number of steps: a position among the body's outputs that is
             stacked, or a `History`.
         stages: the ways back so far.
@@ -113,7 +114,7 @@ class Loop:
 
     def __init__(
         self, condition: Program | None, body: Program, *, carries: int, xs: int = 0, is_reversed: bool = False,
-        policy: Any = "all", length: DimLike | None = None, varying: Sequence[Atom] = (),
+        policy: Any = "all", length: DimLike | None = None, varying: Sequence[Atom] = (), most: int | None = None,
     ) -> None:  # fmt: skip
         self.condition = condition
         self.body = self.thin = body
@@ -123,6 +124,7 @@ class Loop:
         self.is_reversed = is_reversed
         self.policy = policy
         self.length = length
+        self.most = most
         self.varying = frozenset(varying)  # dimensions that may differ from step to step
         self.emits: tuple[int | History, ...] = (*range(carries, carries + self.own),)
         self.stages: tuple[Stage, ...] = ()
@@ -453,6 +455,7 @@ def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], spec: Loo
     both = Loop(
         condition, Program(graph), carries=spec.carries + len(moving), xs=sum(flags[i] + 1 for i in groups[1]),
         is_reversed=spec.is_reversed, policy=spec.policy, length=spec.steps(inputs), varying=[*spec.varying],
+        most=spec.most,
     )  # fmt: skip
     filled = [d if isinstance(d, Tensor) else zeros_of(type_of(x)) for x, d in zip(inputs, dots, strict=True)]
     started = [filled[i] if is_dot else inputs[i] for i, is_dot in order]
@@ -525,6 +528,7 @@ def _together(
     many = Loop(
         condition, batched_program(Program(body), flags, wanted, inside), carries=spec.carries, xs=spec.xs,
         is_reversed=spec.is_reversed, policy=spec.policy, length=spec.length, varying=[*spec.varying],
+        most=spec.most,
     )  # fmt: skip
     started = _with_lanes(operands[offset:], batched[offset:], flags, spec, size)
     outs = [*_run([*operands[:offset], *started], many)]
@@ -566,7 +570,7 @@ def _parting(
         live = lanes_of(spec.condition.graph, [*carries, *steady], want, (True,), size)[0]
         trips = full(shape=(size,), value=0, dtype=dtypes.int64)
         many = Loop(
-            _some_live(spec, want, inside), body, carries=spec.carries + 2, policy=spec.policy, varying=()
+            _some_live(spec, want, inside), body, carries=spec.carries + 2, policy=spec.policy, most=spec.most
         )  # fmt: skip
         outs = _run([*carries, live, trips, *steady], many)
         return [*outs[: spec.carries], outs[spec.carries + 1], *outs[many.first_emit :]]

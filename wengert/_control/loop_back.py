@@ -73,6 +73,7 @@ class LoopBack:
         spec = Loop(
             self.spec.condition, self.spec.thin, carries=self.spec.carries, xs=self.spec.xs,
             is_reversed=self.spec.is_reversed, length=self.spec.length, varying=[*self.spec.varying],
+            most=self.spec.most,
         )  # fmt: skip
         places = [*self.step.carries, *self.step.sums, *self.step.slices]
         tape = Tape(inputs[i]._key for i in {*self.stage.carries, *places} if dtypes.is_inexact(inputs[i].dtype))
@@ -207,7 +208,7 @@ def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], 
     counts = [operands[1]] if spec.is_counted else []
     thin = Loop(
         spec.condition, spec.thin, carries=spec.carries, xs=spec.xs, is_reversed=spec.is_reversed, policy=spec.policy,
-        length=back.length, varying=[*spec.varying],
+        length=back.length, varying=[*spec.varying], most=spec.most,
     )  # fmt: skip
     tape = Tape(inputs[i]._key for i in wanted if dtypes.is_inexact(inputs[i].dtype))
     with recording(tape):

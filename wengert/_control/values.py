@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.constant import constant, is_number, number
+from .._core.constant import constant, is_number, kind_of, number
 from .._core.dims import Atom, Dim
 from .._core.dtypes import promote, python_type, weak_promote
-from .._core.engine import ENGINE_OF
+from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.state import STATE
 from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, paths, unflatten
-from .._core.tensor import Tensor, fresh, is_tensor_or_variable, tensor_in
+from .._core.tensor import Tensor, entered, tensor_in
 from .._core.types import TensorType, same_dim, tensor_type, type_of
 from .._core.where import at_user_line
 from .._prims.structural import attach, cast
@@ -32,7 +32,7 @@ def leaf_tensor(leaf: Any) -> Tensor | None:
     if isinstance(leaf, list) and is_number_list(leaf):
         array = np.array(leaf)
         return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
-    return fresh(leaf) if type(leaf) in ENGINE_OF else tensor_in(leaf)
+    return entered(leaf) if is_native(type(leaf)) else tensor_in(leaf)
 
 
 class Leaves:
@@ -45,8 +45,8 @@ class Leaves:
         self.names = names  # of the entries of the top level, where these have names of their own
         leaves, self.spec = flatten(value)
         self.tensors: list[Tensor] = []
-        # whether the caller works with tensors: then so are the results
-        self.has_tensors = any(map(is_tensor_or_variable, leaves))
+        # whether the caller works with tensors, or with which framework: so are the results
+        self.has_tensors = kind_of(leaves)
         self.fixed: list[Any] = []  # the leaves, tensors left out
         self.places: list[int] = []  # of the tensors among the leaves
         for position, leaf in enumerate(leaves):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from .engine import ENGINE_OF, ENGINES, KERNELS_OF, default_engine, on_one_engine
+from .engine import ENGINE_OF, ENGINES, KERNELS_OF, default_engine, on_one_engine, only_engine
 from .state import STATE, next_serial
 from .tensor import Cut, Tensor, Value
 from .where import at_user_line, error_at_user_line
@@ -89,7 +89,12 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
     for operand in operands:
         if type(operand._data) is Value:
             return _stray_symbol(op, operand)
-    for engine in {ENGINE_OF[type(t._data)] for t in operands} or {default_engine()}:
+    engines = {ENGINE_OF[type(t._data)] for t in operands}
+    try:
+        only_engine(engines)
+    except TypeError as of_two:
+        return error_at_user_line(of_two)
+    for engine in engines or {default_engine()}:
         if op.name not in engine.kernels:
             reason = engine.unsupported.get(op.name, "it has no kernel there")
             return NotImplementedError(at_user_line(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from . import dtypes
 from .apply import apply
-from .engine import ENGINE_OF, default_engine
+from .engine import ENGINE_OF, Engine, default_engine, framework_of, only_engine, transferred
 from .kinds import NUMBERS
 from .op import REGISTRY
 from .state import STATE, next_serial
@@ -75,15 +76,58 @@ def checked_array(value: Any, what: str) -> np.ndarray[Any, Any] | np.generic:
     return value if dtype.isnative else value.astype(dtype.newbyteorder("="))
 
 
+Kind = bool | Engine  # of a call: True for tensors, False for NumPy's arrays, else the engine of the framework's
+
+
+def kind_of(leaves: Iterable[Any]) -> Kind:
+    """The kind of array that a call with these arguments gives: tensors if one of them is a tensor or a Variable, else
+    a framework's arrays, else NumPy's.
+
+    Raises:
+        TypeError: if there are arrays of two frameworks.
+    """
+    found: set[Engine] = set()
+    for leaf in leaves:
+        kind = type(leaf)
+        if kind in _EVERYDAY:
+            continue
+        if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
+            return True
+        engine = framework_of(kind)
+        if engine is not None:
+            found.add(engine)
+    return met_engine(found) if found else False
+
+
+_EVERYDAY = frozenset({np.ndarray, np.float64, float, int, complex, bool, str, type(None)})
+
+
+def met_engine(engines: set[Engine]) -> Engine:
+    """`only_engine`, its error with the user's line."""
+    try:
+        return only_engine(engines)
+    except TypeError as error:
+        raise TypeError(at_user_line(str(error))) from None
+
+
 def to_numpy_result(tensor: Tensor) -> Any:
     """A result for a NumPy caller: fresh, writable, C-contiguous, 0-d as a NumPy scalar.
 
-    A symbolic tensor stays as it is: it has no values yet.
+    A symbolic tensor stays as it is: it has no values yet. Nor has a framework's tracer, which is given as such.
     """
     data = tensor._data
     if type(data) is Value or (STATE.recorders and tensor.is_followed):
         return tensor
-    return callers_own(ENGINE_OF[type(data)].to_numpy(data))
+    engine = ENGINE_OF[type(data)]
+    return callers_own(engine.to_numpy(data)) if engine.is_concrete(data) else engine.leave(data)
+
+
+def native_result(tensor: Tensor, engine: Engine) -> Any:
+    """A result for a caller who works with a framework's arrays; as above a symbolic tensor stays as it is."""
+    data = tensor._data
+    if type(data) is Value or (STATE.recorders and tensor.is_followed):
+        return tensor
+    return engine.give(transferred(data, engine))
 
 
 def callers_own(native: Any) -> Any:
@@ -98,5 +142,5 @@ def callers_own(native: Any) -> Any:
 
 
 def own_copy(native: Any) -> Any:
-    """A native array that no caller holds; only NumPy's can be written to."""
-    return np.array(native) if isinstance(native, np.ndarray) else native
+    """A native array that no caller holds."""
+    return np.array(native) if isinstance(native, np.ndarray) else ENGINE_OF[type(native)].copy(native)

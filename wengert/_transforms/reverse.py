@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from .._core.apply import apply
 from .._core.dtypes import is_inexact
+from .._core.engine import ENGINE_OF
 from .._core.op import ZERO, Op, Plan
-from .._core.tensor import Cut, Tensor
+from .._core.tensor import Cut, Tensor, Value
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import Site, at_user_line, user_site
 from .._prims.buffer import Update
@@ -416,6 +417,11 @@ def _flat(op: Op, results: Any, count: int) -> Sequence[Any]:
     return results
 
 
+def _is_narrowed(data: Any, dtype: Any) -> bool:
+    """Whether an array has another dtype only because its engine has none as wide."""
+    return type(data) is not Value and ENGINE_OF[type(data)].canonical_dtype(dtype) == data.dtype
+
+
 def _require_type(op: Op, index: int, term: Any, wanted: TensorType) -> None:
     data = term._data
     if data.shape != wanted[0] and not same_shape(data.shape, wanted[0]):
@@ -423,7 +429,7 @@ def _require_type(op: Op, index: int, term: Any, wanted: TensorType) -> None:
         raise ValueError(at_user_line(
             f"{op.name}: its gradient for {name} has shape {data.shape}, but {name} has shape {wanted[0]}"
         ))
-    if data.dtype != wanted[1]:
+    if data.dtype != wanted[1] and not _is_narrowed(data, wanted[1]):
         name = op.operands[op.position(index)]
         raise TypeError(at_user_line(
             f"{op.name}: its gradient for {name} has dtype {data.dtype}, but {name} has dtype {wanted[1]}"

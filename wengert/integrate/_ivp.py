@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .._compile.arguments import is_tensor_kind, require_callable, result_of
+from .._compile.arguments import caller_kind, require_callable, result_of
 from .._core import dtypes
+from .._core.constant import Kind
 from .._core.doors import door
 from .._core.engine import ndarray_of
 from .._core.state import STATE, watchers
@@ -126,7 +127,7 @@ def solve_ivp(
     t0, t1 = (_time(t) for t in t_span)
     wanted = None if t_eval is None else _times(t_eval, t0, t1)
     tolerances = _tolerances(rtol, atol, state)
-    keep = STATE.builder is not None or is_tensor_kind((y0, args, t_span, t_eval))
+    keep = STATE.builder is not None or caller_kind((y0, args, t_span, t_eval))
     policy = checkpoint_policy(checkpoint, "solve_ivp")
     if STATE.builder is not None:
         traced = TracedProblem(field, state.start, t0, t1, *tolerances, policy)
@@ -206,7 +207,7 @@ def _problem(field: Field, t0: Tensor, t1: Tensor, rtol: Any, atol: Any) -> Prob
 # -- results ----------------------------------------------------------------------------------------------------------
 
 
-def _result(found: Found, field: Field, counts: Counts, keep: bool) -> OdeResult:
+def _result(found: Found, field: Field, counts: Counts, keep: Kind) -> OdeResult:
     t, rows = as_tensor(found.t), as_tensor(found.rows)
     return OdeResult(
         t=result_of(t, keep), y=result_of(field.state.opened_rows(rows, rows.shape[0]), keep), sol=None, t_events=None,

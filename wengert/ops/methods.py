@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.dims import Dim
+from .._core.engine import framework_of
 from .._core.tensor import Tensor
 from . import choices, linalg
 from . import elementwise as E
@@ -22,7 +23,9 @@ def _is_operand(x: Any) -> bool:
     """Whether Python's operators take the other operand, rather than giving it its turn."""
     if isinstance(x, _TAKES) or hasattr(type(x), "__wengert_tensor__"):
         return True
-    return isinstance(x, list) and is_number_list(x)
+    if isinstance(x, list):
+        return is_number_list(x)
+    return framework_of(type(x)) is not None
 
 
 def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Tensor, Any], Any]:

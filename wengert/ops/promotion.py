@@ -15,15 +15,25 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
-from .._core.constant import checked_array, constant, is_number, number, scalar_array, to_numpy_result
+from .._core.constant import (
+    checked_array,
+    constant,
+    is_number,
+    met_engine,
+    native_result,
+    number,
+    scalar_array,
+    to_numpy_result,
+)
 from .._core.dims import Dim, DimLike, Shape
-from .._core.engine import ENGINE_OF
+from .._core.doors import unconverted
+from .._core.engine import Engine, framework_of, is_native
 from .._core.kinds import ARRAYS
 from .._core.op import Op
 from .._core.structure import is_number_list
-from .._core.tensor import Tensor, Value, fresh
+from .._core.tensor import Tensor, Value, entered
 from .._core.types import is_one, same_dim
-from .._core.where import at_user_line
+from .._core.where import at_user_line, error_of
 from .._prims import structural
 
 P = ParamSpec("P")
@@ -49,8 +59,11 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     held = getattr(type(x), "__wengert_tensor__", None)
     if held is not None:
         return held(x)
-    if type(x) in ENGINE_OF:
-        return fresh(x)
+    if is_native(type(x)):
+        tensor = entered(x)
+        if not dtypes.is_supported(tensor.dtype):
+            raise TypeError(at_user_line(f"{what}: dtype {x.dtype} is not supported"))
+        return tensor
     if isinstance(x, (list, tuple)):
         return _from_list(x, what)
     if hasattr(x, "__array__"):
@@ -67,13 +80,16 @@ def _from_list(x: Any, what: str) -> Tensor:
 
 
 def is_followed_inside(x: Any) -> bool:
-    """Whether a nested list or tuple holds a tensor, a Variable or a dimension of a trace."""
+    """Whether a nested list or tuple holds a tensor, a Variable, a framework's array or a dimension of a trace."""
     waiting = [x]
     while waiting:
         for item in waiting.pop():
+            kind = type(item)
             if isinstance(item, (list, tuple)):
                 waiting.append(item)
-            elif type(item) is Tensor or type(item) is Dim or hasattr(type(item), "__wengert_tensor__"):
+            elif kind in _NOT_ARRAYS:
+                continue
+            elif kind is Tensor or kind is Dim or hasattr(kind, "__wengert_tensor__") or framework_of(kind) is not None:
                 return True
     return False
 
@@ -268,22 +284,45 @@ def with_number(op: Op, x: Tensor, value: Any) -> Tensor:
 
 
 def outward(result: Any, *inputs: Any) -> Any:
-    """A result in the kind of the inputs: a tensor if one came in, else a NumPy array or scalar."""
-    if any(map(is_tensor_like, inputs)):
+    """A result in the kind of the inputs: a tensor if one came in, else a framework's array, else NumPy's."""
+    found: set[Engine] = set()
+    if any(_is_tensor_among(x, found) for x in inputs):
         return result
+    if not found:
+        return _given(result, to_numpy_result)
+    return _given(result, functools.partial(native_result, engine=met_engine(found)))
+
+
+def _given(result: Any, own: Callable[[Tensor], Any]) -> Any:
     if type(result) is Tensor:
-        return to_numpy_result(result)
+        return own(result)
     if isinstance(result, (tuple, list)):
-        converted = [outward(r) for r in result]
+        converted = [_given(r, own) for r in result]
         return type(result)(*converted) if hasattr(result, "_fields") else type(result)(converted)
     return result
 
 
+def _is_tensor_among(x: Any, found: set[Engine]) -> bool:
+    """Whether a value is a tensor or Variable, or a nested list or tuple that holds one; notes frameworks' arrays."""
+    kind = type(x)
+    if kind in _NOT_ARRAYS:
+        return False
+    if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
+        return True
+    if isinstance(x, (list, tuple)):
+        return any(_is_tensor_among(item, found) for item in x)
+    engine = framework_of(kind)
+    if engine is not None:
+        found.add(engine)
+    return False
+
+
+_NOT_ARRAYS = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.float64})
+
+
 def is_tensor_like(x: Any) -> bool:
     """Whether a value is a tensor or Variable, or a nested list or tuple that holds one."""
-    if type(x) is Tensor or hasattr(type(x), "__wengert_tensor__"):
-        return True
-    return isinstance(x, (list, tuple)) and is_followed_inside(x)
+    return _is_tensor_among(x, set())
 
 
 def public(f: Callable[P, R]) -> Callable[P, R]:
@@ -291,12 +330,40 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(f)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        result = f(*args, **kwargs)
+        try:
+            result = f(*args, **kwargs)
+        except Exception as error:
+            explained = error_of(f.__name__, error)
+            if explained is error:
+                raise
+            raise explained from error
         if args and type(args[0]) is Tensor:
             return result
         return outward(result, *args, *kwargs.values())
 
+    return unconverted(wrapper)
+
+
+def names_errors(f: Callable[P, R]) -> Callable[P, R]:
+    """Wraps an op so that Python's own errors about its arguments say which op it was."""
+
+    @functools.wraps(f)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return f(*args, **kwargs)
+        except Exception as error:
+            explained = error_of(f.__name__, error)
+            if explained is error:
+                raise
+            raise explained from error
+
     return wrapper
+
+
+def named(f: Callable[..., Any], name: str) -> None:
+    """Gives a function made by another one its name, in its code too, by which errors and profiles tell functions."""
+    f.__name__ = f.__qualname__ = name
+    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
 
 
 def is_symbolic(x: Tensor) -> bool:

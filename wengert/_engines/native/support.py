@@ -27,11 +27,20 @@ from .lower.blocks import is_lowered
 from .prepare import prepared
 from .schedule import static_size
 
-_LIBRARY = "a factorisation or a matrix function of LAPACK's and SciPy's"
-_FUNCTION = "a special function of SciPy's"
 _COMPLEX = "complex numbers"
+_LIBRARY = "a factorisation or a matrix function of LAPACK's and SciPy's, far longer than a call of NumPy's"
+_SPARSE = "sparse matrices of SciPy's"
 HANDED: dict[str, str] = {
     **dict.fromkeys(("as_complex", "imag", "dft", "rfft", "irfft", "paired_scale"), _COMPLEX),
+    **dict.fromkeys(
+        (
+            "eig", "eigh", "svd", "qr", "expm", "logm", "sqrtm", "sylvester", "pinv", "cofactor", "complement",
+            "inv_or_inf", "permute_rows", "unpermute_rows",
+        ),
+        _LIBRARY,
+    ),
+    **dict.fromkeys(("sparse_matmul", "sparse_solve"), _SPARSE),
+    **dict.fromkeys(("polygamma", "zeta"), "series whose length depends on the order"),
     "debug_print": "writes to Python's standard output",
 }
 
@@ -110,6 +119,10 @@ def _first_order(node: Node) -> str:
     return "a derivative in a parameter is a series" if any(node.attrs) else ""
 
 
+def _one(node: Node) -> str:
+    return "" if static_size(node.inputs[0].shape) == 1 else "more than one number"
+
+
 def _some(node: Node) -> str:
     """For what has no place of the largest."""
     n = node.inputs[0].shape[node.attrs[0]]
@@ -161,7 +174,7 @@ def _loop_back(node: Node) -> str:
 
 
 _CHECKS: dict[str, Any] = {
-    "argmax": _some, "argmin": _some,
+    "maximum_iterations": _one, "argmax": _some, "argmin": _some,
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "sinc": _sinc, "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs,

@@ -381,6 +381,10 @@ def _same(at: Callable[..., Operand]) -> Callable[..., Operand]:
 
 
 MAPS: dict[str, Map] = {
+    "after": Map(
+        lambda b, info, xs, index: xs[0].at(b, index), lambda b, info, xs: xs[0] if type(xs[0]) is Stored else None,
+        lambda b, info, xs, place: xs[0].at_flat(b, place), lambda info, xs: xs[0].is_flat(),
+    ),
     "broadcast_to": Map(
         lambda b, info, xs, index: xs[0].at(b, _broadcast_index(xs[0], index)), _broadcast_view,
         lambda b, info, xs, place: xs[0].at_flat(b, 0), lambda info, xs: _is_single(xs[0]) and xs[0].is_flat(),

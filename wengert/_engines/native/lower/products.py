@@ -286,10 +286,12 @@ def _einsum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         made = block.fresh((*[extents[c] for c in kept],), forms[0].type)
         _contract(block, forms[0], forms[1], labels[0], labels[1], kept, made)
         forms[:2], labels[:2] = [made], [kept]
+        extents = {c: extents[c] for names in labels for c in names}
     if len(forms) == 1:
         (names,) = labels
-        source = block.stored(forms[0])
-        return [_permuted(source, names, out)]
+        target = block.room(value)  # a copy: what a single gives shares no memory with what it takes
+        nests.copy(block.b, _permuted(block.stored(forms[0]), names, out), target)
+        return [target]
     if is_numbers((*extents.values(),)) and prod(extents.values()) <= UNROLLED:  # pyright: ignore[reportArgumentType, reportCallIssue]
         return [_summed_out(block, forms, labels, out, extents)]
     target = block.room(value)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..builder import Builder
-from ..loops import FLOATS, SIGNED, UNSIGNED, WIDTHS, Operand
+from ..loops import FLOATS, SIGNED, UNSIGNED, WIDTHS, Operand, Reg, Typed
 
 Rule = Callable[..., Operand]
 
@@ -311,6 +311,55 @@ def _xlog(op: str, neutral: float) -> Rule:
     return rule
 
 
+def _ldexp(b: Builder, t: str, attrs: Any, x: Operand, n: Operand) -> Operand:
+    """x times two to the n; `t` is the type of n, which is cut to where the result has long been 0 or infinite."""
+    most = 5000 if WIDTHS[t] > 1 else 100
+    n = b.select(t, b.let("gt", t, n, most), most, n)
+    if t in SIGNED:
+        n = b.select(t, b.let("lt", t, n, -most), -most, n)
+    kind = x.type if type(x) is Reg else "f64"
+    name = "ldexp" if kind == "f64" else "ldexpf"
+    return b.call(name, [Typed(kind, x), Typed("i32", b.convert("i32", t, n))], kind)
+
+
+def _exponent(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+    """The e of x = m 2^e with 0.5 <= m < 1; 0 of what has none."""
+    has_none = b.either(b.let("eq", t, x, 0.0), b.negated(_isfinite(b, t, attrs, x)))
+    found = b.call("ilogb" if t == "f64" else "ilogbf", [Typed(t, b.select(t, has_none, 1.0, x))], "i32")
+    return b.select("i32", has_none, 0, b.let("add", "i32", found, 1))
+
+
+def _gcd(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+    """By Euclid's algorithm, on what the signs leave."""
+    large, small = b.var(t, _abs(b, t, attrs, x)), b.var(t, _abs(b, t, attrs, y))
+
+    def turn() -> None:
+        divisor = b.get(small)
+        rest = b.let("rem", _unsigned(t), *_as_unsigned(b, t, b.get(large), divisor))
+        b.set(large, divisor)
+        b.set(small, b.convert(t, _unsigned(t), rest, bits=t in SIGNED))
+
+    b.repeat(lambda: b.let("ne", t, b.get(small), 0), turn)
+    return b.get(large)
+
+
+def _unsigned(t: str) -> str:
+    return f"u{t[1:]}"
+
+
+def _as_unsigned(b: Builder, t: str, *xs: Operand) -> tuple[Operand, ...]:
+    """The same bits without a sign: the least number's absolute value fits there."""
+    return (*[b.convert(_unsigned(t), t, x, bits=t in SIGNED) for x in xs],)
+
+
+def _lcm(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+    common = _gcd(b, t, attrs, x, y)
+    is_none = b.let("eq", t, common, 0)
+    _, divisor = _guarded(b, t, x, b.select(t, is_none, 1, common))
+    product = b.let("mul", t, b.let("div", t, _abs(b, t, attrs, x), divisor), _abs(b, t, attrs, y))
+    return b.select(t, is_none, 0, product)
+
+
 def _reciprocal(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
     return b.let("div", t, 1.0, x)
 
@@ -362,6 +411,10 @@ SCALARS: dict[str, Rule] = {
     "relu": _relu,
     "heaviside": _heaviside,
     "angle": lambda b, t, attrs, x: b.let("atan2", t, 0.0, x),
+    "ldexp": _ldexp,
+    "exponent": _exponent,
+    "gcd": _gcd,
+    "lcm": _lcm,
     "isnan": _isnan,
     "isinf": _isinf,
     "isfinite": _isfinite,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from ...._core.graph import Node
 from ..builder import Builder
 from ..forms import Elements, Extents, Form, Index, count_of, is_numbers, unflattened
-from ..loops import Operand
+from ..loops import REFUSED, Operand
 from .blocks import SINGLES, Block
 from .maps import check_range, wrapped
 from .scalars import larger, smaller
@@ -163,6 +163,14 @@ def _last_writes(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     return [target]
 
 
+def _not_negative(block: Block, node: Node, forms: list[Form]) -> list[Form]:
+    """The bound of a loop; of a negative one NumPy's kernel tells."""
+    number = block.number(forms[0])
+    with block.b.when(block.b.let("lt", forms[0].type, number, 0)):
+        block.b.leave(REFUSED)
+    return [Elements(forms[0].shape, forms[0].type, [number])]
+
+
 def _multiplied(b: Builder, t: str, old: Operand, new: Operand) -> Operand:
     return b.let("and" if t == "bool" else "mul", t, old, new)
 
@@ -179,4 +187,5 @@ SINGLES.update({
     "buffer_set": _buffer_put(_replace),
     "buffer_add": _buffer_put(_added),
     "last_writes": _last_writes,
+    "maximum_iterations": _not_negative,
 })  # fmt: skip

@@ -1,0 +1,68 @@
+"""Calls on the tracers of a framework: the call is traced into a program of ours, which takes part in what the
+framework does (differentiate, batch, compile) with our rules.
+
+Without this, ops on tracers would be ops of the framework with its own derivatives: at kinks, in loops and where the
+user gave a gradient these differ from ours.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._core import dtypes
+from .._core.constant import constant
+from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, array_of, framework_of
+from .._core.kinds import ARRAYS
+from .._core.state import STATE
+from .._core.structure import flatten
+from .._core.tensor import Tensor, Value, entered
+from .arguments import caller_kind
+from .cache import Compiled
+from .trace import Static, array_key, trace, with_dims
+
+
+def has_tracers(values: Sequence[Any]) -> bool:
+    """Whether a framework's tracer is among some (nested) arguments, and no trace of ours is open."""
+    if STATE.builder is not None or not (FRAMEWORK_ENGINES or any(map(sys.modules.__contains__, FRAMEWORKS))):
+        return False
+    return any(map(_is_tracer, flatten((*values,))[0]))
+
+
+def _is_tracer(leaf: Any) -> bool:
+    native = leaf._data if type(leaf) is Tensor else leaf
+    if type(native) is Value:
+        return False
+    engine = framework_of(type(native))
+    return engine is not None and engine.is_followed(array_of(native))
+
+
+def is_known(tensor: Tensor) -> bool:
+    """Whether the values of a tensor that is not symbolic are at hand: a framework's tracer has none."""
+    return ENGINE_OF[type(tensor._data)].is_concrete(tensor._data)
+
+
+def as_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], name: str) -> Any:
+    """The result of a call, traced for these arguments and run as one program; in the caller's kind of array."""
+    kind = caller_kind((*args, *kwargs.values()))
+    leaves, spec = flatten((tuple(args), kwargs))
+    tensors: list[Tensor] = []
+    keys: list[Any] = []
+    for leaf in leaves:
+        tensor = _array_in(leaf)
+        keys.append(Static(leaf) if tensor is None else with_dims(array_key(tensor), len(keys)))
+        if tensor is not None:
+            tensors.append(tensor)
+    return Compiled(trace(f, spec, keys, name)).run(tensors, kind)
+
+
+def _array_in(leaf: Any) -> Tensor | None:
+    if type(leaf) is Tensor:
+        return leaf
+    if isinstance(leaf, ARRAYS):
+        return constant(leaf) if dtypes.is_supported(leaf.dtype) else None
+    if framework_of(type(leaf)) is None:
+        return None
+    tensor = entered(leaf)
+    return tensor if dtypes.is_supported(tensor.dtype) else None

@@ -1,0 +1,98 @@
+"""`foreign`: a function of another framework as one op, differentiated by that framework.
+
+The op's attribute is the function; its derivatives are functions of the same sort, so that every order and both modes
+are calls of the same op. Frameworks say in a `Foreign` of their own how they run, differentiate and batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._core import dtypes
+from .._core.apply import apply
+from .._core.engine import ENGINES, Engine, register_host_kernel, transferred
+from .._core.op import Facts, Op, Rule
+from .._core.tensor import Tensor
+from .._core.types import TensorType
+from .._prims.structural import cast
+
+
+class Foreign:
+    """A function from arrays to a tuple of arrays of a framework; a subclass for each framework.
+
+    Attributes:
+        engine: the name of the engine whose arrays it takes.
+        keeps_numbers: whether Python numbers reach the user's function as they are, for want of weak types.
+    """
+
+    engine: str
+    keeps_numbers = False
+
+    def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
+        """The types of the results for operands of these types."""
+        raise NotImplementedError
+
+    def run(self, natives: Sequence[Any]) -> Sequence[Any]:
+        """The results."""
+        raise NotImplementedError
+
+    def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> Foreign:
+        """The function of operands and cotangents of the `given` results to cotangents of the `wanted` operands: the
+        adjoint with respect to Re<u, v>."""
+        raise NotImplementedError
+
+    def pushforward(self, active: tuple[bool, ...]) -> Foreign:
+        """The function of operands and tangents of the `active` ones to tangents of the results."""
+        raise NotImplementedError
+
+    def batched(self, flags: tuple[bool, ...]) -> Foreign:
+        """The function on batches of the flagged operands; its results have the batch axis first."""
+        raise NotImplementedError
+
+
+def _types(inputs: tuple[TensorType, ...], function: Foreign) -> tuple[TensorType, ...]:
+    for x in inputs:
+        if not all(isinstance(d, int) for d in x.shape):
+            raise TypeError(f"{function}: an operand has shape {tuple(x.shape)}; give sizes that are known")
+    return (*function.types(inputs),)
+
+
+def _vjp(ct: tuple[Any, ...], needed: tuple[bool, ...], inputs: tuple[Tensor, ...], function: Foreign) -> Any:
+    wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed, inputs, strict=True)],)
+    given = (*[isinstance(c, Tensor) for c in ct],)
+    found = iter(foreign(*inputs, *(c for c in ct if isinstance(c, Tensor)), function=function.pullback(wanted, given)))
+    return ((*[cast(next(found), x.dtype) if w else None for w, x in zip(wanted, inputs, strict=True)],),)
+
+
+def _jvp(inputs_dot: tuple[Any, ...], inputs: tuple[Tensor, ...], outs: tuple[Tensor, ...], function: Foreign) -> Any:
+    active = (*[isinstance(d, Tensor) for d in inputs_dot],)
+    found = foreign(*inputs, *(d for d in inputs_dot if isinstance(d, Tensor)), function=function.pushforward(active))
+    return (*[d if dtypes.is_inexact(y.dtype) else None for d, y in zip(found, outs, strict=True)],)
+
+
+def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+    return apply(op, operands, (attrs[0].batched(batched),))
+
+
+foreign = Op(
+    name="foreign", operands=("inputs",), attrs=("function",), outs=("outs",), kind="general", type_rule=_types,
+    batch_rule=_batch, is_variadic=True, has_many_outs=True, takes_missing=True,
+    facts=Facts(doc="the results of a function of another framework", dtypes="any"),
+)  # fmt: skip
+foreign.joint = Rule(_vjp, foreign.reverse_layout(), "foreign")
+foreign.jvp = Rule(_jvp, foreign.forward_layout(), "foreign")
+
+
+def _for_engine(engine: Engine) -> Any:
+    def kernel(*natives_and_function: Any) -> tuple[Any, ...]:
+        *natives, function = natives_and_function
+        home = ENGINES[function.engine]
+        return (*[transferred(y, engine) for y in function.run([transferred(x, home) for x in natives])],)
+
+    return kernel
+
+
+register_host_kernel("foreign", _for_engine)
+
+__all__ = ["Foreign", "foreign"]

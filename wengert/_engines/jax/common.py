@@ -1,0 +1,120 @@
+"""What files share: which values are at hand, wider dtypes, kernels that run on the host, and histories of loops."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..._core import dtypes
+from ..._core.engine import default_engine
+from ..._core.op import REGISTRY
+from ..._core.types import type_of
+
+Kernel = Callable[..., Any]
+
+TRACING = threading.local()  # `depth`: how many programs are being traced by JAX, where control flow must be JAX's own
+
+
+def canonical(dtype: Any) -> np.dtype[Any]:
+    """A dtype as JAX's own 64-bit switch, which is the user's, has it."""
+    return np.dtype(jax.dtypes.canonicalize_dtype(dtype))
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether an array holds values; JAX's tracers do not."""
+    return not isinstance(x, jax.core.Tracer)
+
+
+def values_of(*xs: Any) -> tuple[np.ndarray[Any, Any], ...] | None:
+    """Arrays as ndarrays if their values are at hand, for checks; None in JAX's own traces."""
+    if not all(map(is_concrete, xs)):
+        return None
+    return (*map(np.asarray, xs),)
+
+
+def widened(x: Any) -> Any:
+    """A half float array in float32; anything else as it is."""
+    return x.astype(jnp.float32) if dtypes.is_half(getattr(x, "dtype", dtypes.float64)) else x
+
+
+def in_float32(function: Kernel) -> Kernel:
+    """A kernel that computes half floats in float32 and rounds once, at the end."""
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        if not dtypes.is_half(x.dtype):
+            return function(x, *rest)
+        return _narrowed(function(widened(x), *map(widened, rest)), x.dtype)
+
+    return kernel
+
+
+def _narrowed(result: Any, dtype: Any) -> Any:
+    if isinstance(result, tuple):
+        return (*[_narrowed(r, dtype) for r in result],)
+    return result.astype(dtype) if result.dtype == jnp.float32 else result
+
+
+def host_call(function: Callable[..., Any], natives: Any, types: Any) -> tuple[Any, ...]:
+    """What a function on ndarrays gives; where JAX compiles, it calls back."""
+
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        return (*map(_canonical_array, function(*map(np.asarray, arrays))),)
+
+    if all(map(is_concrete, natives)) and not getattr(TRACING, "depth", 0):
+        return (*map(jnp.asarray, run(*natives)),)
+    shapes = (*[jax.ShapeDtypeStruct(t[0], canonical(t[1])) for t in types],)
+    return (*jax.pure_callback(run, shapes, *natives, vmap_method="sequential"),)
+
+
+def on_host(name: str) -> Kernel:
+    """NumPy's kernel of a primitive, for those that JAX has no functions for."""
+
+    def kernel(*operands_and_attrs: Any) -> Any:
+        op = REGISTRY[name]
+        count = len(op.operands)
+        operands, attrs = operands_and_attrs[:count], operands_and_attrs[count:]
+        types = op.type_rule(*map(type_of, operands), *attrs)
+
+        def run(*arrays: Any) -> Any:
+            found = default_engine().kernels[name](*arrays, *attrs)
+            return found if op.is_multi else (found,)
+
+        found = host_call(run, operands, types if op.is_multi else (types,))
+        return found if op.is_multi else found[0]
+
+    kernel.is_on_host = True  # pyright: ignore[reportFunctionMemberAccess]  (read by `support_of`)
+    return kernel
+
+
+def _canonical_array(x: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(x, canonical(x.dtype))
+
+
+class Kept:
+    """A history: a pytree of arrays that passes where arrays do.
+
+    Attributes:
+        arrays: the stacks of what each step saved; or the slots, the steps of the states in them, and how many are
+            filled. Empty where nobody reads it.
+        is_whole: whether every step's values are kept.
+        budget: how many slots the way back may fill.
+    """
+
+    shape = ()
+    ndim = 0
+    dtype = np.dtype(object)
+
+    def __init__(self, arrays: Any, is_whole: bool, budget: int) -> None:
+        self.arrays = arrays
+        self.is_whole = is_whole
+        self.budget = budget
+
+
+jax.tree_util.register_pytree_node(
+    Kept, lambda kept: ((kept.arrays,), (kept.is_whole, kept.budget)), lambda fixed, arrays: Kept(arrays[0], *fixed)
+)

@@ -1,0 +1,236 @@
+"""JAX kernels of the elementwise ops and of `_prims/piecewise.py`: mostly functions of `jax.numpy`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from .common import canonical, in_float32, on_host, values_of
+
+_SERIES_TERMS = 20  # as on NumPy's engine
+
+
+def _power(x: Any, y: Any) -> Any:
+    if x.dtype.kind in "iu":
+        _refuse_negative_powers(x, y)
+    return jnp.power(x, y)
+
+
+def _refuse_negative_powers(x: Any, y: Any) -> None:
+    known = values_of(y)
+    if known is not None and y.dtype.kind == "i" and (known[0] < 0).any():
+        raise ValueError("Integers to negative integer powers are not allowed.")
+
+
+def _power_number(x: Any, number: Any) -> Any:
+    if number == 2:
+        return jnp.multiply(x, x)
+    if x.dtype.kind in "iu" and number < 0:
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    return jnp.power(x, jnp.asarray(number, x.dtype) if isinstance(number, float) else number).astype(x.dtype)
+
+
+def _sigmoid(x: Any) -> Any:
+    # exp of a number that is never positive cannot overflow
+    decay = jnp.exp(-jnp.abs(x))
+    return jnp.where(x >= 0, jnp.reciprocal(1 + decay), decay / (1 + decay))
+
+
+def _not_negative(x: Any) -> Any:
+    known = values_of(x)
+    if known is not None and (known[0] < 0).any():
+        raise ValueError(f"wanted an integer that is not negative, got {known[0].min()}")
+    return x
+
+
+def _by_nonzero(function: Any) -> Any:
+    """Division of integers by zero gives NumPy's value, zero."""
+
+    def kernel(x: Any, y: Any) -> Any:
+        if x.dtype.kind not in "iu":
+            return function(x, y)
+        is_zero = y == 0
+        return jnp.where(is_zero, jnp.zeros_like(x), function(x, jnp.where(is_zero, jnp.ones_like(y), y)))
+
+    return kernel
+
+
+def _floor_divide(x: Any, y: Any) -> Any:
+    if x.dtype.kind in "iu":
+        return jnp.floor_divide(x, y)
+    # NumPy's way: from the exact remainder, for floor(x / y) may round up to the next whole number
+    remainder = jnp.fmod(x, y)
+    quotient = (x - remainder) / y
+    quotient = jnp.where((remainder != 0) & ((y < 0) != (remainder < 0)), quotient - 1, quotient)
+    whole = jnp.floor(quotient)
+    whole = jnp.where(quotient - whole > 0.5, whole + 1, whole)
+    whole = jnp.where(quotient == 0, jnp.copysign(jnp.zeros_like(x), x / y), whole)
+    return jnp.where(y == 0, x / y, whole)
+
+
+def _clip(x: Any, lo: Any, hi: Any) -> Any:
+    return jnp.minimum(jnp.maximum(x, lo), hi)
+
+
+def _shifted(function: Any, limit: Any) -> Any:
+    """Shifts by the width of the integers and more give what shifting bit by bit gives."""
+
+    def kernel(x: Any, y: Any) -> Any:
+        width = x.dtype.itemsize * 8
+        is_far = y >= width
+        return jnp.where(is_far, limit(x), function(x, jnp.where(is_far, jnp.zeros_like(y), y)))
+
+    return kernel
+
+
+def _fmod(x: Any, y: Any) -> Any:
+    return jnp.fmod(x, y) if x.dtype.kind != "u" else jnp.remainder(x, y)
+
+
+def _sinc(x: Any, order: int) -> Any:
+    """The derivative of sin(z) / z at z = pi x, times pi ** order."""
+    if order == 0:
+        return jnp.sinc(x).astype(x.dtype)
+    z = jnp.multiply(x, math.pi)
+    is_small = jnp.abs(z) < order + 0.5
+    near = _sinc_series(jnp.where(is_small, z, 0), order)
+    far = _sinc_recurrence(jnp.where(is_small, 1, z), order)
+    return (jnp.where(is_small, near, far) * math.pi**order).astype(x.dtype)
+
+
+def _sinc_series(z: Any, order: int) -> Any:
+    """The derivative's Taylor series at 0: the terms (-1)^k z^(2k - order) / ((2k + 1) (2k - order)!)."""
+    first = (order + 1) // 2
+    total = jnp.zeros_like(z)
+    for k in range(first + order + _SERIES_TERMS, first - 1, -1):
+        coefficient = (-1) ** k / ((2 * k + 1) * math.factorial(2 * k - order))
+        total = total * (z * z) + coefficient
+    return total * z if (2 * first - order) == 1 else total
+
+
+def _sinc_recurrence(z: Any, order: int) -> Any:
+    """z f_n + n f_(n-1) = sin(z + n pi / 2), from z f = sin z differentiated n times; stable while n < |z|."""
+    sine, cosine = jnp.sin(z), jnp.cos(z)
+    cycle = (sine, cosine, -sine, -cosine)
+    derivative = sine / z
+    for n in range(1, order + 1):
+        derivative = (cycle[n % 4] - n * derivative) / z
+    return derivative
+
+
+def _bitcast(x: Any, dtype: Any) -> Any:
+    if canonical(dtype) != dtype:
+        raise TypeError(f"JAX has no {dtype.name} unless its 64-bit switch is on")
+    if "c" in (x.dtype.kind, dtype.kind):
+        return on_host("bitcast")(x, dtype)
+    wide, narrow = dtype.itemsize, x.dtype.itemsize
+    if wide > narrow:
+        x = x.reshape((*x.shape[:-1], -1, wide // narrow))
+    found = lax.bitcast_convert_type(x, dtype)
+    return found.reshape((*found.shape[:-2], -1)) if wide < narrow else found
+
+
+_bitcast.on_host_when = "complex numbers"  # pyright: ignore[reportFunctionMemberAccess]
+
+
+def _angle(x: Any) -> Any:
+    return jnp.angle(x).astype(x.real.dtype)
+
+
+def _xlogy(x: Any, y: Any) -> Any:
+    is_zero = jnp.logical_and(x == 0, ~jnp.isnan(y))
+    return jnp.multiply(x, jnp.log(jnp.where(is_zero, jnp.ones_like(y), y)))
+
+
+def _xlog1py(x: Any, y: Any) -> Any:
+    is_zero = jnp.logical_and(x == 0, ~jnp.isnan(y))
+    return jnp.multiply(x, jnp.log1p(jnp.where(is_zero, jnp.zeros_like(y), y)))
+
+
+KERNELS: dict[str, Any] = {
+    "div": jnp.true_divide,
+    "reciprocal": lambda x: jnp.true_divide(jnp.ones_like(x), x),
+    "square": lambda x: jnp.multiply(x, x),
+    "sqrt": jnp.sqrt,
+    "rsqrt": lambda x: jnp.reciprocal(jnp.sqrt(x)),
+    "cbrt": jnp.cbrt,
+    "power_number": _power_number,
+    "power": _power,
+    "exp": jnp.exp,
+    "exp2": jnp.exp2,
+    "expm1": jnp.expm1,
+    "log": jnp.log,
+    "log2": jnp.log2,
+    "log10": jnp.log10,
+    "log1p": jnp.log1p,
+    "logaddexp": jnp.logaddexp,
+    "logaddexp2": jnp.logaddexp2,
+    "sigmoid": _sigmoid,
+    "softplus": lambda x: jnp.logaddexp(x, jnp.zeros_like(x)),
+    "sin": jnp.sin,
+    "cos": jnp.cos,
+    "tan": jnp.tan,
+    "arcsin": jnp.arcsin,
+    "arccos": jnp.arccos,
+    "arctan": jnp.arctan,
+    "sinh": jnp.sinh,
+    "cosh": jnp.cosh,
+    "tanh": jnp.tanh,
+    "arcsinh": jnp.arcsinh,
+    "arccosh": jnp.arccosh,
+    "arctanh": jnp.arctanh,
+    "arctan2": jnp.arctan2,
+    "hypot": jnp.hypot,
+    "abs": jnp.abs,
+    "ldexp": lambda x, n: jnp.ldexp(x, n).astype(x.dtype),
+    "exponent": lambda x: jnp.frexp(x)[1],
+    "nextafter": jnp.nextafter,
+    "gcd": jnp.gcd,
+    "lcm": jnp.lcm,
+    "bitcast": _bitcast,
+    "eq": jnp.equal,
+    "ne": jnp.not_equal,
+    "lt": jnp.less,
+    "le": jnp.less_equal,
+    "gt": jnp.greater,
+    "ge": jnp.greater_equal,
+    "isnan": jnp.isnan,
+    "isinf": jnp.isinf,
+    "isfinite": jnp.isfinite,
+    "signbit": jnp.signbit,
+    "logical_and": jnp.logical_and,
+    "logical_or": jnp.logical_or,
+    "logical_xor": jnp.logical_xor,
+    "logical_not": jnp.logical_not,
+    "bitwise_and": jnp.bitwise_and,
+    "bitwise_or": jnp.bitwise_or,
+    "bitwise_xor": jnp.bitwise_xor,
+    "bitwise_not": jnp.bitwise_not,
+    "left_shift": _shifted(jnp.left_shift, jnp.zeros_like),
+    "right_shift": _shifted(jnp.right_shift, lambda x: jnp.where(x < 0, -1, 0).astype(x.dtype)),
+    "floor": jnp.floor,
+    "ceil": jnp.ceil,
+    "trunc": jnp.trunc,
+    "rint": jnp.rint,
+    "sign": jnp.sign,
+    "floor_divide": _by_nonzero(_floor_divide),
+    "maximum_iterations": _not_negative,
+    "maximum": jnp.maximum,
+    "minimum": jnp.minimum,
+    "fmax": jnp.fmax,
+    "fmin": jnp.fmin,
+    "clip": _clip,
+    "relu": lambda x: jnp.maximum(x, jnp.zeros_like(x)),
+    "mod": _by_nonzero(jnp.remainder),
+    "fmod": _by_nonzero(_fmod),
+    "copysign": jnp.copysign,
+    "heaviside": jnp.heaviside,
+    "angle": in_float32(_angle),
+    "sinc": in_float32(_sinc),
+    "xlogy": in_float32(_xlogy),
+    "xlog1py": in_float32(_xlog1py),
+}
+

@@ -1,0 +1,89 @@
+"""JAX's functions as ops of ours: run, differentiated and batched by JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..._control.foreign import Foreign
+from ..._core import dtypes
+from ..._core.types import TensorType, tensor_type
+
+Function = Callable[..., Sequence[Any]]
+
+
+class JaxFunction(Foreign):
+    """A function from JAX arrays to a tuple of them."""
+
+    engine = "jax"
+
+    def __init__(self, function: Function, name: str) -> None:
+        self.name = name
+        self._function = function
+        self._jitted = jax.jit(function)
+        self._derived: dict[Any, JaxFunction] = {}
+
+    def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
+        outs = jax.eval_shape(self._function, *[jax.ShapeDtypeStruct(t.shape, t.dtype) for t in operands])
+        return (*[tensor_type(y.shape, y.dtype) for y in outs],)
+
+    def run(self, natives: Sequence[Any]) -> Sequence[Any]:
+        return self._jitted(*natives)
+
+    def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> JaxFunction:
+        def pull(*operands_and_cts: Any) -> Sequence[Any]:
+            operands, cts = operands_and_cts[: len(wanted)], iter(operands_and_cts[len(wanted) :])
+            outs, back = jax.vjp(_of_some(self._function, operands, wanted), *_chosen(operands, wanted))
+            found = back((*[
+                jnp.conj(next(cts)).astype(y.dtype) if flag else _no_cotangent(y)
+                for flag, y in zip(given, outs, strict=True)
+            ],))  # fmt: skip
+            return (*map(jnp.conj, found),)
+
+        return self._kept(("pullback", wanted, given), pull)
+
+    def pushforward(self, active: tuple[bool, ...]) -> JaxFunction:
+        def push(*operands_and_dots: Any) -> Sequence[Any]:
+            operands, dots = operands_and_dots[: len(active)], operands_and_dots[len(active) :]
+            some = _chosen(operands, active)
+            dots = (*[d.astype(x.dtype) for d, x in zip(dots, some, strict=True)],)
+            outs, found = jax.jvp(_of_some(self._function, operands, active), some, dots)
+            # the tangents of integers have a type that no array of ours has
+            return (*[
+                d if dtypes.is_inexact(y.dtype) else jnp.zeros_like(y) for d, y in zip(found, outs, strict=True)
+            ],)  # fmt: skip
+
+        return self._kept(("pushforward", active), push)
+
+    def batched(self, flags: tuple[bool, ...]) -> JaxFunction:
+        many = jax.vmap(self._function, in_axes=(*[0 if flag else None for flag in flags],))
+        return self._kept(("batched", flags), lambda *operands: (*many(*operands),))
+
+    def _kept(self, key: Any, function: Function) -> JaxFunction:
+        """A derived function, made once, so that what JAX has compiled of it is found again."""
+        return self._derived.setdefault(key, JaxFunction(function, f"{key[0]} of {self.name}"))
+
+    def __repr__(self) -> str:
+        return f"<JAX function {self.name}>"
+
+
+def _chosen(operands: Sequence[Any], flags: Sequence[bool]) -> tuple[Any, ...]:
+    return (*[x for x, flag in zip(operands, flags, strict=True) if flag],)
+
+
+def _of_some(function: Function, operands: Sequence[Any], flags: Sequence[bool]) -> Function:
+    """A function of the flagged operands alone."""
+
+    def of_some(*some: Any) -> Sequence[Any]:
+        following = iter(some)
+        return function(*[next(following) if flag else x for x, flag in zip(operands, flags, strict=True)])
+
+    return of_some
+
+
+def _no_cotangent(y: Any) -> Any:
+    return jnp.zeros_like(y) if dtypes.is_inexact(y.dtype) else np.zeros(y.shape, jax.dtypes.float0)

@@ -1,0 +1,190 @@
+"""JAX kernels of `_prims/indexing.py`, `sorting.py` and `buffer.py`. A buffer is a plain array here: XLA writes in
+place where nobody reads the older version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .common import canonical, in_float32, values_of, widened
+
+
+def _require_inside(extents: Any, indices: Any) -> None:
+    """Raises on an index out of range, where the values are at hand; compiled programs clamp or drop it."""
+    known = values_of(*indices)
+    if known is None:
+        return
+    for axis, (index, size) in enumerate(zip(known, extents, strict=False)):
+        if index.size and not (-size <= index.min() and index.max() < size):
+            outside = index[(index < -size) | (index >= size)].flat[0]
+            raise IndexError(f"index {outside} is out of bounds for axis {axis} of extent {size}")
+
+
+def _gather(x: Any, *indices: Any) -> Any:
+    _require_inside(x.shape, indices)
+    return x[indices] if indices else x
+
+
+def _scatter(name: str, sums: bool = False) -> Any:
+    def kernel(x: Any, updates: Any, *indices: Any) -> Any:
+        _require_inside(x.shape, indices)
+        wide, more = (widened(x), widened(updates)) if sums else (x, updates)
+        return getattr(wide.at[indices], name)(more).astype(x.dtype)
+
+    return kernel
+
+
+def _scatter_set(x: Any, updates: Any, *indices: Any) -> Any:
+    """The last of several updates of one place wins, which XLA does not promise: the others are dropped."""
+    _require_inside(x.shape, indices)
+    if not indices or not indices[0].size:
+        return x.at[indices].set(updates)
+    is_last = _last_writes(*indices, x.shape[: len(indices)])
+    # an index beyond the extent is dropped
+    first = jnp.where(is_last, indices[0], x.shape[0])
+    return x.at[(first, *indices[1:])].set(updates, mode="drop")
+
+
+def _last_writes(*indices_and_extents: Any) -> Any:
+    *indices, extents = indices_and_extents
+    shape = indices[0].shape
+    place: Any = jnp.zeros(shape, canonical(np.int64))
+    total = 1
+    for index, size in zip(indices, extents, strict=True):
+        place = place * size + jnp.where(index < 0, index + size, index)
+        total *= size
+    flat = jnp.ravel(place)
+    order = jnp.arange(flat.size)
+    latest = jnp.full((max(total, 1),), -1, order.dtype).at[flat].max(order)
+    return jnp.reshape(latest[flat] == order, shape)
+
+
+# -- sorting -----------------------------------------------------------------------------------------------------------
+
+
+def _argsort(x: Any, axis: int, descending: bool) -> Any:
+    x = widened(x)
+    if not descending:
+        return jnp.argsort(x, axis, stable=True).astype(canonical(np.int64))
+    # turned round twice, so that equal elements keep their order
+    order = jnp.argsort(jnp.flip(x, axis), axis, stable=True).astype(canonical(np.int64))
+    return x.shape[axis] - 1 - jnp.flip(order, axis)
+
+
+def _sort(x: Any, axis: int, descending: bool) -> Any:
+    ordered = jnp.sort(x, axis, stable=True)
+    return jnp.flip(ordered, axis) if descending else ordered
+
+
+def _searchsorted(sequence: Any, values: Any, right: bool) -> Any:
+    side = "right" if right else "left"
+    sequence, values = widened(sequence), widened(values)
+    if sequence.ndim == 1:
+        return jnp.searchsorted(sequence, values, side=side).astype(canonical(np.int64))
+
+    def of_row(row: Any, wanted: Any) -> Any:
+        return jnp.searchsorted(row, wanted, side=side)
+
+    for _ in range(sequence.ndim - 1):
+        of_row = jax.vmap(of_row)
+    return of_row(sequence, values).astype(canonical(np.int64))
+
+
+def _along(x: Any, index: Any, axis: int) -> Any:
+    return jnp.take_along_axis(x, index, axis)
+
+
+def _take_along(x: Any, index: Any) -> Any:
+    _require_inside((x.shape[-1],), (index,))
+    return jnp.take_along_axis(x, index, -1)
+
+
+def _add_along(x: Any, index: Any, size: int) -> Any:
+    _require_inside((size,), (index,))
+    rows = [jnp.arange(n).reshape((-1, *(1,) * (x.ndim - axis - 1))) for axis, n in enumerate(x.shape[:-1])]
+    return jnp.zeros((*x.shape[:-1], size), x.dtype).at[(*rows, index)].add(x)
+
+
+# -- buffers -----------------------------------------------------------------------------------------------------------
+
+
+def _place(template: Any, indices: Any) -> Any:
+    """The index of a place without index arrays that have axes."""
+    following = iter(indices)
+    return (*[slice(*e) if type(e) is tuple else next(following) if e is None else e for e in template], ...)
+
+
+def _are_many(indices: Any) -> bool:
+    """Whether index arrays have axes; without, they are integers."""
+    return bool(indices) and indices[0].shape != ()
+
+
+def _front(template: Any) -> tuple[Any, list[int]]:
+    """The static part of a place, with whole axes for index arrays, and the order that puts these axes in front."""
+    static = (*[slice(*e) if type(e) is tuple else slice(None) if e is None else e for e in template], ...)
+    kept = [e for e in template if e is None or type(e) is tuple]
+    return static, sorted(range(len(kept)), key=lambda axis: kept[axis] is not None)
+
+
+def _indexed_extents(b: Any, template: Any) -> list[int]:
+    return [n for n, e in zip(b.shape, template, strict=False) if e is None]
+
+
+def _get(b: Any, *indices_and_template: Any) -> Any:
+    *indices, template = indices_and_template
+    _require_inside(_indexed_extents(b, template), indices)
+    if not _are_many(indices):
+        return b[_place(template, indices)]
+    static, order = _front(template)
+    view = b[static]
+    return view.transpose((*order, *range(len(order), view.ndim)))[(*indices,)]
+
+
+def _write(name: str) -> Any:
+    def kernel(value: Any, b: Any, *indices_and_template: Any) -> Any:
+        *indices, template = indices_and_template
+        _require_inside(_indexed_extents(b, template), indices)
+        if not _are_many(indices):
+            return _put(b, _place(template, indices), value, name)
+        static, order = _front(template)
+        view = b[static]
+        perm = (*order, *range(len(order), view.ndim))
+        turned = view.transpose(perm)
+        if name == "set":
+            turned = _scatter_set(turned, value, *indices)
+        else:
+            turned = _put(turned, (*indices,), value, name)
+        return b.at[static].set(turned.transpose(sorted(range(len(perm)), key=perm.__getitem__)))
+
+    return kernel
+
+
+def _put(b: Any, place: Any, value: Any, name: str) -> Any:
+    wide = widened(b) if name == "add" else b
+    return getattr(wide.at[place], name)(widened(value) if name == "add" else value).astype(b.dtype)
+
+
+KERNELS: dict[str, Any] = {
+    "gather": _gather,
+    "scatter_add": _scatter("add", sums=True),
+    "scatter_set": _scatter_set,
+    "scatter_mul": _scatter("multiply"),
+    "scatter_max": _scatter("max"),
+    "scatter_min": _scatter("min"),
+    "argsort": _argsort,
+    "sort": in_float32(_sort),
+    "searchsorted": _searchsorted,
+    "permute_along": _along,
+    "take_along": _take_along,
+    "add_along": in_float32(_add_along),
+    "buffer_new": lambda x: x,
+    "buffer_value": lambda b: b,
+    "buffer_get": _get,
+    "buffer_set": _write("set"),
+    "buffer_add": _write("add"),
+    "last_writes": _last_writes,
+}

@@ -1,0 +1,154 @@
+"""JAX kernels of `_prims/linalg.py`, `decompositions.py`, `eigen.py` and `matrix_functions.py`.
+
+Where values are at hand a matrix without a factor or an inverse raises as on NumPy's engine; compiled programs give
+NaN or infinities.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import jax.scipy.linalg as jsl
+import numpy as np
+from jax import lax
+
+from .common import canonical, in_float32, on_host, values_of
+
+
+def _einsum(*xs_labels_out: Any) -> Any:
+    *xs, labels, out = xs_labels_out
+    return jnp.einsum(f"{','.join(labels)}->{out}", *xs)
+
+
+def _make_diagonal(x: Any) -> Any:
+    n = x.shape[-1]
+    return jnp.where(jnp.eye(n, dtype=bool), x[..., None, :], jnp.zeros((), x.dtype))
+
+
+def _require_regular(result: Any, a: Any) -> None:
+    """Raises where the matrix is singular; looks closer only if the result is not finite."""
+    known = values_of(result, a)
+    if known is not None and not np.isfinite(known[0]).all() and _is_singular(a).any():
+        raise np.linalg.LinAlgError("Singular matrix")
+
+
+def _is_singular(a: Any) -> Any:
+    """Whether elimination meets a pivot that is zero."""
+    return jnp.any(jnp.diagonal(lax.linalg.lu(a)[0], axis1=-2, axis2=-1) == 0, axis=-1)
+
+
+def _solve(a: Any, b: Any) -> Any:
+    out = jnp.linalg.solve(a, b)
+    _require_regular(out, a)
+    return out
+
+
+def _inv(a: Any) -> Any:
+    out = jnp.linalg.inv(a)
+    _require_regular(out, a)
+    return out
+
+
+def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+    if not b.size:
+        return b
+    if not unit_diagonal:
+        known = values_of(a)
+        if known is not None and (np.diagonal(known[0], axis1=-2, axis2=-1) == 0).any():
+            raise np.linalg.LinAlgError("singular matrix: a number on the diagonal is zero")
+    return lax.linalg.triangular_solve(
+        a, b, left_side=True, lower=lower, transpose_a=trans > 0, conjugate_a=trans == 2, unit_diagonal=unit_diagonal
+    )
+
+
+def _cholesky(a: Any) -> Any:
+    out = lax.linalg.cholesky(a, symmetrize_input=False)
+    known = values_of(out, a)
+    if known is not None and np.isnan(known[0]).any() and np.isfinite(known[1]).all():
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return out
+
+
+def _eigh(a: Any, lower: bool) -> tuple[Any, ...]:
+    vectors, values = lax.linalg.eigh(a, lower=lower, symmetrize_input=False)
+    return values, vectors
+
+
+def _svd(a: Any) -> tuple[Any, ...]:
+    u, s, vh = jnp.linalg.svd(a, full_matrices=False)
+    return u, s, vh
+
+
+def _qr(a: Any) -> tuple[Any, ...]:
+    if a.shape[-2] < a.shape[-1]:
+        raise ValueError(f"qr: a has shape {a.shape}, wanted at least as many rows as columns")
+    q, r = jnp.linalg.qr(a)
+    return q, r
+
+
+def _complement(q: Any) -> Any:
+    return jnp.linalg.qr(q, mode="complete")[0][..., q.shape[-1] :]
+
+
+def _lu(a: Any) -> tuple[Any, ...]:
+    packed, pivots, order = lax.linalg.lu(a)
+    return packed, pivots, order.astype(canonical(np.int64))
+
+
+def _rows(x: Any, order: Any) -> Any:
+    return jnp.take_along_axis(x, order[..., None], axis=-2)
+
+
+def _unrows(x: Any, order: Any) -> Any:
+    return _rows(x, jnp.argsort(order, axis=-1))
+
+
+def _cofactor(a: Any) -> Any:
+    u, s, vh = jnp.linalg.svd(a)
+    ones = jnp.ones_like(s[..., :1])
+    ahead = jnp.cumprod(jnp.concatenate([ones, s[..., :-1]], -1), -1)
+    behind = jnp.cumprod(jnp.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
+    weight = (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None]
+    return jnp.conj(u) * (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :] @ jnp.conj(vh)
+
+
+def _inv_or_inf(a: Any) -> Any:
+    is_singular = _is_singular(a)[..., None, None]
+    safe = jnp.where(is_singular, jnp.eye(a.shape[-1], dtype=a.dtype), a)
+    beyond = jnp.swapaxes(_cofactor(a), -1, -2) / jnp.zeros((), a.dtype)
+    return jnp.where(is_singular, beyond, jnp.linalg.inv(safe))
+
+
+def _slogdet(a: Any) -> tuple[Any, ...]:
+    sign, size = jnp.linalg.slogdet(a)
+    return sign, size
+
+
+KERNELS: dict[str, Any] = {
+    "matmul": in_float32(jnp.matmul),
+    "einsum": in_float32(_einsum),
+    "tril": jnp.tril,
+    "triu": jnp.triu,
+    "diagonal": lambda x: jnp.diagonal(x, axis1=-2, axis2=-1),
+    "make_diagonal": _make_diagonal,
+    "solve": in_float32(_solve),
+    "triangular_solve": in_float32(_triangular_solve),
+    "inv": in_float32(_inv),
+    "cholesky": in_float32(_cholesky),
+    "eig": on_host("eig"),
+    **{name: on_host(name) for name in ("logm", "sqrtm", "sylvester")},
+    "expm": in_float32(jsl.expm),
+    "eigh": in_float32(_eigh),
+    "svd": in_float32(_svd),
+    "qr": in_float32(_qr),
+    "complement": in_float32(_complement),
+    "lu": in_float32(_lu),
+    "permute_rows": _rows,
+    "unpermute_rows": _unrows,
+    "det": in_float32(jnp.linalg.det),
+    "cofactor": in_float32(_cofactor),
+    "inv_or_inf": in_float32(_inv_or_inf),
+    "pinv": in_float32(lambda a, rcond: jnp.linalg.pinv(a, rtol=rcond)),
+    "slogdet": in_float32(_slogdet),
+}

@@ -1,0 +1,418 @@
+"""Traced programs on JAX: one jitted callable each, and one JAX primitive under JAX's own transformations.
+
+Where the operands are JAX's tracers a program is bound as the primitive `wengert`, so that it takes part in JAX's
+differentiation with our rule: its jvp binds the program that also returns residuals and, linear in the tangents, the
+primitive `wengert_linear`, which is evaluated by our forward derivative and transposed by our backward half.
+
+What crosses the boundary of a program may be a history of a loop, which is a pytree of arrays; a primitive's operands
+are the leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr, Primitive
+from jax.interpreters import ad, batching, mlir
+
+from ..._control.call import Program
+from ..._control.joint import RowsAt
+from ..._control.loop import Loop
+from ..._core import dtypes
+from ..._core.graph import Graph
+from ..._core.state import building
+from ..._passes import optimise
+from ..._passes.dce import drop_unused
+from ..._transforms.batch import batch
+from ..interpret import compile_instructions
+from .common import TRACING, is_concrete
+from .products import contracted
+from .table import KERNELS
+
+Natives = Sequence[Any]
+
+
+def is_tracing(natives: Natives) -> bool:
+    """Whether control flow must be JAX's own: in a program that is being compiled, or on JAX's tracers."""
+    return getattr(TRACING, "depth", 0) > 0 or not all(map(is_concrete, jax.tree.leaves([*natives])))
+
+
+class Form:
+    """What this engine makes of a program.
+
+    Attributes:
+        run: the program, op by op; traced by JAX it becomes part of what JAX compiles.
+        jitted: the same, compiled by JAX for each signature.
+        can_jit: whether it can be compiled: shapes that vary from step to step of a loop cannot.
+    """
+
+    def __init__(self, program: Program) -> None:
+        graph = drop_unused(contracted(optimise(program.graph)))
+        self.run: Callable[..., tuple[Any, ...]] = compile_instructions(graph, KERNELS)
+        self.jitted: Callable[..., tuple[Any, ...]] = jax.jit(self.traced)
+        self.can_jit = not _varies(program.graph)
+        self.has_effect = _has_effect(program.graph)
+        self.has_regions = any(node.op.name in _REGIONS for node in program.graph.nodes)
+        self.uses = 0
+        self._jaxprs: dict[Any, tuple[ClosedJaxpr, Any]] = {}
+
+    def traced(self, *natives: Any) -> tuple[Any, ...]:
+        """The results, all control flow as JAX's."""
+        TRACING.depth = getattr(TRACING, "depth", 0) + 1
+        try:
+            return self.run(*natives)
+        finally:
+            TRACING.depth -= 1
+
+    def jaxpr(self, tree: Any, avals: Natives) -> tuple[ClosedJaxpr, Any]:
+        """The program for operands of these types, flat, and the structure of its results."""
+        key = (tree, *[(a.shape, a.dtype, a.weak_type) for a in avals], jax.config.jax_enable_x64)
+        found = self._jaxprs.get(key)
+        if found is None:
+            shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+            found_tree: list[Any] = []
+
+            def flat(*leaves: Any) -> list[Any]:
+                outs, out_tree = jax.tree.flatten([*self.traced(*jax.tree.unflatten(tree, leaves))])
+                found_tree.append(out_tree)
+                return outs
+
+            found = self._jaxprs[key] = (jax.make_jaxpr(flat)(*shapes), found_tree[0])
+        return found
+
+
+# a history of a run op by op is none that XLA could take
+_REGIONS = frozenset({"loop", "loop_back", "switch", "call"})
+
+
+def _varies(graph: Graph) -> bool:
+    """Whether a loop's variables change their shape on the way."""
+    for node in graph.nodes:
+        for attr in node.attrs:
+            if isinstance(attr, Loop) and attr.varying:
+                return True
+            if any(_varies(p.graph) for p in getattr(attr, "inner", ())):
+                return True
+            if isinstance(attr, Program) and _varies(attr.graph):
+                return True
+    return False
+
+
+def _has_effect(graph: Graph) -> bool:
+    return any(
+        node.op.has_effect
+        or any(_has_effect(p.graph) for a in node.attrs for p in (getattr(a, "inner", ()) or _as_program(a)))
+        for node in graph.nodes
+    )
+
+
+def _as_program(attr: Any) -> tuple[Program, ...]:
+    return (attr,) if isinstance(attr, Program) else ()
+
+
+def form_of(program: Program) -> Form:
+    """The program's form, made on first use."""
+    found = program.executables.get("jax")
+    if found is None:
+        with program.lock:
+            found = program.executables.get("jax")
+            if found is None:
+                found = program.executables["jax"] = Form(program)
+    return found
+
+
+def run_of(program: Program) -> Callable[..., tuple[Any, ...]]:
+    """The executable of a part of a program: of a branch, or of a step."""
+    return form_of(program).run
+
+
+def call_kernel(*natives_and_program: Any) -> tuple[Any, ...]:
+    """The results of a program."""
+    *natives, program = natives_and_program
+    form = form_of(program)
+    if getattr(TRACING, "depth", 0) or (form.has_effect and not all(map(is_concrete, jax.tree.leaves(natives)))):
+        return form.run(*natives)
+    if all(map(is_concrete, natives)):
+        return form.jitted(*natives) if form.can_jit else form.run(*natives)
+    return bound(program, natives)
+
+
+# -- the primitive -----------------------------------------------------------------------------------------------------
+
+program_p = Primitive("wengert")
+program_p.multiple_results = True
+linear_p = Primitive("wengert_linear")
+linear_p.multiple_results = True
+
+
+def bound(program: Program, natives: Natives) -> tuple[Any, ...]:
+    """The results of a program as JAX's transformations see them."""
+    leaves, tree = jax.tree.flatten([*natives])
+    leaves = [*map(jnp.asarray, leaves)]
+    outs = program_p.bind(*leaves, program=program, tree=tree)
+    _, out_tree = form_of(program).jaxpr(tree, [*map(jax.typeof, leaves)])
+    return (*jax.tree.unflatten(out_tree, outs),)
+
+
+def _program_impl(*leaves: Any, program: Program, tree: Any) -> list[Any]:
+    """Compiled from the second run on: what runs but once, as a trace of one call does, is not worth it."""
+    form = form_of(program)
+    form.uses += 1
+    run = form.jitted if form.has_regions or (form.can_jit and form.uses > 1) else form.run
+    return jax.tree.leaves([*run(*jax.tree.unflatten(tree, leaves))])
+
+
+def _program_types(*avals: Any, program: Program, tree: Any) -> Any:
+    return form_of(program).jaxpr(tree, avals)[0].out_avals
+
+
+def _program_traced(*leaves: Any, program: Program, tree: Any) -> Any:
+    jaxpr, _ = form_of(program).jaxpr(tree, [*map(jax.typeof, leaves)])
+    return jax.core.eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *leaves)
+
+
+program_p.def_impl(_program_impl)
+program_p.def_abstract_eval(_program_types)
+mlir.register_lowering(program_p, mlir.lower_fun(_program_traced, multiple_results=True))
+
+
+def _places(tree: Any) -> list[slice]:
+    """For each operand which leaves are its own."""
+    places, start = [], 0
+    for child in tree.children():
+        places.append(slice(start, start + child.num_leaves))
+        start += child.num_leaves
+    return places
+
+
+def _program_jvp(primals: Natives, tangents: Natives, *, program: Program, tree: Any) -> Any:
+    places = _places(tree)
+    active = (*[
+        dtypes.is_inexact(v.dtype) and type(tangents[place.start]) is not ad.Zero
+        for v, place in zip(program.graph.inputs, places, strict=True)
+    ],)  # fmt: skip
+    natives = jax.tree.unflatten(tree, primals)
+    count = len(program.graph.outputs)
+    outs = bound(program, natives)
+    result_of = _leaf_of_outputs(outs)
+    if not any(active):
+        flat = jax.tree.leaves([*outs])
+        return flat, [*map(_no_tangent, flat)]
+    divided = program.split(active)
+    stage = divided.stages[-1]
+    if not stage.seeded:
+        flat = jax.tree.leaves([*outs])
+        return flat, [*map(_no_tangent, flat)]
+    outs = bound(divided, natives)
+    flat = jax.tree.leaves([*outs[:count]])
+    residuals, residual_tree = jax.tree.flatten([*outs[stage.stop : stage.end]])
+    dots = [tangents[place.start] for place, is_active in zip(places, active, strict=True) if is_active]
+    found = linear_p.bind(
+        *primals, *residuals, *dots, program=program, active=active, tree=tree, residual_tree=residual_tree
+    )
+    result = [*map(_no_tangent, flat)]
+    for place, dot in zip(stage.seeded, found, strict=True):
+        result[result_of[place]] = dot
+    return flat, result
+
+
+def _leaf_of_outputs(outs: Natives) -> list[int]:
+    """For each result the number of its first leaf."""
+    starts, start = [], 0
+    for out in outs:
+        starts.append(start)
+        start += len(jax.tree.leaves(out))
+    return starts
+
+
+def _no_tangent(x: Any) -> Any:
+    return ad.Zero(jax.typeof(x).to_tangent_aval())
+
+
+ad.primitive_jvps[program_p] = _program_jvp
+
+
+def _program_transpose(cts: Natives, *leaves: Any, program: Program, tree: Any) -> Any:
+    """Of a program that is linear in some operands: our backward half, which does not read what it is linear in."""
+    places = _places(tree)
+    linear = [ad.is_undefined_primal(leaves[p.start]) if p.stop > p.start else False for p in places]
+    known = [jnp.zeros(x.aval.shape, x.aval.dtype) if ad.is_undefined_primal(x) else x for x in leaves]
+    divided = program.split((*linear,))
+    outs = bound(divided, jax.tree.unflatten(tree, known))
+    stage = divided.stages[-1]
+    starts = _leaf_of_outputs(outs)
+    found = _pulled(divided, outs[stage.stop : stage.end], [cts[starts[i]] for i in stage.seeded])
+    result: list[Any] = [None] * len(leaves)
+    for place, is_linear, ct in zip(places, linear, found, strict=True):
+        if is_linear:
+            result[place.start] = _shaped(ct, leaves[place.start].aval)
+    return result
+
+
+ad.primitive_transposes[program_p] = _program_transpose
+
+
+def _pulled(divided: Program, residuals: Natives, cts: Natives) -> list[Any]:
+    """The cotangent of each operand by our backward half; None where there is none.
+
+    JAX transposes without conjugating; our adjoints are those of Re<u, v>.
+    """
+    stage = divided.stages[-1]
+    seeds = [
+        jnp.zeros(ct.aval.shape, ct.aval.dtype) if type(ct) is ad.Zero else _conjugated(jnp.asarray(ct))
+        for ct in cts
+    ]
+    found = bound(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
+    results: list[Any] = []
+    for place in stage.results:
+        if type(place) is RowsAt:
+            results.append((_conjugated(found[place.values]), found[place.indices]))
+        else:
+            results.append(_conjugated(found[place]) if isinstance(place, int) else None)
+    return results
+
+
+def _conjugated(x: Any) -> Any:
+    return jnp.conj(x) if x.dtype.kind == "c" else x
+
+
+def _shaped(ct: Any, aval: Any) -> Any:
+    """A cotangent in full: gathered rows are added to where they belong."""
+    if ct is None:
+        return ad.Zero(aval.to_tangent_aval() if hasattr(aval, "to_tangent_aval") else aval)
+    if isinstance(ct, tuple):
+        values, indices = ct
+        return jnp.zeros(aval.shape, aval.dtype).at[indices].add(values.astype(aval.dtype))
+    return ct.astype(aval.dtype)
+
+
+# -- its derivative ----------------------------------------------------------------------------------------------------
+
+
+def _parts(leaves: Natives, tree: Any, residual_tree: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    first = tree.num_leaves
+    last = first + residual_tree.num_leaves
+    return [*leaves[:first]], [*leaves[first:last]], [*leaves[last:]]
+
+
+def _seeded(program: Program, active: tuple[bool, ...]) -> list[int]:
+    return program.split(active).stages[-1].seeded
+
+
+def _linear_types(*avals: Any, program: Program, active: tuple[bool, ...], tree: Any, residual_tree: Any) -> Any:
+    primals, _, _ = _parts(avals, tree, residual_tree)
+    jaxpr, out_tree = form_of(program).jaxpr(tree, primals)
+    starts = [p.start for p in _places(out_tree)]
+    return [jaxpr.out_avals[starts[i]].to_tangent_aval() for i in _seeded(program, active)]
+
+
+def _linear_run(*leaves: Any, program: Program, active: tuple[bool, ...], tree: Any, residual_tree: Any) -> Any:
+    """The results' tangents by our forward derivative."""
+    primals, _, dots = _parts(leaves, tree, residual_tree)
+    pushed, places = program.jvp(active)
+    found = bound(pushed, [*jax.tree.unflatten(tree, primals), *dots])
+    avals = _linear_types(
+        *map(jax.typeof, leaves), program=program, active=active, tree=tree, residual_tree=residual_tree
+    )
+    return [
+        found[places[i]] if isinstance(places[i], int) else jnp.zeros(aval.shape, aval.dtype)
+        for i, aval in zip(_seeded(program, active), avals, strict=True)
+    ]
+
+
+linear_p.def_impl(_linear_run)
+linear_p.def_abstract_eval(_linear_types)
+mlir.register_lowering(linear_p, mlir.lower_fun(_linear_run, multiple_results=True))
+
+
+def _linear_jvp(primals: Natives, tangents: Natives, **params: Any) -> Any:
+    """As of the program that it is: what the residuals contribute, the primals that they come from do."""
+    count = params["residual_tree"].num_leaves
+    first = params["tree"].num_leaves
+    kept = [t for i, t in enumerate(tangents) if not first <= i < first + count]
+    held = [x for i, x in enumerate(primals) if not first <= i < first + count]
+    residuals = primals[first : first + count]
+
+    def run(*leaves: Any) -> Any:
+        return _linear_run(*leaves[:first], *residuals, *leaves[first:], **params)
+
+    full = [ad.instantiate_zeros(t) for t in kept]
+    return jax.jvp(run, held, full)
+
+
+ad.primitive_jvps[linear_p] = _linear_jvp
+
+
+def _linear_transpose(
+    cts: Natives, *leaves: Any, program: Program, active: tuple[bool, ...], tree: Any, residual_tree: Any
+) -> Any:  # fmt: skip
+    primals, residuals, dots = _parts(leaves, tree, residual_tree)
+    divided = program.split(active)
+    found = _pulled(divided, jax.tree.unflatten(residual_tree, residuals), cts)
+    wanted = [ct for ct, is_active in zip(found, active, strict=True) if is_active]
+    pulled = [
+        _shaped(ct, dot.aval) if ad.is_undefined_primal(dot) else None for ct, dot in zip(wanted, dots, strict=True)
+    ]
+    return [*[None] * (len(primals) + len(residuals)), *pulled]
+
+
+ad.primitive_transposes[linear_p] = _linear_transpose
+
+
+# -- batches -----------------------------------------------------------------------------------------------------------
+
+
+def batched_program(program: Program, flags: tuple[bool, ...], size: int) -> Program:
+    """The program for a batch: all its results have a leading axis."""
+    key = f"jax batch {flags} {size}"
+    with program.lock:
+        found = program.executables.get(key)
+        if found is None:
+            graph = Graph(program.graph.name)
+            with building(graph):
+                inputs = [
+                    graph.add_input((size, *v.shape) if flag else v.shape, v.dtype)
+                    for v, flag in zip(program.graph.inputs, flags, strict=True)
+                ]
+                graph.finish(batch(program.graph, inputs, flags, size))
+            found = program.executables[key] = Program(graph)
+    return found
+
+
+def _program_batch(leaves: Natives, axes: Natives, *, program: Program, tree: Any) -> Any:
+    size = next(x.shape[axis] for x, axis in zip(leaves, axes, strict=True) if axis is not None)
+    places = _places(tree)
+    flags = (*[place.stop > place.start and axes[place.start] is not None for place in places],)
+    moved = [x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(leaves, axes, strict=True)]
+    outs = bound(batched_program(program, flags, int(size)), jax.tree.unflatten(tree, moved))
+    one = [
+        jax.core.ShapedArray(x.shape[1:] if axis is not None else x.shape, x.dtype)
+        for x, axis in zip(moved, axes, strict=True)
+    ]
+    jaxpr, out_tree = form_of(program).jaxpr(tree, one)
+    results: list[Any] = []
+    dims: list[Any] = []
+    for place, value, out in zip(_places(out_tree), program.graph.outputs, outs, strict=True):
+        if value.dtype == object:  # lanes keep no history: their way back makes one of its own
+            results += [jnp.zeros(a.shape, a.dtype) for a in jaxpr.out_avals[place]]
+            dims += [None] * (place.stop - place.start)
+        else:
+            results.append(out)
+            dims.append(0)
+    return results, dims
+
+
+batching.primitive_batchers[program_p] = _program_batch
+
+
+def _linear_batch(leaves: Natives, axes: Natives, **params: Any) -> Any:
+    found = jax.vmap(lambda *xs: _linear_run(*xs, **params), in_axes=(*axes,))(*leaves)
+    return found, [0] * len(found)
+
+
+batching.primitive_batchers[linear_p] = _linear_batch
+
+__all__ = ["Form", "call_kernel", "form_of", "is_tracing", "run_of"]

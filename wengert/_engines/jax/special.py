@@ -1,0 +1,45 @@
+"""JAX kernels of `_prims/special.py`, `bessel.py` and `incomplete.py`: `jax.scipy.special` where it is exact enough,
+else SciPy's functions on the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.scipy.special as jss
+
+from .common import in_float32, on_host
+
+
+def _unless_derived(name: str, function: Any, orders: int) -> Any:
+    """JAX's function; the derivatives in its parameters, which the orders ask for, come from the host."""
+    host, plain = on_host(name), in_float32(function)
+
+    def kernel(*operands_and_orders: Any) -> Any:
+        operands = operands_and_orders[:-orders]
+        return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
+
+    kernel.on_host_when = "derivatives in the parameters"  # pyright: ignore[reportFunctionMemberAccess]
+    return kernel
+
+
+def _polygamma(x: Any, order: int) -> Any:
+    return jss.polygamma(int(order), x)
+
+
+# the log and the ratio of gamma functions lose digits in JAX, and so does the tail of log_ndtr
+_ON_HOST = ("erfcx", "gammaincinv", "betaincinv", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln", "log_ndtr")
+_SAME_NAME = (
+    "erf", "erfc", "erfinv", "ndtr", "ndtri", "digamma", "gamma", "expi", "exp1", "i0", "i1", "i0e", "i1e", "gammaincc",
+)  # fmt: skip
+
+KERNELS: dict[str, Any] = {
+    **{name: on_host(name) for name in _ON_HOST},
+    **{name: in_float32(getattr(jss, name)) for name in _SAME_NAME},
+    "lgamma": in_float32(jss.gammaln),
+    "polygamma": in_float32(_polygamma),
+    "gammainc": _unless_derived("gammainc", jss.gammainc, 1),
+    "betainc": _unless_derived("betainc", jss.betainc, 2),
+    "betaincc": in_float32(lambda a, b, x: jss.betainc(b, a, 1 - x)),
+    "zeta": _unless_derived("zeta", jss.zeta, 1),
+}
