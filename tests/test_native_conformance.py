@@ -39,7 +39,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 from wengert._core.op import REGISTRY, Op
 from wengert._engines.native import plan, support
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:.*was traced:UserWarning")
 
 # a way back takes what its loop has kept: the tests of programs run both together
 OPS = [op for op in REGISTRY.values() if op.name not in ("loop_back", "debug_print")]
