@@ -1,8 +1,9 @@
 """Loops in, LLVM IR as text out.
 
-A module has two functions. The entry, of the ABI `i32 (ptr buffers, ptr sizes, ptr context)`, loads the addresses of
-the arrays and calls the kernel, whose parameters carry what LLVM must know of them: operands are only read, and no
-array overlaps another. Variables are stack slots, which LLVM's first pass turns into registers. Floating-point
+A module has two functions, and one for each loop that may run in threads; none is inlined into another, for LLVM would
+do its work twice. The entry, of the ABI `i32 (ptr buffers, ptr sizes, ptr context)`, loads the addresses of the arrays
+and calls the kernel, whose parameters carry what LLVM must know of them: operands are only read, and no array overlaps
+another. Variables are stack slots, which LLVM's first pass turns into registers. Floating-point
 arithmetic is IEEE's to the letter but for `sum`, which may be reordered.
 
 Memory: arrays whose count is a number are allocated when the kernel starts (on the stack if small), others where they
@@ -159,7 +160,8 @@ class _Kernel:
             "  ret i32 %status",
             "}",
         ]
-        return "\n".join([*head, *body, *self.parts, *self.declared.values(), "attributes #0 = { nounwind }", ""])
+        attributes = "attributes #0 = { nounwind noinline }"
+        return "\n".join([*head, *body, *self.parts, *self.declared.values(), attributes, ""])
 
     def find_parallel(self, block: Block) -> None:
         """Finds the loops whose bodies become functions for threads."""

@@ -126,7 +126,7 @@ class Code:
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
         if status == context.OUT_OF_MEMORY:
-            raise MemoryError(f"{self.segment.graph.name}: no memory for buffer {failing} of the compiled code")
+            raise MemoryError(f"no memory for {self.lowered.owners.get(failing, 'a buffer of the compiled code')}")
         return self.segment.kernels(*natives)
 
 

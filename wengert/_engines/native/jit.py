@@ -10,7 +10,7 @@ What callers may rely on:
   lets other threads of Python run meanwhile, and `Loaded.address` is where it lies.
 - The code stays as long as the `Loaded` does.
 - The same module is compiled once for a machine: the next process finds the object on disk (`disk.py`).
-- Modules beyond `LONG` lines are optimised less, so that time stays linear in their size.
+- Long modules are optimised less, so that time stays linear in their size.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ import itertools
 import re
 import threading
 import weakref
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from . import disk, symbols
 from .dumps import dump, is_dumped
 from .prelude import completed
 from .target import identity, layout, llvm, machine
 
-# Lines of IR from which on LLVM runs at a lower level: its vectorisers and value numbering take longer than linear
-# time on straight code, and such code is run a few times rather than millions.
-LONG = 20_000
-VERY_LONG = 100_000
+SHORT = 400  # lines of IR up to which LLVM does all it can
+MIDDLE = 2_000  # ... up to which it also vectorises straight code and unrolls loops
+STRAIGHT = 3_000  # lines without a jump from which on code is made without much ado: more would take quadratic time
 
-PIPELINE = b"1"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"3"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -115,13 +115,13 @@ def declared(ir: str) -> list[str]:
 def compiled(ir: str, title: str) -> bytes:
     """The object file that LLVM makes of a module."""
     binding = llvm()
-    level = _level(ir)
+    effort = _effort(ir)
     with binding.parse_assembly(ir, binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
         module.verify()
-        target = machine(level)
-        _optimise(module, target, level)
+        target = machine(effort.emission)
+        _optimise(module, target, effort)
         dump("llvm", title, lambda: str(module))
         dump("asm", title, lambda: target.emit_assembly(module))
         return target.emit_object(module)
@@ -130,12 +130,12 @@ def compiled(ir: str, title: str) -> bytes:
 def assembly(ir: str) -> str:
     """The assembly that `load` would make of a module; for tests and readers."""
     binding = llvm()
-    level = _level(ir)
+    effort = _effort(ir)
     with binding.parse_assembly(completed(ir), binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
-        target = machine(level)
-        _optimise(module, target, level)
+        target = machine(effort.emission)
+        _optimise(module, target, effort)
         return target.emit_assembly(module)
 
 
@@ -154,17 +154,37 @@ def link(image: bytes, entry: str, names: list[str], exports: tuple[str, ...] = 
     return Loaded(tracker, tracker[entry])
 
 
-def _level(ir: str) -> int:
-    lines = ir.count("\n")
-    return 3 if lines < LONG else 1 if lines < VERY_LONG else 0
+class _Effort(NamedTuple):
+    """How much LLVM does.
+
+    Attributes:
+        level: of its passes, 0 to 3.
+        emission: of its code generator, 0 to 3.
+        is_thorough: whether it unrolls loops and vectorises straight code.
+    """
+
+    level: int
+    emission: int
+    is_thorough: bool
 
 
-def _optimise(module: Any, target: Any, level: int) -> None:
+def _effort(ir: str) -> _Effort:
+    lines = ir.split("\n")
+    if len(lines) <= SHORT:
+        return _Effort(3, 3, True)
+    if len(lines) <= MIDDLE:
+        return _Effort(2, 2, True)
+    labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
+    longest = max((end - start for start, end in pairwise([0, *labels, len(lines)])), default=0)
+    return _Effort(1, 0, False) if longest > STRAIGHT else _Effort(2, 2, False)
+
+
+def _optimise(module: Any, target: Any, effort: _Effort) -> None:
     """LLVM's standard passes with both vectorisers; of this module only, no global options."""
     binding = llvm()
-    options = binding.create_pipeline_tuning_options(level)
-    options.loop_vectorization = options.slp_vectorization = level > 1
-    options.loop_interleaving = options.loop_unrolling = level > 1
+    options = binding.create_pipeline_tuning_options(effort.level)
+    options.loop_vectorization = options.loop_interleaving = effort.level > 1
+    options.slp_vectorization = options.loop_unrolling = effort.is_thorough
     builder = binding.create_pass_builder(target, options)
     builder.getModulePassManager().run(module, builder)
 
