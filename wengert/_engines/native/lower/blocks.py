@@ -29,7 +29,7 @@ from ..forms import (
     strides_of,
 )
 from ..loops import FLOATS, Array, Operand, Reg
-from ..schedule import SMALL, SMALL_REDUCED, Group, is_small, schedule, static_size
+from ..schedule import SMALL, Group, is_small, schedule
 from . import nests
 from .maps import MAPS, Info, Map
 from .reduces import REDUCES
@@ -393,6 +393,7 @@ class Block:
 
     def _group(self, group: Group, stored: set[int]) -> None:
         writes: list[nests.Write] = []
+        computed: list[Form] = []
         sums: list[tuple[Value, nests.Sum]] = []
         for node in group.members:
             forms = [self.forms[v.key] for v in node.inputs]
@@ -402,12 +403,13 @@ class Block:
                 sums.append((out, self._sum(node, forms[0])))
                 continue
             form = self.forms[out.key] = self._lazy(node, forms)
+            computed.append(form)
             if out.key in stored:
                 writes.append(nests.Write(form, self.room(out)))
                 # what the same group reads is the value itself, not where it is going
         for value in group.copies:
             writes.append(nests.Write(self.forms[value.key], self.room(value)))
-        nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums])
+        nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums], computed)
         targets = {id(w.form): w.target for w in writes}
         for node in group.members:
             key = node.outputs[0].key
@@ -472,8 +474,7 @@ def kind_of(node: Node) -> str:
         return "single"
     out = node.outputs[0]
     if name in REDUCES:
-        size = static_size(node.inputs[0].shape)
-        return "small" if is_small(out) and size is not None and size <= SMALL_REDUCED else "reduce"
+        return "small" if is_small(node.inputs[0]) else "reduce"
     if is_small(out):
         return "small"
     found = MAPS.get(name)
