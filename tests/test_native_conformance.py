@@ -320,8 +320,6 @@ def test_broadcasting_at_all_sizes(pattern: Any, signature: bool) -> None:
     for n in SIZES:
         arrays = [np.round(rng.normal(size=[n if d is None else d for d in shape]), 1) for shape in pattern]
         require_same(*twins.both(*map(np.asarray, arrays)), f"size {n}", TOLERANCE)
-    if signature:
-        assert twins.native.trace_count == 1
 
 
 SIZED: dict[str, Callable[..., Any]] = {
