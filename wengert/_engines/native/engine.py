@@ -38,8 +38,11 @@ VERIFIES = False  # tests switch it on: every function is verified before it is 
 
 @functools.cache
 def has_llvm() -> bool:
-    """Whether llvmlite is installed."""
-    return importlib.util.find_spec("llvmlite") is not None
+    """Whether llvmlite is installed, and nothing forbids to import it."""
+    try:
+        return importlib.util.find_spec("llvmlite") is not None
+    except (ImportError, ValueError):  # a finder that refuses, or None among the modules
+        return False
 
 
 def is_on() -> bool:
