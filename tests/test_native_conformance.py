@@ -45,7 +45,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:.*was 
 OPS = [op for op in REGISTRY.values() if op.name not in ("loop_back", "debug_print")]
 ELEMENTWISE = [
     op for op in OPS
-    if (op.kind == "elementwise" or not op.facts.samples) and op.operands and op.name not in ("call", "add_n")
+    if (op.kind == "elementwise" or not op.facts.samples) and op.operands
+    and op.name not in ("call", "add_n", "polygamma_step")  # an operand of which counts terms: of 1e10 there is no end
 ]  # fmt: skip
 
 # Ops whose floats may differ in the last bits: sums run in another order, functions are others than NumPy's. All else is
@@ -157,8 +158,14 @@ def special_cases(op: Op, dtype: np.dtype[Any]) -> list[checks.Case]:
 @pytest.mark.parametrize("source", DTYPES, ids=str)
 @pytest.mark.parametrize("target", DTYPES, ids=str)
 def test_casts(source: Any, target: Any) -> None:
-    """All of what a dtype holds, out of the other's range or not (there, too, what this machine gives NumPy)."""
+    """All of what a dtype holds, out of the other's range or not (there, too, what this machine gives NumPy).
+
+    From floats to unsigned integers of 32 and 64 bits NumPy has no one rule: what is out of range becomes different
+    numbers in vectors and alone.
+    """
     x = specials(source)
+    if source.kind == "f" and target in (np.uint32, np.uint64):
+        x = x[(x > -1) & (x < 2.0 ** (8 * target.itemsize))]
     for own in (x, np.resize(x, 1000), x[:1]):  # in registers, in vectors
         found, wanted = Twins(lambda x: wg.asarray(x).astype(target.name)[::-1]).both(own)
         require_same(found, wanted, f"{source} to {target}")
