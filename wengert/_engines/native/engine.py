@@ -46,22 +46,53 @@ def is_on() -> bool:
     return has_llvm() and os.environ.get("WENGERT_JIT", "1") != "0"
 
 
+class Kernels:
+    """A graph run by NumPy's kernels, where machine code refuses or ends early. It knows no code: no cycles.
+
+    Attributes:
+        runs: how often they ran.
+        owners: what the buffers of the machine code hold, by number.
+    """
+
+    def __init__(self, graph: Graph, plain: Plain) -> None:
+        self.graph = graph
+        self.runs = 0
+        self.owners: dict[int, str] = {}
+        self._plain = plain
+        self._run: Callable[..., tuple[Any, ...]] | None = None
+
+    def __call__(self, *natives: Any) -> tuple[Any, ...]:
+        if self._run is None:
+            self._run = self._plain(self.graph)
+        self.runs += 1
+        return self._run(*natives)
+
+    def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
+        """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
+        if status == context.OUT_OF_MEMORY:
+            raise MemoryError(f"no memory for {self.owners.get(failing, 'a buffer of the compiled code')}")
+        return self(*natives)
+
+
 class Segment:
     """Nodes that are one function of machine code.
 
     Attributes:
         graph: the nodes, with the values that come in and go out.
-        refusals: how often NumPy's kernels ran instead, for tests and curious users.
+        kernels: what runs them otherwise.
     """
 
     def __init__(self, graph: Graph, plain: Plain) -> None:
         self.graph = graph
-        self.refusals = 0
-        self._plain = plain
-        self._kernels: Callable[..., tuple[Any, ...]] | None = None
+        self.kernels = Kernels(graph, plain)
         self._lock = threading.Lock()
         self._code: Code | None = None
         self._is_given_up = False
+
+    @property
+    def refusals(self) -> int:
+        """How often NumPy's kernels ran instead of the code, for tests and curious users."""
+        return self.kernels.runs
 
     def give_up(self) -> None:
         """Leaves the segment to NumPy's kernels, as it could not be compiled; tells the logger "wengert" why."""
@@ -72,37 +103,28 @@ class Segment:
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
-        code = self._code
+        code = self._code or self.code()
         if code is None:
-            if self._is_given_up:
-                return self.kernels(*natives)
-            try:
-                code = self.code()
-            except Exception:
-                if IS_STRICT:
-                    raise
-                self.give_up()
-                return self.kernels(*natives)
+            return self.kernels(*natives)
         found = code.function(*natives)
         return code.fitted(natives) if found is NotImplemented else found
 
-    def code(self) -> Code:
-        """The machine code, made now if it is not there yet."""
+    def code(self) -> Code | None:
+        """The machine code, made now if it is not there yet; None if it could not be made."""
         with self._lock:
-            if self._code is None:
-                self._code = Code(self)
+            if self._code is None and not self._is_given_up:
+                try:
+                    self._code = Code(self.graph, self.kernels)
+                except Exception:
+                    if IS_STRICT:
+                        raise
+                    self.give_up()
             return self._code
 
-    def entry(self, guards: Guards | None) -> Entry:
-        """What built-in functions of the segment are made of."""
-        return self.code().entry(guards)
-
-    def kernels(self, *natives: Any) -> tuple[Any, ...]:
-        """The results by NumPy's kernels."""
-        if self._kernels is None:
-            self._kernels = self._plain(self.graph)
-        self.refusals += 1
-        return self._kernels(*natives)
+    def entry(self, guards: Guards | None) -> Entry | None:
+        """What built-in functions of the segment are made of; None if there is no code."""
+        code = self.code()
+        return None if code is None else code.entry(guards)
 
     def __repr__(self) -> str:
         return f"<native {self.graph.name}: {len(self.graph.nodes)} nodes>"
@@ -111,11 +133,13 @@ class Segment:
 class Code:
     """The machine code of a segment, and how it is called."""
 
-    def __init__(self, segment: Segment) -> None:
-        graph, numbers = sized(segment.graph)
-        self.segment = segment
+    def __init__(self, called: Graph, kernels: Kernels) -> None:
+        graph, numbers = sized(called)
+        self.graph = called
+        self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,))
+        kernels.owners = self.lowered.owners
         dump("graph", graph.name, graph.to_text)
         dump("loops", graph.name, lambda: str(self.lowered.function))
         if VERIFIES:
@@ -128,23 +152,17 @@ class Code:
     def entry(self, guards: Guards | None) -> Entry:
         """What built-in functions are made of; they refuse arguments for which a guard fails."""
         return entry_of(
-            self.segment.graph, self.lowered, self.loaded, self.constants, self.failed, guards, self.numbers
+            self.graph, self.lowered, self.loaded, self.constants, self.kernels.failed, guards, self.numbers
         )
 
     def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of any layout and kind."""
-        values = self.segment.graph.inputs
+        values = self.graph.inputs
         if all(x.dtype == v.dtype for x, v in zip(natives, values, strict=True)):
             found = self.function(*[_plain_array(x, v.dtype) for x, v in zip(natives, values, strict=True)])
             if found is not NotImplemented:
                 return found
-        return self.segment.kernels(*natives)
-
-    def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
-        """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
-        if status == context.OUT_OF_MEMORY:
-            raise MemoryError(f"no memory for {self.lowered.owners.get(failing, 'a buffer of the compiled code')}")
-        return self.segment.kernels(*natives)
+        return self.kernels(*natives)
 
 
 def _plain_array(x: Any, dtype: np.dtype[Any]) -> Any:
