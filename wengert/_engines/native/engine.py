@@ -32,6 +32,8 @@ from .sizes import sized
 from .support import is_native, untold
 
 IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, and not left to NumPy's kernels
+LONGEST = 15_000  # nodes: to compile more takes seconds and memory beyond what they would save, as they run by kernels
+
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 
 
@@ -173,7 +175,7 @@ def _plain_array(x: Any, dtype: np.dtype[Any]) -> Any:
 
 def refine(graph: Graph, plain: Plain) -> Graph:
     """A graph whose native nodes are `COMPILED` ones."""
-    if not is_on():
+    if not is_on() or len(graph.nodes) > LONGEST:
         return graph
     prepared = ready(graph)
     found = parts(prepared, is_native)
