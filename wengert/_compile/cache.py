@@ -96,7 +96,8 @@ class Compiled:
             return None
         kinds = (*map(type, arguments),)
         if kinds not in self._direct:
-            run = entry(self.guards).direct(arguments, tuple if self.form is ... else self.form)
+            code = entry(self.guards)
+            run = None if code is None else code.direct(arguments, tuple if self.form is ... else self.form)
             if run is None:
                 return None
             self._direct[kinds] = _rebuilt(run, self.rebuild) if self.form is ... else run
