@@ -1,5 +1,6 @@
 # Every target sets up what it needs: a virtual environment in .venv, made anew when pyproject.toml changes.
 #   make demo   trains the digits classifier and writes demo.svg
+#   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (about an hour)
 #   make docs   writes the documentation to docs/_build/html; warnings are errors
 #   make test   runs all tests and doctests; ENGINES=numpy,python picks the engines they run on, ENGINES=all installs
 #               and tests all of them
@@ -8,10 +9,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs test lint types clean
+.PHONY: bench demo docs test lint types clean
 
 demo: $(VENV)/.installed
 	$(BIN)/wengert demo
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/run.py $(ROWS)
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs 2 docs docs/_build/html
@@ -42,6 +46,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-bench: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python

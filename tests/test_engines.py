@@ -1,24 +1,25 @@
 """Every engine agrees with NumPy's: op by op over the registry, in values and gradients, and on whole programs.
 
-WENGERT_TEST_ENGINES names the engines to test, with commas between them; "all", the default, means all.
+The engines, and what is tested of them elsewhere, are in engines.py.
 """
 
 from __future__ import annotations
 
 import copy
-import importlib.util
-import os
+import itertools
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import op_checks as checks
 import pytest
+from engines import ENGINES as UNDER_TEST
+from engines import every_engine, every_users_engine, skip_what_it_cannot
 
 import wengert as wg
-import wengert._engines.python  # registers the engine
 import wengert.numpy as wnp
 from wengert._compile.arguments import Differentiated
 from wengert._core import dtypes
@@ -28,6 +29,7 @@ from wengert._core.op import REGISTRY, ZERO, Op
 from wengert._core.state import recording
 from wengert._core.tensor import Tensor, fresh
 from wengert._engines import engine_named, move
+from wengert._engines.support import support_of
 from wengert._prims import (
     conv,
     cumulative,
@@ -42,20 +44,11 @@ from wengert._prims import (
 )
 from wengert._transforms.reverse import Tape, sweep
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
+from making import engines as making_engines
+
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
-KNOWN = ("numpy", "python", "jax", "torch")
-CHOSEN = os.environ.get("WENGERT_TEST_ENGINES", "all")
-NAMES = KNOWN if CHOSEN == "all" else tuple(CHOSEN.split(","))
-FRAMEWORKS = {"jax", "torch"}  # not of the development tools; where one is missing its tests are skipped
-
-
-def _as_parameter(name: str) -> Any:
-    is_missing = name in FRAMEWORKS and importlib.util.find_spec(name) is None
-    return pytest.param(name, marks=pytest.mark.skipif(is_missing, reason=f"{name} is not installed"))
-
-
-every_engine = pytest.mark.parametrize("engine", [*map(_as_parameter, NAMES)])
 # an operand of loop_back is what a loop has kept of its own operands: the samples of loop run both together
 every_op = pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.name != "loop_back"], ids=str)
 
@@ -95,6 +88,12 @@ def test_table_has_a_kernel_or_a_reason_for_every_op(engine: str) -> None:
     assert all(table.unsupported.values())
 
 
+@every_users_engine
+def test_the_documentations_table_of_an_engine_is_up_to_date(engine: str) -> None:
+    found = making_engines.columns()[engine]
+    assert found == support_of(engine_named(engine)), "run docs/making/engines.py"
+
+
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(ValueError, match="no engine named 'abacus'"):
         engine_named("abacus")
@@ -106,6 +105,12 @@ def test_an_unknown_engine_is_refused() -> None:
 def sample_dtypes(op: Op) -> list[Any]:
     low = [d for d in checks.low_dtypes(op) if d.name in PRECISION]
     return [*checks.exact_dtypes(op), *low]
+
+
+def sample_cases(op: Op, is_brief: bool) -> Iterator[checks.Case]:
+    """The samples of an op; the brief ones are all shapes in its first dtype, and one in each of the others."""
+    for index, dtype in enumerate(sample_dtypes(op)):
+        yield from itertools.islice(checks.cases(op, dtype), 1 if is_brief and index else None)
 
 
 def run(case: checks.Case, engine: str, cts: list[Any]) -> tuple[list[Tensor], list[Any]]:
@@ -123,25 +128,25 @@ def run(case: checks.Case, engine: str, cts: list[Any]) -> tuple[list[Tensor], l
 @every_engine
 @every_op
 def test_op_agrees_with_numpys(op: Op, engine: str) -> None:
-    for dtype in sample_dtypes(op):
-        for case in checks.cases(op, dtype):
-            cts = checks.cotangents(case, checks.rng_for(op, 11))
-            outs, grads = run(case, engine, cts)
-            wanted_outs, wanted_grads = run(case, "numpy", cts)
-            for got, want in zip(outs, wanted_outs, strict=True):
-                assert not case.operands or got.engine == engine
-                got_array, want_array = array_of(got), array_of(want)
-                if op.name in SIGN_IS_FREE:
-                    got_array, want_array = np.abs(got_array), np.abs(want_array)
-                require_close(got_array, want_array, f"{case}: value")
+    skip_what_it_cannot(engine, op.name)
+    for case in sample_cases(op, UNDER_TEST[engine].compiles_each_shape):
+        cts = checks.cotangents(case, checks.rng_for(op, 11))
+        outs, grads = run(case, engine, cts)
+        wanted_outs, wanted_grads = run(case, "numpy", cts)
+        for got, want in zip(outs, wanted_outs, strict=True):
+            assert not case.operands or got.engine == engine
+            got_array, want_array = array_of(got), array_of(want)
             if op.name in SIGN_IS_FREE:
+                got_array, want_array = np.abs(got_array), np.abs(want_array)
+            require_close(got_array, want_array, f"{case}: value")
+        if op.name in SIGN_IS_FREE:
+            continue
+        for got, want in zip(grads, wanted_grads, strict=True):
+            if want is None or want is ZERO:
+                assert got is want
                 continue
-            for got, want in zip(grads, wanted_grads, strict=True):
-                if want is None or want is ZERO:
-                    assert got is want
-                    continue
-                assert got.engine == engine, f"{case}: the gradient is on {got.engine}"
-                require_close(array_of(got), array_of(want), f"{case}: gradient")
+            assert got.engine == engine, f"{case}: the gradient is on {got.engine}"
+            require_close(array_of(got), array_of(want), f"{case}: gradient")
 
 
 @every_engine
@@ -149,6 +154,8 @@ def test_op_agrees_with_numpys(op: Op, engine: str) -> None:
 def test_integers_and_bools_are_exact(engine: str, dtype: str) -> None:
     rng = np.random.default_rng(5)
     for op in REGISTRY.values():
+        if op.name in UNDER_TEST[engine].cannot:
+            continue
         category = op.facts.dtypes
         takes = {"any", "number", "real", "integer", "integer or bool"} if dtype != "bool" else {"any", "bool"}
         if category not in takes or op.facts.samples or op.attrs:
@@ -283,6 +290,7 @@ every_program = pytest.mark.parametrize(("program", "x"), PROGRAMS, ids=lambda p
 @every_engine
 @every_program
 def test_program_agrees_with_numpys(program: Callable[[Any], Any], x: Any, engine: str) -> None:
+    skip_what_it_cannot(engine, program.__name__)
     value, gradient = wg.value_and_grad(program)(on(engine, x))
     want = wg.value_and_grad(program)(x)
     assert value.engine == gradient.engine == engine
@@ -293,6 +301,7 @@ def test_program_agrees_with_numpys(program: Callable[[Any], Any], x: Any, engin
 @every_engine
 @every_program
 def test_compiled_gradient_agrees_with_numpys(program: Callable[[Any], Any], x: Any, engine: str) -> None:
+    skip_what_it_cannot(engine, program.__name__)
     gradient = wg.function(wg.grad(program))(on(engine, x))
     assert gradient.engine == engine
     require_close(gradient.numpy(), wg.grad(program)(x), "gradient")

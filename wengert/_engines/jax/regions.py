@@ -167,7 +167,10 @@ class _Run:
             kept = [r.after(step, outs, k) for r, k in zip(self.recorders, kept, strict=True)]
             return step + 1, (*map(_like, outs[: spec.carries], carries),), stacks, kept
 
-        steps, carries, stacks, kept = lax.while_loop(goes_on, one, (integer(0), self.carries, stacks, kept))
+        state = (integer(0), self.carries, stacks, kept)
+        if self.bound != 0:  # a step could not even be traced where there is no row to read or to write
+            state = lax.while_loop(goes_on, one, state)
+        steps, carries, stacks, kept = state
         between = [] if spec.is_counted else [steps]
         given, histories = iter(stacks), iter(zip(self.recorders, kept, strict=True))
         emitted = [_finished(*next(histories)) if isinstance(e, History) else next(given) for e in spec.emits]
@@ -344,8 +347,16 @@ class _Back:
         self.pull_step, self.full, self.thin = run_of(step.program), run_of(spec.body), run_of(spec.thin)
 
     def results(self, kept: Kept) -> tuple[Any, ...]:
-        way = self._from_whole(kept.arrays) if kept.is_whole else self._from_slots(kept.arrays, kept.budget)
+        if self._is_empty(kept):
+            way = self.start
+        else:
+            way = self._from_whole(kept.arrays) if kept.is_whole else self._from_slots(kept.arrays, kept.budget)
         return (*way.state, *[rows[:-1] for rows in way.slices])
+
+    def _is_empty(self, kept: Kept) -> bool:
+        """Whether there are no steps, for which there would be no row to read."""
+        rows = [*self.xs, *self.read[: len(self.step.xs)], *(jax.tree.leaves(kept.arrays) if kept.is_whole else ())]
+        return any(x.shape[0] == 0 for x in rows)
 
     def _index(self, step: Any) -> Any:
         return self.count - 1 - step if self.spec.is_reversed else step

@@ -1,0 +1,109 @@
+"""Time to the first gradient: a chain of 4,000 operations, a perceptron, an ODE; in a first and a second process.
+
+Each figure is the wall time of tracing, differentiating, compiling and running once, without the import of the library.
+The first process starts with empty caches on disk, the second finds what the first has left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import libraries  # noqa: E402  (beside this file, which is run as a script)
+
+CHAIN = 4000
+PROGRAMS = ("chain", "mlp", "ode")
+PEERS = ("wengert", "jax", "torch", "tensorflow", "autograd")
+LIMIT = 180  # seconds; what takes longer is said to
+
+
+def chain_program(library: Any) -> Any:
+    """Sines and products that no compiler can shorten, unrolled."""
+
+    def chained(x: Any) -> Any:
+        for i in range(CHAIN // 2):
+            x = library.np.sin(x) * (1.0 + 1e-4 * (i % 7))
+        return library.np.sum(x)
+
+    return chained
+
+
+def first_gradient(name: str, which: str) -> float:
+    """Seconds that the first gradient takes in this process."""
+    import numpy as np
+
+    libraries.limit_threads()
+    library = libraries.LIBRARIES[name]()[0]
+    if which == "chain":
+        arrays: tuple[Any, ...] = (np.linspace(0.1, 1.0, 10),)
+        build = lambda: library.value_and_grad(chain_program(library), 1)
+    else:
+        program = importlib.import_module(f"programs.{which}")
+        parameters = next(iter(program.CASES.values()))
+        arrays = program.arguments(parameters)
+        build = lambda: library.value_and_grad(program.program(library, parameters), len(arrays))
+    natives = [library.array(a) for a in arrays]
+    started = time.perf_counter()
+    library.ready(library.compiled(build())(*natives))
+    return time.perf_counter() - started
+
+
+def in_a_process(name: str, which: str, cache: str) -> float | str:
+    environment = os.environ | {"WENGERT_CACHE_DIR": cache, "JAX_COMPILATION_CACHE_DIR": f"{cache}/jax"}
+    command = [sys.executable, str(HERE / "startup.py"), "--one", f"{name}:{which}"]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        return f"over {LIMIT} s"
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        return said[-1][:120] if said else f"exit status {done.returncode}"
+    return float(done.stdout.strip().splitlines()[-1])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Time to first gradient.")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="Wengert alone")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(first_gradient(*options.one.split(":")))
+        return 0
+    peers = PEERS[:1] if options.quick else [p for p in PEERS if importlib.util.find_spec(p)]
+    cases = []
+    for which in PROGRAMS:
+        for turn in ("first process", "second process"):
+            cases.append({"case": f"{which}, {turn}", "times": []})
+        for name in peers:
+            with tempfile.TemporaryDirectory() as cache:
+                for case in cases[-2:]:
+                    found = in_a_process(name, which, cache)
+                    is_time = isinstance(found, float)
+                    case["times"].append({
+                        "library": name, "kind": "first gradient", "median": found if is_time else float("nan"),
+                        "best": found if is_time else float("nan"), "error": None if is_time else found,
+                    })  # fmt: skip
+    row = {"row": "chain", "title": f"time to first gradient (chain: {CHAIN:,} ops)", "cases": cases, "states": {}}
+    if options.json:
+        print(json.dumps(row))
+    else:
+        from run import table
+
+        print(table([row]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
