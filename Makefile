@@ -21,7 +21,9 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs 2 docs docs/_build/html
 
 # The frameworks that are asked for by name, or by "all"; without ENGINES their tests are skipped.
-FRAMEWORKS := jax
+FRAMEWORKS := jax tensorflow torch
+# a release of which there is a build for CPUs only; with it, the extra asks for nothing more
+RELEASE_torch := torch==2.13.0
 comma := ,
 WANTED = $(if $(filter all,$(ENGINES)),$(FRAMEWORKS),$(filter $(FRAMEWORKS),$(subst $(comma), ,$(ENGINES))))
 
@@ -55,7 +57,7 @@ $(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python
 	touch $@ $(VENV)/.installed
 
 $(FRAMEWORKS:%=$(VENV)/.installed-%): $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	$(BIN)/python -m pip install --quiet $(RELEASE_$*) --editable '.[$*]'
 	touch $@
 
 $(VENV)/bin/python:

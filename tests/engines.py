@@ -46,6 +46,7 @@ ENGINES: dict[str, UnderTest] = {
     "jax": UnderTest(
         package="jax", compiles_each_shape=True, programs=12,
     ),
+    "tensorflow": UnderTest(package="tensorflow", programs=12),
 }  # fmt: skip
 
 _CHOSEN = os.environ.get("WENGERT_TEST_ENGINES", "all")
@@ -82,7 +83,8 @@ def skip_what_it_cannot(engine: str, case: str) -> None:
 
 def native(engine: str, array: Any) -> Any:
     """An array of the engine's kind."""
-    return engine_named(engine).from_numpy(np.asarray(array))
+    home = engine_named(engine)
+    return home.leave(home.from_numpy(np.asarray(array)))
 
 
 def placed(engine: str, value: Any) -> Any:

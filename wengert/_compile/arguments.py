@@ -18,7 +18,7 @@ from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, flatten, is_number_list, paths, unflatten
-from .._core.tensor import Tensor, fresh
+from .._core.tensor import Tensor, entered
 from .._core.where import at_user_line
 from .._prims.structural import alias
 
@@ -137,10 +137,10 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
     if isinstance(leaf, list):
         return _list_source(leaf, argument, position)
     if is_native(kind):
-        if dtypes.is_supported(leaf.dtype):
-            _require_inexact(leaf.dtype, argument, position)
-            return Tensor(leaf, next_serial()) if STATE.builder is None else alias(Tensor(leaf, next_serial()))
-        return None
+        source = entered(leaf)
+        if dtypes.is_supported(source.dtype):
+            _require_inexact(source.dtype, argument, position)
+            return source if STATE.builder is None else alias(source)
     return None
 
 
@@ -191,8 +191,9 @@ def array_argument(value: Any) -> Any:
         if spec is LEAF:
             return value
         return unflatten(spec, [array_argument(leaf) for leaf in leaves])
-    if is_native(kind) and dtypes.is_supported(value.dtype):
-        return fresh(value)
+    if is_native(kind):
+        tensor = entered(value)
+        return tensor if dtypes.is_supported(tensor.dtype) else value
     return value
 
 
@@ -248,7 +249,7 @@ def one_tensor(value: Any, what: str) -> Tensor:
     if is_number(value):
         return number(value)
     if is_native(type(value)):
-        return fresh(value)
+        return entered(value)
     raise TypeError(at_user_line(
         f"{what}: f must return one tensor, got {type(value).__name__} {_short(value)}"
         + ("; return (y, aux) with has_aux=True for more than one result" if isinstance(value, tuple) else "")

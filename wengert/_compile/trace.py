@@ -9,12 +9,13 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.constant import constant
+from .._core.dims import Dim
 from .._core.engine import is_native
 from .._core.graph import Graph
 from .._core.kinds import ARRAYS
 from .._core.state import STATE, building, pinning
 from .._core.structure import LEAF, Spec, flatten, unflatten
-from .._core.tensor import Tensor, fresh, tensor_in
+from .._core.tensor import Tensor, entered, tensor_in
 from .._core.types import type_of
 from .._core.unrolled import Lines
 from .._core.verifier import verify
@@ -109,11 +110,20 @@ def _traced(
 
 def _place(leaf: Any, outputs: list[Tensor]) -> Any:
     is_array = isinstance(leaf, ARRAYS) and dtypes.is_supported(leaf.dtype)
-    tensor = constant(leaf) if is_array else fresh(leaf) if is_native(type(leaf)) else tensor_in(leaf)
+    tensor = constant(leaf) if is_array else entered(leaf) if is_native(type(leaf)) else tensor_in(leaf)
     if tensor is None:
         return Static(leaf)
     outputs.append(tensor)
     return len(outputs) - 1
+
+
+def with_dims(key: ArrayKey, index: int) -> ArrayKey:
+    """A key with a fresh unknown dimension in place of each None."""
+    names = "nmkpqrst"
+    shape = (*[
+        Dim.free(f"{names[(index + axis) % len(names)]}{index}") if d is None else d for axis, d in enumerate(key.shape)
+    ],)
+    return ArrayKey(shape, key.dtype, key.weak)
 
 
 def array_key(tensor: Tensor) -> ArrayKey:
@@ -122,4 +132,4 @@ def array_key(tensor: Tensor) -> ArrayKey:
     return ArrayKey(shape, dtype, tensor._weak)
 
 
-__all__ = ["LEAF", "ArrayKey", "Static", "Traced", "array_key", "trace"]
+__all__ = ["LEAF", "ArrayKey", "Static", "Traced", "array_key", "trace", "with_dims"]

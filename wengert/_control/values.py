@@ -15,7 +15,7 @@ from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.state import STATE
 from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, paths, unflatten
-from .._core.tensor import Tensor, fresh, tensor_in
+from .._core.tensor import Tensor, entered, tensor_in
 from .._core.types import TensorType, same_dim, tensor_type, type_of
 from .._core.where import at_user_line
 from .._prims.structural import attach, cast
@@ -32,7 +32,7 @@ def leaf_tensor(leaf: Any) -> Tensor | None:
     if isinstance(leaf, list) and is_number_list(leaf):
         array = np.array(leaf)
         return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
-    return fresh(leaf) if is_native(type(leaf)) else tensor_in(leaf)
+    return entered(leaf) if is_native(type(leaf)) else tensor_in(leaf)
 
 
 class Leaves:

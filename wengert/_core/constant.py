@@ -119,7 +119,7 @@ def to_numpy_result(tensor: Tensor) -> Any:
     if type(data) is Value or (STATE.recorders and tensor.is_followed):
         return tensor
     engine = ENGINE_OF[type(data)]
-    return callers_own(engine.to_numpy(data)) if engine.is_concrete(data) else data
+    return callers_own(engine.to_numpy(data)) if engine.is_concrete(data) else engine.leave(data)
 
 
 def native_result(tensor: Tensor, engine: Engine) -> Any:
@@ -127,7 +127,7 @@ def native_result(tensor: Tensor, engine: Engine) -> Any:
     data = tensor._data
     if type(data) is Value or (STATE.recorders and tensor.is_followed):
         return tensor
-    return transferred(data, engine)
+    return engine.give(transferred(data, engine))
 
 
 def callers_own(native: Any) -> Any:
@@ -142,5 +142,5 @@ def callers_own(native: Any) -> Any:
 
 
 def own_copy(native: Any) -> Any:
-    """A native array that no caller holds; only NumPy's can be written to."""
-    return np.array(native) if isinstance(native, np.ndarray) else native
+    """A native array that no caller holds."""
+    return np.array(native) if isinstance(native, np.ndarray) else ENGINE_OF[type(native)].copy(native)

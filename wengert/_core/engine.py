@@ -29,6 +29,16 @@ class Engine:
         host_call: `host_call(function, natives, types)` -> the natives that a function from ndarrays to a tuple of
             ndarrays of these types gives.
         is_framework: whether users work with arrays of the engine, so that their results are of its kind, too.
+        array_types: the types of users' arrays where these are not natives: an array whose dtype is not NumPy's is
+            wrapped in a native that tells NumPy's.
+        enter: a user's array -> native.
+        leave: native -> array, the very one.
+        give: native -> array, the caller's own: it shares memory with nothing.
+        copy: native -> one that no caller can change.
+        is_followed: whether the framework's own differentiation, batching or compilation takes part in what happens to
+            a native or array.
+        run_plain: `run_plain(arrays, program)` -> the arrays that a program gives, the caller's own.
+        place: `place(ndarray, partner)` -> a native on the device of another one.
     """
 
     def __init__(
@@ -45,6 +55,14 @@ class Engine:
         is_static_memory: bool = False,
         is_framework: bool = False,
         host_call: Callable[..., Any] | None = None,
+        array_types: Iterable[type] = (),
+        enter: Callable[[Any], Any] = lambda array: array,
+        leave: Callable[[Any], Any] = lambda native: native,
+        give: Callable[[Any], Any] = lambda native: native,
+        copy: Callable[[Any], Any] = lambda native: native,
+        is_followed: Callable[[Any], bool] | None = None,
+        run_plain: Callable[..., tuple[Any, ...]] | None = None,
+        place: Callable[[np.ndarray[Any, Any], Any], Any] | None = None,
     ) -> None:
         self.name = name
         self.native_types = tuple(native_types)
@@ -59,6 +77,17 @@ class Engine:
         self.is_static_memory = is_static_memory
         self.is_framework = is_framework
         self.host_call = self._called if host_call is None else host_call
+        self.array_types = tuple(array_types)
+        self.enter = enter
+        self.leave = leave
+        self.give = give
+        self.copy = copy
+        self.is_followed = (lambda native: not is_concrete(native)) if is_followed is None else is_followed
+        self.run_plain = self._run_plain if run_plain is None else run_plain
+        self.place = (lambda array, partner: from_numpy(array)) if place is None else place
+
+    def _run_plain(self, natives: Iterable[Any], program: Any) -> tuple[Any, ...]:
+        return (*self.kernels["call"](*natives, program),)
 
     def _called(self, function: Callable[..., Any], natives: Iterable[Any], types: Any) -> tuple[Any, ...]:
         return (*map(self.from_numpy, function(*map(ndarray_of, natives))),)
@@ -68,6 +97,7 @@ class Engine:
 
 
 ENGINES: dict[str, Engine] = {}
+STAND_INS: dict[type, Callable[[Any], Any]] = {}  # types that stand for an array (a Keras variable) -> which one
 PLAIN_TYPES: dict[type, Engine] = {}  # types of a framework's arrays that always hold values
 FRAMEWORK_ENGINES: list[Engine] = []  # those of frameworks that are in use
 
@@ -110,6 +140,15 @@ def register_host_kernel(name: str, for_engine: Callable[[Engine], Kernel]) -> N
         engine.kernels.setdefault(name, for_engine(engine))
 
 
+def array_of(x: Any) -> Any:
+    """A framework's array: x itself, or the one that it stands for."""
+    if STAND_INS:
+        for base in type(x).__mro__:
+            if base in STAND_INS:
+                return STAND_INS[base](x)
+    return x
+
+
 def is_native(kind: type) -> bool:
     """Whether values of a type are native arrays of some engine."""
     try:
@@ -138,6 +177,8 @@ def register_engine(engine: Engine) -> None:
     for native_type in engine.native_types:
         ENGINE_OF[native_type] = engine
         KERNELS_OF[native_type] = engine.kernels
+    for array_type in engine.array_types:
+        ENGINE_OF[array_type] = engine
 
 
 def ndarray_of(native: Any) -> np.ndarray[Any, Any]:
@@ -145,11 +186,16 @@ def ndarray_of(native: Any) -> np.ndarray[Any, Any]:
     return np.asarray(ENGINE_OF[type(native)].to_numpy(native))
 
 
-def transferred(native: Any, engine: Engine) -> Any:
-    """A native array of any engine as one of the given engine (what a loop has kept stays what it is)."""
+def transferred(native: Any, engine: Engine, partner: Any = None) -> Any:
+    """A native array of any engine as one of the given engine (what a loop has kept stays what it is).
+
+    Args:
+        partner: a native of the given engine whose device is wanted.
+    """
     if ENGINE_OF[type(native)] is engine or native.dtype == object:
         return native
-    return engine.from_numpy(ndarray_of(native))
+    values = ndarray_of(native)
+    return engine.from_numpy(values) if partner is None else engine.place(values, partner)
 
 
 def on_one_engine(natives: Iterable[Any]) -> tuple[list[Any], dict[str, Kernel]]:
@@ -160,10 +206,12 @@ def on_one_engine(natives: Iterable[Any]) -> tuple[list[Any], dict[str, Kernel]]
     """
     natives = list(natives)
     home = default_engine()
-    engine = only_engine({ENGINE_OF[type(native)] for native in natives})
+    engines = [ENGINE_OF[type(native)] for native in natives]
+    engine = only_engine({*engines})
     if engine is home:
         return natives, home.kernels
-    return [transferred(native, engine) for native in natives], engine.kernels
+    partner = natives[engines.index(engine)]
+    return [transferred(native, engine, partner) for native in natives], engine.kernels
 
 
 def only_engine(engines: set[Engine]) -> Engine:

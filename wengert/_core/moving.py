@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .apply import apply
 from .engine import ENGINE_OF, Engine, transferred
 from .op import REGISTRY
 from .tensor import Tensor, Value
 
 
-def moved(x: Tensor, engine: Engine) -> Tensor:
-    """x on an engine; x itself if it is there already, or symbolic."""
+def moved(x: Tensor, engine: Engine, partner: Any = None) -> Tensor:
+    """x on an engine, on the device of a native of it if one is given; x itself if it is there already, or symbolic."""
     data = x._data
     if type(data) is Value or ENGINE_OF[type(data)] is engine:
         return x
     out = apply(REGISTRY["alias"], (x,))  # recorded under its own identity
     if type(out._data) is not Value:
-        out._data = transferred(data, engine)
+        out._data = transferred(data, engine, partner)
     out._weak = x._weak
     return out
 
@@ -25,7 +27,7 @@ def beside(x: Tensor, partner: Tensor) -> Tensor:
     data = partner._data
     if type(data) is Value or type(data) is type(x._data):
         return x
-    out = moved(x, ENGINE_OF[type(data)])
+    out = moved(x, ENGINE_OF[type(data)], data)
     own, dtype = x._data, data.dtype
     if out is x or type(own) is Value or own.dtype == dtype or ENGINE_OF[type(own)].canonical_dtype(dtype) != own.dtype:
         return out

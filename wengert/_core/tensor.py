@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import LostGradientError, TracingError
 from .dims import DimLike, size_of
-from .engine import ENGINE_OF, ndarray_of
+from .engine import ENGINE_OF, array_of, ndarray_of
 from .operators import Operators
 from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
@@ -154,7 +154,7 @@ class Tensor(Operators):
     def native(self) -> Any:
         """The framework's own array (a read-only view of it on NumPy)."""
         self._require_plain("Tensor.native", "use Tensor.numpy() to cut the gradient on purpose")
-        return self.numpy() if self.engine == "numpy" else self._data
+        return self.numpy() if self.engine == "numpy" else ENGINE_OF[type(self._data)].leave(self._data)
 
     # -- leaving on purpose -----------------------------------------------------------------------------
 
@@ -351,6 +351,11 @@ def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:
 def fresh(native: Any) -> Tensor:
     """A new tensor around a native array."""
     return Tensor(native, next_serial())
+
+
+def entered(array: Any) -> Tensor:
+    """A new tensor around a framework's array."""
+    return Tensor(ENGINE_OF[type(array)].enter(array_of(array)), next_serial())
 
 
 def is_tensor_or_variable(x: Any) -> bool:

@@ -33,6 +33,8 @@ class Arrays(NamedTuple):
         stack: arrays of one shape as one array (of another: as a list that `row` understands).
         zeros: `zeros(shape, dtype)`.
         like: zeros of an array's type.
+        integer: a Python integer as an array of no axes.
+        rows: an array as what `row` takes, if slice after slice of it is read.
     """
 
     run: Callable[[Program], Callable[..., tuple[Any, ...]]]
@@ -41,6 +43,8 @@ class Arrays(NamedTuple):
     stack: Callable[[Sequence[Any]], Any]
     zeros: Callable[[Any, Any], Any]
     like: Callable[[Any], Any]
+    integer: Callable[[int], Any] = np.int64
+    rows: Callable[[Any], Any] = lambda x: x
 
 
 def region_kernels(arrays: Arrays) -> dict[str, Kernel]:
@@ -83,6 +87,7 @@ class _Run:
         first = spec.invariants_from()
         self.carries: Any = operands[: spec.carries]
         self.xs = operands[spec.carries : first]
+        self.sliced = [*map(arrays.rows, self.xs)]
         self.steady = operands[first:]
         self.stacks: list[tuple[int, list[Any]]] = [(e, []) for e in spec.emits if isinstance(e, int)]
         self.kept = [Kept(e, spec, arrays, self.count) for e in spec.emits if isinstance(e, History)]
@@ -104,7 +109,7 @@ class _Run:
             _opaque(next(histories)) if isinstance(e, History) else self._stacked(*next(stacks), steps)
             for e in self.spec.emits
         ]
-        between = [] if self.spec.is_counted else [np.int64(steps)]
+        between = [] if self.spec.is_counted else [self.arrays.integer(steps)]
         return (*self.carries, *between, *emitted)
 
     def _run_steps(self) -> None:
@@ -138,7 +143,7 @@ class _Run:
         if not self.xs:
             return ()
         index = _row_of(step, self.spec, self.count or 0)
-        return [self.arrays.row(x, index) for x in self.xs]
+        return [self.arrays.row(x, index) for x in self.sliced]
 
     def _stacked(self, position: int, rows: list[Any], steps: int) -> Any:
         if not steps:
@@ -259,12 +264,12 @@ class _Back:
             for x in map(self.inputs.__getitem__, step.sums)
         ]
         self.state: Sequence[Any] = (*rest[: self.width], *totals)
-        self.stacks = rest[self.width :]
+        stacks = rest[self.width :]
         self.first = spec.invariants_from()
-        self.xs = self.inputs[spec.carries : self.first]
+        self.xs = [*map(arrays.rows, self.inputs[spec.carries : self.first])]
         self.steady = self.inputs[self.first :]
         self.back_steady = [self.inputs[i] for i in step.invariants]
-        self.read = [self.inputs[i] for i in step.xs]
+        self.read = [*map(arrays.rows, (*[self.inputs[i] for i in step.xs], *stacks))]
         self.slices: list[list[Any]] = [[] for _ in step.slices]
         self.positions = back.stage.saved
         self.run = arrays.run(step.program)
@@ -317,7 +322,7 @@ class _Back:
 
     def _pull_saved(self, saved: Sequence[Any], step: int) -> None:
         row, index = self.arrays.row, _row_of(step, self.spec, self.count)
-        read = [row(x, index) for x in (*self.read, *self.stacks)]
+        read = [row(x, index) for x in self.read]
         outs = self.run(*self.state, *saved, *read, *self.back_steady)
         self.state = outs[: len(self.state)]
         for rows, value in zip(self.slices, outs[len(self.state) :], strict=True):

@@ -1,28 +1,19 @@
-"""Compiles a graph for NumPy: Python source that calls kernels, each buffer dropped after its last use.
-
-Long graphs run as instructions instead, since generating source for them takes longer than it saves.
-"""
+"""What runs a program on NumPy arrays: Python source over this engine's kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..._control.call import Program
 from ..._core import dims
-from ..._core.dims import Atom
 from ..._core.engine import Kernel
 from ..._core.graph import Graph, Node
-from ..._core.where import at_user_line
 from ..._passes import optimise
-from ..interpret import compile_instructions, dims_at_entry, dims_told, last_uses
-
-SOURCE_LIMIT = 2000  # nodes
-
-Executable = Callable[..., tuple[Any, ...]]
+from ..source import Executable, Target, compile_source
 
 
 def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
@@ -38,74 +29,17 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
 
 def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:
     """A callable from input natives to output natives."""
-    if len(graph.nodes) > SOURCE_LIMIT:
-        return compile_instructions(graph, kernels)
-    places: dict[int, Node] = {}  # the line of the source -> the node that it runs
-    namespace: dict[str, Any] = {"max": max, "min": min, "errstate": np.errstate, "told": partial(_told, places)}
-    source = _source(graph, kernels, namespace, places)
-    exec(compile(source, f"<wengert {graph.name}>", "exec"), namespace)
-    return namespace.pop("run")  # which would be a cycle with its own globals
+    return compile_source(graph, Target(_kernels_of(graph, kernels), _frozen, True))
 
 
-def _told(places: dict[int, Node], error: Exception) -> Exception:
-    """A kernel's error with the name of its op and the line of the user's function that made the node."""
-    trail = error.__traceback__
-    node = None if trail is None else places.get(trail.tb_lineno)
-    kind = type(error)
-    if node is None or kind.__module__ not in ("builtins", "numpy.linalg"):
-        return error
-    said = f"{node.op.name}: {error}"
-    return kind(said if node.site is None else at_user_line(said, node.site))
+def _kernels_of(graph: Graph, kernels: dict[str, Kernel]) -> Callable[[Node], Kernel]:
+    given = {v.key for v in graph.outputs}
 
+    def kernel_of(node: Node) -> Kernel:
+        is_view = node.op.name == "full" and node.outputs[0].key not in given and _is_large(node.attrs[0])
+        return _repeated if is_view else kernels[node.op.name]
 
-def _source(
-    graph: Graph, kernels: dict[str, Kernel], namespace: dict[str, Any], places: dict[int, Node]
-) -> str:  # fmt: skip
-    names = {v.key: f"v{i}" for i, v in enumerate(graph.inputs)}
-    atoms: dict[Atom, str] = {}
-    lines = [f"def run({', '.join(names[v.key] for v in graph.inputs)}):"]
-    for atom, (index, axis) in dims_at_entry(graph).items():
-        atoms[atom] = f"d{len(atoms)}"
-        lines.append(f"    {atoms[atom]} = {_extent(f'v{index}', axis)}")
-    frees, told = last_uses(graph), dims_told(graph)
-    lines.append("    try:")
-    indent, is_quiet = " " * 8, False
-    for index, node in enumerate(graph.nodes):
-        for v in node.outputs:
-            names[v.key] = f"v{len(names)}"
-        if node.op.name == "constant":
-            namespace[names[node.outputs[0].key]] = _frozen(node.attrs[0])
-            continue
-        arguments = [names[v.key] for v in node.inputs]
-        arguments += [_attribute(a, atoms, namespace) for a in node.attrs]
-        kernel = _kernel(node.op.name, kernels, namespace)
-        if node.is_quiet != is_quiet:
-            indent, is_quiet = (" " * 12, True) if node.is_quiet else (" " * 8, False)
-            if is_quiet:
-                lines.append("        with errstate(all='ignore'):")
-        places[len(lines) + 1] = node
-        lines.append(f"{indent}{_targets(node, names)}{kernel}({', '.join(arguments)})")
-        for atom, place, axis in told.get(index, ()):
-            atoms[atom] = f"d{len(atoms)}"
-            lines.append(f"{indent}{atoms[atom]} = {_extent(names[node.outputs[place].key], axis)}")
-        freed = [names[v.key] for v in frees[index] if names[v.key] not in namespace]
-        if freed:
-            lines.append(f"{indent}del {', '.join(freed)}")
-    results = "".join(f"{names[v.key]}, " for v in graph.outputs)
-    lines.append(f"        return ({results})")
-    lines += ["    except Exception as error:", "        raise told(error) from error"]
-    return "\n".join(lines)
-
-
-def _extent(name: str, axis: int) -> str:
-    """The size of an axis; of rows that differ in shape there is none, and nothing outside their loop asks for it."""
-    return f"{name}.shape[{axis}]" if not axis else f"{name}.shape[{axis}] if {name}.ndim > {axis} else -1"
-
-
-def _targets(node: Node, names: dict[int, str]) -> str:
-    if not node.outputs:
-        return ""
-    return ", ".join(names[v.key] for v in node.outputs) + (", = " if node.op.is_multi else " = ")
+    return kernel_of
 
 
 def _frozen(array: Any) -> Any:
@@ -115,18 +49,12 @@ def _frozen(array: Any) -> Any:
     return kept
 
 
-def _kernel(name: str, kernels: dict[str, Kernel], namespace: dict[str, Any]) -> str:
-    reference = f"k_{name}"
-    namespace[reference] = kernels[name]
-    return reference
+_LARGE = 1 << 12  # from so many elements on a repeated number that stays inside is a view, which takes no memory
 
 
-def _attribute(value: Any, atoms: dict[Atom, str], namespace: dict[str, Any]) -> str:
-    """An attribute as source: a constant by reference, one with unknown dimensions as an expression."""
-    if type(value) is dims.Dim:
-        return value.source(atoms)
-    if type(value) is tuple and dims.dims_in(value):
-        return f"({''.join(_attribute(v, atoms, namespace) + ', ' for v in value)})"
-    reference = f"a{len(namespace)}"
-    namespace[reference] = value
-    return reference
+def _is_large(shape: Any) -> bool:
+    return not dims.dims_in(shape) and prod(shape) >= _LARGE
+
+
+def _repeated(shape: Any, value: Any, dtype: Any) -> Any:
+    return np.broadcast_to(dtype.type(value), shape)

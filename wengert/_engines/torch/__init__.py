@@ -1,0 +1,100 @@
+"""The PyTorch engine: kernels on `torch.Tensor`s, on the device where they are.
+
+Loads with the first tensor that arrives, and changes nothing of torch's global state. A native is an `Array`, which
+holds a tensor and tells NumPy's dtype; programs run on the tensors themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..._control.call import Program
+from ..._core.engine import PLAIN_TYPES, Engine, register_engine
+from . import bridge, common
+from .bridge import bound, is_followed, is_wrapped
+from .common import Array
+from .programs import copied, device_of, form_for, on_device, table_on
+from .table import KERNELS, boxed, creations, wrapped
+
+
+def _tensor(x: Any) -> torch.Tensor:
+    return x.tensor if type(x) is Array else x
+
+
+def _to_numpy(x: Any) -> np.ndarray[Any, Any]:
+    return common.to_numpy(_tensor(x))
+
+
+def _is_concrete(x: Any) -> bool:
+    """Whether a tensor holds values of its own: those of a batch of `torch.func.vmap` do not."""
+    return not is_wrapped(_tensor(x))
+
+
+def _give(native: Any) -> Any:
+    """A tensor for the caller, who may write to it. What torch follows stays as it is: torch watches over it."""
+    if not isinstance(native, Array):
+        return native
+    x = native.tensor
+    if native.shared and not x.requires_grad:
+        return copied(x)
+    native.shared = True  # given twice, it is copied
+    return x
+
+
+def _place(array: np.ndarray[Any, Any], partner: Any) -> Array:
+    return Array(common.from_numpy(array, partner.tensor.device))
+
+
+def _host_call(function: Any, natives: Any, types: Any) -> tuple[Any, ...]:
+    natives = [*natives]
+    device = device_of([*map(_tensor, natives)])
+    return (*[Array(common.from_numpy(y, device)) for y in function(*map(_to_numpy, natives))],)
+
+
+def _run_plain(arrays: Sequence[Any], program: Program) -> tuple[Any, ...]:
+    """The results of a program for users' arrays; torch's own where torch follows one of them."""
+    tensors = on_device(arrays)
+    if any(map(is_followed, tensors)):
+        return bound(program, tensors)
+    return form_for(program, tensors).run_owned(*tensors)
+
+
+def _call(*natives_and_program: Any) -> tuple[Any, ...]:
+    *natives, program = natives_and_program
+    tensors = on_device([*map(_tensor, natives)])
+    if any(map(is_followed, tensors)):
+        return (*[wrapped(y, False) for y in bound(program, tensors)],)
+    form = form_for(program, tensors)
+    return (*[wrapped(y, not is_owned) for y, is_owned in zip(form.run(*tensors), form.owned, strict=True)],)
+
+
+def _region(name: str) -> Any:
+    """A region on its own, outside of a program."""
+
+    def kernel(*natives_and_spec: Any) -> tuple[Any, ...]:
+        *natives, spec = natives_and_spec
+        tensors = on_device([*map(_tensor, natives)])
+        return (*[wrapped(y, True) for y in table_on(device_of(tensors))[name](*tensors, spec)],)
+
+    return kernel
+
+
+TORCH = Engine(
+    "torch", (Array,), array_types=(torch.Tensor,), to_numpy=_to_numpy,
+    from_numpy=lambda array: Array(common.from_numpy(array)), device=lambda x: str(_tensor(x).device),
+    is_concrete=_is_concrete, is_framework=True, host_call=_host_call, enter=lambda x: Array(x, True), leave=_tensor,
+    give=_give, copy=lambda x: Array(copied(_tensor(x).detach())), is_followed=is_followed, run_plain=_run_plain,
+    place=_place,
+)  # fmt: skip
+TORCH.kernels.update({name: boxed(name, kernel) for name, kernel in KERNELS.items()})
+TORCH.kernels["call"] = _call
+TORCH.kernels.update({name: _region(name) for name in ("switch", "loop", "loop_back")})
+TORCH.kernels.update({name: boxed(name, kernel) for name, kernel in creations(torch.device("cpu")).items()})
+register_engine(TORCH)
+PLAIN_TYPES.update({torch.Tensor: TORCH, torch.nn.Parameter: TORCH})
+
+__all__ = ["TORCH", "bridge"]

@@ -1,0 +1,192 @@
+"""Programs in torch's own differentiation: one `torch.autograd.Function` node with our rule.
+
+The node's results are the program's and, behind them, what its backward half reads. The way back runs that half as a
+node of its own, so that second derivatives come from our rules, too; a cotangent of what was kept (which only a second
+derivative has) is pulled back by a further split of the program. Under `torch.func` the same node has our forward
+derivative and our batch rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+from ..._control.call import Program, RowsAt, Stage
+from ..._core.graph import Graph
+from ..._core.state import building
+from ..._transforms.batch import batch
+from .common import Array, torch_dtype
+from .programs import device_of, form_for
+from .structural import OPAQUE
+
+Tensors = Sequence[Any]
+_functorch = torch._C._functorch
+
+
+def is_followed(x: Any) -> bool:
+    """Whether torch differentiates or batches what happens to a tensor."""
+    x = x.tensor if type(x) is Array else x
+    return isinstance(x, torch.Tensor) and (
+        (x.requires_grad and torch.is_grad_enabled()) or is_wrapped(x) or _has_tangent(x)
+    )
+
+
+def is_wrapped(x: torch.Tensor) -> bool:
+    """Whether a tensor belongs to a transform of `torch.func`."""
+    return _functorch.peek_interpreter_stack() is not None and _functorch.is_functorch_wrapped_tensor(x)
+
+
+def _has_tangent(x: torch.Tensor) -> bool:
+    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
+
+
+class _Held:
+    """What a node is of: a program, and the form of it that is split for the operands with derivatives."""
+
+    def __init__(self, program: Program, active: tuple[bool, ...]) -> None:
+        self.program = program
+        self.active = active
+        self.divided = program.split(active) if any(active) else program
+
+    @property
+    def stage(self) -> Stage | None:
+        return self.divided.stages[-1] if any(self.active) else None
+
+
+def _active(program: Program, tensors: Tensors) -> tuple[bool, ...]:
+    return (*[
+        isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex()) and is_followed(x) for x in tensors
+    ],)  # fmt: skip
+
+
+def bound(program: Program, tensors: Tensors) -> tuple[Any, ...]:
+    """The results of a program as torch's transformations see them."""
+    active = _active(program, tensors)
+    if not any(map(is_followed, tensors)):
+        return form_for(program, tensors).run(*tensors)
+    outs = _Node.apply(_Held(program, active), *tensors)
+    return outs[: len(program.graph.outputs)]
+
+
+class _Node(torch.autograd.Function):
+    """A program among torch's own operations."""
+
+    @staticmethod
+    def forward(held: _Held, *tensors: Any) -> Any:
+        return form_for(held.divided, tensors).run_owned(*tensors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        held, *tensors = inputs
+        ctx.held = held
+        ctx.count = len(tensors)
+        kept = [*tensors, *output]
+        ctx.fixed = [None if isinstance(x, torch.Tensor) else x for x in kept]
+        saved = [x for x in kept if isinstance(x, torch.Tensor)]
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
+        ctx.set_materialize_grads(False)
+        stage = held.stage
+        reached = set() if stage is None else {*stage.seeded, *range(stage.stop, len(output))}
+        ctx.reached = [place in reached and _carries(y) for place, y in enumerate(output)]
+        ctx.mark_non_differentiable(*[
+            y for y, is_reached in zip(output, ctx.reached, strict=True)
+            if isinstance(y, torch.Tensor) and not is_reached
+        ])  # fmt: skip
+
+    @staticmethod
+    def backward(ctx: Any, *cts: Any) -> Any:
+        held = ctx.held
+        operands, outs = _kept(ctx)
+        return None, *_pulled(held, operands, outs, cts)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        held = ctx.held
+        operands, outs = _kept(ctx)
+        dots = tangents[1:]
+        flags = (*[d is not None for d in dots],)
+        pushed, places = held.divided.jvp(flags)
+        found = bound(pushed, [*operands, *[d for d in dots if d is not None]])
+        return (*[
+            None if not is_reached else found[place] if isinstance(place, int) else torch.zeros_like(y)
+            for place, y, is_reached in zip(places, outs, ctx.reached, strict=True)
+        ],)  # fmt: skip
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, held: _Held, *tensors: Any) -> Any:
+        axes = in_dims[1:]
+        flags = (*[axis is not None for axis in axes],)
+        moved = [x if axis is None else x.movedim(axis, 0) for x, axis in zip(tensors, axes, strict=True)]
+        outs = bound(batched_program(held.divided, flags, info.batch_size), moved)
+        return outs, (*[0 if isinstance(x, torch.Tensor) else None for x in outs],)
+
+
+def _kept(ctx: Any) -> tuple[list[Any], list[Any]]:
+    """The operands of a node and all its results."""
+    saved = iter(ctx.saved_tensors)
+    kept = [next(saved) if x is None else x for x in ctx.fixed]
+    return kept[: ctx.count], kept[ctx.count :]
+
+
+def _carries(x: Any) -> bool:
+    """Whether a value can carry a derivative."""
+    return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
+
+
+def _pulled(held: _Held, operands: Tensors, outs: Tensors, cts: Tensors) -> list[Any]:
+    """The cotangent of each operand; None where there is none."""
+    stage = held.stage
+    if stage is None:
+        return [None] * len(operands)
+    if any(ct is not None for ct in cts[stage.stop :]):
+        # a second derivative asks for the cotangents of what was kept: they are results of this program
+        further = _Held(held.divided, held.active)
+        inner = further.stage
+        assert inner is not None
+        return _from(inner, operands, bound(further.divided, operands), cts)
+    return _from(stage, operands, outs, cts)
+
+
+def _from(stage: Stage, operands: Tensors, outs: Tensors, cts: Tensors) -> list[Any]:
+    residuals = outs[stage.stop : stage.end]
+    seeds = [torch.zeros_like(outs[i]) if cts[i] is None else cts[i].resolve_conj() for i in stage.seeded]
+    found = bound(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
+    return [_placed(place, found, x) for place, x in zip(stage.results, operands, strict=True)]
+
+
+def _placed(place: Any, found: Tensors, operand: Any) -> Any:
+    """The cotangent for one operand; gathered rows are added to where they belong."""
+    if type(place) is RowsAt:
+        values, indices = found[place.values], found[place.indices]
+        rows = values.reshape((indices.numel(), *operand.shape[1:])).to(operand.dtype)
+        count = operand.shape[0]
+        places = torch.where(indices < 0, indices + count, indices).reshape(-1)
+        return torch.zeros_like(operand).index_add(0, places, rows)
+    return found[place] if isinstance(place, int) else None
+
+
+# -- batches -----------------------------------------------------------------------------------------------------------
+
+
+def batched_program(program: Program, flags: tuple[bool, ...], size: int) -> Program:
+    """The program for a batch: all its results have a leading axis."""
+    key = f"torch batch {flags} {size}"
+    with program.lock:
+        found = program.executables.get(key)
+        if found is None:
+            graph = Graph(program.graph.name)
+            with building(graph):
+                inputs = [
+                    graph.add_input((size, *v.shape) if flag else v.shape, v.dtype)
+                    for v, flag in zip(program.graph.inputs, flags, strict=True)
+                ]
+                graph.finish(batch(program.graph, inputs, flags, size))
+            found = program.executables[key] = Program(graph)
+    return found
+
+
+__all__ = ["OPAQUE", "bound", "device_of", "is_followed", "is_wrapped", "torch_dtype"]

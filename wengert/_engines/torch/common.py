@@ -1,0 +1,164 @@
+"""What files share: dtypes on both sides, `Array` (the native of this engine), and kernels that compute elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..._core import dtypes
+from ..._core.engine import default_engine
+
+Kernel = Callable[..., Any]
+
+_BY_NAME: dict[str, torch.dtype] = {
+    "bool": torch.bool, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32, "int64": torch.int64,
+    "uint8": torch.uint8, "uint16": torch.uint16, "uint32": torch.uint32, "uint64": torch.uint64,
+    "float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64,
+    "complex64": torch.complex64, "complex128": torch.complex128,
+}  # fmt: skip
+_NAMES = {kind: name for name, kind in _BY_NAME.items()}
+_TORCH_OF: dict[Any, torch.dtype] = {np.dtype(n): kind for n, kind in _BY_NAME.items() if n != "bfloat16"}
+_NUMPY_OF: dict[torch.dtype, np.dtype[Any]] = {kind: dtype for dtype, kind in _TORCH_OF.items()}
+
+HALF = frozenset({torch.float16, torch.bfloat16})
+# integers that torch can hold and hardly compute with
+WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
+INTEGERS = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}) | WIDE_UNSIGNED
+
+
+def torch_dtype(dtype: Any) -> torch.dtype:
+    """torch's dtype for NumPy's (or for torch's own)."""
+    found = _TORCH_OF.get(dtype)
+    if found is None:
+        found = dtype if isinstance(dtype, torch.dtype) else _BY_NAME[dtype.name]
+        _TORCH_OF[dtype] = found
+    return found
+
+
+def numpy_dtype(kind: torch.dtype) -> np.dtype[Any]:
+    """NumPy's dtype for torch's; what no array of ours can hold (float8, quantised numbers) is an object."""
+    found = _NUMPY_OF.get(kind)
+    if found is None:
+        name = _NAMES.get(kind)
+        found = np.dtype(object) if name is None else dtypes.bfloat16()
+        _NUMPY_OF[kind] = found
+    return found
+
+
+class Array:
+    """A native: a torch tensor, with the shape and the dtype that the core reads.
+
+    Attributes:
+        tensor: the tensor.
+        shared: whether others may hold memory of it: a caller gets a copy.
+    """
+
+    __slots__ = ("shared", "tensor")
+
+    def __init__(self, tensor: torch.Tensor, shared: bool = False) -> None:
+        self.tensor = tensor
+        self.shared = shared
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.tensor.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return _NUMPY_OF.get(self.tensor.dtype) or numpy_dtype(self.tensor.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return self.tensor.ndim
+
+    @property
+    def size(self) -> int:
+        return self.tensor.numel()
+
+    @property
+    def nbytes(self) -> int:
+        return self.tensor.nbytes
+
+    @property
+    def itemsize(self) -> int:
+        return self.tensor.element_size()
+
+    def __bool__(self) -> bool:
+        return bool(self.tensor)
+
+    def __int__(self) -> int:
+        return int(self.tensor)
+
+    def __float__(self) -> float:
+        return float(self.tensor)
+
+    def __len__(self) -> int:
+        return len(self.tensor)
+
+    def __repr__(self) -> str:
+        return f"Array({self.tensor!r})"
+
+
+def to_numpy(x: torch.Tensor) -> np.ndarray[Any, Any]:
+    """The elements of a tensor; those on the CPU are shared, not copied."""
+    x = x.detach()
+    if x.device.type != "cpu":
+        x = x.cpu()
+    if x.dtype is torch.bfloat16:
+        return x.contiguous().view(torch.int16).numpy().view(dtypes.bfloat16())
+    return x.resolve_conj().resolve_neg().numpy()
+
+
+def from_numpy(array: Any, device: Any = "cpu") -> torch.Tensor:
+    """A tensor of its own with the elements of an ndarray."""
+    array = np.asarray(array)
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(np.array(array.view(np.int16))).view(torch.bfloat16).to(device)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return torch.from_numpy(np.array(array)).to(device)
+
+
+def is_half(x: torch.Tensor) -> bool:
+    return x.dtype in HALF
+
+
+def widened(x: Any) -> Any:
+    """A half float tensor in float32; anything else as it is."""
+    return x.float() if isinstance(x, torch.Tensor) and x.dtype in HALF else x
+
+
+def in_float32(function: Kernel) -> Kernel:
+    """A kernel that computes half floats in float32 and rounds once, at the end."""
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        if x.dtype not in HALF:
+            return function(x, *rest)
+        return _narrowed(function(x.float(), *map(widened, rest)), x.dtype)
+
+    return kernel
+
+
+def _narrowed(result: Any, dtype: torch.dtype) -> Any:
+    if isinstance(result, tuple):
+        return (*[_narrowed(r, dtype) for r in result],)
+    return result.to(dtype) if result.dtype is torch.float32 else result
+
+
+def on_host(name: str) -> Kernel:
+    """NumPy's kernel of a primitive, for those that torch has no functions for."""
+
+    def kernel(*operands_and_attrs: Any) -> Any:
+        device = next((x.device for x in operands_and_attrs if isinstance(x, torch.Tensor)), "cpu")
+        given = [to_numpy(x) if isinstance(x, torch.Tensor) else x for x in operands_and_attrs]
+        with np.errstate(all="ignore"):
+            found = default_engine().kernels[name](*given)
+        if isinstance(found, tuple):
+            return (*[from_numpy(x, device) for x in found],)
+        return from_numpy(found, device)
+
+    kernel.is_on_host = True  # type: ignore[attr-defined]
+    return kernel

@@ -1,0 +1,134 @@
+"""torch kernels of `_prims/linalg.py`, `decompositions.py`, `eigen.py` and `matrix_functions.py`: LAPACK through
+`torch.linalg`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import torch
+
+from .common import in_float32, on_host
+
+
+def _or_error(function: Any) -> Any:
+    """A kernel whose error is NumPy's."""
+
+    @functools.wraps(function)
+    def kernel(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except torch.linalg.LinAlgError as error:
+            raise np.linalg.LinAlgError(_reason(str(error))) from None
+
+    return kernel
+
+
+def _reason(said: str) -> str:
+    if "singular" in said:
+        return "Singular matrix"
+    return "Matrix is not positive definite" if "positive-definite" in said else said
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    return torch.matmul(x, y)
+
+
+def _einsum(*xs_labels_out: Any) -> Any:
+    *xs, labels, out = xs_labels_out
+    return torch.einsum(f"{','.join(labels)}->{out}", *xs)
+
+
+def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+    if not b.numel():
+        return b
+    if not unit_diagonal and bool((torch.diagonal(a, 0, -2, -1) == 0).any()):
+        raise np.linalg.LinAlgError("singular matrix: a number on the diagonal is zero")
+    if trans:
+        a, lower = a.mT if trans == 1 else a.mH, not lower
+    return torch.linalg.solve_triangular(a, b, upper=not lower, unitriangular=bool(unit_diagonal))
+
+
+def _eigh(a: Any, lower: bool) -> tuple[Any, ...]:
+    return (*torch.linalg.eigh(a, "L" if lower else "U"),)
+
+
+def _qr(a: Any) -> tuple[Any, ...]:
+    if a.shape[-2] < a.shape[-1]:
+        raise ValueError(f"qr: a has shape {tuple(a.shape)}, wanted at least as many rows as columns")
+    return (*torch.linalg.qr(a),)
+
+
+def _complement(q: Any) -> Any:
+    return torch.linalg.qr(q, mode="complete")[0][..., q.shape[-1] :]
+
+
+def _lu(a: Any) -> tuple[Any, ...]:
+    rows = a.shape[-2]
+    if not a.numel():
+        order = torch.arange(rows, device=a.device).expand((*a.shape[:-2], rows))
+        return a, torch.zeros((*a.shape[:-2], min(a.shape[-2:])), dtype=torch.int32, device=a.device), order
+    packed, pivots, _ = torch.linalg.lu_factor_ex(a)
+    swaps, _, _ = torch.lu_unpack(packed, pivots, unpack_data=False)
+    return packed, pivots - 1, torch.argmax(swaps.real if swaps.is_complex() else swaps, -2)
+
+
+def _rows(x: Any, order: Any) -> Any:
+    return torch.take_along_dim(x, order[..., None], -2)
+
+
+def _unrows(x: Any, order: Any) -> Any:
+    return _rows(x, torch.argsort(order, -1))
+
+
+def _cofactor(a: Any) -> Any:
+    u, s, vh = torch.linalg.svd(a)
+    ones = torch.ones_like(s[..., :1])
+    ahead = torch.cumprod(torch.cat([ones, s[..., :-1]], -1), -1)
+    behind = torch.cumprod(torch.cat([ones, s[..., 1:].flip(-1)], -1), -1).flip(-1)
+    weight = (torch.linalg.det(u) * torch.linalg.det(vh))[..., None]
+    sizes = (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :]
+    return u.conj() * sizes @ vh.conj()
+
+
+def _inv_or_inf(a: Any) -> Any:
+    found, info = torch.linalg.inv_ex(a)
+    if not bool((info > 0).any()):
+        return found
+    return torch.where((info > 0)[..., None, None], _cofactor(a).mT / torch.zeros((), dtype=a.dtype), found)
+
+
+def _expm(a: Any) -> Any:
+    return torch.linalg.matrix_exp(a) if a.numel() else a
+
+
+KERNELS: dict[str, Any] = {
+    "matmul": in_float32(_matmul),
+    "einsum": in_float32(_einsum),
+    "tril": torch.tril,
+    "triu": torch.triu,
+    "diagonal": lambda x: torch.diagonal(x, 0, -2, -1),
+    "make_diagonal": torch.diag_embed,
+    "solve": in_float32(_or_error(torch.linalg.solve)),
+    "triangular_solve": in_float32(_or_error(_triangular_solve)),
+    "inv": in_float32(_or_error(torch.linalg.inv)),
+    "cholesky": in_float32(_or_error(torch.linalg.cholesky)),
+    "eig": in_float32(_or_error(lambda a: (*torch.linalg.eig(a),))),
+    "expm": in_float32(_expm),
+    "logm": on_host("logm"),
+    "sqrtm": on_host("sqrtm"),
+    "sylvester": on_host("sylvester"),
+    "eigh": in_float32(_or_error(_eigh)),
+    "svd": in_float32(_or_error(lambda a: (*torch.linalg.svd(a, full_matrices=False),))),
+    "qr": in_float32(_qr),
+    "complement": in_float32(_complement),
+    "lu": in_float32(_lu),
+    "permute_rows": _rows,
+    "unpermute_rows": _unrows,
+    "det": in_float32(torch.linalg.det),
+    "cofactor": in_float32(_cofactor),
+    "inv_or_inf": in_float32(_inv_or_inf),
+    "pinv": in_float32(_or_error(lambda a, rcond: torch.linalg.pinv(a, rtol=rcond))),
+    "slogdet": in_float32(lambda a: (*torch.linalg.slogdet(a),)),
+}

@@ -1,0 +1,184 @@
+"""Traced programs on torch: Python source over kernels of tensors, compiled for each device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..._control.call import Program
+from ..._core.engine import ENGINES, Kernel
+from ..._passes import optimise
+from ..interpret import compile_instructions
+from ..regions import Arrays, region_kernels
+from ..source import Target, compile_source
+from .common import from_numpy, torch_dtype
+from .fusion import FUSED, fused
+from .structural import OPAQUE
+from .table import KERNELS, creations, kernel_of, owned_outputs, unboxed
+
+Tensors = Sequence[Any]
+
+
+def device_of(tensors: Tensors) -> torch.device:
+    """Where a program runs: where its operands are, those on the CPU giving way."""
+    found = _CPU
+    for x in tensors:
+        if isinstance(x, torch.Tensor) and x.device.type != "cpu":
+            return x.device
+    return found
+
+
+_CPU = torch.device("cpu")
+
+
+class Form:
+    """What this engine makes of a program on a device.
+
+    Attributes:
+        owned: for each result whether its memory is nobody else's.
+    """
+
+    def __init__(self, program: Program, table: Table) -> None:
+        self._table = table
+        graph = optimise(program.graph)
+        self._graph = fused(graph)
+        self._target = Target(table.kernel_of, table.constant, False)
+        self._run: Callable[..., tuple[Any, ...]] | None = None
+        self._runs_again = False
+        self.owned = owned_outputs(graph)
+
+    def run(self, *tensors: Any) -> tuple[Any, ...]:
+        """The results. What runs but once, as the trace of one call does, is not worth compiling."""
+        if self._runs_again or self._run is not None:
+            return self.compiled()(*tensors)
+        self._runs_again = True
+        return compile_instructions(self._graph, self._table.kernel_of)(*tensors)
+
+    def compiled(self) -> Callable[..., tuple[Any, ...]]:
+        """The program as one Python function."""
+        run = self._run
+        if run is None:
+            run = self._run = compile_source(self._graph, self._target)
+        return run
+
+    def run_owned(self, *tensors: Any) -> tuple[Any, ...]:
+        """The results, copied where their memory is anybody else's."""
+        return (*map(_owned, self.run(*tensors), self.owned),)
+
+
+def _owned(x: Any, is_owned: bool) -> Any:
+    return x if is_owned or not isinstance(x, torch.Tensor) else copied(x)
+
+
+def copied(x: torch.Tensor) -> torch.Tensor:
+    return x.clone(memory_format=torch.contiguous_format)
+
+
+class Table(dict[str, Kernel]):
+    """The kernels of programs on a device; those of users' primitives join when they are asked for."""
+
+    def __init__(self, device: torch.device) -> None:
+        super().__init__({**KERNELS, **FUSED, **creations(device)})
+        self.device = device
+        self["call"] = self._call
+        self.update(region_kernels(Arrays(
+            run=self.run_of, number=_number, row=_row, rows=_rows, stack=_stack, zeros=self._zeros, like=_zeros_like,
+            integer=lambda n: torch.full((), n, dtype=torch.int64, device=device),
+        )))  # fmt: skip
+
+    def __missing__(self, name: str) -> Kernel:
+        return unboxed(ENGINES["torch"].kernels[name])
+
+    def kernel_of(self, node: Any) -> Kernel:
+        return kernel_of(node, self)
+
+    def constant(self, value: Any) -> Any:
+        return self["constant"](value)
+
+    def form_of(self, program: Program) -> Form:
+        """The program's form, made on first use."""
+        key = f"torch {self.device}"
+        found = program.executables.get(key)
+        if found is None:
+            with program.lock:
+                found = program.executables.get(key)
+                if found is None:
+                    found = program.executables[key] = Form(program, self)
+        return found
+
+    def run_of(self, program: Program) -> Callable[..., tuple[Any, ...]]:
+        """What runs a part of a program: a branch, or a step."""
+        return self.form_of(program).compiled()
+
+    def _call(self, *operands_and_program: Any) -> tuple[Any, ...]:
+        *tensors, program = operands_and_program
+        return self.form_of(program).run(*tensors)
+
+    def _zeros(self, shape: Any, dtype: Any) -> Any:
+        return torch.zeros((*shape,), dtype=torch_dtype(dtype), device=self.device)
+
+
+_tables: dict[torch.device, Table] = {}
+
+
+def table_on(device: torch.device) -> Table:
+    """The kernels of programs on a device."""
+    found = _tables.get(device)
+    if found is None:
+        found = _tables[device] = Table(device)
+    return found
+
+
+def form_for(program: Program, tensors: Tensors) -> Form:
+    """The form of a program for operands like these."""
+    return table_on(device_of(tensors)).form_of(program)
+
+
+def on_device(tensors: Tensors) -> list[Any]:
+    """Operands of a program as tensors: NumPy's scalars among them go where the others are."""
+    device = device_of(tensors)
+    return [
+        x if isinstance(x, torch.Tensor) or x.dtype == OPAQUE else from_numpy(x, device) for x in tensors
+    ]  # fmt: skip
+
+
+# -- what regions ask of tensors -----------------------------------------------------------------------------------
+
+
+def _number(x: Any) -> Any:
+    return x.item()
+
+
+def _row(x: Any, index: int) -> Any:
+    row = x[index]
+    return row if isinstance(row, (torch.Tensor, np.ndarray)) else _opaque(row)
+
+
+def _rows(x: Any) -> Any:
+    """All rows at once, which costs torch less than one at a time."""
+    return x.unbind(0) if isinstance(x, torch.Tensor) else x
+
+
+def _opaque(value: Any) -> Any:
+    """Anything as an array of no axes, so that it passes where arrays do."""
+    box = np.empty((), object)
+    box[()] = value
+    return box
+
+
+def _stack(rows: Tensors) -> Any:
+    """Rows as one tensor; rows whose shape varies from step to step, and histories, stay apart."""
+    first = rows[0]
+    if isinstance(first, torch.Tensor) and all(row.shape == first.shape for row in rows):
+        return torch.stack([*rows])
+    apart = np.empty(len(rows), object)
+    for index, row in enumerate(rows):
+        apart[index] = row
+    return apart
+
+
+def _zeros_like(x: Any) -> Any:
+    return torch.zeros_like(x) if isinstance(x, torch.Tensor) else np.zeros_like(x)

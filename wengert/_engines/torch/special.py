@@ -1,0 +1,59 @@
+"""torch kernels of `_prims/special.py`, `bessel.py` and `incomplete.py`: `torch.special` where it is exact enough,
+else SciPy's functions on the host.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from .common import in_float32, on_host
+
+
+def _unless_derived(name: str, function: Any, orders: int) -> Any:
+    """torch's function; the derivatives in its parameters, which the orders ask for, come from the host."""
+    host, plain = on_host(name), in_float32(function)
+
+    def kernel(*operands_and_orders: Any) -> Any:
+        operands = operands_and_orders[:-orders]
+        return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
+
+    return kernel
+
+
+def _with_whole_order(name: str, functions: tuple[Any, Any]) -> Any:
+    """torch has Bessel functions of the orders 0 and 1."""
+    host = on_host(name)
+    whole = (*map(in_float32, functions),)
+
+    def kernel(x: Any, order: float) -> Any:
+        return whole[int(order)](x) if order in (0, 1) else host(x, order)
+
+    return kernel
+
+
+def _polygamma(x: Any, order: int) -> Any:
+    """By the zeta function: torch's own first derivative of digamma has nine digits."""
+    order = int(order)
+    if order == 0:
+        return torch.special.digamma(x)
+    sign = 1 if order % 2 else -1
+    return sign * math.factorial(order) * torch.special.zeta(torch.full_like(x, order + 1), x)
+
+
+ON_HOST = ("gammaincinv", "betaincinv", "betainc", "betaincc", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln",
+           "expi", "exp1", "gamma")  # fmt: skip
+_SAME_NAME = (
+    "erf", "erfc", "erfcx", "erfinv", "ndtr", "ndtri", "log_ndtr", "digamma", "i0", "i1", "i0e", "i1e", "gammaincc",
+)  # fmt: skip
+
+KERNELS: dict[str, Any] = {
+    **{name: on_host(name) for name in ON_HOST},
+    **{name: in_float32(getattr(torch.special, name)) for name in _SAME_NAME},
+    "lgamma": in_float32(torch.lgamma),
+    "polygamma": in_float32(_polygamma),
+    "gammainc": _unless_derived("gammainc", torch.special.gammainc, 1),
+    "zeta": _unless_derived("zeta", torch.special.zeta, 1),
+}

@@ -1,0 +1,190 @@
+"""torch kernels of `_prims/structural.py` and `_prims/reductions.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from .common import HALF, from_numpy, in_float32, to_numpy, torch_dtype
+
+OPAQUE = np.dtype(object)
+
+
+def _over_axes(function: Any) -> Any:
+    """A reduction over some axes: none at all leaves the tensor as it is, where torch would take all of them."""
+    return lambda x, axes: function(x, axes) if axes else x
+
+
+def _sum(x: Any, axes: Any) -> Any:
+    if x.dtype is torch.bool:
+        return torch.any(x, axes)
+    return torch.sum(x, axes, dtype=x.dtype)
+
+
+def _prod(x: Any, axes: Any) -> Any:
+    for axis in sorted(axes, reverse=True):
+        x = torch.prod(x, axis, dtype=x.dtype)
+    return x
+
+
+def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+    return x[(*map(slice, starts, limits, strides),)]
+
+
+def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
+    if any(interior) or not all(map(_is_left, x.shape, low, high)):
+        return _spread(x, low, high, interior)
+    return torch.constant_pad_nd(x, [n for pair in zip(low, high, strict=True) for n in pair[::-1]][::-1])
+
+
+def _is_left(size: int, low: int, high: int) -> bool:
+    """Whether negative padding leaves something of an axis."""
+    return size + min(low, 0) + min(high, 0) > 0
+
+
+def _spread(x: Any, low: Any, high: Any, interior: Any) -> Any:
+    inner = [n + max(n - 1, 0) * i for n, i in zip(x.shape, interior, strict=True)]
+    out = x.new_zeros([lo + n + hi for lo, n, hi in zip(low, inner, high, strict=True)])
+    target, source = [], []
+    for n, lo, hi, i in zip(inner, low, high, interior, strict=True):
+        step = i + 1
+        first = -(-max(-lo, 0) // step)  # the first element that negative padding leaves
+        last = (n - 1 - max(-hi, 0)) // step if n else -1  # and the last
+        is_any = last >= first
+        source.append(slice(first, last + 1) if is_any else slice(0, 0))
+        target.append(slice(lo + first * step, lo + last * step + 1, step) if is_any else slice(0, 0))
+    out[(*target,)] = x[(*source,)]
+    return out
+
+
+def _convert(x: Any, dtype: Any) -> Any:
+    wanted = torch_dtype(dtype)
+    if x.is_complex() and not wanted.is_complex and wanted is not torch.bool:
+        x = x.real
+    return x.to(wanted)
+
+
+def _concatenate(*xs_and_axis: Any) -> Any:
+    *xs, axis = xs_and_axis
+    return torch.cat(xs, axis)
+
+
+def _add_n(*xs: Any) -> Any:
+    dtype = xs[0].dtype
+    if dtype in HALF:  # summed in float32
+        return _add_n(*[x.float() for x in xs]).to(dtype)
+    if len(xs) == 1:
+        return xs[0]
+    total = torch.add(xs[0], xs[1])
+    for x in xs[2:]:
+        total = torch.add(total, x)
+    return total
+
+
+def _scale(x: Any, y: Any) -> Any:
+    return torch.mul(x, y).masked_fill_(x == 0, 0)
+
+
+def _as_complex(x: Any, y: Any) -> Any:
+    return torch.complex(x.float(), y.float()) if x.dtype in HALF else torch.complex(x, y)
+
+
+def _debug_print(*xs_and_text: Any) -> tuple[Any, ...]:
+    *xs, text = xs_and_text
+    print(text.format(*[to_numpy(x)[()] for x in xs]), flush=True)
+    return ()
+
+
+def _logsumexp(x: Any, axes: Any) -> Any:
+    return torch.logsumexp(x, axes)
+
+
+def _place(function: Any) -> Any:
+    def kernel(x: Any, axis: int) -> Any:
+        return function(x.to(torch.uint8) if x.dtype is torch.bool else x, axis)
+
+    return kernel
+
+
+def _extreme(function: Any) -> Any:
+    def kernel(x: Any, axes: Any) -> Any:
+        if not x.numel() and not all(x.shape[axis] for axis in axes):
+            raise ValueError("zero-size array to reduction operation that has no identity")
+        return function(x, axes)
+
+    return _over_axes(kernel)
+
+
+def _taken_back(*operands: Any) -> tuple[Any, ...]:
+    rule = operands[-1]
+    return operands[rule.inputs :][: rule.outputs]
+
+
+def _absent(shape: Any, dtype: Any, device: Any) -> Any:
+    if dtype == OPAQUE:
+        return np.broadcast_to(np.zeros((), object), shape)
+    return torch.zeros(shape, dtype=torch_dtype(dtype), device=device)
+
+
+def _full(shape: Any, value: Any, dtype: Any, device: Any) -> Any:
+    return torch.full(shape, value, dtype=torch_dtype(dtype), device=device)
+
+
+def _constant(value: Any, device: Any) -> Any:
+    return value if value.dtype == OPAQUE else from_numpy(value, device)
+
+
+# these make tensors of nothing, so they are told the device of the program that they are in
+CREATIONS: dict[str, Any] = {
+    "constant": _constant,
+    "full": _full,
+    "absent": _absent,
+    "iota": lambda size, dtype, device: torch.arange(size, device=device).to(torch_dtype(dtype)),
+    "dim_value": lambda dim, device: torch.full((), dim, dtype=torch.int64, device=device),
+}
+
+KERNELS: dict[str, Any] = {
+    "unstack": lambda x, size: x.unbind(0),
+    "add": torch.add,
+    "add_n": _add_n,
+    "barrier": lambda *xs: xs,
+    "neg": torch.neg,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "scale": _scale,
+    "times_number": torch.mul,
+    "add_number": torch.add,
+    "convert": _convert,
+    "conj": torch.conj_physical,
+    "real": torch.real,
+    "imag": torch.imag,
+    "as_complex": _as_complex,
+    "reshape": torch.reshape,
+    "transpose": torch.permute,
+    "broadcast_to": torch.Tensor.expand,
+    "reduce_sum": _over_axes(_sum),
+    "slice": _slice,
+    "pad": _pad,
+    "flip": torch.flip,
+    "concatenate": _concatenate,
+    "select": torch.where,
+    "alias": lambda x: x,
+    "attach": lambda x, *sources: x,
+    "stop_gradient": torch.Tensor.detach,
+    "after": lambda x, token: x,
+    "custom": _taken_back,
+    "reassign": lambda x, held: x,
+    "debug_print": _debug_print,
+    "reduce_prod": in_float32(_prod),
+    "reduce_max": _extreme(torch.amax),
+    "reduce_min": _extreme(torch.amin),
+    "argmax": _place(torch.argmax),
+    "argmin": _place(torch.argmin),
+    "reduce_any": _over_axes(torch.any),
+    "reduce_all": _over_axes(torch.all),
+    "logsumexp": in_float32(_over_axes(_logsumexp)),
+    "softmax": in_float32(torch.softmax),
+    "log_softmax": in_float32(torch.log_softmax),
+}

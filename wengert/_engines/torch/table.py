@@ -1,0 +1,132 @@
+"""The tables of kernels: of tensors, one for each device, for what programs run; and of `Array`s, for single ops.
+
+Which kernels give views of their operands stands here, too, since nothing that a caller gets may share memory.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from ..._control.call import Program
+from ..._core.graph import Graph, Node
+from ..._core.op import REGISTRY
+from . import buffer, conv, elementwise, indexing, linalg, random, sparse, special, structural, windows
+from .common import WIDE_UNSIGNED, Array, Kernel, on_host, torch_dtype
+from .structural import CREATIONS
+
+KERNELS: dict[str, Kernel] = {}
+for _family in (structural, elementwise, indexing, buffer, linalg, conv, windows, random, sparse, special):
+    KERNELS.update(_family.KERNELS)
+
+# may give a view of the first operand, or the operand itself
+VIEWS = frozenset({
+    "alias", "attach", "after", "reassign", "stop_gradient", "reshape", "transpose", "broadcast_to", "slice", "real",
+    "imag", "conj", "convert", "diagonal", "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_any",
+    "reduce_all", "logsumexp", "add_n", "gather", "window_sum", "window_spread", "pad", "dft", "buffer_get",
+    "buffer_value", "maximum_iterations", "triangular_solve", "expm", "linear_recurrence", "segmented_cumsum",
+    "bitcast",
+    "power_number", "einsum", "tril", "triu", "concatenate", "lu", "permute_along",
+})  # fmt: skip
+# and those of which nothing can be said
+OTHERS = frozenset({"custom", "barrier", "unstack", "call", "switch", "loop", "loop_back", "foreign", "constant"})
+
+# where wide unsigned integers do as others
+_UNSIGNED_TOO = frozenset({
+    "alias", "attach", "after", "reassign", "stop_gradient", "custom", "barrier", "reshape", "transpose",
+    "broadcast_to", "slice", "unstack", "concatenate", "select", "eq", "ne", "convert", "bitcast", "bitwise_xor",
+    "diagonal", "gather", "random_bits", "random_split", "random_fold_in", "full", "absent", "iota", "constant",
+    "call", "switch", "loop", "loop_back", "debug_print", "buffer_value", "buffer_new", "foreign",
+})  # fmt: skip
+
+
+@functools.cache
+def for_unsigned(name: str) -> Kernel:
+    """A kernel for integers of 16, 32 and 64 bits without a sign: in 64 bits with one, those of 64 bits on the host."""
+    if name in _UNSIGNED_TOO:
+        return KERNELS[name]
+    op, inner, host = REGISTRY[name], KERNELS[name], on_host(name)
+
+    def kernel(*operands_and_attrs: Any) -> Any:
+        tensors = [x for x in operands_and_attrs if isinstance(x, torch.Tensor)]
+        if any(x.dtype is torch.uint64 for x in tensors):
+            return host(*operands_and_attrs)
+        attrs = operands_and_attrs[len(tensors) :]
+        types = op.type_rule(*op.group((*map(Array, tensors),)), *attrs)
+        found = inner(*[x.to(torch.int64) if x.dtype in WIDE_UNSIGNED else x for x in tensors], *attrs)
+        if not op.is_multi:
+            return found.to(torch_dtype(types.dtype))
+        return (*[x.to(torch_dtype(t.dtype)) for x, t in zip(found, types, strict=True)],)
+
+    return kernel
+
+
+_UNSIGNED_NAMES = frozenset({"uint16", "uint32", "uint64"})
+
+
+def kernel_of(node: Node, kernels: dict[str, Kernel]) -> Kernel:
+    """The kernel for a node, chosen by dtypes once for all runs."""
+    name = node.op.name
+    if name in REGISTRY and name in KERNELS and node.inputs and node.inputs[0].dtype.name in _UNSIGNED_NAMES:
+        return for_unsigned(name)
+    return kernels[name]
+
+
+def boxed(name: str, inner: Kernel) -> Kernel:
+    """A kernel of tensors as one of `Array`s."""
+    shared = name in VIEWS or name in OTHERS
+
+    def kernel(*operands_and_attrs: Any) -> Any:
+        given = [x.tensor if type(x) is Array else x for x in operands_and_attrs]
+        first = given[0]
+        if type(first) is torch.Tensor and first.dtype in WIDE_UNSIGNED and name in KERNELS:
+            found = for_unsigned(name)(*given)
+        else:
+            found = inner(*given)
+        if isinstance(found, tuple):
+            return (*[wrapped(x, shared) for x in found],)
+        return wrapped(found, shared)
+
+    return kernel
+
+
+def wrapped(x: Any, shared: bool) -> Any:
+    """A tensor as a native; what a loop has kept is one already."""
+    return Array(x, shared) if isinstance(x, torch.Tensor) else x
+
+
+def unboxed(inner: Kernel) -> Kernel:
+    """A kernel of `Array`s as one of tensors: of users' primitives, and of functions of other frameworks."""
+
+    def kernel(*operands_and_attrs: Any) -> Any:
+        found = inner(*[wrapped(x, True) for x in operands_and_attrs])
+        if isinstance(found, tuple):
+            return (*[x.tensor if type(x) is Array else x for x in found],)
+        return found.tensor
+
+    return kernel
+
+
+def creations(device: Any) -> dict[str, Kernel]:
+    """The kernels that make tensors of nothing, on a device."""
+    return {name: functools.partial(kernel, device=device) for name, kernel in CREATIONS.items()}
+
+
+def owned_outputs(graph: Graph) -> tuple[bool, ...]:
+    """For each result of a graph whether its memory is nobody else's: not an operand's, a constant's or another
+    result's, and not shared among its own elements."""
+    roots: dict[int, int | None] = {v.key: None for v in graph.inputs}
+    for node in graph.nodes:
+        name = node.op.name
+        for value in node.outputs:
+            if name in VIEWS:
+                roots[value.key] = None if name == "broadcast_to" else roots[node.inputs[0].key]
+            else:
+                roots[value.key] = None if name in OTHERS or name not in KERNELS else value.key
+    found = [roots[v.key] for v in graph.outputs]
+    return (*[root is not None and found.count(root) == 1 for root in found],)
+
+
+__all__ = ["KERNELS", "Program", "boxed", "creations", "for_unsigned", "kernel_of", "owned_outputs", "unboxed"]

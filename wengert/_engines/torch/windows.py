@@ -1,0 +1,183 @@
+"""torch kernels of `_prims/windows.py`, `cumulative.py` and `fourier.py`."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.lib.stride_tricks import sliding_window_view
+from torch.nn import functional
+
+from .common import in_float32, widened
+
+# -- windows -----------------------------------------------------------------------------------------------------------
+
+
+def _tap(axis: int, ndim: int, start: int, count: int, stride: int) -> tuple[slice, ...]:
+    """Along one axis the places where one element of every window lies."""
+    own = slice(start, start + (count - 1) * stride + 1, stride)
+    return (*[own if i == axis else slice(None) for i in range(ndim)],)
+
+
+def _count(size: int, window: int, stride: int, dilation: int) -> int:
+    return (size - (window - 1) * dilation - 1) // stride + 1
+
+
+def _padded(x: Any, padding: Any, value: Any = 0) -> Any:
+    if not any(map(any, padding)):
+        return x
+    return functional.pad(x, [n for pair in reversed(padding) for n in pair], value=value)
+
+
+def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    """Axis by axis, as the sum of strided views."""
+    out = _padded(x, padding)
+    for axis, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True), start=x.ndim - len(window)):
+        count = _count(out.shape[axis], n, stride, gap)
+        total = out[_tap(axis, x.ndim, 0, count, stride)]
+        for k in range(1, n):
+            total = total + out[_tap(axis, x.ndim, k * gap, count, stride)]
+        out = total
+    return out
+
+
+def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    out, first = x, x.ndim - len(window)
+    for i, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True)):
+        axis = first + i
+        low, high = padding[i]
+        wide = x.new_zeros((*out.shape[:axis], low + sizes[i] + high, *out.shape[axis + 1 :]))
+        for k in range(n):
+            wide[_tap(axis, x.ndim, k * gap, out.shape[axis], stride)] += out
+        out = wide[_tap(axis, x.ndim, low, sizes[i], 1)]
+    return out
+
+
+def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    """For each window the places of its elements, row-major over the axes that it slides over; -1 in the padding."""
+    numbers = np.pad(np.arange(prod(sizes)).reshape(sizes), padding, constant_values=-1)
+    reach = (*[(n - 1) * gap + 1 for n, gap in zip(window, dilation, strict=True)],)
+    view = sliding_window_view(numbers, reach)
+    view = view[(*[slice(None, None, s) for s in strides], *[slice(None, None, gap) for gap in dilation])]
+    return view.reshape((*view.shape[: len(window)], prod(window)))
+
+
+def _place(choose: Any, worst: Any) -> Any:
+    def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+        lead = x.ndim - len(window)
+        known = _places(x.shape[lead:], window, strides, padding, dilation)
+        places = torch.from_numpy(np.array(known)).to(x.device)
+        is_inside = places >= 0
+        flat = x.reshape((*x.shape[:lead], -1))
+        values = torch.where(is_inside, flat[..., places.clamp(min=0)], worst(x.dtype))
+        if not values.numel():
+            return torch.zeros(values.shape[:-1], dtype=torch.int64, device=x.device)
+        best = choose(values, -1, keepdim=True)
+        chosen = torch.take_along_dim(places.expand(values.shape), best, -1)[..., 0]
+        # all in a window as bad as the padding: the first place that is not padding
+        first = torch.take_along_dim(places, torch.argmax(is_inside.to(torch.uint8), -1, keepdim=True), -1)[..., 0]
+        return torch.where(chosen < 0, first, chosen)
+
+    return kernel
+
+
+def _lowest(dtype: torch.dtype) -> Any:
+    return float("-inf") if dtype.is_floating_point else torch.iinfo(dtype).min
+
+
+def _highest(dtype: torch.dtype) -> Any:
+    return float("inf") if dtype.is_floating_point else torch.iinfo(dtype).max
+
+
+# -- scans -------------------------------------------------------------------------------------------------------------
+
+
+def _directed(function: Any) -> Any:
+    def kernel(x: Any, axis: int, reverse: bool) -> Any:
+        return function(x.flip(axis), axis).flip(axis) if reverse else function(x, axis)
+
+    return in_float32(kernel)
+
+
+def _by_doubling(factor: Any, term: Any, product: Any, joined: Any) -> Any:
+    """s_i = product(factor_i, s_(i-1)) + term_i along the first axis, in as many rounds as the extent has digits."""
+    extent, reach = len(term), 1
+    while reach < extent:
+        moved = term[:-reach]
+        term = torch.cat([term[:reach], product(factor[reach:], moved) + term[reach:]])
+        factor = torch.cat([factor[:reach], joined(factor[reach:], factor[:-reach])])
+        reach *= 2
+    return term
+
+
+def _step_by_step(factor: Any, term: Any, product: Any) -> Any:
+    state = term[0]
+    rows = [state]
+    for i in range(1, len(term)):
+        state = product(factor[i], state) + term[i]
+        rows.append(state)
+    return torch.stack(rows)
+
+
+def _recurrence(product: Any, joined: Any) -> Any:
+    def along(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
+        if not term.numel():
+            return term
+        factor, term = factor.movedim(axis, 0), term.movedim(axis, 0)
+        if reverse:
+            factor, term = factor.flip(0), term.flip(0)
+        out = _by_doubling(factor, term, product, joined)
+        if (out.is_floating_point() or out.is_complex()) and not bool(torch.isfinite(out).all()):
+            # products of factors may overflow where the recurrence does not
+            out = _step_by_step(factor, term, product)
+        return (out.flip(0) if reverse else out).movedim(0, axis)
+
+    return along
+
+
+def _times_unless_zero(factor: Any, state: Any) -> Any:
+    return torch.where(factor == 0, torch.zeros_like(state), factor * state)
+
+
+_linear = _recurrence(_times_unless_zero, torch.mul)
+_masked = _recurrence(lambda restart, state: torch.where(restart, torch.zeros_like(state), state), torch.logical_or)
+
+
+def _segmented_cumsum(x: Any, restart: Any, axis: int, reverse: bool) -> Any:
+    return _masked(restart, x, axis, reverse)
+
+
+# -- Fourier transforms ------------------------------------------------------------------------------------------------
+
+
+def _dft(x: Any, axes: tuple[int, ...], inverse: bool) -> Any:
+    if not axes or not x.numel():
+        return x
+    return torch.fft.ifftn(x, dim=axes, norm="forward") if inverse else torch.fft.fftn(x, dim=axes)
+
+
+def _paired_scale(x: Any, axis: int, size: int, factor: float) -> Any:
+    out = x.clone()
+    out[(slice(None),) * axis + (slice(1, (size + 1) // 2),)] *= factor
+    return out
+
+
+KERNELS: dict[str, Any] = {
+    "window_sum": in_float32(_window_sum),
+    "window_spread": in_float32(_window_spread),
+    "window_argmax": _place(torch.argmax, _lowest),
+    "window_argmin": _place(torch.argmin, _highest),
+    "linear_recurrence": in_float32(_linear),
+    "segmented_cumsum": in_float32(_segmented_cumsum),
+    "cumsum": _directed(lambda x, axis: torch.cumsum(x, axis, dtype=x.dtype)),
+    "cumprod": _directed(lambda x, axis: torch.cumprod(x, axis, dtype=x.dtype)),
+    "cummax": _directed(lambda x, axis: torch.cummax(x, axis)[0]),
+    "cummin": _directed(lambda x, axis: torch.cummin(x, axis)[0]),
+    "cumlogsumexp": _directed(torch.logcumsumexp),
+    "dft": _dft,
+    "rfft": lambda x, axis: torch.fft.rfft(widened(x), dim=axis),
+    "irfft": lambda x, axis, size: torch.fft.irfft(x, size, axis, norm="forward"),
+    "paired_scale": _paired_scale,
+}
