@@ -1,5 +1,5 @@
-"""TensorFlow kernels of `_prims/special.py`, `bessel.py` and `incomplete.py`: `tf.math` where it is exact enough, else
-SciPy's functions on the host.
+"""TensorFlow kernels of `_prims/special.py`, `bessel.py`, `incomplete.py` and `quantiles.py`: `tf.math` where it is
+exact enough, else SciPy's functions on the host.
 """
 
 from __future__ import annotations
@@ -32,6 +32,11 @@ ON_HOST = (
     "erfcx", "gammaincinv", "betaincinv", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln", "log_ndtr", "gamma",
     "exp1", "expi", "polygamma", "zeta", "gammaincc", "gammainc", "betainc", "betaincc",
 )  # fmt: skip
+# kept exact by series and searches in NumPy, which no framework has
+_ONLY_ON_HOST = (
+    "ndtri_exp", "normal_hazard", "erfcx_integral", "poch", "polygamma_step", "gamma_size", "poisson_count",
+    "binom_count", "nbinom_count", "vonmises_place",
+)  # fmt: skip
 
 KERNELS: dict[str, Any] = {
     **{name: on_host(name) for name in ON_HOST},
@@ -46,4 +51,5 @@ KERNELS: dict[str, Any] = {
     "i1": in_float32(tf.math.special.bessel_i1),
     "i0e": in_float32(tf.math.special.bessel_i0e),
     "i1e": in_float32(tf.math.special.bessel_i1e),
+    **{name: on_host(name) for name in _ONLY_ON_HOST},
 }
