@@ -47,3 +47,60 @@ ENGINES: dict[str, UnderTest] = {
         package="jax", compiles_each_shape=True, programs=12,
     ),
     "torch": UnderTest(package="torch"),
+    "tensorflow": UnderTest(package="tensorflow", programs=12),
+}  # fmt: skip
+
+_CHOSEN = os.environ.get("WENGERT_TEST_ENGINES", "all")
+NAMES = [*ENGINES] if _CHOSEN == "all" else [name for name in _CHOSEN.split(",") if name in ENGINES]
+# NumPy's is what the others are compared with
+OF_USERS = [name for name in NAMES if ENGINES[name].is_callers and name != "numpy"]
+
+
+def parameter(name: str) -> Any:
+    """An engine as a parameter of a test, which is skipped where its framework is not installed."""
+    package = ENGINES[name].package
+    is_missing = bool(package) and importlib.util.find_spec(package) is None
+    return pytest.param(name, marks=pytest.mark.skipif(is_missing, reason=f"{package} is not installed"))
+
+
+every_engine = pytest.mark.parametrize("engine", [*map(parameter, NAMES)])
+every_users_engine = pytest.mark.parametrize("engine", [*map(parameter, OF_USERS)])
+
+
+def each_program() -> Any:
+    """Random programs by their seeds, as many on each engine as its entry says."""
+    return pytest.mark.parametrize(("engine", "seed"), [
+        pytest.param(*parameter(name).values, seed, marks=parameter(name).marks, id=f"{seed}-{name}")
+        for name in OF_USERS for seed in range(ENGINES[name].programs)
+    ])  # fmt: skip
+
+
+def skip_what_it_cannot(engine: str, case: str) -> None:
+    """Ends the test of a case that the framework cannot do, with the reason."""
+    reason = ENGINES[engine].cannot.get(case)
+    if reason is not None:
+        pytest.skip(f"{engine}: {reason}")
+
+
+def native(engine: str, array: Any) -> Any:
+    """An array of the engine's kind."""
+    home = engine_named(engine)
+    return home.leave(home.from_numpy(np.asarray(array)))
+
+
+def placed(engine: str, value: Any) -> Any:
+    """A nested value with its ndarrays as arrays of the engine's kind; numbers and all else as they are."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return native(engine, value)
+    if isinstance(value, (list, tuple)):
+        return type(value)([placed(engine, v) for v in value])
+    if isinstance(value, dict):
+        return {k: placed(engine, v) for k, v in value.items()}
+    return value
+
+
+def ndarray(value: Any) -> np.ndarray[Any, Any]:
+    """The values of a tensor or of any engine's array."""
+    if isinstance(value, Tensor):
+        return ndarray_of(value._data)
+    return ndarray_of(value) if is_native(type(value)) else np.asarray(value)

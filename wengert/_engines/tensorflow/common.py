@@ -99,6 +99,9 @@ def on_natives(kernel: Kernel) -> Kernel:
         result = kernel(*map(opened, operands_and_attrs))
         return (*map(held, result),) if isinstance(result, (tuple, list)) else held(result)
 
+    for told in ("is_on_host", "on_host_when"):  # read by `support_of`
+        if hasattr(kernel, told):
+            setattr(run, told, getattr(kernel, told))
     return run
 
 
@@ -259,6 +262,7 @@ def on_host(name: str) -> Kernel:
         found = host_call(run, operands, types if op.is_multi else (types,))
         return found if op.is_multi else found[0]
 
+    kernel.is_on_host = True  # pyright: ignore[reportFunctionMemberAccess]  (read by `support_of`)
     return kernel
 
 

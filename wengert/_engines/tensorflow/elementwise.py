@@ -31,7 +31,12 @@ def _of(x: Any, value: Any) -> Any:
 def _unless_complex(name: str, function: Any) -> Any:
     """TensorFlow's function of real numbers; complex ones are the host's, for it has none of them."""
     host, plain = on_host(name), in_float32(function)
-    return lambda x, *rest: host(x, *rest) if x.dtype.is_complex else plain(x, *rest)
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        return host(x, *rest) if x.dtype.is_complex else plain(x, *rest)
+
+    kernel.on_host_when = "complex numbers"  # pyright: ignore[reportFunctionMemberAccess]
+    return kernel
 
 
 def _bitwise(function: Any, on_bools: Any) -> Any:
@@ -273,6 +278,7 @@ def _ordered(name: str, function: Any) -> Any:
             x, y = tf.cast(x, tf.int32), tf.cast(y, tf.int32)
         return function(x, y)
 
+    kernel.on_host_when = "complex numbers"  # pyright: ignore[reportFunctionMemberAccess]
     return kernel
 
 
