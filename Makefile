@@ -21,7 +21,7 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs 2 docs docs/_build/html
 
 # The frameworks that are asked for by name, or by "all"; without ENGINES their tests are skipped.
-FRAMEWORKS := jax torch
+FRAMEWORKS := jax tensorflow torch
 # a release of which there is a build for CPUs only; with it, the extra asks for nothing more
 RELEASE_torch := torch==2.13.0
 comma := ,
@@ -49,7 +49,7 @@ $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-bench: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet $(RELEASE_torch) --editable '.[bench]'
 	touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python

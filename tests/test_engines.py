@@ -63,13 +63,17 @@ def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     return np.asarray(ENGINES[tensor.engine].to_numpy(tensor._data))
 
 
-def require_close(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any], what: str) -> None:
+# minors are products of eight numbers here: the rounding errors of float32, NumPy's own among them, add up
+LOSSY = {"cofactor": 4.0}
+
+
+def require_close(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any], what: str, slack: float = 1.0) -> None:
     assert (got.shape, got.dtype) == (want.shape, want.dtype), what
     if not dtypes.is_inexact(want.dtype):
         np.testing.assert_array_equal(got, want, what)
     elif want.size:
         scale = np.max(np.abs(want), where=np.isfinite(want), initial=0.0)
-        np.testing.assert_allclose(got, want, rtol=0, atol=PRECISION[want.dtype.name] * scale, err_msg=what)
+        np.testing.assert_allclose(got, want, rtol=0, atol=PRECISION[want.dtype.name] * scale * slack, err_msg=what)
 
 
 # the sign of each vector is the algorithm's choice; functions that do not depend on it are in test_decompositions.py
@@ -146,7 +150,7 @@ def test_op_agrees_with_numpys(op: Op, engine: str) -> None:
                 assert got is want
                 continue
             assert got.engine == engine, f"{case}: the gradient is on {got.engine}"
-            require_close(array_of(got), array_of(want), f"{case}: gradient")
+            require_close(array_of(got), array_of(want), f"{case}: gradient", LOSSY.get(op.name, 1.0))
 
 
 @every_engine

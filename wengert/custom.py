@@ -126,7 +126,24 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         (array([1., 4., 9.]), array([1., 2., 3.]))
     """
     require_callable(f, "custom_grad")
-    return _Decorated(f, functools.partial(_call_custom_grad, f))
+    decorated = _Decorated(f, functools.partial(_call_custom_grad, f))
+    decorated.__signature__ = _without_save(f)
+    return decorated
+
+
+def _without_save(f: Callable[..., Any]) -> inspect.Signature | None:
+    """What a caller of a `custom_grad` function passes, for those who ask; None if f does not tell."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return None
+    named = [p for p in signature.parameters.values()]
+    places = [i for i, p in enumerate(named) if p.name == "save"] or [
+        i for i, p in enumerate(named) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if places:
+        del named[places[-1]]
+    return signature.replace(parameters=named)
 
 
 @door
@@ -163,6 +180,8 @@ class _Decorated:
     # a slot, because functools.wraps copies a function's __dict__ to what it wraps
     __slots__ = ("__dict__", "__weakref__", "_call")
     __wrapped__: Callable[..., Any]
+    __signature__: inspect.Signature | None
+    autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
 
     def __init__(self, f: Callable[..., Any], call: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ._compile.bridge import as_program, has_tracers
 from ._core.apply import apply
-from ._core.doors import door
+from ._core.doors import door, unconverted
 from ._core.engine import Engine, register_host_kernel
 from ._core.folding import fold
 from ._core.op import REGISTRY, Facts, Op, Rule, batch_size
@@ -117,7 +117,7 @@ def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = numpy.__doc__ or f"The primitive {op.name}."
-    return call
+    return unconverted(call)
 
 
 def _spec_of(x: Any) -> TensorSpec:
@@ -147,7 +147,7 @@ def _host_kernel(name: str, numpy: Callable[..., Any], spec: Callable[..., Tenso
 
             def run(*arrays: Any) -> tuple[Any]:
                 result = np.asarray(numpy(*arrays, **dict(attributes)))
-                if result.shape != shape or result.dtype != dtype:
+                if result.dtype != dtype or not _fits(result.shape, shape):
                     raise TypeError(
                         f"{name}: numpy gave {result.dtype.name} of shape {result.shape}, but spec says {dtype.name} "
                         f"of shape {shape}"
@@ -159,6 +159,11 @@ def _host_kernel(name: str, numpy: Callable[..., Any], spec: Callable[..., Tenso
         return kernel
 
     return for_engine
+
+
+def _fits(shape: Sequence[int], wanted: Sequence[int | None]) -> bool:
+    """Whether a shape is the wanted one, which a framework's graph may not know in full."""
+    return len(shape) == len(wanted) and all(w is None or n == w for n, w in zip(shape, wanted, strict=True))
 
 
 def _kernels(

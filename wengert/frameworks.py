@@ -1,4 +1,4 @@
-"""Functions of other frameworks as functions of ours: `from_jax`, `from_torch`."""
+"""Functions of other frameworks as functions of ours: `from_jax`, `from_tensorflow`, `from_torch`."""
 
 # pyright: strict, reportPrivateUsage=false
 
@@ -6,19 +6,20 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._compile.arguments import caller_kind, require_callable, result_of
 from ._compile.bridge import as_program, has_tracers
 from ._control.foreign import foreign
 from ._control.values import leaf_tensor
+from ._core.constant import is_number
 from ._core.doors import door
 from ._core.state import STATE
 from ._core.structure import flatten, unflatten
 from ._engines import engine_named
 
-__all__ = ["from_jax", "from_torch"]
+__all__ = ["from_jax", "from_tensorflow", "from_torch"]
 
 
 def from_jax(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,6 +48,63 @@ def from_jax(f: Callable[..., Any]) -> Callable[..., Any]:
     require_callable(f, "from_jax")
     engine_named("jax")
     return _wrapped(f, _maker("jax", "JaxFunction"), "from_jax")
+
+
+def from_tensorflow(f: Callable[..., Any], *, variables: Sequence[Any] | None = None) -> Callable[..., Any]:
+    """A TensorFlow function, module or Keras layer as a function on arrays of any kind, differentiated by TensorFlow.
+
+    Args:
+        f: takes and gives TensorFlow tensors, or nested structures of them; what is no array reaches it as it is. It
+            must be one that `tf.function` can trace, and its results' shapes must follow from those of its arguments.
+        variables: the variables that f reads and that TensorFlow's own tapes, where they are open around a call, are to
+            find a gradient of. By default those in `f.trainable_variables`, if it has any; to our own differentiation
+            they are constants.
+
+    Returns:
+        A function of the same arguments. Its results are of the kind of array that came in; it can be traced, and
+        differentiated in both modes and to every order, by the derivatives that TensorFlow gives f (its custom ones
+        included).
+
+    Raises:
+        TypeError: f is not callable.
+        ModuleNotFoundError: TensorFlow is not installed.
+
+    Example:
+        >>> import importlib.util, numpy as np, wengert as wg
+        >>> def energy(x):
+        ...     import tensorflow as tf
+        ...     return tf.reduce_sum(tf.sin(x) ** 2)
+        >>> if importlib.util.find_spec("tensorflow"):  # TensorFlow need not be installed
+        ...     gradient = wg.grad(wg.from_tensorflow(energy))(np.array([0.0, 1.0]))
+    """
+    require_callable(f, "from_tensorflow")
+    engine = engine_named("tensorflow")
+    make = _maker("tensorflow", "TensorFlowFunction")
+    plain = _wrapped(f, make, "from_tensorflow")
+    followed: dict[tuple[int, ...], Callable[..., Any]] = {}
+
+    @functools.wraps(f)
+    @door
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        read = [*(getattr(f, "trainable_variables", ()) if variables is None else variables)]
+        if not any(map(engine.is_followed, read)):
+            return plain(*args, **kwargs)
+        key = (*map(id, read),)
+        if key not in followed:  # the values come first, so that the engine finds them
+            followed[key] = _wrapped(_after_values(f), functools.partial(make, variables=read), "from_tensorflow")
+        return followed[key]([engine.leave(engine.enter(v)) for v in read], *args, **kwargs)
+
+    return wrapper
+
+
+def _after_values(f: Callable[..., Any]) -> Callable[..., Any]:
+    """f with an argument before its own: the values of the variables that it reads by itself."""
+
+    @functools.wraps(f)
+    def after_values(values: Any, *args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    return after_values
 
 
 def from_torch(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,7 +197,8 @@ def _applied(
     """What f gives for these arguments, by the op `foreign`."""
     kind = caller_kind((*args, *kwargs.values()))
     leaves, spec = flatten((args, kwargs))
-    tensors = [leaf_tensor(leaf) for leaf in leaves]
+    keeps_numbers = getattr(make, "func", make).keeps_numbers
+    tensors = [None if keeps_numbers and is_number(leaf) else leaf_tensor(leaf) for leaf in leaves]
     fixed = (*[None if t is not None else leaf for leaf, t in zip(leaves, tensors, strict=True)],)
     function, structure = _flat(f, make, known, spec, fixed, (*[t is not None for t in tensors],))
     outs = foreign(*[t for t in tensors if t is not None], function=function)

@@ -24,7 +24,7 @@ from ._compile.bridge import as_program, has_tracers
 from ._core import dtypes
 from ._core.apply import apply
 from ._core.constant import Kind
-from ._core.doors import door, reopen
+from ._core.doors import door, reopen, unconverted
 from ._core.folding import fold
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
@@ -53,21 +53,32 @@ T = TypeVar("T", covariant=True)
 
 
 class ValueAndGrad(NamedTuple):
-    """What `value_and_grad` returns: f's value and the gradient."""
+    """What `value_and_grad` returns: f's value and the gradient.
+
+    `value` is what f returned; a pair with its extra results under `has_aux=True`. `grad` is the gradient, in the
+    structure, shapes and dtypes of the argument (a tuple of them for several `argnums`).
+    """
 
     value: Any
     grad: Any
 
 
 class ValueAndGrads(NamedTuple):
-    """What `value_and_grads` returns: f's value and one gradient per argument."""
+    """What `value_and_grads` returns: f's value and one gradient per argument.
+
+    `value` is what f returned. `grads` is a list with a gradient for each argument, in its structure and dtypes.
+    """
 
     value: Any
     grads: list[Any]
 
 
 class VariableGrads(NamedTuple):
-    """What `variable_grads` returns: f's value and the gradients by Variable name (or Variable)."""
+    """What `variable_grads` returns: f's value and the gradients by Variable name (or Variable).
+
+    `value` is what f returned. `grads` is a dict of gradients in the Variables' shapes and dtypes; a Variable works
+    as a key, too.
+    """
 
     value: Any
     grads: VariableMap
@@ -279,7 +290,7 @@ def _gradient_function(
             fold(error)
             raise
 
-    return _named_after(f, gradient_function, name)
+    return unconverted(_named_after(f, gradient_function, name))
 
 
 def _list_function(
@@ -313,7 +324,7 @@ def _list_function(
             fold(error)
             raise
 
-    return _named_after(f, gradient_function, name)
+    return unconverted(_named_after(f, gradient_function, name))
 
 
 class _Run:

@@ -20,7 +20,7 @@ import numpy as np
 from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._compile.cache import Compiled
 from ._compile.parameters import positional_names
-from ._compile.trace import ArrayKey, Static, array_key, trace
+from ._compile.trace import ArrayKey, Static, array_key, trace, with_dims
 from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.dims import Dim
@@ -141,6 +141,8 @@ class Function(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<function {self._name}, {self.trace_count} traces>"
 
+    autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:  # not a `door`, whose call would be felt here; `trace` puts back what it opened
             if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
@@ -248,7 +250,7 @@ class Function(Generic[P, R]):
 
     def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
         self._watch.note(spec, keys)
-        concrete = [k if not isinstance(k, ArrayKey) else _with_dims(k, i) for i, k in enumerate(keys)]
+        concrete = [k if not isinstance(k, ArrayKey) else with_dims(k, i) for i, k in enumerate(keys)]
         compiled = Compiled(trace(self._f, spec, concrete, self._name, _argument_paths(self._f, spec, "x{}")))
         self.trace_count += 1
         self._cache[_cache_key(spec, keys)] = compiled
@@ -311,6 +313,18 @@ class Function(Generic[P, R]):
         """
         return self._on_engine("jax")
 
+    def to_tensorflow(self) -> Callable[..., Any]:
+        """The function as a plain one on TensorFlow tensors, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives TensorFlow tensors, whatever kind of array comes in.
+            `tf.GradientTape` and `tf.function` take it, with Wengert's derivatives.
+
+        Raises:
+            ModuleNotFoundError: TensorFlow is not installed.
+        """
+        return self._on_engine("tensorflow")
+
     def to_torch(self) -> Callable[..., Any]:
         """The function as a plain one on torch tensors, lowered from its graph.
 
@@ -349,12 +363,14 @@ class Function(Generic[P, R]):
         spec, keys, _ = _signature(args, kwargs)
         if not _holds_specs(args, kwargs):
             keys = self._generalised(keys)
-        concrete = [_with_dims(k, i) if isinstance(k, ArrayKey) else k for i, k in enumerate(keys)]
+        concrete = [with_dims(k, i) if isinstance(k, ArrayKey) else k for i, k in enumerate(keys)]
         return trace(self._f, spec, concrete, self._name, _argument_paths(self._f, spec, "x{}")).graph
 
 
 class _BoundFunction:
     """A method: the function with its instance as first argument."""
+
+    autograph_info__: Any = None
 
     def __init__(self, inner: Function[Any, Any], instance: Any) -> None:
         self._inner = inner
@@ -474,15 +490,6 @@ def _holds_specs(args: Any, kwargs: Any) -> bool:
 
 def _cache_key(spec: Spec | None, keys: tuple[Any, ...]) -> Any:
     return (spec, keys, dtypes.default_float())
-
-
-def _with_dims(key: ArrayKey, index: int) -> ArrayKey:
-    """A key with a fresh unknown dimension in place of each None."""
-    names = "nmkpqrst"
-    shape = (*[
-        Dim.free(f"{names[(index + axis) % len(names)]}{index}") if d is None else d for axis, d in enumerate(key.shape)
-    ],)
-    return ArrayKey(shape, key.dtype, key.weak)
 
 
 def _checked_signature(signature: Any) -> tuple[Any, ...]:

@@ -13,14 +13,14 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.constant import constant
-from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, framework_of
+from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, array_of, framework_of
 from .._core.kinds import ARRAYS
 from .._core.state import STATE
 from .._core.structure import flatten
 from .._core.tensor import Tensor, Value, entered
 from .arguments import caller_kind
 from .cache import Compiled
-from .trace import Static, array_key, trace
+from .trace import Static, array_key, trace, with_dims
 
 
 def has_tracers(values: Sequence[Any]) -> bool:
@@ -35,7 +35,7 @@ def _is_tracer(leaf: Any) -> bool:
     if type(native) is Value:
         return False
     engine = framework_of(type(native))
-    return engine is not None and engine.is_followed(native)
+    return engine is not None and engine.is_followed(array_of(native))
 
 
 def is_known(tensor: Tensor) -> bool:
@@ -51,7 +51,7 @@ def as_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any
     keys: list[Any] = []
     for leaf in leaves:
         tensor = _array_in(leaf)
-        keys.append(Static(leaf) if tensor is None else array_key(tensor))
+        keys.append(Static(leaf) if tensor is None else with_dims(array_key(tensor), len(keys)))
         if tensor is not None:
             tensors.append(tensor)
     return Compiled(trace(f, spec, keys, name)).run(tensors, kind)

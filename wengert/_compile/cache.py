@@ -54,11 +54,13 @@ class Compiled:
         if not self.dims:
             return True
         sizes: dict[Atom, int] = {
-            atom: arguments[index].shape[axis] for atom, (index, axis) in self.dims.items()
+            atom: size
+            for atom, (index, axis) in self.dims.items()
+            if (size := arguments[index].shape[axis]) is not None  # in a framework's graph only a run may tell
         }
         for value, argument in zip(self.graph.inputs, arguments, strict=True):
             for dim, size in zip(value.shape, argument.shape, strict=True):
-                if isinstance(dim, Dim) and dim.evaluate(sizes) != size:
+                if size is not None and isinstance(dim, Dim) and _are_told((dim,), sizes) and dim.evaluate(sizes) != size:
                     return False
         equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal if _are_told((x, y), sizes))
         return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one if _are_told((d,), sizes))

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.constant import constant
+from .._core.dims import Dim
 from .._core.engine import is_native
 from .._core.graph import Graph
 from .._core.kinds import ARRAYS
@@ -116,10 +117,19 @@ def _place(leaf: Any, outputs: list[Tensor]) -> Any:
     return len(outputs) - 1
 
 
+def with_dims(key: ArrayKey, index: int) -> ArrayKey:
+    """A key with a fresh unknown dimension in place of each None."""
+    names = "nmkpqrst"
+    shape = (*[
+        Dim.free(f"{names[(index + axis) % len(names)]}{index}") if d is None else d for axis, d in enumerate(key.shape)
+    ],)
+    return ArrayKey(shape, key.dtype, key.weak)
+
+
 def array_key(tensor: Tensor) -> ArrayKey:
     """The key of a tensor as an argument."""
     shape, dtype = type_of(tensor)
     return ArrayKey(shape, dtype, tensor._weak)
 
 
-__all__ = ["LEAF", "ArrayKey", "Static", "Traced", "array_key", "trace"]
+__all__ = ["LEAF", "ArrayKey", "Static", "Traced", "array_key", "trace", "with_dims"]

@@ -23,9 +23,11 @@ class Foreign:
 
     Attributes:
         engine: the name of the engine whose arrays it takes.
+        keeps_numbers: whether Python numbers reach the user's function as they are, for want of weak types.
     """
 
     engine: str
+    keeps_numbers = False
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         """The types of the results for operands of these types."""

@@ -16,6 +16,7 @@ from .state import STATE
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., Any])
 
 
 def door(f: Callable[P, R]) -> Callable[P, R]:
@@ -41,7 +42,13 @@ def door(f: Callable[P, R]) -> Callable[P, R]:
 
     # with f's globals, for by those doctest tells the functions of a module from imported ones
     entered = FunctionType(enter.__code__, f.__globals__, enter.__name__, None, enter.__closure__)
-    return cast("Callable[P, R]", functools.update_wrapper(entered, f))
+    return unconverted(cast("Callable[P, R]", functools.update_wrapper(entered, f)))
+
+
+def unconverted(f: C) -> C:
+    """f, marked for TensorFlow: `tf.function` rewrites the source of what it calls, ours is to run as it is."""
+    setattr(f, "autograph_info__", {})  # noqa: B010 - TensorFlow's name, which no type of ours has
+    return f
 
 
 def reopen(before: dict[str, Any]) -> None:
@@ -51,4 +58,4 @@ def reopen(before: dict[str, Any]) -> None:
     now.update(before)
 
 
-__all__ = ["door", "reopen"]
+__all__ = ["door", "reopen", "unconverted"]

@@ -97,6 +97,7 @@ class Engine:
 
 
 ENGINES: dict[str, Engine] = {}
+STAND_INS: dict[type, Callable[[Any], Any]] = {}  # types that stand for an array (a Keras variable) -> which one
 PLAIN_TYPES: dict[type, Engine] = {}  # types of a framework's arrays that always hold values
 FRAMEWORK_ENGINES: list[Engine] = []  # those of frameworks that are in use
 
@@ -137,6 +138,15 @@ def register_host_kernel(name: str, for_engine: Callable[[Engine], Kernel]) -> N
     HOST_KERNELS[name] = for_engine
     for engine in ENGINES.values():
         engine.kernels.setdefault(name, for_engine(engine))
+
+
+def array_of(x: Any) -> Any:
+    """A framework's array: x itself, or the one that it stands for."""
+    if STAND_INS:
+        for base in type(x).__mro__:
+            if base in STAND_INS:
+                return STAND_INS[base](x)
+    return x
 
 
 def is_native(kind: type) -> bool:

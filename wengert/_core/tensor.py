@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import LostGradientError, TracingError
 from .dims import DimLike, size_of
-from .engine import ENGINE_OF, ndarray_of
+from .engine import ENGINE_OF, array_of, ndarray_of
 from .operators import Operators
 from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
@@ -355,7 +355,7 @@ def fresh(native: Any) -> Tensor:
 
 def entered(array: Any) -> Tensor:
     """A new tensor around a framework's array."""
-    return Tensor(ENGINE_OF[type(array)].enter(array), next_serial())
+    return Tensor(ENGINE_OF[type(array)].enter(array_of(array)), next_serial())
 
 
 def is_tensor_or_variable(x: Any) -> bool:

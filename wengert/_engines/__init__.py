@@ -8,7 +8,10 @@ from .._core.engine import ENGINES, FRAMEWORKS, Engine
 from .._core.moving import moved
 from .._core.tensor import Tensor
 
-FRAMEWORKS.update(jax=f"{__name__}.jax", jaxlib=f"{__name__}.jax", torch=f"{__name__}.torch")
+FRAMEWORKS.update({
+    "jax": f"{__name__}.jax", "jaxlib": f"{__name__}.jax", "tensorflow": f"{__name__}.tensorflow",
+    "torch": f"{__name__}.torch", "keras": f"{__name__}.keras",
+})  # fmt: skip
 
 
 def engine_named(name: str) -> Engine:

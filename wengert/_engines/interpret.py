@@ -35,13 +35,23 @@ class Instruction(NamedTuple):
     binds: tuple[tuple[Atom, int, int], ...]  # unknown dimensions, the result and the axis that tell them
 
 
+def _extent(x: Any, axis: int) -> int:
+    """The size of an axis; of rows that differ in shape there is none, and nothing outside their loop asks for it."""
+    return x.shape[axis] if axis < len(x.shape) else -1
+
+
+Extent = Callable[[Any, int], Any]
+
+
 def compile_instructions(
-    graph: Graph, kernels: dict[str, Kernel] | Callable[[Node], Kernel]
+    graph: Graph, kernels: dict[str, Kernel] | Callable[[Node], Kernel], extent: Extent = _extent
 ) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
     """A callable from the natives of a graph's inputs to those of its outputs.
 
     Args:
+        graph: the program.
         kernels: by the op's name, or a function of the node.
+        extent: the size of an axis of a native, where an engine has sizes that only a run tells.
 
     Slots are used again as soon as they are free, so that long programs keep few of them, and equal instructions are
     one object: a chain of a million ops is a list of a few of them.
@@ -72,26 +82,27 @@ def compile_instructions(
             known[identity] = found  # holds the attributes, so that their identities stay theirs
         instructions.append(found)
     results = tuple(slots[v.key] for v in graph.outputs)
-    return _runner(instructions, total, results, dims_at_entry(graph))
+    return _runner(instructions, total, results, dims_at_entry(graph), extent)
 
 
 def _runner(
-    instructions: list[Instruction], total: int, results: tuple[int, ...], sources: dict[Atom, tuple[int, int]]
+    instructions: list[Instruction], total: int, results: tuple[int, ...], sources: dict[Atom, tuple[int, int]],
+    extent: Extent,
 ) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
     stretches = [(quiet, [*part]) for quiet, part in groupby(instructions, attrgetter("is_quiet"))]
 
     def run(*natives: Any) -> tuple[Any, ...]:
         held: list[Any] = [*natives, *[None] * (total - len(natives))]
-        sizes = {atom: _extent(natives[i], axis) for atom, (i, axis) in sources.items()}
+        sizes = {atom: extent(natives[i], axis) for atom, (i, axis) in sources.items()}
         for is_quiet, stretch in stretches:
             with np.errstate(all="ignore") if is_quiet else nullcontext():
-                _execute(stretch, held, sizes)
+                _execute(stretch, held, sizes, extent)
         return tuple(held[i] for i in results)
 
     return run
 
 
-def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom, int]) -> None:
+def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom, int], extent: Extent) -> None:
     for kernel, inputs, attrs, outputs, is_multi, freed, has_dims, _, binds in instructions:
         if has_dims:
             attrs = (*[dims.map_attribute(a, partial(_evaluated, sizes)) for a in attrs],)
@@ -102,7 +113,7 @@ def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom,
         else:
             held[outputs[0]] = found
         for atom, result, axis in binds:
-            sizes[atom] = _extent(held[outputs[result]], axis)
+            sizes[atom] = extent(held[outputs[result]], axis)
         for slot in freed:
             held[slot] = None
 
@@ -126,11 +137,6 @@ def last_uses(graph: Graph) -> list[tuple[Value, ...]]:
         if ended:
             frees[index] = tuple(ended)
     return frees
-
-
-def _extent(x: Any, axis: int) -> int:
-    """The size of an axis; of rows that differ in shape there is none, and nothing outside their loop asks for it."""
-    return x.shape[axis] if axis < len(x.shape) else -1
 
 
 def dims_told(graph: Graph) -> dict[int, tuple[tuple[Atom, int, int], ...]]:

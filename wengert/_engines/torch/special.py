@@ -1,5 +1,5 @@
-"""torch kernels of `_prims/special.py`, `bessel.py` and `incomplete.py`: `torch.special` where it is exact enough,
-else SciPy's functions on the host.
+"""torch kernels of `_prims/special.py`, `bessel.py`, `incomplete.py` and `quantiles.py`: `torch.special` where it is
+exact enough, else SciPy's functions on the host.
 """
 
 from __future__ import annotations
@@ -55,6 +55,17 @@ _SAME_NAME = (
     "erf", "erfc", "erfcx", "erfinv", "ndtr", "ndtri", "log_ndtr", "digamma", "i0", "i1", "i0e", "i1e", "gammaincc",
 )  # fmt: skip
 
+
+def _hazard(x: Any) -> Any:
+    return math.sqrt(2 / math.pi) / torch.special.erfcx(x * -math.sqrt(0.5))
+
+
+# kept exact by series and searches in NumPy, which no framework has
+_ONLY_ON_HOST = (
+    "ndtri_exp", "erfcx_integral", "poch", "polygamma_step", "gamma_size", "poisson_count", "binom_count",
+    "nbinom_count", "vonmises_place",
+)  # fmt: skip
+
 KERNELS: dict[str, Any] = {
     **{name: on_host(name) for name in _ON_HOST},
     **{
@@ -66,4 +77,6 @@ KERNELS: dict[str, Any] = {
     "polygamma": in_float32(_polygamma),
     "gammainc": _unless_derived("gammainc", torch.special.gammainc, 1),
     "zeta": _unless_derived("zeta", torch.special.zeta, 1),
+    **{name: on_host(name) for name in _ONLY_ON_HOST},
+    "normal_hazard": in_float32(_hazard),
 }

@@ -1,0 +1,336 @@
+"""What files share: natives, dtypes, shapes that may be known at run time only, kernels that run on the host.
+
+A kernel of this engine works on TensorFlow's own tensors, eager or symbolic. What the core holds is a `Native` around
+one, which tells its shape as a tuple and its dtype as NumPy's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ..._core import dtypes
+from ..._core.engine import default_engine
+from ..._core.op import REGISTRY
+from ..._core.types import TensorType, tensor_type
+
+Kernel = Callable[..., Any]
+INT64 = np.dtype(np.int64)
+
+TRACING = threading.local()  # `depth`: how many programs are being traced for TensorFlow, where loops must be its own
+
+_DTYPES: dict[Any, np.dtype[Any]] = {}  # TensorFlow's -> NumPy's
+
+
+def numpy_dtype(x: Any) -> np.dtype[Any]:
+    """A tensor's dtype as NumPy's."""
+    found = _DTYPES.get(x.dtype)
+    if found is None:
+        found = _DTYPES[x.dtype] = np.dtype(x.dtype.as_numpy_dtype)
+    return found
+
+
+class Native:
+    """A TensorFlow tensor as the core sees arrays.
+
+    Attributes:
+        array: the tensor.
+        shape: its extents, None where only a run will tell.
+        dtype: NumPy's.
+    """
+
+    __slots__ = ("array", "dtype", "shape")
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.shape = (*array.shape,)
+        self.dtype = numpy_dtype(array)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __bool__(self) -> bool:
+        return bool(self.array)
+
+    def __int__(self) -> int:
+        return int(self.array)
+
+    __index__ = __int__
+
+    def __repr__(self) -> str:
+        return f"Native({self.array!r})"
+
+
+def entered(x: Any) -> Native:
+    """A tensor, or what is read as one (a `tf.Variable`), as a native."""
+    return Native(x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(x))
+
+
+def held(x: Any) -> Any:
+    """A kernel's result as a native; what a loop has kept passes as it is."""
+    if isinstance(x, tf.Tensor):
+        return Native(x)
+    return Native(tf.constant(x)) if isinstance(x, np.generic) else x
+
+
+def opened(x: Any) -> Any:
+    """A native's tensor; what a loop has kept passes as it is."""
+    return x.array if type(x) is Native else x
+
+
+def on_natives(kernel: Kernel) -> Kernel:
+    """A kernel on tensors as one on natives."""
+
+    def run(*operands_and_attrs: Any) -> Any:
+        result = kernel(*map(opened, operands_and_attrs))
+        return (*map(held, result),) if isinstance(result, (tuple, list)) else held(result)
+
+    for told in ("is_on_host", "on_host_when"):  # read by `support_of`
+        if hasattr(kernel, told):
+            setattr(run, told, getattr(kernel, told))
+    return run
+
+
+def is_eager(x: Any) -> bool:
+    """Whether a tensor holds values; the symbolic ones of a graph do not."""
+    return not tf.is_symbolic_tensor(x) if isinstance(x, tf.Tensor) else True
+
+
+def values_of(*xs: Any) -> tuple[np.ndarray[Any, Any], ...] | None:
+    """Tensors as ndarrays if their values are at hand, for checks; None in graphs."""
+    if not all(map(is_eager, xs)):
+        return None
+    return (*[np.asarray(x) for x in xs],)
+
+
+# -- shapes ------------------------------------------------------------------------------------------------------------
+
+
+def extents(x: Any) -> list[Any]:
+    """The extents of a tensor, as scalars of a graph where only a run will tell."""
+    known = x.shape.as_list()
+    if None not in known:
+        return known
+    told = tf.shape(x)
+    return [told[i] if n is None else n for i, n in enumerate(known)]
+
+
+def as_shape(shape: Any) -> Any:
+    """Extents as TensorFlow's functions take them."""
+    return tf.constant(shape, tf.int32, (0,)) if not len(shape) else tf.stack([*map(_extent, shape)]) \
+        if any(isinstance(n, tf.Tensor) for n in shape) else [*shape]
+
+
+def _extent(n: Any) -> Any:
+    return tf.cast(n, tf.int32)
+
+
+def count_of(shape: Any) -> Any:
+    """The number of elements."""
+    total: Any = 1
+    for n in shape:
+        total = total * n
+    return total
+
+
+def is_empty(x: Any) -> bool:
+    """Whether a tensor is known to have no elements."""
+    return 0 in x.shape.as_list()
+
+
+# -- dtypes ------------------------------------------------------------------------------------------------------------
+
+
+def is_half(x: Any) -> bool:
+    return x.dtype in (tf.float16, tf.bfloat16)
+
+
+def widened(x: Any) -> Any:
+    """A half float tensor in float32; anything else as it is."""
+    return tf.cast(x, tf.float32) if isinstance(x, tf.Tensor) and is_half(x) else x
+
+
+def narrowed(result: Any, dtype: Any) -> Any:
+    if isinstance(result, tuple):
+        return (*[narrowed(r, dtype) for r in result],)
+    return tf.cast(result, dtype) if result.dtype == tf.float32 else result
+
+
+def in_float32(function: Kernel) -> Kernel:
+    """A kernel that computes half floats in float32 and rounds once, at the end."""
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        if not is_half(x):
+            return function(x, *rest)
+        return narrowed(function(widened(x), *map(widened, rest)), x.dtype)
+
+    return kernel
+
+
+_NARROW = {
+    tf.int8: tf.int32, tf.int16: tf.int32, tf.uint8: tf.int32, tf.uint16: tf.int32, tf.uint32: tf.int64, tf.bool: tf.int32,
+}  # fmt: skip
+
+
+def in_wider_integers(function: Kernel) -> Kernel:
+    """A kernel that computes narrow integers in int32 or int64, for want of TensorFlow's own.
+
+    Results are of the wide dtype only while they are computed: they wrap as the narrow ones do.
+    """
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        wide = _NARROW.get(x.dtype)
+        if wide is None:
+            return function(x, *rest)
+        found = function(tf.cast(x, wide), *[
+            tf.cast(r, wide) if isinstance(r, tf.Tensor) and r.dtype == x.dtype else r for r in rest
+        ])  # fmt: skip
+        return tf.cast(found, x.dtype) if found.dtype == wide else found
+
+    return kernel
+
+
+def as_signed(function: Kernel) -> Kernel:
+    """A kernel on uint64 by way of int64, where only the bits matter."""
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        if x.dtype != tf.uint64:
+            return function(x, *rest)
+        cast = [tf.bitcast(r, tf.int64) if isinstance(r, tf.Tensor) and r.dtype == tf.uint64 else r for r in rest]
+        found = function(tf.bitcast(x, tf.int64), *cast)
+        return tf.bitcast(found, tf.uint64) if found.dtype == tf.int64 else found
+
+    return kernel
+
+
+def any_integer(function: Kernel) -> Kernel:
+    """A kernel that is right on int32, int64 and floats, for all integers."""
+    return as_signed(in_wider_integers(function))
+
+
+# -- the host ----------------------------------------------------------------------------------------------------------
+
+
+def type_of_tensor(x: Any) -> TensorType:
+    """A tensor's type as type rules read it."""
+    return tensor_type((*x.shape,), numpy_dtype(x))
+
+
+def host_call(function: Callable[..., Any], tensors: Sequence[Any], types: Any) -> tuple[Any, ...]:
+    """What a function from ndarrays to a tuple of ndarrays of these types gives; a graph calls back."""
+    if all(map(is_eager, tensors)):
+        return (*[tf.constant(np.asarray(y)) for y in function(*map(np.asarray, tensors))],)
+    wanted = [np.dtype(t[1]) for t in types]
+
+    def run(*arrays: Any) -> list[Any]:
+        found = function(*map(np.asarray, arrays))
+        return [np.ascontiguousarray(y, d).reshape(np.shape(y)) for y, d in zip(found, wanted, strict=True)]
+
+    outs = tf.numpy_function(run, [*tensors], [*map(tf.as_dtype, wanted)], stateful=False)
+    for out, type_ in zip(outs, types, strict=True):
+        out.set_shape([n if isinstance(n, int) else None for n in type_[0]])
+    return (*outs,)
+
+
+def on_host(name: str) -> Kernel:
+    """NumPy's kernel of a primitive, for those that TensorFlow has no ops for."""
+
+    def kernel(*operands_and_attrs: Any) -> Any:
+        op = REGISTRY[name]
+        count = len(operands_and_attrs) - len(op.attrs)
+        operands, attrs = operands_and_attrs[:count], operands_and_attrs[count:]
+        types = op.type_rule(*op.group((*map(type_of_tensor, operands),)), *attrs)
+
+        def run(*arrays: Any) -> Any:
+            found = default_engine().kernels[name](*arrays, *attrs)
+            return found if op.is_multi else (found,)
+
+        found = host_call(run, operands, types if op.is_multi else (types,))
+        return found if op.is_multi else found[0]
+
+    kernel.is_on_host = True  # pyright: ignore[reportFunctionMemberAccess]  (read by `support_of`)
+    return kernel
+
+
+# -- histories ---------------------------------------------------------------------------------------------------------
+
+
+class Kept:
+    """A history: tensors that pass where one does.
+
+    Attributes:
+        arrays: lists of what each step saved; or those of the states in the slots, their steps, how many are filled, and
+            the distance between them. None where nobody reads it.
+        kinds: what the arrays are, as `Kind`s.
+        is_whole: whether every step's values are kept.
+        budget: how many slots the way back may fill.
+        rows: None for a history; for a list of histories the form of each of them.
+    """
+
+    shape = ()
+    ndim = 0
+    dtype = np.dtype(object)
+
+    def __init__(self, arrays: Sequence[Any], kinds: Sequence[Any], is_whole: bool, budget: int, rows: Any = None) -> None:
+        self.arrays = (*arrays,)
+        self.kinds = (*kinds,)
+        self.is_whole = is_whole
+        self.budget = budget
+        self.rows = rows
+
+    def form(self) -> tuple[Any, ...]:
+        """What a history of other tensors is rebuilt from."""
+        return (self.kinds, self.is_whole, self.budget, self.rows)
+
+    def with_arrays(self, arrays: Sequence[Any]) -> Kept:
+        """A history of the same form."""
+        return Kept(arrays, *self.form())
+
+
+def flat(values: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
+    """Tensors and histories as tensors alone, and the form to rebuild them from."""
+    leaves: list[Any] = []
+    form: list[Any] = []
+    for x in values:
+        if type(x) is Kept:
+            leaves += x.arrays
+            form.append(x.form())
+        else:
+            leaves.append(x)
+            form.append(None)
+    return leaves, (*form,)
+
+
+def rebuilt(form: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+    """The inverse of `flat`."""
+    following = iter(leaves)
+    return [
+        next(following) if part is None else Kept([next(following) for _ in part[0]], *part) for part in form
+    ]
+
+
+def dtype_of(dtype: Any) -> Any:
+    """NumPy's dtype as TensorFlow's."""
+    return tf.as_dtype(dtype)
+
+
+def is_integer(x: Any) -> bool:
+    return x.dtype.is_integer
+
+
+def is_inexact(x: Any) -> bool:
+    return dtypes.is_inexact(numpy_dtype(x))

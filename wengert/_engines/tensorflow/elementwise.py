@@ -1,0 +1,493 @@
+"""TensorFlow kernels of the elementwise ops and of `_prims/piecewise.py`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from .common import (
+    any_integer,
+    dtype_of,
+    in_float32,
+    in_wider_integers,
+    is_half,
+    numpy_dtype,
+    on_host,
+    values_of,
+)
+
+_SERIES_TERMS = 20  # as on NumPy's engine
+_INTEGER_LIKE = {tf.float64: tf.int64, tf.float32: tf.int32, tf.float16: tf.int16, tf.bfloat16: tf.int16}
+_MANTISSA = {tf.float64: 52, tf.float32: 23, tf.float16: 10, tf.bfloat16: 7}
+
+
+def _of(x: Any, value: Any) -> Any:
+    return tf.constant(value, x.dtype)
+
+
+def _unless_complex(name: str, function: Any) -> Any:
+    """TensorFlow's function of real numbers; complex ones are the host's, for it has none of them."""
+    host, plain = on_host(name), in_float32(function)
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        return host(x, *rest) if x.dtype.is_complex else plain(x, *rest)
+
+    kernel.on_host_when = "complex numbers"  # pyright: ignore[reportFunctionMemberAccess]
+    return kernel
+
+
+def _bitwise(function: Any, on_bools: Any) -> Any:
+    """A function of integers (and floats) that has a twin on bools."""
+    return lambda *xs: on_bools(*xs) if xs[0].dtype == tf.bool else function(*xs)
+
+
+# -- powers and logarithms ---------------------------------------------------------------------------------------------
+
+
+def _refuse_negative_powers(y: Any) -> None:
+    known = values_of(y)
+    if known is not None and known[0].dtype.kind == "i" and (known[0] < 0).any():
+        raise ValueError("Integers to negative integer powers are not allowed.")
+
+
+_integer_power = any_integer(tf.pow)
+
+
+def _power(x: Any, y: Any) -> Any:
+    if x.dtype.is_integer:
+        _refuse_negative_powers(y)
+        return _integer_power(x, tf.maximum(y, _of(y, 0)) if not y.dtype.is_unsigned else y)
+    return tf.pow(x, y)
+
+
+def _power_number(x: Any, number: Any) -> Any:
+    if number == 2:
+        return _square(x)
+    if x.dtype.is_integer:
+        if number < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        return _integer_power(x, tf.constant(np.asarray(number, numpy_dtype(x))))
+    if number == 3:
+        return x * x * x
+    if number == 0.5:
+        return tf.sqrt(x)
+    if number == -1:
+        return tf.math.reciprocal(x)
+    return tf.pow(x, _of(x, number))
+
+
+_square = any_integer(lambda x: tf.multiply(x, x))
+
+
+def _cbrt(x: Any) -> Any:
+    size = tf.abs(x)
+    root = tf.pow(size, _of(x, 1 / 3))
+    is_plain = tf.logical_and(tf.math.is_finite(root), root > 0)
+    safe = tf.where(is_plain, root, _of(x, 1.0))
+    better = safe - (safe - size / (safe * safe)) / 3  # one step of Newton's, for the power is not exact
+    return _copysign(tf.where(is_plain, better, root), x)
+
+
+def _exp2(x: Any) -> Any:
+    return tf.exp(x * _of(x, math.log(2))) if x.dtype.is_complex else tf.pow(_of(x, 2.0), x)
+
+
+def _by_log(base: float) -> Any:
+    return lambda x: tf.math.log(x) / _of(x, math.log(base))
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    gap = -tf.abs(x - y)
+    # equal infinities have no difference
+    gap = tf.where(tf.equal(x, y), tf.zeros((), x.dtype), gap)
+    return _maximum(x, y) + tf.math.log1p(tf.exp(gap))
+
+
+def _logaddexp2(x: Any, y: Any) -> Any:
+    gap = tf.where(tf.equal(x, y), tf.zeros((), x.dtype), -tf.abs(x - y))
+    return _maximum(x, y) + tf.math.log1p(_exp2(gap)) / _of(x, math.log(2))
+
+
+def _sigmoid(x: Any) -> Any:
+    # exp of a number that is never positive cannot overflow
+    decay = tf.exp(-tf.abs(x))
+    return tf.where(x >= 0, _of(x, 1.0), decay) / (1 + decay)
+
+
+def _softplus(x: Any) -> Any:
+    return tf.math.log1p(tf.exp(-tf.abs(x))) + _maximum(x, tf.zeros((), x.dtype))
+
+
+def _arctanh(x: Any) -> Any:
+    return (tf.math.log1p(x) - tf.math.log1p(-x)) / 2
+
+
+def _arcsinh(x: Any) -> Any:
+    size = tf.abs(x)
+    big = size > 1e8 if x.dtype == tf.float64 else size > 1e4
+    safe = tf.where(big, _of(x, 1.0), size)
+    near = tf.math.log1p(safe + safe * safe / (1 + tf.sqrt(1 + safe * safe)))
+    far = tf.math.log(size) + _of(x, math.log(2))
+    return _copysign(tf.where(big, far, near), x)
+
+
+def _sinh(x: Any) -> Any:
+    grown = tf.math.expm1(tf.abs(x))
+    half = tf.exp(tf.abs(x) / 2)
+    near = (grown + grown / (grown + 1)) / 2
+    is_far = tf.abs(x) > 20
+    return _copysign(tf.where(is_far, half / 2 * half, near), x)
+
+
+def _hypot(x: Any, y: Any) -> Any:
+    x, y = tf.abs(x), tf.abs(y)
+    large, small = _maximum(x, y), _minimum(x, y)
+    is_plain = tf.logical_and(large > 0, tf.math.is_finite(large))
+    ratio = tf.where(is_plain, small / tf.where(is_plain, large, _of(x, 1.0)), _of(x, 0.0))
+    out = tf.where(is_plain, large * tf.sqrt(1 + ratio * ratio), large)
+    endless = tf.logical_or(tf.math.is_inf(x), tf.math.is_inf(y))
+    return tf.where(endless, _of(x, math.inf), out)
+
+
+# -- signs, steps and bits ---------------------------------------------------------------------------------------------
+
+
+def _bits(x: Any) -> Any:
+    return tf.bitcast(x, _INTEGER_LIKE[x.dtype])
+
+
+def _signbit(x: Any) -> Any:
+    if x.dtype.is_floating:
+        return _bits(x) < 0
+    return x < _of(x, 0) if not x.dtype.is_unsigned else tf.zeros_like(x, tf.bool)
+
+
+def _copysign(x: Any, y: Any) -> Any:
+    size = tf.abs(x)
+    return tf.where(_signbit(y), -size, size)
+
+
+def _sign(x: Any) -> Any:
+    if x.dtype.is_unsigned:
+        return tf.cast(tf.not_equal(x, _of(x, 0)), x.dtype)
+    return _narrow_sign(x)
+
+
+_narrow_sign = in_wider_integers(lambda x: tf.where(x != x, x, tf.sign(x)) if x.dtype.is_floating else tf.sign(x))
+
+
+def _abs(x: Any) -> Any:
+    return x if x.dtype.is_unsigned or x.dtype == tf.bool else _narrow_abs(x)
+
+
+_narrow_abs = in_wider_integers(tf.abs)
+
+
+def _trunc(x: Any) -> Any:
+    return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
+
+
+def _ldexp(x: Any, n: Any) -> Any:
+    wide = tf.clip_by_value(tf.cast(n, tf.int64), -4400, 4400)
+    third = wide // 3
+    for part in (third, third, wide - 2 * third):  # 2 ** n may overflow where x * 2 ** n does not
+        x = x * tf.cast(tf.pow(_of(tf.zeros((), tf.float64), 2.0), tf.cast(part, tf.float64)), x.dtype)
+    return x
+
+
+def _exponent(x: Any) -> Any:
+    """Of a number between a half and one times a power of two."""
+    width = _MANTISSA[x.dtype]
+    bias = 126 if x.dtype in (tf.float32, tf.bfloat16) else 1022 if x.dtype == tf.float64 else 14
+    mask = 2 * bias + 3
+    field = lambda v: tf.cast(tf.bitwise.right_shift(_bits(v), _of(_bits(v), width)), tf.int32) & mask
+    grown = x * _of(x, 2.0 ** (width + 2))  # of what is too small for an exponent of its own
+    found = tf.where(field(x) == 0, field(grown) - (width + 2), field(x)) - bias
+    return tf.where(tf.logical_or(tf.equal(x, 0), tf.logical_not(tf.math.is_finite(x))), 0, found)
+
+
+def _nextafter(x: Any, y: Any) -> Any:
+    return on_host("nextafter")(x, y) if is_half(x) else tf.math.nextafter(x, y)
+
+
+def _gcd(x: Any, y: Any) -> Any:
+    x, y = _abs(x), _abs(y)
+    zero, one = _of(x, 0), _of(x, 1)
+
+    def one_step(a: Any, b: Any) -> Any:
+        is_done = tf.equal(b, zero)
+        rest = tf.math.floormod(a, tf.where(is_done, one, b))
+        return tf.where(is_done, a, b), tf.where(is_done, zero, rest)
+
+    return tf.while_loop(lambda a, b: tf.reduce_any(tf.not_equal(b, zero)), one_step, (x, y))[0]
+
+
+def _lcm(x: Any, y: Any) -> Any:
+    common = _gcd(x, y)
+    is_zero = tf.equal(common, _of(x, 0))
+    return tf.where(is_zero, _of(x, 0), _abs(x) // tf.where(is_zero, _of(x, 1), common) * _abs(y))
+
+
+def _bitcast(x: Any, dtype: Any) -> Any:
+    wanted = dtype_of(dtype)
+    wide, narrow = dtype.itemsize, x.dtype.size
+    if wide > narrow:
+        x = tf.reshape(x, [*x.shape[:-1], x.shape[-1] * narrow // wide, wide // narrow])
+    found = tf.bitcast(x, wanted)
+    return tf.reshape(found, [*found.shape[:-2], found.shape[-2] * found.shape[-1]]) if wide < narrow else found
+
+
+def _shifted(function: Any, limit: Any) -> Any:
+    """Shifts by the width of the integers and more give what shifting bit by bit gives."""
+
+    def kernel(x: Any, y: Any) -> Any:
+        width = x.dtype.size * 8
+        if width > 127 and x.dtype == tf.int8:
+            return function(x, y)
+        is_far = y >= _of(y, width)
+        return tf.where(is_far, limit(x), function(x, tf.where(is_far, _of(y, 0), y)))
+
+    return kernel
+
+
+def _is(name: str) -> Any:
+    """A question about a float; of a complex number about both parts, of an integer answered beforehand."""
+    function = getattr(tf.math, name)
+
+    def kernel(x: Any) -> Any:
+        if x.dtype.is_complex:
+            both = tf.logical_and if name == "is_finite" else tf.logical_or
+            return both(function(tf.math.real(x)), function(tf.math.imag(x)))
+        if not x.dtype.is_floating:
+            return tf.fill(tf.shape(x), name == "is_finite")
+        return function(x)
+
+    return kernel
+
+
+def _ordered(name: str, function: Any) -> Any:
+    """A comparison; of complex numbers in NumPy's order, on the host."""
+
+    def kernel(x: Any, y: Any) -> Any:
+        if x.dtype.is_complex:
+            return on_host(name)(x, y)
+        if x.dtype == tf.bool:
+            x, y = tf.cast(x, tf.int32), tf.cast(y, tf.int32)
+        return function(x, y)
+
+    kernel.on_host_when = "complex numbers"  # pyright: ignore[reportFunctionMemberAccess]
+    return kernel
+
+
+# -- maxima, quotients, remainders -------------------------------------------------------------------------------------
+
+
+_maximum = _bitwise(tf.maximum, tf.logical_or)
+_minimum = _bitwise(tf.minimum, tf.logical_and)
+
+
+def _without_nan(function: Any) -> Any:
+    """Where one operand is NaN the other one."""
+
+    def kernel(x: Any, y: Any) -> Any:
+        if not x.dtype.is_floating:
+            return _maximum(x, y) if function is tf.maximum else _minimum(x, y)
+        return tf.where(tf.math.is_nan(x), y, tf.where(tf.math.is_nan(y), x, function(x, y)))
+
+    return kernel
+
+
+def _by_nonzero(function: Any) -> Any:
+    """Division of integers by zero gives NumPy's value, zero."""
+
+    def kernel(x: Any, y: Any) -> Any:
+        if not x.dtype.is_integer:
+            return function(x, y)
+        is_zero = tf.equal(y, _of(y, 0))
+        return tf.where(is_zero, _of(x, 0), function(x, tf.where(is_zero, _of(y, 1), y)))
+
+    return kernel
+
+
+def _floor_divide(x: Any, y: Any) -> Any:
+    if x.dtype.is_integer:
+        return in_wider_integers(tf.math.floordiv)(x, y)
+    # NumPy's way: from the exact remainder, for floor(x / y) may round up to the next whole number
+    remainder = tf.truncatemod(x, y)
+    quotient = (x - remainder) / y
+    quotient = tf.where(tf.logical_and(remainder != 0, (y < 0) != (remainder < 0)), quotient - 1, quotient)
+    whole = tf.floor(quotient)
+    whole = tf.where(quotient - whole > 0.5, whole + 1, whole)
+    whole = tf.where(tf.equal(quotient, 0), _copysign(tf.zeros((), x.dtype), x / y), whole)
+    return tf.where(tf.equal(y, 0), x / y, whole)
+
+
+def _mod(x: Any, y: Any) -> Any:
+    if x.dtype.is_integer:
+        return in_wider_integers(tf.math.floormod)(x, y)
+    remainder = tf.truncatemod(x, y)
+    turned = tf.where(tf.logical_and(remainder != 0, (y < 0) != (remainder < 0)), remainder + y, remainder)
+    return tf.where(tf.equal(turned, 0), _copysign(tf.zeros_like(turned), y), turned)
+
+
+def _fmod(x: Any, y: Any) -> Any:
+    if x.dtype.is_unsigned:
+        return in_wider_integers(tf.math.floormod)(x, y)
+    if x.dtype.is_integer:
+        return in_wider_integers(tf.truncatemod)(x, y)
+    remainder = tf.truncatemod(x, y)
+    return tf.where(tf.equal(remainder, 0), _copysign(tf.zeros_like(remainder), x), remainder)
+
+
+def _not_negative(x: Any) -> Any:
+    known = values_of(x)
+    if known is not None and (known[0] < 0).any():
+        raise ValueError(f"wanted an integer that is not negative, got {known[0].min()}")
+    return x
+
+
+def _heaviside(x: Any, y: Any) -> Any:
+    step = tf.where(x > 0, _of(x, 1.0), tf.where(x < 0, _of(x, 0.0), y))
+    return tf.where(tf.math.is_nan(x), x, step)
+
+
+def _angle(x: Any) -> Any:
+    if not x.dtype.is_complex:
+        return tf.where(_signbit(x), _of(x, math.pi), _of(x, 0.0)) + tf.where(tf.math.is_nan(x), x, _of(x, 0.0))
+    return tf.math.atan2(tf.math.imag(x), tf.math.real(x))
+
+
+# -- sinc and products that are zero where a factor is -----------------------------------------------------------------
+
+
+def _sinc(x: Any, order: int) -> Any:
+    """The derivative of sin(z) / z at z = pi x, times pi ** order."""
+    z = x * _of(x, math.pi)
+    if order == 0:
+        is_zero = tf.equal(x, 0)
+        safe = tf.where(is_zero, _of(x, 1.0), z)
+        return tf.where(is_zero, _of(x, 1.0), tf.sin(safe) / safe)
+    is_small = tf.abs(z) < order + 0.5
+    near = _sinc_series(tf.where(is_small, z, _of(z, 0.0)), order)
+    far = _sinc_recurrence(tf.where(is_small, _of(z, 1.0), z), order)
+    return tf.where(is_small, near, far) * _of(x, math.pi**order)
+
+
+def _sinc_series(z: Any, order: int) -> Any:
+    """The derivative's Taylor series at 0: the terms (-1)^k z^(2k - order) / ((2k + 1) (2k - order)!)."""
+    first = (order + 1) // 2
+    total = tf.zeros_like(z)
+    for k in range(first + order + _SERIES_TERMS, first - 1, -1):
+        coefficient = (-1) ** k / ((2 * k + 1) * math.factorial(2 * k - order))
+        total = total * (z * z) + _of(z, coefficient)
+    return total * z if (2 * first - order) == 1 else total
+
+
+def _sinc_recurrence(z: Any, order: int) -> Any:
+    """z f_n + n f_(n-1) = sin(z + n pi / 2), from z f = sin z differentiated n times; stable while n < |z|."""
+    sine, cosine = tf.sin(z), tf.cos(z)
+    cycle = (sine, cosine, -sine, -cosine)
+    derivative = sine / z
+    for n in range(1, order + 1):
+        derivative = (cycle[n % 4] - _of(z, n) * derivative) / z
+    return derivative
+
+
+def _xlogy(x: Any, y: Any) -> Any:
+    is_zero = tf.logical_and(tf.equal(x, 0), tf.logical_not(tf.math.is_nan(y)))
+    return x * tf.math.log(tf.where(is_zero, _of(y, 1.0), y))
+
+
+def _xlog1py(x: Any, y: Any) -> Any:
+    is_zero = tf.logical_and(tf.equal(x, 0), tf.logical_not(tf.math.is_nan(y)))
+    return x * tf.math.log1p(tf.where(is_zero, _of(y, 0.0), y))
+
+
+KERNELS: dict[str, Any] = {
+    "div": tf.divide,
+    "reciprocal": lambda x: tf.divide(_of(x, 1), x),
+    "square": _square,
+    "sqrt": tf.sqrt,
+    "rsqrt": lambda x: tf.divide(_of(x, 1), tf.sqrt(x)),
+    "cbrt": in_float32(_cbrt),
+    "power_number": _power_number,
+    "power": _power,
+    "exp": tf.exp,
+    "exp2": _exp2,
+    "expm1": _unless_complex("expm1", tf.math.expm1),
+    "log": tf.math.log,
+    "log2": _by_log(2),
+    "log10": _by_log(10),
+    "log1p": _unless_complex("log1p", tf.math.log1p),
+    "logaddexp": in_float32(_logaddexp),
+    "logaddexp2": in_float32(_logaddexp2),
+    "sigmoid": _sigmoid,
+    "softplus": in_float32(_softplus),
+    "sin": tf.sin,
+    "cos": tf.cos,
+    "tan": tf.tan,
+    "arcsin": _unless_complex("arcsin", tf.asin),
+    "arccos": _unless_complex("arccos", tf.acos),
+    "arctan": _unless_complex("arctan", tf.atan),
+    "sinh": _unless_complex("sinh", _sinh),
+    "cosh": _unless_complex("cosh", tf.cosh),
+    "tanh": tf.tanh,
+    "arcsinh": _unless_complex("arcsinh", _arcsinh),
+    "arccosh": _unless_complex("arccosh", tf.acosh),
+    "arctanh": _unless_complex("arctanh", _arctanh),
+    "arctan2": in_float32(tf.math.atan2),
+    "hypot": in_float32(_hypot),
+    "abs": _abs,
+    "ldexp": in_float32(_ldexp),
+    "exponent": _exponent,
+    "nextafter": _nextafter,
+    "gcd": any_integer(_gcd),
+    "lcm": any_integer(_lcm),
+    "bitcast": _bitcast,
+    "eq": tf.equal,
+    "ne": tf.not_equal,
+    "lt": _ordered("lt", tf.less),
+    "le": _ordered("le", tf.less_equal),
+    "gt": _ordered("gt", tf.greater),
+    "ge": _ordered("ge", tf.greater_equal),
+    "isnan": _is("is_nan"),
+    "isinf": _is("is_inf"),
+    "isfinite": _is("is_finite"),
+    "signbit": _signbit,
+    "logical_and": tf.logical_and,
+    "logical_or": tf.logical_or,
+    "logical_xor": tf.math.logical_xor,
+    "logical_not": tf.logical_not,
+    "bitwise_and": _bitwise(tf.bitwise.bitwise_and, tf.logical_and),
+    "bitwise_or": _bitwise(tf.bitwise.bitwise_or, tf.logical_or),
+    "bitwise_xor": _bitwise(tf.bitwise.bitwise_xor, tf.math.logical_xor),
+    "bitwise_not": _bitwise(tf.bitwise.invert, tf.logical_not),
+    "left_shift": _shifted(tf.bitwise.left_shift, tf.zeros_like),
+    "right_shift": _shifted(
+        tf.bitwise.right_shift, lambda x: tf.zeros_like(x) if x.dtype.is_unsigned else tf.where(x < _of(x, 0), _of(x, -1), _of(x, 0))
+    ),
+    "floor": tf.floor,
+    "ceil": tf.math.ceil,
+    "trunc": _trunc,
+    "rint": tf.math.rint,
+    "sign": _sign,
+    "floor_divide": _by_nonzero(_floor_divide),
+    "maximum_iterations": _not_negative,
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "fmax": _without_nan(tf.maximum),
+    "fmin": _without_nan(tf.minimum),
+    "clip": lambda x, lo, hi: _minimum(_maximum(x, lo), hi),
+    "relu": lambda x: _maximum(x, _of(x, 0)),
+    "mod": _by_nonzero(_mod),
+    "fmod": _by_nonzero(_fmod),
+    "copysign": _copysign,
+    "heaviside": _heaviside,
+    "angle": in_float32(_angle),
+    "sinc": in_float32(_sinc),
+    "xlogy": in_float32(_xlogy),
+    "xlog1py": in_float32(_xlog1py),
+}

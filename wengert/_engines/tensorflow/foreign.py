@@ -1,0 +1,100 @@
+"""TensorFlow's functions as ops of ours: run, differentiated and batched by TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from ..._control.foreign import Foreign
+from ..._core.types import TensorType, tensor_type
+from .common import Native, is_inexact, numpy_dtype
+
+Function = Callable[..., Sequence[Any]]
+
+
+class TensorFlowFunction(Foreign):
+    """A function from tensors to a tuple of them.
+
+    The first operands may be the values of `tf.Variable`s: the function reads the variables itself, and its cotangents
+    for them are those of the operands.
+    """
+
+    engine = "tensorflow"
+    keeps_numbers = True
+
+    def __init__(self, function: Function, name: str, variables: Sequence[Any] = ()) -> None:
+        self.name = name
+        self._function = function
+        self._compiled = tf.function(function, autograph=False)
+        self._variables = (*variables,)
+        self._derived: dict[Any, TensorFlowFunction] = {}
+
+    def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
+        specs = [tf.TensorSpec(t.shape, tf.as_dtype(t.dtype)) for t in operands]
+        outs = self._compiled.get_concrete_function(*specs).structured_outputs
+        for y in outs:
+            if not y.shape.is_fully_defined():
+                raise TypeError(f"{self}: a result has shape {tuple(y.shape)}; give sizes that are known")
+        return (*[tensor_type((*y.shape,), numpy_dtype(y)) for y in outs],)
+
+    def run(self, natives: Sequence[Any]) -> Sequence[Any]:
+        return (*map(Native, self._compiled(*[x.array for x in natives])),)
+
+    def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> TensorFlowFunction:
+        def pull(*operands_and_cts: Any) -> Sequence[Any]:
+            operands, cts = operands_and_cts[: len(wanted)], iter(operands_and_cts[len(wanted) :])
+            sources = self._sources(operands)
+            with tf.GradientTape() as tape:
+                tape.watch([x for x in sources if not isinstance(x, tf.Tensor) or is_inexact(x)])
+                outs = self._function(*operands)
+            seeds = [tf.cast(next(cts), y.dtype) if flag else None for flag, y in zip(given, outs, strict=True)]
+            pairs = [(y, s) for y, s in zip(outs, seeds, strict=True) if s is not None]
+            found = tape.gradient(
+                [y for y, _ in pairs], [x for x, flag in zip(sources, wanted, strict=True) if flag],
+                [s for _, s in pairs], tf.UnconnectedGradients.ZERO,
+            )  # fmt: skip
+            return (*map(tf.convert_to_tensor, found),)
+
+        return self._kept(("pullback", wanted, given), pull)
+
+    def pushforward(self, active: tuple[bool, ...]) -> TensorFlowFunction:
+        def push(*operands_and_dots: Any) -> Sequence[Any]:
+            operands, dots = operands_and_dots[: len(active)], operands_and_dots[len(active) :]
+            some = [x for x, flag in zip(self._sources(operands), active, strict=True) if flag]
+            dots = [tf.cast(d, x.dtype) for d, x in zip(dots, some, strict=True)]
+            with tf.autodiff.ForwardAccumulator(some, dots) as accumulator:
+                outs = self._function(*operands)
+            return (*[
+                accumulator.jvp(y, tf.UnconnectedGradients.ZERO) if is_inexact(y) else tf.zeros_like(y) for y in outs
+            ],)  # fmt: skip
+
+        return self._kept(("pushforward", active), push)
+
+    def batched(self, flags: tuple[bool, ...]) -> TensorFlowFunction:
+        def many(*operands: Any) -> Sequence[Any]:
+            some = [x for x, flag in zip(operands, flags, strict=True) if flag]
+
+            def one(moving: Any) -> Any:
+                following = iter(moving)
+                return (*self._function(*[
+                    next(following) if flag else x for x, flag in zip(operands, flags, strict=True)
+                ]),)  # fmt: skip
+
+            return (*tf.vectorized_map(one, some),)
+
+        return self._kept(("batched", flags), many)
+
+    def _sources(self, operands: Sequence[Any]) -> list[Any]:
+        """What TensorFlow differentiates with respect to: variables stand for the operands that are their values."""
+        return [*self._variables, *operands[len(self._variables) :]]
+
+    def _kept(self, key: Any, function: Function) -> TensorFlowFunction:
+        """A derived function, made once, so that what TensorFlow has compiled of it is found again."""
+        if key not in self._derived:
+            self._derived[key] = TensorFlowFunction(function, f"{key[0]} of {self.name}", self._variables)
+        return self._derived[key]
+
+    def __repr__(self) -> str:
+        return f"<TensorFlow function {self.name}>"

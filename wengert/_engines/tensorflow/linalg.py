@@ -1,0 +1,208 @@
+"""TensorFlow kernels of `_prims/linalg.py`, `decompositions.py`, `eigen.py` and `matrix_functions.py`.
+
+Where values are at hand a matrix without a factor or an inverse raises as on NumPy's engine; in a graph TensorFlow's own
+error comes when it runs, or NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from .common import any_integer, extents, in_float32, is_eager, on_host, values_of
+
+
+def _raising(function: Any, message: str) -> Any:
+    """TensorFlow's error about a matrix as NumPy's."""
+
+    def kernel(*operands_and_attrs: Any) -> Any:
+        try:
+            return function(*operands_and_attrs)
+        except tf.errors.InvalidArgumentError as error:
+            if any(isinstance(x, tf.Tensor) and not is_eager(x) for x in operands_and_attrs):
+                raise
+            raise np.linalg.LinAlgError(message) from error
+
+    return kernel
+
+
+def _einsum(*xs_labels_out: Any) -> Any:
+    *xs, labels, out = xs_labels_out
+    text = f"{','.join(labels)}->{out}"
+    return any_integer(lambda *vs: tf.einsum(text, *vs))(*xs)
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    if x.dtype == tf.bool:
+        return tf.cast(tf.matmul(tf.cast(x, tf.int32), tf.cast(y, tf.int32)), tf.bool)
+    return any_integer(tf.matmul)(x, y)
+
+
+def _below(x: Any, k: int) -> Any:
+    """Where a matrix's elements are on or below a diagonal."""
+    rows, columns = extents(x)[-2:]
+    return tf.range(columns) - tf.range(rows)[:, None] <= k
+
+
+def _tril(x: Any, k: int) -> Any:
+    return tf.where(_below(x, k), x, tf.zeros((), x.dtype))
+
+
+def _triu(x: Any, k: int) -> Any:
+    return tf.where(_below(x, k - 1), tf.zeros((), x.dtype), x)
+
+
+def _diagonal(x: Any) -> Any:
+    size = min(x.shape[-2:])
+    index = tf.range(size)
+    turned = tf.transpose(x, [len(x.shape) - 2, len(x.shape) - 1, *range(len(x.shape) - 2)])
+    found = tf.gather_nd(turned, tf.stack([index, index], -1))
+    return tf.transpose(found, [*range(1, len(found.shape)), 0])
+
+
+def _make_diagonal(x: Any) -> Any:
+    n = x.shape[-1]
+    return tf.where(tf.eye(n, dtype=tf.bool), x[..., None, :], tf.zeros((), x.dtype))
+
+
+def _solve(a: Any, b: Any) -> Any:
+    out = tf.linalg.solve(a, b)
+    _require_regular(out, a)
+    return out
+
+
+def _inv(a: Any) -> Any:
+    out = tf.linalg.inv(a)
+    _require_regular(out, a)
+    return out
+
+
+def _require_regular(result: Any, a: Any) -> None:
+    """Raises where the matrix is singular; looks closer only if the result is not finite."""
+    known = values_of(result, a)
+    if known is not None and not np.isfinite(known[0]).all() and (np.linalg.det(known[1]) == 0).any():
+        raise np.linalg.LinAlgError("Singular matrix")
+
+
+def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+    if 0 in b.shape.as_list():
+        return b
+    if unit_diagonal:
+        a = tf.linalg.set_diag(a, tf.ones(tf.shape(a)[:-1], a.dtype))
+    else:
+        known = values_of(a)
+        if known is not None and (np.diagonal(known[0], axis1=-2, axis2=-1) == 0).any():
+            raise np.linalg.LinAlgError("singular matrix: a number on the diagonal is zero")
+    if trans == 1 and a.dtype.is_complex:
+        a = tf.math.conj(a)
+    return tf.linalg.triangular_solve(a, b, lower=bool(lower), adjoint=trans > 0)
+
+
+def _cholesky(a: Any) -> Any:
+    out = tf.linalg.cholesky(a)
+    known = values_of(out, a)
+    if known is not None and np.isnan(known[0]).any() and np.isfinite(known[1]).all():
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return out
+
+
+def _eigh(a: Any, lower: bool) -> tuple[Any, ...]:
+    values, vectors = tf.linalg.eigh(a if lower else tf.linalg.adjoint(a))
+    return values, vectors
+
+
+def _svd(a: Any) -> tuple[Any, ...]:
+    s, u, v = tf.linalg.svd(a, full_matrices=False)
+    return u, tf.cast(s, s.dtype), tf.linalg.adjoint(v)
+
+
+def _qr(a: Any) -> tuple[Any, ...]:
+    if a.shape[-2] < a.shape[-1]:
+        raise ValueError(f"qr: a has shape {tuple(a.shape)}, wanted at least as many rows as columns")
+    q, r = tf.linalg.qr(a)
+    return q, r
+
+
+def _complement(q: Any) -> Any:
+    return tf.linalg.qr(q, full_matrices=True)[0][..., q.shape[-1] :]
+
+
+def _rows(x: Any, order: Any) -> Any:
+    return tf.gather(x, order, batch_dims=len(x.shape) - 2, axis=len(x.shape) - 2)
+
+
+def _unrows(x: Any, order: Any) -> Any:
+    return _rows(x, tf.argsort(order, axis=-1))
+
+
+_WIDER = {tf.float16: tf.float64, tf.bfloat16: tf.float64, tf.float32: tf.float64, tf.complex64: tf.complex128}
+
+
+def _in_double(function: Any) -> Any:
+    """A kernel that computes in double precision, for products over all singular values lose digits."""
+    return lambda a: tf.cast(function(tf.cast(a, _WIDER.get(a.dtype, a.dtype))), a.dtype)
+
+
+def _cofactor(a: Any) -> Any:
+    s, u, v = tf.linalg.svd(a)
+    ones = tf.ones_like(s[..., :1])
+    ahead = tf.math.cumprod(tf.concat([ones, s[..., :-1]], -1), -1)
+    behind = tf.math.cumprod(tf.concat([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
+    weight = tf.linalg.det(u) * tf.linalg.det(tf.linalg.adjoint(v))
+    spread = tf.cast((ahead * behind)[..., : s.shape[-1]], a.dtype) * weight[..., None]
+    return tf.matmul(tf.math.conj(u) * spread[..., None, :], tf.linalg.matrix_transpose(v))
+
+
+def _inv_or_inf(a: Any) -> Any:
+    is_singular = tf.equal(tf.linalg.det(a), 0)[..., None, None]
+    safe = tf.where(is_singular, tf.eye(a.shape[-1], dtype=a.dtype), a)
+    beyond = tf.linalg.matrix_transpose(_cofactor(a)) / tf.zeros((), a.dtype)
+    return tf.where(is_singular, beyond, tf.linalg.inv(safe))
+
+
+def _pinv(a: Any, rcond: Any) -> Any:
+    s, u, v = tf.linalg.svd(a, full_matrices=False)
+    if 0 in s.shape.as_list():
+        return tf.linalg.adjoint(a)
+    cutoff = tf.cast(rcond, s.dtype) * tf.reduce_max(s, -1, keepdims=True)
+    is_kept = s > cutoff
+    weight = tf.where(is_kept, 1 / tf.where(is_kept, s, tf.ones((), s.dtype)), tf.zeros((), s.dtype))
+    return tf.matmul(v * tf.cast(weight, a.dtype)[..., None, :], u, adjoint_b=True)
+
+
+def _slogdet(a: Any) -> tuple[Any, ...]:
+    sign, size = tf.linalg.slogdet(a)
+    return sign, tf.math.real(size) if size.dtype.is_complex else size
+
+
+KERNELS: dict[str, Any] = {
+    "matmul": in_float32(_matmul),
+    "einsum": in_float32(_einsum),
+    "tril": _tril,
+    "triu": _triu,
+    "diagonal": _diagonal,
+    "make_diagonal": _make_diagonal,
+    "solve": in_float32(_raising(_solve, "Singular matrix")),
+    "triangular_solve": in_float32(_triangular_solve),
+    "inv": in_float32(_raising(_inv, "Singular matrix")),
+    "cholesky": in_float32(_raising(_cholesky, "Matrix is not positive definite")),
+    "eig": on_host("eig"),
+    "expm": on_host("expm"),
+    "logm": on_host("logm"),
+    "sqrtm": on_host("sqrtm"),
+    "sylvester": on_host("sylvester"),
+    "eigh": in_float32(_eigh),
+    "svd": in_float32(_svd),
+    "qr": in_float32(_qr),
+    "complement": in_float32(_complement),
+    "lu": on_host("lu"),
+    "permute_rows": _rows,
+    "unpermute_rows": _unrows,
+    "det": in_float32(tf.linalg.det),
+    "cofactor": _in_double(_cofactor),
+    "inv_or_inf": in_float32(_inv_or_inf),
+    "pinv": in_float32(_pinv),
+    "slogdet": in_float32(_slogdet),
+}

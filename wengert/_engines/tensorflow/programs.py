@@ -1,0 +1,283 @@
+"""Traced programs on TensorFlow: one `tf.function` each, and one custom gradient in what TensorFlow differentiates.
+
+Where a tape of TensorFlow's watches an operand, or a graph of its is under construction, a program is a
+`tf.custom_gradient`: its results come from the half of ours that also keeps residuals, its gradient from our backward
+half. That gradient is itself such a program (inputs and cotangents to cotangents), whose value is known, so that every
+higher order is ours, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.eager import record
+
+from ..._control.call import Program, RowsAt
+from ..._control.joint import joint_of
+from ..._control.loop import Loop
+from ..._core.graph import Graph
+from ..._core.op import ZERO
+from ..._passes import optimise
+from ..interpret import compile_instructions
+from .common import TRACING, Kept, extents, flat, is_inexact, opened, rebuilt
+from .table import KERNELS
+
+Tensors = Sequence[Any]
+
+
+def takes_part(tensors: Tensors) -> bool:
+    """Whether TensorFlow records or builds with some tensors: symbolic ones, or those that one of its tapes watches."""
+    # TensorFlow has no public word for what its tapes watch
+    return not tf.executing_eagerly() or record.should_record_backprop([*tensors])
+
+
+class Form:
+    """What this engine makes of a program.
+
+    Attributes:
+        run: the program, op by op; in a graph it becomes a part of that.
+        can_compile: whether it can be a graph of its own: shapes that vary from step to step of a loop cannot.
+        uses: how often it has run.
+    """
+
+    def __init__(self, program: Program) -> None:
+        graph = optimise(program.graph)
+        self.name = program.graph.name
+        self._steps: Callable[..., tuple[Any, ...]] = compile_instructions(graph, KERNELS, _extent)
+        self.inputs = program.graph.inputs
+        self.can_compile = not _varies(program.graph)
+        self.has_regions = any(node.op.name in _REGIONS for node in program.graph.nodes)
+        self.uses = 0
+        self._compiled: dict[Any, Callable[..., tuple[Any, ...]]] = {}
+
+    def run(self, *tensors: Any) -> tuple[Any, ...]:
+        TRACING.depth = getattr(TRACING, "depth", 0) + 1
+        try:
+            return self._steps(*tensors)
+        finally:
+            TRACING.depth -= 1
+
+    def compiled(self, leaves: Tensors, form: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The results for flat operands, by a graph of TensorFlow's own, made on first use."""
+        found = self._compiled.get(form)
+        if found is None:
+            found = self._compiled[form] = self._as_function(leaves, form)
+        return found(*leaves)
+
+    def _as_function(self, leaves: Tensors, form: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
+        made: list[tuple[Any, ...]] = []
+
+        def body(*tensors: Any) -> list[Any]:
+            outs, out_form = flat(self.run(*rebuilt(form, tensors)))
+            made.append(out_form)
+            return outs
+
+        body.__name__ = "".join(c if c.isalnum() else "_" for c in self.name)
+        specs = [tf.TensorSpec(shape, x.dtype) for shape, x in zip(self._shapes(leaves, form), leaves, strict=True)]
+        graph = tf.function(body, autograph=False).get_concrete_function(*specs)
+        (out_form,) = made
+        if not any(out_form):
+            return graph
+        return lambda *tensors: (*rebuilt(out_form, graph(*tensors)),)
+
+    def _shapes(self, leaves: Tensors, form: tuple[Any, ...]) -> list[Any]:
+        """The shapes of flat operands as far as every call has them."""
+        shapes: list[Any] = []
+        following = iter(leaves)
+        for value, part in zip(self.inputs, form, strict=True):
+            if part is None:
+                next(following)
+                shapes.append([n if isinstance(n, int) else None for n in value.shape])
+            else:
+                shapes += [next(following).shape for _ in part[0]]  # of lists, and of a fixed number of slots
+        return shapes
+
+
+# what is compiled from the first use on, for the steps of a loop should not return to Python each
+_REGIONS = frozenset({"loop", "loop_back"})
+
+
+def _extent(x: Any, axis: int) -> Any:
+    """The size of an axis, as a scalar of the graph where it is not known beforehand."""
+    return extents(x)[axis]
+
+
+def _varies(graph: Graph) -> bool:
+    """Whether a loop's variables change their shape on the way."""
+    for node in graph.nodes:
+        for attr in node.attrs:
+            if isinstance(attr, Loop) and attr.varying:
+                return True
+            if any(_varies(p.graph) for p in getattr(attr, "inner", ())):
+                return True
+            if isinstance(attr, Program) and _varies(attr.graph):
+                return True
+    return False
+
+
+def form_of(program: Program) -> Form:
+    """The program's form, made on first use."""
+    found = program.executables.get("tensorflow")
+    if found is None:
+        with program.lock:
+            found = program.executables.get("tensorflow")
+            if found is None:
+                found = program.executables["tensorflow"] = Form(program)
+    return found
+
+
+def run_of(program: Program) -> Callable[..., tuple[Any, ...]]:
+    """The executable of a part of a program: of a branch, or of a step."""
+    return form_of(program).run
+
+
+def executed(program: Program, values: Tensors) -> tuple[Any, ...]:
+    """The results; outside graphs compiled from the second run on, for what runs but once is not worth it."""
+    form = form_of(program)
+    form.uses += 1
+    is_worth_it = form.can_compile and (form.uses > 1 or form.has_regions)
+    if not (is_worth_it and tf.executing_eagerly() and all(isinstance(x, (tf.Tensor, Kept)) for x in values)):
+        return form.run(*values)
+    return form.compiled(*flat(values))
+
+
+def called(*operands_and_program: Any) -> tuple[Any, ...]:
+    """A program's results for tensors: the kernel of `call`."""
+    *values, program = operands_and_program
+    if getattr(TRACING, "depth", 0):
+        return form_of(program).run(*values)
+    if takes_part([x for x in flat(values)[0] if isinstance(x, tf.Tensor)]):
+        return bound(program, values)
+    return executed(program, values)
+
+
+def run_plain(arrays: Tensors, program: Program) -> tuple[Any, ...]:
+    """A program's results for a caller's arrays: tensors, and NumPy's beside them."""
+    tensors = [x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(opened(x)) for x in arrays]
+    if record.should_record_backprop(tensors) or not tf.executing_eagerly():
+        return bound(program, tensors)
+    return (*form_of(program).compiled(tensors, (None,) * len(tensors)),) if form_of(program).can_compile \
+        else form_of(program).run(*tensors)
+
+
+# -- in TensorFlow's own differentiation -------------------------------------------------------------------------------
+
+
+def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tuple[Any, ...]:
+    """The results of a program as TensorFlow's tapes and graphs see them.
+
+    Args:
+        program: any program.
+        values: its operands.
+        known: the results, where something has computed them already.
+    """
+    leaves, form = flat(values)
+    active = (*[part is None and is_inexact(x) for x, part in zip(values, form, strict=True)],)
+    if not any(active):
+        return executed(program, values) if known is None else (*known,)
+    out_form: tuple[Any, ...] = ()
+
+    @tf.custom_gradient
+    def op(*tensors: Any) -> Any:
+        nonlocal out_form
+        if not tf.executing_eagerly():
+            # in the graph under construction, for a graph finds only what is its own, or of the one that calls it
+            tensors = (*map(tf.identity, tensors),)
+        saved, outs = None, known
+        if outs is None:
+            divided = program.split(active)
+            found = executed(divided, _cut(rebuilt(form, tensors)))
+            stage = divided.stages[-1]
+            outs, saved = found[: stage.stop], found[stage.stop : stage.end]
+        results, out_form = flat([*outs])
+
+        def pull(*cts: Any, variables: Any = None) -> Any:
+            found = _pulled(program, active, rebuilt(form, tensors), saved, rebuilt(out_form, cts), results)
+            spread = [[ct] if part is None else [None] * len(part[0]) for ct, part in zip(found, form, strict=True)]
+            flat_cts = [ct for cts in spread for ct in cts]
+            # variables that a function of TensorFlow's read in the program have their cotangents as operands of it
+            return flat_cts if variables is None else (flat_cts, [None] * len(variables))
+
+        return results, pull
+
+    found = op(*leaves)
+    return (*rebuilt(out_form, found),)
+
+
+def _cut(values: Tensors) -> list[Any]:
+    """Values that no tape of TensorFlow's follows: what it records of a program is the program."""
+    return [x if type(x) is Kept else tf.stop_gradient(x) for x in values]
+
+
+class Pullback:
+    """The program from operands and cotangents of results to cotangents of operands.
+
+    Attributes:
+        seeded: which results it takes cotangents of.
+        results: for each operand the position of its cotangent among the results, ZERO or None.
+    """
+
+    def __init__(self, program: Program, active: tuple[bool, ...]) -> None:
+        joint = joint_of(program.graph, active, sparse=False)
+        nodes = [*joint.forward, *joint.backward]
+        self.program = Program(
+            Graph.of(f"{program.graph.name}.pullback", [*joint.inputs, *joint.seeds], nodes, joint.gradients)
+        )
+        self.seeded = joint.seeded
+        self.results = joint.results
+
+
+def _pullback_of(program: Program, active: tuple[bool, ...]) -> Pullback:
+    key = f"tensorflow pullback {active}"
+    with program.lock:
+        found = program.executables.get(key)
+        if found is None:
+            found = program.executables[key] = Pullback(program, active)
+    return found
+
+
+def _pulled(
+    program: Program, active: tuple[bool, ...], values: Tensors, saved: Tensors | None, cts: Tensors, results: Tensors
+) -> list[Any]:  # fmt: skip
+    """The cotangent of each operand; None where there is none."""
+    if saved is None:
+        pullback = _pullback_of(program, active)
+        seeds = [_seed(cts[i], results[i]) for i in pullback.seeded]
+        computed = executed(pullback.program, _cut([*values, *seeds]))
+    else:
+        stage = program.split(active).stages[-1]
+        seeds = [_seed(cts[i], results[i]) for i in stage.seeded]
+        found = executed(stage.backward, [*saved, *_cut(seeds)]) if stage.backward.graph.outputs else ()
+        computed = [_dense(place, found, x) for place, x in zip(stage.results, values, strict=True)
+                    if type(place) in (int, RowsAt)]  # fmt: skip
+        if not takes_part([*flat(values)[0], *seeds]):
+            return _placed(stage.results, computed, values)
+        pullback = _pullback_of(program, active)
+    if pullback.program.graph.outputs and takes_part([*flat(values)[0], *seeds]):
+        computed = bound(pullback.program, [*values, *seeds], computed)
+    return _placed(pullback.results, computed, values)
+
+
+def _seed(ct: Any, result: Any) -> Any:
+    """A cotangent in full; TensorFlow may have none, or one of gathered rows."""
+    return tf.zeros_like(result) if ct is None else tf.convert_to_tensor(ct)
+
+
+def _dense(place: Any, found: Tensors, x: Any) -> Any:
+    """A cotangent in full: gathered rows are added to where they belong."""
+    if type(place) is int:
+        return found[place]
+    return KERNELS["scatter_add"](tf.zeros_like(x), found[place.values], found[place.indices])
+
+
+def _placed(places: Sequence[Any], computed: Tensors, values: Tensors) -> list[Any]:
+    following = iter(computed)
+    return [
+        next(following) if type(place) in (int, RowsAt) else tf.zeros_like(x) if place is ZERO else None
+        for place, x in zip(places, values, strict=True)
+    ]
+
+
+__all__ = ["Form", "bound", "called", "executed", "form_of", "run_of", "run_plain", "takes_part"]

@@ -1,0 +1,56 @@
+"""TensorFlow kernels of `_prims/special.py`, `bessel.py`, `incomplete.py` and `quantiles.py`: `tf.math` where it is
+exact enough, else SciPy's functions on the host.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tensorflow as tf
+
+from .common import in_float32, on_host
+
+
+def _unless_derived(name: str, function: Any, orders: int) -> Any:
+    """TensorFlow's function; the derivatives in its parameters, which the orders ask for, come from the host."""
+    host, plain = on_host(name), in_float32(function)
+
+    def kernel(*operands_and_orders: Any) -> Any:
+        operands = operands_and_orders[:-orders]
+        return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
+
+    kernel.on_host_when = "derivatives in the parameters"  # pyright: ignore[reportFunctionMemberAccess]
+    return kernel
+
+
+def _ndtr(x: Any) -> Any:
+    return tf.math.erfc(x * tf.constant(-math.sqrt(0.5), x.dtype)) / 2
+
+
+# TensorFlow has none of these, or loses digits: the errors are in tests/test_tensorflow_engine.py
+ON_HOST = (
+    "erfcx", "gammaincinv", "betaincinv", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln", "log_ndtr", "gamma",
+    "exp1", "expi", "polygamma", "zeta", "gammaincc", "gammainc", "betainc", "betaincc",
+)  # fmt: skip
+# kept exact by series and searches in NumPy, which no framework has
+_ONLY_ON_HOST = (
+    "ndtri_exp", "normal_hazard", "erfcx_integral", "poch", "polygamma_step", "gamma_size", "poisson_count",
+    "binom_count", "nbinom_count", "vonmises_place",
+)  # fmt: skip
+
+KERNELS: dict[str, Any] = {
+    **{name: on_host(name) for name in ON_HOST},
+    "erf": in_float32(tf.math.erf),
+    "erfc": in_float32(tf.math.erfc),
+    "erfinv": in_float32(tf.math.erfinv),
+    "ndtr": in_float32(_ndtr),
+    "ndtri": in_float32(tf.math.ndtri),
+    "lgamma": in_float32(tf.math.lgamma),
+    "digamma": in_float32(tf.math.digamma),
+    "i0": in_float32(tf.math.special.bessel_i0),
+    "i1": in_float32(tf.math.special.bessel_i1),
+    "i0e": in_float32(tf.math.special.bessel_i0e),
+    "i1e": in_float32(tf.math.special.bessel_i1e),
+    **{name: on_host(name) for name in _ONLY_ON_HOST},
+}

@@ -1,0 +1,336 @@
+"""TensorFlow kernels of `_prims/structural.py` and `_prims/reductions.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ..._core import dtypes
+from .common import (
+    Kept,
+    any_integer,
+    as_shape,
+    count_of,
+    dtype_of,
+    extents,
+    in_float32,
+    in_wider_integers,
+    is_eager,
+    is_empty,
+    is_half,
+    numpy_dtype,
+)
+
+OPAQUE = np.dtype(object)
+
+
+def _absent(shape: Any, dtype: Any) -> Any:
+    return Kept((), (), False, 0) if dtype == OPAQUE else tf.zeros(as_shape(shape), dtype_of(dtype))
+
+
+def _constant(value: Any) -> Any:
+    return _absent((), OPAQUE) if value.dtype == OPAQUE else tf.constant(value)
+
+
+def _full(shape: Any, value: Any, dtype: Any) -> Any:
+    return tf.fill(as_shape(shape), tf.constant(np.asarray(value, dtype)))
+
+
+def _iota(size: Any, dtype: Any) -> Any:
+    wanted = dtype_of(dtype)
+    return tf.cast(tf.range(size, dtype=tf.int64) if not isinstance(size, tf.Tensor) else tf.range(size), wanted)
+
+
+def _dim_value(dim: Any) -> Any:
+    return tf.cast(dim, tf.int64)
+
+
+def _reduce_sum(x: Any, axes: Any) -> Any:
+    if x.dtype == tf.bool:
+        return tf.reduce_any(x, axes)
+    if not axes:
+        return x
+    if is_half(x):
+        return tf.cast(tf.reduce_sum(tf.cast(x, tf.float32), axes), x.dtype)
+    return _whole_sum(x, axes)
+
+
+_whole_sum = any_integer(lambda x, axes: tf.reduce_sum(x, axes))
+
+
+def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+    return x[(*map(slice, starts, limits, strides),)] if starts else x
+
+
+def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
+    """Zeros between elements first; a negative margin crops."""
+    x = _spaced(x, interior)
+    if any(isinstance(n, tf.Tensor) for n in (*low, *high)):
+        return tf.pad(x, tf.stack([as_shape(low), as_shape(high)], 1))
+    crop = (*[slice(max(-lo, 0), n - max(-hi, 0) if hi < 0 else None)
+              for lo, hi, n in zip(low, high, extents(x), strict=True)],)  # fmt: skip
+    if any(n < 0 for n in (*low, *high)):
+        x = x[crop]
+    margins = [(max(lo, 0), max(hi, 0)) for lo, hi in zip(low, high, strict=True)]
+    return tf.pad(x, margins) if any(map(any, margins)) else x
+
+
+def _spaced(x: Any, interior: Any) -> Any:
+    for axis, count in enumerate(interior):
+        if count and x.shape[axis] != 0:
+            shape = extents(x)
+            gaps = tf.zeros(as_shape([*shape[: axis + 1], count, *shape[axis + 1 :]]), x.dtype)
+            wide = tf.concat([tf.expand_dims(x, axis + 1), gaps], axis + 1)
+            x = tf.reshape(wide, as_shape([*shape[:axis], shape[axis] * (count + 1), *shape[axis + 1 :]]))
+            x = x[(*[slice(None)] * axis, slice(None, -count))]
+    return x
+
+
+def _convert(x: Any, dtype: Any) -> Any:
+    wanted = dtype_of(dtype)
+    if x.dtype == wanted:
+        return x
+    if x.dtype.is_complex and not wanted.is_complex and wanted != tf.bool:
+        x = tf.math.real(x)
+    if wanted == tf.bool:
+        return tf.not_equal(x, tf.zeros((), x.dtype))
+    if x.dtype.is_floating and wanted in (tf.uint8, tf.uint16, tf.uint32, tf.int8, tf.int16):
+        return tf.cast(tf.cast(x, tf.int64), wanted)  # as NumPy: what does not fit wraps
+    if wanted.is_complex and not x.dtype.is_complex:
+        return tf.cast(tf.cast(x, tf.float32 if wanted == tf.complex64 else tf.float64), wanted)
+    return tf.cast(x, wanted)
+
+
+def _add(x: Any, y: Any) -> Any:
+    return tf.logical_or(x, y) if x.dtype == tf.bool else tf.add(x, y)
+
+
+def _mul(x: Any, y: Any) -> Any:
+    return tf.logical_and(x, y) if x.dtype == tf.bool else _product(x, y)
+
+
+_product = any_integer(tf.multiply)
+
+
+def _concatenate(*xs_and_axis: Any) -> Any:
+    *xs, axis = xs_and_axis
+    return tf.concat(xs, axis)
+
+
+def _add_n(*xs: Any) -> Any:
+    dtype = xs[0].dtype
+    if is_half(xs[0]):  # summed in float32
+        return tf.cast(_add_n(*[tf.cast(x, tf.float32) for x in xs]), dtype)
+    total = xs[0]
+    for x in xs[1:]:
+        total = _add(total, x)
+    return total
+
+
+def _scale(x: Any, y: Any) -> Any:
+    return tf.math.multiply_no_nan(y, x)  # 0 where x is 0, whatever y is
+
+
+def _as_complex(x: Any, y: Any) -> Any:
+    real = dtype_of(dtypes.real_of(dtypes.complex_of(numpy_dtype(x))))
+    return tf.complex(tf.cast(x, real), tf.cast(y, real))
+
+
+def _debug_print(*xs_and_text: Any) -> tuple[Any, ...]:
+    *xs, text = xs_and_text
+
+    def show(*values: Any) -> Any:
+        print(text.format(*[np.asarray(v)[()] for v in values]), flush=True)
+        return np.int32(0)
+
+    if all(map(is_eager, xs)):
+        show(*xs)
+    else:  # kept by the graph, for it is stateful
+        tf.numpy_function(show, xs, tf.int32)
+    return ()
+
+
+def _number(x: Any, number: Any) -> Any:
+    return tf.constant(number, x.dtype) if not x.dtype.is_integer else tf.constant(np.asarray(number, numpy_dtype(x)))
+
+
+def _finite_peak(x: Any, axes: Any) -> Any:
+    """The largest over axes, kept as axes of extent 1; 0 in place of -inf and inf, which cannot be subtracted."""
+    peak = tf.reduce_max(x, axes, keepdims=True)
+    return tf.where(tf.math.is_inf(peak), tf.zeros((), x.dtype), peak)
+
+
+def _logsumexp(x: Any, axes: Any) -> Any:
+    if not axes:
+        return x
+    peak = _finite_peak(x, axes)
+    total = tf.math.log(tf.reduce_sum(tf.exp(x - peak), axes, keepdims=True)) + peak
+    return tf.squeeze(total, axes)
+
+
+def _softmax(x: Any, axis: int) -> Any:
+    grown = tf.exp(x - tf.reduce_max(x, axis, keepdims=True))
+    return grown / tf.reduce_sum(grown, axis, keepdims=True)
+
+
+def _log_softmax(x: Any, axis: int) -> Any:
+    shifted = x - tf.reduce_max(x, axis, keepdims=True)
+    return shifted - tf.math.log(tf.reduce_sum(tf.exp(shifted), axis, keepdims=True))
+
+
+def _taken_back(*operands: Any) -> tuple[Any, ...]:
+    rule = operands[-1]
+    return operands[rule.inputs :][: rule.outputs]
+
+
+def _reduced(function: Any) -> Any:
+    """A reduction over axes; none of them leave the tensor as it is."""
+    return lambda x, axes: function(x, axes) if axes else x
+
+
+def _extreme(function: Any) -> Any:
+    """The largest or the smallest; bools as integers."""
+
+    def kernel(x: Any, axes: Any) -> Any:
+        if not axes:
+            return x
+        if x.dtype == tf.bool:
+            return tf.cast(function(tf.cast(x, tf.int32), axes), tf.bool)
+        if any(x.shape[a] == 0 for a in axes):
+            raise ValueError("zero-size array to reduction operation which has no identity")
+        return _plain_extreme(function)(x, axes)
+
+    return kernel
+
+
+def _plain_extreme(function: Any) -> Any:
+    def kernel(x: Any, axes: Any) -> Any:
+        if x.dtype == tf.uint64:  # in the order of signed integers
+            top = tf.constant(-(2**63), tf.int64)
+            moved = tf.bitwise.bitwise_xor(tf.bitcast(x, tf.int64), top)
+            return tf.bitcast(tf.bitwise.bitwise_xor(function(moved, axes), top), tf.uint64)
+        return in_wider_integers(function)(x, axes)
+
+    return kernel
+
+
+def _place_of(function: Any, is_max: bool) -> Any:
+    """The lowest index of the extreme; that of the first NaN if there is one."""
+
+    def kernel(x: Any, axis: int) -> Any:
+        if x.shape[axis] == 0:
+            raise ValueError("attempt to get the place of an extreme of an empty sequence")
+        if x.dtype == tf.uint64:
+            x = tf.bitwise.bitwise_xor(tf.bitcast(x, tf.int64), tf.constant(-(2**63), tf.int64))
+        elif x.dtype in (tf.uint32, tf.bool, tf.uint16):
+            x = tf.cast(x, tf.int64)
+        elif x.dtype.is_floating:
+            x = tf.where(tf.math.is_nan(x), tf.constant(np.inf if is_max else -np.inf, x.dtype), x)
+        return function(x, axis, tf.int64)
+
+    return kernel
+
+
+def _place_or_nan(function: Any, is_max: bool) -> Any:
+    plain = _place_of(function, is_max)
+
+    def kernel(x: Any, axis: int) -> Any:
+        found = plain(x, axis)
+        if x.dtype.is_floating:  # a NaN comes before the infinity that stands for it
+            is_nan = tf.math.is_nan(x)
+            first = tf.argmax(tf.cast(is_nan, tf.int32), axis, tf.int64)
+            found = tf.where(tf.reduce_any(is_nan, axis), first, found)
+        return found
+
+    return kernel
+
+
+def _flip(x: Any, axes: Any) -> Any:
+    if not axes:
+        return x
+    if len(x.shape) <= 8 and x.dtype not in (tf.uint32, tf.uint64):
+        return tf.reverse(x, axes)
+    return x[(*[slice(None, None, -1) if a in axes else slice(None) for a in range(len(x.shape))],)]
+
+
+def _select(cond: Any, x: Any, y: Any) -> Any:
+    return tf.where(cond, x, y)
+
+
+def _reshape(x: Any, shape: Any) -> Any:
+    return tf.reshape(x, as_shape(shape))
+
+
+def _broadcast_to(x: Any, shape: Any) -> Any:
+    if x.dtype in (tf.uint32, tf.uint64):
+        signed = tf.int32 if x.dtype == tf.uint32 else tf.int64
+        return tf.bitcast(tf.broadcast_to(tf.bitcast(x, signed), as_shape(shape)), x.dtype)
+    return tf.broadcast_to(x, as_shape(shape))
+
+
+def _unstack(x: Any, size: Any) -> tuple[Any, ...]:
+    return (*tf.unstack(x, None if x.shape[0] is not None else size),) if x.shape[0] != 0 else ()
+
+
+def _neg(x: Any) -> Any:
+    return tf.zeros((), x.dtype) - x if x.dtype.is_unsigned else tf.negative(x)
+
+
+def _reduce_prod(x: Any, axes: Any) -> Any:
+    if x.dtype == tf.bool:
+        return tf.reduce_all(x, axes) if axes else x
+    return any_integer(tf.reduce_prod)(x, axes) if axes else x
+
+
+KERNELS: dict[str, Any] = {
+    "constant": _constant,
+    "full": _full,
+    "unstack": _unstack,
+    "absent": _absent,
+    "iota": _iota,
+    "dim_value": _dim_value,
+    "add": _add,
+    "add_n": _add_n,
+    "barrier": lambda *xs: xs,
+    "neg": _neg,
+    "sub": tf.subtract,
+    "mul": _mul,
+    "scale": _scale,
+    "times_number": lambda x, number: _mul(x, _number(x, number)),
+    "add_number": lambda x, number: _add(x, _number(x, number)),
+    "convert": _convert,
+    "conj": lambda x: tf.math.conj(x) if x.dtype.is_complex else x,
+    "real": tf.math.real,
+    "imag": tf.math.imag,
+    "as_complex": _as_complex,
+    "reshape": _reshape,
+    "transpose": lambda x, perm: tf.transpose(x, perm) if perm else x,
+    "broadcast_to": _broadcast_to,
+    "reduce_sum": _reduce_sum,
+    "slice": _slice,
+    "pad": _pad,
+    "flip": _flip,
+    "concatenate": _concatenate,
+    "select": _select,
+    "alias": lambda x: x,
+    "attach": lambda x, *sources: x,
+    "stop_gradient": lambda x: x,
+    "after": lambda x, token: x,
+    "custom": _taken_back,
+    "reassign": lambda x, held: x,
+    "debug_print": _debug_print,
+    "reduce_prod": in_float32(_reduce_prod),
+    "reduce_max": _extreme(tf.reduce_max),
+    "reduce_min": _extreme(tf.reduce_min),
+    "argmax": _place_or_nan(tf.argmax, True),
+    "argmin": _place_or_nan(tf.argmin, False),
+    "reduce_any": _reduced(tf.reduce_any),
+    "reduce_all": _reduced(tf.reduce_all),
+    "logsumexp": in_float32(_logsumexp),
+    "softmax": in_float32(_softmax),
+    "log_softmax": in_float32(_log_softmax),
+}
+
+__all__ = ["KERNELS", "count_of", "is_empty"]

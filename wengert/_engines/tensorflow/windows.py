@@ -1,0 +1,337 @@
+"""TensorFlow kernels of `_prims/windows.py`, `conv.py`, `cumulative.py` and `fourier.py`."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.lib.stride_tricks import sliding_window_view
+
+from ..._core.conv_shape import conv_out_shape
+from .common import any_integer, as_shape, extents, in_float32, widened
+from .structural import KERNELS as STRUCTURAL
+
+_pad = STRUCTURAL["pad"]
+
+# -- windows -----------------------------------------------------------------------------------------------------------
+
+
+def _tap(axis: int, ndim: int, start: int, count: int, stride: int) -> tuple[slice, ...]:
+    """Along one axis the places where one element of every window lies."""
+    own = slice(start, start + (count - 1) * stride + 1, stride)
+    return (*[own if i == axis else slice(None) for i in range(ndim)],)
+
+
+def _count(size: int, window: int, stride: int, dilation: int) -> int:
+    return (size - (window - 1) * dilation - 1) // stride + 1
+
+
+def _padded(x: Any, padding: Any) -> Any:
+    lead = len(x.shape) - len(padding)
+    low, high = [0] * lead, [0] * lead
+    return _pad(x, (*low, *[p[0] for p in padding]), (*high, *[p[1] for p in padding]), (0,) * len(x.shape))
+
+
+def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    """Axis by axis, as the sum of strided views."""
+    ndim = len(x.shape)
+    out = _padded(x, padding)
+    for axis, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True), start=ndim - len(window)):
+        count = _count(out.shape[axis], n, stride, gap)
+        total = out[_tap(axis, ndim, 0, count, stride)]
+        for k in range(1, n):
+            total = total + out[_tap(axis, ndim, k * gap, count, stride)]
+        out = total
+    return out
+
+
+def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    out, ndim = x, len(x.shape)
+    first = ndim - len(window)
+    for i, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True)):
+        axis = first + i
+        low, high = padding[i]
+        whole, reach = low + sizes[i] + high, (out.shape[axis] - 1) * stride + 1
+        total: Any = None
+        for k in range(n):
+            ahead = k * gap
+            part = _pad(out, _at(axis, ndim, ahead), _at(axis, ndim, whole - reach - ahead), _at(axis, ndim, stride - 1))
+            total = part if total is None else total + part
+        out = total[_tap(axis, ndim, low, sizes[i], 1)]
+    return out
+
+
+def _at(axis: int, ndim: int, value: int) -> tuple[int, ...]:
+    return (*[value if i == axis else 0 for i in range(ndim)],)
+
+
+def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    """For each window the places of its elements, row-major over the axes that it slides over; -1 in the padding."""
+    numbers = np.pad(np.arange(prod(sizes)).reshape(sizes), padding, constant_values=-1)
+    reach = (*[(n - 1) * gap + 1 for n, gap in zip(window, dilation, strict=True)],)
+    view = sliding_window_view(numbers, reach)
+    view = view[(*[slice(None, None, s) for s in strides], *[slice(None, None, gap) for gap in dilation])]
+    return view.reshape((*view.shape[: len(window)], prod(window)))
+
+
+_FEW_TAPS = 32  # windows of more elements are gathered
+
+
+def _place(choose: Any, is_better: Any, worst: Any) -> Any:
+    def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+        x = widened(x)
+        if x.dtype.is_integer or x.dtype == tf.bool:
+            x = tf.cast(x, tf.int64)
+        lead = len(x.shape) - len(window)
+        places = _places(x.shape.as_list()[lead:], window, strides, padding, dilation)
+        is_inside = places >= 0
+        if is_inside.all() and places.shape[-1] <= _FEW_TAPS:
+            return _place_by_taps(x, places, window, strides, dilation, is_better)
+        flat = tf.reshape(x, as_shape([*extents(x)[:lead], prod(x.shape[lead:])]))
+        values = tf.gather(flat, np.where(is_inside, places, 0), axis=-1)
+        values = tf.where(is_inside, values, tf.constant(worst(x.dtype), x.dtype))
+        best = choose(values, -1, tf.int64)
+        # all in a window as bad as the padding: the first place that is not padding
+        first = np.take_along_axis(places, np.argmax(is_inside, -1)[..., None], -1)[..., 0]
+        rows = np.arange(prod(places.shape[:-1])).reshape(places.shape[:-1]) * places.shape[-1]
+        chosen = tf.gather(places.reshape(-1), best + rows)
+        return tf.where(chosen < 0, tf.constant(first, tf.int64), tf.cast(chosen, tf.int64))
+
+    return kernel
+
+
+def _place_by_taps(x: Any, places: Any, window: Any, strides: Any, dilation: Any, is_better: Any) -> Any:
+    """One element of all windows after the other: the first of the best stays, and NaN beats all."""
+    lead, counts = len(x.shape) - len(window), places.shape[:-1]
+    best = chosen = None
+    for tap, offsets in enumerate(np.ndindex(*window)):
+        starts = [o * gap for o, gap in zip(offsets, dilation, strict=True)]
+        value = x[(*[slice(None)] * lead, *[
+            slice(start, start + (n - 1) * stride + 1, stride)
+            for start, n, stride in zip(starts, counts, strides, strict=True)
+        ])]  # fmt: skip
+        place = tf.constant(places[..., tap], tf.int64)
+        if best is None:
+            best, chosen = value, tf.broadcast_to(place, tf.shape(value))
+            continue
+        takes = is_better(value, best)
+        if x.dtype.is_floating:
+            takes = tf.logical_or(takes, tf.logical_and(value != value, tf.equal(best, best)))
+        best, chosen = tf.where(takes, value, best), tf.where(takes, place, chosen)
+    return chosen
+
+
+def _lowest(dtype: Any) -> Any:
+    return -np.inf if dtype.is_floating else dtype.min
+
+
+def _highest(dtype: Any) -> Any:
+    return np.inf if dtype.is_floating else dtype.max
+
+
+# -- convolution -------------------------------------------------------------------------------------------------------
+
+_NATIVE = (tf.float32, tf.float64, tf.float16, tf.bfloat16)  # dtypes of TensorFlow's own convolutions
+
+
+def _conv(
+    lhs: Any, rhs: Any, strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, groups: int, batch_groups: int
+) -> Any:  # fmt: skip
+    shape = conv_out_shape((*extents(lhs),), (*extents(rhs),), strides, padding, lhs_dilation, rhs_dilation, groups,
+                           batch_groups)  # fmt: skip
+    if 0 in (*shape, *lhs.shape, *rhs.shape):
+        return tf.zeros(as_shape(shape), lhs.dtype)
+    lhs = _pad(
+        lhs, (0, 0, *[low for low, _ in padding]), (0, 0, *[high for _, high in padding]),
+        (0, 0, *[n - 1 for n in lhs_dilation]),
+    )  # fmt: skip
+    if groups == batch_groups == 1:
+        return _conv_of_group(lhs, rhs, strides, rhs_dilation, shape)
+    # each group apart; the group is the major part of every axis that is split
+    count, axis = (groups, 1) if groups > 1 else (batch_groups, 0)
+    pairs = zip(tf.split(lhs, count, axis), tf.split(rhs, count, 0), strict=True)
+    part = (shape[0], shape[1] // count, *shape[2:])
+    return tf.concat([_conv_of_group(x, k, strides, rhs_dilation, part) for x, k in pairs], 1)
+
+
+def _conv_of_group(lhs: Any, rhs: Any, strides: Any, dilation: Any, shape: Any) -> Any:
+    rank = len(strides)
+    if lhs.dtype in _NATIVE and rank in (1, 2):
+        if prod(shape[2:]) < prod(rhs.shape[2:]) and set(strides) == {1} and isinstance(shape[0], int):
+            return _conv_over_positions(lhs, rhs, dilation, shape)
+        return _conv_2d(lhs, rhs, strides, dilation)
+    return _conv_of_windows(lhs, rhs, strides, dilation, shape)
+
+
+def _conv_2d(lhs: Any, rhs: Any, strides: Any, dilation: Any) -> Any:
+    """TensorFlow's own, with the channels last."""
+    if len(strides) == 1:
+        out = _conv_2d(lhs[:, :, None], rhs[:, :, None], (1, *strides), (1, *dilation))
+        return tf.squeeze(out, 2)
+    out = tf.nn.conv2d(
+        tf.transpose(lhs, (0, 2, 3, 1)), tf.transpose(rhs, (2, 3, 1, 0)), (1, *strides, 1), "VALID",
+        dilations=(1, *dilation, 1),
+    )  # fmt: skip
+    return tf.transpose(out, (0, 3, 1, 2))
+
+
+def _conv_over_positions(lhs: Any, rhs: Any, dilation: Any, shape: Any) -> Any:
+    """A convolution with few positions and many taps, as a gradient with respect to a kernel is: TensorFlow's own of
+    that, where the taps are positions and the dilation is a stride."""
+    if len(dilation) == 1:
+        return tf.squeeze(_conv_over_positions(lhs[:, :, None], rhs[:, :, None], (1, *dilation), (*shape[:2], 1, shape[2])), 2)
+    reach = [(taps - 1) * step + n for taps, step, n in zip(rhs.shape[2:], dilation, shape[2:], strict=True)]
+    out = tf.raw_ops.Conv2DBackpropFilter(
+        input=tf.transpose(lhs[:, :, : reach[0], : reach[1]], (1, 2, 3, 0)), filter_sizes=[*shape[2:], shape[0], shape[1]],
+        out_backprop=tf.transpose(rhs, (1, 2, 3, 0)), strides=[1, *dilation, 1], padding="VALID",
+    )  # fmt: skip
+    return tf.transpose(out, (2, 3, 0, 1))
+
+
+def _conv_of_windows(lhs: Any, rhs: Any, strides: Any, dilation: Any, shape: Any) -> Any:
+    """The elements of all windows, then one matrix product."""
+    taps, sizes, kernel = shape[2:], lhs.shape.as_list()[2:], rhs.shape.as_list()[2:]
+    places = np.zeros((), np.int64)
+    for n, size, count, stride, gap in zip(kernel, sizes, taps, strides, dilation, strict=True):
+        along = np.arange(n)[:, None] * gap + np.arange(count) * stride
+        places = np.add.outer(places * size, along)
+    rank = len(strides)
+    # axes come in pairs of tap and position: taps first
+    places = places.transpose([*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)]).reshape(prod(kernel), prod(taps))
+    n, c = extents(lhs)[:2]
+    flat = tf.reshape(lhs, as_shape([n, c, prod(sizes)]))
+    windows = tf.reshape(tf.gather(flat, places, axis=2), as_shape([n, c * prod(kernel), prod(taps)]))
+    weights = tf.reshape(rhs, [rhs.shape[0], c * prod(kernel)])
+    return tf.reshape(any_integer(tf.matmul)(weights, windows), as_shape(shape))
+
+
+# -- scans -------------------------------------------------------------------------------------------------------------
+
+
+def _directed(function: Any) -> Any:
+    return in_float32(any_integer(lambda x, axis, reverse: function(x, axis=axis, reverse=reverse)))
+
+
+def _doubling(function: Any) -> Any:
+    """A scan by an associative function, in steps of one, two, four, ... places."""
+
+    def kernel(x: Any, axis: int, reverse: bool) -> Any:
+        ndim, size, step = len(x.shape), x.shape[axis], 1
+        if reverse:
+            x = tf.reverse(x, [axis])
+        while step < size:
+            head = x[_tap(axis, ndim, 0, step, 1)]
+            tail = function(x[_tap(axis, ndim, step, size - step, 1)], x[_tap(axis, ndim, 0, size - step, 1)])
+            x = tf.concat([head, tail], axis)
+            step *= 2
+        return tf.reverse(x, [axis]) if reverse else x
+
+    return in_float32(any_signed(kernel))
+
+
+def any_signed(function: Any) -> Any:
+    """Unsigned 64-bit integers in the order of signed ones."""
+
+    def kernel(x: Any, *rest: Any) -> Any:
+        if x.dtype == tf.uint64:
+            top = tf.constant(-(2**63), tf.int64)
+            found = function(tf.bitwise.bitwise_xor(tf.bitcast(x, tf.int64), top), *rest)
+            return tf.bitcast(tf.bitwise.bitwise_xor(found, top), tf.uint64)
+        return any_integer(function)(x, *rest)
+
+    return kernel
+
+
+def _recurrence(product: Any) -> Any:
+    """s_i = product(factor_i, s_(i-1)) + term_i."""
+
+    def along(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
+        if 0 in term.shape.as_list():
+            return term
+        perm = [axis, *[i for i in range(len(term.shape)) if i != axis]]
+        factor, term = tf.transpose(factor, perm), tf.transpose(term, perm)
+        states = tf.scan(
+            lambda state, pair: product(pair[0], state) + pair[1], (factor, term), tf.zeros_like(term[0]), reverse=reverse
+        )
+        return tf.transpose(states, sorted(range(len(perm)), key=perm.__getitem__))
+
+    return along
+
+
+def _times_unless_zero(factor: Any, state: Any) -> Any:
+    return tf.where(tf.equal(factor, 0), tf.zeros((), state.dtype), factor * state)
+
+
+_linear = _recurrence(_times_unless_zero)
+_masked = _recurrence(lambda restart, state: tf.where(restart, tf.zeros((), state.dtype), state))
+
+
+def _linear_recurrence(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
+    return _linear(factor, term, axis, reverse)
+
+
+def _segmented_cumsum(x: Any, restart: Any, axis: int, reverse: bool) -> Any:
+    return any_integer(lambda v: _masked(restart, v, axis, reverse))(x)
+
+
+# -- Fourier transforms ------------------------------------------------------------------------------------------------
+
+
+def _along(function: Any, x: Any, axis: int) -> Any:
+    """A function of the last axis along another one."""
+    perm = [i for i in range(len(x.shape)) if i != axis] + [axis]
+    if axis == len(perm) - 1:
+        return function(x)
+    return tf.transpose(function(tf.transpose(x, perm)), sorted(range(len(perm)), key=perm.__getitem__))
+
+
+def _dft(x: Any, axes: tuple[int, ...], inverse: bool) -> Any:
+    if 0 in x.shape.as_list():
+        return x
+    for axis in axes:
+        if inverse:
+            size = tf.cast(extents(x)[axis], x.dtype)
+            x = _along(tf.signal.ifft, x, axis) * size
+        else:
+            x = _along(tf.signal.fft, x, axis)
+    return x
+
+
+def _rfft(x: Any, axis: int) -> Any:
+    return _along(tf.signal.rfft, widened(x), axis)
+
+
+def _irfft(x: Any, axis: int, size: int) -> Any:
+    found = _along(lambda v: tf.signal.irfft(v, [size]), x, axis)
+    return found * tf.cast(size, found.dtype)
+
+
+def _paired_scale(x: Any, axis: int, size: int, factor: float) -> Any:
+    n = x.shape[axis]
+    weight = np.ones(n)
+    weight[1 : (size + 1) // 2] = factor
+    shape = [1] * len(x.shape)
+    shape[axis] = n
+    return x * tf.constant(weight.reshape(shape), x.dtype)
+
+
+KERNELS: dict[str, Any] = {
+    "window_sum": in_float32(any_integer(_window_sum)),
+    "window_spread": in_float32(any_integer(_window_spread)),
+    "window_argmax": _place(tf.argmax, tf.greater, _lowest),
+    "window_argmin": _place(tf.argmin, tf.less, _highest),
+    "conv": in_float32(_conv),
+    "linear_recurrence": in_float32(any_integer(_linear_recurrence)),
+    "segmented_cumsum": in_float32(_segmented_cumsum),
+    "cumsum": _directed(tf.cumsum),
+    "cumprod": _directed(tf.math.cumprod),
+    "cummax": _doubling(tf.maximum),
+    "cummin": _doubling(tf.minimum),
+    "cumlogsumexp": _directed(tf.math.cumulative_logsumexp),
+    "dft": _dft,
+    "rfft": _rfft,
+    "irfft": _irfft,
+    "paired_scale": _paired_scale,
+}
