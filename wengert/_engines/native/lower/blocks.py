@@ -15,7 +15,19 @@ from ...._core.dims import Atom, Dim, map_attribute
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..builder import Builder
-from ..forms import TYPE_OF, Elements, Extents, Form, Lazy, Stored, all_indices, count_of, strides_of
+from ..forms import (
+    TYPE_OF,
+    Elements,
+    Extents,
+    Form,
+    Lazy,
+    Stored,
+    all_indices,
+    count_of,
+    is_numbers,
+    row_major,
+    strides_of,
+)
 from ..loops import FLOATS, Array, Operand, Reg
 from ..schedule import SMALL, SMALL_REDUCED, Group, is_small, schedule, static_size
 from . import nests
@@ -306,6 +318,8 @@ class Block:
         for dim, extent in zip(value.shape, form.shape, strict=True):
             if isinstance(dim, Dim) and dim.is_atom:
                 self.sizes.setdefault(dim.atom, extent)
+        if type(form) is Stored and not is_numbers(form.shape):
+            form = _of_shape(form, self.shape(value))
         if value.dtype != object and is_small(value):
             form = self.elements(form)
         elif type(form) is Stored and form.array.place == "heap" and value.key not in self.targets:
@@ -431,6 +445,13 @@ def _read_by(step: Node | Group) -> list[int]:
     if type(step) is Group:
         return [v.key for node in step.members for v in node.inputs] + [v.key for v in step.copies]
     return [v.key for v in step.inputs]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _of_shape(form: Stored, shape: Extents) -> Stored:
+    """A form whose extents the graph knows better: a loop's results have as many rows as it counts turns."""
+    if not is_numbers(shape):
+        return form
+    return Stored(shape, form.array, form.offset, row_major(shape) if form.is_dense else form.strides, form.is_dense)
 
 
 def kind_of(node: Node) -> str:
