@@ -1,6 +1,6 @@
 """Where a compiler hooks in: what becomes of an optimised graph before an engine's kernels run it.
 
-The native engine's refiner loads with the first graph. It knows no kernels of an engine, and the engine with the kernels
+The native engine's refiner loads with the first graph. It knows no kernels of an engine, and the engine with kernels
 no compiler: what they share is a node whose attribute is what runs it (`COMPILED`).
 """
 
