@@ -1,8 +1,9 @@
 """Our compiled gradient on a framework's arrays beside the framework's own: `python benchmarks/engines.py`.
 
 Ten programs: on JAX beside `jax.jit(jax.value_and_grad(...))`, on PyTorch beside its eager mode (and `torch.compile`
-with `--all`), on TensorFlow beside `tf.function`. The two take turns, and results are compared before timing.
-Writes results/engines-FRAMEWORK.json and a table beside it. Start reading at `main`.
+with `--all`), on TensorFlow beside `tf.function`. The two take turns, and results are compared before timing. Times are
+the processor's for the process, which runs on one core: another program's work does not count, however busy the
+machine is. Writes results/engines-FRAMEWORK.json and a table beside it. Start reading at `main`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import importlib
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.2, help="length of a turn")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each side")
     parser.add_argument("--all", action="store_true", help="every form of the framework, not the first one only")
+    parser.add_argument("--wall", action="store_true", help="time by the wall, not the processor's (for accelerators)")
     parser.add_argument("--output", type=Path, default=HERE / "results", help="where to write (default: results/)")
     parser.add_argument("--one", help=argparse.SUPPRESS)  # this process measures that program and prints JSON
     options = parser.parse_args()
@@ -59,7 +62,8 @@ def in_a_process(framework: str, program: str, options: Any) -> dict[str, Any]:
     """The figures of a program, from a process of its own: no program finds what another left."""
     command = [
         sys.executable, str(HERE / "engines.py"), "--one", program, "--frameworks", framework,
-        "--seconds", str(options.seconds), "--rounds", str(options.rounds), *(["--all"] if options.all else []),
+        "--seconds", str(options.seconds), "--rounds", str(options.rounds),
+        *(["--all"] if options.all else []), *(["--wall"] if options.wall else []),
     ]  # fmt: skip
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -86,7 +90,8 @@ def measured(name: str, options: Any) -> dict[str, Any]:
         call = call_of(program, parameters, library, arrays)
         if call is not None:
             contenders.append(harness.Contender(library.name, library.kind, call, flattened(library)))
-    times = harness.measure(contenders, options.seconds, options.rounds, program.TOLERANCE)
+    clock = time.perf_counter if options.wall else time.process_time
+    times = harness.measure(contenders, options.seconds, options.rounds, program.TOLERANCE, clock)
     return {"program": name, "title": program.TITLE, "states": states, "times": [t._asdict() for t in times]}
 
 

@@ -93,7 +93,10 @@ def _c_argument(value: Any) -> Any:
     return ctypes.c_double(float(value))
 
 
-def measure(contenders: Sequence[Contender], seconds: float, rounds: int, tolerance: float) -> list[Measured]:
+def measure(
+    contenders: Sequence[Contender], seconds: float, rounds: int, tolerance: float,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[Measured]:  # fmt: skip
     """The median time of a call of each contender that gives what the first gives.
 
     Args:
@@ -101,6 +104,7 @@ def measure(contenders: Sequence[Contender], seconds: float, rounds: int, tolera
         seconds: how long one turn takes, about; a call that takes longer is a turn of its own.
         rounds: how often each contender has its turn.
         tolerance: the relative difference that is allowed, of the largest entry.
+        clock: what is read before and after; `time.process_time` counts what the processor did for this process only.
     """
     expected = contenders[0].result(contenders[0].call())
     found: list[Measured | None] = [None] * len(contenders)
@@ -115,7 +119,7 @@ def measure(contenders: Sequence[Contender], seconds: float, rounds: int, tolera
     for turn in range(rounds):
         for step in range(len(running)):
             index, calls = running[(turn + step) % len(running)]
-            times[index].append(_time_of_call(contenders[index].call, calls))
+            times[index].append(_time_of_call(contenders[index].call, calls, clock))
     for index, column in times.items():
         c = contenders[index]
         found[index] = Measured(c.library, c.kind, statistics.median(column), min(column))
@@ -151,15 +155,15 @@ def _calls_within(call: Callable[[], Any], seconds: float) -> int:
     return max(1, int(seconds * repeats / max(time.perf_counter() - started, 1e-9)))
 
 
-def _time_of_call(call: Callable[[], Any], calls: int) -> float:
+def _time_of_call(call: Callable[[], Any], calls: int, clock: Callable[[], float]) -> float:
     # A collection of garbage left by another library must not fall into this one's time.
     gc.collect()
     gc.disable()
     try:
-        started = time.perf_counter()
+        started = clock()
         for _ in range(calls):
             call()
-        return (time.perf_counter() - started) / calls
+        return (clock() - started) / calls
     finally:
         gc.enable()
 

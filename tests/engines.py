@@ -47,6 +47,7 @@ ENGINES: dict[str, UnderTest] = {
         package="jax", compiles_each_shape=True, programs=12,
     ),
     "tensorflow": UnderTest(package="tensorflow", programs=12),
+    "torch": UnderTest(package="torch"),
 }  # fmt: skip
 
 _CHOSEN = os.environ.get("WENGERT_TEST_ENGINES", "all")

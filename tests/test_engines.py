@@ -10,13 +10,14 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import op_checks as checks
 import pytest
 from engines import ENGINES as UNDER_TEST
-from engines import every_engine, skip_what_it_cannot
+from engines import every_engine, every_users_engine, skip_what_it_cannot
 
 import wengert as wg
 import wengert.numpy as wnp
@@ -28,6 +29,7 @@ from wengert._core.op import REGISTRY, ZERO, Op
 from wengert._core.state import recording
 from wengert._core.tensor import Tensor, fresh
 from wengert._engines import engine_named, move
+from wengert._engines.support import support_of
 from wengert._prims import (
     conv,
     cumulative,
@@ -41,6 +43,9 @@ from wengert._prims import (
     structural,
 )
 from wengert._transforms.reverse import Tape, sweep
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
+from making import engines as making_engines
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -85,6 +90,12 @@ def test_table_has_a_kernel_or_a_reason_for_every_op(engine: str) -> None:
     assert kernels | set(table.unsupported) == {*REGISTRY, *PER_CALL}
     assert not set(table.kernels) & set(table.unsupported)
     assert all(table.unsupported.values())
+
+
+@every_users_engine
+def test_the_documentations_table_of_an_engine_is_up_to_date(engine: str) -> None:
+    found = making_engines.columns()[engine]
+    assert found == support_of(engine_named(engine)), "run docs/making/engines.py"
 
 
 def test_an_unknown_engine_is_refused() -> None:

@@ -23,7 +23,6 @@ from ._compile.parameters import positional_names
 from ._compile.trace import ArrayKey, Static, array_key, trace, with_dims
 from ._core import dtypes
 from ._core.constant import constant, number
-from ._core.dims import Dim
 from ._core.doors import door
 from ._core.engine import PLAIN_TYPES, Engine, is_native, transferred
 from ._core.folding import fold

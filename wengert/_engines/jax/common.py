@@ -87,6 +87,7 @@ def on_host(name: str) -> Kernel:
         found = host_call(run, operands, types if op.is_multi else (types,))
         return found if op.is_multi else found[0]
 
+    kernel.is_on_host = True  # pyright: ignore[reportFunctionMemberAccess]  (read by `support_of`)
     return kernel
 
 

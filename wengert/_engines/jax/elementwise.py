@@ -133,6 +133,9 @@ def _bitcast(x: Any, dtype: Any) -> Any:
     return found.reshape((*found.shape[:-2], -1)) if wide < narrow else found
 
 
+_bitcast.on_host_when = "complex numbers"  # pyright: ignore[reportFunctionMemberAccess]
+
+
 def _angle(x: Any) -> Any:
     return jnp.angle(x).astype(x.real.dtype)
 

@@ -137,6 +137,7 @@ KERNELS: dict[str, Any] = {
     "inv": in_float32(_inv),
     "cholesky": in_float32(_cholesky),
     "eig": on_host("eig"),
+    **{name: on_host(name) for name in ("logm", "sqrtm", "sylvester")},
     "expm": in_float32(jsl.expm),
     "eigh": in_float32(_eigh),
     "svd": in_float32(_svd),

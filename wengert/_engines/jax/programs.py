@@ -25,9 +25,11 @@ from ..._core import dtypes
 from ..._core.graph import Graph
 from ..._core.state import building
 from ..._passes import optimise
+from ..._passes.dce import drop_unused
 from ..._transforms.batch import batch
 from ..interpret import compile_instructions
 from .common import TRACING, is_concrete
+from .products import contracted
 from .table import KERNELS
 
 Natives = Sequence[Any]
@@ -48,7 +50,7 @@ class Form:
     """
 
     def __init__(self, program: Program) -> None:
-        graph = optimise(program.graph)
+        graph = drop_unused(contracted(optimise(program.graph)))
         self.run: Callable[..., tuple[Any, ...]] = compile_instructions(graph, KERNELS)
         self.jitted: Callable[..., tuple[Any, ...]] = jax.jit(self.traced)
         self.can_jit = not _varies(program.graph)

@@ -1,9 +1,9 @@
 """Branches and loops as TensorFlow's own: `switch`, `loop` and `loop_back` inside its graphs.
 
-What steps leave behind is put into tensor lists, which grow as the loop runs and whose elements may be lists themselves.
-A history is what every step saved where the memory budget has room for it, else states before some steps, in a fixed
-number of slots: at the steps that the binomial schedule names where the number of steps is known, else at distances that
-double each time the slots are full. The way back fills free slots by the same schedule, as a stack of states.
+What steps leave behind is put into tensor lists, which grow as the loop runs and whose elements may be lists. A history
+is what every step saved where the memory budget has room for it, else states before some steps, in a fixed number of
+slots: at the steps that the binomial schedule names where the number of steps is known, else at distances that double
+each time the slots are full. The way back fills free slots by the same schedule, as a stack of states.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def _shape(kind: Kind) -> Any:
 
 
 def _reserved(kind: Kind, count: Any) -> Any:
-    return _raw.TensorListReserve(element_shape=_shape(kind), num_elements=tf.cast(count, tf.int32), element_dtype=kind.dtype)
+    return _raw.TensorListReserve(
+        element_shape=_shape(kind), num_elements=tf.cast(count, tf.int32), element_dtype=kind.dtype
+    )
 
 
 def place_of(step: Any) -> Any:
@@ -78,8 +80,7 @@ def _got(handle: Any, place: Any, kind: Kind) -> Any:
 
 
 def _stacked(handle: Any, kind: Kind) -> Any:
-    out = _raw.TensorListStack(input_handle=handle, element_shape=_shape(kind), element_dtype=kind.dtype)
-    return out
+    return _raw.TensorListStack(input_handle=handle, element_shape=_shape(kind), element_dtype=kind.dtype)
 
 
 def _empty(kind: Kind) -> Any:

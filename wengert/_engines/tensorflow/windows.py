@@ -58,7 +58,8 @@ def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, 
         total: Any = None
         for k in range(n):
             ahead = k * gap
-            part = _pad(out, _at(axis, ndim, ahead), _at(axis, ndim, whole - reach - ahead), _at(axis, ndim, stride - 1))
+            margins = (ahead, whole - reach - ahead, stride - 1)
+            part = _pad(out, *[_at(axis, ndim, n) for n in margins])
             total = part if total is None else total + part
         out = total[_tap(axis, ndim, low, sizes[i], 1)]
     return out
@@ -188,14 +189,13 @@ def _conv_of_group(lhs: Any, rhs: Any, place: _Place, shape: Any) -> Any:
     if lhs.dtype not in _NATIVE or rank not in (1, 2):
         return _conv_of_windows(place.padded(lhs, 2), rhs, place, shape)
     if rank == 1:
-        return tf.squeeze(_conv_of_group(lhs[:, :, None], rhs[:, :, None], place.in_two(), (*shape[:2], 1, *shape[2:])), 2)
+        in_two = (*shape[:2], 1, *shape[2:])
+        return tf.squeeze(_conv_of_group(lhs[:, :, None], rhs[:, :, None], place.in_two(), in_two), 2)
     if prod(shape[2:]) < prod(rhs.shape[2:]) and set(place.strides) == {1} and isinstance(shape[0], int):
         return _conv_over_positions(lhs, rhs, place, shape)
     # turned before anything else, so that TensorFlow finds two turns, here and in what gave lhs, that undo each other
-    out = tf.nn.conv2d(
-        place.padded(tf.transpose(lhs, (0, 2, 3, 1)), 1), tf.transpose(rhs, (2, 3, 1, 0)), (1, *place.strides, 1), "VALID",
-        dilations=(1, *place.rhs_dilation, 1),
-    )  # fmt: skip
+    images, kernel = place.padded(tf.transpose(lhs, (0, 2, 3, 1)), 1), tf.transpose(rhs, (2, 3, 1, 0))
+    out = tf.nn.conv2d(images, kernel, (1, *place.strides, 1), "VALID", dilations=(1, *place.rhs_dilation, 1))
     return tf.transpose(out, (0, 3, 1, 2))
 
 
@@ -278,7 +278,8 @@ def _recurrence(product: Any) -> Any:
         perm = [axis, *[i for i in range(len(term.shape)) if i != axis]]
         factor, term = tf.transpose(factor, perm), tf.transpose(term, perm)
         states = tf.scan(
-            lambda state, pair: product(pair[0], state) + pair[1], (factor, term), tf.zeros_like(term[0]), reverse=reverse
+            lambda state, pair: product(pair[0], state) + pair[1], (factor, term), tf.zeros_like(term[0]),
+            reverse=reverse,
         )
         return tf.transpose(states, sorted(range(len(perm)), key=perm.__getitem__))
 

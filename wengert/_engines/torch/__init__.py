@@ -18,7 +18,7 @@ from . import bridge, common
 from .bridge import bound, is_followed, is_wrapped
 from .common import Array
 from .programs import copied, device_of, form_for, on_device, table_on
-from .table import KERNELS, boxed, wrapped
+from .table import KERNELS, boxed, creations, wrapped
 
 
 def _tensor(x: Any) -> torch.Tensor:
@@ -93,9 +93,7 @@ TORCH = Engine(
 TORCH.kernels.update({name: boxed(name, kernel) for name, kernel in KERNELS.items()})
 TORCH.kernels["call"] = _call
 TORCH.kernels.update({name: _region(name) for name in ("switch", "loop", "loop_back")})
-TORCH.kernels.update({
-    name: boxed(name, kernel) for name, kernel in table_on(torch.device("cpu")).items() if name not in TORCH.kernels
-})  # fmt: skip
+TORCH.kernels.update({name: boxed(name, kernel) for name, kernel in creations(torch.device("cpu")).items()})
 register_engine(TORCH)
 PLAIN_TYPES.update({torch.Tensor: TORCH, torch.nn.Parameter: TORCH})
 

@@ -12,7 +12,6 @@ from ..._core.conv_shape import conv_out_shape
 from .common import in_float32
 
 _FORWARD = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
-_BACKWARD = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
 
 
 def _conv(
@@ -32,6 +31,8 @@ def _conv(
         if all(s == 1 for s in strides):
             return _transposed(lhs, rhs, padding, lhs_dilation, rhs_dilation, groups, shape)
         lhs = _dilated(lhs, lhs_dilation)
+    if groups == 1 and lhs.is_floating_point() and all(p > k for p, k in zip(rhs.shape[2:], shape[2:], strict=True)):
+        return _of_large_kernel(lhs, rhs, strides, padding, rhs_dilation, shape)
     if all(low == high >= 0 for low, high in padding):
         widths: Any = (*[low for low, _ in padding],)
     else:
@@ -69,18 +70,58 @@ def _transposed(
     weight = weight.flip((*range(2, 2 + rank),))
     # the full result begins where the last tap of the kernel meets the first element
     full = [(k - 1) * d for k, d in zip(kernel, rhs_dilation, strict=True)]
-    ends = [
-        (n - 1) * d + low + 1 - wanted
-        for n, d, (low, _), wanted in zip(lhs.shape[2:], lhs_dilation, padding, shape[2:], strict=True)
-    ]
-    # what torch cuts off, it cuts off at both ends
-    cut = [max(min(f - low, end), 0) for f, (low, _), end in zip(full, padding, ends, strict=True)]
-    out = _BACKWARD[rank](lhs, weight, None, lhs_dilation, cut, 0, groups, rhs_dilation)
-    widths = []
-    for axis in range(rank):
-        low = padding[axis][0] - full[axis] + cut[axis]
-        widths.append((low, shape[2 + axis] - out.shape[2 + axis] - low))
+    cuts, sizes, widths = [], [], []
+    for n, d, f, (low, _), wanted in zip(lhs.shape[2:], lhs_dilation, full, padding, shape[2:], strict=True):
+        cut = f - low
+        size = (n - 1) * d + f + 1 - 2 * cut
+        if not (cut >= 0 and size <= wanted < size + d):  # what torch cuts off, it cuts off at both ends
+            cut = max(min(cut, (n - 1) * d + low + 1 - wanted), 0)
+            size = (n - 1) * d + f + 1 - 2 * cut
+        else:
+            size = wanted
+        cuts.append(cut)
+        sizes.append(size)
+        first = low - f + cut
+        widths.append((first, wanted - size - first))
+    out = _backwards(lhs, weight, lhs_dilation, cuts, rhs_dilation, groups, (shape[0], shape[1], *sizes))
     return _padded(out, widths)
+
+
+def _backwards(lhs: Any, weight: Any, strides: Any, cuts: Any, dilation: Any, groups: int, shape: Any) -> Any:
+    """What a convolution that gives lhs has as the cotangent of its operand of this shape."""
+    if lhs.is_complex():
+        parts = [lhs.real, lhs.imag], [weight.real, weight.imag]
+        found = [[_backwards(x, w, strides, cuts, dilation, groups, shape) for w in parts[1]] for x in parts[0]]
+        return torch.complex(found[0][0] - found[1][1], found[0][1] + found[1][0])
+    operand = lhs.new_empty(1).expand(shape)
+    zeros = [0] * len(strides)
+    return torch.ops.aten.convolution_backward(
+        lhs, operand, weight, None, strides, cuts, dilation, False, zeros, groups, (True, False, False)
+    )[0]
+
+
+def _of_large_kernel(lhs: Any, rhs: Any, strides: Any, padding: Any, rhs_dilation: Any, shape: Any) -> Any:
+    """A kernel larger than the result is the cotangent of a convolution in the derivative of its kernel, for which
+    torch has a fast way: there lhs is what was convolved, and the result is the kernel's cotangent."""
+    reach = [
+        (p - 1) * d + (k - 1) * s + 1
+        for p, d, k, s in zip(rhs.shape[2:], rhs_dilation, shape[2:], strides, strict=True)
+    ]
+    is_even = all(
+        low == high >= 0 and n + 2 * low == r
+        for (low, high), n, r in zip(padding, lhs.shape[2:], reach, strict=True)
+    )
+    if is_even:
+        widths = [low for low, _ in padding]
+    else:  # what no place of the kernel reaches is cut off
+        ends = [(low, r - low - n) for (low, _), n, r in zip(padding, lhs.shape[2:], reach, strict=True)]
+        lhs, widths = _padded(lhs, ends), [0] * len(reach)
+    weight = rhs.new_empty(1).expand((shape[1], shape[0], *shape[2:]))
+    found = torch.ops.aten.convolution_backward(
+        rhs.transpose(0, 1), lhs.transpose(0, 1), weight, None, rhs_dilation, widths, strides, False,
+        [0] * len(reach), 1, (False, True, False),
+    )  # fmt: skip
+    return found[1].transpose(0, 1)
 
 
 def _by_windows(lhs: Any, rhs: Any, strides: Any, padding: Any, dilation: Any, groups: int) -> Any:

@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..._core.graph import Graph, Node
 from ..._core.op import Facts, Op
 from ..._core.tensor import Value
-from ..._passes.rewrite import rewritten
-from ..._prims.structural import concatenate
+from ..._prims.structural import concatenate, constant
 from .common import HALF, Kernel, torch_dtype
 
 _FLOATS = frozenset({"float32", "float64"})
@@ -46,18 +46,50 @@ BY_TENSOR = _private("torch times_tensor", "x", ("number",))
 PLUS_TENSOR = _private("torch plus_tensor", "x", ("number",))
 SIGMOID_BACK = _private("torch sigmoid_back", "ct out")
 TANH_BACK = _private("torch tanh_back", "ct out")
-MASKED_SIGMOID_BACK = _private("torch masked_sigmoid_back", "ct out", ("zero",))
-MASKED_TANH_BACK = _private("torch masked_tanh_back", "ct out", ("zero",))
-MASKED_MUL = _private("torch masked_mul", "x y", ("zero",))
+IS_ZERO = _private("torch is_zero", "x", ("zero",))
+MASKED_SIGMOID_BACK = _private("torch masked_sigmoid_back", "ct out is_zero", ("zero",))
+MASKED_TANH_BACK = _private("torch masked_tanh_back", "ct out is_zero", ("zero",))
+MASKED_MUL = _private("torch masked_mul", "x y is_zero", ("zero",))
 MATMUL_PLUS = _private("torch matmul_plus", "z x y")
+OUTER_PLUS = _private("torch outer_plus", "z x y")
+MATRIX_BY_VECTOR = _private("torch matrix_by_vector", "x y")
+VECTOR_BY_MATRIX = _private("torch vector_by_matrix", "x y")
+WHERE_POSITIVE = _private("torch where_positive", "x y", ("zero",))
 
 _sigmoid_back = torch.ops.aten.sigmoid_backward.default
 _tanh_back = torch.ops.aten.tanh_backward.default
+_threshold_back = torch.ops.aten.threshold_backward.default
+
+
+_LARGE = 8192  # elements: filling by a mask costs more there than looking for what must be filled
+
+
+def _is_zero(x: Any, zero: Any) -> Any:
+    return None if x.numel() > _LARGE and x.is_cpu else torch.eq(x, zero)
 
 
 def _masked(product: Callable[..., Any]) -> Kernel:
-    """A product that is zero wherever its first factor is, whatever the second is there."""
-    return lambda x, y, zero: product(x, y).masked_fill_(torch.eq(x, zero), zero)
+    """A product that is zero wherever its first factor is, whatever the second is there.
+
+    Only infinities and NaNs make a difference, and both give NaN.
+    """
+
+    def kernel(x: Any, y: Any, is_zero: Any, zero: Any) -> Any:
+        found = product(x, y)
+        if is_zero is None:
+            if not torch.isnan(found.sum()).item():
+                return found
+            is_zero = torch.eq(x, zero)
+        return found.masked_fill_(is_zero, zero)
+
+    return kernel
+
+
+def _where_positive(x: Any, y: Any, zero: Any) -> Any:
+    """y where x is positive, else 0, also where x is NaN, which torch's fast way would let through."""
+    if x.is_cpu and not torch.isnan(x.sum()).item():
+        return _threshold_back(y, x, 0)
+    return torch.where(torch.gt(x, zero), y, zero)
 
 
 FUSED: dict[str, Kernel] = {
@@ -66,10 +98,15 @@ FUSED: dict[str, Kernel] = {
     "torch plus_tensor": torch.add,
     "torch sigmoid_back": _sigmoid_back,
     "torch tanh_back": _tanh_back,
+    "torch is_zero": _is_zero,
     "torch masked_sigmoid_back": _masked(_sigmoid_back),
     "torch masked_tanh_back": _masked(_tanh_back),
     "torch masked_mul": _masked(torch.mul),
     "torch matmul_plus": torch.addmm,
+    "torch outer_plus": torch.addr,
+    "torch matrix_by_vector": torch.mv,
+    "torch vector_by_matrix": lambda x, y: torch.mv(y.mT, x),
+    "torch where_positive": _where_positive,
 }
 
 
@@ -83,57 +120,101 @@ def _scalar(text: str, number: Any, dtype: torch.dtype) -> torch.Tensor:
     return torch.tensor(number, dtype=dtype)
 
 
-def fused(graph: Graph) -> Graph:
-    """The graph with this engine's own kernels in it."""
-    uses = Counter(v.key for node in graph.nodes for v in node.inputs)
-    uses.update(v.key for v in graph.outputs)
-    producers: dict[int, Node] = {}
+class _Parts:
+    """What the rules need to know of the graph that is being rewritten.
 
-    def change(node: Node) -> Any:
-        rule = _RULES.get(node.op.name)
-        found = None if rule is None else rule(node, producers, uses)
-        if found is None and node.op.name in _BROADCASTING:
-            found = _unspread(node, producers)
-        kept = node if found is None else found
-        producers.update((v.key, kept) for v in kept.outputs)
+    Attributes:
+        producers: by the key of a value the node that makes it.
+        uses: how often a value is read.
+        nodes: the new nodes so far; a rule may add some.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.producers: dict[int, Node] = {}
+        self.uses = Counter(v.key for node in graph.nodes for v in node.inputs)
+        self.uses.update(v.key for v in graph.outputs)
+        self.nodes: list[Node] = []
+        self._zeros: dict[int, Value] = {}  # by the key of a value, where it is zero
+        self._numbers: dict[Any, Value] = {}
+
+    def add(self, node: Node) -> None:
+        self.nodes.append(node)
+        self.producers.update((v.key, node) for v in node.outputs)
+
+    def made_by(self, value: Value, *names: str) -> Node | None:
+        """The node that makes a value, if it is of one of these ops."""
+        node = self.producers.get(value.key)
+        return node if node is not None and node.op.name in names else None
+
+    def is_zero(self, x: Value, like: Node) -> Value:
+        """Where a value is zero, found once for all products with it."""
+        found = self._zeros.get(x.key)
+        if found is None:
+            found = self._zeros[x.key] = Value(x.shape, _BOOL, x.graph)
+            self.add(Node(IS_ZERO, (x,), (found,), (scalar(0, torch_dtype(x.dtype)),), like.site, like.is_quiet))
         return found
 
-    return _without_unused(rewritten(graph, change))
+    def number(self, filled: Node) -> Value:
+        """A number of no axes in place of a tensor full of it."""
+        _, number, dtype = filled.attrs
+        key = (repr(number), dtype)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = Value((), dtype, filled.outputs[0].graph)
+            self.add(Node(constant, (), (found,), (np.asarray(number, dtype),), filled.site))
+        return found
 
 
-def _without_unused(graph: Graph) -> Graph:
+def fused(graph: Graph) -> Graph:
+    """The graph with this engine's own kernels in it."""
+    parts = _Parts(graph)
+    for node in graph.nodes:
+        rule = _RULES.get(node.op.name)
+        found = None if rule is None else rule(node, parts)
+        if found is None and node.op.name in _BROADCASTING:
+            found = _unspread(node, parts)
+        parts.add(node if found is None else found)
+    return _without_unused(graph, parts.nodes)
+
+
+def _without_unused(graph: Graph, nodes: list[Node]) -> Graph:
     """What was fused into another kernel is not run any more. (All that has an effect or may raise stays.)"""
     needed = {v.key for v in graph.outputs}
     kept: list[Node] = []
-    for node in reversed(graph.nodes):
+    for node in reversed(nodes):
         if node.op.name not in _DROPPED or any(v.key in needed for v in node.outputs):
             kept.append(node)
             needed.update(v.key for v in node.inputs)
     return Graph.of(graph.name, graph.inputs, kept[::-1], graph.outputs, graph.guards)
 
 
-_DROPPED = frozenset({"broadcast_to", "neg", "mul", "square", "pad", "add", "matmul", "power_number", ONE_MINUS.name})
+_DROPPED = frozenset({
+    "broadcast_to", "neg", "mul", "square", "pad", "add", "matmul", "full", "reshape", "transpose", "gt",
+    ONE_MINUS.name,
+})  # fmt: skip
+_BOOL = np.dtype(bool)
 
 
-def _producer(value: Value, producers: dict[int, Node], *names: str) -> Node | None:
-    node = producers.get(value.key)
-    return node if node is not None and node.op.name in names else None
+def _unspread(node: Node, parts: _Parts) -> Any:
+    """Operands that torch broadcasts by itself; at least one must have the shape of the result."""
+    inputs = _narrow(node, parts)
+    return None if inputs is None else node.remade(node.op, inputs, node.attrs)
 
 
-def _unspread(node: Node, producers: dict[int, Node]) -> Any:
-    """An operand that torch broadcasts by itself; at least one must have the shape of the result."""
+def _narrow(node: Node, parts: _Parts) -> tuple[Value, ...] | None:
+    """A node's operands without the `broadcast_to` and `full` that torch does not need, if it has some."""
+    inputs: list[Value] = []
+    for value in node.inputs:
+        maker = parts.made_by(value, "broadcast_to", "full")
+        if maker is None:
+            inputs.append(value)
+        elif maker.op.name == "full":
+            inputs.append(parts.number(maker) if maker.outputs[0].shape else value)
+        else:
+            inputs.append(maker.inputs[0])
     shape = node.outputs[0].shape
-    spread = [_producer(v, producers, "broadcast_to") for v in node.inputs]
-    if not any(spread):
-        return None
-    inputs = (*[v if p is None else p.inputs[0] for v, p in zip(node.inputs, spread, strict=True)],)
-    if all(v.shape != shape for v in inputs):
-        return None
-    return _with_mask(node, inputs) if node.op.name == "scale" else node.remade(node.op, inputs, node.attrs)
-
-
-def _with_mask(node: Node, inputs: tuple[Value, ...]) -> Node:
-    return node.remade(MASKED_MUL, inputs, (scalar(0, torch_dtype(node.outputs[0].dtype)),))
+    is_changed = any(a is not b for a, b in zip(inputs, node.inputs, strict=True))
+    return (*inputs,) if is_changed and any(v.shape == shape for v in inputs) else None
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -146,91 +227,148 @@ def _fits(number: Any, value: Value) -> bool:
     return is_plain and (type(number) is int or (type(number) is float and kind == "f"))
 
 
-def _by_number(node: Node, producers: dict[int, Node], uses: Counter[int]) -> Any:
+def _by_number(node: Node, parts: _Parts) -> Any:
     x, (number,) = node.inputs[0], node.attrs
     if not _fits(number, x):
         return None
     return node.remade(BY_TENSOR, node.inputs, (scalar(number, torch_dtype(x.dtype)),))
 
 
-def _plus_number(node: Node, producers: dict[int, Node], uses: Counter[int]) -> Any:
+def _plus_number(node: Node, parts: _Parts) -> Any:
     x, (number,) = node.inputs[0], node.attrs
     if not _fits(number, x):
         return None
-    negated = _producer(x, producers, "neg")
+    negated = parts.made_by(x, "neg")
     value = scalar(number, torch_dtype(x.dtype))
     if negated is not None:
         return node.remade(ONE_MINUS, negated.inputs, (value,))
     return node.remade(PLUS_TENSOR, node.inputs, (value,))
 
 
-# -- the derivatives of tanh and sigmoid -----------------------------------------------------------------------------------
+# -- the derivatives of tanh and sigmoid ------------------------------------------------------------------------------
 
 
-def _is_one_minus(value: Value, producers: dict[int, Node]) -> Value | None:
+def _is_one_minus(value: Value, parts: _Parts) -> Value | None:
     """The x of a value 1 - x."""
-    node = _producer(value, producers, ONE_MINUS.name)
+    node = parts.made_by(value, ONE_MINUS.name)
     return node.inputs[0] if node is not None and node.attrs[0].item() == 1 else None
 
 
-def _slope(value: Value, producers: dict[int, Node], uses: Counter[int]) -> tuple[Op, Op, Value] | None:
+def _slope(value: Value, parts: _Parts) -> tuple[Op, Op, Value] | None:
     """Which derivative a value is the slope of, and of what result."""
-    if value.dtype.name not in _FLOATS or uses[value.key] != 1:
+    if value.dtype.name not in _FLOATS or parts.uses[value.key] != 1:
         return None
-    squared = _is_one_minus(value, producers)
+    squared = _is_one_minus(value, parts)
     if squared is not None:
-        node = _producer(squared, producers, "mul", "square")
-        if node is not None and node.inputs[0].key == node.inputs[-1].key and uses[squared.key] == 1:
+        node = parts.made_by(squared, "mul", "square")
+        if node is not None and node.inputs[0].key == node.inputs[-1].key and parts.uses[squared.key] == 1:
             return TANH_BACK, MASKED_TANH_BACK, node.inputs[0]
-    node = _producer(value, producers, "mul")
+    node = parts.made_by(value, "mul")
     if node is not None:
         for out, rest in (node.inputs, node.inputs[::-1]):
-            inner = _is_one_minus(rest, producers)
+            inner = _is_one_minus(rest, parts)
             if inner is not None and inner.key == out.key:
                 return SIGMOID_BACK, MASKED_SIGMOID_BACK, out
     return None
 
 
-def _mul(node: Node, producers: dict[int, Node], uses: Counter[int]) -> Any:
+def _mul(node: Node, parts: _Parts) -> Any:
     for ct, slope in (node.inputs, node.inputs[::-1]):
-        found = _slope(slope, producers, uses)
+        found = _slope(slope, parts)
         if found is not None and ct.key != slope.key:
             return node.remade(found[0], (ct, found[2]), ())
     return None
 
 
-def _scale(node: Node, producers: dict[int, Node], uses: Counter[int]) -> Any:
+def _scale(node: Node, parts: _Parts) -> Any:
     ct, slope = node.inputs
-    dtype = torch_dtype(ct.dtype)
-    found = _slope(slope, producers, uses)
+    zero = (scalar(0, torch_dtype(ct.dtype)),)
+    found = _slope(slope, parts)
     if found is not None:
-        return node.remade(found[1], (ct, found[2]), (scalar(0, dtype),))
-    return _unspread(node, producers) or _with_mask(node, node.inputs)
+        return node.remade(found[1], (ct, found[2], parts.is_zero(ct, node)), zero)
+    x, y = _narrow(node, parts) or node.inputs
+    return node.remade(MASKED_MUL, (x, y, parts.is_zero(x, node)), zero)
 
 
 # -- sums --------------------------------------------------------------------------------------------------------------
 
 
-def _add(node: Node, producers: dict[int, Node], uses: Counter[int]) -> Any:
-    return _joined(node, producers, uses) or _product_and_sum(node, producers, uses)
+def _add(node: Node, parts: _Parts) -> Any:
+    return _joined(node, parts) or _product_and_sum(node, parts)
 
 
-def _product_and_sum(node: Node, producers: dict[int, Node], uses: Counter[int]) -> Any:
+def _product_and_sum(node: Node, parts: _Parts) -> Any:
     """z + x @ y of matrices."""
     for z, product in (node.inputs, node.inputs[::-1]):
-        inner = _producer(product, producers, "matmul")
-        if inner is None or uses[product.key] != 1 or len(product.shape) != 2 or product.dtype.name not in _FLOATS:
+        inner = parts.made_by(product, "matmul")
+        if inner is None or parts.uses[product.key] != 1 or product.dtype.name not in _FLOATS:
             continue
-        spread = _producer(z, producers, "broadcast_to")
+        spread = parts.made_by(z, "broadcast_to")
         z = z if spread is None or len(spread.inputs[0].shape) > 2 else spread.inputs[0]
         if all(len(v.shape) == 2 for v in inner.inputs):
+            column, row = _column(inner.inputs[0], parts), _row(inner.inputs[1], parts)
+            if column is not None and row is not None:
+                return node.remade(OUTER_PLUS, (z, column, row), ())
             return node.remade(MATMUL_PLUS, (z, *inner.inputs), ())
     return None
 
 
-def _joined(node: Node, producers: dict[int, Node], uses: Counter[int]) -> Any:
+def _column(value: Value, parts: _Parts) -> Value | None:
+    """The vector of which a value is a matrix of one column."""
+    maker = parts.made_by(value, "reshape", "transpose")
+    if maker is None or len(value.shape) != 2 or value.shape[1] != 1:
+        return None
+    return _row(maker.inputs[0], parts) if maker.op.name == "transpose" else _if_vector(maker.inputs[0])
+
+
+def _row(value: Value, parts: _Parts) -> Value | None:
+    """The vector of which a value is a matrix of one row."""
+    maker = parts.made_by(value, "reshape", "transpose")
+    if maker is None or len(value.shape) != 2 or value.shape[0] != 1:
+        return None
+    return _column(maker.inputs[0], parts) if maker.op.name == "transpose" else _if_vector(maker.inputs[0])
+
+
+def _if_vector(value: Value) -> Value | None:
+    return value if len(value.shape) == 1 else None
+
+
+def _reshape(node: Node, parts: _Parts) -> Any:
+    """A matrix times a vector, written as a product of matrices."""
+    product = parts.made_by(node.inputs[0], "matmul")
+    if product is None or len(node.outputs[0].shape) != 1 or any(len(v.shape) != 2 for v in product.inputs):
+        return None
+    if node.outputs[0].dtype.name not in _FLOATS:
+        return None
+    x, y = product.inputs
+    column, row = _column(y, parts), _row(x, parts)
+    if column is not None:
+        return node.remade(MATRIX_BY_VECTOR, (x, column), ())
+    return None if row is None else node.remade(VECTOR_BY_MATRIX, (row, y), ())
+
+
+def _select(node: Node, parts: _Parts) -> Any:
+    """The derivative of relu: a cotangent where something is positive."""
+    condition, x, y = node.inputs
+    compared = parts.made_by(condition, "gt")
+    if compared is None or node.outputs[0].dtype.name not in _FLOATS or compared.inputs[0].dtype != x.dtype:
+        return None
+    if not (_is_nothing(y, parts) and _is_nothing(compared.inputs[1], parts)) or compared.inputs[0].shape != x.shape:
+        return None
+    return node.remade(WHERE_POSITIVE, (compared.inputs[0], x), (scalar(0, torch_dtype(x.dtype)),))
+
+
+def _is_nothing(value: Value, parts: _Parts) -> bool:
+    """Whether a value is full of zeros."""
+    maker = parts.made_by(value, "full", "constant")
+    if maker is None:
+        return False
+    return maker.attrs[1] == 0 if maker.op.name == "full" else not np.any(maker.attrs[0])
+
+
+def _joined(node: Node, parts: _Parts) -> Any:
     """A sum of pieces, each padded with zeros along one axis, that together cover the axis and do not overlap."""
-    from_all = _pieces(node, producers, uses)
+    from_all = _pieces(node, parts)
     if from_all is None or len(from_all) < 2:
         return None
     axis = _padded_axis(from_all[0])
@@ -247,14 +385,14 @@ def _joined(node: Node, producers: dict[int, Node], uses: Counter[int]) -> Any:
     return node.remade(concatenate, (*[piece.inputs[0] for piece in ordered],), (axis,))
 
 
-def _pieces(node: Node, producers: dict[int, Node], uses: Counter[int]) -> list[Node] | None:
+def _pieces(node: Node, parts: _Parts) -> list[Node] | None:
     """The padded terms of a sum; None if there are others."""
     found: list[Node] = []
     waiting = [*node.inputs]
     while waiting:
         value = waiting.pop()
-        inner = producers.get(value.key)
-        if inner is None or uses[value.key] != 1:
+        inner = parts.producers.get(value.key)
+        if inner is None or parts.uses[value.key] != 1:
             return None
         if inner.op.name == "add":
             waiting += inner.inputs
@@ -274,6 +412,7 @@ def _padded_axis(piece: Node) -> int | None:
     return axes[0] if len(axes) == 1 and low[axes[0]] >= 0 and high[axes[0]] >= 0 else None
 
 
-_RULES: dict[str, Callable[[Node, dict[int, Node], Counter[int]], Any]] = {
+_RULES: dict[str, Callable[[Node, _Parts], Any]] = {
     "times_number": _by_number, "add_number": _plus_number, "mul": _mul, "scale": _scale, "add": _add,
+    "reshape": _reshape, "select": _select,
 }  # fmt: skip

@@ -48,12 +48,14 @@ def _scatter_add(x: Any, updates: Any, *indices: Any) -> Any:
     if x.dtype in HALF:
         return _scatter_add(x.float(), updates.float(), *indices).to(x.dtype)
     indices = (*map(whole, indices),)
+    if len(indices) > 1 or x.ndim == 1:
+        if x.is_cuda:
+            require_inside(x.shape, indices)
+        return torch.index_put(x, indices, updates, accumulate=True)
+    # whole rows go faster so; it knows no negative numbers
     require_inside(x.shape, indices)
-    count = len(indices)
-    lead, rest = x.shape[:count], x.shape[count:]
-    places = _flat_places(lead, indices).reshape(-1)
-    out = x.clone(memory_format=torch.contiguous_format).view((prod(lead), *rest))
-    return out.index_add_(0, places, updates.reshape((places.numel(), *rest))).view(x.shape)
+    places = _flat_places(x.shape[:1], indices).reshape(-1)
+    return torch.index_add(x, 0, places, updates.reshape((places.numel(), *x.shape[1:])))
 
 
 def _scatter(how: str) -> Any:

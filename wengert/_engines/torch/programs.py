@@ -47,18 +47,22 @@ class Form:
         self._graph = fused(graph)
         self._target = Target(table.kernel_of, table.constant, False)
         self._run: Callable[..., tuple[Any, ...]] | None = None
+        self._runs_again = False
         self.owned = owned_outputs(graph)
 
     def run(self, *tensors: Any) -> tuple[Any, ...]:
         """The results. What runs but once, as the trace of one call does, is not worth compiling."""
+        if self._runs_again or self._run is not None:
+            return self.compiled()(*tensors)
+        self._runs_again = True
+        return compile_instructions(self._graph, self._table.kernel_of)(*tensors)
+
+    def compiled(self) -> Callable[..., tuple[Any, ...]]:
+        """The program as one Python function."""
         run = self._run
         if run is None:
-            self._run = compile_source(self._graph, self._target)
-            run = compile_instructions(self._graph, self._instruction)
-        return run(*tensors)
-
-    def _instruction(self, node: Any) -> Kernel:
-        return self._table.kernel_of(node)
+            run = self._run = compile_source(self._graph, self._target)
+        return run
 
     def run_owned(self, *tensors: Any) -> tuple[Any, ...]:
         """The results, copied where their memory is anybody else's."""
@@ -107,7 +111,7 @@ class Table(dict[str, Kernel]):
 
     def run_of(self, program: Program) -> Callable[..., tuple[Any, ...]]:
         """What runs a part of a program: a branch, or a step."""
-        return self.form_of(program).run
+        return self.form_of(program).compiled()
 
     def _call(self, *operands_and_program: Any) -> tuple[Any, ...]:
         *tensors, program = operands_and_program

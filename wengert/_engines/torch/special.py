@@ -20,6 +20,7 @@ def _unless_derived(name: str, function: Any, orders: int) -> Any:
         operands = operands_and_orders[:-orders]
         return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
 
+    kernel.on_host_when = "derivatives in the parameters"  # pyright: ignore[reportFunctionMemberAccess]
     return kernel
 
 
@@ -31,6 +32,7 @@ def _with_whole_order(name: str, functions: tuple[Any, Any]) -> Any:
     def kernel(x: Any, order: float) -> Any:
         return whole[int(order)](x) if order in (0, 1) else host(x, order)
 
+    kernel.on_host_when = "orders but 0 and 1"  # pyright: ignore[reportFunctionMemberAccess]
     return kernel
 
 
@@ -43,14 +45,22 @@ def _polygamma(x: Any, order: int) -> Any:
     return sign * math.factorial(order) * torch.special.zeta(torch.full_like(x, order + 1), x)
 
 
-ON_HOST = ("gammaincinv", "betaincinv", "betainc", "betaincc", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln",
-           "expi", "exp1", "gamma")  # fmt: skip
+_ON_HOST = ("gammaincinv", "betaincinv", "betainc", "betaincc", "beta", "betaln", "expi", "exp1", "gamma")
+_BESSEL = {
+    "jv": ("bessel_j0", "bessel_j1"), "yv": ("bessel_y0", "bessel_y1"), "iv": ("i0", "i1"), "ive": ("i0e", "i1e"),
+    "kv": ("modified_bessel_k0", "modified_bessel_k1"),
+    "kve": ("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"),
+}  # fmt: skip
 _SAME_NAME = (
     "erf", "erfc", "erfcx", "erfinv", "ndtr", "ndtri", "log_ndtr", "digamma", "i0", "i1", "i0e", "i1e", "gammaincc",
 )  # fmt: skip
 
 KERNELS: dict[str, Any] = {
-    **{name: on_host(name) for name in ON_HOST},
+    **{name: on_host(name) for name in _ON_HOST},
+    **{
+        name: _with_whole_order(name, (getattr(torch.special, zero), getattr(torch.special, one)))
+        for name, (zero, one) in _BESSEL.items()
+    },
     **{name: in_float32(getattr(torch.special, name)) for name in _SAME_NAME},
     "lgamma": in_float32(torch.lgamma),
     "polygamma": in_float32(_polygamma),

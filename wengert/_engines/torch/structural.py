@@ -34,10 +34,9 @@ def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
 
 
 def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
-    if not any(interior):
-        widths = [n for pair in zip(low, high, strict=True) for n in pair[::-1]][::-1]
-        return torch.constant_pad_nd(x, widths) if all(map(_is_left, x.shape, low, high)) else _spread(x, low, high, interior)
-    return _spread(x, low, high, interior)
+    if any(interior) or not all(map(_is_left, x.shape, low, high)):
+        return _spread(x, low, high, interior)
+    return torch.constant_pad_nd(x, [n for pair in zip(low, high, strict=True) for n in pair[::-1]][::-1])
 
 
 def _is_left(size: int, low: int, high: int) -> bool:

@@ -1,0 +1,116 @@
+"""What the PyTorch engine makes of a graph: fewer kernels, the numbers of single ops, hard points included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert._passes import optimise
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+RNG = np.random.default_rng(4)
+X, W, B = RNG.normal(size=(5, 4)), RNG.normal(size=(4, 3)), RNG.normal(size=3)
+HARD = np.array([[0.0, -0.0, np.inf, -np.inf], [np.nan, 1.0, -1.0, 0.5], [2.0, 0.0, np.nan, -np.inf]])
+LARGE = RNG.normal(size=(100, 100))
+
+
+def gates(x: Any) -> Any:
+    """Slices whose derivatives are padded pieces, and products with structural zeros."""
+    a, b, c, d = (x[:, i] for i in range(4))
+    return (wg.sigmoid(a) * wg.tanh(b) + wg.sigmoid(c) * d).sum()
+
+
+def joined(x: Any) -> Any:
+    """Pieces that cover their axis."""
+    return (wg.sin(x[:, :1]) * wg.exp(x[:, 1:2]) + (x[:, 2:] ** 2).sum(1, keepdims=True)).sum()
+
+
+def layers(x: Any) -> Any:
+    return (wg.tanh(x @ W + B) ** 2).sum() + wg.nn.relu(x @ W - B).sum()
+
+
+def vectors(x: Any) -> Any:
+    v = x[0]
+    return (wg.tanh(wg.transpose(W) @ v) @ wg.transpose(W) @ v) + (W.T @ wg.sin(v)).sum()
+
+
+def masked(x: Any) -> Any:
+    return wg.where(x > 0, wg.log(x) * wg.tanh(x), wg.sigmoid(wg.sqrt(x))).sum()
+
+
+def hidden(x: Any) -> Any:
+    """A NaN in a branch that is not chosen, behind every derivative that is one kernel."""
+    bad = wg.log(-wg.abs(x) - 1)
+    return wg.where(x > 100, wg.tanh(bad) + wg.sigmoid(bad) + wg.nn.relu(bad) + bad * bad, x).sum()
+
+
+def numbers(x: Any) -> Any:
+    return (-0.0 * x + 2.5 * x + (1 - x) * (1 - x * x) - 3 + x / 7 + 0 * x).sum()
+
+
+def spread(x: Any) -> Any:
+    return wg.maximum(x - x.mean(0), x.std(1, keepdims=True)).sum() * x[0, 0]
+
+
+PROGRAMS: list[Callable[[Any], Any]] = [gates, joined, layers, vectors, masked, hidden, numbers, spread]
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+@pytest.mark.parametrize("x", [X, HARD, LARGE], ids=["plain", "hard", "large"])
+def test_compiled_as_single_ops(f: Callable[[Any], Any], x: Any) -> None:
+    if f in (layers, vectors) and x is LARGE:
+        x = LARGE[:, :4]
+    t = torch.tensor(x)
+    want = wg.value_and_grad(f)(x)
+    compiled = wg.function(wg.value_and_grad(f))
+    for _ in range(2):  # as instructions, then as source
+        got = compiled(t)
+        np.testing.assert_allclose(got.value.numpy(), want.value, rtol=1e-12)
+        np.testing.assert_allclose(got.grad.numpy(), want.grad, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex128"])
+def test_other_dtypes(dtype: str) -> None:
+    f = lambda x: (wg.tanh(x[0] * 2.5) * wg.exp(1 - x[1] * x[1]) + x[2] * x[0]).sum()
+    x = (RNG.normal(size=(3, 4)) + (1j * RNG.normal(size=(3, 4)) if dtype == "complex128" else 0)).astype("complex128")
+    t = torch.tensor(x if dtype == "complex128" else x.real).to(getattr(torch, dtype))
+    dy = np.ones((), "complex128") if dtype == "complex128" else None
+    want = wg.grad(f)(t, dy=dy)
+    compiled = wg.function(lambda v: wg.grad(f)(v, dy=dy))
+    tolerance = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-5, "complex128": 1e-12}[dtype]  # as the dtype rounds
+    for _ in range(2):
+        np.testing.assert_allclose(
+            torch.view_as_real(compiled(t)).numpy() if dtype == "complex128" else compiled(t).float().numpy(),
+            torch.view_as_real(want).numpy() if dtype == "complex128" else want.float().numpy(),
+            rtol=tolerance, atol=tolerance,
+        )  # fmt: skip
+
+
+def kernels(f: Callable[..., Any], *shapes: tuple[int, ...]) -> list[str]:
+    """The kernels that a compiled gradient runs."""
+    from wengert._engines.torch.fusion import fused
+
+    graph = wg.function(wg.grad(f, argnums=(*range(len(shapes)),))).trace(
+        *[wg.TensorSpec(s, "float64") for s in shapes]
+    )
+    return [node.op.name for node in fused(optimise(graph)).nodes]
+
+
+def test_what_is_one_kernel() -> None:
+    assert kernels(lambda x: (wg.tanh(x) ** 2).sum(), (5,)).count("torch tanh_back") == 1
+    assert kernels(lambda x: (wg.sigmoid(x) ** 2).sum(), (5,)).count("torch sigmoid_back") == 1
+    assert kernels(lambda x: (wg.nn.relu(x) ** 2).sum(), (5,)).count("torch where_positive") == 1
+    dense = kernels(lambda x, w, b: ((x @ w + b) ** 2).sum(), (5, 4), (4, 3), (3,))
+    assert dense.count("torch matmul_plus") == 1
+    assert "broadcast_to" not in dense
+    pieces = kernels(lambda x: (wg.sin(x[:2]) * wg.cos(x[2:])).sum(), (4, 3))
+    assert "pad" not in pieces
+    assert pieces.count("concatenate") == 1
+    assert kernels(lambda w, v: wg.tanh(w @ v).sum(), (3, 4), (4,)).count("torch matrix_by_vector") >= 1
