@@ -17,9 +17,13 @@ author = "The Wengert developers"
 copyright = author
 version = release = wengert.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "_generated"]
 myst_heading_anchors = 3
+# pages that are notebooks (tour, loops) run when the site is built, and an error in one fails the build
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
 nitpicky = False
 
 autodoc_typehints = "none"  # the docstrings tell types where they matter
@@ -38,7 +42,7 @@ html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["wengert.css"]
 html_js_files = ["filter.js"]
-html_sidebars = {"index": [], "ops/*": [], "names": [], "kinks": []}  # pages that need the width
+html_sidebars = {"index": [], "tour": [], "ops/*": [], "names": [], "kinks": []}  # pages that need the width
 html_theme_options = {
     "logo": {"text": "Wengert"},
     "show_prev_next": False,

@@ -1,6 +1,7 @@
 """Every Python block of the guides in docs/ runs, in order, and prints what the page says.
 
 A line `print(...)  # text` must print exactly `text`; a `text` block right after a Python block is all that it prints.
+Pages that are notebooks (`code-cell`) run once more when the site is built.
 To a block its page is a file `script.py` of its own, so that line numbers in messages count from the block's start.
 """
 
@@ -30,7 +31,7 @@ from making.everything import documented_names
 from making.names import Names
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(?:python|\{code-cell\} ipython3)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 PROMISED_OUTPUT = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 FRAMEWORK = re.compile(r"^\s*(?:import|from) (jax|torch|tensorflow|keras)\b", re.MULTILINE)
 GUIDES = [path for path in sorted(DOCS.rglob("*.md")) if BLOCK.search(path.read_text(encoding="utf-8"))]

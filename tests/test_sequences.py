@@ -35,9 +35,9 @@ def test_stft_is_its_definition_and_istft_goes_back(length, stride, whole, windo
         base = named[window]
         factors = base - (1 - base) * np.cos(2 * np.pi * np.arange(length) / length)
     else:
-        factors = np.ones(length) if window is None else window
+        factors = np.ones(whole) if window is None else window  # no window: frames as long as the transform
     low = (whole - length) // 2
-    factors = np.pad(factors, (low, whole - length - low))
+    factors = factors if window is None else np.pad(factors, (low, whole - length - low))
     padded = np.pad(x, ((0, 0), (whole // 2, whole // 2)), mode="reflect")
     frames = np.lib.stride_tricks.sliding_window_view(padded, whole, axis=-1)[:, ::stride]
     want = np.fft.rfft(frames * factors)

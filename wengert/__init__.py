@@ -33,7 +33,7 @@ from .graph import Function, TensorSpec, eager, function, jit
 from .inspect.debug_nans import debug_nans
 from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
-from .ops.conversion import array, constant, debug_print, stop_gradient, tensor
+from .ops.conversion import constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .slices import IndexedSlices
 from .state import Variable
@@ -41,8 +41,18 @@ from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradien
 from .tape import GradientTape
 
 if TYPE_CHECKING:
-    from . import array_api, compat, image, integrate, nn, optimize, random, special, stats
-    from .derivatives import ValueAndJacobian, hessian, hvp, jacobian, jvp, linearize, value_and_jacobian, vjp
+    from . import array_api, compat, image, integrate, nn, optimize, random, signal, special, stats
+    from .derivatives import (
+        ValueAndJacobian,
+        hessian,
+        hvp,
+        jacobian,
+        jvp,
+        linear_transpose,
+        linearize,
+        value_and_jacobian,
+        vjp,
+    )
     from .frameworks import from_jax, from_tensorflow, from_torch
     from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
@@ -54,16 +64,18 @@ _LATER = {
     "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
     "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
     "custom_root": "implicit", "from_jax": "frameworks", "from_tensorflow": "frameworks", "from_torch": "frameworks",
-    "hessian": "derivatives",
-    "hvp": "derivatives", "image": "image",
-    "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives", "linearize": "derivatives",
-    "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random", "save": "saving", "sparsity": "sparse",
-    "special": "special", "stats": "stats", "value_and_jacobian": "derivatives", "vjp": "derivatives",
+    "hessian": "derivatives", "hvp": "derivatives", "image": "image", "integrate": "integrate",
+    "jacobian": "derivatives", "jvp": "derivatives", "linear_transpose": "derivatives", "linearize": "derivatives",
+    "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random", "save": "saving", "signal": "signal",
+    "sparsity": "sparse", "special": "special", "stats": "stats", "value_and_jacobian": "derivatives",
+    "vjp": "derivatives",
 }  # fmt: skip
 
 
 if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelling
     __getattr__, __dir__ = names_loaded_later(__name__, _LATER)
+
+array = tensor
 
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
@@ -79,11 +91,11 @@ __all__ = [
     "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
     "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat", "cond",
     "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans", "debug_print",
-    "eager", "explain", "fft", "fori_loop", "from_jax", "from_tensorflow", "from_torch", "function", "grad",
-    "gradients", "grads", "hessian", "hvp", "image", "integrate", "jacobian", "jit", "jvp", "linalg", "linearize",
-    "load", "map", "nn", "not_differentiable", "numpy", "ops", "optimize", "primitive", "random", "recompute_grad",
-    "register_gradient", "save", "scan",
-    "set_default_float", "set_memory_budget", "sparsity", "special", "stats", "stop_gradient", "switch",
+    "eager", "explain", "fft", "fori_loop", "from_jax", "function", "grad", "gradients", "grads", "hessian", "hvp",
+    "image", "integrate", "jacobian", "jit", "jvp", "linalg", "linear_transpose", "linearize", "load", "map", "nn",
+    "not_differentiable",
+    "numpy", "ops", "optimize", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan",
+    "set_default_float", "set_memory_budget", "signal", "sparsity", "special", "stats", "stop_gradient", "switch",
     "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian", "variable_grads",
     "vectorized_map", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

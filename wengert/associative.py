@@ -31,27 +31,27 @@ Row = list[Tensor]  # one tensor for each leaf, all of one extent along that lea
 
 
 @door
-def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """All running results of an associative function along an axis: `y[i] = fn(y[i - 1], x[i])`, `y[0] = x[0]`.
+def associative_scan(f: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """All running results of an associative function along an axis: `y[i] = f(y[i - 1], x[i])`, `y[0] = x[0]`.
 
-    Gives what `scan` would, in about `2 * log2(n)` calls of `fn` on whole batches instead of n calls on elements.
+    Gives what `scan` would, in about `2 * log2(n)` calls of `f` on whole batches instead of n calls on elements.
 
     Args:
-        fn: `fn(a, b)` combines two elements, a before b; associative. It gets structures as `elems` whose arrays hold
+        f: `f(a, b)` combines two elements, a before b; associative. It gets structures as `elems` whose arrays hold
             any number of elements along `axis`, combines them pairwise, and returns the same structure and types.
         elems: an array of any dtype, or a nested structure of them, of one extent along `axis`.
-        reverse: whether to go from the last element to the first: `y[i] = fn(y[i + 1], x[i])`.
+        reverse: whether to go from the last element to the first: `y[i] = f(y[i + 1], x[i])`.
         axis: the axis along which the elements lie; a negative one counts from each array's last.
 
     Returns:
-        The running results, in the structure, shapes and dtypes of `elems`. With no or one element `fn` is not called.
+        The running results, in the structure, shapes and dtypes of `elems`. With no or one element `f` is not called.
 
     Raises:
-        TypeError: `fn` is not callable, or changes structure, shape or dtype; there is no array in `elems`.
+        TypeError: `f` is not callable, or changes structure, shape or dtype; there is no array in `elems`.
         ValueError: the extents along `axis` differ, or an array has no such axis.
         TracingError: the extent is not known in a trace.
 
-    Gradients go through every call of `fn`, to any order; at kinks they are those of the ops in it.
+    Gradients go through every call of `f`, to any order; at kinks they are those of the ops in it.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -60,13 +60,13 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         >>> wg.grad(lambda x: wg.associative_scan(lambda a, b: a * b, x)[-1])(np.array([2.0, 3.0]))
         array([3., 2.])
     """
-    require_callable(fn, "associative_scan")
+    require_callable(f, "associative_scan")
     given = Leaves(elems, "elems")
     if not given.tensors:
         raise TypeError(at_user_line("associative_scan: there is no array in elems"))
     axes = [normal_axis(axis, len(x.shape), f"associative_scan: {given.path(i)}") for i, x in enumerate(given.tensors)]
     extent = _extent(given, axes)
-    pairwise = _Pairwise(fn, given, axes)
+    pairwise = _Pairwise(f, given, axes)
     row = [flip(x, a) for x, a in zip(given.tensors, axes, strict=True)] if reverse else given.tensors
     found = pairwise.running(row, extent)
     if reverse:
@@ -121,12 +121,12 @@ class _Pairwise:
         """What the user's function makes of pairs."""
         given = self.given
         found = Leaves(self.fn(given.rebuilt(first), given.rebuilt(second)), given.name)
-        require_same_structure("associative_scan", given, found, ("elems", "fn's result"))
+        require_same_structure("associative_scan", given, found, ("elems", "f's result"))
         row: Row = []
         for index, (x, y) in enumerate(zip(first, found.tensors, strict=True)):
             if x.dtype != y.dtype and y._weak:
                 y = cast(y, met_dtype(x, y))
-            require_same_type("associative_scan", given.path(index), x, y, ("an element", "fn's result"))
+            require_same_type("associative_scan", given.path(index), x, y, ("an element", "f's result"))
             row.append(y)
         return row
 

@@ -87,30 +87,30 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 
 
 @door
-def vectorized_map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """Applies a function to each slice of some arrays along their first axis, all at once: `vmap(f)(xs)`.
+def vectorized_map(function: Callable[[Any], Any], elements: Any) -> Any:
+    """Applies a function to each slice of some arrays along their first axis, all at once: `vmap(function)(elements)`.
 
     Args:
-        f: a function of one argument, run once on symbols.
-        xs: an array or a nested structure of arrays whose first axes have one extent.
+        function: a function of one argument, run once on symbols.
+        elements: an array or a nested structure of arrays whose first axes have one extent.
 
     Returns:
         The results, stacked along a new first axis, in the arrays' kind.
 
     Raises:
-        TypeError: f is not callable.
+        TypeError: function is not callable.
         ValueError: the first axes differ, or there is no array.
-        NotImplementedError: an op in f cannot be batched.
+        NotImplementedError: an op in it cannot be batched.
 
     Example:
         >>> import wengert as wg
         >>> wg.vectorized_map(lambda row: (row * row).sum(), [[1.0, 2.0], [3.0, 4.0]])
         array([ 5., 25.])
     """
-    require_callable(f, "vectorized_map")
-    if has_tracers((xs,)):
-        return as_program(functools.partial(vectorized_map, f), (xs,), {}, "vectorized_map")
-    return _run(f, _Examples((xs,), {}, (0,), "vectorized_map"), 0, "vectorized_map", (xs,))
+    require_callable(function, "vectorized_map")
+    if has_tracers((elements,)):
+        return as_program(functools.partial(vectorized_map, function), (elements,), {}, "vectorized_map")
+    return _run(function, _Examples((elements,), {}, (0,), "vectorized_map"), 0, "vectorized_map", (elements,))
 
 
 class _Examples:

@@ -563,7 +563,7 @@ def _settled(
 @door
 def scan(
     f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
-    checkpoint: Any = "auto",
+    checkpoint: Any = "auto", unroll: int = 1,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Runs a step for each slice of some arrays along their first axis, and stacks what the steps give.
 
@@ -574,6 +574,7 @@ def scan(
         length: the number of steps; needed where `xs` does not tell.
         reverse: whether to go from the last slice to the first; results are stacked in the order of the slices.
         checkpoint: what the reverse pass keeps, as for `while_loop`.
+        unroll: taken for the sake of programs written for Keras; it changes nothing.
 
     Returns:
         `(carry, ys)`: the carry at the end, and the results stacked along a new first axis.

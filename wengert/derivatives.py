@@ -1,4 +1,4 @@
-"""Derivatives beyond the gradient: `vjp`, `jvp`, `linearize`, `jacobian`, `hessian`, `hvp`.
+"""Derivatives beyond the gradient: `vjp`, `jvp`, `linearize`, `linear_transpose`, `jacobian`, `hessian`, `hvp`.
 
 Each runs f once under a recorder. A pullback sweeps its tape; a pushforward pushes tangents along (`jvp`) or through
 the linear part of what ran (`linearize`). Jacobians apply either to all unit vectors at once (`_control/jacobians.py`).
@@ -8,6 +8,7 @@ the linear part of what ran (`linearize`). Jacobians apply either to all unit ve
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from ._compile.arguments import Differentiated, Owned, array_argument, caller_ki
 from ._compile.bridge import as_program, has_tracers
 from ._compile.matching import matched
 from ._control.jacobians import as_columns, as_rows, images
+from ._control.linearity import Linearity, is_zero
 from ._control.values import Leaves
 from ._core import dtypes
 from ._core.constant import Kind
@@ -41,11 +43,17 @@ from .inspect.explain import disconnection
 from .ops.promotion import as_tensor
 from .sparse import sparse_function
 
-__all__ = ["ValueAndJacobian", "hessian", "hvp", "jacobian", "jvp", "linearize", "value_and_jacobian", "vjp"]
+__all__ = [
+    "ValueAndJacobian", "hessian", "hvp", "jacobian", "jvp", "linear_transpose", "linearize", "value_and_jacobian",
+    "vjp",
+]  # fmt: skip
 
 
 class ValueAndJacobian(NamedTuple):
-    """What `value_and_jacobian` returns: f's value and the Jacobian."""
+    """What `value_and_jacobian` returns: f's value and the Jacobian.
+
+    `value` is what f returned. `jacobian` is what `jacobian` gives: the result's axes before those of the argument.
+    """
 
     value: Any
     jacobian: Any
@@ -104,6 +112,50 @@ def vjp(
     own = Owned()
     value = result_of(y.value, keep, own)
     return (value, pullback, result_of(aux, keep, own)) if has_aux else (value, pullback)
+
+
+@door
+def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """The transpose of a linear function; for complex numbers its adjoint.
+
+    Args:
+        f: a linear function of the primals, which returns an array or a nested structure of arrays.
+        *primals: what arguments look like: arrays, numbers or nested structures of them; their values do not matter.
+
+    Returns:
+        A function of one argument in the structure of f's result, which gives a tuple with one value for each primal,
+        of its shape and dtype.
+
+    Raises:
+        TypeError: f is not callable, there are no primals, a primal is not floating.
+        ValueError: f is not linear in the primals; one that adds a constant is not.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> A = np.array([[1.0, 2.0, 3.0]])
+        >>> wg.linear_transpose(lambda x: A @ x, np.zeros(3))(np.array([2.0]))
+        (array([2., 4., 6.]),)
+    """
+    checks: list[Linearity] = []
+    results: list[Tensor] = []
+
+    require_callable(f, "linear_transpose")
+
+    @functools.wraps(f)
+    def watched(*arguments: Any) -> Any:
+        inner = [x for x in flatten(arguments)[0] if type(x) is Tensor]
+        checks.append(Linearity([x._key for x in inner]))
+        with recording(checks[0]):
+            result = f(*arguments)
+        results.extend(Leaves(result, "f(x)").tensors)
+        return result
+
+    pullback = vjp(watched, *primals, unconnected_gradients="zero")[1]
+    check = checks[0]
+    if check.took_numbers or not all(x._key in check.linear or is_zero(x) for x in results):
+        reason = f" (because of {check.why})" if check.why else ""
+        raise ValueError(at_user_line(f"linear_transpose: f is not linear in the primals{reason}"))
+    return pullback
 
 
 @door

@@ -23,20 +23,56 @@ __all__ = [
 class LostGradientError(TypeError):
     """A tensor under differentiation was about to become plain numbers, which would lose its gradient.
 
-    The message names the function that asked for the numbers, the user's line and the cure.
+    The message names the function that asked for the numbers, the user's line and the cure. It is a `TypeError`.
+
+    Example:
+        >>> import math, wengert as wg
+        >>> try:
+        ...     wg.grad(lambda x: math.exp(x))(1.0)
+        ... except wg.LostGradientError as error:
+        ...     print("math.exp" in str(error))
+        True
     """
 
 
 class TracingError(TypeError):
-    """Python asked for the value of a symbolic tensor or dimension (`if x:`, `range(n)`) inside a trace."""
+    """Python asked for the value of a symbolic tensor or dimension (`if x:`, `range(n)`) inside a trace.
+
+    There are no values yet; the message names the user's line and what to write instead (`wg.cond`, `wg.while_loop`,
+    `wg.where`). It is a `TypeError`.
+
+    Example:
+        >>> import wengert as wg
+        >>> try:
+        ...     wg.function(lambda x: x if x > 0 else -x)(1.0)
+        ... except wg.TracingError as error:
+        ...     print("wg.cond" in str(error))
+        True
+    """
 
 
 class DisconnectedError(ValueError):
-    """The result does not depend differentiably on an argument; the message says which one and why."""
+    """The result does not depend differentiably on an argument; the message says which one and why.
+
+    Why: f does not use it, or a conversion to integers, `stop_gradient`, `.numpy()` or an op without a derivative
+    stands between; its line is named. `unconnected_gradients="zero"` asks for zeros instead. It is a `ValueError`.
+
+    Example:
+        >>> import wengert as wg
+        >>> try:
+        ...     wg.grad(lambda x: wg.stop_gradient(x) * 2.0)(1.0)
+        ... except wg.DisconnectedError as error:
+        ...     print("stop_gradient" in str(error))
+        True
+    """
 
 
 class GradientCheckError(AssertionError):
-    """A gradient disagrees with finite differences; the message holds a table of the entries that do."""
+    """A gradient disagrees with finite differences; the message holds a table of the entries that do.
+
+    Raised by `check_gradients`. The table has the place of each entry, what the gradient says and what differences
+    say, the worst first. It is an `AssertionError`, so that tests fail by it.
+    """
 
 
 class NonFiniteError(FloatingPointError):

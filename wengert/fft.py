@@ -14,12 +14,13 @@ import numpy as np
 
 from ._core.dims import floordiv
 from .ops import choices, fourier
+from .ops.cosines import dct, idct
 from .ops.promotion import as_tensor, normal_axes, public
 from .ops.shapes import roll
 
 __all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
-    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+    "dct", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft",
+    "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
 fftfreq, rfftfreq = np.fft.fftfreq, np.fft.rfftfreq

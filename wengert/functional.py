@@ -53,21 +53,32 @@ T = TypeVar("T", covariant=True)
 
 
 class ValueAndGrad(NamedTuple):
-    """What `value_and_grad` returns: f's value and the gradient."""
+    """What `value_and_grad` returns: f's value and the gradient.
+
+    `value` is what f returned; a pair with its extra results under `has_aux=True`. `grad` is the gradient, in the
+    structure, shapes and dtypes of the argument (a tuple of them for several `argnums`).
+    """
 
     value: Any
     grad: Any
 
 
 class ValueAndGrads(NamedTuple):
-    """What `value_and_grads` returns: f's value and one gradient per argument."""
+    """What `value_and_grads` returns: f's value and one gradient per argument.
+
+    `value` is what f returned. `grads` is a list with a gradient for each argument, in its structure and dtypes.
+    """
 
     value: Any
     grads: list[Any]
 
 
 class VariableGrads(NamedTuple):
-    """What `variable_grads` returns: f's value and the gradients by Variable name (or Variable)."""
+    """What `variable_grads` returns: f's value and the gradients by Variable name (or Variable).
+
+    `value` is what f returned. `grads` is a dict of gradients in the Variables' shapes and dtypes; a Variable works
+    as a key, too.
+    """
 
     value: Any
     grads: VariableMap

@@ -13,25 +13,29 @@ from typing import Any, NamedTuple
 
 from numpy.linalg import LinAlgError
 
+from ._core import dtypes
 from ._core.dims import Dim, size_of
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from .ops import choices, creation, decompositions, elementwise, linalg, reductions, shapes
+from .ops.banded import solve_banded, tridiagonal_solve
 from .ops.decompositions import condition_number as cond
 from .ops.decompositions import expm, lu_factor
 from .ops.linalg import matmul, norm, solve, solve_triangular
+from .ops.matrix_powers import fractional_matrix_power, polar
 from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
 from .ops.sparse import sparse_matmul, spsolve
-from .ops.structured import block_diag, circulant, logm, lu_solve, solve_sylvester, sqrtm, toeplitz
+from .ops.structured import block_diag, circulant, logm, lu, lu_solve, solve_sylvester, sqrtm, toeplitz
 from .ops.tensor_equations import tensorinv, tensorsolve
 
 __all__ = [
     "LinAlgError", "block_diag", "cholesky", "cholesky_solve", "circulant", "cond", "cross", "det", "diagonal", "eig",
-    "eigh", "eigvals", "eigvalsh", "expm", "inv", "logm", "lstsq", "lu_factor", "lu_solve", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve",
-    "solve_sylvester", "solve_triangular", "sparse_matmul", "spsolve", "sqrtm", "svd", "svdvals", "tensordot",
-    "tensorinv", "tensorsolve", "toeplitz", "trace", "vecdot", "vector_norm",
+    "eigh", "eigvals", "eigvalsh", "expm", "fractional_matrix_power", "inv", "logm", "lstsq", "lu", "lu_factor",
+    "lu_solve", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm",
+    "outer", "pinv", "polar", "qr", "slogdet", "solve", "solve_banded", "solve_sylvester", "solve_triangular",
+    "sparse_matmul", "spsolve", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "toeplitz",
+    "trace", "tridiagonal_solve", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
@@ -387,6 +391,9 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         >>> print(wg.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
         1
     """
+    a = as_tensor(A, "matrix_rank")
+    if a.ndim < 2:
+        return outward(cast(as_tensor(reductions.any(elementwise.not_equal(a, 0))), dtypes.int64), A)
     return decompositions.matrix_rank(A, tol, rtol)
 
 

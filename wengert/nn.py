@@ -18,12 +18,15 @@ from .ops.activations import (
     leaky_relu,
     log_sigmoid,
     log_softmax,
+    mish,
+    prelu,
     relu,
     relu6,
     selu,
     silu,
     soft_shrink,
     softmax,
+    softmin,
     softplus,
     softsign,
     sparse_plus,
@@ -33,6 +36,17 @@ from .ops.activations import (
     swish,
     tanh_shrink,
     threshold,
+)
+from .ops.attention import dot_product_attention
+from .ops.bags import embedding_bag
+from .ops.comparisons import (
+    categorical_focal,
+    categorical_hinge,
+    cosine_distance,
+    cosine_embedding,
+    kl_div,
+    squared_hinge,
+    triplet_margin,
 )
 from .ops.convolution import conv, conv_general, conv_transpose, depthwise_conv, separable_conv
 from .ops.creation import one_hot
@@ -65,13 +79,14 @@ from .ops.windowing import embedding_lookup
 
 __all__ = [
     "BatchStatistics", "adaptive_average_pool", "adaptive_max_pool", "average_pool", "batch_normalization",
-    "batch_statistics_normalization", "binary_crossentropy", "categorical_crossentropy", "celu", "conv",
-    "conv_general", "conv_transpose", "cosine_similarity", "depthwise_conv", "elu", "embedding_lookup", "gaussian_nll",
-    "gelu", "glu", "group_normalization", "gru_step", "hard_shrink", "hard_sigmoid", "hard_silu", "hard_swish",
-    "hard_tanh", "hinge", "huber", "label_smoothing", "layer_normalization", "leaky_relu", "log_cosh_loss",
-    "log_sigmoid", "log_softmax", "logsumexp", "lstm_step", "max_pool", "moments", "normalize", "one_hot",
-    "poisson_nll", "relu", "relu6", "rms_normalization", "rnn_step", "selu", "separable_conv", "sigmoid",
-    "sigmoid_focal", "silu", "smooth_l1", "soft_shrink", "softmax", "softplus", "softsign",
-    "sparse_categorical_crossentropy", "sparse_plus", "sparse_sigmoid", "sparsemax", "squareplus", "swish", "tanh",
-    "tanh_shrink", "threshold",
+    "batch_statistics_normalization", "binary_crossentropy", "categorical_crossentropy", "categorical_focal",
+    "categorical_hinge", "celu", "conv", "conv_general", "conv_transpose", "cosine_distance", "cosine_embedding",
+    "cosine_similarity", "depthwise_conv", "dot_product_attention", "elu", "embedding_bag", "embedding_lookup",
+    "gaussian_nll", "gelu", "glu", "group_normalization", "gru_step", "hard_shrink", "hard_sigmoid", "hard_silu",
+    "hard_swish", "hard_tanh", "hinge", "huber", "kl_div", "label_smoothing", "layer_normalization", "leaky_relu",
+    "log_cosh_loss", "log_sigmoid", "log_softmax", "logsumexp", "lstm_step", "max_pool", "mish", "moments",
+    "normalize", "one_hot", "poisson_nll", "prelu", "relu", "relu6", "rms_normalization", "rnn_step", "selu",
+    "separable_conv", "sigmoid", "sigmoid_focal", "silu", "smooth_l1", "soft_shrink", "softmax", "softmin", "softplus",
+    "softsign", "sparse_categorical_crossentropy", "sparse_plus", "sparse_sigmoid", "sparsemax", "squared_hinge",
+    "squareplus", "swish", "tanh", "tanh_shrink", "threshold", "triplet_margin",
 ]  # fmt: skip

@@ -272,13 +272,21 @@ def rel_entr(x: Any, y: Any) -> Any:
     return outward(_relative_entropy(a, b), x, y)
 
 
+def _log_ratio(x: Tensor, y: Tensor) -> Tensor:
+    """log(x / y) of positive numbers: exact near 1, and where the ratio or its slope is beyond the floats."""
+    gap = S.sub(x, y)
+    is_near = apply(D.lt, (S.times_number(W.abs_(gap), number=2.0), y))
+    share = E.div(S.select(is_near, gap, S.fill(y, 0)), y)
+    return S.select(is_near, E.log1p(share), S.sub(E.log(x), E.log(y)))
+
+
 def _relative_entropy(x: Tensor, y: Tensor) -> Tensor:
     none = S.fill(x, 0)
     both = apply(D.logical_and, (apply(D.gt, (x, none)), apply(D.gt, (y, none))))
     at_zero = apply(D.logical_and, (apply(D.eq, (x, none)), apply(D.ge, (y, none))))
     one = S.fill(x, 1)
     safe_x, safe_y = S.select(both, x, one), S.select(both, y, one)
-    value = S.mul(safe_x, E.log(E.div(safe_x, safe_y)))
+    value = S.mul(safe_x, _log_ratio(safe_x, safe_y))
     nan = apply(D.logical_or, (apply(D.isnan, (x,)), apply(D.isnan, (y,))))
     outside = S.select(nan, S.fill(x, math.nan), S.select(at_zero, none, S.fill(x, math.inf)))
     return S.select(both, value, outside)
@@ -303,7 +311,22 @@ def kl_div(x: Any, y: Any) -> Any:
     entropy = _relative_entropy(a, b)
     is_finite = apply(D.isfinite, (entropy,))
     difference = S.select(is_finite, S.sub(b, a), S.fill(a, 0))
-    return outward(S.add(entropy, difference), x, y)
+    # where the numbers are close, their difference and the logarithm cancel
+    tenth = S.times_number(a, number=0.1)
+    is_near = apply(D.logical_and, (is_finite, apply(D.lt, (W.abs_(difference), tenth))))
+    near = _divergence(S.select(is_near, a, S.fill(a, 1)), S.select(is_near, difference, S.fill(a, 0)))
+    return outward(S.select(is_near, near, S.add(entropy, difference)), x, y)
+
+
+def _divergence(x: Tensor, gap: Tensor) -> Tensor:
+    """gap - x log(1 + gap / x), by the series of the logarithm in t = gap / (2 x + gap)."""
+    t = E.div(gap, S.add(S.times_number(x, number=2.0), gap))
+    square = S.mul(t, t)
+    rest = S.fill(x, 0)
+    for k in range(8, 0, -1):
+        rest = S.mul(S.add_number(rest, number=1 / (2 * k + 1)), square)
+    # gap - 2 x t = gap t, and 2 x t (t^2/3 + t^4/5 + ...) is the rest of x log(1 + gap / x)
+    return S.mul(t, S.sub(gap, S.times_number(S.mul(x, rest), number=2.0)))
 
 
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
@@ -532,8 +555,7 @@ def poch(z: Any, m: Any) -> Any:
     zero = S.fill(a, 0)
     inside = apply(D.logical_and, (apply(D.lt, (zero, a)), apply(D.lt, (zero, total))))
     one = S.fill(a, 1)
-    low, high = S.select(inside, a, one), S.select(inside, total, one)
-    value = E.exp(S.sub(P.lgamma(high), P.lgamma(low)))
+    value = P.poch(S.select(inside, a, one), S.select(inside, b, one))
     return outward(S.select(inside, value, S.fill(a, math.nan)), z, m)
 
 

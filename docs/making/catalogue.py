@@ -22,7 +22,7 @@ from wengert.numpy import _protocols
 from .declarations import PACKAGE
 
 # where public functions are looked for; a function goes by the first name found
-HOMES = ("", "linalg", "fft", "special", "random", "image", "ops", "ops.image", "nn", "numpy")
+HOMES = ("", "linalg", "fft", "signal", "special", "random", "image", "ops", "ops.image", "nn", "numpy")
 
 
 @dataclass(eq=False)

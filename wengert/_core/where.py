@@ -15,6 +15,15 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import NamedTuple
 
+# Where the ops are that users call, and what they are made of.
+_OF_OPS = (
+    "wengert.ops", "wengert.numpy", "wengert.linalg", "wengert.fft", "wengert.special", "wengert.nn", "wengert.image",
+)  # fmt: skip
+_HOMES = (*_OF_OPS, *("wengert._prims." + family for family in (
+    "structural", "elementwise", "piecewise", "discrete", "reductions", "linalg", "decompositions", "indexing",
+    "special", "cumulative", "sorting", "conv", "windows", "fourier", "incomplete", "bessel", "binary_form",
+    "matrix_functions", "eigen",
+)))  # fmt: skip
 PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Frames of these libraries stand between the user and us when they call a tensor's methods.
 _LIBRARY_PARTS = tuple(
@@ -132,7 +141,63 @@ def error_at_user_line(error: Exception) -> Exception:
     return type(error)(at_user_line(str(error)))
 
 
+_NAMELESS = (TypeError, ValueError, IndexError, AttributeError, OverflowError)
+
+
+def error_of(name: str, error: Exception) -> Exception:
+    """What a public op raises for an error under way in it: Python's own and NumPy's do not say which op it was.
+
+    Errors that users' functions raise, and those that name the user's line, stay as they are.
+    """
+    if "\n  at " in str(error) or not isinstance(error, _NAMELESS):
+        return error
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not is_library_file(trace.tb_frame.f_code.co_filename):
+        return error
+    kind = TypeError if isinstance(error, AttributeError) else type(error)
+    try:
+        return kind(at_user_line(f"{name}: {error}"))
+    except TypeError:  # an error class with arguments of its own
+        return error
+
+
 def at_user_line(message: str, site: Site | None = None) -> str:
-    """The message with the user's own line under it."""
-    site = site or user_site()
-    return message if site is None else f"{message}\n  at {site}"
+    """The message with the user's own line under it; what speaks in it is the function that this line called.
+
+    An op says what is wrong in the words of what it is made of (`sub: shapes ...`), but the user called another one
+    (`subtract: shapes ...`).
+    """
+    if site is not None:
+        return f"{message}\n  at {site}"
+    frame: FrameType | None = sys._getframe(1)
+    called = ""
+    while frame is not None and is_library_file(frame.f_code.co_filename):
+        called = _public_name(frame) or called
+        frame = frame.f_back
+    message = _spoken_by(called, message) if called else message
+    return message if frame is None else f"{message}\n  at {site_of(frame)}"
+
+
+def _public_name(frame: FrameType) -> str:
+    """The name of the op that a frame runs, if users can call it, or ""."""
+    name = frame.f_code.co_name
+    is_op = frame.f_globals.get("__name__", "").startswith(_OF_OPS)
+    # an op that a maker of another module made has that module's globals
+    public = (frame.f_globals, *(vars(sys.modules[home]) for home in _OF_OPS if home in sys.modules)) if is_op else ()
+    return name if any(name in names.get("__all__", ()) for names in public) else ""
+
+
+def _spoken_by(name: str, message: str) -> str:
+    """The message in the name of a public op, in place of the one that it was made of."""
+    prefix, colon, rest = message.partition(": ")
+    if name in prefix:
+        return message
+    if colon and (prefix in ("", "argument") or _is_op(prefix)):
+        return f"{name}: {rest}"
+    return message if name in message else f"{name}: {message}"
+
+
+def _is_op(name: str) -> bool:
+    return any(name in vars(sys.modules[home]) for home in _HOMES if home in sys.modules)

@@ -20,6 +20,7 @@ from . import (
     linalg,
     matrix_functions,
     piecewise,
+    quantiles,
     random,
     reductions,
     sorting,
@@ -31,6 +32,6 @@ from . import (
 
 __all__ = [
     "bessel", "binary_form", "buffer", "conv", "cumulative", "decompositions", "discrete", "eigen", "elementwise",
-    "fourier", "incomplete", "indexing", "linalg", "matrix_functions", "piecewise", "random", "reductions", "sorting",
-    "sparse", "special", "structural", "windows",
+    "fourier", "incomplete", "indexing", "linalg", "matrix_functions", "piecewise", "quantiles", "random", "reductions",
+    "sorting", "sparse", "special", "structural", "windows",
 ]  # fmt: skip

@@ -109,8 +109,8 @@ logaddexp2 = elementwise(
               lambda x, y: _share(times_number(y, number=math.log(2)), times_number(x, number=math.log(2)))),
 )  # fmt: skip
 sigmoid = elementwise(
-    "sigmoid", "x", partials=lambda out: mul(out, add_number(neg(out), number=1)), dtypes="float",
-    doc="1 / (1 + e^-x)",
+    # not out (1 - out), of which nothing is left where out is near 1
+    "sigmoid", "x", partials=lambda x, out: mul(out, sigmoid(neg(x))), dtypes="float", doc="1 / (1 + e^-x)",
 )  # fmt: skip
 softplus = elementwise("softplus", "x", partials=lambda x: sigmoid(x), dtypes="float", doc="log(1 + e^x)")
 

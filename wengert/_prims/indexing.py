@@ -19,6 +19,7 @@ from .discrete import eq, ne
 from .elementwise import div
 from .sorting import argsort
 from .structural import (
+    absent,
     add_number,
     broadcast_to,
     cast,
@@ -30,7 +31,6 @@ from .structural import (
     pad,
     reshape,
     select,
-    zeros_of,
 )
 
 # -- types, batching -------------------------------------------------------------------------------
@@ -102,7 +102,9 @@ def _duplicates(rng: Any) -> Any:
 gather = linear(
     "gather", "x *indices", type=_gather_type, batch=_gather_batch, inserts_zeros=True, can_raise=True,
     dtypes="any",
-    transpose=(lambda ct, x_type, indices: scatter_add(zeros_of(x_type), ct, *indices), None),
+    transpose=(
+        lambda ct, x_type, indices: scatter_add(absent(shape=x_type.shape, dtype=x_type.dtype), ct, *indices), None
+    ),
     samples=[
         (((5, 3), _ints(4, 5)), ()), (((3, 4), _ints(2, 2, 3), _ints(2, 2, 4)), ()), (((6,), _ints(6)), ()),
         (((2, 3, 2), _ints(0, 2), _ints(0, 3)), ()),
@@ -148,7 +150,7 @@ def _along_rows(flags: Tensor, shape: Shape) -> Tensor:
 
 
 def _set_transpose_x(ct: Tensor, updates_type: TensorType, indices: tuple[Tensor, ...]) -> Tensor:
-    return scatter_set(ct, zeros_of(updates_type), *indices)
+    return scatter_set(ct, absent(shape=updates_type.shape, dtype=updates_type.dtype), *indices)
 
 
 def _set_transpose_updates(ct: Tensor, indices: tuple[Tensor, ...]) -> Tensor:

@@ -12,9 +12,9 @@ from typing import Any
 from .._core import dtypes
 from .._core.op import Op, elementwise
 from .._core.tensor import Tensor
-from .discrete import gt
+from .discrete import gt, logical_and
 from .elementwise import div, exp, reciprocal
-from .structural import add, add_number, cast, fill, mul, neg, select, sub, times_number
+from .structural import add, cast, fill, mul, neg, select, times_number
 
 _POSITIVE = (0.3, 4.0)
 
@@ -43,49 +43,49 @@ erfinv = _special(
     domain=(-0.9, 0.9), kink="infinite slope at -1 and 1",
 )  # fmt: skip
 
-_FAR = 20.0  # from here on nine terms of the asymptotic series are exact to double precision
-_FAR_TERMS = 9
-
-
-def _erfcx_slope_far(x: Tensor) -> Tensor:
-    """The derivative of the asymptotic series: -1/(sqrt(pi) x^2) times the sum of (2k + 1)!! (-1 / (2 x^2))^k."""
-    inverse_square = reciprocal(mul(x, x))
-    total = fill(x, 0)
-    for k in range(_FAR_TERMS - 1, -1, -1):
-        coefficient = math.prod(range(1, 2 * k + 2, 2)) * (-0.5) ** k
-        total = add_number(mul(total, inverse_square), number=coefficient)
-    return times_number(mul(total, inverse_square), number=-0.5 * _TWO_OVER_ROOT_PI)
-
-
-def _erfcx_slope(x: Tensor, out: Tensor) -> Tensor:
-    """2 x erfcx(x) - 2/sqrt(pi), whose terms cancel where x is large."""
-    if dtypes.is_half(x.dtype):  # neither the difference nor the series' coefficients fit half floats
-        wide = cast(x, dtypes.float32)
-        return cast(_erfcx_slope(wide, erfcx(wide)), x.dtype)
-    near = add_number(times_number(mul(x, out), number=2), number=-_TWO_OVER_ROOT_PI)
-    far = fill(x, _FAR)
-    is_far = gt(x, far)
-    return select(is_far, _erfcx_slope_far(select(is_far, x, far)), near)
-
-
-erfcx = _special("erfcx", _erfcx_slope, "e^(x^2) erfc(x), which neither overflows nor vanishes for large x")
+erfcx = _special(
+    "erfcx", lambda x: times_number(erfcx_integral(x, order=1), number=-2),
+    "e^(x^2) erfc(x), which neither overflows nor vanishes for large x",
+)  # fmt: skip
+# i^n erfc, scaled, is a family closed under differentiation, in which nothing cancels
+erfcx_integral = _special(
+    "erfcx_integral", lambda x, order: times_number(erfcx_integral(x, order=order + 1), number=-2 * (order + 1)),
+    "e^(x^2) times the integral of the given order of erfc, from x to inf; erfcx for order 0", attrs="order",
+    samples=[(((3, 2),), (1,)), (((3,),), (2,)), (((),), (3,))],
+    ref="NIST Digital Library of Mathematical Functions, 7.18",
+)  # fmt: skip
 
 ndtr = _special("ndtr", lambda x: _exp_square(x, -0.5, _ONE_OVER_ROOT_2PI), "the standard normal distribution function")
+def _ndtri_slope(x: Tensor, out: Tensor) -> Tensor:
+    """1 / density: for small x by the hazard, since a rounding error of a large result would be magnified by exp."""
+    is_small = logical_and(gt(x, fill(x, 0)), gt(fill(x, 0.1), x))
+    tail = reciprocal(mul(select(is_small, x, fill(x, 1)), hazard(select(is_small, out, fill(x, 0)))))
+    return select(is_small, tail, _exp_square(out, 0.5, 1 / _ONE_OVER_ROOT_2PI))
+
+
 ndtri = _special(
-    "ndtri", lambda out: _exp_square(out, 0.5, 1 / _ONE_OVER_ROOT_2PI), "the standard normal quantile of x",
-    domain=(0.05, 0.95), kink="infinite slope at 0 and 1",
+    "ndtri", _ndtri_slope, "the standard normal quantile of x", domain=(0.05, 0.95), kink="infinite slope at 0 and 1",
 )  # fmt: skip
 
 
-def _hazard(x: Tensor) -> Tensor:
-    """density / distribution, through erfcx so that neither tail is 0 / 0."""
+def _hazard_slope(x: Tensor, out: Tensor) -> Tensor:
+    """-out (x + out), whose terms cancel in the left tail: there their sum is a ratio of integrals of erfc."""
     if dtypes.is_half(x.dtype):
-        return cast(_hazard(cast(x, dtypes.float32)), x.dtype)
-    return times_number(reciprocal(erfcx(times_number(x, number=-math.sqrt(0.5)))), number=math.sqrt(2 / math.pi))
+        wide = cast(x, dtypes.float32)
+        return cast(_hazard_slope(wide, hazard(wide)), x.dtype)
+    zero = fill(x, 0)
+    is_right = gt(x, zero)
+    left = times_number(select(is_right, zero, x), number=-math.sqrt(0.5))
+    ratio = times_number(div(erfcx_integral(left, order=1), erfcx(left)), number=math.sqrt(2))
+    return neg(mul(out, select(is_right, add(x, out), ratio)))
 
 
+hazard = _special(
+    "normal_hazard", lambda x, out: _hazard_slope(x, out),
+    "density / distribution function of the standard normal distribution, exact in both tails",
+)  # fmt: skip
 log_ndtr = _special(
-    "log_ndtr", _hazard, "the logarithm of the standard normal distribution function, exact in its tail"
+    "log_ndtr", lambda x: hazard(x), "the logarithm of the standard normal distribution function, exact in its tail"
 )
 
 # -- the gamma function ---------------------------------------------------------------------------------------------
@@ -111,9 +111,26 @@ gamma = _special(
 # -- the beta function and exponential integrals ----------------------------------------------------------------------
 
 
+polygamma_step = _special(
+    "polygamma_step",
+    (
+        lambda a, b, order: polygamma_step(a, b, order=order + 1),
+        lambda a, b, order: polygamma(add(a, b), order=order + 1),
+    ),
+    "polygamma(a + b) - polygamma(a) of the given order (0 is digamma's), which does not cancel for small b",
+    operands="a b", attrs="order", domain=_POSITIVE,
+    samples=[(((3, 2), (3, 2)), (0,)), (((4,), (4,)), (1,)), (((), ()), (2,))],
+)  # fmt: skip
+poch = _special(
+    "poch", (lambda a, b, out: mul(out, polygamma_step(a, b, order=0)), lambda a, b, out: mul(out, digamma(add(a, b)))),
+    "gamma(a + b) / gamma(a) for positive a and a + b, which neither overflows nor cancels before its value does",
+    operands="a b", domain=_POSITIVE,
+)  # fmt: skip
+
+
 def _log_slope(own: Tensor, other: Tensor) -> Tensor:
     """The slope of log(beta) in one of its arguments."""
-    return sub(digamma(own), digamma(add(own, other)))
+    return neg(polygamma_step(own, other, order=0))
 
 
 beta = _special(

@@ -53,7 +53,7 @@ full = zero(
 absent = zero(
     "absent", "", attrs="shape dtype", batch=_no_batch, dtypes="any",
     type=lambda shape, dtype: tensor_type(shape, dtype), samples=[((), ((2, 3), dtypes.float32))],
-    doc="a place in the results of a branch that this branch does not fill: zeros that take no memory",
+    doc="zeros that take no memory: what is added to, or what a branch does not fill of its results",
 )  # fmt: skip
 
 iota = zero(

@@ -17,6 +17,7 @@ from .._core.types import TensorType
 from .._prims.discrete import lt
 from .._prims.indexing import scatter_add
 from .._prims.structural import (
+    absent,
     add,
     broadcast_to,
     concatenate,
@@ -25,7 +26,6 @@ from .._prims.structural import (
     full,
     reshape,
     select,
-    zeros_of,
 )
 
 Part = tuple[Tensor, Tensor]  # values of shape (*indices.shape, *row), and indices
@@ -46,7 +46,7 @@ class Rows:
 
     def dense(self) -> Tensor:
         """The cotangent in full."""
-        return self.added_to(zeros_of(self.type))
+        return self.added_to(absent(shape=self.type.shape, dtype=self.type.dtype))
 
     def added_to(self, x: Tensor) -> Tensor:
         """The sum with a cotangent in full."""

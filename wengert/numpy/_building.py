@@ -12,7 +12,7 @@ import numpy as np
 from .. import ops
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, common_dtype
+from ..ops.promotion import as_tensor, cast, common_dtype, names_errors
 from ..ops.tapers import kaiser as _kaiser
 from ._creation import arange, array, asarray, linspace
 from ._shapes import concatenate, ravel
@@ -111,6 +111,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     return array(items, dtype) if items else ops.zeros((0,), named_dtype(dtype))
 
 
+@names_errors
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor of another library's array, by the DLPack protocol; a tensor is itself, and stays recorded.
 

@@ -14,7 +14,7 @@ from .._core import dtypes
 from .._core.moving import beside
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast
+from ..ops.promotion import as_tensor, cast, names_errors
 from ._writing import accept, as_numpy, named_dtype
 
 
@@ -352,6 +352,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = No
 # -- ranges ----------------------------------------------------------------------------------------------------------
 
 
+@names_errors
 def arange(
     start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, like: Any = None
 ) -> Tensor:

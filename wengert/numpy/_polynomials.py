@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import linalg, ops
 from .._core import dtypes
+from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_float, as_tensor, cast, common_dtype
+from ..ops.promotion import as_float, as_tensor, cast, common_dtype, is_symbolic
 from ..ops.shapes import known_extent
 from ._creation import vander
 from ._products import convolve, outer
@@ -128,7 +129,16 @@ def polymul(a1: Any, a2: Any) -> Any:
         >>> np.polymul([1.0, 1.0], [1.0, -1.0])
         array([ 1.,  0., -1.])
     """
-    return convolve(_coefficients(a1, "polymul"), _coefficients(a2, "polymul"))
+    return convolve(_trimmed(_coefficients(a1, "polymul")), _trimmed(_coefficients(a2, "polymul")))
+
+
+def _trimmed(x: Tensor) -> Tensor:
+    """Coefficients without zeros in front, as NumPy drops them; in a trace, which does not know them, as they are."""
+    if is_symbolic(x):
+        return x
+    places = np.flatnonzero(ndarray_of(x._data))
+    first = int(places[0]) if len(places) else max(int(x.shape[0]) - 1, 0)
+    return x[first:] if first else x
 
 
 @as_numpy

@@ -12,7 +12,7 @@ from .._core import dtypes
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, is_tensor_like, normal_axis
+from ..ops.promotion import as_tensor, cast, is_tensor_like, named, normal_axis
 from ..ops.subscript import known_values
 from ._shapes import ravel
 from ._writing import NO_VALUE, accept, as_numpy
@@ -519,7 +519,7 @@ def _signed_infinity(name: str, compare: Callable[[Any, Any], Any]) -> Callable[
         return ops.logical_and(ops.isinf(t), compare(t, 0))
 
     sign = "positive" if name == "isposinf" else "negative"
-    function.__name__ = function.__qualname__ = name
+    named(function, name)
     function.__doc__ = (
         f"Whether elements are {sign} infinity.\n\n    Example:\n        >>> import wengert.numpy as np\n"
         f"        >>> np.{name}([np.inf, -np.inf]).tolist()\n        {[name == 'isposinf', name == 'isneginf']}\n    "

@@ -16,7 +16,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.refusal import asker, cure_for
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.where import at_user_line, error_of
 from ..errors import LostGradientError
 from ..ops.promotion import as_tensor, outward
 
@@ -64,7 +64,13 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(f)
     def function(*args: Any, **kwargs: Any) -> Any:
-        result = f(*args, **kwargs)
+        try:
+            result = f(*args, **kwargs)
+        except Exception as error:
+            explained = error_of(name, error)
+            if explained is error:
+                raise
+            raise explained from error
         if place is not None:
             out = kwargs.get("out") if "out" in kwargs else args[place] if place < min(limit, len(args)) else None
             if out is not None:

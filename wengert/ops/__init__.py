@@ -53,11 +53,15 @@ if TYPE_CHECKING:
     from .activations import *  # noqa: F403
     from .alignment import *  # noqa: F403
     from .attention import *  # noqa: F403
+    from .bags import *  # noqa: F403
     from .blocks import *  # noqa: F403
+    from .comparisons import *  # noqa: F403
     from .convolution import *  # noqa: F403
+    from .diagonals import *  # noqa: F403
     from .losses import *  # noqa: F403
     from .normalization import *  # noqa: F403
     from .pooling import *  # noqa: F403
+    from .ranks import *  # noqa: F403
     from .rearranging import *  # noqa: F403
     from .recurrent import *  # noqa: F403
     from .regression import *  # noqa: F403
@@ -76,27 +80,34 @@ if TYPE_CHECKING:
 # families loaded when one of their names is first asked for, since few programs use them: the name, and the family
 _LATER = {
     "image": "image",
-    "BatchStatistics": "recurrent", "adaptive_average_pool": "pooling", "adaptive_max_pool": "pooling",
-    "average_pool": "pooling", "batch_normalization": "normalization", "batch_statistics_normalization": "recurrent",
-    "binary_crossentropy": "losses", "boolean_mask": "windowing", "categorical_crossentropy": "losses",
-    "celu": "activations", "conv": "convolution", "conv_transpose": "convolution", "cosine_similarity": "regression",
-    "ctc_decode": "alignment", "ctc_loss": "alignment", "depth_to_space": "blocks", "depthwise_conv": "convolution",
-    "dot_product_attention": "attention", "dynamic_slice": "windowing", "dynamic_update_slice": "windowing",
-    "elu": "activations", "embedding_lookup": "windowing", "fold": "blocks", "gather_nd": "windowing",
-    "gaussian_nll": "regression", "gelu": "activations", "glu": "activations", "group_normalization": "recurrent",
-    "gru_step": "recurrent", "hard_shrink": "activations", "hard_sigmoid": "activations", "hard_silu": "activations",
+    "BatchStatistics": "recurrent", "ValueAndIndex": "ranks", "adaptive_average_pool": "pooling",
+    "adaptive_max_pool": "pooling", "average_pool": "pooling", "batch_normalization": "normalization",
+    "batch_statistics_normalization": "recurrent", "binary_crossentropy": "losses", "boolean_mask": "windowing",
+    "categorical_crossentropy": "losses", "categorical_focal": "comparisons", "categorical_hinge": "comparisons",
+    "celu": "activations", "conv": "convolution", "conv_transpose": "convolution", "cosine_distance": "comparisons",
+    "cosine_embedding": "comparisons", "cosine_similarity": "regression", "ctc_decode": "alignment",
+    "ctc_loss": "alignment", "depth_to_space": "blocks", "depthwise_conv": "convolution", "diag_embed": "diagonals",
+    "diagonal_scatter": "diagonals", "dot_product_attention": "attention", "dynamic_slice": "windowing",
+    "dynamic_update_slice": "windowing", "elu": "activations", "embedding_bag": "bags",
+    "embedding_lookup": "windowing", "fold": "blocks", "gather_nd": "windowing", "gaussian_nll": "regression",
+    "gelu": "activations", "glu": "activations", "group_normalization": "recurrent", "gru_step": "recurrent",
+    "hard_shrink": "activations", "hard_sigmoid": "activations", "hard_silu": "activations",
     "hard_swish": "activations", "hard_tanh": "activations", "hinge": "regression", "huber": "regression",
-    "label_smoothing": "regression", "layer_normalization": "normalization", "leaky_relu": "activations",
-    "log_cosh_loss": "regression", "log_sigmoid": "activations", "log_softmax": "activations",
-    "lstm_step": "recurrent", "masked_fill": "windowing", "max_pool": "pooling", "poisson_nll": "regression",
-    "rearrange": "rearranging", "relu": "activations", "relu6": "activations", "rms_normalization": "normalization",
-    "rnn_step": "recurrent", "segment_softmax": "windowing", "selu": "activations", "separable_conv": "convolution",
-    "sigmoid_focal": "regression", "silu": "activations", "sliding_window_view": "windowing",
-    "smooth_l1": "regression", "soft_shrink": "activations", "softmax": "activations", "softplus": "activations",
+    "kl_div": "comparisons", "kthvalue": "ranks", "label_smoothing": "regression",
+    "layer_normalization": "normalization", "leaky_relu": "activations", "log_cosh_loss": "regression",
+    "log_sigmoid": "activations", "log_softmax": "activations", "lstm_step": "recurrent", "masked_fill": "windowing",
+    "masked_select": "windowing", "max_pool": "pooling", "mish": "activations", "mode": "ranks",
+    "poisson_nll": "regression", "prelu": "activations", "rearrange": "rearranging", "relu": "activations",
+    "relu6": "activations", "rms_normalization": "normalization", "rnn_step": "recurrent",
+    "segment_softmax": "windowing", "select_scatter": "diagonals", "selu": "activations",
+    "separable_conv": "convolution", "sigmoid_focal": "regression", "silu": "activations",
+    "slice_scatter": "diagonals", "sliding_window_view": "windowing", "smooth_l1": "regression",
+    "soft_shrink": "activations", "softmax": "activations", "softmin": "activations", "softplus": "activations",
     "softsign": "activations", "space_to_depth": "blocks", "sparse_categorical_crossentropy": "losses",
     "sparse_plus": "activations", "sparse_sigmoid": "activations", "sparsemax": "activations",
-    "squareplus": "activations", "swish": "activations", "tanh_shrink": "activations", "threshold": "activations",
-    "unfold": "blocks", "view": "views", "view_as_complex": "views", "view_as_real": "views",
+    "squared_hinge": "comparisons", "squareplus": "activations", "swish": "activations", "tanh_shrink": "activations",
+    "threshold": "activations", "triplet_margin": "comparisons", "unfold": "blocks", "view": "views",
+    "view_as_complex": "views", "view_as_real": "views",
 }  # fmt: skip
 
 __all__: list[str] = []

@@ -119,6 +119,66 @@ def leaky_relu(x: Any, negative_slope: Any = 0.2) -> Any:
     return S.select(_compare(D.gt, a, 0), a, multiply(a, _number(a, negative_slope)))
 
 
+@public
+def prelu(x: Any, alpha: Any) -> Any:
+    """x where it is positive, else x times a slope that is learned.
+
+    At kinks: the gradient at 0 is `alpha`.
+
+    Args:
+        x: an array of real values.
+        alpha: the slope on the left; broadcasts with x, and is differentiable.
+
+    Returns:
+        The values in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.nn.prelu([[-1.0, -2.0, 4.0]], [0.5, 0.25, 0.1])
+        array([[-0.5, -0.5,  4. ]])
+    """
+    a, slope = promotion.meet(*promotion.tensors_of(_float(x, "prelu"), alpha, "prelu"), "prelu")
+    return S.select(_compare(D.gt, a, 0), a, S.mul(a, slope))
+
+
+@public
+def mish(x: Any) -> Any:
+    """x tanh(softplus(x)).
+
+    Args:
+        x: an array of real values, or a number.
+
+    Returns:
+        The values in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.nn.mish([0.0, 1.0]).round(6)
+        array([0.      , 0.865098])
+    """
+    a = _float(x, "mish")
+    return S.mul(a, E.tanh(E.softplus(a)))
+
+
+@public
+def softmin(x: Any, axis: Any = -1) -> Any:
+    """The softmax of -x.
+
+    Args:
+        x: an array of real values.
+        axis: the axis or axes along which the results sum to 1.
+
+    Returns:
+        The values in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.nn.softmin([0.0, 0.0])
+        array([0.5, 0.5])
+    """
+    return softmax(S.neg(_float(x, "softmin")), axis)
+
+
 def _exponential_piece(x: Tensor, alpha: Any, rate: Any, is_right: Op = D.gt) -> Tensor:
     """x to the right of 0, else alpha (e^(x / rate) - 1); `is_right` says which side 0 itself belongs to."""
     on_right = _compare(is_right, x, 0)
@@ -642,5 +702,6 @@ def glu(x: Any, axis: int = -1) -> Any:
 __all__ = [
     "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "threshold", "silu", "swish", "gelu", "softplus", "softsign",
     "log_sigmoid", "squareplus", "sparse_plus", "sparse_sigmoid", "hard_sigmoid", "hard_silu", "hard_swish",
-    "hard_tanh", "tanh_shrink", "hard_shrink", "soft_shrink", "softmax", "log_softmax", "sparsemax", "glu",
+    "hard_tanh", "tanh_shrink", "hard_shrink", "soft_shrink", "softmax", "log_softmax", "sparsemax", "glu", "mish",
+    "prelu", "softmin",
 ]  # fmt: skip

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.tensor import Tensor
+from .._core.types import same_shape
 from .._core.where import at_user_line
 from .._prims import discrete as D
 from .._prims import elementwise as E
@@ -23,7 +26,8 @@ _MASKED = -0.7 * 3.4028234663852886e38  # far below every logit, and finite: a r
 
 def dot_product_attention(
     query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, scale: Any = None, is_causal: bool = False,
-    flash_attention: Any = None, attn_logits_soft_cap: Any = None,
+    flash_attention: Any = None, attn_logits_soft_cap: Any = None, *, query_seq_lengths: Any = None,
+    key_value_seq_lengths: Any = None, local_window_size: Any = None,
 ) -> Any:  # fmt: skip
     """Means of values, weighted by the softmax of the products of queries and keys.
 
@@ -37,6 +41,10 @@ def dot_product_attention(
         is_causal: whether a time attends to no later place.
         flash_attention: accepted for Keras's sake; there is one way to compute it here.
         attn_logits_soft_cap: a bound that the scaled products approach, c tanh(x / c).
+        query_seq_lengths: integers (batch,): how many times each example has; the result is 0 at later ones. None means
+            all.
+        key_value_seq_lengths: integers (batch,): how many places each example has; later ones are left out.
+        local_window_size: how many places before and after its own a time attends to: a pair, or one number for both.
 
     Returns:
         An array (batch, times, heads, depth) in the kind that came in; the mean of all values where all is masked.
@@ -61,14 +69,23 @@ def dot_product_attention(
     if scale is None and not isinstance(depth, int):
         raise ValueError(at_user_line("dot_product_attention: the depth must be known in a trace, or scale given"))
     factor = 1 / math.sqrt(depth) if scale is None else scale
-    logits = _capped(promotion.binary(S.mul, L.matmul(q, L.swap_last(k)), factor), attn_logits_soft_cap)
+    # the query is scaled, for it is small beside the logits
+    logits = _capped(L.matmul(promotion.binary(S.mul, q, factor), L.swap_last(k)), attn_logits_soft_cap)
     wide = dtypes.float32 if dtypes.is_half(dtype) else dtype
     logits = promotion.cast(logits, wide)
     if bias is not None:
         logits = promotion.binary(S.add, logits, bias)
-    logits = promotion.cast(_masked(logits, mask, is_causal), wide)
-    result = L.matmul(promotion.cast(softmax(logits), dtype), v)
-    return outward(permuted(result, (0, 2, 1, 3)), query, key, value, bias)
+    lengths = [_lengths(n, q, name) for n, name in (
+        (query_seq_lengths, "query_seq_lengths"), (key_value_seq_lengths, "key_value_seq_lengths")
+    )]  # fmt: skip
+    window = _windowed(logits, local_window_size)
+    logits = promotion.cast(_masked(logits, mask, is_causal, window, lengths[1]), wide)
+    result = permuted(L.matmul(promotion.cast(softmax(logits), dtype), v), (0, 2, 1, 3))
+    if lengths[0] is not None:
+        times = S.reshape(S.iota(size=result.shape[1], dtype=dtypes.int64), shape=(1, result.shape[1], 1, 1))
+        is_there = promotion.broadcast(promotion.binary(D.lt, times, lengths[0]), result.shape)
+        result = S.select(is_there, result, S.fill(result, 0))
+    return outward(result, query, key, value, bias)
 
 
 def _shared(x: Tensor, q: Tensor) -> Tensor:
@@ -87,17 +104,54 @@ def _capped(logits: Tensor, cap: Any) -> Tensor:
     return S.times_number(E.tanh(S.times_number(logits, number=1 / float(cap))), number=float(cap))
 
 
-def _masked(logits: Tensor, mask: Any, is_causal: bool) -> Tensor:
-    kept = None if mask is None else promotion.cast(as_tensor(mask, "dot_product_attention"), dtypes.bool_)
-    if is_causal:
-        times, places = logits.shape[2:]
-        first = promotion.broadcast(_column(S.iota(size=times, dtype=dtypes.int64)), (times, places))
-        second = promotion.broadcast(S.iota(size=places, dtype=dtypes.int64), (times, places))
-        earlier = apply(D.ge, (first, second))
-        kept = earlier if kept is None else promotion.binary(D.logical_and, kept, earlier)
-    if kept is None:
+def _lengths(lengths: Any, q: Tensor, name: str) -> Tensor | None:
+    """The lengths of a batch as (batch, 1, 1, 1)."""
+    if lengths is None:
+        return None
+    found = as_tensor(lengths, "dot_product_attention")
+    if not dtypes.is_integer(found.dtype):
+        raise TypeError(
+            at_user_line(f"dot_product_attention: {name} has dtype {found.dtype.name}, wanted integers")
+        )
+    if not same_shape(found.shape, (q.shape[0],)):
+        raise ValueError(
+            at_user_line(f"dot_product_attention: {name} has shape {found.shape}, wanted {(q.shape[0],)}")
+        )
+    return S.reshape(promotion.cast(found, dtypes.int64), shape=(q.shape[0], 1, 1, 1))
+
+
+def _numbers(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """The number of each row (a time) and of each column (a place)."""
+    times, places = logits.shape[2:]
+    rows = promotion.broadcast(_column(S.iota(size=times, dtype=dtypes.int64)), (times, places))
+    return rows, promotion.broadcast(S.iota(size=places, dtype=dtypes.int64), (times, places))
+
+
+def _windowed(logits: Tensor, window: Any) -> Tensor | None:
+    """Which places lie near each time."""
+    if window is None:
+        return None
+    before, after = map(operator.index, window if isinstance(window, (tuple, list)) else (window, window))
+    if before < 0 or after < 0:
+        raise ValueError(at_user_line(f"dot_product_attention: local_window_size is {window!r}, wanted no negatives"))
+    times, places = _numbers(logits)
+    first, last = S.add_number(times, number=-before), S.add_number(times, number=after)
+    return apply(D.logical_and, (apply(D.ge, (places, first)), apply(D.le, (places, last))))
+
+
+def _masked(logits: Tensor, mask: Any, is_causal: bool, window: Tensor | None, length: Tensor | None) -> Tensor:
+    if mask is None and window is None and length is None and not is_causal:
         return logits
-    return S.select(promotion.broadcast(kept, logits.shape), logits, S.fill(logits, _MASKED))
+    kept = [] if mask is None else [promotion.cast(as_tensor(mask, "dot_product_attention"), dtypes.bool_)]
+    times, places = _numbers(logits)
+    if is_causal:
+        kept.append(apply(D.ge, (times, places)))
+    if window is not None:
+        kept.append(window)
+    if length is not None:
+        kept.append(promotion.binary(D.lt, S.reshape(places, shape=(1, 1, *places.shape)), length))
+    seen = functools.reduce(lambda x, y: promotion.binary(D.logical_and, x, y), kept)
+    return S.select(promotion.broadcast(seen, logits.shape), logits, S.fill(logits, _MASKED))
 
 
 def _column(x: Tensor) -> Tensor:

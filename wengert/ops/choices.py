@@ -220,6 +220,28 @@ def divide_no_nan(x1: Any, x2: Any) -> Any:
     return outward(S.select(is_zero, S.fill(b, 0), quotient), x1, x2)
 
 
+def multiply_no_nan(x1: Any, x2: Any) -> Any:
+    """x1 * x2, and 0 where x2 is 0, also beside infinity and NaN.
+
+    At kinks: where x2 is 0 the gradient to x1 is 0, and to x2 it is x1, or 0 if that is not finite.
+
+    Args:
+        x1: an array or a number.
+        x2: the same; shapes broadcast and dtypes promote as NumPy's.
+
+    Returns:
+        The product in the kind of array that came in.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.multiply_no_nan([float("inf"), 2.0], [0.0, 3.0])
+        array([0., 6.])
+    """
+    a, b = promotion.meet(*tensors_of(x1, x2, "multiply_no_nan"), "multiply_no_nan")
+    is_absent = apply(D.logical_and, (apply(D.eq, (b, S.fill(b, 0))), apply(D.logical_not, (apply(D.isfinite, (a,)),))))
+    return outward(S.mul(S.select(is_absent, S.fill(a, 0), a), b), x1, x2)
+
+
 @public
 def sinc(x: Any) -> Any:
     """sin(pi x) / (pi x), which is 1 at 0 and smooth there.
@@ -436,6 +458,6 @@ def polar(abs_: Any, angle: Any) -> Any:
 
 __all__ = [
     "maximum", "minimum", "fmax", "fmin", "mod", "remainder", "fmod", "copysign", "heaviside", "clip", "round",
-    "around", "nan_to_num", "divide_no_nan", "sinc", "deg2rad", "rad2deg", "isclose", "allclose", "real", "imag",
-    "conj", "conjugate", "angle", "polar",
+    "around", "nan_to_num", "divide_no_nan", "multiply_no_nan", "sinc", "deg2rad", "rad2deg", "isclose", "allclose",
+    "real", "imag", "conj", "conjugate", "angle", "polar",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from .._core.tensor import Tensor, Value
 from .._prims import structural
 from .promotion import as_tensor, cast, unary
 
-__all__ = ["array", "constant", "convert_to_tensor", "debug_print", "is_tensor", "stop_gradient", "tensor"]
+__all__ = ["constant", "debug_print", "is_tensor", "stop_gradient", "tensor"]
 
 
 def tensor(data: Any, dtype: Any = None) -> Tensor:
@@ -51,7 +51,7 @@ def _makes_tensors(data: Any) -> bool:
     return isinstance(data, (list, tuple)) or hasattr(type(data), "__wengert_tensor__")
 
 
-constant = array = convert_to_tensor = tensor
+constant = tensor
 
 
 def _copied(native: Any) -> Any:
@@ -77,11 +77,11 @@ def is_tensor(x: Any) -> bool:
     return type(x) is Tensor or (is_native(type(x)) and not isinstance(x, ARRAYS))
 
 
-def stop_gradient(x: Any) -> Any:
-    """x as a constant: no gradient flows through it.
+def stop_gradient(variable: Any) -> Any:
+    """A value as a constant: no gradient flows through it.
 
     Args:
-        x: an array, a tensor or a number.
+        variable: an array, a tensor or a number.
 
     Returns:
         The same values, in the kind of array that came in.
@@ -91,7 +91,7 @@ def stop_gradient(x: Any) -> Any:
         >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)
         np.float64(3.0)
     """
-    return unary(structural.stop_gradient, x)
+    return unary(structural.stop_gradient, variable)
 
 
 def debug_print(fmt: str, *tensors: Any) -> None:

@@ -369,8 +369,11 @@ def _transposed_padding(
         length = (size - 1) * step + reach - (2 * (reach // 2) if is_same else 0) + more
     else:
         length = size * step + (0 if is_same else max(reach - step, 0))
-    low = _same(length, kernel, step, gap, False)[0] if is_same else 0
-    before = reach - 1 - low
+    if is_same and more is not None:  # the padding that Keras shares out, the odd one before
+        shared = reach + reach % 2 - 2 + more
+        before = min(shared // 2 + shared % 2, reach - 1)
+    else:
+        before = reach - 1 - (_same(length, kernel, step, gap, False)[0] if is_same else 0)
     return before, length + reach - 1 - (size - 1) * step - 1 - before
 
 

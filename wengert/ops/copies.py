@@ -101,6 +101,29 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
     return tensor if dtype is None else promotion.cast(tensor, dtypes.as_dtype(dtype))
 
 
+def array(x: Any, dtype: Any = None) -> Tensor:
+    """A tensor of an array, a number or a nested list; a list that holds tensors is recorded.
+
+    Args:
+        x: an array, a number, a tensor or a nested list of them.
+        dtype: the dtype wanted, or None for that of x.
+
+    Returns:
+        A tensor of x's shape, with x's gradient.
+
+    Raises:
+        TypeError: if x holds anything but numbers and arrays.
+        ValueError: if a nested list is ragged.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.array([1.0, 2.0])
+        Tensor([1., 2.], shape=(2,), dtype=float64)
+    """
+    tensor = as_tensor(np.array(x) if isinstance(x, np.ndarray) else x, "array")
+    return tensor if dtype is None else promotion.cast(tensor, dtypes.as_dtype(dtype))
+
+
 def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
     """The values as a NumPy array of their own. Cuts the gradient, on purpose.
 
@@ -190,6 +213,6 @@ def dtype(x: Any) -> np.dtype[Any]:
 
 
 __all__ = [
-    "cast", "astype", "copy", "convert_to_tensor", "convert_to_numpy",
+    "array", "cast", "astype", "copy", "convert_to_tensor", "convert_to_numpy",
     "shape", "ndim", "size", "dtype",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion
 from .elementwise import power
-from .promotion import as_tensor, common_dtype, normal_axis, outward, public
+from .promotion import as_tensor, common_dtype, names_errors, normal_axis, outward, public
 from .shapes import extent, joined, moved, new_shape, reshaped, step_times
 
 
@@ -285,6 +285,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
 # -- ranges --------------------------------------------------------------------------------------------------
 
 
+@names_errors
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
     """Evenly spaced numbers, the end excluded.
 

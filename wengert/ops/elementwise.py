@@ -26,6 +26,7 @@ from .promotion import (
     binary_float,
     binary_number,
     binary_quotient,
+    named,
     outward,
     tensors_of,
     unary,
@@ -41,14 +42,20 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 def _document(f: Callable[..., Any], name: str, op: Op, arguments: str, example: str) -> Callable[..., Any]:
     kink = f"\n\n    At kinks: {op.facts.kink}." if op.facts.kink else ""
     source = f"\n\n    Source: {op.facts.ref}." if op.facts.ref else ""
-    f.__name__ = f.__qualname__ = name
+    named(f, name)
     f.__doc__ = (
-        f"{op.facts.doc[:1].upper()}{op.facts.doc[1:]}, element by element.\n\n    Args:\n{arguments}\n\n"
+        f"{_sentence(op.facts.doc)}, element by element.\n\n    Args:\n{arguments}\n\n"
         f"    Returns:\n        The result in the kind of array that came in.{kink}{source}\n\n"
         f"    Example:\n        >>> import wengert as wg\n        >>> {example}\n        (2,)\n    "
     )
     _FUNCTIONS[name] = f
     return unconverted(f)
+
+
+def _sentence(text: str) -> str:
+    """A text with a capital at its start, unless it begins with a formula."""
+    word = text.split(" ")[0]
+    return text if "(" in word or "^" in word or (len(word) == 1 and word != "a") else text[:1].upper() + text[1:]
 
 
 def _one(name: str, op: Op, rule: Callable[[Op, Any], Any] = unary_float) -> Callable[[Any], Any]:
@@ -63,11 +70,24 @@ def _two(name: str, op: Op, rule: Callable[[Op, Any, Any], Any] = binary) -> Cal
     def function(x1: Any, x2: Any) -> Any:
         return rule(op, x1, x2)
 
+    return _document_two(function, name, op, "x1", "x2")
+
+
+def _bits(name: str, op: Op, rule: Callable[[Op, Any, Any], Any] = binary) -> Callable[[Any, Any], Any]:
+    """As `_two`, for ops on bits, whose operands Keras calls x and y."""
+
+    def function(x: Any, y: Any) -> Any:
+        return rule(op, x, y)
+
+    return _document_two(function, name, op, "x", "y")
+
+
+def _document_two(f: Callable[..., Any], name: str, op: Op, first: str, second: str) -> Callable[..., Any]:
     arguments = (
-        f"        x1: an array of {_dtypes_text(op)} values, or a number.\n"
-        f"        x2: the same; shapes broadcast and dtypes promote as NumPy's."
+        f"        {first}: an array of {_dtypes_text(op)} values, or a number.\n"
+        f"        {second}: the same; shapes broadcast and dtypes promote as NumPy's."
     )
-    return _document(function, name, op, arguments, f"wg.{name}({_sample(op)}, {_sample(op)}).shape")
+    return _document(f, name, op, arguments, f"wg.{name}({_sample(op)}, {_sample(op)}).shape")
 
 
 def _dtypes_text(op: Op) -> str:
@@ -333,12 +353,12 @@ def logical_not(x: Any) -> Any:
     return outward(apply(D.logical_not, (_truth(a),)), x)
 
 
-bitwise_and = _two("bitwise_and", D.bitwise_and)
-bitwise_or = _two("bitwise_or", D.bitwise_or)
-bitwise_xor = _two("bitwise_xor", D.bitwise_xor)
+bitwise_and = _bits("bitwise_and", D.bitwise_and)
+bitwise_or = _bits("bitwise_or", D.bitwise_or)
+bitwise_xor = _bits("bitwise_xor", D.bitwise_xor)
 bitwise_not = bitwise_invert = invert = _one("bitwise_not", D.bitwise_not, unary)
-left_shift = bitwise_left_shift = _two("left_shift", D.left_shift, binary_number)
-right_shift = bitwise_right_shift = _two("right_shift", D.right_shift, binary_number)
+left_shift = bitwise_left_shift = _bits("left_shift", D.left_shift, binary_number)
+right_shift = bitwise_right_shift = _bits("right_shift", D.right_shift, binary_number)
 
 # -- rounding ----------------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,16 @@ from .choices import maximum
 from .contraction import einsum
 from .creation import eye
 from .elementwise import divide, multiply, negative, power, subtract
-from .promotion import as_tensor, broadcast_shapes, common_dtype, normal_axes, normal_axis, outward, public
+from .promotion import (
+    as_tensor,
+    broadcast_shapes,
+    common_dtype,
+    names_errors,
+    normal_axes,
+    normal_axis,
+    outward,
+    public,
+)
 from .reductions import max as largest
 from .reductions import min as smallest
 from .reductions import sqrt_flat_at_zero
@@ -553,6 +562,7 @@ def _matrix_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:
     raise ValueError(at_user_line(f"norm: {order!r} is not the order of a norm of matrices"))
 
 
+@names_errors
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors or matrices.
 

@@ -17,7 +17,7 @@ from . import promotion, reductions
 from .choices import minimum
 from .elementwise import add, multiply, subtract
 from .indexing import take_along_axis
-from .promotion import as_float, as_tensor, normal_axes, outward
+from .promotion import as_float, as_tensor, named, normal_axes, outward
 from .shapes import permuted, reshaped
 
 
@@ -37,7 +37,7 @@ def _reduction(
     def function(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         return outward(fold(as_tensor(x, name), axis, keepdims), x)
 
-    function.__name__ = function.__qualname__ = name
+    named(function, name)
     function.__doc__ = f"""{what} of the elements that are not NaN; the others have gradient zero.
 
     Args:
@@ -129,7 +129,7 @@ def _place(name: str, word: str, find: Callable[..., Tensor], neutral: float, at
             raise ValueError(at_user_line(f"{name}: all elements of a slice are NaN"))
         return outward(find(replaced(a, neutral), axis, keepdims), x)
 
-    function.__name__ = function.__qualname__ = name
+    named(function, name)
     function.__doc__ = f"""The index of the {word} element that is not NaN, the first of equal ones.
 
     Args:

@@ -21,11 +21,11 @@ from .._prims import indexing as I
 from .._prims import sorting as O
 from .._prims import structural as S
 from .._prims import windows as W
+from ..errors import TracingError
 from . import promotion
 from .choices import maximum, minimum
 from .elementwise import add, divide, multiply, subtract
-from .promotion import as_tensor, normal_axes, normal_axis, outward, public
-from .reductions import max as largest
+from .promotion import as_tensor, named, names_errors, normal_axes, normal_axis, outward, public
 from .reductions import sum as total
 from .shapes import flat, part, permuted, reshaped
 
@@ -94,15 +94,15 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     """The places at which values can be inserted in a sorted sequence so that it stays sorted.
 
     Args:
-        sorted_sequence: a vector, ascending.
-        values: an array of any shape.
+        sorted_sequence: a vector, ascending; or vectors (..., n), each for the values of its own row.
+        values: an array of any shape; beside several sequences (..., m).
         side: "left": before equal elements; "right": behind them.
 
     Returns:
         Integers in the shape of `values`, in the kind of array that came in; constants to a gradient.
 
     Raises:
-        ValueError: if the sequence is not a vector, or for another side.
+        ValueError: if the shapes do not fit, or for another side.
 
     Example:
         >>> import wengert as wg
@@ -112,10 +112,14 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     if side not in ("left", "right"):
         raise ValueError(at_user_line(f"searchsorted: side is {side!r}, wanted 'left' or 'right'"))
     a, v = as_tensor(sorted_sequence, "searchsorted"), as_tensor(values, "searchsorted")
-    if a.ndim != 1:
-        raise ValueError(at_user_line(f"searchsorted: the sequence has shape {a.shape}, wanted a vector"))
+    if a.ndim == 0 or (a.ndim > 1 and (v.ndim != a.ndim or a.shape[:-1] != v.shape[:-1])):
+        raise ValueError(at_user_line(
+            f"searchsorted: the sequence has shape {a.shape} and values has shape {v.shape}; wanted a vector, or "
+            f"rows for rows"
+        ))  # fmt: skip
     dtype = promotion.common_dtype([a, v])
-    found = O.searchsorted(promotion.cast(a, dtype), flat(promotion.cast(v, dtype)), right=side == "right")
+    rows = promotion.cast(v, dtype) if a.ndim > 1 else flat(promotion.cast(v, dtype))
+    found = O.searchsorted(promotion.cast(a, dtype), rows, right=side == "right")
     return outward(reshaped(found, v.shape), sorted_sequence, values)
 
 
@@ -268,12 +272,26 @@ def _segmented(op: Op, start: Any, data: Any, ids: Any, num_segments: Any, what:
     if places.shape != a.shape[: places.ndim] or places.ndim == 0:
         raise ValueError(at_user_line(f"{what}: data has shape {a.shape} and segment_ids has shape {places.shape}"))
     places = promotion.cast(places, dtypes.int64)
-    count = int(largest(places, initial=-1)) + 1 if num_segments is None else operator.index(num_segments)
+    count = _segments_in(ids, what) if num_segments is None else operator.index(num_segments)
     is_known = apply(D.logical_and, (promotion.binary(D.ge, places, 0), promotion.binary(D.lt, places, count)))
     places = S.select(is_known, places, S.fill(places, count))
     value = start(a.dtype) if callable(start) else start
-    base = S.full(shape=(count + 1, *a.shape[places.ndim :]), value=value, dtype=a.dtype)
+    shape = (count + 1, *a.shape[places.ndim :])
+    base = S.full(shape=shape, value=value, dtype=a.dtype) if value else S.absent(shape=shape, dtype=a.dtype)
     return part(op(base, a, places), 0, 0, count)
+
+
+def _segments_in(ids: Any, what: str) -> int:
+    """One more than the largest id, which a trace knows only of ids that are no symbols."""
+    known = ids
+    if promotion.is_tensor_like(ids):
+        known = as_tensor(ids, what)
+        if promotion.is_symbolic(known):
+            raise TracingError(at_user_line(
+                f"{what}: how many segments symbolic ids name is not known while tracing; give num_segments"
+            ))
+        known = ndarray_of(known._data)
+    return int(np.max(np.asarray(known), initial=-1)) + 1
 
 
 _SEGMENT_DOC = '''{what} of the rows of each segment.
@@ -305,7 +323,7 @@ def _segment_op(name: str, op: Op, start: Any, what: str, kink: str, empty: str,
     def segment_op(data: Any, segment_ids: Any, num_segments: Any = None, sorted: bool = False) -> Any:
         return outward(_segmented(op, start, data, segment_ids, num_segments, name), data, segment_ids)
 
-    segment_op.__name__ = segment_op.__qualname__ = name
+    named(segment_op, name)
     segment_op.__doc__ = _SEGMENT_DOC.format(name=name, what=what, kink=kink, empty=empty, example=example)
     return segment_op
 
@@ -358,6 +376,7 @@ def segment_mean(data: Any, segment_ids: Any, num_segments: Any = None, sorted: 
     return outward(divide(sums, counts), data, segment_ids)
 
 
+@names_errors
 def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
     """How often each whole number occurs, or the sum of the weights where it does.
 
@@ -407,8 +426,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
 
 @public
 def unique(
-    x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    size: Any = None, fill_value: Any = None,
+    x: Any, sorted: bool = True, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: Any = None, size: Any = None, fill_value: Any = None,
 ) -> Any:  # fmt: skip
     """The distinct values, ascending. How many there are depends on the values, so a trace cannot hold it.
 
@@ -417,6 +436,7 @@ def unique(
     Args:
         x: an array.
         sorted: whether the values are sorted (they always are).
+        return_index: whether to return where each first occurs.
         return_inverse: whether to return the places in the result that rebuild x.
         return_counts: whether to return how often each occurs.
         axis: rows along this axis are compared as wholes; None compares elements.
@@ -452,7 +472,8 @@ def unique(
         values = S.select(is_filler, S.fill(values, fill_value), values)
     if place is not None:
         values = permuted(values, S.inverse((place, *rest)))
-    more = [as_tensor(v) for v, is_wanted in ((inverse, return_inverse), (counts, return_counts)) if is_wanted]
+    found = ((first, return_index), (inverse, return_inverse), (counts, return_counts))
+    more = [as_tensor(v) for v, is_wanted in found if is_wanted]
     return (values, *more) if more else values
 
 

@@ -33,7 +33,7 @@ from .._core.op import Op
 from .._core.structure import is_number_list
 from .._core.tensor import Tensor, Value, entered
 from .._core.types import is_one, same_dim
-from .._core.where import at_user_line
+from .._core.where import at_user_line, error_of
 from .._prims import structural
 
 P = ParamSpec("P")
@@ -330,12 +330,40 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(f)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        result = f(*args, **kwargs)
+        try:
+            result = f(*args, **kwargs)
+        except Exception as error:
+            explained = error_of(f.__name__, error)
+            if explained is error:
+                raise
+            raise explained from error
         if args and type(args[0]) is Tensor:
             return result
         return outward(result, *args, *kwargs.values())
 
     return unconverted(wrapper)
+
+
+def names_errors(f: Callable[P, R]) -> Callable[P, R]:
+    """Wraps an op so that Python's own errors about its arguments say which op it was."""
+
+    @functools.wraps(f)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return f(*args, **kwargs)
+        except Exception as error:
+            explained = error_of(f.__name__, error)
+            if explained is error:
+                raise
+            raise explained from error
+
+    return wrapper
+
+
+def named(f: Callable[..., Any], name: str) -> None:
+    """Gives a function made by another one its name, in its code too, by which errors and profiles tell functions."""
+    f.__name__ = f.__qualname__ = name
+    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
 
 
 def is_symbolic(x: Tensor) -> bool:

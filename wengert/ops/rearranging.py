@@ -8,12 +8,13 @@ from typing import Any
 from .._core import dims
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from .promotion import as_tensor, outward
+from .promotion import as_tensor, names_errors, outward
 from .shapes import permuted, reshaped
 
 _TOKEN = re.compile(r"\s*(\.\.\.|\w+|[()])")
 
 
+@names_errors
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
     """An array with its axes split, moved and joined as a pattern says.
 

@@ -9,7 +9,7 @@ from .._core.where import at_user_line
 from . import promotion
 from .elementwise import add, multiply, rsqrt, sigmoid, subtract, tanh
 from .linalg import matmul
-from .promotion import as_float, as_tensor, normal_axis, outward
+from .promotion import as_float, as_tensor, names_errors, normal_axis, outward
 from .reductions import mean, var
 from .shapes import known_extent, reshaped, split
 
@@ -30,6 +30,7 @@ def _dressed(a: Tensor, gamma: Any, beta: Any, axis: int, what: str) -> Tensor:
     return a
 
 
+@names_errors
 def group_normalization(
     x: Any, groups: int, gamma: Any = None, beta: Any = None, axis: int = -1, epsilon: float = 1e-3
 ) -> Any:
@@ -67,7 +68,11 @@ def group_normalization(
 
 
 class BatchStatistics(NamedTuple):
-    """A batch with mean 0 and variance 1, scaled and moved, beside its own mean and variance."""
+    """A batch with mean 0 and variance 1, scaled and moved, beside its own mean and variance.
+
+    `output` is the batch, in its own shape and dtype. `mean` is its mean over all axes but that of the features.
+    `variance` is its variance over the same axes, without correction.
+    """
 
     output: Any
     mean: Any
@@ -111,6 +116,7 @@ def _mixed(x: Any, state: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
     return total if bias is None else add(total, bias)
 
 
+@names_errors
 def rnn_step(x: Any, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any = None) -> Any:
     """One step of a simple recurrent network: tanh(x @ kernel + state @ recurrent_kernel + bias).
 
@@ -132,6 +138,7 @@ def rnn_step(x: Any, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any =
     return tanh(_mixed(x, state, kernel, recurrent_kernel, bias))
 
 
+@names_errors
 def lstm_step(x: Any, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any = None) -> tuple[Any, Any]:
     """One step of a network with long short-term memory.
 
@@ -158,6 +165,7 @@ def lstm_step(x: Any, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any 
     return multiply(sigmoid(o), tanh(cell)), cell
 
 
+@names_errors
 def gru_step(
     x: Any, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any = None, recurrent_bias: Any = None
 ) -> Any:

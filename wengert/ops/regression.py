@@ -13,7 +13,7 @@ from .elementwise import abs as magnitude
 from .elementwise import add, divide, exp, less_equal, log, multiply, negative, square, subtract
 from .indexing import where
 from .linalg import norm
-from .promotion import as_float, as_tensor, outward
+from .promotion import as_float, as_tensor, names_errors, outward
 from .reductions import sum as total
 
 _DOC = """{what}
@@ -160,6 +160,7 @@ def cosine_similarity(x1: Any, x2: Any, axis: int = -1) -> Any:
     return outward(where(is_none, 0.0, ratio), x1, x2)
 
 
+@names_errors
 def label_smoothing(target: Any, share: float, num_classes: int | None = None) -> Any:
     """Targets moved a share of the way to equal ones for all classes.
 

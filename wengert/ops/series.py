@@ -17,7 +17,7 @@ from .elementwise import add, divide, exp, multiply, power, sqrt, subtract
 from .elementwise import log as logarithm
 from .linalg import matmul, norm
 from .promotion import as_float, as_tensor, common_dtype, normal_axis, outward, public
-from .reductions import mean
+from .reductions import cumsum, mean
 from .reductions import sum as total
 from .shapes import diagonal, joined, matrix_transpose, moved, part, reshaped, with_axis
 
@@ -117,14 +117,48 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """
     values = as_float(as_tensor(y, "trapezoid"))
     place = normal_axis(axis, values.ndim, "trapezoid")
+    return total(_trapezoids(values, x, dx, place, "trapezoid"), axis=place)
+
+
+def _trapezoids(values: Tensor, x: Any, dx: Any, place: int, what: str) -> Tensor:
+    """The areas between neighbouring samples."""
     gaps = dx
     if x is not None:
-        places = as_tensor(x, "trapezoid")
-        own = 0 if places.ndim == 1 else normal_axis(place - values.ndim, places.ndim, "trapezoid")
+        places = as_tensor(x, what)
+        own = 0 if places.ndim == 1 else normal_axis(place - values.ndim, places.ndim, what)
         gaps = _paired(subtract, places, own)
         if places.ndim == 1:
             gaps = reshaped(gaps, (*[gaps.shape[0] if i == place else 1 for i in range(values.ndim)],))
-    return total(divide(multiply(gaps, _paired(add, values, place)), 2.0), axis=place)
+    return divide(multiply(gaps, _paired(add, values, place)), 2.0)
+
+
+@public
+def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
+    """The running integral of samples by the trapezoidal rule, as `scipy.integrate.cumulative_trapezoid`.
+
+    Args:
+        y: the samples.
+        x: their places, a vector or an array that broadcasts with y; None means `dx` apart. Differentiable.
+        dx: the distance of places; differentiable.
+        axis: the axis along which to integrate.
+        initial: a number to put before all, which makes the result as long as y; None means nothing.
+
+    Returns:
+        The integrals from the first sample to each later one, in the kind of array that came in; integers give floats.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.cumulative_trapezoid([1.0, 2.0, 3.0], initial=0)
+        array([0. , 1.5, 4. ])
+    """
+    values = as_float(as_tensor(y, "cumulative_trapezoid"))
+    place = normal_axis(axis, values.ndim, "cumulative_trapezoid")
+    found = cumsum(_trapezoids(values, x, dx, place, "cumulative_trapezoid"), axis=place)
+    if initial is None:
+        return found
+    first = promotion.cast(as_tensor(initial, "cumulative_trapezoid"), found.dtype)
+    shape = (*[1 if i == place else d for i, d in enumerate(found.shape)],)
+    return joined([promotion.broadcast(first, shape), found], place)
 
 
 def _paired(combine: Any, x: Tensor, axis: int) -> Tensor:
@@ -192,4 +226,4 @@ def cdist(x: Any, y: Any) -> Any:
     return outward(norm(apart, axis=-1), x, y)
 
 
-__all__ = ["cdist", "corrcoef", "geomspace", "trapezoid", "vander"]
+__all__ = ["cdist", "corrcoef", "cumulative_trapezoid", "geomspace", "trapezoid", "vander"]

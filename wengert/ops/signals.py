@@ -20,7 +20,7 @@ from .choices import conj
 from .elementwise import multiply
 from .indexing import take
 from .linalg import matmul
-from .promotion import as_float, as_tensor, outward
+from .promotion import as_float, as_tensor, names_errors, outward
 from .shapes import flip, joined, known_extent, moved, pad, part, reshaped
 
 # -- sequences ---------------------------------------------------------------------------------------------------------
@@ -45,6 +45,7 @@ def _sequences(x: Tensor, length: int, stride: int, what: str) -> Tensor:
     return take(x, _places(1 + (size - length) // stride, length, stride), axis=-1)
 
 
+@names_errors
 def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> Any:
     """Overlapping sequences along the last axis.
 
@@ -81,8 +82,8 @@ def _window(window: Any, length: int, fft_length: int, dtype: Any, what: str) ->
             raise ValueError(at_user_line(f"{what}: window is {window!r}, wanted 'hann', 'hamming', an array or None"))
         base = 0.5 if window == "hann" else 0.54
         window = base - (1 - base) * np.cos(2 * np.pi * np.arange(length) / length)
-    elif window is None:
-        window = np.ones(length)
+    elif window is None:  # no window is one of ones, as long as the transform
+        return promotion.cast(as_tensor(np.ones(fft_length), what), dtype)
     values = promotion.cast(as_tensor(window, what), dtype)
     if tuple(values.shape) != (length,):
         raise ValueError(at_user_line(f"{what}: the window has shape {values.shape}, wanted {(length,)}"))
@@ -98,6 +99,7 @@ def _lengths(length: Any, stride: Any, fft_length: Any, what: str) -> tuple[int,
     return size, step, whole
 
 
+@names_errors
 def stft(
     x: Any, sequence_length: int, sequence_stride: int, fft_length: int, window: Any = "hann", center: bool = True
 ) -> Any:
@@ -108,7 +110,7 @@ def stft(
         sequence_length: how many elements a sequence has.
         sequence_stride: how far apart sequences begin.
         fft_length: the length of the transforms, at least `sequence_length`.
-        window: "hann", "hamming" (both periodic), an array of `sequence_length` factors, or None for ones.
+        window: "hann", "hamming" (both periodic), an array of `sequence_length` factors, or None for `fft_length` ones.
         center: whether sequences have their middle at multiples of the stride; the signal is reflected at its ends.
 
     Returns:
@@ -136,6 +138,7 @@ def stft(
     return outward((S.real(spectrum), S.imag(spectrum)), x, window)
 
 
+@names_errors
 def istft(
     x: Any, sequence_length: int, sequence_stride: int, fft_length: int, length: Any = None, window: Any = "hann",
     center: bool = True,

@@ -8,7 +8,7 @@ from typing import Any
 from .._core.op import Op
 from .._prims import bessel as B
 from .._prims import special as P
-from .promotion import unary_float
+from .promotion import named, unary_float
 
 
 def described(
@@ -17,7 +17,7 @@ def described(
     """Gives a function of one primitive its name and a docstring of the primitive's own facts."""
     text = op.facts.doc
     kink = f"\n\n    At kinks: {op.facts.kink}." if op.facts.kink else ""
-    f.__name__ = f.__qualname__ = name
+    named(f, name)
     f.__module__ = module
     f.__doc__ = (
         f"{text[:1].upper()}{text[1:]}, element by element.{kink}\n\n    Args:\n{arguments}\n\n"

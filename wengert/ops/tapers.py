@@ -12,7 +12,7 @@ from .._core.constant import constant
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .elementwise import divide, multiply
-from .promotion import as_float, as_tensor, cast, outward
+from .promotion import as_float, as_tensor, cast, names_errors, outward
 from .special_functions import i0
 
 
@@ -108,6 +108,7 @@ def hanning(x: int) -> Tensor:
     return _taper(np.hanning(_points(x, "hanning")))
 
 
+@names_errors
 def kaiser(x: int, beta: Any) -> Any:
     """Kaiser's taper i0(beta sqrt(1 - t^2)) / i0(beta), t from -1 to 1.
 

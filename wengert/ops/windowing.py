@@ -216,6 +216,33 @@ def boolean_mask(x: Any, mask: Any, axis: Any = None) -> Any:
     return outward(take(joined, np.flatnonzero(chosen), axis=first), x)
 
 
+def masked_select(x: Any, mask: Any) -> Any:
+    """The elements of an array where a mask of known values holds, in a row.
+
+    Args:
+        x: an array.
+        mask: booleans of known values; shapes broadcast.
+
+    Returns:
+        A vector as long as the mask has true elements, in the kind that came in.
+
+    Raises:
+        TracingError: for a mask that is being traced, since the result's shape is its matter.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.masked_select([[1.0, 2.0], [3.0, 4.0]], [True, False])
+        array([1., 3.])
+    """
+    a = as_tensor(x, "masked_select")
+    chosen = np.asarray(known_values(mask, "masked_select"), dtype=bool)
+    shape = promotion.broadcast_shapes(a.shape, chosen.shape, "masked_select")
+    wide = promotion.broadcast(a, shape)
+    sizes = (*[known_extent(wide, i, "masked_select") for i in range(len(shape))],)
+    places = np.flatnonzero(np.broadcast_to(chosen, sizes))
+    return outward(take(reshaped(wide, (wide.size,)), places, axis=0), x)
+
+
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """An array with a value where a mask holds.
 
@@ -313,5 +340,5 @@ def segment_softmax(data: Any, segment_ids: Any, num_segments: Any = None) -> An
 
 __all__ = [
     "boolean_mask", "dynamic_slice", "dynamic_update_slice", "embedding_lookup", "gather_nd", "masked_fill",
-    "segment_softmax", "sliding_window_view",
+    "masked_select", "segment_softmax", "sliding_window_view",
 ]  # fmt: skip

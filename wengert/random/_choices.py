@@ -17,14 +17,15 @@ from .._prims import random as Z
 from .._prims import structural as S
 from ..ops import promotion
 from ..ops.draws import key_of, open_unit, unit
-from ..ops.elementwise import add, less, log, multiply, subtract
+from ..ops.elementwise import add, divide, less, log, multiply, subtract
 from ..ops.indexing import argsort, take, where
 from ..ops.ordering import searchsorted
 from ..ops.promotion import as_float, as_tensor, normal_axis, outward
 from ..ops.reductions import argmax, cumsum
-from ..ops.shapes import known_extent, new_shape, part, reshaped
+from ..ops.shapes import known_extent, new_shape, part, reshaped, stack
 from ..special import betaincc, gammaincc
 from ._families import drawn_for, gumbel
+from ._keys import split
 
 _UINT64 = np.dtype(np.uint64)
 _HALVINGS = 31  # counts up to 2^31
@@ -332,6 +333,54 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None) -> Tensor:
     return _smallest(mass, u)
 
 
+def multinomial(key: Any, n: Any, p: Any, shape: Any = None) -> Tensor:
+    """How many of n trials fall on each class.
+
+    Args:
+        key: a key.
+        n: the numbers of trials, below 2^31.
+        p: the probabilities of the classes along the last axis, which are brought to sum 1; the other axes broadcast
+            with n. Nothing is differentiated in either.
+        shape: the shape without the classes; None means that of the parameters, which broadcast to it.
+
+    Returns:
+        A tensor of counts (int64) whose last axis adds up to n.
+
+    Raises:
+        ValueError: if p is a number, or for shapes that do not fit.
+
+    Example:
+        >>> import wengert as wg
+        >>> x = wg.random.multinomial(wg.random.key(7), 10, [0.2, 0.3, 0.5], (4,))
+        >>> x.shape, x.sum(axis=-1).numpy()
+        ((4, 3), array([10, 10, 10, 10]))
+    """
+    share = S.stop_gradient(as_float(as_tensor(p, "random.multinomial")))
+    if share.ndim == 0:
+        raise ValueError(at_user_line("random.multinomial: p is a number, wanted the probabilities along an axis"))
+    classes = known_extent(share, share.ndim - 1, "random.multinomial")
+    share = promotion.cast(share, dtypes.float64)
+    columns = [reshaped(part(share, share.ndim - 1, i, i + 1), tuple(share.shape[:-1])) for i in range(classes)]
+    lead = promotion.broadcast_shapes(as_tensor(n).shape, tuple(share.shape[:-1]), "random.multinomial")
+    size = lead if shape is None else new_shape(shape, "random.multinomial")
+    left = promotion.broadcast(promotion.cast(S.stop_gradient(as_tensor(n)), dtypes.int64), size)
+    # the first class against all others, then the second one among what is left, ...; from the end the sums of what
+    # is left are exact to rounding
+    rests = [columns[-1]]
+    for column in columns[-2::-1]:
+        rests.append(add(rests[-1], column))
+    rests.reverse()
+    keys = split(key_of(key, "multinomial"), max(classes - 1, 1))
+    counts = []
+    for i in range(classes - 1):
+        is_left = apply(D.gt, (rests[i], S.fill(rests[i], 0)))
+        ratio = divide(columns[i], S.select(is_left, rests[i], S.fill(rests[i], 1)))
+        counts.append(binomial(keys[i], left, ratio, size))
+        left = S.sub(left, counts[-1])
+    return stack([*counts, left], axis=-1)
+
+
 __all__ = [
-    "bernoulli", "binomial", "categorical", "choice", "dropout", "permutation", "poisson", "rademacher", "randint",
+    "bernoulli", "binomial", "categorical", "choice", "dropout", "multinomial", "permutation", "poisson", "rademacher",
+    "randint",
 ]  # fmt: skip

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._prims import quantiles as Q
+from .._prims.structural import stop_gradient
 from ..ops.activations import log_sigmoid
 from ..ops.elementwise import abs as magnitude
 from ..ops.elementwise import (
@@ -22,6 +24,7 @@ from ..ops.elementwise import (
     less_equal,
     log,
     log1p,
+    logaddexp,
     logical_and,
     logical_not,
     logical_or,
@@ -166,6 +169,23 @@ def _tail_mass(x: Any) -> Any:
     return where(is_open, 0.0, ndtr(where(is_open, -1.0, x)))
 
 
+def _truncated_quantile(q: Any, a: Any, b: Any) -> Any:
+    """By the logarithm of the whole normal mass on whichever side has less of it."""
+    below = logaddexp(_log_tail(a) + log1p(-q), _log_tail(b) + log(q))
+    above = logaddexp(_log_tail(-a) + log1p(-q), _log_tail(-b) + log(q))
+    is_low = less(below, above)
+    found = where(is_low, Q.ndtri_exp(where(is_low, below, -1.0)), -Q.ndtri_exp(where(is_low, -1.0, above)))
+    # a rounding error must not lead out of the support; the slope stays
+    inside = where(less(found, a), a, where(less(b, found), b, found))
+    return found + stop_gradient(inside - found)
+
+
+def _log_tail(x: Any) -> Any:
+    """log_ndtr, with a slope of 0 at infinite ends."""
+    is_open = isinf(x)
+    return where(is_open, where(less(0.0, x), 0.0, -INFINITY), log_ndtr(where(is_open, 0.0, x)))
+
+
 truncnorm = Distribution(Family(
     "truncnorm", {"a": -1.0, "b": 1.0}, less, lambda a, b: (a, b), lambda a, b: _between(a, b),
     {
@@ -174,6 +194,7 @@ truncnorm = Distribution(Family(
         "sf": lambda z, a, b: exp(_log_normal_mass(z, b) - _log_normal_mass(a, b)),
         "logcdf": lambda z, a, b: _log_normal_mass(a, z) - _log_normal_mass(a, b),
         "logsf": lambda z, a, b: _log_normal_mass(z, b) - _log_normal_mass(a, b),
+        "ppf": _truncated_quantile, "isf": lambda q, a, b: -_truncated_quantile(q, -b, -a),
     },
     doc="the normal distribution between a and b",
 ))  # fmt: skip
@@ -385,9 +406,46 @@ def _t_series(z: Any, df: Any) -> Any:
     return height * z * (1.0 + square * (first / 3.0 + square * second / 5.0))
 
 
+_T_REMOTE = -80.0  # the logarithm of a share that is nothing beside 1
+_T_STEP = 3e-3  # up to so far from the middle, in units of 1 / density, four terms are exact
+
+
+def _t_quantile(q: Any, df: Any) -> Any:
+    """By the inverse incomplete beta function of whichever share is small, and in the middle by the series there."""
+    is_low = less(q, 0.5)
+    half = df * 0.5
+    tail = where(is_low, q, 1.0 - q) * 2.0
+    distance = (q - 0.5) * exp(betaln(half, 0.5)) * sqrt(df)
+    is_middle = logical_and(less(distance * distance, _T_STEP**2), less(distance * distance, df * _T_STEP**2))
+    is_far = logical_and(less(tail, 0.5), logical_not(is_middle))
+    is_near = logical_not(logical_or(is_far, is_middle))
+    share = betaincinv(half, 0.5, where(is_far, tail, 0.5))
+    # so far out that only the first term is left: the share itself may be less than any float
+    log_share = (log(tail * half) + betaln(half, 0.5)) / half
+    is_huge = logical_and(is_far, less(log_share, _T_REMOTE))
+    share = where(is_huge, 0.5, share)
+    far = where(is_huge, exp(log_share * -0.5), sqrt((1.0 - share) / share)) * sqrt(df)
+    share = betaincinv(0.5, half, where(is_near, 1.0 - tail, 0.5))
+    near = sqrt(df) * sqrt(share / (1.0 - share))
+    size = where(is_far, far, near)
+    return where(is_middle, _t_middle(where(is_middle, distance, 0.0), df), where(is_low, -size, size))
+
+
+def _t_middle(u: Any, df: Any) -> Any:
+    """The series of the quantile at a half, in (q - 1/2) / density."""
+    square = u * u
+    first = (df + 1.0) / (df * 6.0)
+    second = (df + 1.0) * (df * 7.0 + 1.0) / (df * df * 120.0)
+    third = (df + 1.0) * (df * df * 127.0 + df * 8.0 + 1.0) / (df * df * df * 5040.0)
+    return u * (1.0 + square * (first + square * (second + square * third)))
+
+
 t = Distribution(Family(
     "t", {"df": 1.0}, _positive, _line, _constant(0.0),
-    {"logpdf": _t_logpdf, "cdf": _t_mass, "sf": lambda z, df: _t_mass(-z, df)},
+    {
+        "logpdf": _t_logpdf, "cdf": _t_mass, "sf": lambda z, df: _t_mass(-z, df),
+        "ppf": _t_quantile, "isf": lambda q, df: -_t_quantile(q, df),
+    },
     doc="Student's t distribution",
 ))  # fmt: skip
 
@@ -436,9 +494,25 @@ def _vonmises_mass(z: Any, kappa: Any, is_below: bool = True) -> Any:
     return turns + here if is_below else here - turns
 
 
+def _vonmises_quantile(q: Any, kappa: Any) -> Any:
+    """The angle that the engine finds, then two steps of Newton's method: they give it the derivatives of what it
+    solves, one step the first and two the first three."""
+    is_low = less_equal(q, 0.5)
+    share = where(is_low, q, 1.0 - q)
+    place = Q.vonmises_place(stop_gradient(share), stop_gradient(kappa))
+    for _ in range(2):
+        mass = _vonmises_mass(place, kappa)
+        density = exp(_vonmises_logpdf(place, kappa))
+        place = place - (mass - share) / density
+    return where(is_low, place, -place)
+
+
 vonmises = Distribution(Family(
     "vonmises", {"kappa": 1.0}, _positive, _line, _constant(0.0),
-    {"logpdf": _vonmises_logpdf, "cdf": _vonmises_mass, "sf": lambda z, kappa: _vonmises_mass(z, kappa, False)},
+    {
+        "logpdf": _vonmises_logpdf, "cdf": _vonmises_mass, "sf": lambda z, kappa: _vonmises_mass(z, kappa, False),
+        "ppf": _vonmises_quantile, "isf": lambda q, kappa: -_vonmises_quantile(q, kappa),
+    },
     doc="von Mises's distribution of angles",
 ))  # fmt: skip
 

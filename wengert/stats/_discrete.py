@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._prims import quantiles as Q
 from ..ops.choices import minimum
 from ..ops.elementwise import equal, floor, less, less_equal, log, logical_and
 from ..ops.indexing import where
@@ -31,6 +32,8 @@ poisson = Distribution(Family(
     {
         "logpdf": lambda k, mu: xlogy(k, mu) - gammaln(k + 1.0) - mu,
         "cdf": lambda k, mu: gammaincc(k + 1.0, mu), "sf": lambda k, mu: gammainc(k + 1.0, mu),
+        "ppf": lambda q, mu: Q.poisson_count(q, mu, upper=False),
+        "isf": lambda q, mu: Q.poisson_count(q, mu, upper=True),
     },
     is_discrete=True, doc="Poisson's distribution",
 ))  # fmt: skip
@@ -42,6 +45,8 @@ binom = Distribution(Family(
         # where k < n, which `Family` sees to but for n = 0
         "cdf": lambda k, n, p: betaincc(k + 1.0, where(less(k, n), n - k, 1.0), p),
         "sf": lambda k, n, p: betainc(k + 1.0, where(less(k, n), n - k, 1.0), p),
+        "ppf": lambda q, n, p: Q.binom_count(q, n, p, upper=False),
+        "isf": lambda q, n, p: Q.binom_count(q, n, p, upper=True),
     },
     is_discrete=True, doc="the binomial distribution",
 ))  # fmt: skip
@@ -51,6 +56,8 @@ bernoulli = Distribution(Family(
     {
         "logpdf": lambda k, p: xlogy(k, p) + xlog1py(1.0 - k, -p),
         "cdf": lambda k, p: 1.0 - p + k * 0.0, "sf": lambda k, p: p + k * 0.0,
+        "ppf": lambda q, p: where(less_equal(q, 1.0 - p), 0.0, 1.0) + (q + p) * 0.0,
+        "isf": lambda q, p: where(less_equal(p, q), 0.0, 1.0) + (q + p) * 0.0,
     },
     is_discrete=True, doc="Bernoulli's distribution: 1 with probability p, else 0",
 ))  # fmt: skip
@@ -73,6 +80,8 @@ nbinom = Distribution(Family(
         "logpdf": _nbinom_logpmf,
         "cdf": lambda k, n, p: betainc(n, minimum(k, _MANY) + 1.0, p),
         "sf": lambda k, n, p: betaincc(n, minimum(k, _MANY) + 1.0, p),
+        "ppf": lambda q, n, p: Q.nbinom_count(q, n, p, upper=False),
+        "isf": lambda q, n, p: Q.nbinom_count(q, n, p, upper=True),
     },
     is_discrete=True, doc="the number of failures before the n-th success",
 ))  # fmt: skip

@@ -164,6 +164,7 @@ def _quantile(family: Family, point: _Point, loc: Tensor, name: str) -> Any:
     inside = logical_and(logical_and(less(0.0, q), less(q, 1.0)), point.is_valid)
     share = where(inside, q, 0.5)
     value = family.formulas[name](share, *point.shapes)
+    low = low - 1.0 if family.is_discrete else low  # no count at all is needed for no mass
     lowest, highest = (low, high) if name == "ppf" else (high, low)
     ends = where(equal(q, 0.0), lowest, where(equal(q, 1.0), highest, math.nan))
     found = where(inside, value, ends)
@@ -304,8 +305,10 @@ def _called(family: Family, name: str, x: Any, parameters: list[Any], what: str)
     name = {"logpmf": "logpdf", "pmf": "pdf"}.get(name, name)
     if name in _CALLS:
         return _CALLS[name](family, _point(family, x, (*parameters,), what), name)
-    q, *shapes, loc, scale = met((x, *parameters), what)
-    point = _point(family, q, (*shapes, 0.0, scale), what)
+    q, *shapes, loc = met((x, *parameters) if family.is_discrete else (x, *parameters[:-1]), what)
+    # a count has no scale
+    place = (0.0,) if family.is_discrete else (0.0, parameters[-1])
+    point = _point(family, q, (*shapes, *place), what)
     # a share is no point: it is not scaled
     return _quantile(family, _Point(q, point.shapes, point.scale, point.is_valid), loc, name)
 

@@ -24,6 +24,7 @@ from . import (
     indexing,
     linalg,
     piecewise,
+    quantiles,
     random,
     reductions,
     sorting,
@@ -42,7 +43,7 @@ NUMPY = Engine(
 )
 for _family in (
     structural, elementwise, piecewise, special, incomplete, reductions, cumulative, sorting, indexing, linalg,
-    decompositions, conv, fourier, windows, random, buffer, sparse,
+    decompositions, conv, fourier, windows, random, buffer, sparse, quantiles,
 ):  # fmt: skip
     NUMPY.kernels.update(_family.KERNELS)
 

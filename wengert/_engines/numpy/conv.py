@@ -1,7 +1,8 @@
 """The general convolution on NumPy arrays.
 
-Owns the kernel of the `conv` primitive: windows taken by strides, then one matrix product a block. Knows
-nothing of the graph. Layout and parameters are those of `_core/conv_shape.py`.
+Owns the kernel of the `conv` primitive: windows taken by strides, then one matrix product a block, of pieces
+that fit into a cache, so that the windows take no memory to speak of. Knows nothing of the graph. Layout and
+parameters are those of `_core/conv_shape.py`.
 
 A dilated lhs is never built. Its zeros make the result fall apart into phases: for the positions p of one
 residue class only the taps k of one residue class meet real input, and within the two classes the
@@ -19,8 +20,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..._core.conv_shape import conv_out_shape
 
-# The unrolled windows of one matrix product hold at most about this many elements; a larger batch is cut.
-_WINDOW_ELEMENTS = 1 << 24
+# The unrolled windows of one matrix product hold at most about this many elements; larger ones are cut.
+_WINDOW_ELEMENTS = 1 << 22
 
 
 class _Phase(NamedTuple):
@@ -61,21 +62,17 @@ def conv(lhs, rhs, strides, padding, lhs_dilation, rhs_dilation, groups=1, batch
         lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups
     )
     dtype = np.result_type(lhs, rhs)
-    wide = _accumulator(dtype)
-    lhs, rhs = lhs.astype(wide, copy=False), rhs.astype(wide, copy=False)
     axes = [
         _phases(stride, low, ld, rd)
         for stride, (low, _), ld, rd in zip(strides, padding, lhs_dilation, rhs_dilation, strict=True)
     ]
     blocks = groups, batch_groups
-    if all(ld == 1 for ld in lhs_dilation):
-        out = _conv_phase(lhs, rhs, (*[p[0] for p in axes],), out_shape, blocks)
-        return out.astype(dtype, copy=False)
-    out = np.zeros(out_shape, wide)
+    make = np.empty if all(len(p) == 1 and p[0].out_step == 1 for p in axes) else np.zeros
+    out = make(out_shape, _accumulator(dtype))
     for phases in product(*axes):
         target = (..., *(slice(p.first_out, None, p.out_step) for p in phases))
         taps = (..., *(slice(p.first_tap, None, p.tap_step) for p in phases))
-        out[target] = _conv_phase(lhs, rhs[taps], phases, out[target].shape, blocks)
+        _conv_phase(lhs, rhs[taps], phases, out[target], blocks)
     return out.astype(dtype, copy=False)
 
 
@@ -105,23 +102,74 @@ def _phases(stride, low, lhs_dilation, rhs_dilation):
     ]
 
 
-def _conv_phase(lhs, rhs, phases, out_shape, blocks):
-    """The plain strided convolution of one phase, cut along the batch where windows grow too large."""
-    n = out_shape[0]
-    if not (prod(out_shape) and rhs.size):
-        return np.zeros(out_shape, lhs.dtype)
+def _conv_phase(lhs, rhs, phases, out, blocks):
+    """The plain strided convolution of one phase, written into out."""
+    if not (out.size and rhs.size):
+        out[...] = 0
+        return
     groups, batch_groups = blocks
-    grouped = lhs.reshape(batch_groups, n, groups, rhs.shape[1], *lhs.shape[2:])
-    grouped = _pad_and_crop(grouped, phases, out_shape[2:], rhs.shape[2:])
-    per_entry = batch_groups * lhs.shape[1] * prod(out_shape[2:]) * prod(rhs.shape[2:])
-    step = max(1, _WINDOW_ELEMENTS // per_entry)
-    if step >= n:
-        return _conv_windows(grouped, rhs, phases, out_shape[2:])
-    cuts = [_conv_windows(grouped[:, i : i + step], rhs, phases, out_shape[2:]) for i in range(0, n, step)]
-    return np.concatenate(cuts)
+    grouped = lhs.reshape(batch_groups, out.shape[0], groups, rhs.shape[1], *lhs.shape[2:])
+    _into(out, grouped, rhs.astype(out.dtype, copy=False), phases, adds=False)
 
 
-def _pad_and_crop(lhs, phases, out, kernel):
+def _into(out, lhs, rhs, phases, adds):
+    """Write, or add, the convolution of lhs (b, n, g, c, *spatial) into out; cut in halves until its windows are few.
+
+    The matrix product stays as square as can be: its longer side is cut, positions or what is summed over.
+    """
+    places, taps = (out.shape[0], *out.shape[2:]), rhs.shape[1:]
+    positions, depth = prod(places), prod(taps)
+    if positions * depth * lhs.shape[0] * lhs.shape[2] <= _WINDOW_ELEMENTS or positions == depth == 1:
+        padded = _pad_and_crop(lhs, phases, out.shape[2:], rhs.shape[2:], out.dtype)
+        result = _conv_windows(padded, rhs, phases, out.shape)
+        if adds:
+            out += result
+        else:
+            out[...] = result
+    elif positions >= depth:
+        _cut_positions(out, lhs, rhs, phases, adds, _longest(places))
+    else:
+        _cut_taps(out, lhs, rhs, phases, adds, _longest(taps))
+
+
+def _longest(extents):
+    """The first axis if it can be cut, else the longest."""
+    return 0 if extents[0] > 1 else max(range(len(extents)), key=extents.__getitem__)
+
+
+def _cut_positions(out, lhs, rhs, phases, adds, axis):
+    """Both halves of the batch (axis 0) or of the positions along a spatial axis."""
+    if axis == 0:
+        half = out.shape[0] // 2
+        _into(out[:half], lhs[:, :half], rhs, phases, adds)
+        _into(out[half:], lhs[:, half:], rhs, phases, adds)
+        return
+    half = out.shape[axis + 1] // 2
+    lead = (slice(None),) * (axis + 1)
+    moved = _moved(phases, axis - 1, half * phases[axis - 1].stride)
+    _into(out[(*lead, slice(half))], lhs, rhs, phases, adds)
+    _into(out[(*lead, slice(half, None))], lhs, rhs, moved, adds)
+
+
+def _cut_taps(out, lhs, rhs, phases, adds, axis):
+    """Both halves of the channels (axis 0) or of the taps along a spatial axis; their results add up."""
+    half = rhs.shape[axis + 1] // 2
+    lead = (slice(None),) * (axis + 1)
+    first, second = rhs[(*lead, slice(half))], rhs[(*lead, slice(half, None))]
+    if axis == 0:
+        _into(out, lhs[:, :, :, :half], first, phases, adds)
+        _into(out, lhs[:, :, :, half:], second, phases, True)
+        return
+    _into(out, lhs, first, phases, adds)
+    _into(out, lhs, second, _moved(phases, axis - 1, half * phases[axis - 1].dilation), True)
+
+
+def _moved(phases, axis, distance):
+    own = phases[axis]._replace(start=phases[axis].start + distance)
+    return (*phases[:axis], own, *phases[axis + 1 :])
+
+
+def _pad_and_crop(lhs, phases, out, kernel, dtype):
     """lhs (b, n, g, c, *spatial) with exactly the stretch of each spatial axis that the windows cover."""
     sizes, kept, placed = [], [], []
     for size, phase, positions, taps in zip(lhs.shape[4:], phases, out, kernel, strict=True):
@@ -135,15 +183,16 @@ def _pad_and_crop(lhs, phases, out, kernel):
         placed.append(slice(offset, offset + last - first))
     inside = lhs[(..., *kept)]
     if inside.shape[4:] == tuple(sizes):
-        return inside
-    padded = np.zeros((*lhs.shape[:4], *sizes), lhs.dtype)
+        return inside.astype(dtype, copy=False)
+    padded = np.zeros((*lhs.shape[:4], *sizes), dtype)
     padded[(..., *placed)] = inside
     return padded
 
 
-def _conv_windows(lhs, rhs, phases, out):
+def _conv_windows(lhs, rhs, phases, out_shape):
     """One matrix product a block: (O', C' * taps) times (C' * taps, n * positions)."""
     b, n, g, c = lhs.shape[:4]
+    out = out_shape[2:]
     kernel = rhs.shape[2:]
     blocks, depth, positions = b * g, c * prod(kernel), prod(out)
     base = lhs.strides
@@ -163,7 +212,7 @@ def _conv_windows(lhs, rhs, phases, out):
         columns = windows.reshape(blocks, depth, n * positions)
     rows = rhs.reshape(blocks, -1, depth)
     result = (rows @ columns).reshape(blocks, rows.shape[1], n, positions)
-    return result.transpose(2, 0, 1, 3).reshape(n, blocks * rows.shape[1], *out)
+    return result.transpose(2, 0, 1, 3).reshape(out_shape)
 
 
 KERNELS = {"conv": conv}

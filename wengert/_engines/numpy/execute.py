@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..._control.call import Program
+from ..._core import dims
 from ..._core.engine import Kernel
-from ..._core.graph import Graph
+from ..._core.graph import Graph, Node
 from ..._passes import optimise
 from ..source import Executable, Target, compile_source
 
@@ -26,7 +29,17 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
 
 def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:
     """A callable from input natives to output natives."""
-    return compile_source(graph, Target(lambda node: kernels[node.op.name], _frozen, True))
+    return compile_source(graph, Target(_kernels_of(graph, kernels), _frozen, True))
+
+
+def _kernels_of(graph: Graph, kernels: dict[str, Kernel]) -> Callable[[Node], Kernel]:
+    given = {v.key for v in graph.outputs}
+
+    def kernel_of(node: Node) -> Kernel:
+        is_view = node.op.name == "full" and node.outputs[0].key not in given and _is_large(node.attrs[0])
+        return _repeated if is_view else kernels[node.op.name]
+
+    return kernel_of
 
 
 def _frozen(array: Any) -> Any:
@@ -34,3 +47,14 @@ def _frozen(array: Any) -> Any:
     kept = np.asarray(array).view()
     kept.flags.writeable = False
     return kept
+
+
+_LARGE = 1 << 12  # from so many elements on a repeated number that stays inside is a view, which takes no memory
+
+
+def _is_large(shape: Any) -> bool:
+    return not dims.dims_in(shape) and prod(shape) >= _LARGE
+
+
+def _repeated(shape: Any, value: Any, dtype: Any) -> Any:
+    return np.broadcast_to(dtype.type(value), shape)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from .common import lazy
+from .special import betaln, polygamma_step
+from .stirling import beyond_stirling
 from .taylor import Taylor, fraction, through, variable
 
 _MOST_STEPS = 100_000
@@ -38,13 +40,40 @@ def _steps(*sizes: Any) -> int:
 # -- incomplete gamma --------------------------------------------------------------------------------------------------
 
 
+_LARGE = 10.0  # from here on Stirling's series is exact
+
+
+def _gamma_size(a: Any, x: Any) -> Any:
+    """x^(a-1) e^-x / gamma(a): of large a by what x lies off a, and Stirling's series."""
+    from scipy.special import gammaln, xlogy
+
+    plain = np.exp(xlogy(a - 1, x) - x - gammaln(a))
+    is_large = (a > _LARGE) & (a < np.inf) & (x > 0.1 * a) & (x < 10 * a)
+    if not is_large.any():
+        return plain
+    own, place = np.where(is_large, a, _LARGE), np.where(is_large, x, _LARGE)
+    log_size = -own * _off((place - own) / own) - beyond_stirling(own)
+    return np.where(is_large, np.exp(log_size) * np.sqrt(own / (2 * math.pi)) / place, plain)
+
+
+def _off(u: Any) -> Any:
+    """u - log(1 + u), near 0 by the series of the logarithm in u / (2 + u)."""
+    t = u / (2 + u)
+    square, rest = t * t, np.zeros_like(u)
+    for k in range(20, 0, -1):
+        rest = (rest + 1 / (2 * k + 1)) * square
+    return np.where(np.abs(u) < 0.5, t * (u - 2 * rest), u - np.log1p(u))
+
+
 def _gamma_power(a: Any, x: Any, order: int) -> Taylor:
     """x^a e^-x / gamma(a + 1) in a."""
-    from scipy.special import gammaln, polygamma
+    from scipy.special import polygamma
 
     orders = (order, 0)
-    line = through(a, orders, (1, 0), lambda k: gammaln(a + 1) if k == 0 else polygamma(k - 1, a + 1))
-    return (variable(a, orders, (1, 0)) * np.log(x) - x - line).exp()
+    # but for its value, which is the density's
+    line = through(a, orders, (1, 0), lambda k: np.zeros_like(a) if k == 0 else polygamma(k - 1, a + 1))
+    moved = variable(a, orders, (1, 0)) - a
+    return (moved * np.log(x) - line).exp() * (_gamma_size(a, x) * (x / a))
 
 
 def _gamma_series(a: Any, x: Any, order: int) -> Any:
@@ -87,10 +116,25 @@ def _gammainc(a: Any, x: Any, order: int) -> Any:
 # -- incomplete beta ---------------------------------------------------------------------------------------------------
 
 
+def _beta_slopes(a: Any, b: Any, orders: tuple[int, int]) -> Taylor:
+    """-log(a beta(a, b)) but for its value, in which digamma's differences do not cancel."""
+    from scipy.special import digamma, polygamma
+
+    def term(i: int, j: int) -> Any:
+        n = i + j - 1
+        if n < 0:
+            return np.zeros_like(a)
+        if i and j:
+            slope = polygamma(n, a + b) if n else digamma(a + b)
+        else:
+            slope = polygamma_step(a + 1, b - 1, n) if i else polygamma_step(b, a, n)
+        return slope / (math.factorial(i) * math.factorial(j))
+
+    return Taylor([[term(i, j) for j in range(orders[1] + 1)] for i in range(orders[0] + 1)])
+
+
 def _beta_fraction(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
     """I_x(a, b) by its continued fraction, for x below (a + 1) / (a + b + 2)."""
-    from scipy.special import betaln, polygamma
-
     first, second, both = variable(a, orders, (1, 0)), variable(b, orders, (0, 1)), variable(a + b, orders, (1, 1))
 
     def terms(k: int) -> tuple[Taylor, Taylor]:
@@ -102,13 +146,8 @@ def _beta_fraction(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
             return (first + m) * (both + m) * -x / ((first + 2 * m) * (first + (2 * m + 1))), one
         return (second - m) * (m * x) / ((first + (2 * m - 1)) * (first + 2 * m)), one
 
-    def gammas(z: Any, slope: tuple[int, int]) -> Taylor:
-        """log(gamma) but for its value: that is taken from betaln, which does not cancel."""
-        return through(z, orders, slope, lambda k: polygamma(k - 1, z) if k else np.zeros_like(z))
-
-    line = first * np.log(x) + second * np.log1p(-x) - betaln(a, b)
-    line = line - gammas(a, (1, 0)) - gammas(b, (0, 1)) + gammas(a + b, (1, 1))
-    return (line.exp() / (first * fraction(terms, 2 * _steps(a, b)))).derivative()
+    line = first * np.log(x) + second * np.log1p(-x) - (betaln(a, b) + np.log(a)) + _beta_slopes(a, b, orders)
+    return (line.exp() / fraction(terms, 2 * _steps(a, b))).derivative()
 
 
 def _betainc(a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
@@ -130,6 +169,7 @@ def _betainc(a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
 
 # -- Hurwitz's zeta function -------------------------------------------------------------------------------------------
 
+_FAR = 20.0
 _AHEAD = 20  # terms summed before the Euler-Maclaurin formula takes over
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
@@ -138,13 +178,18 @@ def _zeta(s: Any, q: Any, order: int) -> Any:
     from scipy.special import zeta
 
     if order == 0:
-        return zeta(s, q)
+        is_far = (q > _FAR) & (s > 1) & np.isfinite(s)
+        value = zeta(s, q)
+        if is_far.any():  # where SciPy's powers lose digits
+            value[is_far] = _zeta_sum(variable(s[is_far], (0, 0), (0, 0)), q[is_far]).derivative()
+        return value
     return np.where((s > 1) & (q > 0), _zeta_sum(variable(s, (order, 0), (1, 0)), q).derivative(), np.nan)
 
 
 def _zeta_sum(s: Taylor, q: Any) -> Taylor:
     def power(t: Any, exponent: Taylor) -> Taylor:
-        return (exponent * np.log(t)).exp()
+        moved = exponent - exponent.c[0][0]
+        return (moved * np.log(t)).exp() * t ** exponent.c[0][0]
 
     total = power(q, -s)
     for k in range(1, _AHEAD):
@@ -160,6 +205,7 @@ def _zeta_sum(s: Taylor, q: Any) -> Taylor:
 
 
 KERNELS: dict[str, Any] = {
+    "gamma_size": _in_float64(_gamma_size),
     "gammainc": _in_float64(_gammainc),
     "gammaincc": lazy("scipy.special", "gammaincc"),
     "betainc": _in_float64(_betainc),

@@ -15,36 +15,61 @@ def _gather(x: Any, *indices: Any) -> Any:
     return x[indices]
 
 
-def _flat_places(x: Any, indices: Any) -> Any:
-    """The positions that whole updates go to, in x laid out as one vector."""
-    lead = x.shape[: len(indices)]
-    place: Any = np.int64(0)
-    for axis, (index, size) in enumerate(zip(indices, lead, strict=True)):
+_AT_ONCE = 1 << 18  # elements whose places are written out at a time
+_SEQUENCE = 64  # so many updates of one place may be added one after the other in float32
+
+
+def _rows(x: Any, indices: Any) -> Any:
+    """Which row of x each update goes to, x laid out as rows of what k indices address."""
+    row: Any = np.int64(0)
+    for axis, (index, size) in enumerate(zip(indices, x.shape[: len(indices)], strict=True)):
         index = np.asarray(index)
         if index.size and not (-size <= index.min() and index.max() < size):
             outside = index[(index < -size) | (index >= size)].flat[0]
             raise IndexError(f"index {outside} is out of bounds for axis {axis} of extent {size}")
-        place = place * size + np.where(index < 0, index + size, index)
-    rest = prod(x.shape[len(indices) :])
-    if rest == 1:
-        return np.ravel(place)
-    return (np.ravel(place)[:, None] * rest + np.arange(rest)).ravel()
+        place = np.where(index < 0, index + size, index) if index.size and index.min() < 0 else index
+        row = place if axis == 0 else row * size + place
+    return row
+
+
+def _wide(dtype: Any, rows: Any, count: int) -> Any:
+    """The dtype in which updates are added up: twice the width where many of them meet in one place."""
+    if dtypes.is_half(dtype):
+        dtype = np.dtype(np.float32)
+    if dtype not in (np.float32, np.complex64) or rows.size <= _SEQUENCE:
+        return dtype
+    if np.bincount(rows.ravel(), minlength=count).max() <= _SEQUENCE:
+        return dtype
+    return np.result_type(dtype, np.float64)
 
 
 def _scatter(ufunc: np.ufunc, sums: bool = False) -> Any:
-    """A kernel that combines updates by a ufunc. One flat index vector is NumPy's fast path, rows are not."""
+    """A kernel that combines updates by a ufunc. A flat index vector is NumPy's fast path, rows are not: so the places
+    of single elements are written out, a stretch at a time."""
 
     def kernel(x: Any, updates: Any, *indices: Any) -> Any:
-        dtype = x.dtype
-        wide = np.dtype(np.float32) if sums and dtypes.is_half(dtype) else dtype
-        out = np.array(x, wide, order="C")
-        places = _flat_places(out, indices)
+        rows, width = _rows(x, indices), prod(x.shape[len(indices) :])
+        count = prod(x.shape[: len(indices)])
+        out = np.array(x, _wide(x.dtype, rows, count) if sums else x.dtype, order="C")
         # maximum.at warns of the NaNs that maximum itself takes in silence
         with np.errstate(invalid="ignore") if ufunc in (np.maximum, np.minimum) else nullcontext():
-            ufunc.at(out.reshape(-1), places, np.ravel(updates).astype(wide, copy=False))
-        return out.astype(dtype, copy=False)
+            for places, values in _stretches(rows, np.asarray(updates), width):
+                ufunc.at(out.reshape(-1), places, values.astype(out.dtype, copy=False))
+        return out.astype(x.dtype, copy=False)
 
     return kernel
+
+
+def _stretches(rows: Any, updates: Any, width: int) -> Any:
+    """Vectors of flat places and of the updates that go there, in their order."""
+    if rows.ndim != 1:
+        updates = updates.reshape((rows.size, *updates.shape[rows.ndim :]))
+        rows = rows.reshape(-1)
+    step = max(1, _AT_ONCE // max(width, 1))
+    for start in range(0, len(rows), step):
+        own = rows[start : start + step]
+        places = own if width == 1 else (own[:, None] * width + np.arange(width)).reshape(-1)
+        yield places, updates[start : start + step].reshape(-1)
 
 
 def _scatter_set(x: Any, updates: Any, *indices: Any) -> Any:

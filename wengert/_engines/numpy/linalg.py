@@ -29,9 +29,12 @@ def _contract(x: Any, y: Any, x_labels: str, y_labels: str, out: str) -> Any:
     b, s, r, c = ((*[extents[name] for name in group],) for group in (batch, summed, rows, columns))
     left = x.transpose([x_labels.index(name) for name in (*batch, *rows, *summed)])
     right = y.transpose([y_labels.index(name) for name in (*batch, *summed, *columns)])
-    product = left.reshape((*b, prod(r), prod(s))) @ right.reshape((*b, prod(s), prod(c)))
+    # into an array of the final shape: a view of the product would be copied for the caller
+    product = np.empty((*b, *r, *c), x.dtype)
+    target = product.reshape((*b, prod(r), prod(c)))
+    np.matmul(left.reshape((*b, prod(r), prod(s))), right.reshape((*b, prod(s), prod(c))), out=target)
     names = [*batch, *rows, *columns]
-    return product.reshape((*b, *r, *c)).transpose([names.index(name) for name in out])
+    return product if names == [*out] else product.transpose([names.index(name) for name in out])
 
 
 def _diagonal(x: Any) -> Any:

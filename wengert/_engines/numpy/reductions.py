@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .common import in_float32
+from .summing import pairwise_sum
 
 
 def _finite_peak(x: Any, axes: Any) -> Any:
@@ -20,18 +21,22 @@ def _logsumexp(x: Any, axes: Any) -> Any:
     peak = _finite_peak(x, axes)
     # log(0) = -inf is the value for rows of -inf, no accident; exp(inf) likewise
     with np.errstate(divide="ignore", over="ignore"):
-        total = np.log(np.sum(np.exp(x - peak), axes, keepdims=True)) + peak
+        terms = np.asarray(x - peak)
+        total = np.log(pairwise_sum(np.exp(terms, out=terms), axes, keepdims=True)) + peak
     return np.squeeze(total, axes) if axes else total
 
 
 def _softmax(x: Any, axis: int) -> Any:
-    grown = np.exp(x - np.max(x, axis, keepdims=True, initial=-np.inf))
-    return grown / np.sum(grown, axis, keepdims=True)
+    grown = x - np.max(x, axis, keepdims=True, initial=-np.inf)
+    np.exp(grown, out=grown)
+    grown /= pairwise_sum(grown, (axis,), keepdims=True)
+    return grown
 
 
 def _log_softmax(x: Any, axis: int) -> Any:
     shifted = x - np.max(x, axis, keepdims=True, initial=-np.inf)
-    return shifted - np.log(np.sum(np.exp(shifted), axis, keepdims=True))
+    shifted -= np.log(pairwise_sum(np.exp(shifted), (axis,), keepdims=True))
+    return shifted
 
 
 KERNELS: dict[str, Any] = {

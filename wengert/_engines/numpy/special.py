@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from .common import Kernel, lazy
+from .stirling import beyond_stirling
 
 _SAME_NAME = (
-    "erf", "erfc", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "digamma", "gamma", "beta", "betaln", "expi", "exp1",
+    "erf", "erfc", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "digamma", "gamma", "expi", "exp1",
     "i0", "i1", "i0e", "i1e",
 )  # fmt: skip
 # SciPy's functions for whole orders are more exact than those for real ones
@@ -28,7 +32,147 @@ def _with_order(name: str) -> Kernel:
     return kernel
 
 
+# -- integrals of the error function -----------------------------------------------------------------------------------
+
+_FRACTION_STEPS = 200
+
+
+def _erfcx_integral(x: Any, order: int) -> Any:
+    """By the recurrence where nothing cancels (x <= 1), else by the continued fraction of neighbours' ratios."""
+    from scipy.special import erfcx
+
+    x = np.asarray(x, np.float64)
+    two = 2 / math.sqrt(math.pi)
+    low = np.minimum(x, 1.0)
+    before, here = np.full_like(x, two), erfcx(low)
+    for n in range(1, order + 1):
+        before, here = here, (before - 2 * low * here) / (2 * n)
+    if not (x > 1).any():
+        return here
+    high = np.maximum(x, 1.0)
+    ratio = 1 / (high + np.sqrt(high * high + 2.0 * (order + _FRACTION_STEPS)))
+    product = np.full_like(x, two)
+    for n in range(order + _FRACTION_STEPS, -1, -1):
+        ratio = 1 / (2 * (high + (n + 1) * ratio))
+        if n <= order:
+            product = product * ratio
+    # the fraction of order 0 is twice erfcx over the constant: W(0) = 2 / sqrt(pi) ratio(0)
+    return np.where(x > 1, product, here)
+
+
+def _integral_kernel(x: Any, order: int) -> Any:
+    with np.errstate(all="ignore"):
+        return np.asarray(_erfcx_integral(x, order)).astype(x.dtype)[()]
+
+
+def _hazard(erfcx: Any, x: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return math.sqrt(2 / math.pi) / erfcx(x * x.dtype.type(-math.sqrt(0.5)))
+
+
+# -- differences of polygamma ------------------------------------------------------------------------------------------
+
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+_SHIFT = 10
+
+
+def polygamma_step(a: Any, b: Any, order: int) -> Any:
+    """Both moved up by the recurrence, then by the asymptotic series, difference by difference of powers."""
+    from scipy.special import digamma, polygamma
+
+    x, step = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    is_plain = (x > 0) & (x + step > 0)
+    safe, move = np.where(is_plain, x, 1.0), np.where(is_plain, step, 0.0)
+
+    def powers(base: Any, exponent: int) -> Any:
+        """(base + move)^-exponent - base^-exponent."""
+        return base**-exponent * np.expm1(-exponent * np.log1p(move / base))
+
+    sign, scale = (-1.0) ** order, float(math.factorial(order))
+    total = np.zeros_like(x)
+    for k in range(_SHIFT + order):
+        total = total - sign * scale * powers(safe + k, order + 1)
+    far = safe + (_SHIFT + order)
+    first = -np.log1p(move / far) if order == 0 else math.factorial(order - 1) * powers(far, order)
+    series = first + 0.5 * scale * powers(far, order + 1)
+    for k, number in enumerate(_BERNOULLI, start=1):
+        factor = number * math.factorial(2 * k + order - 1) / math.factorial(2 * k)
+        series = series + factor * powers(far, 2 * k + order)
+    total = total - sign * series
+    if is_plain.all():
+        return total
+    psi = digamma if order == 0 else lambda v: polygamma(order, v)
+    return np.where(is_plain, total, psi(x + step) - psi(x))
+
+
+def _step_kernel(a: Any, b: Any, order: int) -> Any:
+    with np.errstate(all="ignore"):
+        return np.asarray(polygamma_step(a, b, order)).astype(a.dtype)[()]
+
+
+def _poch(a: Any, b: Any) -> Any:
+    """Moved up by the recurrence, then by Stirling's formula."""
+    with np.errstate(all="ignore"):
+        x, step = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        is_inside = (x > 0) & (x + step > 0)
+        x, step = np.where(is_inside, x, 1.0), np.where(is_inside, step, 1.0)
+        factor = np.ones_like(x)
+        for k in range(10):
+            factor = factor * ((x + k) / (x + step + k))
+        low, high = x + 10, x + 10 + step
+        exponent = step * np.log(high) + (low - 0.5) * np.log1p(step / low) - step
+        exponent = exponent + beyond_stirling(high) - beyond_stirling(low)
+        return np.where(is_inside, factor * np.exp(exponent), np.nan).astype(a.dtype)[()]
+
+
+# -- the beta function -------------------------------------------------------------------------------------------------
+
+_LARGE = 10.0  # from here on Stirling's series is exact
+
+
+def _betaln_of_large(a: Any, b: Any) -> Any:
+    """log(beta(a, b)) for 0 < a <= b and b large, in which SciPy's large terms cancel."""
+    from scipy.special import gammaln
+
+    whole = a + b
+    low = np.minimum(a, _LARGE)  # where both are large the small one's formula is not used
+    one = gammaln(low) + low - low * np.log(whole) + (b - 0.5) * np.log1p(-low / whole)
+    one = one + beyond_stirling(b) - beyond_stirling(low + b)
+    high = np.maximum(a, _LARGE)
+    rest = beyond_stirling(high) + beyond_stirling(b) - beyond_stirling(high + b)
+    share = high / b
+    two = 0.5 * (np.log(2 * np.pi) - np.log(b)) + (high - 0.5) * np.log(share / (1 + share))
+    two = two - b * np.log1p(share) + rest
+    return np.where(a < _LARGE, one, two)
+
+
+def _beta(name: str) -> Kernel:
+    """SciPy's function where both arguments are of moderate size, else by Stirling's formula."""
+    plain = lazy("scipy.special", name)
+
+    def kernel(x: Any, y: Any) -> Any:
+        with np.errstate(all="ignore"):
+            low, high = np.minimum(x, y), np.maximum(x, y)
+            is_large = (high > _LARGE) & (low > 0) & (high < np.inf)
+            value = plain(x, y)
+            if not np.any(is_large):
+                return value
+            wide = [np.where(is_large, v, _LARGE).astype(np.float64) for v in (low, high)]
+            ours = _betaln_of_large(*wide)
+            return np.where(is_large, np.exp(ours) if name == "beta" else ours, value).astype(x.dtype)[()]
+
+    return kernel
+
+
+betaln = _beta("betaln")
+
 KERNELS: dict[str, Any] = {
+    "erfcx_integral": _integral_kernel,
+    "normal_hazard": lazy("scipy.special", "erfcx", _hazard),
+    "polygamma_step": _step_kernel,
+    "poch": _poch,
+    "beta": _beta("beta"),
+    "betaln": betaln,
     **{name: lazy("scipy.special", name) for name in _SAME_NAME},
     **{name: _with_order(name) for name in ("polygamma", *_WHOLE)},
     "lgamma": lazy("scipy.special", "gammaln"),

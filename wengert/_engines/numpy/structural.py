@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
+from .summing import pairwise_sum
 
 _ndarray = np.ndarray
 
@@ -32,12 +33,13 @@ def _broadcast_to(x: Any, shape: Any) -> Any:
 def _reduce_sum(x: Any, axes: Any) -> Any:
     dtype = x.dtype
     if (dtype.kind == "f" and dtype.itemsize > 2) or dtype.kind == "c":
-        return np.add.reduce(x, axes)
+        return pairwise_sum(x, axes)
     if dtype.kind in "iu":
         return np.add.reduce(x, axes, dtype)
     if dtype.kind == "b":
         return np.logical_or.reduce(x, axes)
-    return np.add.reduce(np.asarray(x).astype(np.float32), axes).astype(dtype)
+    # NumPy widens a buffer at a time, and float64 needs no order
+    return np.add.reduce(np.asarray(x), axes, np.float64).astype(dtype)
 
 
 def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:

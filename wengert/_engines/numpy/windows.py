@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .common import in_float32, widened
+from .summing import pairwise_sum
 
 
 def _tap(axis: int, ndim: int, start: int, count: int, stride: int) -> tuple[slice, ...]:
@@ -27,54 +28,159 @@ def _padded(x: Any, padding: Any, value: Any) -> Any:
     return np.pad(x, (*lead, *padding), constant_values=value)
 
 
+_FEW = 4  # so many taps are taken one by one, whatever the stride
+
+
+def _takes_taps(n: int, stride: int) -> bool:
+    """Whether n strided taps cost less than doubling at every place, which takes about 2 log2(n) passes."""
+    return n <= _FEW or (n <= 16 * _FEW and n <= 2 * n.bit_length() * stride)
+
+
 def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
-    """Axis by axis, as the sum of strided views."""
+    """Axis by axis."""
     out = _padded(x, padding, 0)
     for axis, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True), start=x.ndim - len(window)):
-        count = _count(out.shape[axis], n, stride, gap)
-        total = out[_tap(axis, x.ndim, 0, count, stride)].copy()
-        for k in range(1, n):
-            total += out[_tap(axis, x.ndim, k * gap, count, stride)]
-        out = total
+        out = _sums_along(out, axis, n, stride, gap)
     return out.copy() if out is x else out
+
+
+def _sums_along(x: Any, axis: int, n: int, stride: int, gap: int) -> Any:
+    count = _count(x.shape[axis], n, stride, gap)
+    if _takes_taps(n, stride):
+        total = x[_tap(axis, x.ndim, 0, count, stride)].copy()
+        for k in range(1, n):
+            total += x[_tap(axis, x.ndim, k * gap, count, stride)]
+        return total
+    if stride >= n and gap == 1:
+        view = np.lib.stride_tricks.sliding_window_view(x, n, axis)[_tap(axis, x.ndim + 1, 0, count, stride)]
+        return pairwise_sum(view, (x.ndim,)) if x.dtype.kind in "fc" else np.add.reduce(view, -1, x.dtype)
+    return _doubled_sums(x, axis, n, gap)[_tap(axis, x.ndim, 0, count, stride)]
+
+
+def _doubled_sums(x: Any, axis: int, n: int, gap: int) -> Any:
+    """The sums of windows at every place, put together from windows of 1, 2, 4, ... elements."""
+    size = x.shape[axis] - (n - 1) * gap
+    block, width, done = x, 1, 0
+    total: Any = None
+    while width <= n:
+        if n & width:
+            piece = block[_tap(axis, x.ndim, done * gap, size, 1)]
+            total = piece.copy() if total is None else np.add(total, piece, out=total)
+            done += width
+        left = block.shape[axis] - width * gap
+        if 2 * width <= n:
+            block = block[_tap(axis, x.ndim, 0, left, 1)] + block[_tap(axis, x.ndim, width * gap, left, 1)]
+        width *= 2
+    return total
 
 
 def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
     out, first = x, x.ndim - len(window)
     for i, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True)):
-        axis = first + i
         low, high = padding[i]
-        shape = (*out.shape[:axis], low + sizes[i] + high, *out.shape[axis + 1 :])
-        wide = np.zeros(shape, x.dtype)
-        for k in range(n):
-            wide[_tap(axis, x.ndim, k * gap, out.shape[axis], stride)] += out
-        out = wide[_tap(axis, x.ndim, low, sizes[i], 1)]
+        out = _spread_along(out, first + i, low + sizes[i] + high, n, stride, gap)
+        out = out[_tap(first + i, x.ndim, low, sizes[i], 1)]
     return out.copy() if out is x else out
 
 
-def _windows(x: Any, window: Any, strides: Any, dilation: Any) -> Any:
-    """The windows of a padded array, each flattened, as a new last axis."""
-    rank = len(window)
-    reach = (*[(n - 1) * gap + 1 for n, gap in zip(window, dilation, strict=True)],)
-    view = np.lib.stride_tricks.sliding_window_view(x, reach, (*range(x.ndim - rank, x.ndim),))
-    steps = (*[slice(None, None, s) for s in strides], *[slice(None, None, gap) for gap in dilation])
-    view = view[(..., *steps)]
-    return view.reshape((*view.shape[: view.ndim - rank], prod(window)))
+def _spread_along(x: Any, axis: int, size: int, n: int, stride: int, gap: int) -> Any:
+    """Each element added to all places of its window along an axis that gets the given extent."""
+    count = x.shape[axis]
+    if _takes_taps(n, stride) or not x.size:
+        wide = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+        for k in range(n):
+            wide[_tap(axis, x.ndim, k * gap, count, stride)] += x
+        return wide
+    reach = (n - 1) * gap
+    if stride >= n and gap == 1:
+        wide = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+        windows = np.lib.stride_tricks.sliding_window_view(wide, n, axis, writeable=True)
+        windows[_tap(axis, x.ndim + 1, 0, count, stride)] = x[..., None]
+        return wide
+    # a place gets what lies up to the reach before it: the sums of windows over the elements set apart
+    apart = np.zeros((*x.shape[:axis], size + reach, *x.shape[axis + 1 :]), x.dtype)
+    apart[_tap(axis, x.ndim, reach, count, stride)] = x
+    return _doubled_sums(apart, axis, n, gap)
 
 
-def _place(choose: Any, worst: Any) -> Any:
+# -- places of extrema -------------------------------------------------------------------------------------------------
+
+_AT_ONCE = 1 << 18  # elements that are looked at together
+
+
+class _Best:
+    """Values along windows that grow, and where they came from: -1 for padding."""
+
+    def __init__(self, value: Any, place: Any) -> None:
+        self.value, self.place = value, place
+
+    def at(self, tap: Any) -> _Best:
+        return _Best(self.value[tap], self.place[tap])
+
+    def or_better(self, other: _Best, loses: Any) -> _Best:
+        """The better of two; the first, where they are equal. NaN is best."""
+        takes = ~loses(other.value, self.value)
+        takes &= self.value == self.value
+        takes |= self.place < 0
+        return _Best(np.where(takes, other.value, self.value), np.where(takes, other.place, self.place))
+
+
+def _best_along(best: _Best, axis: int, n: int, stride: int, gap: int, loses: Any) -> _Best:
+    ndim = best.value.ndim
+    count = _count(best.value.shape[axis], n, stride, gap)
+    if _takes_taps(n, stride):
+        found = best.at(_tap(axis, ndim, 0, count, stride))
+        for k in range(1, n):
+            found = found.or_better(best.at(_tap(axis, ndim, k * gap, count, stride)), loses)
+        return found
+    width = 1
+    while 2 * width <= n:
+        left = best.value.shape[axis] - width * gap
+        best = best.at(_tap(axis, ndim, 0, left, 1)).or_better(best.at(_tap(axis, ndim, width * gap, left, 1)), loses)
+        width *= 2
+    # two windows of a power of two that overlap
+    first = best.at(_tap(axis, ndim, 0, count, stride))
+    return first.or_better(best.at(_tap(axis, ndim, (n - width) * gap, count, stride)), loses)
+
+
+def _place(loses: Any, worst: Any) -> Any:
     def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
-        x = widened(x)
-        sizes = x.shape[x.ndim - len(window) :]
-        places = _windows(_padded(np.arange(prod(sizes)).reshape(sizes), padding, -1), window, strides, dilation)
-        values = _windows(_padded(x, padding, worst(x.dtype)), window, strides, dilation)
-        best = choose(values, -1)[..., None]
-        chosen = np.take_along_axis(np.broadcast_to(places, values.shape), best, -1)[..., 0]
-        # all in a window as bad as the padding: the first place that is not padding
-        first = np.take_along_axis(places, np.argmax(places >= 0, -1)[..., None], -1)[..., 0]
-        return np.where(chosen < 0, first, chosen)
+        lead, sizes = x.shape[: x.ndim - len(window)], x.shape[x.ndim - len(window) :]
+        counts = map(_count, map(_padded_size, sizes, padding), window, strides, dilation)
+        out = np.empty((prod(lead), *counts), np.int64)
+        rows = x.reshape(-1, *sizes) if x.size else np.empty((0, *sizes), x.dtype)
+        step = max(1, _AT_ONCE // max(1, prod(sizes)))
+        for start in range(0, len(out), step):
+            own = widened(rows[start : start + step])
+            out[start : start + step] = _places(own, window, strides, padding, dilation, loses, worst(own.dtype))
+        return out.reshape(*lead, *out.shape[1:])
 
     return kernel
+
+
+def _padded_size(size: int, pair: Any) -> int:
+    return size + pair[0] + pair[1]
+
+
+def _places(
+    x: Any, window: Any, strides: Any, padding: Any, dilation: Any, loses: Any, worst: Any
+) -> Any:  # fmt: skip
+    """Axis by axis from the last one, so that of equal elements the first in order stays."""
+    best = _Best(x, np.broadcast_to(np.int64(0), x.shape))
+    factor = 1
+    for axis in range(x.ndim - 1, 0, -1):
+        size, pair = x.shape[axis], padding[axis - 1]
+        position = (np.arange(size) * factor).reshape(size, *(1,) * (x.ndim - 1 - axis))
+        place = best.place + position
+        place = np.where(best.place < 0, -1, place) if factor > 1 else place
+        width = (*[pair if i == axis else (0, 0) for i in range(x.ndim)],)
+        if any(pair):
+            best.value = np.pad(best.value, width, constant_values=worst)
+            place = np.pad(place, width, constant_values=-1)
+        best = _Best(best.value, place)
+        best = _best_along(best, axis, window[axis - 1], strides[axis - 1], dilation[axis - 1], loses)
+        factor *= size
+    return best.place
 
 
 def _lowest(dtype: Any) -> Any:
@@ -85,18 +191,26 @@ def _highest(dtype: Any) -> Any:
     return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 
+# -- elements at places of their own -----------------------------------------------------------------------------------
+
+
 def _add_along(x: Any, index: Any, size: int) -> Any:
     rows, n = prod(x.shape[:-1]), x.shape[-1]
     out = np.zeros((*x.shape[:-1], size), x.dtype)
-    np.add.at(out.reshape(rows, size), (np.arange(rows)[:, None], index.reshape(rows, n)), x.reshape(rows, n))
+    flat, values, places = out.reshape(-1), x.reshape(rows, n), index.reshape(rows, n)
+    step = max(1, _AT_ONCE // max(1, n))
+    for start in range(0, rows, step):
+        own = places[start : start + step]
+        own = own + (np.arange(start, start + len(own)) * size)[:, None]
+        np.add.at(flat, own.reshape(-1), values[start : start + step].reshape(-1))
     return out
 
 
 KERNELS: dict[str, Any] = {
     "window_sum": in_float32(_window_sum),
     "window_spread": in_float32(_window_spread),
-    "window_argmax": _place(np.argmax, _lowest),
-    "window_argmin": _place(np.argmin, _highest),
+    "window_argmax": _place(np.less_equal, _lowest),
+    "window_argmin": _place(np.greater_equal, _highest),
     "take_along": lambda x, index: np.take_along_axis(x, index, -1),
     "add_along": in_float32(_add_along),
 }

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from wengert._engines.python import bessel_math, incomplete_math
+from wengert._engines.python import bessel_math, incomplete_math, quantiles_math
 from wengert._engines.python import safe_math as m
 from wengert._engines.python import special_math as special
 from wengert._engines.python.array import PyArray, convert, make, map1, map2, strict_partner
@@ -237,6 +237,11 @@ KERNELS: dict[str, Kernel] = {
     **{name: _with_order(fn) for name, fn in special.ORDERED.items()},
     **{name: _with_order(fn) for name, fn in bessel_math.ORDERED.items()},
     **{name: _with_order2(fn) for name, fn in incomplete_math.BINARY_ORDERED.items()},
+    **{name: _same(fn) for name, fn in quantiles_math.FUNCTIONS.items()},
+    **{name: _same2(fn) for name, fn in quantiles_math.BINARY.items()},
+    "poisson_count": lambda q, mu, upper: map2(lambda a, b: quantiles_math.poisson_count(a, b, upper), q, mu),
+    "binom_count": lambda q, n, p, upper: map3(lambda a, b, c: quantiles_math.binom_count(a, b, c, upper), q, n, p),
+    "nbinom_count": lambda q, n, p, upper: map3(lambda a, b, c: quantiles_math.nbinom_count(a, b, c, upper), q, n, p),
     "betainc": betainc,
     "betaincinv": lambda a, b, p: map3(incomplete_math.betaincinv, a, b, p),
     "betaincc": lambda a, b, x: map3(incomplete_math.betaincc, a, b, x),

@@ -77,6 +77,25 @@ def betaln(a: float, b: float) -> float:
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
+def poch(a: float, b: float) -> float:
+    """gamma(a + b) / gamma(a), for positive a and a + b."""
+    return math.exp(math.lgamma(a + b) - math.lgamma(a)) if a > 0 and a + b > 0 else NAN
+
+
+def gamma_size(a: float, x: float) -> float:
+    """x^(a-1) e^-x / gamma(a)."""
+    if not (a > 0 and x >= 0):
+        return NAN
+    if x == 0:
+        return INF if a < 1 else float(a == 1)
+    return math.exp((a - 1) * math.log(x) - x - math.lgamma(a))
+
+
+def polygamma_step(a: float, b: float, order: int) -> float:
+    """polygamma(a + b) - polygamma(a)."""
+    return _psi(order, a + b) - _psi(order, a)
+
+
 def beta(a: float, b: float) -> float:
     """gamma(a) gamma(b) / gamma(a + b), for positive arguments."""
     return math.exp(betaln(a, b))
@@ -239,5 +258,8 @@ def expi(x: float) -> float:
 FUNCTIONS: dict[str, Callable[[float], float]] = {"expi": expi, "exp1": exp1}
 BINARY: dict[str, Callable[[float, float], float]] = {
     "beta": beta, "betaln": betaln, "gammaincc": gammaincc, "gammaincinv": gammaincinv,
+    "poch": poch, "gamma_size": gamma_size,
 }  # fmt: skip
-BINARY_ORDERED: dict[str, Callable[[float, float, int], float]] = {"gammainc": gammainc, "zeta": zeta}
+BINARY_ORDERED: dict[str, Callable[[float, float, int], float]] = {
+    "gammainc": gammainc, "zeta": zeta, "polygamma_step": polygamma_step,
+}

@@ -23,6 +23,7 @@ from ..linalg import solve, tensordot
 from ..promotion import as_float, as_tensor, outward
 from ..shapes import known_extent, moved, pad, part, reshaped, stack
 from .layout import laid_out
+from .splines import MODES, spline_between
 
 # -- values between pixels -------------------------------------------------------------------------------------------
 
@@ -40,19 +41,26 @@ _FIXERS: dict[str, Any] = {
     "reflect": lambda index, size: floor_divide(_mirrored(add(multiply(index, 2), 1), 2 * size + 1), 2),
 }
 
+_GRID_MODES = {"grid-constant": "constant", "grid-wrap": "wrap", "grid-mirror": "reflect"}
+
 
 def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = "constant", fill_value: Any = 0) -> Any:
     """The values of an array between its elements.
 
-    At kinks: the slope in a coordinate is that of the cell, at a whole one of the cell to its right; with `order=0` it
-    is zero.
+    At kinks: with `order=1` the slope in a coordinate is that of the cell, at a whole one of the cell to its
+    right; with `order=0` it is zero. Splines of order 2 to 5 are smooth, but for the edges of "constant", "nearest" and
+    "wrap".
 
     Args:
         inputs: an array of n axes.
         coordinates: an array (n, ...): along its first axis the place on each axis of `inputs`.
-        order: 0 for the nearest element (halves to the even one), 1 for linear interpolation.
-        fill_mode: what lies outside: "constant", "nearest", "wrap", "mirror" or "reflect".
-        fill_value: the value for "constant".
+        order: 0 for the nearest element (halves to the even one), 1 for linear interpolation, 2 to 5 for splines
+            through the elements, as SciPy's.
+        fill_mode: what lies outside: "nearest", "mirror", "reflect" (also "grid-mirror"), "grid-constant" or
+            "grid-wrap". For orders 0 and 1 "constant" and "wrap" are the latter two, as in Keras; for splines they are
+            SciPy's: "constant" has the value alone from the last elements on, and "wrap" takes the last element of an
+            axis and its first one for the same.
+        fill_value: the value for "constant" and "grid-constant".
 
     Returns:
         The values (...) in the kind of array that came in.
@@ -74,10 +82,13 @@ def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = 
 
 def between(x: Tensor, places: list[Tensor], order: Any, mode: Any, filler: Any, what: str) -> Tensor:
     """The values of x at places along its first axes."""
+    if order in (2, 3, 4, 5):
+        return spline_between(x, places, order, mode, filler, what)
     if order not in (0, 1):
-        raise ValueError(at_user_line(f"{what}: order must be 0 or 1, got {order!r}"))
-    if mode not in _FIXERS:
-        raise ValueError(at_user_line(f"{what}: fill_mode is {mode!r}, wanted one of {', '.join(_FIXERS)}"))
+        raise ValueError(at_user_line(f"{what}: order must be 0, 1, ... or 5, got {order!r}"))
+    if mode not in MODES:
+        raise ValueError(at_user_line(f"{what}: fill_mode is {mode!r}, wanted one of {', '.join(MODES)}"))
+    mode = _GRID_MODES.get(mode, mode)
     rest = (1,) * (x.ndim - len(places))
     ways = [_neighbours(p, known_extent(x, i, what), order, mode) for i, p in enumerate(places)]
     total: Any = None
@@ -133,9 +144,17 @@ def _transformed(x: Tensor, rows: Tensor, interpolation: Any, mode: Any, filler:
         source = [
             divide(add(add(multiply(a[j], along), multiply(a[j + 1], y)), a[j + 2]), scale) for j in (0, 3)
         ]
+        if interpolation == "nearest":
+            source = [_rounded(place) for place in source]
         image = reshaped(part(x, 0, i, i + 1), x.shape[1:])
         results.append(between(image, [source[1], source[0]], _ORDERS[interpolation], mode, filler, what))
     return stack(results, axis=0)
+
+
+def _rounded(place: Tensor) -> Tensor:
+    """The nearest whole numbers, halves away from zero."""
+    half = S.times_number(apply(D.sign, (place,)), number=0.5)
+    return apply(D.trunc, (add(place, half),))
 
 
 def affine_transform(
@@ -247,7 +266,7 @@ _KERNELS: dict[str, Any] = {
 }
 
 
-def _weights(size: int, target: int, interpolation: str, antialias: bool) -> np.ndarray[Any, Any]:
+def _weights(size: int, target: int, interpolation: str, antialias: bool, is_aligned: bool) -> np.ndarray[Any, Any]:
     """The matrix (target, size) that resizes an axis; pixels are as wide as they are apart."""
     ratio = size / target
     place = np.arange(size)
@@ -257,6 +276,8 @@ def _weights(size: int, target: int, interpolation: str, antialias: bool) -> np.
         low, high = np.arange(target)[:, None] * ratio, (np.arange(target)[:, None] + 1) * ratio
         return np.maximum(0, np.minimum(high, place + 1) - np.maximum(low, place)) / ratio
     center = (np.arange(target) + 0.5) * ratio - 0.5
+    if is_aligned:
+        center = np.linspace(0, size - 1, target) if target > 1 else np.zeros(target)
     width = max(ratio, 1.0) if antialias else 1.0
     weights = _KERNELS[interpolation](np.abs(center[:, None] - place) / width)
     return weights / weights.sum(axis=1, keepdims=True)
@@ -265,7 +286,7 @@ def _weights(size: int, target: int, interpolation: str, antialias: bool) -> np.
 def resize(
     images: Any, size: Any, interpolation: str = "bilinear", antialias: bool = False,
     crop_to_aspect_ratio: bool = False, pad_to_aspect_ratio: bool = False, fill_mode: str = "constant",
-    fill_value: Any = 0.0, data_format: Any = None,
+    fill_value: Any = 0.0, data_format: Any = None, *, align_corners: bool = False,
 ) -> Any:  # fmt: skip
     """Images of another size.
 
@@ -279,12 +300,14 @@ def resize(
         fill_mode: "constant", what such borders hold.
         fill_value: their value.
         data_format: "channels_last" (also None) or "channels_first".
+        align_corners: whether the centres of the corner pixels stay where they are, and not their borders; for
+            "bilinear" and "bicubic", without `antialias`.
 
     Returns:
         Images of the new size in the kind and dtype that came in.
 
     Raises:
-        ValueError: for another interpolation or shape.
+        ValueError: for another interpolation or shape, and for `align_corners` with what it does not go with.
 
     Example:
         >>> import wengert as wg
@@ -298,6 +321,10 @@ def resize(
         raise ValueError(at_user_line(f"{what}: either crop or pad to the aspect ratio"))
     if fill_mode != "constant":
         raise ValueError(at_user_line(f"{what}: fill_mode is {fill_mode!r}, wanted 'constant'"))
+    if align_corners and (antialias or interpolation not in ("bilinear", "bicubic")):
+        raise ValueError(at_user_line(
+            f"{what}: align_corners goes with 'bilinear' and 'bicubic' without antialias, got {interpolation!r}"
+        ))  # fmt: skip
     x, layout = laid_out(images, data_format, what)
     target = (operator.index(size[0]), operator.index(size[1]))
     x = _of_ratio(x, target, crop_to_aspect_ratio, pad_to_aspect_ratio, fill_value)
@@ -305,7 +332,7 @@ def resize(
     for axis in (1, 2):
         extent = known_extent(wide, axis, what)
         if extent != target[axis - 1] or interpolation != "nearest":
-            matrix = _weights(extent, target[axis - 1], interpolation, antialias)
+            matrix = _weights(extent, target[axis - 1], interpolation, antialias, align_corners)
             rows = tensordot(wide, promotion.cast(as_tensor(matrix), wide.dtype), axes=([axis], [1]))
             wide = moved(rows, rows.ndim - 1, axis)
     return outward(layout.back(promotion.cast(wide, x.dtype)), images)
@@ -326,7 +353,7 @@ def _of_ratio(x: Tensor, target: tuple[int, int], is_cropped: bool, is_padded: b
     ends = []
     for old, new in zip((height, width), fitting):
         low = int((max(old, new) - old) / 2)
-        ends.append((low, max(old, new) - old - low))
+        ends.append((low, low))  # an odd row is left out, as Keras does
     return pad(x, ((0, 0), *ends, (0, 0)), constant_values=filler)
 
 

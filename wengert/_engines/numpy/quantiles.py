@@ -1,0 +1,109 @@
+"""NumPy kernels of `_prims/quantiles.py`: counts and angles by halving, in float64."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .common import lazy
+
+_LARGEST = 2.0**53  # beyond it floats are no counts
+
+
+def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
+    def kernel(x: Any, *rest: Any) -> Any:
+        wide = [np.asarray(v, np.float64) if isinstance(v, (np.ndarray, np.generic)) else v for v in (x, *rest)]
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*wide)).astype(x.dtype)[()]
+
+    return kernel
+
+
+# -- counts ------------------------------------------------------------------------------------------------------------
+
+
+def _smallest(is_enough: Callable[[Any], Any], q: Any) -> Any:
+    """The smallest whole number that is enough, by doubling and halving; inf where none is."""
+    high = np.zeros_like(q)
+    while True:
+        lacks = ~is_enough(high) & (high < _LARGEST)
+        if not lacks.any():
+            break
+        high = np.where(lacks, 2 * high + 1, high)
+    low, none = np.where(high > 0, np.floor((high - 1) / 2), -1.0), ~is_enough(high)
+    while (open_ := high - low > 1).any():
+        middle = np.floor((low + high) / 2)
+        enough = is_enough(middle) & open_
+        high, low = np.where(enough, middle, high), np.where(open_ & ~enough, middle, low)
+    return np.where(none, np.inf, high)
+
+
+def _count(mass: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
+    """A kernel from the mass up to k and beyond it."""
+
+    def kernel(q: Any, *shapes_and_upper: Any) -> Any:
+        *shapes, upper = shapes_and_upper
+
+        def is_enough(k: Any) -> Any:
+            return mass(k, *shapes)[1] <= q if upper else mass(k, *shapes)[0] >= q
+
+        return _smallest(is_enough, q + sum(0.0 * s for s in shapes))
+
+    return _in_float64(kernel)
+
+
+def _poisson(k: Any, mu: Any) -> tuple[Any, Any]:
+    from scipy.special import gammainc, gammaincc
+
+    return gammaincc(k + 1, mu), gammainc(k + 1, mu)
+
+
+def _binom(k: Any, n: Any, p: Any) -> tuple[Any, Any]:
+    from scipy.special import betainc, betaincc
+
+    is_all = k >= n
+    rest = np.where(is_all, 1.0, n - k)
+    return np.where(is_all, 1.0, betaincc(k + 1, rest, p)), np.where(is_all, 0.0, betainc(k + 1, rest, p))
+
+
+def _nbinom(k: Any, n: Any, p: Any) -> tuple[Any, Any]:
+    from scipy.special import betainc, betaincc
+
+    return betainc(n, k + 1, p), betaincc(n, k + 1, p)
+
+
+# -- angles ------------------------------------------------------------------------------------------------------------
+
+
+def _vonmises(q: Any, kappa: Any) -> Any:
+    """By halving; the mass below an angle is summed by Gauss's rule where the density has not vanished."""
+    from scipy.special import i0e
+
+    nodes, weights = np.polynomial.legendre.leggauss(48)
+    height = 1 / (2 * math.pi * i0e(kappa))
+
+    def below(angle: Any) -> Any:
+        reach = np.sin(angle / 2) ** 2 + 20 / kappa
+        end = np.where(reach < 1, -2 * np.arcsin(np.sqrt(np.minimum(reach, 1))), -math.pi)
+        half = (angle - end) / 2
+        places = (angle + end)[..., None] / 2 + half[..., None] * nodes
+        return height * half * (np.exp(-2 * kappa[..., None] * np.sin(places / 2) ** 2) @ weights)
+
+    low, high = np.full(q.shape, -math.pi), np.zeros(q.shape)
+    for _ in range(54):
+        middle = (low + high) / 2
+        is_below = below(middle) < q
+        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+    return (low + high) / 2
+
+
+KERNELS: dict[str, Any] = {
+    "ndtri_exp": lazy("scipy.special", "ndtri_exp"),
+    "poisson_count": _count(_poisson),
+    "binom_count": _count(_binom),
+    "nbinom_count": _count(_nbinom),
+    "vonmises_place": _in_float64(_vonmises),
+}
