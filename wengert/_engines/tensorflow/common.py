@@ -99,6 +99,9 @@ def on_natives(kernel: Kernel) -> Kernel:
         result = kernel(*map(opened, operands_and_attrs))
         return (*map(held, result),) if isinstance(result, (tuple, list)) else held(result)
 
+    for mark in ("is_on_host", "on_host_when"):
+        if hasattr(kernel, mark):
+            setattr(run, mark, getattr(kernel, mark))
     return run
 
 
@@ -263,6 +266,13 @@ def on_host(name: str) -> Kernel:
         found = host_call(run, operands, types if op.is_multi else (types,))
         return found if op.is_multi else found[0]
 
+    kernel.is_on_host = True  # read by `support_of`
+    return kernel
+
+
+def on_host_when(when: str, kernel: Kernel) -> Kernel:
+    """A kernel, marked as one that runs on the host in some cases."""
+    kernel.on_host_when = when
     return kernel
 
 

@@ -16,6 +16,7 @@ from .common import (
     is_half,
     numpy_dtype,
     on_host,
+    on_host_when,
     values_of,
 )
 
@@ -31,7 +32,9 @@ def _of(x: Any, value: Any) -> Any:
 def _unless_complex(name: str, function: Any) -> Any:
     """TensorFlow's function of real numbers; complex ones are the host's, for it has none of them."""
     host, plain = on_host(name), in_float32(function)
-    return lambda x, *rest: host(x, *rest) if x.dtype.is_complex else plain(x, *rest)
+    return on_host_when(
+        "complex numbers", lambda x, *rest: host(x, *rest) if x.dtype.is_complex else plain(x, *rest)
+    )
 
 
 def _bitwise(function: Any, on_bools: Any) -> Any:
@@ -280,7 +283,7 @@ def _ordered(name: str, function: Any) -> Any:
             x, y = tf.cast(x, tf.int32), tf.cast(y, tf.int32)
         return function(x, y)
 
-    return kernel
+    return on_host_when("complex numbers", kernel)
 
 
 # -- maxima, quotients, remainders -------------------------------------------------------------------------------------
@@ -444,7 +447,7 @@ KERNELS: dict[str, Any] = {
     "abs": _abs,
     "ldexp": in_float32(_ldexp),
     "exponent": _exponent,
-    "nextafter": _nextafter,
+    "nextafter": on_host_when("half floats", _nextafter),
     "gcd": any_integer(_gcd),
     "lcm": any_integer(_lcm),
     "bitcast": _bitcast,
