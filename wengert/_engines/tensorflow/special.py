@@ -34,7 +34,8 @@ def _polygamma(x: Any, order: int) -> Any:
 # TensorFlow has none of these; by the log of the gamma function, which it has, large values lose digits
 _ON_HOST = (
     "erfcx", "gammaincinv", "betaincinv", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln", "log_ndtr", "gamma",
-    "exp1", "expi",
+    "exp1", "expi", "erfcx_integral", "normal_hazard", "polygamma_step", "poch", "gamma_size", "ndtri_exp",
+    "poisson_count", "binom_count", "nbinom_count", "vonmises_place",
 )  # fmt: skip
 
 KERNELS: dict[str, Any] = {
