@@ -46,8 +46,8 @@ ENGINES: dict[str, UnderTest] = {
     "jax": UnderTest(
         package="jax", compiles_each_shape=True, programs=12,
     ),
-    "tensorflow": UnderTest(package="tensorflow", programs=12),
     "torch": UnderTest(package="torch"),
+    "tensorflow": UnderTest(package="tensorflow", programs=12),
 }  # fmt: skip
 
 _CHOSEN = os.environ.get("WENGERT_TEST_ENGINES", "all")

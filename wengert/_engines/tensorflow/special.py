@@ -1,5 +1,5 @@
-"""TensorFlow kernels of `_prims/special.py`, `bessel.py` and `incomplete.py`: `tf.math` where it is exact enough, else
-SciPy's functions on the host.
+"""TensorFlow kernels of `_prims/special.py`, `bessel.py`, `incomplete.py` and `quantiles.py`: `tf.math` where it is
+exact enough, else SciPy's functions on the host.
 """
 
 from __future__ import annotations

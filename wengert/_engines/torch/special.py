@@ -1,5 +1,5 @@
-"""torch kernels of `_prims/special.py`, `bessel.py` and `incomplete.py`: `torch.special` where it is exact enough,
-else SciPy's functions on the host.
+"""torch kernels of `_prims/special.py`, `bessel.py`, `incomplete.py` and `quantiles.py`: `torch.special` where it is
+exact enough, else SciPy's functions on the host.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _unless_derived(name: str, function: Any, orders: int) -> Any:
 
 
 def _with_whole_order(name: str, functions: tuple[Any, Any]) -> Any:
-    """torch has Bessel functions of the orders 0 and 1."""
+    """torch has Bessel functions of the orders 0 and 1; those of jv and yv have ten digits."""
     host = on_host(name)
     whole = (*map(in_float32, functions),)
 
@@ -45,14 +45,25 @@ def _polygamma(x: Any, order: int) -> Any:
     return sign * math.factorial(order) * torch.special.zeta(torch.full_like(x, order + 1), x)
 
 
-_ON_HOST = ("gammaincinv", "betaincinv", "betainc", "betaincc", "beta", "betaln", "expi", "exp1", "gamma")
+_ON_HOST = ("gammaincinv", "betaincinv", "betainc", "betaincc", "beta", "betaln", "expi", "exp1", "gamma", "jv", "yv")
 _BESSEL = {
-    "jv": ("bessel_j0", "bessel_j1"), "yv": ("bessel_y0", "bessel_y1"), "iv": ("i0", "i1"), "ive": ("i0e", "i1e"),
+    "iv": ("i0", "i1"), "ive": ("i0e", "i1e"),
     "kv": ("modified_bessel_k0", "modified_bessel_k1"),
     "kve": ("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"),
 }  # fmt: skip
 _SAME_NAME = (
     "erf", "erfc", "erfcx", "erfinv", "ndtr", "ndtri", "log_ndtr", "digamma", "i0", "i1", "i0e", "i1e", "gammaincc",
+)  # fmt: skip
+
+
+def _hazard(x: Any) -> Any:
+    return math.sqrt(2 / math.pi) / torch.special.erfcx(x * -math.sqrt(0.5))
+
+
+# kept exact by series and searches in NumPy, which no framework has
+_ONLY_ON_HOST = (
+    "ndtri_exp", "erfcx_integral", "poch", "polygamma_step", "gamma_size", "poisson_count", "binom_count",
+    "nbinom_count", "vonmises_place",
 )  # fmt: skip
 
 KERNELS: dict[str, Any] = {
@@ -66,4 +77,6 @@ KERNELS: dict[str, Any] = {
     "polygamma": in_float32(_polygamma),
     "gammainc": _unless_derived("gammainc", torch.special.gammainc, 1),
     "zeta": _unless_derived("zeta", torch.special.zeta, 1),
+    **{name: on_host(name) for name in _ONLY_ON_HOST},
+    "normal_hazard": in_float32(_hazard),
 }

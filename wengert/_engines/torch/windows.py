@@ -83,6 +83,29 @@ def _place(choose: Any, worst: Any) -> Any:
     return kernel
 
 
+_POOLS = {1: functional.max_pool1d, 2: functional.max_pool2d, 3: functional.max_pool3d}
+
+
+def _by_pooling(general: Any, sign: int) -> Any:
+    """torch's pooling tells the places too, where it has a kernel for the case; it takes the first of equal ones."""
+
+    def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+        rank = len(window)
+        is_even = all(low == high and 2 * low <= n for (low, high), n in zip(padding, window, strict=True))
+        if not (x.dtype in _POOLED and rank in _POOLS and is_even and x.numel()):
+            return general(x, window, strides, padding, dilation)
+        lead = x.shape[: x.ndim - rank]
+        planes = x if len(lead) == 2 else x.reshape((1, -1, *x.shape[x.ndim - rank :]))
+        widths = [low for low, _ in padding]
+        _, found = _POOLS[rank](planes if sign > 0 else -planes, window, strides, widths, dilation, False, True)
+        return found if len(lead) == 2 else found.reshape((*lead, *found.shape[2:]))
+
+    return kernel
+
+
+_POOLED = frozenset({torch.float32, torch.float64})
+
+
 def _lowest(dtype: torch.dtype) -> Any:
     return float("-inf") if dtype.is_floating_point else torch.iinfo(dtype).min
 
@@ -167,8 +190,8 @@ def _paired_scale(x: Any, axis: int, size: int, factor: float) -> Any:
 KERNELS: dict[str, Any] = {
     "window_sum": in_float32(_window_sum),
     "window_spread": in_float32(_window_spread),
-    "window_argmax": _place(torch.argmax, _lowest),
-    "window_argmin": _place(torch.argmin, _highest),
+    "window_argmax": _by_pooling(_place(torch.argmax, _lowest), 1),
+    "window_argmin": _by_pooling(_place(torch.argmin, _highest), -1),
     "linear_recurrence": in_float32(_linear),
     "segmented_cumsum": in_float32(_segmented_cumsum),
     "cumsum": _directed(lambda x, axis: torch.cumsum(x, axis, dtype=x.dtype)),
