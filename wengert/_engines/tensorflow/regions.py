@@ -330,7 +330,7 @@ def recorder(history: History, run: _Run) -> Any:
         saved = [run.example(p) for p in history.positions]
         size = sum(map(_size_of, saved))
         if (LIKELY_STEPS if bound is None else bound) * size <= limit():
-            return _Whole(history, saved)
+            return _Whole(history, saved, bound or 0)
         policy = AUTO_SLOTS
     if policy == "sqrt":
         if trips is not None:
@@ -365,13 +365,14 @@ class _Whole:
 
     is_whole = True
 
-    def __init__(self, history: History, saved: Sequence[Any]) -> None:
+    def __init__(self, history: History, saved: Sequence[Any], room: int) -> None:
         self.positions = history.positions
+        self.room = room
         self.stacks = [*map(Stack.like, saved)]
         self.parts = _Parts([len(s.kinds) for s in self.stacks])
 
     def start(self) -> list[Any]:
-        return [h for s in self.stacks for h in s.start(0)]
+        return [h for s in self.stacks for h in s.start(self.room)]
 
     def before(self, step: Any, carries: Any, kept: Any) -> Any:
         return kept

@@ -86,18 +86,28 @@ def _place(choose: Any, worst: Any) -> Any:
 _POOLS = {1: functional.max_pool1d, 2: functional.max_pool2d, 3: functional.max_pool3d}
 
 
+def is_pooling(window: Any, padding: Any) -> bool:
+    """Whether torch has a kernel for windows like these."""
+    is_even = all(low == high and 2 * low <= n for (low, high), n in zip(padding, window, strict=True))
+    return len(window) in _POOLS and is_even
+
+
+def pooled(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> tuple[Any, Any]:
+    """The place of the largest element of each window, and the element; x has two axes in front."""
+    widths = [low for low, _ in padding]
+    return _POOLS[len(window)](x, window, strides, widths, dilation, False, True)[::-1]
+
+
 def _by_pooling(general: Any, sign: int) -> Any:
     """torch's pooling tells the places too, where it has a kernel for the case; it takes the first of equal ones."""
 
     def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
         rank = len(window)
-        is_even = all(low == high and 2 * low <= n for (low, high), n in zip(padding, window, strict=True))
-        if not (x.dtype in _POOLED and rank in _POOLS and is_even and x.numel()):
+        if not (x.dtype in _POOLED and is_pooling(window, padding) and x.numel()):
             return general(x, window, strides, padding, dilation)
         lead = x.shape[: x.ndim - rank]
         planes = x if len(lead) == 2 else x.reshape((1, -1, *x.shape[x.ndim - rank :]))
-        widths = [low for low, _ in padding]
-        _, found = _POOLS[rank](planes if sign > 0 else -planes, window, strides, widths, dilation, False, True)
+        found, _ = pooled(planes if sign > 0 else -planes, window, strides, padding, dilation)
         return found if len(lead) == 2 else found.reshape((*lead, *found.shape[2:]))
 
     return kernel
