@@ -14,7 +14,6 @@ from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor
 from .._core.where import user_site
-from .._engines import native as native  # refines what NumPy's kernels would run
 from .._engines.interpret import dim_sources
 from .._engines.numpy import NUMPY
 from .._engines.numpy.execute import executable
