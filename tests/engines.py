@@ -46,6 +46,7 @@ ENGINES: dict[str, UnderTest] = {
     "jax": UnderTest(
         package="jax", compiles_each_shape=True, programs=12,
     ),
+    "torch": UnderTest(package="torch"),
     "tensorflow": UnderTest(package="tensorflow", programs=12),
 }  # fmt: skip
 

@@ -285,8 +285,8 @@ def _put(b: Any, place: tuple[Any, ...], value: Any, name: str) -> Any:
         end.append(0 if last is None else last)
         strides.append(1 if not is_slice or e.step is None else e.step)
     return tf.raw_ops.TensorStridedSliceUpdate(
-        input=b, begin=_numbers(begin), end=_numbers(end), strides=_numbers(strides), value=value, begin_mask=from_start,
-        end_mask=to_end, shrink_axis_mask=single,
+        input=b, begin=_numbers(begin), end=_numbers(end), strides=_numbers(strides), value=value,
+        begin_mask=from_start, end_mask=to_end, shrink_axis_mask=single,
     )  # fmt: skip
 
 

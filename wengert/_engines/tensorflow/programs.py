@@ -158,8 +158,8 @@ def run_plain(arrays: Tensors, program: Program) -> tuple[Any, ...]:
     tensors = [x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(opened(x)) for x in arrays]
     if record.should_record_backprop(tensors) or not tf.executing_eagerly():
         return bound(program, tensors)
-    return (*form_of(program).compiled(tensors, (None,) * len(tensors)),) if form_of(program).can_compile \
-        else form_of(program).run(*tensors)
+    form = form_of(program)
+    return (*form.compiled(tensors, (None,) * len(tensors)),) if form.can_compile else form.run(*tensors)
 
 
 # -- in TensorFlow's own differentiation -------------------------------------------------------------------------------
