@@ -9,5 +9,6 @@ llvmlite is imported on first use only; without it, or with `WENGERT_JIT=0`, pro
 from . import engine
 from . import libraries as libraries
 from . import runtime as runtime
+from .engine import refine as refine
 
-__all__ = ["engine"]
+__all__ = ["engine", "refine"]
