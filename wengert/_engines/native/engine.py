@@ -31,6 +31,7 @@ from .prepare import ready
 from .sizes import sized
 from .support import is_native, untold
 
+IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, and not left to NumPy's kernels
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 
 
@@ -60,12 +61,28 @@ class Segment:
         self._kernels: Callable[..., tuple[Any, ...]] | None = None
         self._lock = threading.Lock()
         self._code: Code | None = None
+        self._is_given_up = False
+
+    def give_up(self) -> None:
+        """Leaves the segment to NumPy's kernels, as it could not be compiled; tells the logger "wengert" why."""
+        import logging  # takes longer to load than most of this package, and few programs come here
+
+        logging.getLogger("wengert").warning("%s runs by NumPy's kernels: compiling it failed", self, exc_info=True)
+        self._is_given_up = True
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
         code = self._code
         if code is None:
-            code = self.code()
+            if self._is_given_up:
+                return self.kernels(*natives)
+            try:
+                code = self.code()
+            except Exception:
+                if IS_STRICT:
+                    raise
+                self.give_up()
+                return self.kernels(*natives)
         found = code.function(*natives)
         return code.fitted(natives) if found is NotImplemented else found
 
@@ -126,7 +143,7 @@ class Code:
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
         if status == context.OUT_OF_MEMORY:
-            raise MemoryError(f"{self.segment.graph.name}: no memory for buffer {failing} of the compiled code")
+            raise MemoryError(f"no memory for {self.lowered.owners.get(failing, 'a buffer of the compiled code')}")
         return self.segment.kernels(*natives)
 
 
