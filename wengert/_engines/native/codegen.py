@@ -388,7 +388,7 @@ class _Kernel:
         if item.array.type == "bool":
             byte = self.temp()
             self.lines.append(f"  {byte} = load i8, ptr {place}")
-            self.lines.append(f"  %v{item.out.number} = trunc i8 {byte} to i1")
+            self.lines.append(f"  %v{item.out.number} = icmp ne i8 {byte}, 0")
         else:
             self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.array.type]}, ptr {place}")
 
