@@ -23,6 +23,7 @@ from .calls import entry_of
 from .codegen import module_text
 from .dumps import dump
 from .entry import Code as Entry
+from .forms import TYPE_OF
 from .jit import Loaded, shared
 from .loops import verify
 from .lower.functions import Lowered, lowered
@@ -126,7 +127,7 @@ class Code:
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
         if status == context.OUT_OF_MEMORY:
-            raise MemoryError(f"{self.segment.graph.name}: no memory for buffer {failing} of the compiled code")
+            raise MemoryError(f"no memory for {self.lowered.owners.get(failing, 'a buffer of the compiled code')}")
         return self.segment.kernels(*natives)
 
 
@@ -143,7 +144,8 @@ def refine(graph: Graph, plain: Plain) -> Graph:
     prepared = ready(graph)
     found = parts(prepared, is_native)
     made = {v.key for part in found for v in part.outputs}
-    if len(found) == 1 and sorted(v.key for v in prepared.outputs) == sorted(made):
+    is_whole = sorted(v.key for v in prepared.outputs) == sorted(made)
+    if len(found) == 1 and is_whole and all(v.dtype in TYPE_OF for v in prepared.inputs):
         # then it takes and gives what the graph does, in this order, and calls can go straight to it
         found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
     if not any(part.is_native for part in found):

@@ -54,6 +54,7 @@ class Setting:
         b: the builder.
         constants: large constants, which are operands of the function: the values and the arrays.
         budget: the register that holds how many bytes histories may take; None until something asks for it.
+        owners: for each array on the heap what it holds, for errors.
         numbers: in a function for graphs of many sizes, the fractions that may differ between them (1 / n, say), which
             it reads from an operand. None in a function for one graph.
     """
@@ -64,6 +65,8 @@ class Setting:
         self.budget: Reg | None = None
         self.numbers: list[float] | None = [] if is_shared else None
         self.numbers_array = b.array("f64", "in")
+        self.doing: Node | None = None  # the node that is being lowered
+        self.owners: dict[int, str] = {}  # arrays on the heap: by number what they hold, for errors
 
     def number(self, value: Any, type_: str) -> Operand:
         """A number of the program as an operand."""
@@ -172,7 +175,13 @@ class Block:
 
     def _array(self, type_: str, count: Operand) -> Array:
         waiting = self.free.get((type_, count))
-        return waiting.pop() if waiting else self.b.alloc(type_, count)
+        if waiting:
+            return waiting.pop()
+        array = self.b.alloc(type_, count)
+        node = self.setting.doing
+        if node is not None:
+            self.setting.owners[array.number] = f"{node.op.name}, whose result has shape {node.outputs[0].shape}"
+        return array
 
     def room(self, value: Value) -> Stored:
         """Where a value that is stored goes: its target, or an array that is free once nothing reads it any more."""
@@ -300,6 +309,7 @@ class Block:
 
     def _node(self, node: Node) -> None:
         name = node.op.name
+        self.setting.doing = node
         forms = [self.forms[v.key] for v in node.inputs]
         if name == "constant":
             self.forms[node.outputs[0].key] = self._constant(node)
@@ -387,6 +397,7 @@ class Block:
         for node in group.members:
             forms = [self.forms[v.key] for v in node.inputs]
             out = node.outputs[0]
+            self.setting.doing = node
             if node.op.name in REDUCES:
                 sums.append((out, self._sum(node, forms[0])))
                 continue

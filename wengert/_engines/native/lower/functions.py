@@ -22,12 +22,14 @@ class Lowered(NamedTuple):
         constants: the values of large constants.
         atoms: the dimensions whose sizes it takes, in order.
         has_budget: whether behind them it takes the number of bytes that histories may take.
+        owners: for arrays on the heap, by number, what they hold.
     """
 
     function: Function
     constants: list[Any]
     atoms: list[Atom]
     has_budget: bool
+    owners: dict[int, str]
 
 
 def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = ()) -> Lowered:
@@ -54,7 +56,7 @@ def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = ()) -> Lowered:
     constants = setting.all_constants()
     arrays = [*inputs, *(array for _, array in constants)]
     function = b.function(name, arrays, outputs, [*registers, *budget])
-    return Lowered(function, [value for value, _ in constants], [*sizes], bool(budget))
+    return Lowered(function, [value for value, _ in constants], [*sizes], bool(budget), setting.owners)
 
 
 def _operands(setting: Setting, graph: Graph, sizes: dict[Atom, Operand]) -> tuple[list[Array], list[Form]]:
