@@ -13,7 +13,6 @@ from . import elementwise, indexing, linalg, random, sparse, special, structural
 from .common import Native, opened
 
 
-
 class _Table(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         on_natives = ENGINES["tensorflow"].kernels[name]

@@ -1,0 +1,95 @@
+"""Mathematical functions in compiled code: scalar ones from libm, vector ones from glibc's libmvec or our own.
+
+Generated code calls `@wg.NAME.f64` or `@wg.NAME.f32` (NAME in `ONE_OPERAND` or `TWO_OPERANDS`) on scalars and declares
+nothing; `prelude.py` puts in what this module says. LLVM's loop vectoriser turns such calls into calls of the vector
+functions that the declaration names in its attribute "vector-function-abi-variant". All are within 4 units in the
+last place, with NumPy's NaNs, infinities and signed zeros (`tests/test_native_vectormath.py`). They read and write
+no memory: `errno` is nobody's business here.
+
+Which lanes run as vectors depends on the trip count of a loop alone, so a kernel gives the same bits in each run.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from . import polynomials, symbols
+from .target import is_x86, vector_bits
+
+ONE_OPERAND = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "lgamma", "tgamma",
+)  # fmt: skip
+TWO_OPERANDS = ("pow", "atan2", "hypot", "fmod", "nextafter")
+
+TYPES = {"f64": "double", "f32": "float"}
+_BITS = {"f64": 64, "f32": 32}
+
+# The letters of x86's vector calling conventions: SSE, AVX2, AVX-512.
+_CLASSES = ((128, "b"), (256, "d"), (512, "e"))
+
+_FACTS = "nounwind willreturn nofree nosync memory(none)"
+
+
+def operands(name: str) -> int:
+    """How many operands a function takes; 0 if there is none of this name."""
+    return 1 if name in ONE_OPERAND else 2 if name in TWO_OPERANDS else 0
+
+
+def c_name(name: str, dtype: str) -> str:
+    """The function's name in libm, which is the one that the finished module uses."""
+    return name if dtype == "f64" else f"{name}f"
+
+
+@functools.cache
+def variants(name: str, dtype: str) -> tuple[tuple[int, str], ...]:
+    """The vector forms that libmvec has for this machine: lanes and symbol, the narrowest first."""
+    if not (symbols.has_libmvec() and is_x86()):
+        return ()
+    found: list[tuple[int, str]] = []
+    for bits, letter in _CLASSES:
+        lanes = bits // _BITS[dtype]
+        symbol = f"_ZGV{letter}N{lanes}{'v' * operands(name)}_{c_name(name, dtype)}"
+        if bits <= vector_bits() and symbols.address(symbol):
+            found.append((lanes, symbol))
+    return (*found,)
+
+
+class Declared(NamedTuple):
+    """What a module needs for a function.
+
+    Attributes:
+        text: definitions.
+        declarations: by name.
+        forms: vector forms, which the module must keep until its loops are vectorised.
+    """
+
+    text: str
+    declarations: dict[str, str]
+    forms: list[str]
+
+
+def declared(name: str, dtype: str) -> Declared:
+    """The IR of a function and of its vector forms."""
+    count, scalar, kind = operands(name), c_name(name, dtype), TYPES[dtype]
+    forms = variants(name, dtype)
+    text: list[str] = []
+    declarations: dict[str, str] = {}
+    if not forms and polynomials.has(name):
+        sizes = [bits // _BITS[dtype] for bits in (128, 256, 512) if bits <= vector_bits()]
+        forms = (*[(lanes, polynomials.symbol(name, dtype, lanes)) for lanes in sizes],)
+        for lanes in sizes:
+            body, needed = polynomials.definition(name, dtype, lanes)
+            text.append(body)
+            declarations |= needed
+    else:
+        for lanes, symbol in forms:
+            vector = f"<{lanes} x {kind}>"
+            declarations[symbol] = f"declare {vector} @{symbol}({', '.join([vector] * count)}) {_FACTS}"
+    mappings = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * count}_{scalar}({symbol})" for lanes, symbol in forms)
+    attribute = f' "vector-function-abi-variant"="{mappings}"' if forms else ""
+    declarations[scalar] = f"declare {kind} @{scalar}({', '.join([kind] * count)}) {_FACTS}{attribute}"
+    if declarations.get(name) == "":  # float32's vectors call the scalar function of float64
+        declarations[name] = f"declare double @{name}(double) {_FACTS}"
+    return Declared("\n".join(text), declarations, [symbol for _, symbol in forms])
