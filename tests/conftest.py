@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from functools import partial
 
 import pytest
 
@@ -61,6 +64,9 @@ def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Tests neither find what the user's programs left in the cache of compiled code nor leave anything there.
+    os.environ["WENGERT_CACHE_DIR"] = tempfile.mkdtemp(prefix="wengert-tests-")
+    config.add_cleanup(partial(shutil.rmtree, os.environ["WENGERT_CACHE_DIR"], ignore_errors=True))
     # The workers of pytest-xdist send their reports to the one process that judges them.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(SkipReasons(), "skip-reasons")

@@ -528,7 +528,8 @@ def test_a_list_of_numbers_is_an_array():
     assert wg.grad(lambda x, y: wg.sum(x * y))([1.0, 2.0], [3, 4]).tolist() == [3.0, 4.0]
 
 
-def test_warnings_come_from_the_forward_part_only():
+def test_warnings_come_from_the_forward_part_only(monkeypatch):
+    monkeypatch.setenv("WENGERT_JIT", "0")  # machine code warns of nothing
     def f(x):
         return total(wg.ops.where(x > 0, wg.sqrt(x), 0.0))
 
@@ -541,7 +542,9 @@ def test_warnings_come_from_the_forward_part_only():
         wg.function(lambda x: wg.log(x))(np.array([-1.0]))
 
 
-def test_warnings_come_from_the_forward_part_only_in_long_graphs_too():
+def test_warnings_come_from_the_forward_part_only_in_long_graphs_too(monkeypatch):
+    monkeypatch.setenv("WENGERT_JIT", "0")  # machine code warns of nothing
+
     def f(x):
         y = wg.ops.where(x > 0, wg.sqrt(x), 0.0)
         for _ in range(2100):
@@ -564,7 +567,8 @@ def test_eight_threads_ten_thousand_calls_first_one_concurrent():
         return total(wg.sin(x) * x)
 
     g = wg.function(wg.value_and_grad(f))
-    expected = wg.value_and_grad(lambda x: total(wg.sin(x) * x))(X)
+    # compiled and eager agree to rounding only: what is expected is what one call alone gives
+    expected = wg.function(wg.value_and_grad(lambda x: total(wg.sin(x) * x)))(X)
     barrier = threading.Barrier(8)
     failures = []
 

@@ -130,6 +130,8 @@ class Function(Generic[P, R]):
         self._spec_leaves = None if self._signature is None else flatten(self._signature)[0]
         self._cache: OrderedDict[Any, Compiled] = OrderedDict()
         self._plain: dict[Any, Compiled] = {}
+        # the default float and what ran last under it, if that was compiled code
+        self._last: tuple[Any, Callable[..., Any]] | None = None
         self._lock = threading.RLock()
         self._watch = _RetraceWatch(f, self._name)
         self.trace_count = 0
@@ -147,6 +149,11 @@ class Function(Generic[P, R]):
             if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
                 # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
                 default = dtypes.default_float()
+                last = self._last
+                if last is not None and last[0] is default:
+                    result = last[1](*args)
+                    if result is not NotImplemented:
+                        return result
                 key: list[Any] = [default]
                 natives: list[Any] = []
                 array: Any
@@ -171,7 +178,13 @@ class Function(Generic[P, R]):
                 else:
                     plain = self._plain.get(tuple(key))
                     if plain is not None:
-                        return plain.run_natives(natives, home)
+                        if home is not None:
+                            return plain.run_natives(natives, home)
+                        results = plain.run_natives(natives)
+                        direct = plain.direct(args)
+                        if direct is not None:
+                            self._last = (default, direct)
+                        return results
             return self._call(args, kwargs)
         except BaseException as error:
             fold(error)
@@ -183,11 +196,12 @@ class Function(Generic[P, R]):
         if STATE.builder is not None or STATE.eager_functions:
             return self._call_python(args, kwargs, bound)
         keep = caller_kind((*args, *kwargs.values()))
+        given = args
         args, kwargs = self._fitted(args, kwargs, bound)
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
         if compiled.is_plain and keep is not True and not kwargs and not STATE.recorders:
-            self._remember_plain(args, compiled)
+            self._remember_plain(given, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, keep)
 
@@ -202,7 +216,7 @@ class Function(Generic[P, R]):
         return result_of(result, True if STATE.builder is not None else keep)
 
     def _remember_plain(self, args: Any, compiled: Compiled) -> None:
-        if self._signature is not None or len(self._plain) >= CACHE_LIMIT:
+        if len(self._plain) >= CACHE_LIMIT:
             return
         key: list[Any] = [dtypes.default_float()]
         for a in args:
@@ -210,7 +224,7 @@ class Function(Generic[P, R]):
                 key += [a.shape, a.dtype]
             elif type(a) in PLAIN_TYPES:
                 key += [type(a), a.shape, a.dtype]
-            elif type(a) is float:
+            elif type(a) is float and self._signature is None:  # which may ask for another dtype
                 key.append(float)
             else:
                 return

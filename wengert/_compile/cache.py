@@ -26,8 +26,8 @@ class Compiled:
     """A traced signature, ready to be called."""
 
     __slots__ = (
-        "captured", "dims", "executable", "graph", "guards", "has_state", "is_plain", "program", "rebuild",
-        "result_count", "traced", "variables", "written",
+        "_direct", "captured", "dims", "executable", "form", "graph", "guards", "has_state", "is_plain", "program",
+        "rebuild", "result_count", "traced", "variables", "written",
     )  # fmt: skip
 
     def __init__(self, traced: Traced) -> None:
@@ -44,8 +44,10 @@ class Compiled:
         self.dims = dim_sources(graph.inputs)
         self.has_state = bool(self.captured or self.variables or self.written)
         # plain: no Variables, nothing captured that could be followed, so natives can go straight through
-        self.is_plain = not self.has_state and not self.dims
+        self.is_plain = not self.has_state
         self.rebuild = _rebuilder(traced.results, traced.places)
+        self.form = _form(traced.results, traced.places, len(graph.outputs))
+        self._direct: dict[tuple[type, ...], Callable[..., Any]] = {}
 
     # -- guards -----------------------------------------------------------------------------------------
 
@@ -60,9 +62,8 @@ class Compiled:
         }
         for value, argument in zip(self.graph.inputs, arguments, strict=True):
             for dim, size in zip(value.shape, argument.shape, strict=True):
-                if size is None or not isinstance(dim, Dim) or not _are_told((dim,), sizes):
-                    continue
-                if dim.evaluate(sizes) != size:
+                is_told = size is not None and isinstance(dim, Dim) and _are_told((dim,), sizes)
+                if is_told and dim.evaluate(sizes) != size:
                     return False
         equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal if _are_told((x, y), sizes))
         return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one if _are_told((d,), sizes))
@@ -82,6 +83,22 @@ class Compiled:
         if run is None:
             run = self.executable = executable(self.program, NUMPY.kernels)
         return self.rebuild((*map(callers_own, run(*natives)),))
+
+    def direct(self, arguments: Sequence[Any]) -> Callable[..., Any] | None:
+        """A function of arguments of these types that gives finished results, or NotImplemented if they do not fit.
+
+        There is one where the engine made one piece of compiled code of the program (its executable has an `entry`).
+        """
+        entry = getattr(self.executable, "entry", None)
+        if entry is None:
+            return None
+        kinds = (*map(type, arguments),)
+        if kinds not in self._direct:
+            run = entry(self.guards).direct(arguments, tuple if self.form is ... else self.form)
+            if run is None:
+                return None
+            self._direct[kinds] = _rebuilt(run, self.rebuild) if self.form is ... else run
+        return self._direct[kinds]
 
     def run(self, arguments: Sequence[Tensor], kind: Kind) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success."""
@@ -118,6 +135,25 @@ class _NoLock:
 
 
 _no_lock = _NoLock()
+
+
+def _form(spec: Spec | None, places: Sequence[Any], count: int) -> Any:
+    """What holds the outputs: a kind of tuple, None if the only one is the result; `...` for anything else."""
+    if (*places,) != (*range(count),):
+        return ...
+    if spec is None:
+        return None
+    is_flat = all(c is LEAF for c in spec.children)
+    is_tuple = spec.kind is tuple or (hasattr(spec.kind, "_make") and issubclass(spec.kind, tuple))
+    return spec.kind if is_flat and is_tuple else ...
+
+
+def _rebuilt(run: Callable[..., Any], rebuild: Callable[[tuple[Any, ...]], Any]) -> Callable[..., Any]:
+    def rebuilt(*arguments: Any) -> Any:
+        results = run(*arguments)
+        return results if results is NotImplemented else rebuild(results)
+
+    return rebuilt
 
 
 def _rebuilder(spec: Spec | None, places: Sequence[Any]) -> Callable[[tuple[Any, ...]], Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from typing import Any
 
 DEFAULT = 2 * 1024**3  # bytes
@@ -16,13 +17,13 @@ class Budget(threading.local):
     meter: Any = None  # counts what tapes keep of the loops under way that run as plain Python
 
 
-_limit = [DEFAULT]
+LIMIT = array("q", [DEFAULT])  # one number, at an address that never changes: compiled code reads it at each call
 BUDGET = Budget()
 
 
 def limit() -> int:
     """The bytes that the histories of one outermost sweep may take."""
-    return _limit[0]
+    return LIMIT[0]
 
 
 def tell(message: str, *values: object) -> None:
@@ -34,4 +35,4 @@ def tell(message: str, *values: object) -> None:
 
 def set_limit(size: int) -> None:
     """Changes the limit, for all threads."""
-    _limit[0] = size
+    LIMIT[0] = size

@@ -19,6 +19,7 @@ from .._core.engine import Kernel
 from .._core.graph import Graph, Node
 from .._core.where import at_user_line
 from .interpret import compile_instructions, dims_at_entry, dims_told, last_uses
+from .refine import COMPILED
 
 SOURCE_LIMIT = 2000  # nodes
 
@@ -55,7 +56,7 @@ def _told(places: dict[int, Node], error: Exception) -> Exception:
     trail = error.__traceback__
     node = None if trail is None else places.get(trail.tb_lineno)
     kind = type(error)
-    if node is None or kind.__module__ not in ("builtins", "numpy.linalg"):
+    if node is None or node.op is COMPILED or kind.__module__ not in ("builtins", "numpy.linalg"):
         return error
     said = f"{node.op.name}: {error}"
     return kind(said if node.site is None else at_user_line(said, node.site))

@@ -13,6 +13,7 @@ from ..._core import dims
 from ..._core.engine import Kernel
 from ..._core.graph import Graph, Node
 from ..._passes import optimise
+from ..refine import COMPILED, refined
 from ..source import Executable, Target, compile_source
 
 
@@ -23,8 +24,30 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
         with program.lock:
             found = program.executables.get("numpy")
             if found is None:
-                found = program.executables["numpy"] = compile_graph(optimise(program.graph), kernels)
+                found = program.executables["numpy"] = _compiled(program, kernels)
     return found
+
+
+def _compiled(program: Program, kernels: dict[str, Kernel]) -> Executable:
+    graph = refined("numpy", optimise(program.graph), lambda part: compile_graph(part, kernels))
+    run = compile_graph(graph, {**kernels, COMPILED.name: _run_compiled})
+    if _is_one_segment(graph):
+        run.entry = graph.nodes[0].attrs[0].entry  # see Compiled.direct
+    return run
+
+
+def _run_compiled(*operands_and_run: Any) -> tuple[Any, ...]:
+    *natives, compiled = operands_and_run
+    return compiled.run(*natives)
+
+
+def _is_one_segment(graph: Graph) -> bool:
+    """Whether compiled code takes and gives exactly what the graph does."""
+    if len(graph.nodes) != 1 or graph.nodes[0].op is not COMPILED:
+        return False
+    (node,) = graph.nodes
+    sides = ((node.inputs, graph.inputs), (node.outputs, graph.outputs))
+    return all([v.key for v in own] == [v.key for v in wanted] for own, wanted in sides)
 
 
 def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:

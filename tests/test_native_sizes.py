@@ -1,0 +1,113 @@
+"""A new size is a new trace and the same kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._engines.native import engine, jit, sizes
+
+RNG = np.random.default_rng(21)
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = {
+    "value and gradient": (
+        wg.value_and_grad(lambda x: wg.sum(x * wg.sin(x))), lambda n: (RNG.normal(size=n),)
+    ),
+    "products": (
+        lambda x, w: wg.grad(lambda w: wg.sum(wg.tanh(wg.matmul(x, w))))(w),
+        lambda n: (RNG.normal(size=(n, 20)), RNG.normal(size=(20, 10))),
+    ),
+    "shapes": (
+        lambda x: wg.sum(wg.concatenate([wg.flip(x, 0), wg.reshape(x, (-1,))[: x.shape[0] * 2].reshape(x.shape)]) ** 2),
+        lambda n: (RNG.normal(size=(n, 2)),),
+    ),
+    "rows of rows": (
+        wg.grad(lambda x: wg.sum(wg.exp(x - wg.max(x, axis=1, keepdims=True)) / 7)),
+        lambda n: (RNG.normal(size=(n, 3 * n)),),
+    ),
+    "mean and slices": (
+        wg.grad(lambda x: wg.mean((x[1:] - x[:-1]) ** 2)), lambda n: (RNG.normal(size=n),)
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules that LLVM compiled."""
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "")
+    monkeypatch.setattr(sizes, "_seen", type(sizes._seen)())
+    seen: list[str] = []
+    original = jit.compiled
+
+    def noting(ir: str, title: str) -> bytes:
+        if title == "entry":  # not the libraries that come with the first module
+            seen.append(ir)
+        return original(ir, title)
+
+    monkeypatch.setattr(jit, "compiled", noting)
+    return seen
+
+
+def flat(tree: Any) -> list[Any]:
+    return [np.asarray(x) for x in (tree if isinstance(tree, tuple) else (tree,))]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_large_sizes_share_a_kernel(name: str, kernels: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    f, draw = PROGRAMS[name]
+    compiled = wg.function(f)
+    counts: list[int] = []
+    for n in (100, 150, 301, 1000):
+        operands = draw(n)
+        compiled(*operands)
+        found = flat(compiled(*operands))
+        counts.append(len(kernels))
+        with wg.eager():
+            wanted = flat(compiled(*operands))
+        for ours, theirs in zip(found, wanted, strict=True):
+            assert ours.shape == theirs.shape
+            np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)  # sums in another order
+    assert compiled.trace_count == 4
+    assert counts[1] == 2 * counts[0]  # the first are special, the second ones are for all
+    assert counts[1:] == [counts[1]] * 3
+
+
+def test_small_sizes_have_kernels_of_their_own(kernels: list[str]) -> None:
+    compiled = wg.function(PROGRAMS["value and gradient"][0])
+    for n in (5, 6, 7):
+        compiled(RNG.normal(size=n))
+        compiled(RNG.normal(size=n))
+    assert len(kernels) == 3
+
+
+def test_an_input_signature_gives_one_trace_and_one_kernel(kernels: list[str]) -> None:
+    f, draw = PROGRAMS["value and gradient"]
+    compiled = wg.function(f, input_signature=[wg.TensorSpec((None,))])
+    for n in (3, 100, 1000, 5):
+        (x,) = draw(n)
+        compiled(x)
+        np.testing.assert_allclose(compiled(x)[1], np.sin(x) + x * np.cos(x), rtol=1e-13, atol=1e-15)  # libmvec's sin
+    assert compiled.trace_count == 1
+    assert len(kernels) == 1
+
+
+def test_equal_code_is_loaded_once() -> None:
+    x = RNG.normal(size=9)
+    one, two = wg.function(lambda x: wg.sin(x) * 3.5), wg.function(lambda x: wg.sin(x) * 3.5)
+    np.testing.assert_array_equal(one(x), two(x))
+    assert engine.has_llvm()
+    loaded = [code_of(f, x).loaded for f in (one, two)]
+    assert loaded[0] is loaded[1]
+
+
+def code_of(f: Any, x: Any) -> Any:
+    ((_, form),) = f.traces
+    form.run_natives([x])
+    return form.executable.entry(None)

@@ -1,0 +1,128 @@
+"""Large loops run in threads, and give the same bits whatever their number."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._engines.native import jit, symbols
+
+THREADS = pytest.mark.skipif(sys.platform == "win32", reason="no POSIX threads: the runtime runs one range after another")
+
+# Part i of a range: notes that it ran, and in which thread.
+NOTES = """
+declare ptr @pthread_self()
+define void @note(ptr %data, i64 %first, i64 %last) {
+entry:
+  %self = call ptr @pthread_self()
+  br label %loop
+loop:
+  %i = phi i64 [ %first, %entry ], [ %j, %body ]
+  %more = icmp slt i64 %i, %last
+  br i1 %more, label %body, label %end
+body:
+  %p = getelementptr [2 x i64], ptr %data, i64 %i
+  %old = load i64, ptr %p
+  %new = add i64 %old, 1
+  store i64 %new, ptr %p
+  %p.self = getelementptr i64, ptr %p, i64 1
+  store ptr %self, ptr %p.self
+  %j = add i64 %i, 1
+  br label %loop
+end:
+  ret void
+}
+"""
+
+
+def run_notes(count: int, threads: int) -> np.ndarray[Any, Any]:
+    code = jit.load(NOTES, "note")
+    notes = np.zeros((count, 2), np.int64)
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+    kind(symbols.address("wengert_parallel"))(code.address, notes.ctypes.data, 0, count, threads)
+    return notes
+
+
+@THREADS
+@pytest.mark.parametrize("threads", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("count", [0, 1, 2, 10, 64, 1001])
+def test_each_turn_runs_once(count: int, threads: int) -> None:
+    notes = run_notes(count, threads)
+    np.testing.assert_array_equal(notes[:, 0], 1)
+    assert len({*notes[:, 1].tolist()}) <= min(max(count, 1), threads)
+
+
+@THREADS
+def test_turns_run_in_several_threads() -> None:
+    assert len({*run_notes(1000, 4)[:, 1].tolist()}) > 1
+
+
+@THREADS
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_child_of_fork_has_threads_too() -> None:
+    run_notes(10, 2)
+    child = os.fork()
+    if child == 0:
+        ran = bool((run_notes(10, 2)[:, 0] == 1).all())
+        os._exit(0 if ran else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+X = np.random.default_rng(3).normal(size=400_003)
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "value and gradient": lambda x: wg.value_and_grad(lambda x: wg.sum(x * wg.sin(x)))(x),
+    "several reductions": lambda x: (wg.sum(x), wg.max(x), wg.sum(wg.exp(x) * x)),
+    "rows": lambda x: wg.sum(wg.exp(wg.reshape(x[:400_000], (1000, 400))), axis=1),
+    "all of a matrix": lambda x: wg.sum(wg.transpose(wg.reshape(x[:400_000], (1000, 400))) * 2.0),
+    "columns": lambda x: wg.sum(wg.reshape(x[:400_000], (1000, 400)), axis=0),
+    "float32": lambda x: wg.sum(wg.sin(x.astype("float32"))),
+}
+
+
+def leaves(tree: Any) -> tuple[Any, ...]:
+    return tree if isinstance(tree, tuple) else (tree,)
+
+
+def bits(tree: Any) -> list[bytes]:
+    return [np.asarray(leaf).tobytes() for leaf in leaves(tree)]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_same_bits_for_any_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[bytes]] = []
+    for count in ("1", "2", "3", "5", "64"):
+        monkeypatch.setenv("WENGERT_NUM_THREADS", count)
+        f = wg.function(PROGRAMS[name])
+        f(X)
+        found.append(bits(f(X)))
+    assert all(other == found[0] for other in found)
+    monkeypatch.setenv("WENGERT_JIT", "0")
+    for ours, theirs in zip(leaves(f(X)), leaves(wg.function(PROGRAMS[name])(X)), strict=True):
+        # sums of 400,000 elements in another order; float32's are kept in float64 here
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4 if name == "float32" else 1e-10, atol=1e-8)
+
+
+def test_sizes_told_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[bytes]] = []
+    for count in ("1", "3"):
+        monkeypatch.setenv("WENGERT_NUM_THREADS", count)
+        f = wg.function(PROGRAMS["value and gradient"], input_signature=[wg.TensorSpec((None,))])
+        runs: list[bytes] = []
+        for n in (0, 1, 7, 1000, 20_000, 200_000, 400_003):
+            value, slope = f(X[:n])
+            x = X[:n]
+            np.testing.assert_allclose(value, np.sum(x * np.sin(x)), rtol=1e-11)  # another order of the sum
+            np.testing.assert_allclose(slope, np.sin(x) + x * np.cos(x), rtol=1e-12, atol=1e-15)
+            runs += bits((value, slope))
+        found.append(runs)
+    assert found[0] == found[1]

@@ -1,0 +1,121 @@
+"""From a lowered graph and its code to what Python calls: which arguments it takes, how sizes follow, what it gives.
+
+The sizes that compiled code gets are, in this order: the dimensions that arguments tell, the bytes that histories may
+take (if it asks for them), the extents of arguments that follow from other sizes and are checked, and the extents of
+results that follow. A function in loops (`derived`) checks and computes the last two before the code runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..._core.budget import LIMIT
+from ..._core.dims import Atom, Dim
+from ..._core.graph import Graph
+from ..._core.types import Guards
+from .builder import Builder
+from .codegen import module_text
+from .entry import Code, Give, Take, Told
+from .jit import Loaded, load
+from .loops import REFUSED, Function, Operand, Reg
+from .lower.blocks import Block, Setting
+from .lower.functions import Lowered
+
+
+def entry_of(
+    graph: Graph, lowered: Lowered, loaded: Loaded, constants: Sequence[Any], on_failure: Callable[..., Any],
+    guards: Guards | None = None, numbers: Any = (),
+) -> Code:  # fmt: skip
+    """Compiled code as something to be called.
+
+    Args:
+        graph: what was lowered.
+        lowered: its function.
+        loaded: the function's code.
+        constants: the function's constants, C-contiguous.
+        on_failure: as in `bound`.
+        guards: what must hold of the arguments' extents, else the call is refused.
+        numbers: an array of the sizes that are the same at each call: those of the first atoms.
+    """
+    layout = _Layout(graph, lowered)
+    takes = (*[Take("array", v.dtype, (*map(layout.taken, v.shape),)) for v in graph.inputs],)
+    gives = (*[Give(v.dtype, (*map(layout.given, v.shape),)) for v in graph.outputs],)
+    presets = [(place, numbers.ctypes.data + 8 * place) for place in range(len(numbers))]
+    if lowered.has_budget:
+        presets.append((len(lowered.atoms), LIMIT.buffer_info()[0]))
+    function = layout.derived(guards)
+    options = {
+        "sizes": layout.count, "sizes_function": None if function is None else load(module_text(function, "d"), "d"),
+        "on_failure": on_failure, "name": graph.name, "constants": constants, "presets": presets, "kept": numbers,
+    }  # fmt: skip
+    return Code(loaded, takes, gives, options)
+
+
+class _Layout:
+    """The places of sizes."""
+
+    def __init__(self, graph: Graph, lowered: Lowered) -> None:
+        self.atoms: dict[Atom, int] = {atom: place for place, atom in enumerate(lowered.atoms)}
+        self.count = len(lowered.atoms) + lowered.has_budget
+        self.checked: list[tuple[int, Dim]] = []
+        for value in graph.inputs:
+            for dim in value.shape:
+                if isinstance(dim, Dim) and not dim.is_atom:
+                    self.checked.append((self._next(), dim))
+        self.places = iter([place for place, _ in self.checked])
+        self.results: dict[Dim, int] = {}
+
+    def _next(self) -> int:
+        self.count += 1
+        return self.count - 1
+
+    def taken(self, dim: Any) -> int | Told:
+        """The extent of an argument."""
+        if not isinstance(dim, Dim):
+            return int(dim)
+        return Told(self.atoms[dim.atom] if dim.is_atom else next(self.places))
+
+    def given(self, dim: Any) -> int | Told:
+        """The extent of a result."""
+        if not isinstance(dim, Dim):
+            return int(dim)
+        if dim.is_atom:
+            return Told(self.atoms[dim.atom])
+        if dim not in self.results:
+            self.results[dim] = self._next()
+        return Told(self.results[dim])
+
+    def derived(self, guards: Guards | None) -> Function | None:
+        """What derives sizes from those told; None if nothing is to do."""
+        rules = _told(guards, {*self.atoms})
+        if not (self.checked or self.results or rules):
+            return None
+        b = Builder()
+        registers = [b.reg("i64") for _ in range(self.count)]
+        sizes: dict[Atom, Operand] = {atom: registers[place] for atom, place in self.atoms.items()}
+        block = Block(Setting(b), Graph.of("sizes", [], [], []), [], sizes)
+        for place, dim in self.checked:
+            _refuse(b, "ne", registers[place], block.extent(dim))
+        for op, x, y in rules:
+            _refuse(b, op, block.extent(x), block.extent(y))
+        for dim, place in self.results.items():
+            b.set_size(place, block.extent(dim))
+        return b.function("sizes", [], [], registers)
+
+
+def _told(guards: Guards | None, atoms: set[Atom]) -> list[tuple[str, Any, Any]]:
+    """The conditions under which to refuse; of dimensions that loops make at run time the kernels take care."""
+    if guards is None:
+        return []
+    rules = [*[("ne", x, y) for x, y in guards.equal], *[("eq", d, 1) for d in guards.not_one]]
+    return [rule for rule in rules if all(d.atoms <= atoms for d in rule[1:] if isinstance(d, Dim))]
+
+
+def _refuse(b: Builder, op: str, x: Operand, y: Operand) -> None:
+    found = b.let(op, "i64", x, y)
+    if found is True:
+        b.leave(REFUSED)
+    elif type(found) is Reg:
+        with b.when(found):
+            b.leave(REFUSED)

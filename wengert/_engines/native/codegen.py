@@ -1,0 +1,717 @@
+"""Loops in, LLVM IR as text out.
+
+A module has two functions, and one for each loop that may run in threads; none is inlined into another, for LLVM would
+do its work twice. The entry, of the ABI `i32 (ptr buffers, ptr sizes, ptr context)`, loads the addresses of the arrays
+and calls the kernel, whose parameters carry what LLVM must know of them: operands are only read, and no array overlaps
+another. Variables are stack slots, which LLVM's first pass turns into registers. Floating-point
+arithmetic is IEEE's to the letter but for `sum`, which may be reordered.
+
+Memory: arrays whose count is a number are allocated when the kernel starts (on the stack if small), others where they
+stand. All are freed at the one exit, to which failures go, too.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import context
+from .loops import (
+    FLOATS,
+    INTERRUPTED,
+    MEMORY,
+    UNSIGNED,
+    WIDTHS,
+    Address,
+    Alloc,
+    Array,
+    Block,
+    Call,
+    Convert,
+    Copy,
+    Fill,
+    For,
+    Function,
+    Get,
+    Give,
+    If,
+    Let,
+    Load,
+    Local,
+    Operand,
+    Poll,
+    Reg,
+    Reserve,
+    Return,
+    Select,
+    Set,
+    SetSize,
+    Store,
+    Swap,
+    Var,
+    While,
+    blocks_of,
+)
+from .outlining import Captured, captured, var_uses
+
+ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
+STACK = 64 * 1024  # ... while they are no more than this together
+WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
+REGISTER = {
+    "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
+}  # fmt: skip
+MEMORY_TYPE = {**REGISTER, "bool": "i8"}
+_FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sum": "fadd reassoc"}
+_INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
+_COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+_INTRINSICS = {
+    "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "abs": "fabs",
+    "copysign": "copysign", "fma": "fma", "maximum": "maximum", "minimum": "minimum",
+}  # fmt: skip
+
+
+def module_text(function: Function, entry: str) -> str:
+    """The LLVM module of a function, its entry under the name given."""
+    return _Kernel(function, entry).text()
+
+
+def constant(value: Any, type_: str) -> str:
+    """A number as LLVM writes it."""
+    if type_ in FLOATS:
+        value = float(value)
+        if type_ == "f32" and math.isfinite(value):
+            value = struct.unpack("f", struct.pack("f", value))[0]
+        return f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
+    if type_ == "bool":
+        return "true" if value else "false"
+    bits = WIDTHS[type_] * 8
+    value &= (1 << bits) - 1
+    return str(value - (1 << bits) if value >> (bits - 1) else value)
+
+
+class _Kernel:
+    """The text of one function under construction."""
+
+    def __init__(self, function: Function, entry: str) -> None:
+        self.function = function
+        self.entry = entry
+        self.top: list[str] = []  # of the first block: stack slots
+        self.lines: list[str] = []
+        self.declared: dict[str, str] = {}
+        self.frees: list[str] = []  # at the exit
+        self.pointers: dict[Array, str] = {}  # arrays whose address never changes
+        self.cells: dict[Array, str] = {}  # slots that hold the addresses of others
+        self.vars: set[Var] = set()
+        self.labels = 0
+        self.temps = 0
+        self.stack = 0
+        self.has_poll = False
+        self.checks: list[str] = []
+        self.parallel: dict[For, Captured] = {}
+        self.parts: list[str] = []  # the functions of parallel loops
+
+    # -- the module -----------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        function = self.function
+        parameters = []
+        loads = []
+        for slot, array in enumerate([*function.inputs, *function.outputs]):
+            if array is None:
+                continue
+            name = self.pointers[array] = f"%a{array.number}"
+            kind = "readonly " if slot < len(function.inputs) else ""
+            parameters.append(f"ptr noalias nocapture {kind}{name}")
+            loads.append(f"  %s{slot} = getelementptr ptr, ptr %buffers, i64 {slot}")
+            loads.append(f"  %p{slot} = load ptr, ptr %s{slot}")
+        arguments = [line.split(" = ")[0].strip() for line in loads if " load " in line]
+        sizes = [
+            f"  %z{i} = getelementptr i64, ptr %sizes, i64 {i}\n  %v{r.number} = load i64, ptr %z{i}"
+            for i, r in enumerate(function.sizes)
+        ]
+        self.find_parallel(function.body)
+        self.plan(function.body)
+        self.allocate()
+        self.block(function.body)
+        common = ["ptr noalias nocapture %buffers", "ptr noalias nocapture %sizes", "ptr %context"]
+        body = [
+            f"define internal i32 @kernel({', '.join([*parameters, *common])}) #0 {{",
+            "entry:",
+            "  %status = alloca i32",
+            "  store i32 0, ptr %status",
+            *self.top,
+            *sizes,
+            *self.checks,
+            *self.lines,
+            "  br label %exit",
+            "exit:",
+            *self.frees,
+            "  %result = load i32, ptr %status",
+            "  ret i32 %result",
+            "}",
+        ]
+        given = ", ".join([*(f"ptr {a}" for a in arguments), "ptr %buffers, ptr %sizes, ptr %context"])
+        head = [
+            f"define i32 @{self.entry}(ptr %buffers, ptr %sizes, ptr %context) #0 {{",
+            *loads,
+            f"  %status = call i32 @kernel({given})",
+            "  ret i32 %status",
+            "}",
+        ]
+        attributes = "attributes #0 = { nounwind noinline }"
+        return "\n".join([*head, *body, *self.parts, *self.declared.values(), attributes, ""])
+
+    def find_parallel(self, block: Block) -> None:
+        """Finds the loops whose bodies become functions for threads."""
+        uses = var_uses(block)
+        for item in self.inside(block):
+            if type(item) is For and item.work is not None and item not in self.parallel:
+                found = captured(item, uses)
+                if found is not None:
+                    self.parallel[item] = found
+
+    def inside(self, block: Block) -> Iterator[Any]:
+        """The instructions of this function: not those of bodies that are functions of their own."""
+        for item in block:
+            yield item
+            if item not in self.parallel:
+                for inner in blocks_of(item):
+                    yield from self.inside(inner)
+
+    def plan(self, block: Block) -> None:
+        """Finds the arrays and variables, before anything is emitted."""
+        # arrays whose address changes have slots for it
+        moved = {item.array for item in self.inside(block) if type(item) is Give}
+        moved |= {array for item in self.inside(block) if type(item) is Swap for array in (item.x, item.y)}
+        self.statics: list[Alloc] = []
+        for item in self.inside(block):
+            kind = type(item)
+            if kind is Local:
+                self.on_stack(item.array, item.count)
+            elif kind is Alloc and type(item.count) is int and item.array not in moved:
+                size = item.count * WIDTHS[item.array.type]
+                if size <= ON_STACK and self.stack + size <= STACK:
+                    self.on_stack(item.array, item.count)
+                else:
+                    self.statics.append(item)
+            elif kind is Alloc or kind is Reserve:
+                self.cell(item.array)
+            elif kind is Get or kind is Set:
+                self.var(item.var)
+            elif kind is Poll and not self.has_poll:
+                self.has_poll = True
+                self.top += ["  %polls = alloca i32", f"  store i32 {item.every}, ptr %polls"]
+
+    def on_stack(self, array: Array, count: int) -> None:
+        if array in self.pointers:
+            return
+        self.stack += count * WIDTHS[array.type]
+        self.pointers[array] = f"%a{array.number}"
+        self.top.append(f"  %a{array.number} = alloca [{max(count, 1)} x {MEMORY_TYPE[array.type]}], align 64")
+
+    def cell(self, array: Array) -> None:
+        if array in self.cells:
+            return
+        name = self.cells[array] = f"%c{array.number}"
+        self.top += [f"  {name} = alloca ptr", f"  store ptr null, ptr {name}"]
+        if array.place == "grown":
+            self.top += [f"  {name}.room = alloca i64", f"  store i64 0, ptr {name}.room"]
+        held = self.temp()
+        self.frees += [f"  {held} = load ptr, ptr {name}", f"  call void @free(ptr {held})"]
+        self.declare("free", "declare void @free(ptr nocapture)")
+
+    def var(self, var: Var) -> None:
+        if var not in self.vars:
+            self.vars.add(var)
+            self.top.append(f"  %x{var.number} = alloca {REGISTER[var.type]}")
+
+    def allocate(self) -> None:
+        """The arrays of known size, all at the start, with one check for all."""
+        if not self.statics:
+            return
+        self.declare("malloc", "declare noalias ptr @malloc(i64)")
+        self.declare("free", "declare void @free(ptr nocapture)")
+        failed = "-1"
+        for item in self.statics:
+            if item.array in self.pointers:
+                continue
+            name = self.pointers[item.array] = f"%a{item.array.number}"
+            is_null, chosen = self.temp(), self.temp()
+            size = max(item.count * WIDTHS[item.array.type], 1)
+            self.checks += [
+                f"  {name} = call noalias ptr @malloc(i64 {size})",
+                f"  {is_null} = icmp eq ptr {name}, null",
+                f"  {chosen} = select i1 {is_null}, i64 {item.array.number}, i64 {failed}",
+            ]
+            self.frees.append(f"  call void @free(ptr {name})")
+            failed = chosen
+        bad = self.temp()
+        self.checks.append(f"  {bad} = icmp ne i64 {failed}, -1")
+        self.checks += [f"  br i1 {bad}, label %no.memory, label %start", "no.memory:", *self.out_of_memory(failed)]
+        self.checks.append("start:")
+
+    def out_of_memory(self, number: str) -> list[str]:
+        place = self.temp()
+        return [
+            f"  {place} = getelementptr i8, ptr %context, i64 {context.FAILING}",
+            f"  store i64 {number}, ptr {place}",
+            f"  store i32 {MEMORY}, ptr %status",
+            "  br label %exit",
+        ]
+
+    def declare(self, name: str, text: str) -> None:
+        self.declared.setdefault(name, text)
+
+    def temp(self) -> str:
+        self.temps += 1
+        return f"%t{self.temps}"
+
+    def label(self) -> str:
+        self.labels += 1
+        return f"b{self.labels}"
+
+    # -- operands -------------------------------------------------------------------------------------------------
+
+    def operand(self, operand: Operand, type_: str) -> str:
+        if type(operand) is Reg:
+            return f"%v{operand.number}"
+        return constant(operand, type_)
+
+    def pointer(self, array: Array) -> str:
+        known = self.pointers.get(array)
+        if known is not None:
+            return known
+        held = self.temp()
+        self.lines.append(f"  {held} = load ptr, ptr {self.cells[array]}")
+        return held
+
+    def element(self, array: Array, index: Operand) -> str:
+        base = self.pointer(array)
+        if type(index) is int and index == 0:
+            return base
+        place = self.temp()
+        type_, at = MEMORY_TYPE[array.type], self.operand(index, "i64")
+        self.lines.append(f"  {place} = getelementptr inbounds {type_}, ptr {base}, i64 {at}")
+        return place
+
+    # -- instructions ---------------------------------------------------------------------------------------------
+
+    def block(self, block: Block) -> None:
+        for item in block:
+            _EMIT[type(item)](self, item)
+
+    def let(self, item: Let) -> None:
+        type_, op = item.type, item.op
+        kind = REGISTER[type_]
+        args = [f"%v{x.number}" if type(x) is Reg else constant(x, type_) for x in item.args]
+        out = f"  %v{item.out.number} = "
+        if op in _COMPARE:
+            self.lines.append(f"{out}{_comparison(op, type_)} {kind} {args[0]}, {args[1]}")
+        elif type_ in FLOATS:
+            self.lines.append(out + self.float_op(op, type_, kind, args))
+        else:
+            self.lines.append(out + _integer_op(op, type_, kind, args))
+
+    def float_op(self, op: str, type_: str, kind: str, args: list[str]) -> str:
+        found = _FLOAT_OPS.get(op)
+        if found is not None:
+            return f"{found} {kind} {args[0]}, {args[1]}"
+        if op == "neg":
+            return f"fneg {kind} {args[0]}"
+        given = ", ".join(f"{kind} {a}" for a in args)
+        intrinsic = _INTRINSICS.get(op)
+        if intrinsic is not None:
+            name = f"llvm.{intrinsic}.{type_}"
+            self.declare(name, f"declare {kind} @{name}({', '.join([kind] * len(args))})")
+            return f"call {kind} @{name}({given})"
+        return f"call {kind} @wg.{op}.{type_}({given})"
+
+    def select(self, item: Select) -> None:
+        type_ = item.out.type
+        kind = REGISTER[type_]
+        self.lines.append(
+            f"  %v{item.out.number} = select i1 {self.operand(item.cond, 'bool')}, {kind} "
+            f"{self.operand(item.x, type_)}, {kind} {self.operand(item.y, type_)}"
+        )
+
+    def convert(self, item: Convert) -> None:
+        x, source, target = self.operand(item.x, item.type), item.type, item.out.type
+        out = f"%v{item.out.number}"
+        if item.bits:
+            if REGISTER[source] == REGISTER[target]:
+                self.lines.append(f"  {out} = add {REGISTER[source]} {x}, 0")
+            else:
+                self.lines.append(f"  {out} = bitcast {REGISTER[source]} {x} to {REGISTER[target]}")
+        else:
+            self.cast(out, x, source, target)
+
+    def cast(self, out: str, x: str, source: str, target: str) -> None:
+        from_, to = REGISTER[source], REGISTER[target]
+        if source in FLOATS:
+            if target in FLOATS:
+                word = "fpext" if WIDTHS[source] < WIDTHS[target] else "fptrunc"
+            elif target == "bool":
+                self.lines.append(f"  {out} = fcmp une {from_} {x}, 0.0")
+                return
+            elif target in ("i64", "i32", "u64"):
+                word = "fptoui" if target == "u64" else "fptosi"
+            else:  # the machine converts to 32 or 64 bits; what is narrower is cut from that, as compilers of C do
+                wide, middle = "i64" if target == "u32" else "i32", self.temp()
+                self.lines.append(f"  {middle} = fptosi {from_} {x} to {wide}")
+                self.lines.append(f"  {out} = trunc {wide} {middle} to {to}")
+                return
+        elif target in FLOATS:
+            word = "uitofp" if source in UNSIGNED or source == "bool" else "sitofp"
+        elif target == "bool":
+            self.lines.append(f"  {out} = icmp ne {from_} {x}, 0")
+            return
+        elif WIDTHS[source] == WIDTHS[target] and source != "bool":
+            self.lines.append(f"  {out} = add {from_} {x}, 0")
+            return
+        elif source == "bool" or WIDTHS[source] < WIDTHS[target]:
+            word = "zext" if source in UNSIGNED or source == "bool" else "sext"
+        else:
+            word = "trunc"
+        self.lines.append(f"  {out} = {word} {from_} {x} to {to}")
+
+    def get(self, item: Get) -> None:
+        self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.out.type]}, ptr %x{item.var.number}")
+
+    def set(self, item: Set) -> None:
+        type_ = item.var.type
+        self.lines.append(f"  store {REGISTER[type_]} {self.operand(item.value, type_)}, ptr %x{item.var.number}")
+
+    def load(self, item: Load) -> None:
+        place = self.element(item.array, item.index)
+        if item.array.type == "bool":
+            byte = self.temp()
+            self.lines.append(f"  {byte} = load i8, ptr {place}")
+            self.lines.append(f"  %v{item.out.number} = trunc i8 {byte} to i1")
+        else:
+            self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.array.type]}, ptr {place}")
+
+    def store(self, item: Store) -> None:
+        place = self.element(item.array, item.index)
+        value, type_ = self.operand(item.value, item.array.type), item.array.type
+        if type_ == "bool":
+            byte = self.temp()
+            self.lines.append(f"  {byte} = zext i1 {value} to i8")
+            value = byte
+        self.lines.append(f"  store {MEMORY_TYPE[type_]} {value}, ptr {place}")
+
+    # -- memory ---------------------------------------------------------------------------------------------------
+
+    def local(self, item: Local) -> None:
+        """Made at the start."""
+
+    def alloc(self, item: Alloc) -> None:
+        array, width = item.array, WIDTHS[item.array.type]
+        if array not in self.cells:
+            if item.zero:
+                self.zero(self.pointers[array], str(item.count * width if type(item.count) is int else 0))
+            return
+        self.declare("malloc", "declare noalias ptr @malloc(i64)")
+        self.declare("calloc", "declare noalias ptr @calloc(i64, i64)")
+        cell, old, made = self.cells[array], self.temp(), self.temp()
+        count = self.operand(item.count, "i64")
+        self.lines += [f"  {old} = load ptr, ptr {cell}", f"  call void @free(ptr {old})"]
+        if item.zero:
+            self.lines.append(f"  {made} = call noalias ptr @calloc(i64 {count}, i64 {width})")
+        else:
+            size, least = self.temp(), self.temp()
+            self.lines += [
+                f"  {size} = mul i64 {count}, {width}",
+                # an empty array has an address, too
+                f"  {least} = or i64 {size}, 1",
+                f"  {made} = call noalias ptr @malloc(i64 {least})",
+            ]
+        self.lines.append(f"  store ptr {made}, ptr {cell}")
+        self.check(made, array)
+
+    def check(self, made: str, array: Array) -> None:
+        """Goes on if memory was there."""
+        is_null, bad, good = self.temp(), self.label(), self.label()
+        self.lines += [
+            f"  {is_null} = icmp eq ptr {made}, null",
+            f"  br i1 {is_null}, label %{bad}, label %{good}, !prof !0",
+            f"{bad}:",
+            *self.out_of_memory(str(array.number)),
+            f"{good}:",
+        ]
+        self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
+
+    def reserve(self, item: Reserve) -> None:
+        self.declare("realloc", "declare noalias ptr @realloc(ptr nocapture, i64)")
+        self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
+        cell, width = self.cells[item.array], WIDTHS[item.array.type]
+        count = self.operand(item.count, "i64")
+        room, lacks, twice, more, wanted, size, old, made = (self.temp() for _ in range(8))
+        grow, done = self.label(), self.label()
+        self.lines += [
+            f"  {room} = load i64, ptr {cell}.room",
+            f"  {lacks} = icmp slt i64 {room}, {count}",
+            f"  br i1 {lacks}, label %{grow}, label %{done}, !prof !0",
+            f"{grow}:",
+            f"  {twice} = shl i64 {room}, 1",
+            f"  {more} = icmp sgt i64 {twice}, {count}",
+            f"  {wanted} = select i1 {more}, i64 {twice}, i64 {count}",
+            f"  {size} = mul i64 {wanted}, {width}",
+            f"  {old} = load ptr, ptr {cell}",
+            f"  {made} = call ptr @realloc(ptr {old}, i64 {size})",
+        ]
+        is_null, bad, good = self.temp(), self.label(), self.label()
+        self.lines += [
+            f"  {is_null} = icmp eq ptr {made}, null",
+            f"  br i1 {is_null}, label %{bad}, label %{good}, !prof !0",
+            f"{bad}:",
+            *self.out_of_memory(str(item.array.number)),
+            f"{good}:",
+            f"  store ptr {made}, ptr {cell}",
+            f"  store i64 {wanted}, ptr {cell}.room",
+            f"  br label %{done}",
+            f"{done}:",
+        ]
+
+    def fill(self, item: Fill) -> None:
+        size = self.temp()
+        place = self.element(item.array, item.start)
+        self.lines.append(f"  {size} = mul i64 {self.operand(item.count, 'i64')}, {WIDTHS[item.array.type]}")
+        self.zero(place, size)
+
+    def zero(self, place: str, size: str) -> None:
+        self.declare("memset", "declare void @llvm.memset.p0.i64(ptr nocapture, i8, i64, i1)")
+        self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {place}, i8 0, i64 {size}, i1 false)")
+
+    def copy(self, item: Copy) -> None:
+        self.declare("memcpy", "declare void @llvm.memcpy.p0.p0.i64(ptr nocapture, ptr nocapture, i64, i1)")
+        target = self.element(item.target, item.target_start)
+        source = self.element(item.source, item.source_start)
+        size = self.temp()
+        self.lines += [
+            f"  {size} = mul i64 {self.operand(item.count, 'i64')}, {WIDTHS[item.target.type]}",
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)",
+        ]
+
+    def swap(self, item: Swap) -> None:
+        x, y = self.pointer(item.x), self.pointer(item.y)
+        self.lines += [f"  store ptr {y}, ptr {self.cells[item.x]}", f"  store ptr {x}, ptr {self.cells[item.y]}"]
+
+    def give(self, item: Give) -> None:
+        held, place = self.pointer(item.array), self.temp()
+        self.lines += [
+            f"  {place} = getelementptr ptr, ptr %buffers, i64 {len(self.function.inputs) + item.slot}",
+            f"  store ptr {held}, ptr {place}",
+            f"  store ptr null, ptr {self.cells[item.array]}",
+        ]
+
+    def set_size(self, item: SetSize) -> None:
+        place = self.temp()
+        self.lines += [
+            f"  {place} = getelementptr i64, ptr %sizes, i64 {item.place}",
+            f"  store i64 {self.operand(item.value, 'i64')}, ptr {place}",
+        ]
+
+    # -- control --------------------------------------------------------------------------------------------------
+
+    def loop(self, item: For) -> None:
+        found = self.parallel.get(item)
+        if found is None:
+            self.turns(item)
+        else:
+            self.in_threads(item, found)
+
+    def in_threads(self, item: For, found: Captured) -> None:
+        """A loop whose body is a function: called here, or by threads if that is worth it."""
+        number = len(self.parts)
+        name = f"part{self.entry}{number}"
+        part = _Part(self.function, name)
+        self.parts.append(part.text_of(item, found))
+        self.declared.update({k: v for k, v in part.declared.items() if k not in self.declared})
+        self.declare("wengert_parallel", "declare void @wengert_parallel(ptr, ptr, i64, i64, i64)")
+        values = [("ptr", self.pointer(a)) for a in found.arrays]
+        values += [(REGISTER[r.type], f"%v{r.number}") for r in found.registers]
+        data = f"%data{number}"
+        self.top.append(f"  {data} = alloca [{max(len(values), 1)} x i64]")
+        threads, place, many, large, both = (self.temp() for _ in range(5))
+        split, here, after = self.label(), self.label(), self.label()
+        start, stop = self.operand(item.start, "i64"), self.operand(item.stop, "i64")
+        assert item.work is not None
+        self.lines += [
+            f"  {place} = getelementptr i8, ptr %context, i64 {context.THREADS}",
+            f"  {threads} = load i64, ptr {place}",
+            f"  {many} = icmp sgt i64 {threads}, 1",
+            f"  {large} = icmp sge i64 {self.operand(item.work, 'i64')}, {WORTH_THREADS}",
+            f"  {both} = and i1 {many}, {large}",
+            f"  br i1 {both}, label %{split}, label %{here}",
+            f"{split}:",
+        ]
+        for slot, (kind, value) in enumerate(values):
+            cell = self.temp()
+            self.lines.append(f"  {cell} = getelementptr i64, ptr {data}, i64 {slot}")
+            self.lines.append(f"  store {kind} {value}, ptr {cell}")
+        given = "".join(f"{kind} {value}, " for kind, value in values)
+        self.lines += [
+            f"  call void @wengert_parallel(ptr @{name}, ptr {data}, i64 {start}, i64 {stop}, i64 {threads})",
+            f"  br label %{after}",
+            f"{here}:",
+            f"  call void @{name}.turns({given}i64 {start}, i64 {stop})",
+            f"  br label %{after}",
+            f"{after}:",
+        ]
+
+    def turns(self, item: For) -> None:
+        before, head, body, latch, after = (self.label() for _ in range(5))
+        index = f"%v{item.index.number}"
+        stop = self.operand(item.stop, "i64")
+        self.lines += [
+            f"  br label %{before}",
+            f"{before}:",
+            f"  br label %{head}",
+            f"{head}:",
+            f"  {index} = phi i64 [ {self.operand(item.start, 'i64')}, %{before} ], [ {index}.next, %{latch} ]",
+            f"  {index}.more = icmp slt i64 {index}, {stop}",
+            f"  br i1 {index}.more, label %{body}, label %{after}",
+            f"{body}:",
+        ]
+        self.block(item.body)
+        self.lines += [
+            f"  br label %{latch}",
+            f"{latch}:",
+            f"  {index}.next = add nuw nsw i64 {index}, 1",
+            f"  br label %{head}",
+            f"{after}:",
+        ]
+
+    def repeat(self, item: While) -> None:
+        head, body, after = self.label(), self.label(), self.label()
+        self.lines += [f"  br label %{head}", f"{head}:"]
+        self.block(item.test)
+        self.lines += [
+            f"  br i1 {self.operand(item.cond, 'bool')}, label %{body}, label %{after}",
+            f"{body}:",
+        ]
+        self.block(item.body)
+        self.lines += [f"  br label %{head}", f"{after}:"]
+
+    def branch(self, item: If) -> None:
+        then, other, after = self.label(), self.label(), self.label()
+        otherwise = other if item.other else after
+        self.lines += [
+            f"  br i1 {self.operand(item.cond, 'bool')}, label %{then}, label %{otherwise}",
+            f"{then}:",
+        ]
+        self.block(item.then)
+        self.lines.append(f"  br label %{after}")
+        if item.other:
+            self.lines.append(f"{other}:")
+            self.block(item.other)
+            self.lines.append(f"  br label %{after}")
+        self.lines.append(f"{after}:")
+
+    def leave(self, item: Return) -> None:
+        self.lines += [f"  store i32 {item.status}, ptr %status", "  br label %exit", f"{self.label()}:"]
+
+    def poll(self, item: Poll) -> None:
+        self.declare("wengert_poll", "declare i32 @wengert_poll(ptr)")
+        left, now, is_due, found, stops = (self.temp() for _ in range(5))
+        ask, stop, again, after = (self.label() for _ in range(4))
+        self.lines += [
+            f"  {left} = load i32, ptr %polls",
+            f"  {now} = add i32 {left}, -1",
+            f"  store i32 {now}, ptr %polls",
+            f"  {is_due} = icmp slt i32 {now}, 0",
+            f"  br i1 {is_due}, label %{ask}, label %{after}",
+            f"{ask}:",
+            f"  {found} = call i32 @wengert_poll(ptr %context)",
+            f"  {stops} = icmp ne i32 {found}, 0",
+            f"  br i1 {stops}, label %{stop}, label %{again}",
+            f"{stop}:",
+            f"  store i32 {INTERRUPTED}, ptr %status",
+            "  br label %exit",
+            f"{again}:",
+            f"  store i32 {item.every}, ptr %polls",
+            f"  br label %{after}",
+            f"{after}:",
+        ]
+
+    def call(self, item: Call) -> None:
+        given, types = [], []
+        for argument in item.args:
+            if type(argument) is Address:
+                types.append("ptr")
+                given.append(f"ptr {self.element(argument.array, argument.index)}")
+                continue
+            kind = MEMORY_TYPE[argument.type]
+            value = self.operand(argument.value, argument.type)
+            if argument.by_address:
+                slot = self.temp()
+                self.top.append(f"  {slot} = alloca {kind}")
+                self.lines.append(f"  store {kind} {value}, ptr {slot}")
+                kind, value = "ptr", slot
+            types.append(kind)
+            given.append(f"{kind} {value}")
+        result = "void" if item.out is None else REGISTER[item.out.type]
+        self.declare(item.name, f"declare {result} @{item.name}({', '.join(types)})")
+        out = "" if item.out is None else f"%v{item.out.number} = "
+        self.lines.append(f"  {out}call {result} @{item.name}({', '.join(given)})")
+
+
+class _Part(_Kernel):
+    """The body of a parallel loop as a function of a range of turns."""
+
+    def text_of(self, loop: For, found: Captured) -> str:
+        """Two functions: one of values, and one that threads call, which finds the values in memory."""
+        parameters: list[str] = []
+        for array in found.arrays:
+            name = self.pointers[array] = f"%a{array.number}"
+            parameters.append(f"ptr noalias nocapture {'' if array in found.written else 'readonly '}{name}")
+        parameters += [f"{REGISTER[r.type]} %v{r.number}" for r in found.registers]
+        self.plan(loop.body)
+        first, last = Reg("i64", "first"), Reg("i64", "last")
+        self.turns(For(loop.index, first, last, loop.body))
+        loads: list[str] = []
+        kinds = ["ptr"] * len(found.arrays) + [REGISTER[r.type] for r in found.registers]
+        for slot, kind in enumerate(kinds):
+            loads.append(f"  %c{slot} = getelementptr i64, ptr %data, i64 {slot}")
+            loads.append(f"  %d{slot} = load {kind}, ptr %c{slot}")
+        given = "".join(f"{kind} %d{slot}, " for slot, kind in enumerate(kinds))
+        return "\n".join([
+            f"define internal void @{self.entry}.turns({', '.join([*parameters, 'i64 %vfirst, i64 %vlast'])}) #0 {{",
+            "entry:", *self.top, *self.lines, "  ret void", "}",
+            f"define internal void @{self.entry}(ptr %data, i64 %first, i64 %last) #0 {{",
+            *loads, f"  call void @{self.entry}.turns({given}i64 %first, i64 %last)", "  ret void", "}",
+        ])  # fmt: skip
+
+
+_EMIT: dict[type, Callable[[_Kernel, Any], None]] = {
+    Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
+    Load: _Kernel.load, Store: _Kernel.store, For: _Kernel.loop, While: _Kernel.repeat, If: _Kernel.branch,
+    Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
+    Swap: _Kernel.swap,
+    Call: _Kernel.call, Give: _Kernel.give, SetSize: _Kernel.set_size, Poll: _Kernel.poll, Return: _Kernel.leave,
+}  # fmt: skip
+
+
+def _comparison(op: str, type_: str) -> str:
+    if type_ in FLOATS:
+        return f"fcmp {_COMPARE[op]}"
+    if op in ("eq", "ne"):
+        return f"icmp {op}"
+    return f"icmp {'u' if type_ in UNSIGNED or type_ == 'bool' else 's'}{op}"
+
+
+def _integer_op(op: str, type_: str, kind: str, args: list[str]) -> str:
+    found = _INT_OPS.get(op)
+    if found is not None:
+        return f"{found} {kind} {args[0]}, {args[1]}"
+    is_unsigned = type_ in UNSIGNED
+    if op == "neg":
+        return f"sub {kind} 0, {args[0]}"
+    if op == "not":
+        return f"xor {kind} {args[0]}, {'true' if kind == 'i1' else -1}"
+    word = {"div": "div", "rem": "rem"}.get(op)
+    if word is not None:
+        return f"{'u' if is_unsigned else 's'}{word} {kind} {args[0]}, {args[1]}"
+    return f"{'lshr' if is_unsigned else 'ashr'} {kind} {args[0]}, {args[1]}"

@@ -1,0 +1,164 @@
+"""The native engine at work: refines optimised graphs, compiles their segments on first use, and runs them.
+
+A segment runs through a built-in function that takes what fits without further ado (`entry.py`); anything else is made
+to fit first. What machine code refuses to do, or ends with an error that NumPy words, NumPy's kernels run again.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._core.graph import Graph, Node
+from ..._core.types import Guards
+from ..refine import COMPILED, Plain
+from . import context
+from .calls import entry_of
+from .codegen import module_text
+from .dumps import dump
+from .entry import Code as Entry
+from .jit import Loaded, shared
+from .loops import verify
+from .lower.functions import Lowered, lowered
+from .plan import Part, parts
+from .prepare import ready
+from .sizes import sized
+from .support import is_native, untold
+
+VERIFIES = False  # tests switch it on: every function is verified before it is compiled
+
+
+@functools.cache
+def has_llvm() -> bool:
+    """Whether llvmlite is installed."""
+    return importlib.util.find_spec("llvmlite") is not None
+
+
+def is_on() -> bool:
+    """Whether graphs become machine code: llvmlite is there, and WENGERT_JIT is not 0."""
+    return has_llvm() and os.environ.get("WENGERT_JIT", "1") != "0"
+
+
+class Segment:
+    """Nodes that are one function of machine code.
+
+    Attributes:
+        graph: the nodes, with the values that come in and go out.
+        refusals: how often NumPy's kernels ran instead, for tests and curious users.
+    """
+
+    def __init__(self, graph: Graph, plain: Plain) -> None:
+        self.graph = graph
+        self.refusals = 0
+        self._plain = plain
+        self._kernels: Callable[..., tuple[Any, ...]] | None = None
+        self._lock = threading.Lock()
+        self._code: Code | None = None
+
+    def run(self, *natives: Any) -> tuple[Any, ...]:
+        """The results for NumPy's arrays and scalars."""
+        code = self._code
+        if code is None:
+            code = self.code()
+        found = code.function(*natives)
+        return code.fitted(natives) if found is NotImplemented else found
+
+    def code(self) -> Code:
+        """The machine code, made now if it is not there yet."""
+        with self._lock:
+            if self._code is None:
+                self._code = Code(self)
+            return self._code
+
+    def entry(self, guards: Guards | None) -> Entry:
+        """What built-in functions of the segment are made of."""
+        return self.code().entry(guards)
+
+    def kernels(self, *natives: Any) -> tuple[Any, ...]:
+        """The results by NumPy's kernels."""
+        if self._kernels is None:
+            self._kernels = self._plain(self.graph)
+        self.refusals += 1
+        return self._kernels(*natives)
+
+    def __repr__(self) -> str:
+        return f"<native {self.graph.name}: {len(self.graph.nodes)} nodes>"
+
+
+class Code:
+    """The machine code of a segment, and how it is called."""
+
+    def __init__(self, segment: Segment) -> None:
+        graph, numbers = sized(segment.graph)
+        self.segment = segment
+        self.numbers = np.array([*numbers.values()], np.int64)
+        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,))
+        dump("graph", graph.name, graph.to_text)
+        dump("loops", graph.name, lambda: str(self.lowered.function))
+        if VERIFIES:
+            verify(self.lowered.function)
+        self.loaded: Loaded = shared(module_text(self.lowered.function, "entry"), "entry")
+        self.constants = [np.ascontiguousarray(c) for c in self.lowered.constants]
+        # of interpreters that no built-in functions can be made for, all calls are the kernels'
+        self.function: Callable[..., Any] = self.entry(None).function() or (lambda *natives: NotImplemented)
+
+    def entry(self, guards: Guards | None) -> Entry:
+        """What built-in functions are made of; they refuse arguments for which a guard fails."""
+        return entry_of(
+            self.segment.graph, self.lowered, self.loaded, self.constants, self.failed, guards, self.numbers
+        )
+
+    def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
+        """The results for arguments of any layout and kind."""
+        values = self.segment.graph.inputs
+        if all(x.dtype == v.dtype for x, v in zip(natives, values, strict=True)):
+            found = self.function(*[_plain_array(x, v.dtype) for x, v in zip(natives, values, strict=True)])
+            if found is not NotImplemented:
+                return found
+        return self.segment.kernels(*natives)
+
+    def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
+        """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
+        if status == context.OUT_OF_MEMORY:
+            raise MemoryError(f"{self.segment.graph.name}: no memory for buffer {failing} of the compiled code")
+        return self.segment.kernels(*natives)
+
+
+def _plain_array(x: Any, dtype: np.dtype[Any]) -> Any:
+    """An array without gaps, aligned, of exactly NumPy's own dtype."""
+    found = np.require(x, None, ("C", "A"))
+    return found if found.dtype is dtype else found.view(dtype)
+
+
+def refine(graph: Graph, plain: Plain) -> Graph:
+    """A graph whose native nodes are `COMPILED` ones."""
+    if not is_on():
+        return graph
+    prepared = ready(graph)
+    found = parts(prepared, is_native)
+    made = {v.key for part in found for v in part.outputs}
+    if len(found) == 1 and sorted(v.key for v in prepared.outputs) == sorted(made):
+        # then it takes and gives what the graph does, in this order, and calls can go straight to it
+        found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
+    if not any(part.is_native for part in found):
+        return graph
+    nodes: list[Node] = []
+    for number, part in enumerate(found):
+        nodes += [_compiled(part, f"{graph.name}.{number}", plain)] if part.is_native else part.nodes
+    result = Graph.of(graph.name, prepared.inputs, nodes, prepared.outputs, graph.guards)
+    result.captures, result.reads = graph.captures, graph.reads
+    return result
+
+
+def _compiled(part: Part, name: str, plain: Plain) -> Node:
+    segment = Segment(part.graph(name), plain)
+    return Node(COMPILED, (*part.inputs,), (*part.outputs,), (segment,), None)
+
+
+__all__ = ["Code", "Segment", "has_llvm", "is_on", "refine", "untold"]

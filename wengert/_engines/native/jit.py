@@ -1,0 +1,198 @@
+"""Machine code in memory: LLVM IR as text goes in, the address of a function comes out.
+
+`load(ir, entry)` parses a module, sets target and layout, runs LLVM's passes for the host CPU, emits an object and
+links it. Names that begin with `@wg.` are filled in by `prelude.py`; those that the module declares are found by
+`symbols.address`; what nothing defines is a `LinkError`.
+What callers may rely on:
+
+- `ir` needs no `target` lines; functions need no CPU attributes: LLVM vectorises to the full width of the host.
+- The entry has the type `i32 (ptr buffers, ptr sizes, ptr context)`; `Loaded.run` is it as a ctypes function, which
+  lets other threads of Python run meanwhile, and `Loaded.address` is where it lies.
+- The code stays as long as the `Loaded` does.
+- The same module is compiled once for a machine: the next process finds the object on disk (`disk.py`).
+- Long modules are optimised less, so that time stays linear in their size.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import itertools
+import re
+import threading
+import weakref
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from . import disk, symbols
+from .dumps import dump, is_dumped
+from .prelude import completed
+from .target import identity, layout, llvm, machine
+
+SHORT = 400  # lines of IR up to which LLVM does all it can
+MIDDLE = 2_000  # ... up to which it also vectorises straight code and unrolls loops
+STRAIGHT = 3_000  # lines without a jump from which on code is made without much ado: more would take quadratic time
+
+PIPELINE = b"3"  # part of the keys on disk: another number wherever the passes or their options change
+
+ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+_lock = threading.Lock()  # for the linker and its names; LLVM's own state is a matter of each module's context
+_serial = itertools.count()
+_declared = re.compile(r'^declare\b[^@]*@(?:"([^"]+)"|([\w.$]+))', re.MULTILINE)
+
+
+class LinkError(Exception):
+    """A module calls a function that nothing defines."""
+
+
+class Loaded:
+    """Compiled code: its entry, and what keeps it in memory.
+
+    Attributes:
+        address: where the entry lies.
+        run: the entry as a ctypes function of three pointers, which returns the status.
+    """
+
+    __slots__ = ("__weakref__", "_tracker", "address", "run")
+
+    def __init__(self, tracker: Any, address: int) -> None:
+        self._tracker = tracker
+        self.address = address
+        self.run = ENTRY_TYPE(address)
+
+    def symbol(self, name: str) -> int:
+        """The address of another function that was asked for in `load`."""
+        return self._tracker[name]
+
+
+def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -> Loaded:
+    """Compiles a module and links it into the process.
+
+    Args:
+        ir: the module, as text.
+        entry: the name of its entry function.
+        key: what else decides over the code (a version of the generator, say); part of the key on disk.
+        exports: other functions whose addresses are wanted.
+
+    Raises:
+        LinkError: the module declares a function that nothing defines.
+        RuntimeError: LLVM does not accept the module; its message has the line.
+    """
+    ir = completed(ir)
+    names = declared(ir)
+    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key)
+    # what LLVM makes of a module can be shown only while it makes it
+    image = None if is_dumped("llvm") or is_dumped("asm") else disk.read(name)
+    if image is not None:
+        try:
+            return link(image, entry, names, exports)
+        except RuntimeError:
+            pass  # whole, but not for this linker: made anew
+    image = compiled(ir, entry)
+    disk.write(name, image)
+    return link(image, entry, names, exports)
+
+
+_shared: weakref.WeakValueDictionary[bytes, Loaded] = weakref.WeakValueDictionary()
+
+
+def shared(ir: str, entry: str) -> Loaded:
+    """As `load`; of the same module there is one in the process, for as long as somebody holds it."""
+    digest = hashlib.sha256(f"{entry}\n{ir}".encode()).digest()
+    found = _shared.get(digest)
+    if found is None:
+        found = _shared[digest] = load(ir, entry)
+    return found
+
+
+def declared(ir: str) -> list[str]:
+    """The functions that a module declares and does not define, LLVM's intrinsics left out."""
+    names = (quoted or plain for quoted, plain in _declared.findall(ir))
+    return [name for name in names if not name.startswith("llvm.")]
+
+
+def compiled(ir: str, title: str) -> bytes:
+    """The object file that LLVM makes of a module."""
+    binding = llvm()
+    effort = _effort(ir)
+    with binding.parse_assembly(ir, binding.create_context()) as module:
+        module.triple = binding.get_process_triple()
+        module.data_layout = layout()
+        module.verify()
+        target = machine(effort.emission)
+        _optimise(module, target, effort)
+        dump("llvm", title, lambda: str(module))
+        dump("asm", title, lambda: target.emit_assembly(module))
+        return target.emit_object(module)
+
+
+def assembly(ir: str) -> str:
+    """The assembly that `load` would make of a module; for tests and readers."""
+    binding = llvm()
+    effort = _effort(ir)
+    with binding.parse_assembly(completed(ir), binding.create_context()) as module:
+        module.triple = binding.get_process_triple()
+        module.data_layout = layout()
+        target = machine(effort.emission)
+        _optimise(module, target, effort)
+        return target.emit_assembly(module)
+
+
+def link(image: bytes, entry: str, names: list[str], exports: tuple[str, ...] = ()) -> Loaded:
+    """An object file in memory, its undefined names bound to this process's functions."""
+    builder = llvm().JITLibraryBuilder().add_object_img(image).add_current_process()
+    for name in names:
+        found = symbols.address(name)
+        if not found:
+            raise LinkError(f"native code calls {name}, which is not there")
+        builder.import_symbol(name, found)
+    for name in (entry, *exports):
+        builder.export_symbol(name)
+    with _lock:
+        tracker = builder.link(_linker(), f"wengert.{next(_serial)}")
+    return Loaded(tracker, tracker[entry])
+
+
+class _Effort(NamedTuple):
+    """How much LLVM does.
+
+    Attributes:
+        level: of its passes, 0 to 3.
+        emission: of its code generator, 0 to 3.
+        is_thorough: whether it unrolls loops and vectorises straight code.
+    """
+
+    level: int
+    emission: int
+    is_thorough: bool
+
+
+def _effort(ir: str) -> _Effort:
+    lines = ir.split("\n")
+    if len(lines) <= SHORT:
+        return _Effort(3, 3, True)
+    if len(lines) <= MIDDLE:
+        return _Effort(2, 2, True)
+    labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
+    longest = max((end - start for start, end in pairwise([0, *labels, len(lines)])), default=0)
+    return _Effort(1, 0, False) if longest > STRAIGHT else _Effort(2, 2, False)
+
+
+def _optimise(module: Any, target: Any, effort: _Effort) -> None:
+    """LLVM's standard passes with both vectorisers; of this module only, no global options."""
+    binding = llvm()
+    options = binding.create_pipeline_tuning_options(effort.level)
+    options.loop_vectorization = options.loop_interleaving = effort.level > 1
+    options.slp_vectorization = options.loop_unrolling = effort.is_thorough
+    builder = binding.create_pass_builder(target, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+_lljit: list[Any] = []  # made on first use, under the lock; never closed: code may run until the process ends
+
+
+def _linker() -> Any:
+    if not _lljit:
+        _lljit.append(llvm().create_lljit_compiler(machine(2), use_jit_link=True))
+    return _lljit[0]

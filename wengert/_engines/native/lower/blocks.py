@@ -1,0 +1,482 @@
+"""`Block`: one graph lowered where it stands, a function's body or that of a loop or branch inside it.
+
+It walks the schedule: small values become registers, maps become lazy, groups become loops, and everything else is
+lowered by the rule of its primitive in `SINGLES`. Arrays that nothing reads any more are used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...._core.dims import Atom, Dim, map_attribute
+from ...._core.graph import Graph, Node
+from ...._core.tensor import Value
+from ..builder import Builder
+from ..forms import (
+    TYPE_OF,
+    Elements,
+    Extents,
+    Form,
+    Lazy,
+    Stored,
+    all_indices,
+    count_of,
+    is_numbers,
+    row_major,
+    strides_of,
+)
+from ..loops import FLOATS, Array, Operand, Reg
+from ..schedule import SMALL, SMALL_REDUCED, Group, is_small, schedule, static_size
+from . import nests
+from .maps import MAPS, Info, Map
+from .reduces import REDUCES
+from .scalars import SCALARS
+
+Single = Callable[["Block", Node, list[Form]], Sequence[Form]]
+
+# Primitives that are lowered by themselves; the files of their families add them.
+SINGLES: dict[str, Single] = {}
+
+
+# fractions that are what they are in a program of any size
+_PLAIN_NUMBERS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5)
+# primitives whose attribute is a number, and what they are with an operand in its place
+_WITH_NUMBER = {"times_number": "mul", "add_number": "add"}
+
+
+class Setting:
+    """What all blocks of a function share.
+
+    Attributes:
+        b: the builder.
+        constants: large constants, which are operands of the function: the values and the arrays.
+        budget: the register that holds how many bytes histories may take; None until something asks for it.
+        numbers: in a function for graphs of many sizes, the fractions that may differ between them (1 / n, say), which
+            it reads from an operand. None in a function for one graph.
+    """
+
+    def __init__(self, b: Builder, is_shared: bool = False) -> None:
+        self.b = b
+        self.constants: list[tuple[Any, Array]] = []
+        self.budget: Reg | None = None
+        self.numbers: list[float] | None = [] if is_shared else None
+        self.numbers_array = b.array("f64", "in")
+
+    def number(self, value: Any, type_: str) -> Operand:
+        """A number of the program as an operand."""
+        if self.numbers is None or type_ not in FLOATS or value in _PLAIN_NUMBERS:
+            return value
+        self.numbers.append(value)
+        return self.b.convert(type_, "f64", self.b.load(self.numbers_array, len(self.numbers) - 1))
+
+    def all_constants(self) -> list[tuple[Any, Array]]:
+        """All constants that the function takes as operands."""
+        numbers = [(np.array(self.numbers), self.numbers_array)] if self.numbers else []
+        return [*self.constants, *numbers]
+
+    def constant(self, value: np.ndarray[Any, Any]) -> Stored:
+        """A large constant, as an operand."""
+        for held, array in self.constants:
+            if held is value:
+                return Stored(value.shape, array)
+        array = self.b.array(TYPE_OF[value.dtype], "in")
+        self.constants.append((value, array))
+        return Stored(value.shape, array)
+
+    def memory_budget(self) -> Reg:
+        """How many bytes histories may take."""
+        if self.budget is None:
+            self.budget = self.b.reg("i64")
+        return self.budget
+
+
+class Block:
+    """A graph on its way into loops.
+
+    Attributes:
+        b: the builder.
+        setting: what the function's blocks share.
+        forms: of the values so far, by key.
+        sizes: the operands that stand for the graph's dimensions.
+    """
+
+    def __init__(
+        self, setting: Setting, graph: Graph, inputs: Sequence[Form], sizes: dict[Atom, Operand] | None = None
+    ) -> None:  # fmt: skip
+        self.setting = setting
+        self.b = setting.b
+        self.graph = graph
+        self.sizes: dict[Atom, Operand] = dict(sizes or {})
+        self.forms: dict[int, Form] = {}
+        for value, form in zip(graph.inputs, inputs, strict=True):
+            for dim, extent in zip(value.shape, form.shape, strict=True):
+                if isinstance(dim, Dim) and dim.is_atom:
+                    self.sizes.setdefault(dim.atom, extent)
+            self.forms[value.key] = form
+        self.free: dict[tuple[str, Operand], list[Array]] = {}
+        self.temporaries: dict[int, Array] = {}
+        self.targets: dict[int, Stored] = {}
+        self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
+        self.dying: dict[int, int] = {}  # by the key of what is read for the last time now, how many operands read it
+
+    # -- dimensions -----------------------------------------------------------------------------------------------
+
+    def extent(self, dim: Any) -> Operand:
+        """A dimension as an operand."""
+        if not isinstance(dim, Dim):
+            return int(dim)
+        known = self.b.known((self, dim))
+        if known is None:
+            known = self._evaluated(dim)
+            self.b.remember((self, dim), known)
+        return known
+
+    def _evaluated(self, dim: Dim) -> Operand:
+        total: Operand = 0
+        for monomial, coefficient in dim.terms.items():
+            product: Operand = coefficient
+            for atom in monomial:
+                product = self.b.mul(product, self._atom(atom))
+            total = self.b.add(total, product)
+        return total
+
+    def _atom(self, atom: Atom) -> Operand:
+        if not atom.operation:
+            return self.sizes[atom]
+        b, (x, y) = self.b, map(self.extent, atom.arguments)
+        if atom.operation in ("max", "min"):
+            return b.select("i64", b.let("ge" if atom.operation == "max" else "le", "i64", x, y), x, y)
+        return SCALARS["floor_divide" if atom.operation == "floordiv" else "mod"](b, "i64", (), x, y)
+
+    def shape(self, value: Value) -> Extents:
+        """A value's extents as operands."""
+        return (*map(self.extent, value.shape),)
+
+    def info(self, node: Node) -> Info:
+        """What a rule of maps knows of a node."""
+        out = node.outputs[0]
+        return Info(self.attrs(node), self.shape(out), TYPE_OF[out.dtype])
+
+    def attrs(self, node: Node) -> tuple[Any, ...]:
+        """A node's attributes, dimensions as operands."""
+        return (*[map_attribute(a, self.extent) if type(a) in (tuple, Dim) else a for a in node.attrs],)
+
+    # -- memory ---------------------------------------------------------------------------------------------------
+
+    def fresh(self, shape: Extents, type_: str) -> Stored:
+        """An array that the caller may write; it lives until the function ends."""
+        return Stored(shape, self._array(type_, count_of(self.b, shape)), 0, strides_of(self.b, shape), True)
+
+    def _array(self, type_: str, count: Operand) -> Array:
+        waiting = self.free.get((type_, count))
+        return waiting.pop() if waiting else self.b.alloc(type_, count)
+
+    def room(self, value: Value) -> Stored:
+        """Where a value that is stored goes: its target, or an array that is free once nothing reads it any more."""
+        target = self.targets.get(value.key)
+        if target is not None:
+            return target
+        found = self.fresh(self.shape(value), TYPE_OF[value.dtype])
+        self.temporaries[value.key] = found.array
+        return found
+
+    def taken(self, node: Node, place: int) -> Stored:
+        """An operand as an array that the node may overwrite: its own if nobody else reads it, else a copy."""
+        value = node.inputs[place]
+        form = self.forms[value.key]
+        if self.dying.get(value.key) == 1 and type(form) is Stored and form.is_dense:
+            array = self.temporaries.pop(value.key, None)
+            if array is form.array or (value.key in self.owned and array is None):
+                return form
+        found = self.fresh(form.shape, form.type)
+        nests.copy(self.b, form, found)
+        return found
+
+    def stored(self, form: Form) -> Stored:
+        """A form in memory, with any strides."""
+        return form if type(form) is Stored else self.dense(form)
+
+    def dense(self, form: Form) -> Stored:
+        """A form in memory, without gaps."""
+        if type(form) is Stored and form.is_dense:
+            return form
+        found = self.fresh(form.shape, form.type)
+        nests.copy(self.b, form, found)
+        return found
+
+    def elements(self, form: Form) -> Elements:
+        """A small form in registers."""
+        if type(form) is Elements:
+            return form
+        items = [form.at(self.b, index) for index in all_indices(form.shape)]  # pyright: ignore[reportArgumentType]
+        return Elements(form.shape, form.type, items)
+
+    def number(self, form: Form) -> Operand:
+        """The one element of a form."""
+        return form.at(self.b, (0,) * len(form.shape))
+
+    # -- the walk -------------------------------------------------------------------------------------------------
+
+    def run(self, targets: Sequence[Stored | None] = (), is_filled: bool = True) -> list[Form]:
+        """Emits the graph.
+
+        Args:
+            targets: where its outputs are to be stored, if somewhere.
+            is_filled: whether they must be there in the end; else an output may stay where it is already.
+
+        Returns:
+            The outputs: in registers if small, else stored.
+        """
+        outputs = self.graph.outputs
+        for value, target in zip(outputs, targets, strict=False):
+            if target is not None:
+                self.targets.setdefault(value.key, target)
+        nodes = self.graph.nodes
+        large = [v for v in outputs if not is_small(v)]
+        plan = schedule(nodes, [*map(kind_of, nodes)], large)
+        through = self._through(plan.kinds)
+        last = self._last_reads(plan.steps, through)
+        for place, step in enumerate(plan.steps):
+            if type(step) is Group:
+                self._group(step, plan.stored)
+            else:
+                assert type(step) is Node
+                self.dying = _counted(step, through, last.get(place, ()))
+                self._node(step)
+            for key in last.get(place, ()):
+                array = self.temporaries.pop(key, None)
+                if array is not None:
+                    self._release(key, array)
+        return self._results(targets if is_filled else ())
+
+    def _release(self, key: int, array: Array) -> None:
+        count = count_of(self.b, self.forms[key].shape)
+        if type(count) is int:
+            self.free.setdefault((array.type, count), []).append(array)
+
+    def _through(self, kinds: list[str]) -> dict[int, tuple[int, ...]]:
+        """For each value that is computed where it is read, the values that reading it reads."""
+        through: dict[int, tuple[int, ...]] = {}
+        for node, kind in zip(self.graph.nodes, kinds, strict=True):
+            if kind in ("map", "repeat", "inline"):
+                reached = {r for v in node.inputs for r in through.get(v.key, (v.key,))}
+                through[node.outputs[0].key] = (*reached,)
+        return through
+
+    def _last_reads(
+        self, steps: Sequence[Node | Group], through: dict[int, tuple[int, ...]]
+    ) -> dict[int, list[int]]:  # fmt: skip
+        """By the number of a step the values that are read there for the last time, through maps or not."""
+        last: dict[int, int] = {}
+        for place, step in enumerate(steps):
+            for key in _read_by(step):
+                for root in through.get(key, (key,)):
+                    last[root] = place
+        for value in self.graph.outputs:
+            for root in through.get(value.key, (value.key,)):
+                last[root] = -1
+        found: dict[int, list[int]] = {}
+        for key, place in last.items():
+            found.setdefault(place, []).append(key)
+        return found
+
+    def _results(self, targets: Sequence[Stored | None]) -> list[Form]:
+        results: list[Form] = []
+        given = [*targets, *[None] * (len(self.graph.outputs) - len(targets))]
+        for value, target in zip(self.graph.outputs, given, strict=True):
+            form = self.forms[value.key]
+            if is_small(value):
+                form = self.elements(form)
+            if target is not None and not (type(form) is Stored and form.array is target.array):
+                nests.copy(self.b, form, target)
+                form = form if is_small(value) else target
+            results.append(form if type(form) in (Elements, Stored) else self.dense(form))
+        return results
+
+    # -- nodes by themselves --------------------------------------------------------------------------------------
+
+    def _node(self, node: Node) -> None:
+        name = node.op.name
+        forms = [self.forms[v.key] for v in node.inputs]
+        if name == "constant":
+            self.forms[node.outputs[0].key] = self._constant(node)
+        elif name == "dim_value":
+            self.forms[node.outputs[0].key] = Elements((), "i64", [self.extent(node.attrs[0])])
+        elif name in SINGLES:
+            for value, form in zip(node.outputs, SINGLES[name](self, node, forms), strict=True):
+                self._file(value, form)
+        elif is_small(node.outputs[0]):
+            self.forms[node.outputs[0].key] = self._small(node, forms)
+        else:
+            self.forms[node.outputs[0].key] = self._lazy(node, forms)
+
+    def _file(self, value: Value, form: Form) -> None:
+        """Files what a single gives; dimensions that only it tells are known from now on."""
+        for dim, extent in zip(value.shape, form.shape, strict=True):
+            if isinstance(dim, Dim) and dim.is_atom:
+                self.sizes.setdefault(dim.atom, extent)
+        if type(form) is Stored and not is_numbers(form.shape):
+            form = _of_shape(form, self.shape(value))
+        if value.dtype != object and is_small(value):
+            form = self.elements(form)
+        elif type(form) is Stored and form.array.place == "heap" and value.key not in self.targets:
+            self.temporaries.setdefault(value.key, form.array)
+        self.forms[value.key] = form
+
+    def _constant(self, node: Node) -> Form:
+        value = np.asarray(node.attrs[0])
+        type_ = TYPE_OF[value.dtype]
+        if value.size <= SMALL:
+            return Elements(value.shape, type_, [self.setting.number(v, type_) for v in value.ravel().tolist()])
+        bits = np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}")
+        if bool(np.all(bits == bits.flat[0])):  # to the sign of zero
+            item = self.setting.number(value.flat[0].item(), type_)
+            return Lazy(self.shape(node.outputs[0]), type_, lambda b, index: item, lambda b, place: item)
+        return self.setting.constant(value)
+
+    def _small(self, node: Node, forms: list[Form]) -> Form:
+        name, out = node.op.name, node.outputs[0]
+        if name in SCALARS or name in CASTS:
+            rule = self._scalar(node)
+            columns = [self.elements(f).items for f in forms]
+            return Elements(out.shape, TYPE_OF[out.dtype], [rule(self.b, *xs) for xs in zip(*columns, strict=True)])
+        if name in REDUCES:
+            items = nests.reduced_small(self.b, forms[0], REDUCES[name], node.attrs[0], out.shape)
+            return Elements(out.shape, TYPE_OF[out.dtype], items)
+        if name == "reshape" and type(forms[0]) is Elements:
+            return Elements(out.shape, forms[0].type, forms[0].items)
+        return self.elements(self._lazy(node, forms))
+
+    def _scalar(self, node: Node) -> Callable[..., Operand]:
+        """The rule of an elementwise node: `rule(b, *operands)`."""
+        name = node.op.name
+        source = TYPE_OF[node.inputs[-1].dtype]
+        if name in CASTS:
+            target = TYPE_OF[node.outputs[0].dtype]
+            return lambda b, x: b.convert(target, source, x, name == "bitcast")
+        rule, attrs = SCALARS[name], node.attrs
+        if name in _WITH_NUMBER and source in FLOATS:
+            number, plain = self.setting.number(float(attrs[0]), source), SCALARS[_WITH_NUMBER[name]]
+            return lambda b, x: plain(b, source, (), x, number)
+        return lambda b, *xs: rule(b, source, attrs, *xs)
+
+    def _lazy(self, node: Node, forms: list[Form]) -> Form:
+        """A map, or a point, computed where it is read."""
+        name, out = node.op.name, node.outputs[0]
+        type_, shape = TYPE_OF[out.dtype], self.shape(out)
+        if name not in MAPS:
+            rule = self._scalar(node)
+            return Lazy(
+                shape, type_, lambda b, index: rule(b, *[f.at(b, index) for f in forms]),
+                (lambda b, place: rule(b, *[f.at_flat(b, place) for f in forms]))
+                if all(f.is_flat() for f in forms) else None,
+            )  # fmt: skip
+        found, info = MAPS[name], self.info(node)
+        if found.check is not None:
+            found.check(self.b, info, forms)
+        return found.view(self.b, info, forms) or _moved(found, info, forms)
+
+    # -- groups ---------------------------------------------------------------------------------------------------
+
+    def _group(self, group: Group, stored: set[int]) -> None:
+        writes: list[nests.Write] = []
+        sums: list[tuple[Value, nests.Sum]] = []
+        for node in group.members:
+            forms = [self.forms[v.key] for v in node.inputs]
+            out = node.outputs[0]
+            if node.op.name in REDUCES:
+                sums.append((out, self._sum(node, forms[0])))
+                continue
+            form = self.forms[out.key] = self._lazy(node, forms)
+            if out.key in stored:
+                writes.append(nests.Write(form, self.room(out)))
+                # what the same group reads is the value itself, not where it is going
+        for value in group.copies:
+            writes.append(nests.Write(self.forms[value.key], self.room(value)))
+        nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums])
+        targets = {id(w.form): w.target for w in writes}
+        for node in group.members:
+            key = node.outputs[0].key
+            if key in stored:
+                self.forms[key] = targets[id(self.forms[key])]
+        for value in group.copies:
+            self.forms[value.key] = targets[id(self.forms[value.key])]
+        for out, total in sums:
+            self._file_sum(out, total)
+
+    def _sum(self, node: Node, form: Form) -> nests.Sum:
+        axes, out = node.attrs[0], node.outputs[0]
+        # a reduction of everything stays in a register
+        target = None if len(axes) == len(form.shape) else self.room(out)
+        return nests.Sum(form, REDUCES[node.op.name], axes, target)
+
+    def _file_sum(self, out: Value, total: nests.Sum) -> None:
+        if total.target is None:
+            self.forms[out.key] = Elements((), total.form.type, [total.result])
+        else:
+            self.forms[out.key] = self.elements(total.target) if is_small(out) else total.target
+
+
+def _counted(node: Node, through: dict[int, tuple[int, ...]], ended: Sequence[int]) -> dict[int, int]:
+    """How many operands of a node read each of these values."""
+    found: dict[int, int] = {}
+    for value in node.inputs:
+        for root in through.get(value.key, (value.key,)):
+            found[root] = found.get(root, 0) + 1
+    return {key: found.get(key, 0) for key in ended}
+
+
+CASTS = ("convert", "bitcast")
+
+
+def _moved(found: Map, info: Info, forms: list[Form]) -> Form:
+    at, flat = found.at, found.flat
+    is_flat = flat is not None and found.is_flat(info, forms)
+    return Lazy(
+        info.shape, info.type, lambda b, index: at(b, info, forms, index),
+        (lambda b, place: flat(b, info, forms, place)) if is_flat and flat is not None else None,
+    )  # fmt: skip
+
+
+def _read_by(step: Node | Group) -> list[int]:
+    if type(step) is Group:
+        return [v.key for node in step.members for v in node.inputs] + [v.key for v in step.copies]
+    return [v.key for v in step.inputs]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _of_shape(form: Stored, shape: Extents) -> Stored:
+    """A form whose extents the graph knows better: a loop's results have as many rows as it counts turns."""
+    if not is_numbers(shape):
+        return form
+    return Stored(shape, form.array, form.offset, row_major(shape) if form.is_dense else form.strides, form.is_dense)
+
+
+def kind_of(node: Node) -> str:
+    """How a node is lowered, as `schedule` wants to know."""
+    name = node.op.name
+    if name in SINGLES or name in ("constant", "dim_value"):
+        return "single"
+    out = node.outputs[0]
+    if name in REDUCES:
+        size = static_size(node.inputs[0].shape)
+        return "small" if is_small(out) and size is not None and size <= SMALL_REDUCED else "reduce"
+    if is_small(out):
+        return "small"
+    found = MAPS.get(name)
+    if found is not None:
+        return "repeat" if found.repeats else "map"
+    return "point"
+
+
+def is_lowered(name: str) -> bool:
+    """Whether there is a rule for a primitive."""
+    return (
+        name in SINGLES or name in MAPS or name in SCALARS or name in REDUCES or name in CASTS
+        or name in ("constant", "dim_value")
+    )  # fmt: skip
+
+
+__all__ = ["SINGLES", "Block", "Setting", "is_lowered", "kind_of"]

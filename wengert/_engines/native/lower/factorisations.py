@@ -1,0 +1,348 @@
+"""Linear systems and factorisations: loops of our own for small matrices, BLAS and LAPACK for others.
+
+Our matrices lie by rows, LAPACK's by columns, so what we have is the transpose of what it sees. Cholesky's factor and
+triangular systems need no copy for that; pivots depend on the order, so `solve`, `inv`, `lu` and the determinants work
+on a transposed copy, as NumPy does. A matrix that has no result ends the function with the status LINALG: NumPy's
+kernel then runs and has the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ...._core.graph import Node
+from ..builder import Builder
+from ..forms import Form, Index, Stored, strides_of
+from ..loops import LINALG, Address, Array, Operand, Typed
+from .blocks import SINGLES, Block
+from .products import BLAS_LETTER, fortran_int, letter
+
+SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK
+
+# -- batches ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def loops_over(b: Builder, extents: Sequence[Operand], index: Index = ()) -> Iterator[Index]:
+    """`with loops_over(b, extents) as index:` what is emitted inside runs for each index."""
+    if not extents:
+        yield index
+        return
+    with b.loop(0, extents[0]) as i, loops_over(b, extents[1:], (*index, i)) as found:
+        yield found
+
+
+def matrix_at(b: Builder, x: Stored, index: Index) -> Stored:
+    """One matrix (or vector) of a batch."""
+    for i in index:
+        x = x.row(b, i)
+    return x
+
+
+def _fill(b: Builder, x: Stored, value: Callable[[Index], Operand]) -> None:
+    """Sets each element of a matrix."""
+    with b.loop(0, x.shape[0]) as i, b.loop(0, x.shape[1]) as j:
+        x.store(b, (i, j), value((i, j)))
+
+
+def _turned(x: Stored) -> Stored:
+    return Stored((x.shape[1], x.shape[0]), x.array, x.offset, (x.strides[1], x.strides[0]), False)
+
+
+def _is_little(n: Operand) -> bool:
+    return type(n) is int and n <= SMALL_MATRIX
+
+
+def _scratch(block: Block, type_: str, *shape: Operand) -> Stored:
+    """Room that is used in each turn of a batch; asked for before the loop."""
+    return Stored(shape, block.b.alloc(type_, _product(block.b, shape)), 0, strides_of(block.b, shape), True)
+
+
+def _product(b: Builder, shape: Sequence[Operand]) -> Operand:
+    total: Operand = 1
+    for n in shape:
+        total = b.mul(total, n)
+    return total
+
+
+class _Lapack(NamedTuple):
+    """Calls routines of one type that end with `info`."""
+
+    block: Block
+    type: str
+    info: Array
+
+    @staticmethod
+    def of(block: Block, type_: str) -> _Lapack:
+        return _Lapack(block, type_, block.b.local("i32", 1))
+
+    def call(self, name: str, *arguments: Any) -> None:
+        self.block.b.call(f"lapack.{BLAS_LETTER[self.type]}{name}", [*arguments, Address(self.info)])
+
+    def require(self) -> None:
+        """Ends the function if the routine did not succeed."""
+        b = self.block.b
+        with b.when(b.let("ne", "i32", b.load(self.info, 0), 0)):
+            b.leave(LINALG)
+
+
+def _address(x: Stored) -> Address:
+    return Address(x.array, x.offset)
+
+
+# -- Cholesky ---------------------------------------------------------------------------------------------------------
+
+
+def _cholesky(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, a = block.b, block.stored(forms[0])
+    target = block.room(node.outputs[0])
+    n = a.shape[-1]
+    lapack = None if _is_little(n) else _Lapack.of(block, a.type)
+    with loops_over(b, a.shape[:-2]) as index:
+        source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
+        if lapack is None:
+            _cholesky_rows(b, source, factor)
+        else:
+            _triangle_copied(b, source, factor)
+            size = fortran_int(b, n)
+            # by columns this is the upper triangle
+            lapack.call("potrf", letter("U"), size, _address(factor), fortran_int(b, _one_at_least(b, n)))
+            lapack.require()
+    return [target]
+
+
+def _one_at_least(b: Builder, n: Operand) -> Operand:
+    return max(n, 1) if type(n) is int else b.select("i64", b.let("lt", "i64", n, 1), 1, n)
+
+
+def _triangle_copied(b: Builder, source: Stored, factor: Stored) -> None:
+    def value(index: Index) -> Operand:
+        below = b.let("le", "i64", index[1], index[0])
+        return b.select(source.type, below, source.at(b, index), 0.0)
+
+    _fill(b, factor, value)
+
+
+def _cholesky_rows(b: Builder, a: Stored, out: Stored) -> None:
+    """Row by row: each element from those before it in its row and in the row of its column."""
+    n, t = a.shape[0], a.type
+    with b.loop(0, n) as i:
+        with b.loop(0, i) as j:
+            rest = _less_products(b, a.at(b, (i, j)), j, t, lambda k, i=i: out.at(b, (i, k)),
+                                  lambda k, j=j: out.at(b, (j, k)))  # fmt: skip
+            out.store(b, (i, j), b.let("div", t, rest, out.at(b, (j, j))))
+        square = _less_products(b, a.at(b, (i, i)), i, t, lambda k: out.at(b, (i, k)), lambda k: out.at(b, (i, k)))
+        with b.when(b.negated(b.let("gt", t, square, 0.0))):  # NaN, too
+            b.leave(LINALG)
+        out.store(b, (i, i), b.let("sqrt", t, square))
+        with b.loop(b.add(i, 1), n) as j:
+            out.store(b, (i, j), 0.0)
+
+
+def _less_products(
+    b: Builder, start: Operand, count: Operand, t: str, x: Callable[[Operand], Operand],
+    y: Callable[[Operand], Operand],
+) -> Operand:  # fmt: skip
+    """start - sum x(k) y(k) over k below count."""
+    total = b.var(t, start)
+    with b.loop(0, count) as k:
+        b.set(total, b.let("sum", t, b.get(total), b.let("neg", t, b.let("mul", t, x(k), y(k)))))
+    return b.get(total)
+
+
+# -- triangular systems -----------------------------------------------------------------------------------------------
+
+
+def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b = block.b
+    lower, trans, unit = node.attrs
+    a, right = block.stored(forms[0]), block.stored(forms[1])
+    target = block.room(node.outputs[0])
+    is_little = _is_little(a.shape[-1])
+    if not is_little:
+        a = block.dense(a)
+    with loops_over(b, a.shape[:-2]) as index:
+        matrix, source, out = (matrix_at(b, x, index) for x in (a, right, target))
+        if not unit:
+            _require_diagonal(b, matrix)
+        _fill(b, out, lambda place, source=source: source.at(b, place))
+        if is_little:
+            _substitute(b, _turned(matrix) if trans else matrix, out, bool(lower) != bool(trans), unit)
+        else:
+            _trsm(b, matrix, out, lower, trans, unit)
+    return [target]
+
+
+def _trsm(b: Builder, matrix: Stored, out: Stored, lower: bool, trans: int, unit: bool) -> None:
+    """By columns: X' op(A)' = B', where A' is what lies there."""
+    n, k = out.shape
+    b.call(f"blas.{BLAS_LETTER[out.type]}trsm", [
+        letter("R"), letter("U" if lower else "L"), letter("T" if trans else "N"), letter("U" if unit else "N"),
+        fortran_int(b, k), fortran_int(b, n), Typed(out.type, 1.0, True), _address(matrix),
+        fortran_int(b, _one_at_least(b, n)), _address(out), fortran_int(b, _one_at_least(b, k)),
+    ])  # fmt: skip
+
+
+def _require_diagonal(b: Builder, matrix: Stored) -> None:
+    with b.loop(0, matrix.shape[0]) as i, b.when(b.let("eq", matrix.type, matrix.at(b, (i, i)), 0.0)):
+        b.leave(LINALG)
+
+
+def _substitute(b: Builder, a: Stored, x: Stored, lower: bool, unit: bool) -> None:
+    """x becomes the solution: from the first row on if `lower`, else from the last."""
+    (n, k), t = x.shape, x.type
+    with b.loop(0, n) as step:
+        i = step if lower else b.sub(b.sub(n, 1), step)
+        start, stop = (0, i) if lower else (b.add(i, 1), n)
+        with b.loop(start, stop) as p:
+            factor = b.let("neg", t, a.at(b, (i, p)))
+            with b.loop(0, k) as j:
+                x.store(b, (i, j), b.let("fma", t, factor, x.at(b, (p, j)), x.at(b, (i, j))))
+        if not unit:
+            pivot = a.at(b, (i, i))
+            with b.loop(0, k) as j:
+                x.store(b, (i, j), b.let("div", t, x.at(b, (i, j)), pivot))
+
+
+# -- general systems --------------------------------------------------------------------------------------------------
+
+
+class _Columns:
+    """A copy by columns of a batch's matrices, one at a time, with what LAPACK needs beside it."""
+
+    def __init__(self, block: Block, type_: str, m: Operand, n: Operand) -> None:
+        self.b = block.b
+        self.m, self.n = m, n
+        self.lapack = _Lapack.of(block, type_)
+        self.matrix = _scratch(block, type_, n, m)  # the transpose, by rows
+        self.pivots = block.b.alloc("i32", m if type(m) is int and type(n) is int and m < n else n)
+
+    def take(self, source: Stored) -> None:
+        """Copies a matrix."""
+        _fill(self.b, self.matrix, lambda index: source.at(self.b, (index[1], index[0])))
+
+    def factorise(self) -> None:
+        """L U of the copy, in its place, with the rows exchanged at each step (counted from 1)."""
+        self.lapack.call(
+            "getrf", fortran_int(self.b, self.m), fortran_int(self.b, self.n), _address(self.matrix), self.step,
+            Address(self.pivots),
+        )  # fmt: skip
+
+    @property
+    def step(self) -> Typed:
+        return fortran_int(self.b, _one_at_least(self.b, self.m))
+
+    def solve(self, right: Stored) -> None:
+        """`right`, columns of which are rows there, becomes the solution."""
+        self.lapack.call(
+            "getrs", letter("N"), fortran_int(self.b, self.n), fortran_int(self.b, right.shape[0]),
+            _address(self.matrix), self.step, Address(self.pivots), _address(right), self.step,
+        )  # fmt: skip
+
+
+def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b = block.b
+    a, right = block.stored(forms[0]), block.stored(forms[1])
+    target = block.room(node.outputs[0])
+    n, k = right.shape[-2:]
+    columns, turned = _Columns(block, a.type, n, n), _scratch(block, a.type, k, n)
+    with loops_over(b, a.shape[:-2]) as index:
+        source, out = matrix_at(b, right, index), matrix_at(b, target, index)
+        columns.take(matrix_at(b, a, index))
+        _fill(b, turned, lambda place, source=source: source.at(b, (place[1], place[0])))
+        columns.factorise()
+        columns.lapack.require()
+        columns.solve(turned)
+        _fill(b, out, lambda place: turned.at(b, (place[1], place[0])))
+    return [target]
+
+
+def _inv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, a = block.b, block.stored(forms[0])
+    target = block.room(node.outputs[0])
+    n, t = a.shape[-1], a.type
+    columns, turned = _Columns(block, t, n, n), _scratch(block, t, n, n)
+    with loops_over(b, a.shape[:-2]) as index:
+        out = matrix_at(b, target, index)
+        columns.take(matrix_at(b, a, index))
+        _fill(b, turned, lambda place: b.select(t, b.let("eq", "i64", place[0], place[1]), 1.0, 0.0))
+        columns.factorise()
+        columns.lapack.require()
+        columns.solve(turned)
+        _fill(b, out, lambda place: turned.at(b, (place[1], place[0])))
+    return [target]
+
+
+def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, a = block.b, block.stored(forms[0])
+    packed, pivots, order = map(block.room, node.outputs)
+    m, n = a.shape[-2:]
+    columns = _Columns(block, a.type, m, n)
+    with loops_over(b, a.shape[:-2]) as index:
+        factors, exchanged, places = (matrix_at(b, x, index) for x in (packed, pivots, order))
+        columns.take(matrix_at(b, a, index))
+        columns.factorise()  # of a singular matrix, too, there are factors
+        _fill(b, factors, lambda place: columns.matrix.at(b, (place[1], place[0])))
+        with b.loop(0, m) as i:
+            places.store(b, (i,), i)
+        with b.loop(0, exchanged.shape[0]) as i:
+            other = b.let("sub", "i32", b.load(columns.pivots, i), 1)
+            exchanged.store(b, (i,), other)
+            j = b.convert("i64", "i32", other)
+            one, two = places.at(b, (i,)), places.at(b, (j,))
+            places.store(b, (i,), two)
+            places.store(b, (j,), one)
+    return [packed, pivots, order]
+
+
+# -- determinants -----------------------------------------------------------------------------------------------------
+
+
+def _slogdet(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    signs, sizes = map(block.room, node.outputs)
+
+    def store(index: Index, sign: Operand, size: Operand) -> None:
+        signs.store(block.b, index, sign)
+        sizes.store(block.b, index, size)
+
+    _determinants(block, forms[0], store)
+    return [signs, sizes]
+
+
+def _det(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, target = block.b, block.room(node.outputs[0])
+
+    def store(index: Index, sign: Operand, size: Operand) -> None:
+        target.store(b, index, b.let("mul", target.type, sign, b.let("exp", target.type, size)))
+
+    _determinants(block, forms[0], store)
+    return [target]
+
+
+def _determinants(block: Block, form: Form, store: Callable[[Index, Operand, Operand], None]) -> None:
+    """The sign and the logarithm of the size of each determinant."""
+    b, a = block.b, block.stored(form)
+    n, t = a.shape[-1], a.type
+    columns = _Columns(block, t, n, n)
+    with loops_over(b, a.shape[:-2]) as index:
+        columns.take(matrix_at(b, a, index))
+        columns.factorise()
+        sign, size = b.var(t, 1.0), b.var(t, 0.0)
+        with b.loop(0, n) as i:
+            stays = b.let("eq", "i32", b.load(columns.pivots, i), b.convert("i32", "i64", b.add(i, 1)))
+            pivot = columns.matrix.at(b, (i, i))
+            flips = b.let("xor", "bool", b.negated(stays), b.let("lt", t, pivot, 0.0))
+            turned = b.select(t, flips, b.let("neg", t, b.get(sign)), b.get(sign))
+            is_zero = b.let("eq", t, pivot, 0.0)
+            b.set(sign, b.select(t, is_zero, 0.0, turned))
+            b.set(size, b.let("add", t, b.get(size), b.let("log", t, b.let("abs", t, pivot))))
+        is_none = b.let("eq", t, b.get(sign), 0.0)
+        store(index, b.select(t, is_none, 0.0, b.get(sign)), b.get(size))
+
+
+SINGLES.update({
+    "cholesky": _cholesky, "triangular_solve": _triangular_solve, "solve": _solve, "inv": _inv, "lu": _lu,
+    "slogdet": _slogdet, "det": _det,
+})  # fmt: skip

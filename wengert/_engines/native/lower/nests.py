@@ -1,0 +1,264 @@
+"""A group as a loop nest: all its members computed side by side, element by element.
+
+Where every member can be read by number, the nest is one flat loop, whatever the rank. Else there is a loop an axis. A
+reduction that keeps the first axes and sums up the others has a variable that starts anew at the right depth; any other
+adds up in the array of its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..builder import Builder
+from ..forms import Elements, Form, Index, Stored, all_indices, count_of
+from ..loops import FLOATS, REFUSED, Operand, Var
+from .reduces import Reduce
+
+LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
+MOST_PARTS = 64
+GRAIN = 1 << 14  # elements of a part, if that does not make too many parts
+ROUND = 64  # parts of a flat nest are multiples of it: whole vectors, whole cache lines
+
+
+def is_large(count: Operand) -> bool:
+    """Whether a nest has many elements, or how many is not known now."""
+    return type(count) is not int or count >= LARGE
+
+
+def _between(b: Builder, x: Operand, least: int, most: int) -> Operand:
+    if type(x) is int:
+        return min(max(x, least), most)
+    x = b.select("i64", b.let("lt", "i64", x, least), least, x)
+    return b.select("i64", b.let("gt", "i64", x, most), most, x)
+
+
+class Write:
+    """A member whose value is stored."""
+
+    __slots__ = ("form", "target")
+
+    def __init__(self, form: Form, target: Stored) -> None:
+        self.form = form
+        self.target = target
+
+
+class Sum:
+    """A member that reduces a form over axes into a target (None: into registers, of a reduction of everything)."""
+
+    __slots__ = ("axes", "depth", "form", "kept", "kind", "result", "target", "total", "var")
+
+    def __init__(self, form: Form, kind: Reduce, axes: tuple[int, ...], target: Stored | None) -> None:
+        self.form = form
+        self.kind = kind
+        self.axes = axes
+        self.target = target
+        self.kept = kind.kept(form.type)
+        rank = len(form.shape)
+        kept = [a for a in range(rank) if a not in axes]
+        self.depth = len(kept) if kept == [*range(len(kept))] else -1
+        self.var: Var | None = None
+        self.total: Stored | None = None  # where it adds up, if that is an array
+        self.result: Operand = 0
+
+    def start(self, b: Builder) -> None:
+        """A variable begins."""
+        self.var = b.var(self.kept, self.kind.start(self.kept))
+
+    def join(self, b: Builder, x: Operand, index: Index) -> None:
+        """An element joins."""
+        x = b.convert(self.kept, self.form.type, x)
+        if self.var is not None:
+            b.set(self.var, self.kind.join(b, self.kept, b.get(self.var), x))
+            return
+        assert self.total is not None
+        place = (*[i for a, i in enumerate(index) if a not in self.axes],)
+        self.total.store(b, place, self.kind.join(b, self.kept, self.total.at(b, place), x))
+
+    def end(self, b: Builder, index: Index) -> None:
+        """A variable's total is done."""
+        assert self.var is not None
+        found = b.convert(self.form.type, self.kept, b.get(self.var))
+        if self.target is None:
+            self.result = found
+        else:
+            self.target.store(b, index, found)
+
+
+def emit(b: Builder, shape: Sequence[Operand], writes: list[Write], sums: list[Sum]) -> None:
+    """Emits the nest of a group over a shape."""
+    _Nest(b, (*shape,), writes, sums).run()
+
+
+class _Nest:
+    def __init__(self, b: Builder, shape: Index, writes: list[Write], sums: list[Sum]) -> None:
+        self.b = b
+        self.shape = shape
+        self.writes = writes
+        self.sums = sums
+
+    def run(self) -> None:
+        for total in self.sums:
+            if total.kind.needs_some:
+                self.refuse_none(total)
+            if total.depth < 0:
+                self.start_array(total)
+        if self.is_flat():
+            self.flat()
+        elif self.is_parallel():
+            self.in_parts(self.shape[0], 1, count_of(self.b, self.shape), self.rows)
+        else:
+            self.axis(0, ())
+        for total in self.sums:
+            if total.depth < 0 and total.total is not total.target:
+                self.finish_array(total)
+
+    def refuse_none(self, total: Sum) -> None:
+        """Of no elements there is no largest one; NumPy has the words for that."""
+        count = count_of(self.b, (*[self.shape[a] for a in total.axes],))
+        if type(count) is not int:
+            with self.b.when(self.b.let("eq", "i64", count, 0)):
+                self.b.leave(REFUSED)
+        elif count == 0:
+            self.b.leave(REFUSED)
+
+    def is_flat(self) -> bool:
+        forms = [w.form for w in self.writes] + [s.form for s in self.sums]
+        return (
+            all(f.is_flat() for f in forms)
+            and all(w.target.is_dense for w in self.writes)
+            and all(s.depth == 0 for s in self.sums)
+        )
+
+    def flat(self) -> None:
+        b = self.b
+        count = count_of(b, self.shape)
+        if is_large(count):
+            self.in_parts(count, GRAIN, count, self.places)
+            return
+        for total in self.sums:
+            total.start(b)
+        self.places(0, count)
+        for total in self.sums:
+            total.end(b, ())
+
+    def places(self, start: Operand, stop: Operand) -> None:
+        """The elements of a range, by number."""
+        b = self.b
+        with b.loop(start, stop) as place:
+            for write in self.writes:
+                value = write.form.at_flat(b, place)
+                b.store(write.target.array, b.add(write.target.offset, place), value)
+            for total in self.sums:
+                total.join(b, total.form.at_flat(b, place), ())
+
+    def in_parts(
+        self, count: Operand, grain: int, work: Operand, body: Callable[[Operand, Operand], None]
+    ) -> None:  # fmt: skip
+        """A range in parts, which may run in threads.
+
+        How many parts there are follows from the range alone, and reductions of everything join the parts' totals in
+        order: so the result is the same for any number of threads.
+        """
+        b = self.b
+        sums = [s for s in self.sums if s.depth == 0]
+        held = [b.local(s.kept, MOST_PARTS) for s in sums]
+        parts = _between(b, b.divided(b.add(count, grain - 1), grain), 1, MOST_PARTS)
+        size = b.divided(b.sub(b.add(count, parts), 1), parts)
+        if grain > 1:
+            size = b.mul(b.divided(b.add(size, ROUND - 1), ROUND), ROUND)
+        with b.loop(0, parts, work) as part:
+            for total in sums:
+                total.start(b)
+            first = b.mul(part, size)
+            last = b.add(first, size)
+            body(first, b.select("i64", b.let("lt", "i64", last, count), last, count))
+            for total, place in zip(sums, held, strict=True):
+                assert total.var is not None
+                b.store(place, part, b.get(total.var))
+        for total, place in zip(sums, held, strict=True):
+            total.start(b)
+            assert total.var is not None
+            with b.loop(0, parts) as part:
+                b.set(total.var, total.kind.join(b, total.kept, b.get(total.var), b.load(place, part)))
+            total.end(b, ())
+
+    def is_parallel(self) -> bool:
+        """Whether the turns of the outermost loop can run side by side, and there is much to do."""
+        return bool(self.shape) and all(s.depth >= 0 for s in self.sums) and is_large(count_of(self.b, self.shape))
+
+    def rows(self, start: Operand, stop: Operand) -> None:
+        """The elements of a range along the first axis."""
+        with self.b.loop(start, stop) as i:
+            self.axis(1, (i,))
+
+    def axis(self, depth: int, index: Index) -> None:
+        """The loops from an axis on."""
+        b = self.b
+        mine = [s for s in self.sums if s.depth == depth]
+        for total in mine:
+            total.start(b)
+        if depth == len(self.shape):
+            self.element(index)
+        elif type(self.shape[depth]) is int and self.shape[depth] == 1:
+            self.axis(depth + 1, (*index, 0))
+        else:
+            with b.loop(0, self.shape[depth]) as i:
+                self.axis(depth + 1, (*index, i))
+        for total in mine:
+            total.end(b, index)
+
+    def element(self, index: Index) -> None:
+        b = self.b
+        for write in self.writes:
+            write.target.store(b, index, write.form.at(b, index))
+        for total in self.sums:
+            total.join(b, total.form.at(b, index), index)
+
+    # -- reductions that add up in an array -----------------------------------------------------------------------
+
+    def start_array(self, total: Sum) -> None:
+        b, target = self.b, total.target
+        assert target is not None
+        total.total = target
+        if total.kept != target.type:
+            array = b.alloc(total.kept, count_of(b, target.shape))
+            total.total = Stored(target.shape, array, 0, target.strides, True)
+        start = total.kind.start(total.kept)
+        with b.loop(0, count_of(b, target.shape)) as place:
+            b.store(total.total.array, b.add(total.total.offset, place), start)
+
+    def finish_array(self, total: Sum) -> None:
+        b, target, found = self.b, total.target, total.total
+        assert target is not None
+        assert found is not None
+        with b.loop(0, count_of(b, target.shape)) as place:
+            value = b.convert(target.type, total.kept, b.load(found.array, place))
+            b.store(target.array, b.add(target.offset, place), value)
+
+
+def copy(b: Builder, form: Form, target: Stored) -> None:
+    """Stores a form."""
+    if type(form) is Elements and target.is_dense:
+        for place, item in enumerate(form.items):
+            b.store(target.array, b.add(target.offset, place), item)
+        return
+    if type(form) is Stored and form.is_dense and target.is_dense:
+        b.copy(target.array, target.offset, form.array, form.offset, count_of(b, form.shape))
+        return
+    emit(b, form.shape, [Write(form, target)], [])
+
+
+def reduced_small(b: Builder, form: Form, kind: Reduce, axes: tuple[int, ...], shape: Sequence[Any]) -> list[Operand]:
+    """The elements of a reduction of few elements, written out."""
+    kept = kind.kept(form.type)
+    totals: dict[Any, Operand] = {}
+    begins = kind.begins and kept in FLOATS
+    for index in all_indices(form.shape):  # pyright: ignore[reportArgumentType]
+        place = (*[i for a, i in enumerate(index) if a not in axes],)
+        x = b.convert(kept, form.type, form.at(b, index))
+        if begins:
+            totals.setdefault(place, kind.start(kept))
+        totals[place] = kind.joined(b, kept, totals[place], x) if place in totals else x
+    found = [totals.get(place, kind.start(kept)) for place in all_indices((*shape,))]
+    return [b.convert(form.type, kept, x) if form.type != kept else x for x in found]

@@ -1,0 +1,96 @@
+"""Reductions: where they start, how an element joins, in which type they are kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..builder import Builder
+from ..loops import FLOATS, SIGNED, WIDTHS, Operand
+from .scalars import larger, smaller
+
+
+class Reduce(NamedTuple):
+    """A reduction.
+
+    Attributes:
+        start: the value of no elements, by type.
+        join: `join(b, type, total, x)`.
+        kept: the type in which elements of a type are added up.
+        needs_some: whether no elements at all are an error.
+    """
+
+    start: Callable[[str], Operand]
+    join: Callable[[Builder, str, Operand, Operand], Operand]
+    kept: Callable[[str], str] = lambda t: t
+    needs_some: bool = False
+
+    @property
+    def begins(self) -> bool:
+        """Whether the value of no elements makes a difference: of negative zeros alone NumPy's sum is 0."""
+        return self.join is _sum
+
+    def joined(self, b: Builder, t: str, total: Operand, x: Operand) -> Operand:
+        """As `join`, but always in order."""
+        return in_order(b, t, total, x) if self.join is _sum else self.join(b, t, total, x)
+
+
+def _sum_start(t: str) -> Operand:
+    return 0.0 if t in FLOATS else False if t == "bool" else 0
+
+
+def in_order(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
+    """A sum of few elements, written out: its order is fixed, so that its bits do not depend on what is beside it."""
+    return b.let("or" if t == "bool" else "add", t, total, x)
+
+
+def _sum(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
+    return b.let("sum" if t in FLOATS else "or" if t == "bool" else "add", t, total, x)
+
+
+def _product(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
+    return b.let("and" if t == "bool" else "mul", t, total, x)
+
+
+def _one(t: str) -> Operand:
+    return 1.0 if t in FLOATS else True if t == "bool" else 1
+
+
+def _least(t: str) -> Operand:
+    if t in FLOATS:
+        return -math.inf
+    if t == "bool":
+        return False
+    return -(1 << (8 * WIDTHS[t] - 1)) if t in SIGNED else 0
+
+
+def _most(t: str) -> Operand:
+    if t in FLOATS:
+        return math.inf
+    if t == "bool":
+        return True
+    return (1 << (8 * WIDTHS[t] - (t in SIGNED))) - 1
+
+
+def _maximum(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
+    if t in FLOATS:
+        return b.let("maximum", t, total, x)
+    return b.let("or", t, total, x) if t == "bool" else larger(b, t, total, x)
+
+
+def _minimum(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
+    if t in FLOATS:
+        return b.let("minimum", t, total, x)
+    return b.let("and", t, total, x) if t == "bool" else smaller(b, t, total, x)
+
+
+REDUCES: dict[str, Reduce] = {
+    # floats of 32 bits are added up in 64: more exact than NumPy's pairs, and at no cost beside the memory's
+    "reduce_sum": Reduce(_sum_start, _sum, lambda t: "f64" if t in FLOATS else t),
+    "reduce_prod": Reduce(_one, _product),
+    "reduce_max": Reduce(_least, _maximum, needs_some=True),
+    "reduce_min": Reduce(_most, _minimum, needs_some=True),
+    "reduce_any": Reduce(lambda t: False, lambda b, t, total, x: b.let("or", t, total, x)),
+    "reduce_all": Reduce(lambda t: True, lambda b, t, total, x: b.let("and", t, total, x)),
+}

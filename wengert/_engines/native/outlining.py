@@ -1,0 +1,119 @@
+"""Bodies of parallel loops as functions of their own: what they need from outside, and whether that can be passed.
+
+A thread runs some turns of a loop as a call of such a function. Registers and addresses are passed by value; variables
+and small arrays that only the body uses are its own. A body that allocates, returns, asks for signals or sets variables
+of the function around it stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .loops import (
+    Address,
+    Alloc,
+    Array,
+    Block,
+    Copy,
+    Fill,
+    For,
+    Get,
+    Give,
+    Local,
+    Poll,
+    Reg,
+    Reserve,
+    Return,
+    Set,
+    SetSize,
+    Store,
+    Swap,
+    Typed,
+    Var,
+    blocks_of,
+)
+
+_STAYS = (Alloc, Reserve, Give, Swap, SetSize, Poll, Return)
+
+
+class Captured(NamedTuple):
+    """What a body gets from outside, in a fixed order.
+
+    Attributes:
+        registers: values.
+        arrays: addresses.
+        written: those of the arrays that the body may write to.
+    """
+
+    registers: list[Reg]
+    arrays: list[Array]
+    written: set[Array]
+
+
+def walk(block: Block) -> Iterator[Any]:
+    """All instructions of a block and of the blocks inside it."""
+    for item in block:
+        yield item
+        for inner in blocks_of(item):
+            yield from walk(inner)
+
+
+def var_uses(block: Block) -> Counter[Var]:
+    """How often each variable is read or set."""
+    return Counter(item.var for item in walk(block) if type(item) in (Get, Set))
+
+
+def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
+    """What the body of a loop needs; None if it cannot be a function.
+
+    Args:
+        loop: the loop.
+        everywhere: the uses of variables in the whole function.
+    """
+    if any(everywhere[var] != count for var, count in var_uses(loop.body).items()):
+        return None
+    own: set[Any] = {loop.index}
+    used: dict[Reg | Array, None] = {}
+    written: set[Array] = set()
+    for item in walk(loop.body):
+        if isinstance(item, _STAYS):
+            return None
+        if type(item) is Local:
+            own.add(item.array)
+        elif type(item) in (Store, Fill):
+            written.add(item.array)
+        elif type(item) is Copy:
+            written.add(item.target)
+        elif type(item) is For:
+            own.add(item.index)
+        out = getattr(item, "out", None)
+        if out is not None:
+            own.add(out)
+        used.update(dict.fromkeys(_reads(item)))
+        written.update(a.array for a in getattr(item, "args", ()) if type(a) is Address)
+    needed = [x for x in used if x not in own]
+    registers = [x for x in needed if type(x) is Reg]
+    arrays = [x for x in needed if type(x) is Array]
+    return Captured(registers, arrays, {a for a in written if a not in own})
+
+
+def _reads(item: Any) -> Iterator[Reg | Array]:
+    """The registers and arrays that an instruction names, but for those in blocks inside it."""
+    for slot in type(item).__slots__:
+        if slot != "out":
+            yield from _named(getattr(item, slot))
+
+
+def _named(value: Any) -> Iterator[Reg | Array]:
+    if type(value) in (Reg, Array):
+        yield value
+    elif type(value) is Address:
+        yield value.array
+        yield from _named(value.index)
+    elif type(value) is Typed:
+        yield from _named(value.value)
+    elif type(value) is tuple:
+        for part in value:
+            yield from _named(part)

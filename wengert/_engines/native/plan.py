@@ -1,0 +1,149 @@
+"""Which nodes of a graph become machine code: segments of native nodes, between them what NumPy's kernels run.
+
+Segments are as large as can be: a node joins that of its operands unless a node that is not native stands between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..._core.dims import Dim, dims_in
+from ..._core.graph import Graph, Node
+from ..._core.tensor import Value
+from .lower.maps import MAPS
+
+
+class Part(NamedTuple):
+    """A piece of a graph: nodes that become one function, or one node that a kernel runs."""
+
+    nodes: list[Node]
+    is_native: bool
+    inputs: list[Value]
+    outputs: list[Value]
+
+    def graph(self, name: str) -> Graph:
+        """The part as a graph."""
+        return Graph.of(name, self.inputs, self.nodes, self.outputs)
+
+
+def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
+    """The parts of a graph, in an order in which they can run."""
+    natives = [is_native(node) for node in graph.nodes]
+    while True:
+        levels = _levels(graph.nodes, natives)
+        refused = _crossing_histories(graph, natives, levels)
+        if not refused:
+            found: dict[int, list[Node]] = {}
+            for node, level in zip(graph.nodes, levels, strict=True):
+                found.setdefault(level, []).append(node)
+            result = _as_parts(graph, found)
+            atoms = {a for part in result if part.is_native for a in _untold(part)}
+            refused = [p for p, node in enumerate(graph.nodes) if natives[p] and atoms & _atoms_of(node)]
+            if not refused:
+                return result
+        for place in refused:
+            natives[place] = False
+
+
+def _levels(nodes: Sequence[Node], natives: list[bool]) -> list[int]:
+    """Even for native nodes, odd for others; never lower than an operand's. What has an effect stays in order."""
+    level_of: dict[int, int] = {}
+    levels: list[int] = []
+    effects = 0
+    for node, native in zip(nodes, natives, strict=True):
+        level = max([level_of.get(v.key, 0) for v in node.inputs], default=0)
+        if node.op.has_effect:
+            level = effects = max(level, effects)
+        if native == bool(level % 2):
+            level += 1
+        levels.append(level)
+        if node.op.has_effect:
+            effects = level
+        for value in node.outputs:
+            level_of[value.key] = level
+    return levels
+
+
+def _crossing_histories(graph: Graph, natives: list[bool], levels: list[int]) -> list[int]:
+    """Native nodes that would give a history to another part, or take one from it: only Python's objects can pass."""
+    made: dict[int, int] = {}
+    for place, node in enumerate(graph.nodes):
+        for value in node.outputs:
+            if value.dtype == object:
+                made[value.key] = place
+    given = {v.key for v in graph.outputs}
+    found = {place for key, place in made.items() if key in given and natives[place]}
+    for place, node in enumerate(graph.nodes):
+        for value in node.inputs:
+            if value.dtype != object:
+                continue
+            source = made.get(value.key)
+            if source is None:
+                if natives[place]:
+                    found.add(place)
+            elif levels[source] != levels[place]:
+                found |= {p for p in (source, place) if natives[p]}
+    return [*found]
+
+
+def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
+    reads: dict[int, set[int]] = {}  # by value, the levels that read it
+    for level, nodes in found.items():
+        for node in nodes:
+            for value in node.inputs:
+                reads.setdefault(value.key, set()).add(level)
+    asked = {v.key for v in graph.outputs}
+    result: list[Part] = []
+    for level in sorted(found):
+        nodes = found[level]
+        if level % 2 or not any(map(_computes, nodes)):
+            result += [Part([node], False, [*node.inputs], [*node.outputs]) for node in nodes]
+            continue
+        made = {v.key: v for node in nodes for v in node.outputs}
+        inputs = {v.key: v for node in nodes for v in node.inputs if v.key not in made}
+        outputs = [v for v in made.values() if v.key in asked or reads.get(v.key, set()) - {level}]
+        tellers = _tellers(graph, nodes, [*inputs.values()])
+        result.append(Part(nodes, True, [*inputs.values(), *tellers], outputs))
+    return result
+
+
+# -- dimensions -------------------------------------------------------------------------------------------------------
+
+
+def _told(values: Iterable[Value]) -> set[Any]:
+    """The dimensions that the shapes of values tell."""
+    return {d.atom for v in values for d in v.shape if isinstance(d, Dim) and d.is_atom}
+
+
+def _atoms(values: Iterable[Value]) -> set[Any]:
+    return {a for v in values for d in v.shape if isinstance(d, Dim) for a in d.atoms}
+
+
+def _atoms_of(node: Node) -> set[Any]:
+    """The dimensions that a node has to do with."""
+    return _atoms((*node.inputs, *node.outputs)) | {a for d in dims_in(node.attrs) for a in d.atoms}
+
+
+def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value]:
+    """Inputs of the graph that a part takes only because they tell a dimension."""
+    missing = {a for node in nodes for a in _atoms_of(node)} - _told(inputs)
+    found: list[Value] = []
+    for value in graph.inputs if missing else ():
+        if missing & _told([value]):
+            found.append(value)
+            missing -= _told([value])
+    return found
+
+
+def _untold(part: Part) -> set[Any]:
+    """The dimensions of a part that nothing tells, or that only the part itself tells and that its results have."""
+    given = _told(part.inputs)
+    made = _told(v for node in part.nodes for v in node.outputs if node.op.has_many_outs)
+    needed = {a for node in part.nodes for a in _atoms_of(node)}
+    return (needed - given - made) | (_atoms(part.outputs) - given)
+
+
+def _computes(node: Node) -> bool:
+    """Whether a node does more than to move or repeat elements, of which NumPy makes a view."""
+    return node.op.name not in MAPS and node.op.name not in ("constant", "dim_value")

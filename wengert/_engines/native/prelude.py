@@ -1,0 +1,35 @@
+"""What generated modules use without saying how: names that begin with `@wg.` are filled in here.
+
+`completed(ir)` finds them in the text and adds their declarations or definitions: mathematical functions
+(`vectormath.py`) and the run-time library (`runtime.py`). A module declares none of them itself.
+"""
+
+from __future__ import annotations
+
+import re
+
+from . import vectormath
+
+_used = re.compile(r"@(wg\.[\w.]+)")
+
+
+def completed(ir: str) -> str:
+    """The module with everything that it uses declared or defined."""
+    names = sorted(set(_used.findall(ir)))
+    if not names:
+        return ir
+    renamed: dict[str, str] = {}
+    added: list[str] = []
+    kept: list[str] = []
+    for name in names:
+        _, function, dtype = name.split(".")
+        text, forms = vectormath.declaration(function, dtype)
+        renamed[name] = vectormath.c_name(function, dtype)
+        added.append(text)
+        kept += forms
+    ir = _used.sub(lambda match: "@" + renamed.get(match[1], match[1]), ir)
+    if kept:  # vector forms have no caller until the vectoriser has run; this keeps their declarations until then
+        pointers = ", ".join(f"ptr @{symbol}" for symbol in kept)
+        added.append(f"@llvm.compiler.used = appending global [{len(kept)} x ptr] [{pointers}], "
+                     'section "llvm.metadata"')  # fmt: skip
+    return "\n".join([ir, *added, ""])

@@ -1,0 +1,176 @@
+"""Graphs made ready for lowering: what only renames values is gone, programs that are called are part of the graph,
+and ops that are best computed from simpler ones are expanded into them.
+
+Importing this module needs no LLVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..._control.call import Program
+from ..._core.dims import Atom, map_attribute
+from ..._core.graph import Graph, Node
+from ..._core.op import REGISTRY, Op
+from ..._core.state import building
+from ..._core.tensor import Tensor, Value
+from ..._passes import optimise
+from ..._transforms.replay import bind_dims
+
+_REAL = "biuf"
+
+
+def prepared(program: Program) -> Graph:
+    """The graph of a program, optimised and made ready; kept with the program."""
+    found = program.executables.get("native graph")
+    if found is None:
+        with program.lock:
+            found = program.executables.get("native graph")
+            if found is None:
+                found = program.executables["native graph"] = ready(optimise(program.graph))
+    return found
+
+
+def ready(graph: Graph) -> Graph:
+    """A graph without names for names, without calls, with composed ops expanded."""
+    preparing = _Preparing()
+    for value in graph.inputs:
+        preparing.stands_for[value.key] = value
+    preparing.add_all(graph, None)
+    outputs = [preparing.stands_for[v.key] for v in graph.outputs]
+    return Graph.of(graph.name, graph.inputs, preparing.nodes, outputs, graph.guards)
+
+
+class _Preparing:
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.stands_for: dict[int, Value] = {}
+
+    def add_all(self, graph: Graph, sizes: dict[Atom, Any] | None) -> None:
+        """Adds a graph's nodes; with sizes, as copies whose dimensions are those of the graph around."""
+        for node in graph.nodes:
+            self.add(node, sizes)
+
+    def add(self, node: Node, sizes: dict[Atom, Any] | None) -> None:
+        name = node.op.name
+        inputs = (*[self.stands_for[v.key] for v in node.inputs],)
+        same = _renamed(node, inputs)
+        if same is not None:
+            for value, known in zip(node.outputs, same, strict=True):
+                self.stands_for[value.key] = known
+            return
+        attrs = node.attrs if not sizes else (*[_substituted(a, sizes) for a in node.attrs],)
+        inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, inputs, attrs)
+        if inner is not None:
+            self.inline(inner, inputs, node.outputs)
+            return
+        outputs = node.outputs if sizes is None else (*[self.copied(v, sizes) for v in node.outputs],)
+        for value, out in zip(node.outputs, outputs, strict=True):
+            self.stands_for[value.key] = out
+        self.nodes.append(Node(node.op, inputs, outputs, attrs, node.site, node.is_quiet, node.label))
+
+    def copied(self, value: Value, sizes: dict[Atom, Any]) -> Value:
+        return Value(_substituted(value.shape, sizes), value.dtype, value.graph, value.name, value.weak)
+
+    def inline(self, graph: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
+        """Adds the nodes of another graph, on these inputs; `outputs` then stand for its results."""
+        before = {v.key: self.stands_for.get(v.key) for v in graph.inputs}
+        sizes = bind_dims(graph, [x.shape for x in inputs])
+        for known, x in zip(graph.inputs, inputs, strict=True):
+            self.stands_for[known.key] = x
+        self.add_all(graph, sizes)
+        found = [self.stands_for[v.key] for v in graph.outputs]
+        for key, value in before.items():
+            if value is not None:
+                self.stands_for[key] = value
+        for value, result in zip(outputs, found, strict=True):
+            self.stands_for[value.key] = result
+
+
+def _substituted(attribute: Any, sizes: dict[Atom, Any]) -> Any:
+    return map_attribute(attribute, lambda d: d.substitute(sizes)) if sizes else attribute
+
+
+def _renamed(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...] | None:
+    """The values that a node's results are other names of; None if it computes something."""
+    name = node.op.name
+    if name in ("alias", "attach", "stop_gradient", "reassign"):
+        return inputs[:1]
+    if name == "barrier":
+        return inputs
+    if name == "custom":
+        rule = node.attrs[-1]
+        return inputs[rule.inputs :][: rule.outputs]
+    if name in ("conj", "real") and inputs[0].dtype.kind in _REAL:
+        return inputs[:1]
+    if name == "convert" and node.outputs[0].dtype == inputs[0].dtype:
+        return inputs[:1]
+    return None
+
+
+# -- expansions -------------------------------------------------------------------------------------------------------
+
+
+def _expansion(name: str, inputs: Sequence[Value], attrs: tuple[Any, ...]) -> Graph | None:
+    expand = _EXPANSIONS.get(name)
+    if expand is None or any(v.dtype.kind not in _REAL or v.dtype.itemsize < 4 for v in inputs):
+        return None
+    graph = Graph(name)
+    with building(graph):
+        outs = expand(*[graph.add_input(v.shape, v.dtype) for v in inputs], *attrs)
+        graph.finish([*outs] if isinstance(outs, tuple) else [outs])
+    return graph
+
+
+def _op(name: str) -> Op:
+    return REGISTRY[name]
+
+
+def _kept(x: Tensor, axes: tuple[int, ...], like: Tensor) -> Tensor:
+    """A value reduced over axes, repeated along them again."""
+    shape = (*[1 if i in axes else n for i, n in enumerate(like.shape)],)
+    return _op("broadcast_to")(_op("reshape")(x, shape=shape), shape=like.shape)
+
+
+def _logsumexp(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    if not axes:
+        return x
+    peak = _op("reduce_max")(x, axes=axes)
+    zero = _op("full")(shape=peak.shape, value=0, dtype=x.dtype)
+    peak = _op("select")(_op("isinf")(peak), zero, peak)
+    grown = _op("exp")(_op("sub")(x, _kept(peak, axes, x)))
+    return _op("add")(_op("log")(_op("reduce_sum")(grown, axes=axes)), peak)
+
+
+def _shifted(x: Tensor, axis: int) -> Tensor:
+    return _op("sub")(x, _kept(_op("reduce_max")(x, axes=(axis,)), (axis,), x))
+
+
+def _softmax(x: Tensor, axis: int) -> Tensor:
+    axis %= len(x.shape)
+    grown = _op("exp")(_shifted(x, axis))
+    return _op("div")(grown, _kept(_op("reduce_sum")(grown, axes=(axis,)), (axis,), x))
+
+
+def _log_softmax(x: Tensor, axis: int) -> Tensor:
+    axis %= len(x.shape)
+    shifted = _shifted(x, axis)
+    total = _op("log")(_op("reduce_sum")(_op("exp")(shifted), axes=(axis,)))
+    return _op("sub")(shifted, _kept(total, (axis,), x))
+
+
+def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:
+    shape = x.shape[1:]
+    zeros, ones = (0,) * len(shape), (1,) * len(shape)
+    rows = [
+        _op("slice")(x, starts=(k, *zeros), limits=(k + 1, *shape), strides=(1, *ones)) for k in range(size)
+    ]
+    return (*[_op("reshape")(row, shape=shape) for row in rows],)
+
+
+_EXPANSIONS: dict[str, Callable[..., Any]] = {
+    "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _log_softmax, "unstack": _unstack,
+}  # fmt: skip
+
+__all__ = ["prepared", "ready"]

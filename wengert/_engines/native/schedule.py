@@ -1,0 +1,263 @@
+"""What is computed in which loop: the nodes of a graph in stages and groups.
+
+Each node is of a kind:
+
+- *small*: few elements, computed one by one where the node stands, in registers;
+- *point*: elementwise, one of many members of a loop over its shape;
+- *reduce*: a reduction of something large, a member of the loop over its operand's shape;
+- *map*: moves elements; computed where it is read, never stored unless it must be;
+- *inline*: a point that one map alone reads, computed there;
+- *single*: everything else (products of matrices, scatters, loops), each by itself.
+
+A value is *ready* at a stage. Singles and small nodes come first in their stage, in program order, then its groups: all
+members of one shape that are computed from one another or from the same operands share one loop. What a member gives is
+ready in the next stage, and is stored if anything outside its group reads it. A member that its own stage does not
+need moves to the latest stage that reads it, where it often need not be stored at all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..._core.graph import Node
+from ..._core.tensor import Value
+
+SMALL = 16  # elements up to which a value is in registers
+SMALL_REDUCED = 64  # elements up to which a reduction is written out
+HEAVY = 16  # maps that one map may read through others before it is stored
+
+
+class Group:
+    """Members of one loop nest: points, reductions, and values that are copied to where they must be."""
+
+    __slots__ = ("copies", "members", "shape")
+
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+        self.members: list[Node] = []
+        self.copies: list[Value] = []
+
+
+class Schedule:
+    """The order in which a graph is lowered.
+
+    Attributes:
+        kinds: of the nodes, in program order.
+        steps: nodes by themselves (small, map, inline, single) and groups, in order.
+        stored: keys of the values of members that something outside their group reads.
+    """
+
+    def __init__(self, kinds: list[str], steps: list[Node | Group], stored: set[int]) -> None:
+        self.kinds = kinds
+        self.steps = steps
+        self.stored = stored
+
+
+def static_size(shape: Sequence[Any]) -> int | None:
+    """The number of elements, if it is known now."""
+    return prod(shape) if all(type(n) is int for n in shape) else None
+
+
+def is_small(value: Value, limit: int = SMALL) -> bool:
+    """Whether a value has few elements."""
+    size = static_size(value.shape)
+    return size is not None and size <= limit
+
+
+def schedule(nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value]) -> Schedule:
+    """Plans a graph.
+
+    Args:
+        nodes: in program order.
+        kinds: for each "small", "point", "reduce", "map", "repeat" (a map that reads elements many times) or "single".
+        outputs: what the graph gives; all of it is stored.
+    """
+    return _Scheduling(nodes, kinds, outputs).run()
+
+
+class _Scheduling:
+    def __init__(self, nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value]) -> None:
+        self.nodes = nodes
+        self.kinds = kinds
+        self.outputs = outputs
+        self.readers: dict[int, list[int]] = defaultdict(list)
+        self.producer: dict[int, int] = {}
+        for place, node in enumerate(nodes):
+            for key in {v.key for v in node.inputs}:
+                self.readers[key].append(place)
+            for value in node.outputs:
+                self.producer[value.key] = place
+        self.asked = {v.key for v in outputs}
+        self.ready: dict[int, int] = {}
+        self.stage = [0] * len(nodes)
+        self.weight: dict[int, int] = {}
+        self.moving: set[int] = set()  # maps that became members, as they would be read too often
+
+    def run(self) -> Schedule:
+        self.find_inlined()
+        self.set_stages()
+        self.sink()
+        groups = self.groups()
+        return Schedule(self.kinds, self.ordered(groups), self.stored(groups))
+
+    # -- what is computed where it is read ------------------------------------------------------------------------
+
+    def find_inlined(self) -> None:
+        for place in range(len(self.nodes) - 1, -1, -1):
+            if self.kinds[place] != "point":
+                continue
+            key = self.nodes[place].outputs[0].key
+            readers = self.readers[key]
+            if len(readers) == 1 and key not in self.asked and self.kinds[readers[0]] in ("map", "inline"):
+                self.kinds[place] = "inline"
+
+    def is_direct(self, place: int, value: Value) -> bool:
+        """Whether a member reads a value at its own index from another member of the same shape."""
+        source = self.producer.get(value.key)
+        if source is None or self.kinds[source] != "point" or place in self.moving:
+            return False
+        # one extent may have several names, which a guard makes equal: their loops are different ones all the same
+        return self.kinds[place] in ("point", "reduce") and value.shape == self.domain(place)
+
+    def domain(self, place: int) -> Any:
+        """The shape over which a member runs."""
+        node = self.nodes[place]
+        return node.inputs[0].shape if self.kinds[place] == "reduce" else node.outputs[0].shape
+
+    def set_stages(self) -> None:
+        for place, node in enumerate(self.nodes):
+            kind, stage = self.kinds[place], 0
+            for value in node.inputs:
+                at = self.ready.get(value.key, 0)
+                if at and self.is_direct(place, value):
+                    at -= 1
+                stage = max(stage, at)
+            if kind in ("map", "repeat", "inline"):
+                self.limit_weight(place)
+                kind = self.kinds[place]
+            self.stage[place] = stage
+            after = stage + (kind in ("point", "reduce"))
+            for value in node.outputs:
+                self.ready[value.key] = after
+
+    def limit_weight(self, place: int) -> None:
+        """A map of maps of maps is stored at some depth: reading it would take too long."""
+        node = self.nodes[place]
+        weight = 1 + sum(self.weight.get(v.key, 0) for v in node.inputs)
+        if weight > HEAVY:
+            self.kinds[place] = "point"
+            self.moving.add(place)
+            weight = 0
+        self.weight[node.outputs[0].key] = weight
+
+    # -- later, where that is no loss -----------------------------------------------------------------------------
+
+    def sink(self) -> None:
+        """Moves members to the stage where they are read first, if no more values are stored for it."""
+        for place in range(len(self.nodes) - 1, -1, -1):
+            if self.kinds[place] != "point":
+                continue
+            node = self.nodes[place]
+            key = node.outputs[0].key
+            readers = self.readers[key]
+            if not readers or key in self.asked:
+                continue
+            if any(not self.is_direct(r, node.outputs[0]) for r in readers):
+                continue
+            first = min(self.stage[r] for r in readers)
+            if first > self.stage[place] and self.newly_stored(place) <= 1:
+                self.stage[place] = first
+                self.ready[key] = first + 1
+
+    def newly_stored(self, place: int) -> int:
+        """How many operands would have to be stored that are not, were the node in a later stage."""
+        count = 0
+        for value in {v.key: v for v in self.nodes[place].inputs}.values():
+            source = self.producer.get(value.key)
+            if source is None or self.kinds[source] != "point" or value.key in self.asked:
+                continue
+            is_shared = any(self.stage[r] > self.stage[source] for r in self.readers[value.key] if r != place)
+            count += not is_shared
+        return count
+
+    # -- loops ----------------------------------------------------------------------------------------------------
+
+    def groups(self) -> list[tuple[int, Group, list[int]]]:
+        """The members that share a loop: of one stage and shape, and connected."""
+        found: dict[Any, list[int]] = defaultdict(list)
+        for place, kind in enumerate(self.kinds):
+            if kind in ("point", "reduce"):
+                found[self.stage[place], self.domain(place)].append(place)
+        result: list[tuple[int, Group, list[int]]] = []
+        for (stage, shape), places in found.items():
+            for part in self.connected(places):
+                group = Group(shape)
+                group.members = [self.nodes[p] for p in part]
+                result.append((stage, group, part))
+        self.add_copies(result)
+        result.sort(key=lambda item: item[0])
+        return result
+
+    def connected(self, places: list[int]) -> list[list[int]]:
+        """The parts of a set of members that share operands or read one another."""
+        root = {p: p for p in places}
+
+        def find(p: int) -> int:
+            while root[p] != p:
+                root[p] = root[root[p]]
+                p = root[p]
+            return p
+
+        reader: dict[int, int] = {}
+        for place in places:
+            for value in (*self.nodes[place].inputs, *self.nodes[place].outputs):
+                other = reader.setdefault(value.key, place)
+                root[find(place)] = find(other)
+        parts: dict[int, list[int]] = defaultdict(list)
+        for place in places:
+            parts[find(place)].append(place)
+        return [*parts.values()]
+
+    def add_copies(self, groups: list[tuple[int, Group, list[int]]]) -> None:
+        """Results that no member and no single makes are copied, each in a loop of its own."""
+        seen: set[int] = set()
+        for value in self.outputs:
+            source = self.producer.get(value.key)
+            kind = "" if source is None else self.kinds[source]
+            if kind in ("map", "repeat", "inline") and value.key not in seen:
+                seen.add(value.key)
+                group = Group(value.shape)
+                group.copies.append(value)
+                groups.append((self.ready[value.key], group, []))
+
+    def stored(self, groups: list[tuple[int, Group, list[int]]]) -> set[int]:
+        """What members give to others than members of their own group."""
+        stored: set[int] = set()
+        home: dict[int, int] = {}
+        for number, (_, _, places) in enumerate(groups):
+            home.update(dict.fromkeys(places, number))
+        for place, kind in enumerate(self.kinds):
+            if kind == "point":
+                key = self.nodes[place].outputs[0].key
+                if key in self.asked or any(
+                    home.get(r) != home[place] or r in self.moving for r in self.readers[key]
+                ):
+                    stored.add(key)
+        return stored
+
+    def ordered(self, groups: list[tuple[int, Group, list[int]]]) -> list[Node | Group]:
+        alone: dict[int, list[Node]] = defaultdict(list)
+        for place, kind in enumerate(self.kinds):
+            if kind not in ("point", "reduce"):
+                alone[self.stage[place]].append(self.nodes[place])
+        loops: dict[int, list[Group]] = defaultdict(list)
+        for stage, group, _ in groups:
+            loops[stage].append(group)
+        steps: list[Node | Group] = []
+        for stage in sorted({*alone, *loops}):
+            steps += alone[stage]
+            steps += loops[stage]
+        return steps

@@ -1,0 +1,546 @@
+"""The function that Python calls: checks arguments, allocates results, runs compiled code, hands results over.
+
+One function in LLVM IR serves all signatures: `self` is a tuple whose first item is a `bytes` of 64-bit words that
+describe arguments and results (`entry.py` makes it). It is what a C extension would do in `METH_FASTCALL`; written as
+IR it needs no compiler on the user's machine and lands in the object cache once. In words:
+
+    for each argument: refuse unless it is what its record says; note where its data lies and what it tells of sizes
+    work out derived sizes (a function of the compiled module), which also checks the guards
+    for each result: an array of NumPy's, or a scratch cell for a scalar, or an empty slot that the code will fill
+    run the code, without the GIL if the record says so
+    on a status other than OK: drop the results, call the handler (`self[1]`) with the status and the arguments
+    scalars become NumPy scalars, filled slots become arrays that free them; one result alone, or a tuple
+
+Refusing means to return NotImplemented, before anything was allocated: the caller then takes the general path.
+"""
+
+from __future__ import annotations
+
+from . import context
+
+# Words of the description. FORM is 0 for a tuple, 1 for the only result itself, else where a named tuple's type lies.
+(
+    N_ARGUMENTS, N_RESULTS, N_SIZES, ENTRY, SIZES_FUNCTION, NDARRAY, FLOAT, REFUSED, FORM, N_THREADS, FREES_GIL,
+    N_CONSTANTS, N_PRESETS, RECORDS,
+) = range(14)  # fmt: skip
+
+# Behind the arguments' records are those of constants (an address each: more buffers, behind the arguments') and of
+# presets (a place among the sizes and the address of the number that it gets), then those of the results.
+
+# Kinds of arguments: what the record holds after its kind.
+ARRAY = 0  # dtype object, rank, the type of NumPy scalars that will do, too (0: none), then (mode, value) for each axis
+FLOAT64 = 1  # a Python float, passed as float64
+FLOAT32 = 2  # a Python float, passed as float32
+SCALAR = 3  # a NumPy scalar: its type
+STATIC = 4  # exactly this object, which is not passed on
+
+# Kinds of results; all hold dtype object, rank, then (mode, value) for each axis.
+FRESH = 0  # an array that the stub allocates
+NUMBER = 1  # a NumPy scalar
+FILLED = 2  # allocated by the code with malloc; its extents are sizes when the call ends
+
+# Modes of an axis.
+FIXED = 0  # the extent is the value
+TOLD = 1  # an argument's extent becomes sizes[value]; a result's is sizes[value]
+CHECKED = 2  # an argument's extent must be sizes[value], told by an axis before it
+
+NAME = "wg_stub"
+
+
+def stub_ir(header: int) -> str:
+    """The stub as IR.
+
+    Args:
+        header: the size of the head of a Python object, behind which NumPy's fields and values lie.
+    """
+    return _STUB.replace("HEAD_TYPE", str(header - 8)).replace("OBJECT_DATA", str(header)).replace(
+        "OBJECT_RANK", str(header + 8)).replace("OBJECT_DIMS", str(header + 16)).replace(
+        "OBJECT_DTYPE", str(header + 40)).replace("OBJECT_FLAGS", str(header + 48)).replace(
+        "CONTEXT_SIZE", str(context.SIZE)).replace("CONTEXT_THREADS", str(context.THREADS)).replace(
+        "CONTEXT_FAILING", str(context.FAILING))  # fmt: skip
+
+
+_STUB = """
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare ptr @PyTuple_New(i64)
+declare ptr @PyType_GenericAlloc(ptr, i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyBytes_AsString(ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare ptr @PyLong_FromLongLong(i64)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyErr_Occurred()
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyCapsule_New(ptr, ptr, ptr)
+declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+declare ptr @PyArray_Scalar(ptr, ptr, ptr)
+declare i32 @PyArray_SetBaseObject(ptr, ptr)
+declare void @free(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+define private void @freed(ptr %capsule) {
+  %data = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
+  call void @free(ptr %data)
+  ret void
+}
+
+; The extents of a result into %dims; %axes are its (mode, value) pairs.
+define private void @extents(ptr %axes, i64 %rank, ptr %sizes, ptr %dims) {
+start:
+  br label %each
+each:
+  %k = phi i64 [ 0, %start ], [ %k.next, %put ]
+  %more = icmp slt i64 %k, %rank
+  br i1 %more, label %take, label %done
+take:
+  %p.pair = getelementptr [2 x i64], ptr %axes, i64 %k
+  %mode = load i64, ptr %p.pair
+  %p.value = getelementptr i64, ptr %p.pair, i64 1
+  %value = load i64, ptr %p.value
+  %is.fixed = icmp eq i64 %mode, 0
+  br i1 %is.fixed, label %put, label %told
+told:
+  %p.size = getelementptr i64, ptr %sizes, i64 %value
+  %size = load i64, ptr %p.size
+  br label %put
+put:
+  %extent = phi i64 [ %value, %take ], [ %size, %told ]
+  %p.dim = getelementptr i64, ptr %dims, i64 %k
+  store i64 %extent, ptr %p.dim
+  %k.next = add i64 %k, 1
+  br label %each
+done:
+  ret void
+}
+
+define ptr @wg_stub(ptr %self, ptr %args, i64 %given) {
+start:
+  %held = call ptr @PyTuple_GetItem(ptr %self, i64 0)
+  %d = call ptr @PyBytes_AsString(ptr %held)
+  %arguments = load i64, ptr %d
+  %p.results = getelementptr i64, ptr %d, i64 1
+  %results = load i64, ptr %p.results
+  %p.nsizes = getelementptr i64, ptr %d, i64 2
+  %nsizes = load i64, ptr %p.nsizes
+  %p.entry = getelementptr i64, ptr %d, i64 3
+  %entry = load ptr, ptr %p.entry
+  %p.derive = getelementptr i64, ptr %d, i64 4
+  %derive = load ptr, ptr %p.derive
+  %p.ndarray = getelementptr i64, ptr %d, i64 5
+  %ndarray = load ptr, ptr %p.ndarray
+  %p.float = getelementptr i64, ptr %d, i64 6
+  %float = load ptr, ptr %p.float
+  %p.refused = getelementptr i64, ptr %d, i64 7
+  %refused = load ptr, ptr %p.refused
+  %p.form = getelementptr i64, ptr %d, i64 8
+  %form = load i64, ptr %p.form
+  %p.threads = getelementptr i64, ptr %d, i64 9
+  %threads = load i64, ptr %p.threads
+  %p.frees = getelementptr i64, ptr %d, i64 10
+  %frees = load i64, ptr %p.frees
+  %p.constants = getelementptr i64, ptr %d, i64 11
+  %constants = load i64, ptr %p.constants
+  %p.presets = getelementptr i64, ptr %d, i64 12
+  %presets = load i64, ptr %p.presets
+  %records = getelementptr i64, ptr %d, i64 13
+  %slots = add i64 %arguments, %results
+  %pointers = add i64 %slots, %constants
+  %buffers = alloca ptr, i64 %pointers
+  %cells = alloca [2 x i64], i64 %slots, align 16
+  %objects = alloca ptr, i64 %results
+  %sizes = alloca i64, i64 %nsizes
+  %dims = alloca [64 x i64]
+  %context = alloca [CONTEXT_SIZE x i8], align 8
+  %fits = icmp eq i64 %arguments, %given
+  br i1 %fits, label %arg, label %refuse
+
+refuse:
+  call void @Py_IncRef(ptr %refused)
+  ret ptr %refused
+
+; -- arguments
+arg:
+  %i = phi i64 [ 0, %start ], [ %i.next, %arg.done ]
+  %b = phi i64 [ 0, %start ], [ %b.next, %arg.done ]
+  %c = phi ptr [ %records, %start ], [ %c.next, %arg.done ]
+  %arg.more = icmp slt i64 %i, %arguments
+  br i1 %arg.more, label %arg.take, label %constant
+arg.take:
+  %p.x = getelementptr ptr, ptr %args, i64 %i
+  %x = load ptr, ptr %p.x
+  %p.type = getelementptr i8, ptr %x, i64 HEAD_TYPE
+  %type = load ptr, ptr %p.type
+  %kind = load i64, ptr %c
+  %c1 = getelementptr i64, ptr %c, i64 1
+  %c2 = getelementptr i64, ptr %c, i64 2
+  %c3 = getelementptr i64, ptr %c, i64 3
+  %c4 = getelementptr i64, ptr %c, i64 4
+  %p.cell = getelementptr [2 x i64], ptr %cells, i64 %i
+  switch i64 %kind, label %refuse [
+    i64 0, label %array
+    i64 1, label %float64
+    i64 2, label %float32
+    i64 3, label %scalar
+    i64 4, label %static
+  ]
+array:
+  %is.array = icmp eq ptr %type, %ndarray
+  br i1 %is.array, label %array.looked, label %array.other
+array.other:
+  %type.too = load ptr, ptr %c3
+  %is.scalar = icmp eq ptr %type, %type.too
+  %x.number = getelementptr i8, ptr %x, i64 OBJECT_DATA
+  br i1 %is.scalar, label %arg.put, label %refuse
+array.looked:
+  %p.dtype = getelementptr i8, ptr %x, i64 OBJECT_DTYPE
+  %dtype = load ptr, ptr %p.dtype
+  %dtype.wanted = load ptr, ptr %c1
+  %dtype.fits = icmp eq ptr %dtype, %dtype.wanted
+  %p.flags = getelementptr i8, ptr %x, i64 OBJECT_FLAGS
+  %flags = load i32, ptr %p.flags
+  %flags.both = and i32 %flags, 257  ; C-contiguous and aligned
+  %flags.fit = icmp eq i32 %flags.both, 257
+  %p.rank = getelementptr i8, ptr %x, i64 OBJECT_RANK
+  %rank.short = load i32, ptr %p.rank
+  %rank = sext i32 %rank.short to i64
+  %rank.wanted = load i64, ptr %c2
+  %rank.fits = icmp eq i64 %rank, %rank.wanted
+  %two.fit = and i1 %dtype.fits, %flags.fit
+  %all.fit = and i1 %two.fit, %rank.fits
+  %p.extents = getelementptr i8, ptr %x, i64 OBJECT_DIMS
+  %p.data = getelementptr i8, ptr %x, i64 OBJECT_DATA
+  br i1 %all.fit, label %array.fits, label %refuse
+array.fits:
+  %x.extents = load ptr, ptr %p.extents
+  %x.data = load ptr, ptr %p.data
+  br label %axis
+axis:
+  %k = phi i64 [ 0, %array.fits ], [ %k.next, %axis.done ]
+  %axis.more = icmp slt i64 %k, %rank
+  br i1 %axis.more, label %axis.take, label %array.done
+axis.take:
+  %p.extent = getelementptr i64, ptr %x.extents, i64 %k
+  %extent = load i64, ptr %p.extent
+  %p.pair = getelementptr [2 x i64], ptr %c4, i64 %k
+  %mode = load i64, ptr %p.pair
+  %p.value = getelementptr i64, ptr %p.pair, i64 1
+  %value = load i64, ptr %p.value
+  %is.fixed = icmp eq i64 %mode, 0
+  br i1 %is.fixed, label %axis.check, label %axis.size
+axis.size:
+  %p.size = getelementptr i64, ptr %sizes, i64 %value
+  %is.told = icmp eq i64 %mode, 1
+  br i1 %is.told, label %axis.tell, label %axis.known
+axis.tell:
+  store i64 %extent, ptr %p.size
+  br label %axis.done
+axis.known:
+  %known = load i64, ptr %p.size
+  br label %axis.check
+axis.check:
+  %wanted = phi i64 [ %value, %axis.take ], [ %known, %axis.known ]
+  %extent.fits = icmp eq i64 %extent, %wanted
+  br i1 %extent.fits, label %axis.done, label %refuse
+axis.done:
+  %k.next = add i64 %k, 1
+  br label %axis
+array.done:
+  %c.array = getelementptr [2 x i64], ptr %c4, i64 %rank
+  br label %arg.put
+float64:
+  %is.float = icmp eq ptr %type, %float
+  br i1 %is.float, label %float64.fits, label %refuse
+float64.fits:
+  %v64 = call double @PyFloat_AsDouble(ptr %x)
+  store double %v64, ptr %p.cell
+  br label %arg.put
+float32:
+  %is.float.too = icmp eq ptr %type, %float
+  br i1 %is.float.too, label %float32.fits, label %refuse
+float32.fits:
+  %v32.wide = call double @PyFloat_AsDouble(ptr %x)
+  %v32 = fptrunc double %v32.wide to float
+  store float %v32, ptr %p.cell
+  br label %arg.put
+scalar:
+  %type.wanted = load ptr, ptr %c1
+  %type.fits = icmp eq ptr %type, %type.wanted
+  %x.value = getelementptr i8, ptr %x, i64 OBJECT_DATA
+  br i1 %type.fits, label %arg.put, label %refuse
+static:
+  %same = load ptr, ptr %c1
+  %is.same = icmp eq ptr %x, %same
+  br i1 %is.same, label %arg.done, label %refuse
+arg.put:
+  %c.put = phi ptr [ %c.array, %array.done ], [ %c4, %array.other ], [ %c1, %float64.fits ],
+                   [ %c1, %float32.fits ], [ %c2, %scalar ]
+  %data = phi ptr [ %x.data, %array.done ], [ %x.number, %array.other ], [ %p.cell, %float64.fits ],
+                  [ %p.cell, %float32.fits ], [ %x.value, %scalar ]
+  %p.buffer = getelementptr ptr, ptr %buffers, i64 %b
+  store ptr %data, ptr %p.buffer
+  %b.put = add i64 %b, 1
+  br label %arg.done
+arg.done:
+  %b.next = phi i64 [ %b.put, %arg.put ], [ %b, %static ]
+  %c.next = phi ptr [ %c.put, %arg.put ], [ %c2, %static ]
+  %i.next = add i64 %i, 1
+  br label %arg
+
+; -- constants and sizes
+constant:
+  %h = phi i64 [ 0, %arg ], [ %h.next, %constant.put ]
+  %constant.more = icmp slt i64 %h, %constants
+  br i1 %constant.more, label %constant.put, label %constants.done
+constant.put:
+  %p.constant = getelementptr ptr, ptr %c, i64 %h
+  %constant.address = load ptr, ptr %p.constant
+  %h.place = add i64 %b, %h
+  %p.constant.buffer = getelementptr ptr, ptr %buffers, i64 %h.place
+  store ptr %constant.address, ptr %p.constant.buffer
+  %h.next = add i64 %h, 1
+  br label %constant
+constants.done:
+  %bo = add i64 %b, %constants
+  %c.presets = getelementptr ptr, ptr %c, i64 %constants
+  br label %preset
+preset:
+  %e = phi i64 [ 0, %constants.done ], [ %e.next, %preset.put ]
+  %preset.more = icmp slt i64 %e, %presets
+  %p.preset = getelementptr [2 x i64], ptr %c.presets, i64 %e
+  br i1 %preset.more, label %preset.put, label %derived
+preset.put:
+  %preset.place = load i64, ptr %p.preset
+  %p.preset.address = getelementptr i64, ptr %p.preset, i64 1
+  %preset.address = load ptr, ptr %p.preset.address
+  %preset.value = load i64, ptr %preset.address
+  %p.preset.size = getelementptr i64, ptr %sizes, i64 %preset.place
+  store i64 %preset.value, ptr %p.preset.size
+  %e.next = add i64 %e, 1
+  br label %preset
+derived:
+  %has.derive = icmp ne ptr %derive, null
+  br i1 %has.derive, label %derive.them, label %out.start
+derive.them:
+  %guard = call i32 %derive(ptr %buffers, ptr %sizes, ptr %context)
+  %guard.fits = icmp eq i32 %guard, 0
+  br i1 %guard.fits, label %out.start, label %refuse
+
+; -- results
+out.start:
+  %outs = getelementptr ptr, ptr %buffers, i64 %bo
+  br label %out
+out:
+  %o = phi i64 [ 0, %out.start ], [ %o.next, %out.put ]
+  %r = phi ptr [ %p.preset, %out.start ], [ %r.next, %out.put ]
+  %out.more = icmp slt i64 %o, %results
+  br i1 %out.more, label %out.take, label %run
+out.take:
+  %o.kind = load i64, ptr %r
+  %p.o.dtype = getelementptr i64, ptr %r, i64 1
+  %o.dtype = load ptr, ptr %p.o.dtype
+  %p.o.rank = getelementptr i64, ptr %r, i64 2
+  %o.rank = load i64, ptr %p.o.rank
+  %o.axes = getelementptr i64, ptr %r, i64 3
+  %r.next = getelementptr [2 x i64], ptr %o.axes, i64 %o.rank
+  %p.object = getelementptr ptr, ptr %objects, i64 %o
+  store ptr null, ptr %p.object
+  %o.place = add i64 %o, %arguments
+  %o.cell = getelementptr [2 x i64], ptr %cells, i64 %o.place
+  switch i64 %o.kind, label %out.put [
+    i64 0, label %out.fresh
+    i64 1, label %out.number
+  ]
+out.fresh:
+  call void @extents(ptr %o.axes, i64 %o.rank, ptr %sizes, ptr %dims)
+  call void @Py_IncRef(ptr %o.dtype)
+  %o.rank.short = trunc i64 %o.rank to i32
+  %fresh = call ptr @PyArray_NewFromDescr(ptr %ndarray, ptr %o.dtype, i32 %o.rank.short, ptr %dims, ptr null,
+                                          ptr null, i32 0, ptr null)
+  store ptr %fresh, ptr %p.object
+  %o.stop = add i64 %o, 1
+  %has.fresh = icmp ne ptr %fresh, null
+  br i1 %has.fresh, label %out.fresh.data, label %drop.start
+out.fresh.data:
+  %p.fresh.data = getelementptr i8, ptr %fresh, i64 OBJECT_DATA
+  %fresh.data = load ptr, ptr %p.fresh.data
+  br label %out.put
+out.number:
+  br label %out.put
+out.put:
+  %o.data = phi ptr [ null, %out.take ], [ %fresh.data, %out.fresh.data ], [ %o.cell, %out.number ]
+  %p.out = getelementptr ptr, ptr %outs, i64 %o
+  store ptr %o.data, ptr %p.out
+  %o.next = add i64 %o, 1
+  br label %out
+
+; -- the call
+run:
+  call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 CONTEXT_SIZE, i1 false)
+  %p.context.threads = getelementptr i8, ptr %context, i64 CONTEXT_THREADS
+  store i64 %threads, ptr %p.context.threads
+  %keeps = icmp eq i64 %frees, 0
+  br i1 %keeps, label %run.held, label %run.free
+run.held:
+  %status.held = call i32 %entry(ptr %buffers, ptr %sizes, ptr %context)
+  br label %ran
+run.free:
+  %thread = call ptr @PyEval_SaveThread()
+  %status.free = call i32 %entry(ptr %buffers, ptr %sizes, ptr %context)
+  call void @PyEval_RestoreThread(ptr %thread)
+  br label %ran
+ran:
+  %status = phi i32 [ %status.held, %run.held ], [ %status.free, %run.free ]
+  %is.ok = icmp eq i32 %status, 0
+  br i1 %is.ok, label %take, label %drop.start
+
+; -- failure
+drop.start:
+  %drop.status = phi i32 [ -1, %out.fresh ], [ %status, %ran ], [ -1, %take.made ]
+  %drop.stop = phi i64 [ %o.stop, %out.fresh ], [ %results, %ran ], [ %results, %take.made ]
+  br label %drop
+drop:
+  %q = phi i64 [ 0, %drop.start ], [ %q.next, %drop.done ]
+  %s = phi ptr [ %p.preset, %drop.start ], [ %s.next, %drop.done ]
+  %drop.more = icmp slt i64 %q, %drop.stop
+  br i1 %drop.more, label %drop.take, label %dropped
+drop.take:
+  %p.drop = getelementptr ptr, ptr %objects, i64 %q
+  %drop.object = load ptr, ptr %p.drop
+  call void @Py_DecRef(ptr %drop.object)  ; which takes null
+  %s.kind = load i64, ptr %s
+  %p.s.rank = getelementptr i64, ptr %s, i64 2
+  %s.rank = load i64, ptr %p.s.rank
+  %s.axes = getelementptr i64, ptr %s, i64 3
+  %s.next = getelementptr [2 x i64], ptr %s.axes, i64 %s.rank
+  %is.filled = icmp eq i64 %s.kind, 2
+  br i1 %is.filled, label %drop.filled, label %drop.done
+drop.filled:
+  %p.filled = getelementptr ptr, ptr %outs, i64 %q
+  %filled = load ptr, ptr %p.filled
+  call void @free(ptr %filled)
+  br label %drop.done
+drop.done:
+  %q.next = add i64 %q, 1
+  br label %drop
+dropped:
+  %is.python = icmp slt i32 %drop.status, 0
+  br i1 %is.python, label %raise, label %failed
+failed:
+  %error = call ptr @PyErr_Occurred()
+  %is.raised = icmp ne ptr %error, null
+  br i1 %is.raised, label %raise, label %tell
+raise:
+  ret ptr null
+tell:
+  %handler = call ptr @PyTuple_GetItem(ptr %self, i64 1)
+  %told = add i64 %given, 2
+  %message = alloca ptr, i64 %told
+  %wide = sext i32 %drop.status to i64
+  %py.status = call ptr @PyLong_FromLongLong(i64 %wide)
+  %p.failing = getelementptr i8, ptr %context, i64 CONTEXT_FAILING
+  %failing = load i64, ptr %p.failing
+  %py.failing = call ptr @PyLong_FromLongLong(i64 %failing)
+  store ptr %py.status, ptr %message
+  %p.message.1 = getelementptr ptr, ptr %message, i64 1
+  store ptr %py.failing, ptr %p.message.1
+  br label %copy
+copy:
+  %m = phi i64 [ 0, %tell ], [ %m.next, %copy.one ]
+  %copy.more = icmp slt i64 %m, %given
+  br i1 %copy.more, label %copy.one, label %copied
+copy.one:
+  %p.from = getelementptr ptr, ptr %args, i64 %m
+  %from = load ptr, ptr %p.from
+  %m.place = add i64 %m, 2
+  %p.to = getelementptr ptr, ptr %message, i64 %m.place
+  store ptr %from, ptr %p.to
+  %m.next = add i64 %m, 1
+  br label %copy
+copied:
+  %answer = call ptr @PyObject_Vectorcall(ptr %handler, ptr %message, i64 %told, ptr null)
+  call void @Py_DecRef(ptr %py.status)
+  call void @Py_DecRef(ptr %py.failing)
+  ret ptr %answer
+
+; -- success
+take:
+  %t = phi i64 [ 0, %ran ], [ %t.next, %take.next ]
+  %u = phi ptr [ %p.preset, %ran ], [ %u.next, %take.next ]
+  %take.more = icmp slt i64 %t, %results
+  br i1 %take.more, label %take.one, label %taken
+take.one:
+  %u.kind = load i64, ptr %u
+  %p.u.dtype = getelementptr i64, ptr %u, i64 1
+  %u.dtype = load ptr, ptr %p.u.dtype
+  %p.u.rank = getelementptr i64, ptr %u, i64 2
+  %u.rank = load i64, ptr %p.u.rank
+  %u.axes = getelementptr i64, ptr %u, i64 3
+  %u.next = getelementptr [2 x i64], ptr %u.axes, i64 %u.rank
+  %p.u.object = getelementptr ptr, ptr %objects, i64 %t
+  %p.u.data = getelementptr ptr, ptr %outs, i64 %t
+  %u.data = load ptr, ptr %p.u.data
+  switch i64 %u.kind, label %take.next [
+    i64 1, label %take.number
+    i64 2, label %take.filled
+  ]
+take.number:
+  %number = call ptr @PyArray_Scalar(ptr %u.data, ptr %u.dtype, ptr null)
+  br label %take.made
+take.filled:
+  call void @extents(ptr %u.axes, i64 %u.rank, ptr %sizes, ptr %dims)
+  call void @Py_IncRef(ptr %u.dtype)
+  %u.rank.short = trunc i64 %u.rank to i32
+  %over = call ptr @PyArray_NewFromDescr(ptr %ndarray, ptr %u.dtype, i32 %u.rank.short, ptr %dims, ptr null,
+                                         ptr %u.data, i32 1281, ptr null)  ; C-contiguous, aligned, writable
+  %has.over = icmp ne ptr %over, null
+  br i1 %has.over, label %take.owner, label %take.made
+take.owner:
+  %owner = call ptr @PyCapsule_New(ptr %u.data, ptr null, ptr @freed)
+  %ignored = call i32 @PyArray_SetBaseObject(ptr %over, ptr %owner)
+  store ptr null, ptr %p.u.data  ; the capsule has it now
+  br label %take.made
+take.made:
+  %made = phi ptr [ %number, %take.number ], [ %over, %take.filled ], [ %over, %take.owner ]
+  store ptr %made, ptr %p.u.object
+  %has.made = icmp ne ptr %made, null
+  br i1 %has.made, label %take.next, label %drop.start
+take.next:
+  %t.next = add i64 %t, 1
+  br label %take
+taken:
+  switch i64 %form, label %give.named [
+    i64 0, label %give.plain
+    i64 1, label %give.leaf
+  ]
+give.leaf:
+  %only = load ptr, ptr %objects
+  ret ptr %only
+give.named:
+  %named.type = inttoptr i64 %form to ptr
+  %named = call ptr @PyType_GenericAlloc(ptr %named.type, i64 %results)
+  br label %give
+give.plain:
+  %plain = call ptr @PyTuple_New(i64 %results)
+  br label %give
+give:
+  %tuple = phi ptr [ %named, %give.named ], [ %plain, %give.plain ]
+  %has.tuple = icmp ne ptr %tuple, null
+  br i1 %has.tuple, label %fill, label %raise
+fill:
+  %w = phi i64 [ 0, %give ], [ %w.next, %fill.one ]
+  %fill.more = icmp slt i64 %w, %results
+  br i1 %fill.more, label %fill.one, label %filled.all
+fill.one:
+  %p.w = getelementptr ptr, ptr %objects, i64 %w
+  %item = load ptr, ptr %p.w
+  %zero = call i32 @PyTuple_SetItem(ptr %tuple, i64 %w, ptr %item)
+  %w.next = add i64 %w, 1
+  br label %fill
+filled.all:
+  ret ptr %tuple
+}
+"""

@@ -1,0 +1,71 @@
+"""Functions outside our code that compiled code may call, by name.
+
+`address(name)` finds a C function: one registered here, else one of libmvec, of libm or of the process. Compiled
+objects hold names only; each process looks them up anew.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import sys
+from collections.abc import Callable
+
+_registered: dict[str, Callable[[], int]] = {}
+_families: dict[str, Callable[[str], int]] = {}
+
+
+def register(name: str, find: Callable[[], int]) -> None:
+    """Makes a function callable from compiled code; `find` gives its address and is called on first use."""
+    _registered[name] = find
+
+
+def register_family(family: str, find: Callable[[str], int]) -> None:
+    """Makes functions callable as `FAMILY.NAME`; `find(NAME)` gives the address, 0 if there is none."""
+    _families[family] = find
+
+
+@functools.cache
+def address(name: str) -> int:
+    """The address of a function of this name, 0 if there is none."""
+    find = _registered.get(name)
+    if find is not None:
+        return find()
+    family, dot, rest = name.partition(".")
+    if dot and family in _families:
+        return _families[family](rest)
+    for library in _libraries():
+        try:
+            found = getattr(library, name)
+        except AttributeError:
+            continue
+        return ctypes.cast(found, ctypes.c_void_p).value or 0
+    return 0
+
+
+@functools.cache
+def has_libmvec() -> bool:
+    """Whether glibc's library of vector functions is there."""
+    return _libmvec() is not None
+
+
+@functools.cache
+def _libmvec() -> ctypes.CDLL | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        return ctypes.CDLL("libmvec.so.1")
+    except OSError:  # another C library, or an architecture that it does not serve
+        return None
+
+
+@functools.cache
+def _libraries() -> list[ctypes.CDLL]:
+    found = [_libmvec(), ctypes.pythonapi]
+    if sys.platform == "win32":
+        found.append(ctypes.CDLL("ucrtbase"))
+    else:
+        path = ctypes.util.find_library("m")
+        found += [ctypes.CDLL(path) if path else None, ctypes.CDLL(None)]
+    return [library for library in found if library is not None]

@@ -1,0 +1,70 @@
+"""The machine that code is made for: CPU, features, and LLVM's target machines for it."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from typing import Any
+
+# LLVM keeps to 256 bits on some CPUs because the first of them ran slower on 512; our loops gain from the whole width.
+_FULL_WIDTH = ("-prefer-128-bit", "-prefer-256-bit")
+
+
+@functools.cache
+def llvm() -> Any:
+    """`llvmlite.binding`, imported and set up on first use.
+
+    Raises:
+        ImportError: llvmlite is not installed, or cannot be loaded.
+    """
+    binding = importlib.import_module("llvmlite.binding")
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@functools.cache
+def features() -> str:
+    """The host's CPU features as LLVM writes them, full vector width preferred."""
+    found = llvm().get_host_cpu_features()
+    flags = [f"{'+' if there else '-'}{name}" for name, there in sorted(found.items())]
+    return ",".join([*flags, *(_FULL_WIDTH if is_x86() else ())])
+
+
+def is_x86() -> bool:
+    """Whether the machine is an x86-64."""
+    return llvm().get_process_triple().startswith("x86_64")
+
+
+@functools.cache
+def machine(level: int) -> Any:
+    """LLVM's target machine for the host at an optimisation level of 0 to 3."""
+    binding = llvm()
+    target = binding.Target.from_triple(binding.get_process_triple())
+    return target.create_target_machine(
+        cpu=binding.get_host_cpu_name(), features=features(), opt=level, reloc="pic", codemodel="small"
+    )
+
+
+@functools.cache
+def layout() -> str:
+    """The data layout that modules for the host must carry."""
+    return str(machine(2).target_data)
+
+
+@functools.cache
+def identity() -> str:
+    """What machine code depends on beside its IR: a part of each key of the cache on disk."""
+    binding = llvm()
+    version = ".".join(map(str, binding.llvm_version_info))
+    return "\n".join([sys.platform, version, binding.get_process_triple(), binding.get_host_cpu_name(), features()])
+
+
+@functools.cache
+def vector_bits() -> int:
+    """The width of the host's widest vector registers, in bits."""
+    found = llvm().get_host_cpu_features()
+    if is_x86():
+        return 512 if found.get("avx512f") else 256 if found.get("avx2") else 128
+    return 128  # NEON and its kin; scalable vectors are used at LLVM's discretion

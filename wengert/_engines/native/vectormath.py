@@ -1,0 +1,69 @@
+"""Mathematical functions in compiled code: scalar ones from libm, vector ones from glibc's libmvec.
+
+Generated code calls `@wg.NAME.f64` or `@wg.NAME.f32` (NAME in `ONE_OPERAND` or `TWO_OPERANDS`) on scalars and declares
+nothing; `prelude.py` puts in what this module says. LLVM's loop vectoriser turns such calls into calls of the vector
+functions that the declaration names in its attribute "vector-function-abi-variant". All are within 4 units in the
+last place, with NumPy's NaNs, infinities and signed zeros (`tests/test_native_vectormath.py`). They read and write
+no memory: `errno` is nobody's business here.
+
+Which lanes run as vectors depends on the trip count of a loop alone, so a kernel gives the same bits in each run.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from . import symbols
+from .target import is_x86, vector_bits
+
+ONE_OPERAND = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "lgamma", "tgamma",
+)  # fmt: skip
+TWO_OPERANDS = ("pow", "atan2", "hypot", "fmod", "nextafter")
+
+TYPES = {"f64": "double", "f32": "float"}
+_BITS = {"f64": 64, "f32": 32}
+
+# The letters of x86's vector calling conventions: SSE, AVX2, AVX-512.
+_CLASSES = ((128, "b"), (256, "d"), (512, "e"))
+
+_FACTS = "nounwind willreturn nofree nosync memory(none)"
+
+
+def operands(name: str) -> int:
+    """How many operands a function takes; 0 if there is none of this name."""
+    return 1 if name in ONE_OPERAND else 2 if name in TWO_OPERANDS else 0
+
+
+def c_name(name: str, dtype: str) -> str:
+    """The function's name in libm, which is the one that the finished module uses."""
+    return name if dtype == "f64" else f"{name}f"
+
+
+@functools.cache
+def variants(name: str, dtype: str) -> tuple[tuple[int, str], ...]:
+    """The vector forms that this machine has: lanes and symbol, the narrowest first."""
+    if not (symbols.has_libmvec() and is_x86()):
+        return ()
+    found: list[tuple[int, str]] = []
+    for bits, letter in _CLASSES:
+        lanes = bits // _BITS[dtype]
+        symbol = f"_ZGV{letter}N{lanes}{'v' * operands(name)}_{c_name(name, dtype)}"
+        if bits <= vector_bits() and symbols.address(symbol):
+            found.append((lanes, symbol))
+    return (*found,)
+
+
+def declaration(name: str, dtype: str) -> tuple[str, list[str]]:
+    """The IR that declares a function and its vector forms, and the forms' names, which the module must keep."""
+    count, scalar, kind = operands(name), c_name(name, dtype), TYPES[dtype]
+    forms = variants(name, dtype)
+    lines: list[str] = []
+    for lanes, symbol in forms:
+        vector = f"<{lanes} x {kind}>"
+        lines.append(f"declare {vector} @{symbol}({', '.join([vector] * count)}) {_FACTS}")
+    mappings = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * count}_{scalar}({symbol})" for lanes, symbol in forms)
+    attribute = f' "vector-function-abi-variant"="{mappings}"' if forms else ""
+    lines.append(f"declare {kind} @{scalar}({', '.join([kind] * count)}) {_FACTS}{attribute}")
+    return "\n".join(lines), [symbol for _, symbol in forms]

@@ -1,0 +1,46 @@
+"""Where a compiler hooks in: what becomes of an optimised graph before an engine's kernels run it.
+
+The native engine's refiner loads with the first graph. It knows no kernels of an engine, and the engine with kernels
+no compiler: what they share is a node whose attribute is what runs it (`COMPILED`).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from .._core.graph import Graph
+from .._core.op import Op
+
+Plain = Callable[[Graph], Callable[..., tuple[Any, ...]]]
+
+
+class Refiner(Protocol):
+    """From an optimised graph to one in which nodes that were compiled together are one `COMPILED` node."""
+
+    def __call__(self, graph: Graph, plain: Plain) -> Graph:
+        """`plain` makes what runs a graph by kernels alone."""
+        ...
+
+
+def _no_types(operands: tuple[Any, ...], run: Any) -> Any:
+    raise AssertionError("compiled nodes are made for running only")
+
+
+# Its one attribute, an object with a method `run`, takes the operands' natives and gives the results'.
+COMPILED = Op(
+    "compiled", ("operands",), ("run",), ("outs",), "general", _no_types, None, is_variadic=True, has_many_outs=True,
+    can_raise=True,
+)  # fmt: skip
+
+# The engine whose arrays it takes -> the module of a compiler, which has a `refine`; it loads when it is first needed.
+COMPILERS = {"numpy": "wengert._engines.native"}
+
+
+def refined(engine: str, graph: Graph, plain: Plain) -> Graph:
+    """The graph that an engine's kernels are to run."""
+    if engine not in COMPILERS:
+        return graph
+    refine: Refiner = importlib.import_module(COMPILERS[engine]).refine
+    return refine(graph, plain)
