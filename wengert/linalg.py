@@ -9,25 +9,33 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.linalg import LinAlgError
 
 from ._core import dtypes
 from ._core.dims import Dim, size_of
+from ._core.later import names_loaded_later
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from .ops import choices, creation, decompositions, elementwise, linalg, reductions, shapes
-from .ops.banded import solve_banded, tridiagonal_solve
 from .ops.decompositions import condition_number as cond
 from .ops.decompositions import expm, lu_factor
 from .ops.linalg import matmul, norm, solve, solve_triangular
-from .ops.matrix_powers import fractional_matrix_power, polar
 from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
 from .ops.sparse import sparse_matmul, spsolve
 from .ops.structured import block_diag, circulant, logm, lu, lu_solve, solve_sylvester, sqrtm, toeplitz
 from .ops.tensor_equations import tensorinv, tensorsolve
+
+if TYPE_CHECKING:
+    from .ops.banded import solve_banded, tridiagonal_solve
+    from .ops.matrix_powers import fractional_matrix_power, polar
+else:
+    __getattr__, __dir__ = names_loaded_later(__name__, {
+        "solve_banded": f"{__package__}.ops.banded", "tridiagonal_solve": f"{__package__}.ops.banded",
+        "fractional_matrix_power": f"{__package__}.ops.matrix_powers", "polar": f"{__package__}.ops.matrix_powers",
+    })  # fmt: skip
 
 __all__ = [
     "LinAlgError", "block_diag", "cholesky", "cholesky_solve", "circulant", "cond", "cross", "det", "diagonal", "eig",
