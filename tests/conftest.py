@@ -9,13 +9,15 @@ from functools import partial
 
 import pytest
 
+from wengert._engines.native import engine as native
+
 # JAX reads this when it loads: the conformance tests compare float64 with NumPy's. What happens without it is tested in
 # test_jax_engine.py, in contexts and processes of their own.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 # pyright reads the first, and half of its calls are wrong on purpose; the others are programs that need JAX
-collect_ignore = ["typing/usage.py", "data/make_jax_values.py", "jax_space.py", "many_processes.py"]
+collect_ignore = ["typing/usage.py", "data/make_jax_values.py", "data/record_keras.py", "jax_space.py", "many_processes.py"]
 
 # What pytest writes by itself where the author wrote nothing.
 AUTOMATIC_REASONS = {"", "unconditional skip", "all tests skipped by +SKIP option"}
@@ -67,6 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests neither find what the user's programs left in the cache of compiled code nor leave anything there.
     os.environ["WENGERT_CACHE_DIR"] = tempfile.mkdtemp(prefix="wengert-tests-")
     config.add_cleanup(partial(shutil.rmtree, os.environ["WENGERT_CACHE_DIR"], ignore_errors=True))
+    # What cannot be compiled is a failure here, and all loops are checked before they are.
+    native.IS_STRICT = native.VERIFIES = True
     # The workers of pytest-xdist send their reports to the one process that judges them.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(SkipReasons(), "skip-reasons")

@@ -17,7 +17,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import context
+from . import context, memory
 from .loops import (
     FLOATS,
     INTERRUPTED,
@@ -219,8 +219,8 @@ class _Kernel:
         if array.place == "grown":
             self.top += [f"  {name}.room = alloca i64", f"  store i64 0, ptr {name}.room"]
         held = self.temp()
-        self.frees += [f"  {held} = load ptr, ptr {name}", f"  call void @free(ptr {held})"]
-        self.declare("free", "declare void @free(ptr nocapture)")
+        self.frees += [f"  {held} = load ptr, ptr {name}", f"  call void @wengert_put(ptr {held})"]
+        self.declare_memory("wengert_put")
 
     def var(self, var: Var) -> None:
         if var not in self.vars:
@@ -231,8 +231,8 @@ class _Kernel:
         """The arrays of known size, all at the start, with one check for all."""
         if not self.statics:
             return
-        self.declare("malloc", "declare noalias ptr @malloc(i64)")
-        self.declare("free", "declare void @free(ptr nocapture)")
+        self.declare_memory("wengert_take")
+        self.declare_memory("wengert_put")
         failed = "-1"
         for item in self.statics:
             if item.array in self.pointers:
@@ -241,11 +241,11 @@ class _Kernel:
             is_null, chosen = self.temp(), self.temp()
             size = max(item.count * WIDTHS[item.array.type], 1)
             self.checks += [
-                f"  {name} = call noalias ptr @malloc(i64 {size})",
+                f"  {name} = call noalias ptr @wengert_take(i64 {size})",
                 f"  {is_null} = icmp eq ptr {name}, null",
                 f"  {chosen} = select i1 {is_null}, i64 {item.array.number}, i64 {failed}",
             ]
-            self.frees.append(f"  call void @free(ptr {name})")
+            self.frees.append(f"  call void @wengert_put(ptr {name})")
             failed = chosen
         bad = self.temp()
         self.checks.append(f"  {bad} = icmp ne i64 {failed}, -1")
@@ -260,6 +260,9 @@ class _Kernel:
             f"  store i32 {MEMORY}, ptr %status",
             "  br label %exit",
         ]
+
+    def declare_memory(self, name: str) -> None:
+        self.declare(name, memory.DECLARATIONS[name])
 
     def declare(self, name: str, text: str) -> None:
         self.declared.setdefault(name, text)
@@ -388,7 +391,7 @@ class _Kernel:
         if item.array.type == "bool":
             byte = self.temp()
             self.lines.append(f"  {byte} = load i8, ptr {place}")
-            self.lines.append(f"  %v{item.out.number} = trunc i8 {byte} to i1")
+            self.lines.append(f"  %v{item.out.number} = icmp ne i8 {byte}, 0")
         else:
             self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.array.type]}, ptr {place}")
 
@@ -412,23 +415,19 @@ class _Kernel:
             if item.zero:
                 self.zero(self.pointers[array], str(item.count * width if type(item.count) is int else 0))
             return
-        self.declare("malloc", "declare noalias ptr @malloc(i64)")
-        self.declare("calloc", "declare noalias ptr @calloc(i64, i64)")
+        self.declare_memory("wengert_take")
         cell, old, made = self.cells[array], self.temp(), self.temp()
         count = self.operand(item.count, "i64")
-        self.lines += [f"  {old} = load ptr, ptr {cell}", f"  call void @free(ptr {old})"]
-        if item.zero:
-            self.lines.append(f"  {made} = call noalias ptr @calloc(i64 {count}, i64 {width})")
-        else:
-            size, least = self.temp(), self.temp()
-            self.lines += [
-                f"  {size} = mul i64 {count}, {width}",
-                # an empty array has an address, too
-                f"  {least} = or i64 {size}, 1",
-                f"  {made} = call noalias ptr @malloc(i64 {least})",
-            ]
-        self.lines.append(f"  store ptr {made}, ptr {cell}")
+        self.lines += [f"  {old} = load ptr, ptr {cell}", f"  call void @wengert_put(ptr {old})"]
+        size = self.temp()
+        self.lines += [
+            f"  {size} = mul i64 {count}, {width}",
+            f"  {made} = call noalias ptr @wengert_take(i64 {size})",
+            f"  store ptr {made}, ptr {cell}",
+        ]
         self.check(made, array)
+        if item.zero:
+            self.zero(made, size)
 
     def check(self, made: str, array: Array) -> None:
         """Goes on if memory was there."""
@@ -443,7 +442,7 @@ class _Kernel:
         self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
 
     def reserve(self, item: Reserve) -> None:
-        self.declare("realloc", "declare noalias ptr @realloc(ptr nocapture, i64)")
+        self.declare_memory("wengert_grow")
         self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
         cell, width = self.cells[item.array], WIDTHS[item.array.type]
         count = self.operand(item.count, "i64")
@@ -459,7 +458,7 @@ class _Kernel:
             f"  {wanted} = select i1 {more}, i64 {twice}, i64 {count}",
             f"  {size} = mul i64 {wanted}, {width}",
             f"  {old} = load ptr, ptr {cell}",
-            f"  {made} = call ptr @realloc(ptr {old}, i64 {size})",
+            f"  {made} = call ptr @wengert_grow(ptr {old}, i64 {size})",
         ]
         is_null, bad, good = self.temp(), self.label(), self.label()
         self.lines += [

@@ -23,6 +23,7 @@ from .calls import entry_of
 from .codegen import module_text
 from .dumps import dump
 from .entry import Code as Entry
+from .forms import TYPE_OF
 from .jit import Loaded, shared
 from .loops import verify
 from .lower.functions import Lowered, lowered
@@ -31,6 +32,7 @@ from .prepare import ready
 from .sizes import sized
 from .support import is_native, untold
 
+IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, and not left to NumPy's kernels
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 
 
@@ -60,12 +62,28 @@ class Segment:
         self._kernels: Callable[..., tuple[Any, ...]] | None = None
         self._lock = threading.Lock()
         self._code: Code | None = None
+        self._is_given_up = False
+
+    def give_up(self) -> None:
+        """Leaves the segment to NumPy's kernels, as it could not be compiled; tells the logger "wengert" why."""
+        import logging  # takes longer to load than most of this package, and few programs come here
+
+        logging.getLogger("wengert").warning("%s runs by NumPy's kernels: compiling it failed", self, exc_info=True)
+        self._is_given_up = True
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
         code = self._code
         if code is None:
-            code = self.code()
+            if self._is_given_up:
+                return self.kernels(*natives)
+            try:
+                code = self.code()
+            except Exception:
+                if IS_STRICT:
+                    raise
+                self.give_up()
+                return self.kernels(*natives)
         found = code.function(*natives)
         return code.fitted(natives) if found is NotImplemented else found
 
@@ -126,7 +144,7 @@ class Code:
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
         if status == context.OUT_OF_MEMORY:
-            raise MemoryError(f"{self.segment.graph.name}: no memory for buffer {failing} of the compiled code")
+            raise MemoryError(f"no memory for {self.lowered.owners.get(failing, 'a buffer of the compiled code')}")
         return self.segment.kernels(*natives)
 
 
@@ -143,7 +161,8 @@ def refine(graph: Graph, plain: Plain) -> Graph:
     prepared = ready(graph)
     found = parts(prepared, is_native)
     made = {v.key for part in found for v in part.outputs}
-    if len(found) == 1 and sorted(v.key for v in prepared.outputs) == sorted(made):
+    is_whole = sorted(v.key for v in prepared.outputs) == sorted(made)
+    if len(found) == 1 and is_whole and all(v.dtype in TYPE_OF for v in prepared.inputs):
         # then it takes and gives what the graph does, in this order, and calls can go straight to it
         found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
     if not any(part.is_native for part in found):

@@ -42,6 +42,15 @@ def ready(graph: Graph) -> Graph:
     return Graph.of(graph.name, graph.inputs, preparing.nodes, outputs, graph.guards)
 
 
+def count_nodes(graph: Graph) -> int:
+    """How many nodes a graph has, with those of the programs in it."""
+    total = len(graph.nodes)
+    for node in graph.nodes:
+        if node.op.name in ("switch", "loop", "loop_back"):
+            total += sum(len(program.graph.nodes) for program in node.attrs[0].inner)
+    return total
+
+
 class _Preparing:
     def __init__(self) -> None:
         self.nodes: list[Node] = []

@@ -109,12 +109,6 @@ def _logaddexp2(x: Any, y: Any) -> Any:
     return _maximum(x, y) + tf.math.log1p(_exp2(gap)) / _of(x, math.log(2))
 
 
-def _sigmoid(x: Any) -> Any:
-    # exp of a number that is never positive cannot overflow
-    decay = tf.exp(-tf.abs(x))
-    return tf.where(x >= 0, _of(x, 1.0), decay) / (1 + decay)
-
-
 def _softplus(x: Any) -> Any:
     return tf.math.log1p(tf.exp(-tf.abs(x))) + _maximum(x, tf.zeros((), x.dtype))
 
@@ -428,7 +422,7 @@ KERNELS: dict[str, Any] = {
     "log1p": _unless_complex("log1p", tf.math.log1p),
     "logaddexp": in_float32(_logaddexp),
     "logaddexp2": in_float32(_logaddexp2),
-    "sigmoid": _sigmoid,
+    "sigmoid": tf.sigmoid,
     "softplus": in_float32(_softplus),
     "sin": tf.sin,
     "cos": tf.cos,

@@ -2,8 +2,9 @@
 
 On tensors of a few thousand elements a call of torch costs more than its work. torch broadcasts by itself, so
 `broadcast_to` in front of an elementwise op is left out; a product of matrices and a sum are one kernel; so are the
-derivatives of tanh and sigmoid; a sum of padded pieces that cover their axis is a concatenation; and Python numbers,
-which torch wraps at each call, are tensors made once. None of it changes which zeros meet which infinities.
+derivatives of tanh and relu, and pooling together with the places that it found; a sum of padded pieces that cover
+their axis is a concatenation; and Python numbers, which torch wraps at each call, are tensors made once. None of it
+changes which zeros meet which infinities.
 """
 
 from __future__ import annotations
@@ -45,10 +46,8 @@ def _no_type(*args: Any) -> Any:
 ONE_MINUS = _private("torch one_minus", "x", ("one",))
 BY_TENSOR = _private("torch times_tensor", "x", ("number",))
 PLUS_TENSOR = _private("torch plus_tensor", "x", ("number",))
-SIGMOID_BACK = _private("torch sigmoid_back", "ct out")
 TANH_BACK = _private("torch tanh_back", "ct out")
 IS_ZERO = _private("torch is_zero", "x", ("zero",))
-MASKED_SIGMOID_BACK = _private("torch masked_sigmoid_back", "ct out is_zero", ("zero",))
 MASKED_TANH_BACK = _private("torch masked_tanh_back", "ct out is_zero", ("zero",))
 MASKED_MUL = _private("torch masked_mul", "x y is_zero", ("zero",))
 MATMUL_PLUS = _private("torch matmul_plus", "z x y")
@@ -61,7 +60,6 @@ POOL = _private("torch pool", "x", ("window", "strides", "padding", "dilation"),
 POOL_BACK = _private("torch pool_back", "ct x places", ("window", "strides", "padding", "dilation"))
 NOTHING: Any = object()  # what a rule returns for a node whose result another kernel gives
 
-_sigmoid_back = torch.ops.aten.sigmoid_backward.default
 _tanh_back = torch.ops.aten.tanh_backward.default
 _threshold_back = torch.ops.aten.threshold_backward.default
 
@@ -112,10 +110,8 @@ FUSED: dict[str, Kernel] = {
     "torch one_minus": lambda x, one: torch.sub(one, x),
     "torch times_tensor": torch.mul,
     "torch plus_tensor": torch.add,
-    "torch sigmoid_back": _sigmoid_back,
     "torch tanh_back": _tanh_back,
     "torch is_zero": _is_zero,
-    "torch masked_sigmoid_back": _masked(_sigmoid_back),
     "torch masked_tanh_back": _masked(_tanh_back),
     "torch masked_mul": _masked(torch.mul),
     "torch matmul_plus": torch.addmm,
@@ -266,7 +262,7 @@ def _plus_number(node: Node, parts: _Parts) -> Any:
     return node.remade(PLUS_TENSOR, node.inputs, (value,))
 
 
-# -- the derivatives of tanh and sigmoid ------------------------------------------------------------------------------
+# -- the derivative of tanh -------------------------------------------------------------------------------------------
 
 
 def _is_one_minus(value: Value, parts: _Parts) -> Value | None:
@@ -275,38 +271,31 @@ def _is_one_minus(value: Value, parts: _Parts) -> Value | None:
     return node.inputs[0] if node is not None and node.attrs[0].item() == 1 else None
 
 
-def _slope(value: Value, parts: _Parts) -> tuple[Op, Op, Value] | None:
-    """Which derivative a value is the slope of, and of what result."""
+def _tanh_behind(value: Value, parts: _Parts) -> Value | None:
+    """The t of a value 1 - t * t that is read once: the slope of tanh where that is t."""
     if value.dtype.name not in _FLOATS or parts.uses[value.key] != 1:
         return None
     squared = _is_one_minus(value, parts)
-    if squared is not None:
-        node = parts.made_by(squared, "mul", "square")
-        if node is not None and node.inputs[0].key == node.inputs[-1].key and parts.uses[squared.key] == 1:
-            return TANH_BACK, MASKED_TANH_BACK, node.inputs[0]
-    node = parts.made_by(value, "mul")
-    if node is not None:
-        for out, rest in (node.inputs, node.inputs[::-1]):
-            inner = _is_one_minus(rest, parts)
-            if inner is not None and inner.key == out.key:
-                return SIGMOID_BACK, MASKED_SIGMOID_BACK, out
-    return None
+    node = None if squared is None else parts.made_by(squared, "mul", "square")
+    if squared is None or node is None or parts.uses[squared.key] != 1:
+        return None
+    return node.inputs[0] if node.inputs[0].key == node.inputs[-1].key else None
 
 
 def _mul(node: Node, parts: _Parts) -> Any:
     for ct, slope in (node.inputs, node.inputs[::-1]):
-        found = _slope(slope, parts)
-        if found is not None and ct.key != slope.key:
-            return node.remade(found[0], (ct, found[2]), ())
+        t = _tanh_behind(slope, parts)
+        if t is not None and ct.key != slope.key:
+            return node.remade(TANH_BACK, (ct, t), ())
     return None
 
 
 def _scale(node: Node, parts: _Parts) -> Any:
     ct, slope = node.inputs
     zero = (scalar(0, torch_dtype(ct.dtype)),)
-    found = _slope(slope, parts)
-    if found is not None:
-        return node.remade(found[1], (ct, found[2], parts.is_zero(ct, node)), zero)
+    t = _tanh_behind(slope, parts)
+    if t is not None:
+        return node.remade(MASKED_TANH_BACK, (ct, t, parts.is_zero(ct, node)), zero)
     x, y = _narrow(node, parts) or node.inputs
     return node.remade(MASKED_MUL, (x, y, parts.is_zero(x, node)), zero)
 

@@ -29,7 +29,7 @@ from ..forms import (
     strides_of,
 )
 from ..loops import FLOATS, Array, Operand, Reg
-from ..schedule import SMALL, SMALL_REDUCED, Group, is_small, schedule, static_size
+from ..schedule import SMALL, Group, is_small, schedule
 from . import nests
 from .maps import MAPS, Info, Map
 from .reduces import REDUCES
@@ -54,6 +54,7 @@ class Setting:
         b: the builder.
         constants: large constants, which are operands of the function: the values and the arrays.
         budget: the register that holds how many bytes histories may take; None until something asks for it.
+        owners: for each array on the heap what it holds, for errors.
         numbers: in a function for graphs of many sizes, the fractions that may differ between them (1 / n, say), which
             it reads from an operand. None in a function for one graph.
     """
@@ -64,6 +65,8 @@ class Setting:
         self.budget: Reg | None = None
         self.numbers: list[float] | None = [] if is_shared else None
         self.numbers_array = b.array("f64", "in")
+        self.doing: Node | None = None  # the node that is being lowered
+        self.owners: dict[int, str] = {}  # arrays on the heap: by number what they hold, for errors
 
     def number(self, value: Any, type_: str) -> Operand:
         """A number of the program as an operand."""
@@ -172,7 +175,13 @@ class Block:
 
     def _array(self, type_: str, count: Operand) -> Array:
         waiting = self.free.get((type_, count))
-        return waiting.pop() if waiting else self.b.alloc(type_, count)
+        if waiting:
+            return waiting.pop()
+        array = self.b.alloc(type_, count)
+        node = self.setting.doing
+        if node is not None:
+            self.setting.owners[array.number] = f"{node.op.name}, whose result has shape {node.outputs[0].shape}"
+        return array
 
     def room(self, value: Value) -> Stored:
         """Where a value that is stored goes: its target, or an array that is free once nothing reads it any more."""
@@ -300,6 +309,7 @@ class Block:
 
     def _node(self, node: Node) -> None:
         name = node.op.name
+        self.setting.doing = node
         forms = [self.forms[v.key] for v in node.inputs]
         if name == "constant":
             self.forms[node.outputs[0].key] = self._constant(node)
@@ -383,20 +393,23 @@ class Block:
 
     def _group(self, group: Group, stored: set[int]) -> None:
         writes: list[nests.Write] = []
+        computed: list[Form] = []
         sums: list[tuple[Value, nests.Sum]] = []
         for node in group.members:
             forms = [self.forms[v.key] for v in node.inputs]
             out = node.outputs[0]
+            self.setting.doing = node
             if node.op.name in REDUCES:
                 sums.append((out, self._sum(node, forms[0])))
                 continue
             form = self.forms[out.key] = self._lazy(node, forms)
+            computed.append(form)
             if out.key in stored:
                 writes.append(nests.Write(form, self.room(out)))
                 # what the same group reads is the value itself, not where it is going
         for value in group.copies:
             writes.append(nests.Write(self.forms[value.key], self.room(value)))
-        nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums])
+        nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums], computed)
         targets = {id(w.form): w.target for w in writes}
         for node in group.members:
             key = node.outputs[0].key
@@ -461,8 +474,7 @@ def kind_of(node: Node) -> str:
         return "single"
     out = node.outputs[0]
     if name in REDUCES:
-        size = static_size(node.inputs[0].shape)
-        return "small" if is_small(out) and size is not None and size <= SMALL_REDUCED else "reduce"
+        return "small" if is_small(node.inputs[0]) else "reduce"
     if is_small(out):
         return "small"
     found = MAPS.get(name)

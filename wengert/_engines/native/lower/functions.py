@@ -10,7 +10,8 @@ from ...._core.graph import Graph
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Form, Stored, all_indices, strides_of
 from ..loops import Array, Function, Operand, Reg
-from ..schedule import is_small
+from ..prepare import count_nodes
+from ..schedule import is_small, set_limit
 from .blocks import Block, Setting
 
 
@@ -22,16 +23,19 @@ class Lowered(NamedTuple):
         constants: the values of large constants.
         atoms: the dimensions whose sizes it takes, in order.
         has_budget: whether behind them it takes the number of bytes that histories may take.
+        owners: for arrays on the heap, by number, what they hold.
     """
 
     function: Function
     constants: list[Any]
     atoms: list[Atom]
     has_budget: bool
+    owners: dict[int, str]
 
 
 def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = ()) -> Lowered:
     """Lowers a graph that has been made ready; its function takes the sizes of `atoms` first."""
+    set_limit(count_nodes(graph))
     b = Builder()
     setting = Setting(b, is_shared=bool(atoms))
     sizes: dict[Atom, Operand] = {atom: b.reg("i64") for atom in atoms}
@@ -54,7 +58,7 @@ def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = ()) -> Lowered:
     constants = setting.all_constants()
     arrays = [*inputs, *(array for _, array in constants)]
     function = b.function(name, arrays, outputs, [*registers, *budget])
-    return Lowered(function, [value for value, _ in constants], [*sizes], bool(budget))
+    return Lowered(function, [value for value, _ in constants], [*sizes], bool(budget), setting.owners)
 
 
 def _operands(setting: Setting, graph: Graph, sizes: dict[Atom, Operand]) -> tuple[list[Array], list[Form]]:
