@@ -83,7 +83,7 @@ ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, con
 ops.fori_loop, ops.scan, ops.map = fori_loop, scan, map
 ops.vectorized_map, ops.vectorize = vectorized_map, numpy.vectorize
 ops._LATER["associative_scan"] = f"{__name__}.associative"
-ops._LATER["jvp"] = f"{__name__}.derivatives"
+ops._LATER["jvp"] = f"{__name__}.compat.keras"
 
 __version__ = "0.1.0"
 

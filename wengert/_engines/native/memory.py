@@ -1,7 +1,8 @@
 """Memory of compiled code: large blocks are kept from call to call, for the system takes its time to give pages anew.
 
 - `ptr wengert_take(i64 size)`: a block at a multiple of 64, null if there is no memory.
-- `ptr wengert_grow(ptr block, i64 size)`: a block of at least that size that begins as the one given, which is put back.
+- `ptr wengert_grow(ptr block, i64 size)`: a block of at least that size that begins as the one given, which is put
+  back.
 - `void wengert_put(ptr block)`: a block is no longer needed; null is none.
 
 In front of a block are its size and the address that `malloc` gave. Blocks of `LARGE` bytes or more go into `SLOTS`
@@ -17,8 +18,8 @@ SLOTS = 32
 MOST = 1 << 28
 
 DECLARATIONS = {
-    "wengert_take": 'declare noalias align 64 ptr @wengert_take(i64) nounwind willreturn allockind("alloc,uninitialized")'
-    ' allocsize(0) "alloc-family"="wengert"',
+    "wengert_take": "declare noalias align 64 ptr @wengert_take(i64) nounwind willreturn "
+    'allockind("alloc,uninitialized") allocsize(0) "alloc-family"="wengert"',
     "wengert_grow": "declare noalias align 64 ptr @wengert_grow(ptr nocapture, i64) nounwind willreturn",
     "wengert_put": 'declare void @wengert_put(ptr allocptr nocapture) nounwind willreturn allockind("free")'
     ' "alloc-family"="wengert"',

@@ -189,7 +189,8 @@ def runtime_ir() -> str:
     threads = _ONE_AFTER_THE_OTHER if sys.platform == "win32" else _PARALLEL.replace("MOST", str(MOST_THREADS))
     clock = _CLOCK_ON_WINDOWS if sys.platform == "win32" else _CLOCK
     clock = clock.replace("MONOTONIC", "6" if sys.platform == "darwin" else "1")
-    return memory.memory_ir() + threads + clock + _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
+    poll = _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
+    return memory.memory_ir() + threads + clock + poll
 
 
 @functools.cache

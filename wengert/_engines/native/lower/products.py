@@ -86,8 +86,8 @@ def batched(block: Block, x: Stored, y: Stored, out: Stored) -> None:
     if len(x.shape) == 2:
         product(block, x, y, out)
         return
-    extents: Sequence[Operand] = x.shape
-    with b.loop(0, extents[0]) as i:
+    count, *_ = x.shape
+    with b.loop(0, count) as i:
         batched(block, x.row(b, i), y.row(b, i), out.row(b, i))
 
 

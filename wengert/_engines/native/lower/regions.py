@@ -223,13 +223,13 @@ class Keeper:
         self._limit(size, step)
 
     def _slot(self, columns: dict[str, dict[Reg, _Slot]], type_: str, item: Operand) -> Any:
-        if type(item) is not Reg or item.number < self.mark:
+        if not isinstance(item, Reg) or item.number < self.mark:
             return item
         column = columns.setdefault(type_, {})
         return column.setdefault(item, _Slot(len(column)))
 
     def _is_steady(self, form: Stored) -> bool:
-        return form.array.number < self.mark and (type(form.offset) is not Reg or form.offset.number < self.mark)
+        return form.array.number < self.mark and (not isinstance(form.offset, Reg) or form.offset.number < self.mark)
 
     def _limit(self, size: int, step: Operand) -> None:
         """Ends the function where a history takes more than there is for it."""
