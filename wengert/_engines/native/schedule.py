@@ -7,6 +7,7 @@ Each node is of a kind:
 - *reduce*: a reduction of something large, a member of the loop over its operand's shape;
 - *map*: moves elements; computed where it is read, never stored unless it must be;
 - *inline*: a point that one map alone reads, computed there;
+- *assemble*: puts parts together in memory, one by one;
 - *single*: everything else (products of matrices, scatters, loops), each by itself.
 
 A value is *ready* at a stage. Singles and small nodes come first in their stage, in program order, then its groups: all
@@ -32,6 +33,10 @@ CROWD = 512  # members of one loop: LLVM takes longer for one long loop than for
 FEW = 64  # ... unless it has so few turns that it is no loop for LLVM
 DEEP = 30  # points that one map may compute one from the other
 HEAVY = 16  # maps that one map may read through others before it is stored
+
+
+# Kinds that compute what they alone read.
+_READING = ("map", "inline", "assemble")
 
 
 class Group:
@@ -90,7 +95,8 @@ def schedule(nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value]) 
 
     Args:
         nodes: in program order.
-        kinds: for each "small", "point", "reduce", "map", "repeat" (a map that reads elements many times) or "single".
+        kinds: for each "small", "point", "reduce", "map", "repeat" (a map that reads elements many times), "assemble"
+            or "single".
         outputs: what the graph gives; all of it is stored.
     """
     return _Scheduling(nodes, kinds, outputs).run()
@@ -135,7 +141,7 @@ class _Scheduling:
                 continue
             key = self.nodes[place].outputs[0].key
             readers = self.readers[key]
-            if len(readers) == 1 and key not in self.asked and self.kinds[readers[0]] in ("map", "inline"):
+            if len(readers) == 1 and key not in self.asked and self.kinds[readers[0]] in _READING:
                 depth[place] = depth.get(readers[0], 0) + 1
                 if depth[place] <= DEEP:
                     self.kinds[place] = "inline"

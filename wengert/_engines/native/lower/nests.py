@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..builder import Builder
-from ..forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of
+from ..forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, spill
 from ..loops import FLOATS, REFUSED, Operand, Var
 from .reduces import Reduce
 
@@ -97,6 +97,7 @@ def emit(
         sums: what is reduced.
         forms: what is computed on the way, each from those before it: so that nothing is computed by recursion.
     """
+    spill(b, [*(w.form for w in writes), *(s.form for s in sums), *forms])
     _Nest(b, (*shape,), writes, sums, forms).run()
 
 
