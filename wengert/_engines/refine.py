@@ -37,6 +37,8 @@ COMPILED = Op(
 # The engine whose arrays it takes -> the module of a compiler, which has a `refine`; it loads when it is first needed.
 COMPILERS = {"numpy": "wengert._engines.native"}
 
+PEAK = "peak"  # the name of what a refiner may put in the place of a `reduce_max` that is -inf for no elements
+
 
 def refined(engine: str, graph: Graph, plain: Plain) -> Graph:
     """The graph that an engine's kernels are to run."""

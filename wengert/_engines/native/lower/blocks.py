@@ -180,7 +180,8 @@ class Block:
         array = self.b.alloc(type_, count)
         node = self.setting.doing
         if node is not None:
-            self.setting.owners[array.number] = f"{node.op.name}, whose result has shape {node.outputs[0].shape}"
+            shapes = ", ".join(str(v.shape) for v in node.outputs[:1]) or "no shape"  # of a way back to nothing
+            self.setting.owners[array.number] = f"{node.op.name}, whose result has shape {shapes}"
         return array
 
     def room(self, value: Value) -> Stored:
