@@ -55,11 +55,16 @@ class Builder:
     Attributes:
         block: the innermost open block.
         scopes: for each open block, the outermost first, what was computed in it: `memo` remembers values there.
+        spans: of loops that may be cut in pieces, by index: first, behind the last, and the indices at which the
+            outcome of a comparison changes.
     """
 
     def __init__(self) -> None:
         self.block: Block = []
         self.scopes: list[dict[Any, Any]] = [{}]
+        self.spans: dict[Reg, tuple[int, int, set[int]]] = {}
+        self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
+        self._nests: list[tuple[Block, int, int, dict[Any, Any]]] = []
         self._count = 0
         self._body = self.block
 
@@ -85,11 +90,42 @@ class Builder:
             found = _simpler(op, args[0], args[1])
             if found is not None:
                 return found
-        elif op in _COMPARED and type(args[0]) is int and type(args[1]) is int:
-            return _COMPARED[op](args[0], args[1])
+        elif op in _COMPARED and type(args[1]) is int:
+            if type(args[0]) is int:
+                return _COMPARED[op](args[0], args[1])
+            if type_ == "i64" and self.spans:
+                decided = self._decided(op, args[0], args[1])
+                if decided is not None:
+                    return decided
         out = self.reg(OPS[op].result or type_)
         self.block.append(Let(out, op, args, type_))
+        if self.spans and type_ == "i64" and op in ("add", "sub"):
+            self._note_step(out, op, args[0], args[1])
         return out
+
+    def _note_step(self, out: Reg, op: str, x: Operand, y: Operand) -> None:
+        if op == "add" and type(x) is int:
+            x, y = y, x
+        if type(x) is Reg and type(y) is int:
+            index, step = self._steps.get(x, (x, 0))
+            if index in self.spans:
+                self._steps[out] = index, step + (y if op == "add" else -y)
+
+    def _decided(self, op: str, x: Operand, limit: int) -> bool | None:
+        """What a comparison comes to for each index of a loop; None, and a note, where it changes on the way."""
+        assert type(x) is Reg
+        index, step = self._steps.get(x, (x, 0))
+        span = self.spans.get(index)
+        if span is None:
+            return None
+        first, behind, cuts = span
+        holds = _COMPARED[op]
+        changes = [limit - step, limit - step + 1] if op in ("eq", "ne") else [limit - step + (op in ("le", "gt"))]
+        changes = [c for c in changes if first < c < behind]
+        if not changes:
+            return holds(first + step, limit)
+        cuts.update(changes)
+        return None
 
     def add(self, x: Operand, y: Operand) -> Operand:
         """The sum of two i64, such as indices."""
@@ -238,6 +274,50 @@ class Builder:
         finally:
             self.block = before
             self.scopes.pop()
+
+    @contextmanager
+    def scope(self) -> Any:
+        """What is remembered inside is forgotten at the end."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    @contextmanager
+    def spanning(self, index: Reg, start: int, stop: int) -> Any:
+        """Comparisons of an index are decided where its range does; `as cuts:` where their outcomes change."""
+        cuts: set[int] = set()
+        self.spans[index] = start, stop, cuts
+        try:
+            yield cuts
+        finally:
+            del self.spans[index]
+
+    @contextmanager
+    def nest(self) -> Any:
+        """Marks here as the place of what `ahead` emits, for as long as this lasts."""
+        self._nests.append((self.block, len(self.block), self.mark(), self.scopes[-1]))
+        try:
+            yield
+        finally:
+            self._nests.pop()
+
+    def can_go_ahead(self, operands: Sequence[Operand]) -> bool:
+        """Whether a nest is open before which all operands were there."""
+        return bool(self._nests) and all(type(x) is not Reg or x.number < self._nests[-1][2] for x in operands)
+
+    @contextmanager
+    def ahead(self) -> Any:
+        """What is emitted inside goes in front of the innermost nest; `as scope:` where to remember it."""
+        block, place, mark, scope = self._nests[-1]
+        before, self.block = self.block, []
+        try:
+            yield scope
+        finally:
+            block[place:place] = self.block
+            self._nests[-1] = block, place + len(self.block), mark, scope
+            self.block = before
 
     @contextmanager
     def loop(self, start: Operand, stop: Operand, work: Operand | None = None) -> Any:

@@ -71,12 +71,19 @@ class Elements(Form):
     def spilled(self, b: Builder) -> Array:
         """The elements in an array on the stack, for indices that only the run tells."""
         found = b.known(("spilled", self))
-        if found is None:
-            found = b.local(self.type, len(self.items))
-            for place, item in enumerate(self.items):
-                b.store(found, place, item)
+        if found is None and b.can_go_ahead(self.items):
+            with b.ahead() as scope:
+                found = scope["spilled", self] = self._spill(b)
+        elif found is None:
+            found = self._spill(b)
             b.remember(("spilled", self), found)
         return found
+
+    def _spill(self, b: Builder) -> Array:
+        array = b.local(self.type, len(self.items))
+        for place, item in enumerate(self.items):
+            b.store(array, place, item)
+        return array
 
     def is_flat(self) -> bool:
         return True

@@ -25,7 +25,7 @@ from typing import Any
 from ..._core.graph import Node
 from ..._core.tensor import Value
 
-SMALL = 16  # elements up to which a value is in registers
+SMALL = 8  # elements up to which a value is in registers
 SMALL_REDUCED = 64  # elements up to which a reduction is written out
 HEAVY = 16  # maps that one map may read through others before it is stored
 

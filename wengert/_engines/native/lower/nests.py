@@ -13,6 +13,7 @@ from typing import Any
 from ..builder import Builder
 from ..forms import Elements, Form, Index, Stored, all_indices, count_of
 from ..loops import FLOATS, REFUSED, Operand, Var
+from . import pieces
 from .reduces import Reduce
 
 LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
@@ -87,7 +88,8 @@ class Sum:
 
 def emit(b: Builder, shape: Sequence[Operand], writes: list[Write], sums: list[Sum]) -> None:
     """Emits the nest of a group over a shape."""
-    _Nest(b, (*shape,), writes, sums).run()
+    with b.nest():
+        _Nest(b, (*shape,), writes, sums).run()
 
 
 class _Nest:
@@ -144,13 +146,15 @@ class _Nest:
 
     def places(self, start: Operand, stop: Operand) -> None:
         """The elements of a range, by number."""
+        pieces.turns(self.b, start, stop, self.place)
+
+    def place(self, place: Operand) -> None:
         b = self.b
-        with b.loop(start, stop) as place:
-            for write in self.writes:
-                value = write.form.at_flat(b, place)
-                b.store(write.target.array, b.add(write.target.offset, place), value)
-            for total in self.sums:
-                total.join(b, total.form.at_flat(b, place), ())
+        for write in self.writes:
+            value = write.form.at_flat(b, place)
+            b.store(write.target.array, b.add(write.target.offset, place), value)
+        for total in self.sums:
+            total.join(b, total.form.at_flat(b, place), ())
 
     def in_parts(
         self, count: Operand, grain: int, work: Operand, body: Callable[[Operand, Operand], None]
@@ -202,6 +206,8 @@ class _Nest:
             self.element(index)
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:
             self.axis(depth + 1, (*index, 0))
+        elif depth == len(self.shape) - 1:
+            pieces.turns(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
         else:
             with b.loop(0, self.shape[depth]) as i:
                 self.axis(depth + 1, (*index, i))
