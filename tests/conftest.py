@@ -9,6 +9,8 @@ from functools import partial
 
 import pytest
 
+from wengert._engines.native import engine as native
+
 # JAX reads this when it loads: the conformance tests compare float64 with NumPy's. What happens without it is tested in
 # test_jax_engine.py, in contexts and processes of their own.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -67,6 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests neither find what the user's programs left in the cache of compiled code nor leave anything there.
     os.environ["WENGERT_CACHE_DIR"] = tempfile.mkdtemp(prefix="wengert-tests-")
     config.add_cleanup(partial(shutil.rmtree, os.environ["WENGERT_CACHE_DIR"], ignore_errors=True))
+    # What cannot be compiled is a failure here, and all loops are checked before they are.
+    native.IS_STRICT = native.VERIFIES = True
     # The workers of pytest-xdist send their reports to the one process that judges them.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(SkipReasons(), "skip-reasons")

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.native_kernels import SUM_X_SIN_X, map_ir
-from wengert._engines.native import entry, jit, symbols, target, vectormath
+from wengert._engines.native import entry, jit, polynomials, symbols, target, vectormath
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
 NUMPY_NAMES = {
@@ -92,6 +92,29 @@ def needs_reference(name: str, dtype: str) -> None:
 def test_within_four_units_over_the_whole_domain(name: str, dtype: str) -> None:
     needs_reference(name, dtype)
     x = samples(DTYPES[dtype], 2_000 if name in ONLY_IN_C else 20_000)
+    check(name, (x,), run(name, dtype, x))
+
+
+@pytest.fixture
+def without_libmvec(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """As on a machine whose C library has no vector functions."""
+    if not target.has_fma():
+        pytest.skip("our own functions need fused multiply-adds")
+    monkeypatch.setattr(symbols, "has_libmvec", lambda: False)
+    vectormath.variants.cache_clear()
+    yield
+    vectormath.variants.cache_clear()
+
+
+@pytest.mark.usefixtures("without_libmvec")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", polynomials._BODIES)
+def test_our_own_are_within_four_units(name: str, dtype: str) -> None:
+    needs_reference(name, dtype)
+    x = samples(DTYPES[dtype])
+    text = jit.assembly(map_ir(f"wg.{name}.{dtype}", dtype))
+    assert "_ZGV" not in text
+    assert f"wengert_{name}_{dtype}_" in text  # called, or standing there
     check(name, (x,), run(name, dtype, x))
 
 

@@ -33,6 +33,8 @@ COMPILED = Op(
     can_raise=True,
 )  # fmt: skip
 
+PEAK = "peak"  # the name of what a refiner may put in the place of a `reduce_max` that is -inf for no elements
+
 REFINERS: dict[str, Refiner] = {}  # by the name of the engine whose arrays they take
 
 

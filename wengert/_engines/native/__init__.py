@@ -8,6 +8,7 @@ llvmlite is imported on first use only; without it, or with `WENGERT_JIT=0`, pro
 # these tell `symbols` of the functions that compiled code may call
 from . import engine
 from . import libraries as libraries
+from . import memory as memory
 from . import runtime as runtime
 
 __all__ = ["engine"]

@@ -6,12 +6,14 @@ and the result is certain (integer arithmetic of indices, mostly).
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from .loops import (
+    FLOATS,
     OPS,
     Alloc,
     Argument,
@@ -63,8 +65,8 @@ class Builder:
         self.block: Block = []
         self.scopes: list[dict[Any, Any]] = [{}]
         self.spans: dict[Reg, tuple[int, int, set[int]]] = {}
+        self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
         self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
-        self._nests: list[tuple[Block, int, int, dict[Any, Any]]] = []
         self._count = 0
         self._body = self.block
 
@@ -97,11 +99,37 @@ class Builder:
                 decided = self._decided(op, args[0], args[1])
                 if decided is not None:
                     return decided
+        elif self.plain and op in _COMPARED:
+            args = (*[self.plain.get(x, x) for x in args],)
+        elif op == "add" and type_ in FLOATS:
+            found = self._with_zero(type_, args[0], args[1])
+            if found is not None:
+                return found
+        return self._let(op, type_, args)
+
+    def _let(self, op: str, type_: str, args: tuple[Operand, ...]) -> Reg:
         out = self.reg(OPS[op].result or type_)
         self.block.append(Let(out, op, args, type_))
         if self.spans and type_ == "i64" and op in ("add", "sub"):
             self._note_step(out, op, args[0], args[1])
         return out
+
+    def _with_zero(self, type_: str, x: Operand, y: Operand) -> Operand | None:
+        """x + 0.0 is x but for the sign of zeros, and sums of it are those of x plus 0.0: so the zero, of which padding
+        brings many, goes to the end of a chain of sums, once. None if no operand is of that kind."""
+        if _is_zero(x):
+            x, y = y, x
+        if type(x) is Reg and _is_zero(y):
+            if x in self.plain:
+                return x
+            total = x
+        elif x in self.plain or y in self.plain:
+            total = self._let("add", type_, (self.plain.get(x, x), self.plain.get(y, y)))
+        else:
+            return None
+        found = self._let("add", type_, (total, 0.0))
+        self.plain[found] = total
+        return found
 
     def _note_step(self, out: Reg, op: str, x: Operand, y: Operand) -> None:
         if op == "add" and type(x) is int:
@@ -295,31 +323,6 @@ class Builder:
             del self.spans[index]
 
     @contextmanager
-    def nest(self) -> Any:
-        """Marks here as the place of what `ahead` emits, for as long as this lasts."""
-        self._nests.append((self.block, len(self.block), self.mark(), self.scopes[-1]))
-        try:
-            yield
-        finally:
-            self._nests.pop()
-
-    def can_go_ahead(self, operands: Sequence[Operand]) -> bool:
-        """Whether a nest is open before which all operands were there."""
-        return bool(self._nests) and all(type(x) is not Reg or x.number < self._nests[-1][2] for x in operands)
-
-    @contextmanager
-    def ahead(self) -> Any:
-        """What is emitted inside goes in front of the innermost nest; `as scope:` where to remember it."""
-        block, place, mark, scope = self._nests[-1]
-        before, self.block = self.block, []
-        try:
-            yield scope
-        finally:
-            block[place:place] = self.block
-            self._nests[-1] = block, place + len(self.block), mark, scope
-            self.block = before
-
-    @contextmanager
     def loop(self, start: Operand, stop: Operand, work: Operand | None = None) -> Any:
         """`with builder.loop(0, n) as i:` what is emitted inside is the loop's body."""
         made = For(self.reg("i64"), start, stop, [], work)
@@ -379,6 +382,10 @@ class Builder:
     ) -> Function:  # fmt: skip
         """The finished function."""
         return Function(name, inputs, outputs, sizes, self._body)
+
+
+def _is_zero(x: Operand) -> bool:
+    return type(x) is float and x == 0.0 and math.copysign(1.0, x) > 0.0
 
 
 def _simpler(op: str, x: Operand, y: Operand) -> Operand | None:

@@ -32,6 +32,7 @@ from .prepare import ready
 from .sizes import sized
 from .support import is_native, untold
 
+IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, and not left to NumPy's kernels
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 
 
@@ -46,27 +47,61 @@ def is_on() -> bool:
     return has_llvm() and os.environ.get("WENGERT_JIT", "1") != "0"
 
 
+class Kernels:
+    """A graph as NumPy's kernels run it, made when that is wanted first.
+
+    Attributes:
+        calls: how often they ran.
+    """
+
+    def __init__(self, graph: Graph, plain: Plain) -> None:
+        self.graph = graph
+        self.calls = 0
+        self._plain = plain
+        self._run: Callable[..., tuple[Any, ...]] | None = None
+
+    def __call__(self, *natives: Any) -> tuple[Any, ...]:
+        if self._run is None:
+            self._run = self._plain(self.graph)
+        self.calls += 1
+        return self._run(*natives)
+
+
 class Segment:
     """Nodes that are one function of machine code.
 
     Attributes:
         graph: the nodes, with the values that come in and go out.
-        refusals: how often NumPy's kernels ran instead, for tests and curious users.
+        kernels: what runs them where machine code refuses.
     """
 
     def __init__(self, graph: Graph, plain: Plain) -> None:
         self.graph = graph
-        self.refusals = 0
-        self._plain = plain
-        self._kernels: Callable[..., tuple[Any, ...]] | None = None
+        self.kernels = Kernels(graph, plain)
         self._lock = threading.Lock()
         self._code: Code | None = None
+        self._is_given_up = False
+
+    def give_up(self) -> None:
+        """Leaves the segment to NumPy's kernels, as it could not be compiled; tells the logger "wengert" why."""
+        import logging  # takes longer to load than most of this package, and few programs come here
+
+        logging.getLogger("wengert").warning("%s runs by NumPy's kernels: compiling it failed", self, exc_info=True)
+        self._is_given_up = True
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
         code = self._code
         if code is None:
-            code = self.code()
+            if self._is_given_up:
+                return self.kernels(*natives)
+            try:
+                code = self.code()
+            except Exception:
+                if IS_STRICT:
+                    raise
+                self.give_up()
+                return self.kernels(*natives)
         found = code.function(*natives)
         return code.fitted(natives) if found is NotImplemented else found
 
@@ -74,30 +109,29 @@ class Segment:
         """The machine code, made now if it is not there yet."""
         with self._lock:
             if self._code is None:
-                self._code = Code(self)
+                self._code = Code(self.graph, self.kernels)
             return self._code
 
     def entry(self, guards: Guards | None) -> Entry:
         """What built-in functions of the segment are made of."""
         return self.code().entry(guards)
 
-    def kernels(self, *natives: Any) -> tuple[Any, ...]:
-        """The results by NumPy's kernels."""
-        if self._kernels is None:
-            self._kernels = self._plain(self.graph)
-        self.refusals += 1
-        return self._kernels(*natives)
+    @property
+    def refusals(self) -> int:
+        """How often NumPy's kernels ran instead, for tests and curious users."""
+        return self.kernels.calls
 
     def __repr__(self) -> str:
         return f"<native {self.graph.name}: {len(self.graph.nodes)} nodes>"
 
 
 class Code:
-    """The machine code of a segment, and how it is called."""
+    """The machine code of a segment, and how it is called. It does not hold the segment: cycles would outlive it."""
 
-    def __init__(self, segment: Segment) -> None:
-        graph, numbers = sized(segment.graph)
-        self.segment = segment
+    def __init__(self, given: Graph, kernels: Kernels) -> None:
+        graph, numbers = sized(given)
+        self.graph = given
+        self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,))
         dump("graph", graph.name, graph.to_text)
@@ -111,24 +145,24 @@ class Code:
 
     def entry(self, guards: Guards | None) -> Entry:
         """What built-in functions are made of; they refuse arguments for which a guard fails."""
-        return entry_of(
-            self.segment.graph, self.lowered, self.loaded, self.constants, self.failed, guards, self.numbers
-        )
+        failed = functools.partial(_failed, self.kernels, self.lowered.owners)
+        return entry_of(self.graph, self.lowered, self.loaded, self.constants, failed, guards, self.numbers)
 
     def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of any layout and kind."""
-        values = self.segment.graph.inputs
+        values = self.graph.inputs
         if all(x.dtype == v.dtype for x, v in zip(natives, values, strict=True)):
             found = self.function(*[_plain_array(x, v.dtype) for x, v in zip(natives, values, strict=True)])
             if found is not NotImplemented:
                 return found
-        return self.segment.kernels(*natives)
+        return self.kernels(*natives)
 
-    def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
-        """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
-        if status == context.OUT_OF_MEMORY:
-            raise MemoryError(f"no memory for {self.lowered.owners.get(failing, 'a buffer of the compiled code')}")
-        return self.segment.kernels(*natives)
+
+def _failed(kernels: Kernels, owners: dict[int, str], status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
+    """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
+    if status == context.OUT_OF_MEMORY:
+        raise MemoryError(f"no memory for {owners.get(failing, 'a buffer of the compiled code')}")
+    return kernels(*natives)
 
 
 def _plain_array(x: Any, dtype: np.dtype[Any]) -> Any:

@@ -71,19 +71,12 @@ class Elements(Form):
     def spilled(self, b: Builder) -> Array:
         """The elements in an array on the stack, for indices that only the run tells."""
         found = b.known(("spilled", self))
-        if found is None and b.can_go_ahead(self.items):
-            with b.ahead() as scope:
-                found = scope["spilled", self] = self._spill(b)
-        elif found is None:
-            found = self._spill(b)
+        if found is None:
+            found = b.local(self.type, len(self.items))
+            for place, item in enumerate(self.items):
+                b.store(found, place, item)
             b.remember(("spilled", self), found)
         return found
-
-    def _spill(self, b: Builder) -> Array:
-        array = b.local(self.type, len(self.items))
-        for place, item in enumerate(self.items):
-            b.store(array, place, item)
-        return array
 
     def is_flat(self) -> bool:
         return True
@@ -146,15 +139,16 @@ class Stored(Form):
 class Lazy(Form):
     """Computed where it is read; remembered for as long as the loop's turn lasts."""
 
-    __slots__ = ("compute", "flat")
+    __slots__ = ("compute", "flat", "sources")
 
     def __init__(
         self, shape: Extents, type_: str, compute: Callable[[Builder, Index], Operand],
-        flat: Callable[[Builder, Operand], Operand] | None = None,
+        flat: Callable[[Builder, Operand], Operand] | None = None, sources: Sequence[Form] = (),
     ) -> None:  # fmt: skip
         super().__init__(shape, type_)
         self.compute = compute
         self.flat = flat
+        self.sources = sources  # the forms that it reads
 
     def at(self, b: Builder, index: Index) -> Operand:
         key = (self, index)
@@ -175,6 +169,20 @@ class Lazy(Form):
             found = self.flat(b, place)
             b.remember(key, found)
         return found
+
+
+def spill(b: Builder, forms: Sequence[Form]) -> None:
+    """Puts what is in registers, and forms read, where a loop can read it: before the loop, not in each turn."""
+    waiting, seen = [*forms], set[int]()
+    while waiting:
+        form = waiting.pop()
+        if id(form) in seen:
+            continue
+        seen.add(id(form))
+        if type(form) is Elements and len(form.items) > 1:
+            form.spilled(b)
+        elif type(form) is Lazy:
+            waiting += form.sources
 
 
 def is_numbers(shape: Sequence[Operand]) -> bool:

@@ -20,16 +20,20 @@ def completed(ir: str) -> str:
         return ir
     renamed: dict[str, str] = {}
     added: list[str] = []
+    declarations: dict[str, str] = {}
     kept: list[str] = []
     for name in names:
         _, function, dtype = name.split(".")
-        text, forms = vectormath.declaration(function, dtype)
+        found = vectormath.declared(function, dtype)
         renamed[name] = vectormath.c_name(function, dtype)
-        added.append(text)
-        kept += forms
+        added.append(found.text)
+        for key, text in found.declarations.items():  # a declaration with vector forms goes before one without
+            if "vector-function" in text or key not in declarations:
+                declarations[key] = text
+        kept += found.forms
     ir = _used.sub(lambda match: "@" + renamed.get(match[1], match[1]), ir)
     if kept:  # vector forms have no caller until the vectoriser has run; this keeps their declarations until then
         pointers = ", ".join(f"ptr @{symbol}" for symbol in kept)
         added.append(f"@llvm.compiler.used = appending global [{len(kept)} x ptr] [{pointers}], "
                      'section "llvm.metadata"')  # fmt: skip
-    return "\n".join([ir, *added, ""])
+    return "\n".join([ir, *declarations.values(), *added, ""])

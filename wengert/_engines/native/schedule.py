@@ -7,6 +7,7 @@ Each node is of a kind:
 - *reduce*: a reduction of something large, a member of the loop over its operand's shape;
 - *map*: moves elements; computed where it is read, never stored unless it must be;
 - *inline*: a point that one map alone reads, computed there;
+- *assemble*: puts parts together in memory, one by one;
 - *single*: everything else (products of matrices, scatters, loops), each by itself.
 
 A value is *ready* at a stage. Singles and small nodes come first in their stage, in program order, then its groups: all
@@ -17,6 +18,7 @@ need moves to the latest stage that reads it, where it often need not be stored 
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from math import prod
@@ -26,8 +28,15 @@ from ..._core.graph import Node
 from ..._core.tensor import Value
 
 SMALL = 8  # elements up to which a value is in registers
-SMALL_REDUCED = 64  # elements up to which a reduction is written out
+LONG = 1000  # nodes from which on fewer elements are few
+CROWD = 512  # members of one loop: LLVM takes longer for one long loop than for several short ones ...
+FEW = 64  # ... unless it has so few turns that it is no loop for LLVM
+DEEP = 30  # points that one map may compute one from the other
 HEAVY = 16  # maps that one map may read through others before it is stored
+
+
+# Kinds that compute what they alone read.
+_READING = ("map", "inline", "assemble")
 
 
 class Group:
@@ -61,10 +70,24 @@ def static_size(shape: Sequence[Any]) -> int | None:
     return prod(shape) if all(type(n) is int for n in shape) else None
 
 
-def is_small(value: Value, limit: int = SMALL) -> bool:
+class _Limit(threading.local):
+    """How many elements are few, in the function that a thread is lowering."""
+
+    small = SMALL
+
+
+_LIMIT = _Limit()
+
+
+def set_limit(nodes: int) -> None:
+    """Sets how many elements are few for a function of so many nodes: a long one is not written out many times over."""
+    _LIMIT.small = SMALL if nodes <= LONG else 4 if nodes <= 2 * LONG else 1
+
+
+def is_small(value: Value) -> bool:
     """Whether a value has few elements."""
     size = static_size(value.shape)
-    return size is not None and size <= limit
+    return size is not None and size <= _LIMIT.small
 
 
 def schedule(nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value]) -> Schedule:
@@ -72,10 +95,16 @@ def schedule(nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value]) 
 
     Args:
         nodes: in program order.
-        kinds: for each "small", "point", "reduce", "map", "repeat" (a map that reads elements many times) or "single".
+        kinds: for each "small", "point", "reduce", "map", "repeat" (a map that reads elements many times), "assemble"
+            or "single".
         outputs: what the graph gives; all of it is stored.
     """
     return _Scheduling(nodes, kinds, outputs).run()
+
+
+def _pieces(places: list[int], most: int) -> list[list[int]]:
+    """Members that are too many for one loop, in several: each reads what those before it have stored."""
+    return [places[i : i + most] for i in range(0, len(places), most)]
 
 
 class _Scheduling:
@@ -106,13 +135,16 @@ class _Scheduling:
     # -- what is computed where it is read ------------------------------------------------------------------------
 
     def find_inlined(self) -> None:
+        depth: dict[int, int] = {}
         for place in range(len(self.nodes) - 1, -1, -1):
             if self.kinds[place] != "point":
                 continue
             key = self.nodes[place].outputs[0].key
             readers = self.readers[key]
-            if len(readers) == 1 and key not in self.asked and self.kinds[readers[0]] in ("map", "inline"):
-                self.kinds[place] = "inline"
+            if len(readers) == 1 and key not in self.asked and self.kinds[readers[0]] in _READING:
+                depth[place] = depth.get(readers[0], 0) + 1
+                if depth[place] <= DEEP:
+                    self.kinds[place] = "inline"
 
     def is_direct(self, place: int, value: Value) -> bool:
         """Whether a member reads a value at its own index from another member of the same shape."""
@@ -193,7 +225,9 @@ class _Scheduling:
                 found[self.stage[place], self.domain(place)].append(place)
         result: list[tuple[int, Group, list[int]]] = []
         for (stage, shape), places in found.items():
-            for part in self.connected(places):
+            size = static_size(shape)
+            most = len(places) if size is not None and size <= FEW else CROWD
+            for part in (piece for whole in self.connected(places) for piece in _pieces(whole, most)):
                 group = Group(shape)
                 group.members = [self.nodes[p] for p in part]
                 result.append((stage, group, part))

@@ -62,6 +62,12 @@ def identity() -> str:
 
 
 @functools.cache
+def has_fma() -> bool:
+    """Whether the machine multiplies and adds with one rounding."""
+    return not is_x86() or bool(llvm().get_host_cpu_features().get("fma"))
+
+
+@functools.cache
 def vector_bits() -> int:
     """The width of the host's widest vector registers, in bits."""
     found = llvm().get_host_cpu_features()

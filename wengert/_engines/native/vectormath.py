@@ -1,4 +1,4 @@
-"""Mathematical functions in compiled code: scalar ones from libm, vector ones from glibc's libmvec.
+"""Mathematical functions in compiled code: scalar ones from libm, vector ones from glibc's libmvec or our own.
 
 Generated code calls `@wg.NAME.f64` or `@wg.NAME.f32` (NAME in `ONE_OPERAND` or `TWO_OPERANDS`) on scalars and declares
 nothing; `prelude.py` puts in what this module says. LLVM's loop vectoriser turns such calls into calls of the vector
@@ -12,8 +12,9 @@ Which lanes run as vectors depends on the trip count of a loop alone, so a kerne
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
-from . import symbols
+from . import polynomials, symbols
 from .target import is_x86, vector_bits
 
 ONE_OPERAND = (
@@ -43,7 +44,7 @@ def c_name(name: str, dtype: str) -> str:
 
 @functools.cache
 def variants(name: str, dtype: str) -> tuple[tuple[int, str], ...]:
-    """The vector forms that this machine has: lanes and symbol, the narrowest first."""
+    """The vector forms that libmvec has for this machine: lanes and symbol, the narrowest first."""
     if not (symbols.has_libmvec() and is_x86()):
         return ()
     found: list[tuple[int, str]] = []
@@ -55,15 +56,40 @@ def variants(name: str, dtype: str) -> tuple[tuple[int, str], ...]:
     return (*found,)
 
 
-def declaration(name: str, dtype: str) -> tuple[str, list[str]]:
-    """The IR that declares a function and its vector forms, and the forms' names, which the module must keep."""
+class Declared(NamedTuple):
+    """What a module needs for a function.
+
+    Attributes:
+        text: definitions.
+        declarations: by name.
+        forms: vector forms, which the module must keep until its loops are vectorised.
+    """
+
+    text: str
+    declarations: dict[str, str]
+    forms: list[str]
+
+
+def declared(name: str, dtype: str) -> Declared:
+    """The IR of a function and of its vector forms."""
     count, scalar, kind = operands(name), c_name(name, dtype), TYPES[dtype]
     forms = variants(name, dtype)
-    lines: list[str] = []
-    for lanes, symbol in forms:
-        vector = f"<{lanes} x {kind}>"
-        lines.append(f"declare {vector} @{symbol}({', '.join([vector] * count)}) {_FACTS}")
+    text: list[str] = []
+    declarations: dict[str, str] = {}
+    if not forms and polynomials.has(name):
+        sizes = [bits // _BITS[dtype] for bits in (128, 256, 512) if bits <= vector_bits()]
+        forms = (*[(lanes, polynomials.symbol(name, dtype, lanes)) for lanes in sizes],)
+        for lanes in sizes:
+            body, needed = polynomials.definition(name, dtype, lanes)
+            text.append(body)
+            declarations |= needed
+    else:
+        for lanes, symbol in forms:
+            vector = f"<{lanes} x {kind}>"
+            declarations[symbol] = f"declare {vector} @{symbol}({', '.join([vector] * count)}) {_FACTS}"
     mappings = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * count}_{scalar}({symbol})" for lanes, symbol in forms)
     attribute = f' "vector-function-abi-variant"="{mappings}"' if forms else ""
-    lines.append(f"declare {kind} @{scalar}({', '.join([kind] * count)}) {_FACTS}{attribute}")
-    return "\n".join(lines), [symbol for _, symbol in forms]
+    declarations[scalar] = f"declare {kind} @{scalar}({', '.join([kind] * count)}) {_FACTS}{attribute}"
+    if declarations.get(name) == "":  # float32's vectors call the scalar function of float64
+        declarations[name] = f"declare double @{name}(double) {_FACTS}"
+    return Declared("\n".join(text), declarations, [symbol for _, symbol in forms])

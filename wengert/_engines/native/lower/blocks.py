@@ -29,7 +29,7 @@ from ..forms import (
     strides_of,
 )
 from ..loops import FLOATS, Array, Operand, Reg
-from ..schedule import SMALL, SMALL_REDUCED, Group, is_small, schedule, static_size
+from ..schedule import SMALL, Group, is_small, schedule
 from . import nests
 from .maps import MAPS, Info, Map
 from .reduces import REDUCES
@@ -320,6 +320,8 @@ class Block:
                 self._file(value, form)
         elif is_small(node.outputs[0]):
             self.forms[node.outputs[0].key] = self._small(node, forms)
+        elif is_assembled(node):
+            self.forms[node.outputs[0].key] = self._assembled(node, forms)
         else:
             self.forms[node.outputs[0].key] = self._lazy(node, forms)
 
@@ -383,16 +385,38 @@ class Block:
                 shape, type_, lambda b, index: rule(b, *[f.at(b, index) for f in forms]),
                 (lambda b, place: rule(b, *[f.at_flat(b, place) for f in forms]))
                 if all(f.is_flat() for f in forms) else None,
+                forms,
             )  # fmt: skip
         found, info = MAPS[name], self.info(node)
         if found.check is not None:
             found.check(self.b, info, forms)
         return found.view(self.b, info, forms) or _moved(found, info, forms)
 
+    def _assembled(self, node: Node, forms: list[Form]) -> Form:
+        """Parts copied to their places in one array."""
+        target = self.room(node.outputs[0])
+        b, attrs = self.b, self.attrs(node)
+        if node.op.name == "pad":
+            low, _, interior = attrs
+            b.fill(target.array, target.offset, count_of(b, target.shape))
+            offset = target.offset
+            for start, stride in zip(low, target.strides, strict=True):
+                offset = b.add(offset, b.mul(start, stride))
+            strides = (*[b.mul(s, gap + 1) for s, gap in zip(target.strides, interior, strict=True)],)
+            nests.copy(b, forms[0], Stored(forms[0].shape, target.array, offset, strides, False))
+            return target
+        (axis,) = attrs
+        offset = target.offset
+        for part in forms:
+            nests.copy(b, part, part_of(target, part, axis, offset))
+            offset = b.add(offset, b.mul(part.shape[axis], target.strides[axis]))
+        return target
+
     # -- groups ---------------------------------------------------------------------------------------------------
 
     def _group(self, group: Group, stored: set[int]) -> None:
         writes: list[nests.Write] = []
+        computed: list[Form] = []
         sums: list[tuple[Value, nests.Sum]] = []
         for node in group.members:
             forms = [self.forms[v.key] for v in node.inputs]
@@ -402,12 +426,13 @@ class Block:
                 sums.append((out, self._sum(node, forms[0])))
                 continue
             form = self.forms[out.key] = self._lazy(node, forms)
+            computed.append(form)
             if out.key in stored:
                 writes.append(nests.Write(form, self.room(out)))
                 # what the same group reads is the value itself, not where it is going
         for value in group.copies:
             writes.append(nests.Write(self.forms[value.key], self.room(value)))
-        nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums])
+        nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums], computed)
         targets = {id(w.form): w.target for w in writes}
         for node in group.members:
             key = node.outputs[0].key
@@ -431,6 +456,20 @@ class Block:
             self.forms[out.key] = self.elements(total.target) if is_small(out) else total.target
 
 
+def part_of(whole: Stored, part: Form, axis: int, offset: Operand) -> Stored:
+    """A part of an array, from an offset on along an axis."""
+    is_dense = whole.is_dense and all(type(n) is int and n == 1 for n in whole.shape[:axis])
+    return Stored(part.shape, whole.array, offset, whole.strides, is_dense)
+
+
+def is_assembled(node: Node) -> bool:
+    """Whether a node's result is put together from parts in memory."""
+    if node.op.name == "concatenate":
+        return True
+    low, high, _ = node.attrs if node.op.name == "pad" else ((None,), (), ())
+    return all(type(n) is int and n >= 0 for n in (*low, *high))
+
+
 def _counted(node: Node, through: dict[int, tuple[int, ...]], ended: Sequence[int]) -> dict[int, int]:
     """How many operands of a node read each of these values."""
     found: dict[int, int] = {}
@@ -448,7 +487,7 @@ def _moved(found: Map, info: Info, forms: list[Form]) -> Form:
     is_flat = flat is not None and found.is_flat(info, forms)
     return Lazy(
         info.shape, info.type, lambda b, index: at(b, info, forms, index),
-        (lambda b, place: flat(b, info, forms, place)) if is_flat and flat is not None else None,
+        (lambda b, place: flat(b, info, forms, place)) if is_flat and flat is not None else None, forms,
     )  # fmt: skip
 
 
@@ -472,11 +511,12 @@ def kind_of(node: Node) -> str:
         return "single"
     out = node.outputs[0]
     if name in REDUCES:
-        size = static_size(node.inputs[0].shape)
-        return "small" if is_small(out) and size is not None and size <= SMALL_REDUCED else "reduce"
+        return "small" if is_small(node.inputs[0]) else "reduce"
     if is_small(out):
         return "small"
     found = MAPS.get(name)
+    if found is not None and is_assembled(node):
+        return "assemble"
     if found is not None:
         return "repeat" if found.repeats else "map"
     return "point"

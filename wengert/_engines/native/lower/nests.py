@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..builder import Builder
-from ..forms import Elements, Form, Index, Stored, all_indices, count_of
+from ..forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, spill
 from ..loops import FLOATS, REFUSED, Operand, Var
 from . import pieces
 from .reduces import Reduce
@@ -86,15 +86,28 @@ class Sum:
             self.target.store(b, index, found)
 
 
-def emit(b: Builder, shape: Sequence[Operand], writes: list[Write], sums: list[Sum]) -> None:
-    """Emits the nest of a group over a shape."""
-    with b.nest():
-        _Nest(b, (*shape,), writes, sums).run()
+def emit(
+    b: Builder, shape: Sequence[Operand], writes: list[Write], sums: list[Sum], forms: Sequence[Form] = ()
+) -> None:  # fmt: skip
+    """Emits the nest of a group over a shape.
+
+    Args:
+        b: the builder.
+        shape: the extents.
+        writes: what is stored.
+        sums: what is reduced.
+        forms: what is computed on the way, each from those before it: so that nothing is computed by recursion.
+    """
+    spill(b, [*(w.form for w in writes), *(s.form for s in sums), *forms])
+    _Nest(b, (*shape,), writes, sums, forms).run()
 
 
 class _Nest:
-    def __init__(self, b: Builder, shape: Index, writes: list[Write], sums: list[Sum]) -> None:
+    def __init__(
+        self, b: Builder, shape: Index, writes: list[Write], sums: list[Sum], forms: Sequence[Form]
+    ) -> None:  # fmt: skip
         self.b = b
+        self.forms = [f for f in forms if type(f) is Lazy]
         self.shape = shape
         self.writes = writes
         self.sums = sums
@@ -149,7 +162,10 @@ class _Nest:
         pieces.turns(self.b, start, stop, self.place)
 
     def place(self, place: Operand) -> None:
+        """The element of a number."""
         b = self.b
+        for form in self.forms:
+            form.at_flat(b, place)
         for write in self.writes:
             value = write.form.at_flat(b, place)
             b.store(write.target.array, b.add(write.target.offset, place), value)
@@ -216,6 +232,8 @@ class _Nest:
 
     def element(self, index: Index) -> None:
         b = self.b
+        for form in self.forms:
+            form.at(b, index)
         for write in self.writes:
             write.target.store(b, index, write.form.at(b, index))
         for total in self.sums:

@@ -181,8 +181,9 @@ class _Slot:
 class Keeper:
     """Fills histories, step by step."""
 
-    def __init__(self, block: Block, emits: Sequence[Any], mark: int) -> None:
+    def __init__(self, block: Block, emits: Sequence[Any], mark: int, carries: Sequence[Carry]) -> None:
         self.block = block
+        self.carries = carries
         self.emits = [e for e in emits if isinstance(e, History)]
         self.kept = [Kept() for _ in self.emits]
         self.mark = mark  # registers with lower numbers were there before the loop
@@ -229,6 +230,8 @@ class Keeper:
         return column.setdefault(item, _Slot(len(column)))
 
     def _is_steady(self, form: Stored) -> bool:
+        if any(form.array in carry.arrays for carry in self.carries):
+            return False
         return form.array.number < self.mark and (type(form.offset) is not Reg or form.offset.number < self.mark)
 
     def _limit(self, size: int, step: Operand) -> None:
@@ -293,7 +296,7 @@ class _Loop:
         b, spec = self.b, self.spec
         if self.count is None:
             self.make_rows(None)
-        self.keeper = Keeper(self.block, spec.emits, b.mark())
+        self.keeper = Keeper(self.block, spec.emits, b.mark(), self.carries)
         if self.count is not None:
             steps: Operand = self.count
             with b.loop(0, steps) as step:

@@ -1,0 +1,242 @@
+"""The loop language: printed, verified, interpreted and compiled, the last two with the same results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._engines.native import entry, jit, naive, target
+from wengert._engines.native.builder import Builder
+from wengert._engines.native.codegen import constant, module_text
+from wengert._engines.native.loops import OPS, Function, Let, Load, Return, Select, Store, verify
+
+
+def compiled(function: Function, inputs: list[Any], outputs: list[Any], sizes: Any = ()) -> int:
+    """Runs a function as machine code; its status."""
+    loaded = jit.load(module_text(function, "entry"), "entry")
+    return entry.called(loaded, inputs, outputs, sizes)[0]
+
+
+def both_ways(function: Function, inputs: list[Any], outputs: list[Any], sizes: Any = ()) -> list[Any]:
+    """The results of the naive interpreter, which machine code is compared with, to the last bit."""
+    verify(function)
+    copies = [x.copy() for x in outputs]
+    status, found = naive.run(function, inputs, copies, [*sizes])
+    assert compiled(function, inputs, outputs, sizes) == status
+    for ours, theirs in zip(outputs, found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    return found
+
+
+def running_total() -> Function:
+    b = Builder()
+    x, y, n = b.array("f64", "in"), b.array("f64", "out"), b.reg("i64")
+    total = b.var("f64", 0.0)
+    with b.loop(0, n) as i:
+        b.set(total, b.let("add", "f64", b.get(total), b.load(x, i)))
+        b.store(y, i, b.get(total))
+    return b.function("running_total", [x], [y], [n])
+
+
+def test_printed() -> None:
+    assert str(running_total()) == (
+        "function running_total(in1: f64[], out2: f64[]; %3)\n"
+        "  $4 = 0.0\n"
+        "  for %5 = 0 .. %3\n"
+        "    %6: f64 = $4\n"
+        "    %7: f64 = in1[%5]\n"
+        "    %8: f64 = add.f64 %6, %7\n"
+        "    $4 = %8\n"
+        "    %9: f64 = $4\n"
+        "    out2[%5] = %9"
+    )
+
+
+def test_a_loop_over_a_size_that_the_call_tells() -> None:
+    x, y = np.arange(7.0), np.zeros(7)
+    both_ways(running_total(), [x], [y], [7])
+    np.testing.assert_array_equal(y, np.cumsum(x))
+
+
+def test_branches_while_loops_and_arrays_that_grow() -> None:
+    """Collatz sequences: kept in an array that grows, then copied out backwards."""
+    b = Builder()
+    start, out, count = b.array("i64", "in"), b.array("i64", "out"), b.array("i64", "out")
+    kept, n = b.grown("i64"), b.var("i64", 0)
+    number = b.var("i64", b.load(start, 0))
+
+    def turn() -> None:
+        now, place = b.get(number), b.get(n)
+        b.reserve(kept, b.add(place, 1))
+        b.store(kept, place, now)
+        b.set(n, b.add(place, 1))
+        with b.when(b.let("eq", "i64", b.remainder(now, 2), 0)) as branch:
+            b.set(number, b.divided(now, 2))
+        with b.inside(branch.other):
+            b.set(number, b.add(b.mul(now, 3), 1))
+
+    b.repeat(lambda: b.let("ne", "i64", b.get(number), 1), turn)
+    steps = b.get(n)
+    with b.loop(0, steps) as i:
+        b.store(out, b.sub(b.sub(steps, 1), i), b.load(kept, i))
+    b.store(count, 0, steps)
+    function = b.function("collatz", [start], [out, count], [])
+    found, length = both_ways(function, [np.array([27])], [np.zeros(200, np.int64), np.zeros(1, np.int64)])
+    assert length[0] == 111
+    assert found[:3].tolist() == [2, 4, 8]
+    assert found[110] == 27
+
+
+def test_exchanged_arrays() -> None:
+    """Two arrays that change their roles in each turn: the heat equation by one of them from the other."""
+    b = Builder()
+    x, out = b.array("f64", "in"), b.array("f64", "out")
+    now, then = b.alloc("f64", 5000), b.alloc("f64", 5000)
+    b.copy(now, 0, x, 0, 5000)
+    b.fill(then, 0, 5000)
+    with b.loop(0, 9):
+        with b.loop(1, 4999) as i:
+            sides = b.let("add", "f64", b.load(now, b.sub(i, 1)), b.load(now, b.add(i, 1)))
+            b.store(then, i, b.let("mul", "f64", sides, 0.5))
+        b.swap(now, then)
+    b.copy(out, 0, now, 0, 5000)
+    both_ways(b.function("heat", [x], [out], []), [np.random.default_rng(1).random(5000)], [np.zeros(5000)])
+
+
+def test_a_function_ends_early_with_a_status() -> None:
+    b = Builder()
+    x, out = b.array("f64", "in"), b.array("f64", "out")
+    with b.when(b.let("lt", "f64", b.load(x, 0), 0.0)):
+        b.leave(3)
+    b.store(out, 0, 1.0)
+    function = b.function("guarded", [x], [out], [])
+    assert compiled(function, [np.array([-1.0])], [np.zeros(1)]) == 3
+    assert compiled(function, [np.array([1.0])], [np.zeros(1)]) == 0
+    assert naive.run(function, [np.array([-1.0])], [np.zeros(1)])[0] == 3
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"])
+def test_conversions_between_all_types(type_: str) -> None:
+    for other in naive.NUMPY:
+        b = Builder()
+        x, out = b.array(type_, "in"), b.array(other, "out")
+        with b.loop(0, 4) as i:
+            value = b.load(x, i)
+            b.store(out, i, b.convert(other, type_, value))
+        values = np.array([0, 1, 5, 100], naive.NUMPY[type_])
+        both_ways(b.function("convert", [x], [out], []), [values], [np.zeros(4, naive.NUMPY[other])])
+
+
+NUMBERS = st.one_of(st.floats(-4, 4, width=32), st.sampled_from([0.0, -0.0, float("inf"), float("nan")]))
+SAME_BITS = ["add", "sub", "mul", "div", "neg", "abs", "sqrt", "floor", "ceil", "trunc", "rint", "copysign"]
+
+
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_random_programs(data: st.DataObject) -> None:
+    """Random operations on registers and arrays, in loops and branches."""
+    b = Builder()
+    x, out = b.array("f64", "in"), b.array("f64", "out")
+    known: list[Any] = [b.load(x, 0), b.load(x, 1), 0.5]
+    carried = b.var("f64", 1.0)
+
+    def operations(count: int) -> None:
+        for _ in range(count):
+            op = data.draw(st.sampled_from(SAME_BITS))
+            known.append(b.let(op, "f64", *[data.draw(st.sampled_from(known)) for _ in range(OPS[op].arity)]))
+        cond = b.let(data.draw(st.sampled_from(["lt", "ge", "eq", "ne"])), "f64", known[-1], known[-2])
+        known.append(b.select("f64", cond, known[-1], known[0]))
+        with b.when(cond) as branch:
+            b.set(carried, b.let("add", "f64", b.get(carried), known[-1]))
+        with b.inside(branch.other):
+            b.set(carried, b.let("mul", "f64", b.get(carried), 0.5))
+
+    operations(data.draw(st.integers(1, 6)))
+    outside = len(known)
+    with b.loop(0, 5) as i:
+        known.append(b.load(x, i))
+        operations(data.draw(st.integers(1, 6)))
+        b.store(out, i, b.get(carried))
+        del known[outside:]  # what a loop makes is not known behind it
+    values = np.array(data.draw(st.lists(NUMBERS, min_size=5, max_size=5)))
+    both_ways(b.function("random", [x], [out], []), [values], [np.zeros(5)])
+
+
+# -- what the verifier finds ------------------------------------------------------------------------------------------
+
+
+def broken(change: Any) -> Function:
+    b = Builder()
+    x, out = b.array("f64", "in"), b.array("f64", "out")
+    change(b, x, out)
+    return b.function("broken", [x], [out], [])
+
+
+def _read_outside(b: Builder, x: Any, out: Any) -> None:
+    with b.loop(0, 3) as i:
+        value = b.load(x, i)
+    b.store(out, 0, value)
+
+
+def _set_twice(b: Builder, x: Any, out: Any) -> None:
+    value = b.load(x, 0)
+    b.emit(Load(value, x, 1))
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "read behind its loop": (_read_outside, "not known"),
+    "set twice": (_set_twice, "set twice"),
+    "wrong type": (lambda b, x, out: b.store(out, 0, b.let("eq", "f64", b.load(x, 0), 0.0)), "bool where f64"),
+    "unknown operation": (lambda b, x, out: b.emit(Let(b.reg("f64"), "frobnicate", (1.0,), "f64")), "unknown"),
+    "too many operands": (lambda b, x, out: b.emit(Let(b.reg("f64"), "neg", (1.0, 2.0), "f64")), "does not take"),
+    "an operand written": (lambda b, x, out: b.emit(Store(x, 0, 1.0)), "not to be written"),
+    "an array not there": (lambda b, x, out: b.load(b.array("f64", "heap"), 0), "before it is there"),
+    "a fraction as an index": (lambda b, x, out: b.load(x, 0.5), "no i64"),
+    "a number as a condition": (lambda b, x, out: b.emit(Select(b.reg("f64"), 1, 1.0, 2.0)), "no bool"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_verifier_refuses(name: str) -> None:
+    change, message = WRONG[name]
+    with pytest.raises(ValueError, match=message):
+        verify(broken(change))
+
+
+def test_the_verifier_admits_an_end() -> None:
+    verify(broken(lambda b, x, out: b.emit(Return(0))))
+
+
+# -- code -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "text"),
+    [(1, "i8", "1"), (255, "u8", "-1"), (-1, "i64", "-1"), (2**63, "u64", str(-(2**63))), (True, "bool", "true"),
+     (1.0, "f64", "0x3FF0000000000000"), (0.1, "f32", "0x3FB99999A0000000")],
+)  # fmt: skip
+def test_constants_as_llvm_reads_them(value: Any, type_: str, text: str) -> None:
+    assert constant(value, type_) == text
+
+
+def test_sums_are_vectors_of_the_machines_width() -> None:
+    """The loop of a sum of squares works on whole registers, several of them."""
+    b = Builder()
+    x, out, n = b.array("f64", "in"), b.array("f64", "out"), b.reg("i64")
+    total = b.var("f64", 0.0)
+    with b.loop(0, n) as i:
+        value = b.load(x, i)
+        b.set(total, b.let("sum", "f64", b.get(total), b.let("mul", "f64", value, value)))
+    b.store(out, 0, b.get(total))
+    text = jit.assembly(module_text(b.function("squares", [x], [out], [n]), "entry"))
+    wide = {512: "%zmm", 256: "%ymm", 128: "%xmm"}
+    if not target.is_x86():
+        pytest.skip("the names of x86's registers are looked for")
+    registers = {word.strip("(),") for word in text.split() if word.startswith(wide[target.vector_bits()])}
+    assert len(registers) >= 4, text

@@ -1,0 +1,173 @@
+"""Loops, branches and buffers as machine code, beside the same programs on NumPy's kernels: values and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._engines.native.lower.functions import lowered
+from wengert._engines.native.prepare import ready
+from wengert._passes import optimise
+
+RNG = np.random.default_rng(5)
+SMALL, LARGE = RNG.normal(size=5), RNG.normal(size=60)
+MATRIX = RNG.normal(size=(6, 40))
+
+
+def swapped(x: Any) -> Any:
+    """Variables of a loop that change places: each is the other's next value."""
+    a, b = wg.fori_loop(0, 5, lambda i, c: (c[1], c[0] * 1.5), (x, wg.cos(x)))
+    return wg.sum(a * b)
+
+
+def turned(x: Any) -> Any:
+    """Three in a circle, one of them changed in place."""
+    def step(i: Any, c: Any) -> Any:
+        a, b, d = c
+        return b, d.at[i].set(wg.sum(a)), a
+
+    a, b, d = wg.fori_loop(0, 5, step, (x, x * 2.0, wg.sin(x)))
+    return wg.sum(a * b + d)
+
+
+def written(x: Any) -> Any:
+    """A scan that writes into its variable, element by element."""
+    def step(c: Any, row: Any) -> Any:
+        c = c.at[2].add(wg.sum(row)).at[0].set(row[1])
+        return c, wg.max(c)
+
+    last, tops = wg.scan(step, x, wg.outer(wg.sin(x), x))
+    return wg.sum(last * last) + wg.sum(tops)
+
+
+def stacked(x: Any) -> Any:
+    last, rows = wg.scan(lambda c, row: (wg.tanh(c * row + 0.1), c * row), wg.cos(x), wg.outer(x, x), reverse=True)
+    return wg.sum(last) + wg.sum(rows * rows)
+
+
+def unused_rows(x: Any) -> Any:
+    return wg.sum(wg.scan(lambda c, row: (c * 0.5 + row, c), x, wg.outer(x, x))[0])
+
+
+def until(x: Any) -> Any:
+    """A while loop whose number of steps depends on the values."""
+    def test(c: Any) -> Any:
+        return wg.sum(c * c) < 1e4
+
+    return wg.sum(wg.while_loop(test, lambda c: c * 1.3 + 0.1 * wg.sin(c), x))
+
+
+def nested(x: Any) -> Any:
+    def inner(c: Any) -> Any:
+        return wg.fori_loop(0, 3, lambda j, d: d + 0.1 * wg.sin(d), c)
+
+    return wg.sum(wg.fori_loop(0, 4, lambda i, c: inner(c) * 0.9, x) ** 2)
+
+
+def chosen(x: Any) -> Any:
+    """A branch in a loop, both of whose sides give large values."""
+    def step(i: Any, c: Any) -> Any:
+        return wg.cond(wg.sum(c) > 0.0, lambda: c * 0.5 - 0.3, lambda: wg.exp(c * 0.1))
+
+    return wg.sum(wg.fori_loop(0, 6, step, x))
+
+
+def switched(x: Any) -> Any:
+    branches = [lambda y: y * 2.0, wg.sin, lambda y: y * y, lambda y: wg.cumsum(y, axis=0)]
+    return wg.sum(wg.fori_loop(0, 6, lambda i, c: c + 0.1 * wg.switch(i, branches, c), x))
+
+
+def buffered(x: Any) -> Any:
+    """A buffer that is written in a loop and read behind it."""
+    n = x.shape[0]
+    held = wg.buffer(wg.zeros_like(x))
+
+    def step(i: Any, c: Any) -> Any:
+        held[i] = c * x[i]
+        return wg.sin(c) + held[i]
+
+    last = wg.fori_loop(0, n, step, wg.sum(x))
+    return last + wg.sum(held.value() ** 2) if callable(getattr(held, "value", None)) else last
+
+
+def kept(x: Any) -> Any:
+    """Large values of each step are kept for the way back, and a matrix that does not change is not."""
+    weight = wg.outer(x, x) * 0.01
+    return wg.sum(wg.fori_loop(0, 5, lambda i, c: wg.tanh(weight @ c) + wg.exp(-c * c), x))
+
+
+def moved(x: Any) -> Any:
+    """Elements moved about: parts put together, spread, turned, repeated."""
+    y = wg.concatenate([x[1:], x[:1]]) * wg.flip(x, axis=0)
+    z = wg.pad(y[::2], (2, 1))
+    table = wg.outer(z, x)
+    return wg.sum(wg.transpose(table)[1:, ::2] * 2.0) + wg.sum(wg.max(table, axis=0)) + wg.sum(wg.tril(wg.outer(x, y)))
+
+
+def normalised(x: Any) -> Any:
+    table = wg.outer(x, wg.sin(x))
+    rows = table - wg.mean(table, axis=1, keepdims=True)
+    columns = rows / (1.0 + wg.std(rows, axis=0))
+    return wg.sum(wg.nn.softmax(columns, axis=1) * table) + wg.special.logsumexp(table)
+
+
+def gathered(x: Any) -> Any:
+    places = wg.argsort(x, axis=0)
+    y = wg.take(x, places, axis=0)
+    return wg.sum(wg.cumsum(y, axis=0) * x) + wg.sum(wg.sort(x * x, axis=0)[-2:]) + y[wg.argmax(x)]
+
+
+PROGRAMS: list[Callable[[Any], Any]] = [
+    swapped, turned, written, stacked, unused_rows, until, nested, chosen, switched, buffered, kept, moved, normalised,
+    gathered,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [SMALL, LARGE], ids=["in registers", "in arrays"])
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_values_and_gradients(f: Callable[[Any], Any], x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    value, slope = wg.function(wg.value_and_grad(f))(x)
+    monkeypatch.setenv("WENGERT_JIT", "0")
+    wanted, wanted_slope = wg.function(wg.value_and_grad(f))(x)
+    # sums in another order, functions to a few units in the last place
+    np.testing.assert_allclose(value, wanted, rtol=1e-12)
+    np.testing.assert_allclose(slope, wanted_slope, rtol=1e-11, atol=1e-11 * np.max(np.abs(wanted_slope)))
+
+
+@pytest.mark.parametrize("f", [nested, chosen, kept], ids=lambda f: f.__name__)
+def test_second_derivatives(f: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def curvature(x: Any) -> Any:
+        return wg.jvp(wg.grad(f), (x,), (wg.ops.ones_like(x),))[1]
+
+    found = wg.function(curvature)(SMALL)
+    monkeypatch.setenv("WENGERT_JIT", "0")
+    np.testing.assert_allclose(found, wg.function(curvature)(SMALL), rtol=1e-10)  # two sums, one in the other
+
+
+def test_a_history_beyond_the_budget_is_numpys_matter() -> None:
+    """The kernels know snapshots: the same gradient, in less memory."""
+    x = LARGE.repeat(50)
+    f = wg.function(wg.grad(lambda x: wg.sum(wg.fori_loop(0, 40, lambda i, c: wg.sin(c) * 1.1, x))))
+    wanted = f(x)
+    wg.set_memory_budget(200_000)
+    try:
+        np.testing.assert_allclose(f(x), wanted, rtol=1e-12)
+    finally:
+        wg.set_memory_budget(2 * 1024**3)
+
+
+def test_a_loop_writes_in_place() -> None:
+    """A step that writes one element of many does nothing to the others."""
+    traced = wg.function(lambda x: wg.fori_loop(0, 100, lambda i, c: c.at[i].set(1.0), x)).trace(np.zeros(10_000))
+    loops = str(lowered(ready(optimise(traced)), "f").function)
+    step = loops[loops.index(" do\n") :].split("\n  copy")[0]
+    assert "poll" in step
+    assert "for" not in step, loops
+    assert "copy" not in step, loops

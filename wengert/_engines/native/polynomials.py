@@ -1,0 +1,333 @@
+"""Mathematical functions on vectors as IR of our own, for machines whose C library has none.
+
+Each is a reduction to a small range, a power series there, and a way back; every step is one operation on a whole
+vector. Fused multiply-adds keep the reductions exact. What no series serves (angles beyond 1e5) goes to the C library,
+lane by lane. float32 is computed in float64. All are within 4 units in the last place of float64, with C's values for
+NaN, infinities and signed zeros (`tests/test_native_vectormath.py`).
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from .target import has_fma
+
+LARGE_ANGLE = 1e5  # beyond it the three parts of pi / 2 do not suffice
+
+
+class _Lanes:
+    """Writes the body of one function on `<n x double>`."""
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes = lanes
+        self.type = f"<{lanes} x double>"
+        self.ints = f"<{lanes} x i64>"
+        self.bools = f"<{lanes} x i1>"
+        self.lines: list[str] = []
+        self.externals: dict[str, str] = {}
+        self.count = 0
+
+    def emit(self, text: str) -> str:
+        self.count += 1
+        self.lines.append(f"  %t{self.count} = {text}")
+        return f"%t{self.count}"
+
+    def number(self, value: float) -> str:
+        return f"splat (double 0x{struct.unpack('Q', struct.pack('d', value))[0]:016X})"
+
+    def op(self, name: str, x: str, y: str) -> str:
+        return self.emit(f"{name} {self.type} {x}, {y}")
+
+    def add(self, x: str, y: str) -> str:
+        return self.op("fadd", x, y)
+
+    def sub(self, x: str, y: str) -> str:
+        return self.op("fsub", x, y)
+
+    def mul(self, x: str, y: str) -> str:
+        return self.op("fmul", x, y)
+
+    def div(self, x: str, y: str) -> str:
+        return self.op("fdiv", x, y)
+
+    def intrinsic(self, name: str, *xs: str) -> str:
+        full = f"llvm.{name}.v{self.lanes}f64"
+        self.externals[full] = f"declare {self.type} @{full}({', '.join([self.type] * len(xs))})"
+        return self.emit(f"call {self.type} @{full}({', '.join(f'{self.type} {x}' for x in xs)})")
+
+    def fma(self, x: str, y: str, z: str) -> str:
+        return self.intrinsic("fma", x, y, z)
+
+    def less(self, factor: str, constant: float, x: str) -> str:
+        """x - factor * constant, rounded once."""
+        return self.fma(factor, self.number(-constant), x)
+
+    def where(self, test: str, x: str, y: float | str, then: str, other: str) -> str:
+        """`then` where a comparison holds, else `other`."""
+        right = y if isinstance(y, str) else self.number(y)
+        cond = self.emit(f"fcmp {test} {self.type} {x}, {right}")
+        return self.emit(f"select {self.bools} {cond}, {self.type} {then}, {self.type} {other}")
+
+    def bits(self, x: str) -> str:
+        return self.emit(f"bitcast {self.type} {x} to {self.ints}")
+
+    def floats(self, x: str) -> str:
+        return self.emit(f"bitcast {self.ints} {x} to {self.type}")
+
+    def int_op(self, name: str, x: str, y: int | str) -> str:
+        right = y if isinstance(y, str) else f"splat (i64 {y})"
+        return self.emit(f"{name} {self.ints} {x}, {right}")
+
+    def series(self, x: str, coefficients: Sequence[float]) -> str:
+        """A polynomial, the constant term first."""
+        total = self.number(coefficients[-1])
+        for c in reversed(coefficients[:-1]):
+            total = self.fma(total, x, self.number(c))
+        return total
+
+    def whole(self, x: str) -> tuple[str, str]:
+        """x rounded to whole numbers: as numbers and as integers (of NaN and beyond 2^50 any)."""
+        rounded = self.intrinsic("rint", x)
+        magic = 1.5 * 2.0**52
+        bits = self.bits(self.add(rounded, self.number(magic)))
+        return rounded, self.int_op("sub", bits, struct.unpack("q", struct.pack("d", magic))[0])
+
+    def power_of_two(self, n: str) -> str:
+        """2^n for n between -1022 and 1023."""
+        return self.floats(self.int_op("shl", self.int_op("add", n, 1023), 52))
+
+
+# -- constants: log 2 and pi / 2 in parts, from rational approximations ----------------------------------------------
+
+
+def _parts(value: Fraction, *bits: int) -> tuple[float, ...]:
+    """A number as a sum of doubles, each of at most so many bits."""
+    found: list[float] = []
+    for size in bits:
+        scale = Fraction(2) ** (size - math.frexp(float(value))[1])
+        part = Fraction(round(value * scale)) / scale
+        found.append(float(part))
+        value -= part
+    return (*found,)
+
+
+def _arctan_of_inverse(n: int, terms: int) -> Fraction:
+    return sum((Fraction((-1) ** k, (2 * k + 1) * n ** (2 * k + 1)) for k in range(terms)), Fraction(0))
+
+
+_LOG_2 = sum((Fraction(2, (2 * k + 1) * 3 ** (2 * k + 1)) for k in range(80)), Fraction(0))  # 2 artanh(1 / 3)
+_HALF_PI = 8 * _arctan_of_inverse(5, 80) - 2 * _arctan_of_inverse(239, 30)  # Machin's formula
+_LOG_2_HIGH, _LOG_2_LOW = _parts(_LOG_2, 40, 53)
+_HALF_PI_1, _HALF_PI_2, _HALF_PI_3 = _parts(_HALF_PI, 53, 53, 53)
+
+_EXP = [1 / math.factorial(k) for k in range(2, 15)]  # of (e^r - 1 - r) / r^2
+_ARTANH = [2 / (2 * k + 3) for k in range(12)]  # of (2 artanh(s) - 2 s) / s^3, in s^2
+_SIN = [(-1) ** (k + 1) / math.factorial(2 * k + 3) for k in range(9)]  # of (sin(r) - r) / r^3, in r^2
+_COS = [(-1) ** k / math.factorial(2 * k + 4) for k in range(8)]  # of (cos(r) - 1 + r^2 / 2) / r^4, in r^2
+
+
+# -- exponentials -----------------------------------------------------------------------------------------------------
+
+
+def _reduced_exp(w: _Lanes, x: str) -> tuple[str, str]:
+    """expm1(r) and n, where x = n log(2) + r."""
+    rounded, n = w.whole(w.mul(x, w.number(1 / math.log(2))))
+    r = w.less(rounded, _LOG_2_LOW, w.less(rounded, _LOG_2_HIGH, x))
+    return w.fma(w.mul(r, r), w.series(r, _EXP), r), n
+
+
+def _clamped(w: _Lanes, x: str, low: float, high: float) -> str:
+    """x between two bounds; a NaN stays."""
+    x = w.where("ogt", x, high, w.number(high), x)
+    return w.where("olt", x, low, w.number(low), x)
+
+
+def _exp(w: _Lanes, x: str) -> str:
+    grown, n = _reduced_exp(w, _clamped(w, x, -750.0, 711.0))
+    half = w.int_op("ashr", n, 1)  # in two steps, for results that are subnormal or just fit
+    found = w.mul(w.add(grown, w.number(1.0)), w.power_of_two(half))
+    return w.mul(found, w.power_of_two(w.int_op("sub", n, half)))
+
+
+def _expm1(w: _Lanes, x: str) -> str:
+    grown, n = _reduced_exp(w, _clamped(w, x, -50.0, 709.79))
+    scale = w.power_of_two(w.int_op("sub", n, 1))  # half of 2^n, which may not fit
+    found = w.fma(grown, scale, w.sub(scale, w.number(0.5)))
+    return w.where("oeq", x, 0.0, x, w.add(found, found))
+
+
+def _tanh(w: _Lanes, x: str) -> str:
+    size = w.intrinsic("fabs", x)
+    capped = w.where("ogt", size, 22.0, w.number(22.0), size)
+    grown = _expm1(w, w.add(capped, capped))
+    found = w.div(grown, w.add(grown, w.number(2.0)))
+    return w.intrinsic("copysign", found, x)
+
+
+# -- logarithms -------------------------------------------------------------------------------------------------------
+
+
+def _log_of_positive(w: _Lanes, x: str) -> str:
+    """The logarithm of a positive finite number."""
+    is_small = w.emit(f"fcmp olt {w.type} {x}, {w.number(2.0**-1000)}")
+    scaled = w.mul(x, w.number(2.0**54))
+    x = w.emit(f"select {w.bools} {is_small}, {w.type} {scaled}, {w.type} {x}")
+    shift = w.emit(f"select {w.bools} {is_small}, {w.type} {w.number(-54.0)}, {w.type} {w.number(0.0)}")
+    # x = m 2^n with m between the square roots of 1 / 2 and 2
+    bits = w.bits(x)
+    offset = struct.unpack("q", struct.pack("d", math.sqrt(0.5)))[0]
+    n = w.int_op("ashr", w.int_op("sub", bits, offset), 52)
+    m = w.floats(w.int_op("sub", bits, w.int_op("shl", n, 52)))
+    exponent = w.add(w.emit(f"sitofp {w.ints} {n} to {w.type}"), shift)
+    f = w.sub(m, w.number(1.0))
+    s = w.div(f, w.add(m, w.number(1.0)))
+    z = w.mul(s, s)
+    # log(m) = f - s f + 2 s^3 (...): f is exact, and the rest is small beside it
+    tail = w.fma(w.mul(w.mul(s, z), w.number(1.0)), w.series(z, _ARTANH), w.fma(exponent, w.number(_LOG_2_LOW),
+                 w.mul(s, w.emit(f"fneg {w.type} {f}"))))  # fmt: skip
+    return w.fma(exponent, w.number(_LOG_2_HIGH), w.add(f, tail))
+
+
+def _log(w: _Lanes, x: str) -> str:
+    found = _log_of_positive(w, x)
+    found = w.where("oeq", x, math.inf, x, found)
+    found = w.where("oeq", x, 0.0, w.number(-math.inf), found)
+    return w.where("ult", x, 0.0, w.number(math.nan), found)
+
+
+def _log1p(w: _Lanes, x: str) -> str:
+    u = w.add(x, w.number(1.0))
+    # what rounding took from 1 + x comes back as a correction
+    lost = w.sub(x, w.sub(u, w.number(1.0)))
+    lost = w.where("ogt", x, 2.0**52, w.number(0.0), lost)
+    found = w.add(_log_of_positive(w, u), w.div(lost, u))
+    found = w.where("oeq", x, math.inf, x, found)
+    found = w.where("oeq", x, -1.0, w.number(-math.inf), found)
+    found = w.where("ult", x, -1.0, w.number(math.nan), found)
+    return w.where("oeq", x, 0.0, x, found)
+
+
+# -- angles -----------------------------------------------------------------------------------------------------------
+
+
+def _reduced_angle(w: _Lanes, x: str) -> tuple[str, str, str]:
+    """sin(r), cos(r) and n, where x = n pi / 2 + r."""
+    rounded, n = w.whole(w.mul(x, w.number(2 / math.pi)))
+    r = w.less(rounded, _HALF_PI_1, x)
+    r = w.less(rounded, _HALF_PI_3, w.less(rounded, _HALF_PI_2, r))
+    z = w.mul(r, r)
+    sin = w.fma(w.mul(r, z), w.series(z, _SIN), r)
+    cos = w.fma(w.mul(z, z), w.series(z, _COS), w.fma(z, w.number(-0.5), w.number(1.0)))
+    return sin, cos, n
+
+
+def _is_odd(w: _Lanes, n: str) -> str:
+    return w.emit(f"icmp ne {w.ints} {w.int_op('and', n, 1)}, zeroinitializer")
+
+
+def _chosen(w: _Lanes, cond: str, x: str, y: str) -> str:
+    return w.emit(f"select {w.bools} {cond}, {w.type} {x}, {w.type} {y}")
+
+
+def _signed(w: _Lanes, x: str, n: str) -> str:
+    """x, with the other sign where bit 1 of n is set."""
+    sign = w.int_op("shl", w.int_op("and", n, 2), 62)
+    return w.floats(w.int_op("xor", w.bits(x), sign))
+
+
+def _sin(w: _Lanes, x: str) -> str:
+    sin, cos, n = _reduced_angle(w, x)
+    return w.where("oeq", x, 0.0, x, _signed(w, _chosen(w, _is_odd(w, n), cos, sin), n))
+
+
+def _cos(w: _Lanes, x: str) -> str:
+    sin, cos, n = _reduced_angle(w, x)
+    return _signed(w, _chosen(w, _is_odd(w, n), sin, cos), w.int_op("add", n, 1))
+
+
+def _tan(w: _Lanes, x: str) -> str:
+    sin, cos, n = _reduced_angle(w, x)
+    odd = _is_odd(w, n)
+    bottom = _chosen(w, odd, w.emit(f"fneg {w.type} {sin}"), cos)
+    return w.where("oeq", x, 0.0, x, w.div(_chosen(w, odd, cos, sin), bottom))
+
+
+_BODIES: dict[str, Callable[[_Lanes, str], str]] = {
+    "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log1p": _log1p, "sin": _sin, "cos": _cos, "tan": _tan,
+}  # fmt: skip
+_ANGLES = ("sin", "cos", "tan")
+
+
+# -- functions --------------------------------------------------------------------------------------------------------
+
+
+def has(name: str) -> bool:
+    """Whether there is a function of this name here, and the machine can run it."""
+    return name in _BODIES and has_fma()
+
+
+def symbol(name: str, dtype: str, lanes: int) -> str:
+    """What a module calls the function on so many lanes."""
+    return f"wengert_{name}_{dtype}_{lanes}"
+
+
+def definition(name: str, dtype: str, lanes: int) -> tuple[str, dict[str, str]]:
+    """The function as IR, and what it declares, by name.
+
+    Args:
+        name: such as "exp".
+        dtype: "f64" or "f32".
+        lanes: how many numbers a vector has.
+    """
+    w = _Lanes(lanes)
+    kind = f"<{lanes} x {'double' if dtype == 'f64' else 'float'}>"
+    x = "%x" if dtype == "f64" else w.emit(f"fpext {kind} %x to {w.type}")
+    found = _BODIES[name](w, x)
+    head = [f"define internal {kind} @{symbol(name, dtype, lanes)}({kind} %x) nounwind memory(none) {{", "start:"]
+    lines = [*head, *w.lines]
+    if name in _ANGLES:
+        lines += _by_lanes(w, name, x, found)
+        found = "%result"
+    if dtype == "f32":
+        lines.append(f"  %narrow = fptrunc {w.type} {found} to {kind}")
+        found = "%narrow"
+    return "\n".join([*lines, f"  ret {kind} {found}", "}"]), w.externals
+
+
+def _by_lanes(w: _Lanes, name: str, x: str, found: str) -> list[str]:
+    """The C library's values in the lanes of large angles, if there are any."""
+    fabs, any_of = f"llvm.fabs.v{w.lanes}f64", f"llvm.vector.reduce.or.v{w.lanes}i1"
+    w.externals[fabs] = f"declare {w.type} @{fabs}({w.type})"
+    w.externals[any_of] = f"declare i1 @{any_of}({w.bools})"
+    w.externals[name] = ""  # the module declares it
+    lines = [
+        f"  %size = call {w.type} @{fabs}({w.type} {x})",
+        f"  %large = fcmp ugt {w.type} %size, {w.number(LARGE_ANGLE)}",
+        f"  %any = call i1 @{any_of}({w.bools} %large)",
+        "  br i1 %any, label %lanes, label %done",
+        "lanes:",
+    ]
+    held = found
+    for lane in range(w.lanes):
+        after = f"%with{lane}"
+        lines += [
+            f"  %angle{lane} = extractelement {w.type} {x}, i64 {lane}",
+            f"  %own{lane} = extractelement {w.type} {found}, i64 {lane}",
+            f"  %is{lane} = extractelement {w.bools} %large, i64 {lane}",
+            f"  br i1 %is{lane}, label %call{lane}, label %next{lane}",
+            f"call{lane}:",
+            f"  %theirs{lane} = call double @{name}(double %angle{lane})",
+            f"  br label %next{lane}",
+            f"next{lane}:",
+            f"  %lane{lane} = phi double [ %own{lane}, %{'lanes' if lane == 0 else f'next{lane - 1}'} ], "
+            f"[ %theirs{lane}, %call{lane} ]",
+            f"  {after} = insertelement {w.type} {held}, double %lane{lane}, i64 {lane}",
+        ]
+        held = after
+    return [
+        *lines, "  br label %done", "done:",
+        f"  %result = phi {w.type} [ {found}, %start ], [ {held}, %next{w.lanes - 1} ]",
+    ]  # fmt: skip
