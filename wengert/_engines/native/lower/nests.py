@@ -222,11 +222,8 @@ class _Nest:
             self.element(index)
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:
             self.axis(depth + 1, (*index, 0))
-        elif depth == len(self.shape) - 1:
-            pieces.turns(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
         else:
-            with b.loop(0, self.shape[depth]) as i:
-                self.axis(depth + 1, (*index, i))
+            pieces.turns(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
         for total in mine:
             total.end(b, index)
 

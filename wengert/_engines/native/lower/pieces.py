@@ -52,13 +52,13 @@ def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], m
 
 
 def _even(start: int, stop: int, body: Block) -> list[int]:
-    """Where to cut few turns that call mathematical functions, so that all of them are done by vectors.
+    """Where to cut few turns, so that all of them are done by vectors.
 
-    LLVM leaves to scalar code what a loop has beyond a multiple of its vectors' length; of such functions a scalar
-    call takes as long as that of a whole vector.
+    LLVM leaves to scalar code what a loop has beyond a multiple of its vectors' length; a scalar call of a mathematical
+    function takes as long as that of a whole vector, and vectors that are read where numbers were stored have to wait.
     """
     count = stop - start
-    if not VECTOR < count <= FEW and count not in range(3, VECTOR) or not _calls(body):
+    if count < 3 or count > FEW or not _calls(body):
         return []
     places = [start + count // VECTOR * VECTOR]
     for width in (VECTOR // 2, VECTOR // 4):
