@@ -17,7 +17,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-from . import context, memory
+from . import context
 from .loops import (
     FLOATS,
     INTERRUPTED,
@@ -219,8 +219,8 @@ class _Kernel:
         if array.place == "grown":
             self.top += [f"  {name}.room = alloca i64", f"  store i64 0, ptr {name}.room"]
         held = self.temp()
-        self.frees += [f"  {held} = load ptr, ptr {name}", f"  call void @wengert_put(ptr {held})"]
-        self.declare_memory("wengert_put")
+        self.frees += [f"  {held} = load ptr, ptr {name}", f"  call void @wengert_drop(ptr {held})"]
+        self.declare("drop", "declare void @wengert_drop(ptr nocapture)")
 
     def var(self, var: Var) -> None:
         if var not in self.vars:
@@ -231,8 +231,8 @@ class _Kernel:
         """The arrays of known size, all at the start, with one check for all."""
         if not self.statics:
             return
-        self.declare_memory("wengert_take")
-        self.declare_memory("wengert_put")
+        self.declare("take", "declare noalias ptr @wengert_take(i64)")
+        self.declare("drop", "declare void @wengert_drop(ptr nocapture)")
         failed = "-1"
         for item in self.statics:
             if item.array in self.pointers:
@@ -245,7 +245,7 @@ class _Kernel:
                 f"  {is_null} = icmp eq ptr {name}, null",
                 f"  {chosen} = select i1 {is_null}, i64 {item.array.number}, i64 {failed}",
             ]
-            self.frees.append(f"  call void @wengert_put(ptr {name})")
+            self.frees.append(f"  call void @wengert_drop(ptr {name})")
             failed = chosen
         bad = self.temp()
         self.checks.append(f"  {bad} = icmp ne i64 {failed}, -1")
@@ -260,9 +260,6 @@ class _Kernel:
             f"  store i32 {MEMORY}, ptr %status",
             "  br label %exit",
         ]
-
-    def declare_memory(self, name: str) -> None:
-        self.declare(name, memory.DECLARATIONS[name])
 
     def declare(self, name: str, text: str) -> None:
         self.declared.setdefault(name, text)
@@ -415,16 +412,13 @@ class _Kernel:
             if item.zero:
                 self.zero(self.pointers[array], str(item.count * width if type(item.count) is int else 0))
             return
-        self.declare_memory("wengert_take")
+        self.declare("take", "declare noalias ptr @wengert_take(i64)")
         cell, old, made = self.cells[array], self.temp(), self.temp()
         count = self.operand(item.count, "i64")
-        self.lines += [f"  {old} = load ptr, ptr {cell}", f"  call void @wengert_put(ptr {old})"]
+        self.lines += [f"  {old} = load ptr, ptr {cell}", f"  call void @wengert_drop(ptr {old})"]
         size = self.temp()
-        self.lines += [
-            f"  {size} = mul i64 {count}, {width}",
-            f"  {made} = call noalias ptr @wengert_take(i64 {size})",
-            f"  store ptr {made}, ptr {cell}",
-        ]
+        self.lines += [f"  {size} = mul i64 {count}, {width}", f"  {made} = call noalias ptr @wengert_take(i64 {size})"]
+        self.lines.append(f"  store ptr {made}, ptr {cell}")
         self.check(made, array)
         if item.zero:
             self.zero(made, size)
@@ -442,7 +436,7 @@ class _Kernel:
         self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
 
     def reserve(self, item: Reserve) -> None:
-        self.declare_memory("wengert_grow")
+        self.declare("grow", "declare noalias ptr @wengert_grow(ptr nocapture, i64)")
         self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
         cell, width = self.cells[item.array], WIDTHS[item.array.type]
         count = self.operand(item.count, "i64")

@@ -7,7 +7,6 @@
 - `void wengert_parallel(ptr f, ptr data, i64 start, i64 stop, i64 threads)`: calls `f(data, first, last)` for ranges
   that make up start to stop, one of them in this thread, each other in a thread that lives as long as the call.
   Threads are not kept: a child of `fork` has none to miss, and starting one takes less than what is worth splitting.
-- memory: see `memory.py`.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from __future__ import annotations
 import functools
 import sys
 
-from . import context, memory, symbols
+from . import context, symbols
 from .jit import Loaded, load
 
-NAMES = ("wengert_poll", "wengert_parallel", *memory.NAMES)
+NAMES = ("wengert_poll", "wengert_parallel")
 
 _LOOK_EVERY = 20_000_000  # nanoseconds
 
@@ -189,8 +188,7 @@ def runtime_ir() -> str:
     threads = _ONE_AFTER_THE_OTHER if sys.platform == "win32" else _PARALLEL.replace("MOST", str(MOST_THREADS))
     clock = _CLOCK_ON_WINDOWS if sys.platform == "win32" else _CLOCK
     clock = clock.replace("MONOTONIC", "6" if sys.platform == "darwin" else "1")
-    poll = _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
-    return memory.memory_ir() + threads + clock + poll
+    return threads + clock + _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
 
 
 @functools.cache

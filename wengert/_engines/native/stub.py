@@ -37,7 +37,7 @@ STATIC = 4  # exactly this object, which is not passed on
 # Kinds of results; all hold dtype object, rank, then (mode, value) for each axis.
 FRESH = 0  # an array that the stub allocates
 NUMBER = 1  # a NumPy scalar
-FILLED = 2  # allocated by the code (`memory.py`); its extents are sizes when the call ends
+FILLED = 2  # allocated by the code with malloc; its extents are sizes when the call ends
 
 # Modes of an axis.
 FIXED = 0  # the extent is the value
@@ -79,12 +79,12 @@ declare ptr @PyCapsule_GetPointer(ptr, ptr)
 declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare ptr @PyArray_Scalar(ptr, ptr, ptr)
 declare i32 @PyArray_SetBaseObject(ptr, ptr)
-declare void @wengert_put(ptr)
+declare void @free(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 define private void @freed(ptr %capsule) {
   %data = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
-  call void @wengert_put(ptr %data)
+  call void @free(ptr %data)
   ret void
 }
 
@@ -421,7 +421,7 @@ drop.take:
 drop.filled:
   %p.filled = getelementptr ptr, ptr %outs, i64 %q
   %filled = load ptr, ptr %p.filled
-  call void @wengert_put(ptr %filled)
+  call void @free(ptr %filled)
   br label %drop.done
 drop.done:
   %q.next = add i64 %q, 1
