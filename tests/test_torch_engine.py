@@ -129,6 +129,8 @@ def test_integers_that_torch_hardly_computes_with(name: str) -> None:
 def test_kinds_of_values_that_no_tensor_of_ours_can_hold_are_no_arrays() -> None:
     with pytest.raises(TypeError):
         wg.sin(torch.zeros(2, dtype=torch.float8_e4m3fn))
+    with pytest.raises(TypeError, match="to_dense"):
+        wg.sin(torch.eye(2).to_sparse())
 
 
 # -- who owns what ------------------------------------------------------------------------------------------------------

@@ -64,9 +64,8 @@ class Compiled:
         }
         for value, argument in zip(self.graph.inputs, arguments, strict=True):
             for dim, size in zip(value.shape, argument.shape, strict=True):
-                if size is None or not isinstance(dim, Dim) or not _are_told((dim,), sizes):
-                    continue
-                if dim.evaluate(sizes) != size:
+                is_told = size is not None and isinstance(dim, Dim) and _are_told((dim,), sizes)
+                if is_told and dim.evaluate(sizes) != size:
                     return False
         equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal if _are_told((x, y), sizes))
         return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one if _are_told((d,), sizes))

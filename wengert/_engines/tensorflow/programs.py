@@ -17,13 +17,12 @@ from tensorflow.python.eager import record
 from ..._control.call import Program, RowsAt
 from ..._control.joint import joint_of
 from ..._control.loop import Loop
-from ..._core.graph import Graph, Node
+from ..._core.graph import Graph
 from ..._core.op import ZERO
-from ..._core.tensor import Value
 from ..._passes import optimise
 from ..interpret import compile_instructions
 from .common import TRACING, Kept, extents, flat, is_inexact, opened, rebuilt
-from .indexing import FROM_THE_FRONT, GIVES_PLACES, PASSES_PLACES
+from .kernels import kernels_for
 from .table import KERNELS
 
 Tensors = Sequence[Any]
@@ -47,7 +46,7 @@ class Form:
     def __init__(self, program: Program) -> None:
         graph = optimise(program.graph)
         self.name = program.graph.name
-        self._steps: Callable[..., tuple[Any, ...]] = compile_instructions(graph, _kernels_for(graph), _extent)
+        self._steps: Callable[..., tuple[Any, ...]] = compile_instructions(graph, kernels_for(graph), _extent)
         self.inputs = program.graph.inputs
         self.can_compile = not _varies(program.graph)
         self.has_regions = any(node.op.name in _REGIONS for node in program.graph.nodes)
@@ -95,28 +94,6 @@ class Form:
             else:
                 shapes += [next(following).shape for _ in part[0]]  # of lists, and of a fixed number of slots
         return shapes
-
-
-def _kernels_for(graph: Graph) -> Callable[[Node], Any]:
-    """The kernel for each node of a graph."""
-    makers = {v.key: node for node in graph.nodes for v in node.outputs}
-
-    def counts_from_the_front(v: Value) -> bool:
-        node = makers.get(v.key)
-        while node is not None and node.op.name in PASSES_PLACES:
-            node = makers.get(node.inputs[0].key)
-        if node is None:
-            return False
-        return node.op.name in GIVES_PLACES or (node.op.name == "constant" and bool((node.attrs[0] >= 0).all()))
-
-    def kernel_for(node: Node) -> Any:
-        name = node.op.name
-        if name not in FROM_THE_FRONT:
-            return KERNELS[name]
-        indices = node.inputs[2 if name == "scatter_add" else 1 :]
-        return (FROM_THE_FRONT if all(map(counts_from_the_front, indices)) else KERNELS)[name]
-
-    return kernel_for
 
 
 # what is compiled from the first use on, for the steps of a loop should not return to Python each
