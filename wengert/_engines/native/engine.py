@@ -17,7 +17,7 @@ import numpy as np
 
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
-from ..refine import COMPILED, REFINERS, Plain
+from ..refine import COMPILED, Plain
 from . import context
 from .calls import entry_of
 from .codegen import module_text
@@ -202,7 +202,5 @@ def _compiled(part: Part, name: str, plain: Plain) -> Node:
     segment = Segment(part.graph(name), plain)
     return Node(COMPILED, (*part.inputs,), (*part.outputs,), (segment,), None)
 
-
-REFINERS["numpy"] = refine
 
 __all__ = ["Code", "Segment", "has_llvm", "is_on", "refine", "untold"]

@@ -456,6 +456,9 @@ class Block:
             self.forms[out.key] = self.elements(total.target) if is_small(out) else total.target
 
 
+FEW_PARTS = 6
+
+
 def part_of(whole: Stored, part: Form, axis: int, offset: Operand) -> Stored:
     """A part of an array, from an offset on along an axis."""
     is_dense = whole.is_dense and all(type(n) is int and n == 1 for n in whole.shape[:axis])
@@ -463,9 +466,13 @@ def part_of(whole: Stored, part: Form, axis: int, offset: Operand) -> Stored:
 
 
 def is_assembled(node: Node) -> bool:
-    """Whether a node's result is put together from parts in memory."""
+    """Whether a node's result is put together from parts in memory; few parts are read from where they are, by loops
+    that have a piece for each (`pieces.py`)."""
+    is_static = all(type(n) is int for n in node.outputs[0].shape)
     if node.op.name == "concatenate":
-        return True
+        return not (is_static and len(node.inputs) <= FEW_PARTS)
+    if is_static and node.op.name == "pad" and not any(node.attrs[2]):
+        return False
     low, high, _ = node.attrs if node.op.name == "pad" else ((None,), (), ())
     return all(type(n) is int and n >= 0 for n in (*low, *high))
 
