@@ -23,7 +23,6 @@ from .calls import entry_of
 from .codegen import module_text
 from .dumps import dump
 from .entry import Code as Entry
-from .forms import TYPE_OF
 from .jit import Loaded, shared
 from .loops import verify
 from .lower.functions import Lowered, lowered
@@ -185,7 +184,7 @@ def refine(graph: Graph, plain: Plain) -> Graph:
     found = parts(prepared, is_native)
     made = {v.key for part in found for v in part.outputs}
     is_whole = sorted(v.key for v in prepared.outputs) == sorted(made)
-    if len(found) == 1 and is_whole and all(v.dtype in TYPE_OF for v in prepared.inputs):
+    if len(found) == 1 and is_whole and {v.key for v in found[0].inputs} == {v.key for v in prepared.inputs}:
         # then it takes and gives what the graph does, in this order, and calls can go straight to it
         found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
     if not any(part.is_native for part in found):
