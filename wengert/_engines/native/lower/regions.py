@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from ...._control.call import Program
 from ...._control.loop import History, Loop
@@ -248,7 +248,7 @@ class Keeper:
         self._limit(size, step)
 
     def _slot(self, columns: dict[str, dict[Reg, _Slot]], type_: str, item: Operand) -> Any:
-        if type(item) is not Reg or item.number < self.mark:
+        if not isinstance(item, Reg) or cast(int, item.number) < self.mark:
             return item
         column = columns.setdefault(type_, {})
         return column.setdefault(item, _Slot(len(column)))
@@ -256,7 +256,8 @@ class Keeper:
     def _is_steady(self, form: Stored) -> bool:
         if any(form.array in carry.arrays for carry in self.carries):
             return False
-        return form.array.number < self.mark and (type(form.offset) is not Reg or form.offset.number < self.mark)
+        offset = form.offset
+        return form.array.number < self.mark and (not isinstance(offset, Reg) or cast(int, offset.number) < self.mark)
 
     def _limit(self, size: int, step: Operand) -> None:
         """Ends the function where a history takes more than there is for it."""
