@@ -13,6 +13,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds, the smallest case of each row")
     parser.add_argument("--seconds", type=float, default=0.2, help="length of a turn")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each library")
+    parser.add_argument("--cpu", action="store_true", help="the processor's clock: for busy machines, one thread")
+    parser.add_argument("--case", type=int, help="only the case of each row that has this number, from 0")
     parser.add_argument("--output", type=Path, default=HERE / "results", help="where to write (default: results/)")
     parser.add_argument("--one", help=argparse.SUPPRESS)  # this process measures that row and prints JSON
     options = parser.parse_args()
@@ -60,6 +63,7 @@ def run_row(row: str, options: Any) -> dict[str, Any]:
         command = [
             sys.executable, str(HERE / "run.py"), "--one", row, "--libraries", options.libraries,
             "--seconds", str(options.seconds), "--rounds", str(options.rounds), *(["--quick"] if options.quick else []),
+            *(["--cpu"] if options.cpu else []), *([] if options.case is None else ["--case", str(options.case)]),
         ]  # fmt: skip
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -76,13 +80,18 @@ def measured_row(row: str, options: Any) -> dict[str, Any]:
     wanted = [name for name in options.libraries.split(",") if name not in getattr(program, "LEFT_OUT", {})]
     found, states = libraries.available(wanted)
     states |= {name: f"left out: {why}" for name, why in getattr(program, "LEFT_OUT", {}).items()}
-    labels = list(program.CASES)[:1] if options.quick else list(program.CASES)
+    labels = list(program.CASES)
+    if options.case is not None:
+        labels = labels[options.case : options.case + 1]
+    elif options.quick:
+        labels = labels[:1]
+    clock = time.process_time if options.cpu else time.perf_counter
     seconds, rounds = (0.03, 3) if options.quick else (options.seconds, options.rounds)
     cases = []
     for label in labels:
         harness.say(f"{row}: {label}")
         contenders = contenders_of(program, program.CASES[label], found)
-        measured = harness.measure(contenders, seconds, rounds, program.TOLERANCE)
+        measured = harness.measure(contenders, seconds, rounds, program.TOLERANCE, clock)
         cases.append({"case": label, "times": [m._asdict() for m in measured]})
     return {"row": row, "title": program.TITLE, "cases": cases, "states": states, "threads": libraries.THREADS}
 

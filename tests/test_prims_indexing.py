@@ -103,3 +103,12 @@ def test_a_zero_coefficient_starts_the_recurrence_afresh() -> None:
 def test_types_are_checked(operands: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         checks.traced(checks.Case(indexing.gather, operands, ()))
+
+
+def test_places_along_an_axis_count_from_both_ends_and_stay_in_their_row() -> None:
+    values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    case = checks.Case(REGISTRY["add_along"], (values, np.array([[0, -1, 2], [-1, -4, -1]])), (4,))
+    assert case.run()[0].tolist() == [[1, 0, 3, 2], [5, 0, 0, 10]]
+    for place in (3, -4):
+        with pytest.raises(IndexError):
+            checks.Case(REGISTRY["add_along"], (values, np.full((2, 3), place)), (3,)).run()

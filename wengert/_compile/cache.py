@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .._control.call import Program, call_program, closed
 from .._core.constant import Kind, callers_own, native_result, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
@@ -14,7 +16,6 @@ from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor
 from .._core.where import user_site
-from .._engines import native as native  # refines what NumPy's kernels would run
 from .._engines.interpret import dim_sources
 from .._engines.numpy import NUMPY
 from .._engines.numpy.execute import executable
@@ -63,7 +64,8 @@ class Compiled:
         }
         for value, argument in zip(self.graph.inputs, arguments, strict=True):
             for dim, size in zip(value.shape, argument.shape, strict=True):
-                if size is not None and isinstance(dim, Dim) and _are_told((dim,), sizes) and dim.evaluate(sizes) != size:
+                is_told = size is not None and isinstance(dim, Dim) and _are_told((dim,), sizes)
+                if is_told and dim.evaluate(sizes) != size:
                     return False
         equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal if _are_told((x, y), sizes))
         return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one if _are_told((d,), sizes))
@@ -82,7 +84,7 @@ class Compiled:
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program, NUMPY.kernels)
-        return self.rebuild((*map(callers_own, run(*natives)),))
+        return self.rebuild(_distinct([*map(callers_own, run(*natives))], natives))
 
     def direct(self, arguments: Sequence[Any]) -> Callable[..., Any] | None:
         """A function of arguments of these types that gives finished results, or NotImplemented if they do not fit.
@@ -110,7 +112,7 @@ class Compiled:
         if self.written:
             self._commit(outs[self.result_count :])
         if kind is False:
-            return self.rebuild((*map(to_numpy_result, results),))
+            return self.rebuild(_distinct([*map(to_numpy_result, results)]))
         return self.rebuild(results if kind is True else (*[native_result(x, kind) for x in results],))
 
     def _commit(self, values: Sequence[Tensor]) -> None:
@@ -123,6 +125,16 @@ class Compiled:
         with _commit_lock:
             for variable, tensor in zip(self.written, fresh, strict=True):
                 variable._tensor = tensor
+
+
+def _distinct(results: list[Any], taken: Sequence[Any] = ()) -> tuple[Any, ...]:
+    """Results of which none is another one or an argument: to write into it would change both."""
+    seen = {*map(id, taken)}
+    for place, result in enumerate(results):
+        if type(result) is np.ndarray and id(result) in seen:
+            results[place] = result.copy()
+        seen.add(id(result))
+    return (*results,)
 
 
 def _are_told(dims: Sequence[Any], sizes: dict[Atom, int]) -> bool:

@@ -6,12 +6,14 @@ and the result is certain (integer arithmetic of indices, mostly).
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from .loops import (
+    FLOATS,
     OPS,
     Alloc,
     Argument,
@@ -55,11 +57,16 @@ class Builder:
     Attributes:
         block: the innermost open block.
         scopes: for each open block, the outermost first, what was computed in it: `memo` remembers values there.
+        spans: of loops that may be cut in pieces, by index: first, behind the last, and the indices at which the
+            outcome of a comparison changes.
     """
 
     def __init__(self) -> None:
         self.block: Block = []
         self.scopes: list[dict[Any, Any]] = [{}]
+        self.spans: dict[Reg, tuple[int, int, set[int]]] = {}
+        self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
+        self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
         self._count = 0
         self._body = self.block
 
@@ -85,11 +92,68 @@ class Builder:
             found = _simpler(op, args[0], args[1])
             if found is not None:
                 return found
-        elif op in _COMPARED and type(args[0]) is int and type(args[1]) is int:
-            return _COMPARED[op](args[0], args[1])
+        elif op in _COMPARED and type(args[1]) is int:
+            if type(args[0]) is int:
+                return _COMPARED[op](args[0], args[1])
+            if type_ == "i64" and self.spans:
+                decided = self._decided(op, args[0], args[1])
+                if decided is not None:
+                    return decided
+        elif self.plain and op in _COMPARED:
+            args = (*[self.plain.get(x, x) for x in args],)
+        elif op == "add" and type_ in FLOATS:
+            found = self._with_zero(type_, args[0], args[1])
+            if found is not None:
+                return found
+        return self._let(op, type_, args)
+
+    def _let(self, op: str, type_: str, args: tuple[Operand, ...]) -> Reg:
         out = self.reg(OPS[op].result or type_)
         self.block.append(Let(out, op, args, type_))
+        if self.spans and type_ == "i64" and op in ("add", "sub"):
+            self._note_step(out, op, args[0], args[1])
         return out
+
+    def _with_zero(self, type_: str, x: Operand, y: Operand) -> Operand | None:
+        """x + 0.0 is x but for the sign of zeros, and sums of it are those of x plus 0.0: so the zero, of which padding
+        brings many, goes to the end of a chain of sums, once. None if no operand is of that kind."""
+        if _is_zero(x):
+            x, y = y, x
+        if type(x) is Reg and _is_zero(y):
+            if x in self.plain:
+                return x
+            total = x
+        elif x in self.plain or y in self.plain:
+            total = self._let("add", type_, (self.plain.get(x, x), self.plain.get(y, y)))
+        else:
+            return None
+        found = self._let("add", type_, (total, 0.0))
+        self.plain[found] = total
+        return found
+
+    def _note_step(self, out: Reg, op: str, x: Operand, y: Operand) -> None:
+        if op == "add" and type(x) is int:
+            x, y = y, x
+        if type(x) is Reg and type(y) is int:
+            index, step = self._steps.get(x, (x, 0))
+            if index in self.spans:
+                self._steps[out] = index, step + (y if op == "add" else -y)
+
+    def _decided(self, op: str, x: Operand, limit: int) -> bool | None:
+        """What a comparison comes to for each index of a loop; None, and a note, where it changes on the way."""
+        assert type(x) is Reg
+        index, step = self._steps.get(x, (x, 0))
+        span = self.spans.get(index)
+        if span is None:
+            return None
+        first, behind, cuts = span
+        holds = _COMPARED[op]
+        changes = [limit - step, limit - step + 1] if op in ("eq", "ne") else [limit - step + (op in ("le", "gt"))]
+        changes = [c for c in changes if first < c < behind]
+        if not changes:
+            return holds(first + step, limit)
+        cuts.update(changes)
+        return None
 
     def add(self, x: Operand, y: Operand) -> Operand:
         """The sum of two i64, such as indices."""
@@ -240,6 +304,25 @@ class Builder:
             self.scopes.pop()
 
     @contextmanager
+    def scope(self) -> Any:
+        """What is remembered inside is forgotten at the end."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    @contextmanager
+    def spanning(self, index: Reg, start: int, stop: int) -> Any:
+        """Comparisons of an index are decided where its range does; `as cuts:` where their outcomes change."""
+        cuts: set[int] = set()
+        self.spans[index] = start, stop, cuts
+        try:
+            yield cuts
+        finally:
+            del self.spans[index]
+
+    @contextmanager
     def loop(self, start: Operand, stop: Operand, work: Operand | None = None) -> Any:
         """`with builder.loop(0, n) as i:` what is emitted inside is the loop's body."""
         made = For(self.reg("i64"), start, stop, [], work)
@@ -299,6 +382,10 @@ class Builder:
     ) -> Function:  # fmt: skip
         """The finished function."""
         return Function(name, inputs, outputs, sizes, self._body)
+
+
+def _is_zero(x: Operand) -> bool:
+    return type(x) is float and x == 0.0 and math.copysign(1.0, x) > 0.0
 
 
 def _simpler(op: str, x: Operand, y: Operand) -> Operand | None:

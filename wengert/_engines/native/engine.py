@@ -18,7 +18,7 @@ import numpy as np
 from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
-from ..refine import COMPILED, REFINERS, Plain
+from ..refine import COMPILED, Plain
 from . import context
 from .calls import entry_of
 from .codegen import module_text
@@ -41,8 +41,11 @@ VERIFIES = False  # tests switch it on: every function is verified before it is 
 
 @functools.cache
 def has_llvm() -> bool:
-    """Whether llvmlite is installed."""
-    return importlib.util.find_spec("llvmlite") is not None
+    """Whether llvmlite is installed, and nothing forbids to import it."""
+    try:
+        return importlib.util.find_spec("llvmlite") is not None
+    except (ImportError, ValueError):  # a finder that refuses, or None among the modules
+        return False
 
 
 def is_on() -> bool:
@@ -135,7 +138,7 @@ class Segment:
 
 
 class Code:
-    """The machine code of a segment, and how it is called."""
+    """The machine code of a segment, and how it is called. It does not hold the segment: cycles would outlive it."""
 
     def __init__(self, called: Graph, kernels: Kernels) -> None:
         graph, numbers = sized(called)
@@ -182,7 +185,8 @@ def refine(graph: Graph, plain: Plain) -> Graph:
     prepared = ready(graph)
     found = parts(prepared, is_native)
     made = {v.key for part in found for v in part.outputs}
-    if len(found) == 1 and sorted(v.key for v in prepared.outputs) == sorted(made):
+    is_whole = sorted(v.key for v in prepared.outputs) == sorted(made)
+    if len(found) == 1 and is_whole and all(v.dtype in TYPE_OF for v in prepared.inputs):
         # then it takes and gives what the graph does, in this order, and calls can go straight to it
         found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
     if not any(part.is_native for part in found):
@@ -215,7 +219,5 @@ def _compiled(part: Part, name: str, plain: Plain) -> Node:
     segment = Segment(part.graph(name), plain)
     return Node(COMPILED, (*part.inputs,), (*part.outputs,), (segment,), None)
 
-
-REFINERS["numpy"] = refine
 
 __all__ = ["Code", "Segment", "has_llvm", "is_on", "refine", "untold"]

@@ -5,13 +5,14 @@ Segments are as large as can be: a node joins that of its operands unless a node
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .lower.maps import MAPS
+from .schedule import is_small
 
 
 class Part(NamedTuple):
@@ -29,9 +30,10 @@ class Part(NamedTuple):
 
 def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
     """The parts of a graph, in an order in which they can run."""
-    natives = [is_native(node) for node in graph.nodes]
+    kept = _held_outside(graph)
+    natives = [place not in kept and is_native(node) for place, node in enumerate(graph.nodes)]
     while True:
-        levels = _levels(graph.nodes, natives)
+        levels = _levels(graph, natives)
         refused = _crossing_histories(graph, natives, levels)
         if not refused:
             found: dict[int, list[Node]] = {}
@@ -39,6 +41,7 @@ def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
                 found.setdefault(level, []).append(node)
             result = _as_parts(graph, found)
             atoms = {a for part in result if part.is_native for a in _untold(part)}
+            atoms |= _untold_outside(graph, result)
             refused = [p for p, node in enumerate(graph.nodes) if natives[p] and atoms & _atoms_of(node)]
             if not refused:
                 return result
@@ -46,13 +49,35 @@ def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
             natives[place] = False
 
 
-def _levels(nodes: Sequence[Node], natives: list[bool]) -> list[int]:
-    """Even for native nodes, odd for others; never lower than an operand's. What has an effect stays in order."""
+_HELD = {"buffer_get": 0, "buffer_value": 0, "buffer_set": 1, "buffer_add": 1}  # which operand is the buffer
+
+
+def _held_outside(graph: Graph) -> set[int]:
+    """Nodes that read or write buffers of the caller's: NumPy's kernels do that in place, machine code on a copy."""
+    held = {v.key for v in graph.inputs if not is_small(v)}
+    found: set[int] = set()
+    for place, node in enumerate(graph.nodes):
+        position = _HELD.get(node.op.name)
+        if position is not None and node.inputs[position].key in held:
+            found.add(place)
+            if position:
+                held.add(node.outputs[0].key)
+    return found
+
+
+def _levels(graph: Graph, natives: list[bool]) -> list[int]:
+    """Even for native nodes, odd for others; never lower than an operand's. What has an effect stays in order.
+
+    A node that needs a dimension which another one's results tell comes after that one, too.
+    """
     level_of: dict[int, int] = {}
+    told: dict[Any, int] = {}
     levels: list[int] = []
     effects = 0
-    for node, native in zip(nodes, natives, strict=True):
+    known = _told(graph.inputs)
+    for node, native in zip(graph.nodes, natives, strict=True):
         level = max([level_of.get(v.key, 0) for v in node.inputs], default=0)
+        level = max([level, *[told[atom] for atom in _atoms_of(node) if atom in told]])
         if node.op.has_effect:
             level = effects = max(level, effects)
         if native == bool(level % 2):
@@ -62,6 +87,8 @@ def _levels(nodes: Sequence[Node], natives: list[bool]) -> list[int]:
             effects = level
         for value in node.outputs:
             level_of[value.key] = level
+        for atom in _told(node.outputs) - known:
+            told.setdefault(atom, level)
     return levels
 
 
@@ -130,7 +157,7 @@ def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value
     missing = {a for node in nodes for a in _atoms_of(node)} - _told(inputs)
     found: list[Value] = []
     for value in graph.inputs if missing else ():
-        if missing & _told([value]):
+        if value.dtype != object and missing & _told([value]):
             found.append(value)
             missing -= _told([value])
     return found
@@ -142,6 +169,13 @@ def _untold(part: Part) -> set[Any]:
     made = _told(v for node in part.nodes for v in node.outputs if node.op.name == "loop")
     needed = {a for node in part.nodes for a in _atoms_of(node)}
     return (needed - given - made) | (_atoms(part.outputs) - given)
+
+
+def _untold_outside(graph: Graph, result: Iterable[Part]) -> set[Any]:
+    """The dimensions that kernels are told as attributes and that only the inside of a native part tells."""
+    given = _told(graph.inputs) | _told(v for part in result for v in part.outputs)
+    others = [node for part in result if not part.is_native for node in part.nodes]
+    return {a for node in others for d in dims_in(node.attrs) for a in d.atoms} - given
 
 
 def _computes(node: Node) -> bool:

@@ -6,6 +6,7 @@ Importing this module needs no LLVM.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..._core.state import building
 from ..._core.tensor import Tensor, Value
 from ..._passes import optimise
 from ..._transforms.replay import bind_dims
+from ..refine import PEAK
 
 _REAL = "biuf"
 
@@ -136,6 +138,13 @@ def _op(name: str) -> Op:
     return REGISTRY[name]
 
 
+@functools.cache
+def _peak() -> Op:
+    """The largest element; of none, what exp makes zero."""
+    op = _op("reduce_max")
+    return Op(PEAK, op.operands, op.attrs, op.outs, "zero", op.type_rule, op.batch_rule, facts=op.facts)
+
+
 def _kept(x: Tensor, axes: tuple[int, ...], like: Tensor) -> Tensor:
     """A value reduced over axes, repeated along them again."""
     shape = (*[1 if i in axes else n for i, n in enumerate(like.shape)],)
@@ -145,7 +154,7 @@ def _kept(x: Tensor, axes: tuple[int, ...], like: Tensor) -> Tensor:
 def _logsumexp(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     if not axes:
         return x
-    peak = _op("reduce_max")(x, axes=axes)
+    peak = _peak()(x, axes=axes)
     zero = _op("full")(shape=peak.shape, value=0, dtype=x.dtype)
     peak = _op("select")(_op("isinf")(peak), zero, peak)
     grown = _op("exp")(_op("sub")(x, _kept(peak, axes, x)))
@@ -153,7 +162,7 @@ def _logsumexp(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 def _shifted(x: Tensor, axis: int) -> Tensor:
-    return _op("sub")(x, _kept(_op("reduce_max")(x, axes=(axis,)), (axis,), x))
+    return _op("sub")(x, _kept(_peak()(x, axes=(axis,)), (axis,), x))
 
 
 def _softmax(x: Tensor, axis: int) -> Tensor:

@@ -27,7 +27,7 @@ from typing import Any
 from ..._core.graph import Node
 from ..._core.tensor import Value
 
-SMALL = 16  # elements up to which a value is in registers
+SMALL = 8  # elements up to which a value is in registers
 LONG = 1000  # nodes from which on fewer elements are few
 CROWD = 512  # members of one loop: LLVM takes longer for one long loop than for several short ones ...
 FEW = 64  # ... unless it has so few turns that it is no loop for LLVM

@@ -153,6 +153,9 @@ def _first(reasons: Iterable[str]) -> str:
 
 
 def _switch(node: Node) -> str:
+    told = {a for v in node.inputs for a in _atoms(v)}
+    if any(_atoms(v) - told for v in node.outputs):
+        return "results of a size that the branch tells"
     return _first(map(_against_program, node.attrs[0].programs))
 
 

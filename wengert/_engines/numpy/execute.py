@@ -13,7 +13,7 @@ from ..._core import dims
 from ..._core.engine import Kernel
 from ..._core.graph import Graph, Node
 from ..._passes import optimise
-from ..refine import COMPILED, refined
+from ..refine import COMPILED, PEAK, refined
 from ..source import Executable, Target, compile_source
 
 
@@ -29,8 +29,9 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
 
 
 def _compiled(program: Program, kernels: dict[str, Kernel]) -> Executable:
+    kernels = {**kernels, COMPILED.name: _run_compiled, PEAK: _peak}
     graph = refined("numpy", optimise(program.graph), lambda part: compile_graph(part, kernels))
-    run = compile_graph(graph, {**kernels, COMPILED.name: _run_compiled})
+    run = compile_graph(graph, kernels)
     if _is_one_segment(graph):
         run.entry = graph.nodes[0].attrs[0].entry  # see Compiled.direct
     return run
@@ -39,6 +40,10 @@ def _compiled(program: Program, kernels: dict[str, Kernel]) -> Executable:
 def _run_compiled(*operands_and_run: Any) -> tuple[Any, ...]:
     *natives, compiled = operands_and_run
     return compiled.run(*natives)
+
+
+def _peak(x: Any, axes: tuple[int, ...]) -> Any:
+    return np.maximum.reduce(x, axes, initial=-np.inf)
 
 
 def _is_one_segment(graph: Graph) -> bool:

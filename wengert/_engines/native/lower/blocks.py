@@ -15,7 +15,19 @@ from ...._core.dims import Atom, Dim, map_attribute
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..builder import Builder
-from ..forms import TYPE_OF, Elements, Extents, Form, Lazy, Stored, all_indices, count_of, strides_of
+from ..forms import (
+    TYPE_OF,
+    Elements,
+    Extents,
+    Form,
+    Lazy,
+    Stored,
+    all_indices,
+    count_of,
+    is_numbers,
+    row_major,
+    strides_of,
+)
 from ..loops import FLOATS, Array, Operand, Reg
 from ..schedule import SMALL, Group, is_small, schedule
 from . import nests
@@ -168,7 +180,8 @@ class Block:
         array = self.b.alloc(type_, count)
         node = self.setting.doing
         if node is not None:
-            self.setting.owners[array.number] = f"{node.op.name}, whose result has shape {node.outputs[0].shape}"
+            shapes = ", ".join(str(v.shape) for v in node.outputs[:1]) or "no shape"  # of a way back to nothing
+            self.setting.owners[array.number] = f"{node.op.name}, whose result has shape {shapes}"
         return array
 
     def room(self, value: Value) -> Stored:
@@ -319,6 +332,8 @@ class Block:
         for dim, extent in zip(value.shape, form.shape, strict=True):
             if isinstance(dim, Dim) and dim.is_atom:
                 self.sizes.setdefault(dim.atom, extent)
+        if type(form) is Stored and not is_numbers(form.shape):
+            form = _of_shape(form, self.shape(value))
         if value.dtype != object and is_small(value):
             form = self.elements(form, value.shape)  # which a loop of a fixed number of turns may not know
         elif type(form) is Stored and form.array.place == "heap" and value.key not in self.targets:
@@ -443,6 +458,9 @@ class Block:
             self.forms[out.key] = self.elements(total.target) if is_small(out) else total.target
 
 
+FEW_PARTS = 6
+
+
 def part_of(whole: Stored, part: Form, axis: int, offset: Operand) -> Stored:
     """A part of an array, from an offset on along an axis."""
     is_dense = whole.is_dense and all(type(n) is int and n == 1 for n in whole.shape[:axis])
@@ -450,9 +468,13 @@ def part_of(whole: Stored, part: Form, axis: int, offset: Operand) -> Stored:
 
 
 def is_assembled(node: Node) -> bool:
-    """Whether a node's result is put together from parts in memory."""
+    """Whether a node's result is put together from parts in memory; few parts are read from where they are, by loops
+    that have a piece for each (`pieces.py`)."""
+    is_static = all(type(n) is int for n in node.outputs[0].shape)
     if node.op.name == "concatenate":
-        return True
+        return not (is_static and len(node.inputs) <= FEW_PARTS)
+    if is_static and node.op.name == "pad" and not any(node.attrs[2]):
+        return False
     low, high, _ = node.attrs if node.op.name == "pad" else ((None,), (), ())
     return all(type(n) is int and n >= 0 for n in (*low, *high))
 
@@ -482,6 +504,13 @@ def _read_by(step: Node | Group) -> list[int]:
     if type(step) is Group:
         return [v.key for node in step.members for v in node.inputs] + [v.key for v in step.copies]
     return [v.key for v in step.inputs]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _of_shape(form: Stored, shape: Extents) -> Stored:
+    """A form whose extents the graph knows better: a loop's results have as many rows as it counts turns."""
+    if not is_numbers(shape):
+        return form
+    return Stored(shape, form.array, form.offset, row_major(shape) if form.is_dense else form.strides, form.is_dense)
 
 
 def kind_of(node: Node) -> str:

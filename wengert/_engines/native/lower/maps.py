@@ -328,7 +328,7 @@ def check_range(b: Builder, indices: Sequence[Form], extents: Sequence[Operand])
     def look(index: Index) -> None:
         found: Operand = False
         for j, n in zip(indices, extents, strict=False):
-            i = j.at(b, index)
+            i = b.convert("i64", j.type, j.at(b, index))
             outside = b.either(b.let("lt", "i64", i, b.sub(0, n)), b.let("ge", "i64", i, n))
             found = b.either(found, outside)
         b.set(bad, b.either(b.get(bad), found))

@@ -13,6 +13,7 @@ from typing import Any
 from ..builder import Builder
 from ..forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, spill
 from ..loops import FLOATS, REFUSED, Operand, Var
+from . import pieces
 from .reduces import Reduce
 
 LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
@@ -158,15 +159,18 @@ class _Nest:
 
     def places(self, start: Operand, stop: Operand) -> None:
         """The elements of a range, by number."""
+        pieces.turns(self.b, start, stop, self.place)
+
+    def place(self, place: Operand) -> None:
+        """The element of a number."""
         b = self.b
-        with b.loop(start, stop) as place:
-            for form in self.forms:
-                form.at_flat(b, place)
-            for write in self.writes:
-                value = write.form.at_flat(b, place)
-                b.store(write.target.array, b.add(write.target.offset, place), value)
-            for total in self.sums:
-                total.join(b, total.form.at_flat(b, place), ())
+        for form in self.forms:
+            form.at_flat(b, place)
+        for write in self.writes:
+            value = write.form.at_flat(b, place)
+            b.store(write.target.array, b.add(write.target.offset, place), value)
+        for total in self.sums:
+            total.join(b, total.form.at_flat(b, place), ())
 
     def in_parts(
         self, count: Operand, grain: int, work: Operand, body: Callable[[Operand, Operand], None]
@@ -219,8 +223,7 @@ class _Nest:
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:
             self.axis(depth + 1, (*index, 0))
         else:
-            with b.loop(0, self.shape[depth]) as i:
-                self.axis(depth + 1, (*index, i))
+            pieces.turns(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
         for total in mine:
             total.end(b, index)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ...refine import PEAK
 from ..builder import Builder
 from ..loops import FLOATS, SIGNED, WIDTHS, Operand
 from .scalars import larger, smaller
@@ -90,6 +91,7 @@ REDUCES: dict[str, Reduce] = {
     "reduce_sum": Reduce(_sum_start, _sum, lambda t: "f64" if t in FLOATS else t),
     "reduce_prod": Reduce(_one, _product),
     "reduce_max": Reduce(_least, _maximum, needs_some=True),
+    PEAK: Reduce(_least, _maximum),
     "reduce_min": Reduce(_most, _minimum, needs_some=True),
     "reduce_any": Reduce(lambda t: False, lambda b, t, total, x: b.let("or", t, total, x)),
     "reduce_all": Reduce(lambda t: True, lambda b, t, total, x: b.let("and", t, total, x)),

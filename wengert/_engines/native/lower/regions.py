@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from ...._control.call import Program
 from ...._control.loop import History, Loop
@@ -21,7 +21,7 @@ from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Stored, count_of, strides_of
 from ..loops import REFUSED, WIDTHS, Array, Operand, Reg, Var
 from ..prepare import prepared
-from ..schedule import is_small
+from ..schedule import is_small, static_size
 from . import nests
 from .blocks import SINGLES, Block
 from .maps import zero_of
@@ -91,11 +91,13 @@ def _replace_all(carries: Sequence[Carry], outs: Sequence[Form]) -> None:
         carry.replace(form)
 
 
-def _step_block(block: Block, graph: Graph, forms: Sequence[Form], carries: Sequence[Carry]) -> list[Form]:
-    """Emits a step; what goes round may be overwritten in place."""
+def _step_block(
+    block: Block, graph: Graph, forms: Sequence[Form], carries: Sequence[Carry], others: Sequence[Stored | None] = ()
+) -> list[Form]:  # fmt: skip
+    """Emits a step; what goes round may be overwritten in place. `others`: where results behind the carries may go."""
     inner = Block(block.setting, graph, forms, block.sizes)
     inner.owned = {v.key for v, c in zip(graph.inputs, carries, strict=False) if c.home is not None}
-    return inner.run([c.target() for c in carries], is_filled=False)
+    return inner.run([*(c.target() for c in carries), *others], is_filled=False)
 
 
 def _zeros(block: Block, like: Form, is_small_: bool) -> Form:
@@ -125,13 +127,17 @@ class Rows:
             block.b.grown(type_, 1) if count is None else block.b.alloc(type_, block.b.mul(count, self.size))
         )
 
-    def put(self, row: Operand, form: Form) -> None:
-        """Stores the result of a step."""
+    def place(self, row: Operand) -> Stored:
+        """Where the result of a step goes."""
         b = self.block.b
         start = b.mul(row, self.size)
         if self.is_growing:
             b.reserve(self.array, b.add(start, self.size))
-        nests.copy(b, form, Stored(self.shape, self.array, start, strides_of(b, self.shape), True))
+        return Stored(self.shape, self.array, start, strides_of(b, self.shape), True)
+
+    def put(self, row: Operand, form: Form) -> None:
+        """Stores the result of a step."""
+        nests.copy(self.block.b, form, self.place(row))
 
     def stacked(self, count: Operand) -> Stored:
         """All rows."""
@@ -189,17 +195,34 @@ class Keeper:
         self.mark = mark  # registers with lower numbers were there before the loop
         # before the loop, so that they are there in each step
         self.arrays = [{t: block.b.array(t, "grown") for t in WIDTHS} for _ in self.emits]
+        self.rows: dict[int, Rows] = {}  # by position, of large values that are computed where they are kept
+
+    def targets(self, graph: Graph, step: Operand) -> list[Stored | None]:
+        """Where the step's results behind the carries are to be computed: those that are kept, in their rows."""
+        first = len(self.carries)
+        seen = {v.key for v in (*graph.inputs, *graph.outputs[:first])}
+        found: list[Stored | None] = [None] * (len(graph.outputs) - first)
+        for position in (p for history in self.emits for p in history.positions if p >= first):
+            value = graph.outputs[position]
+            if value.key in seen or is_small(value) or static_size(value.shape) is None:
+                continue
+            seen.add(value.key)
+            rows = self.rows[position] = Rows(self.block, value.shape, TYPE_OF[value.dtype], None)
+            found[position - first] = rows.place(step)
+        return found
 
     def keep(self, outs: Sequence[Form], step: Operand) -> None:
         """Saves what a step has computed."""
         for kept, history, arrays in zip(self.kept, self.emits, self.arrays, strict=True):
-            self._keep(kept, [outs[p] for p in history.positions], arrays, step)
+            self._keep(kept, [(p, outs[p]) for p in history.positions], arrays, step)
 
-    def _keep(self, kept: Kept, forms: Sequence[Form], arrays: dict[str, Array], step: Operand) -> None:
+    def _keep(
+        self, kept: Kept, forms: Sequence[tuple[int, Form]], arrays: dict[str, Array], step: Operand
+    ) -> None:  # fmt: skip
         b = self.block.b
         columns: dict[str, dict[Reg, _Slot]] = {}
         size = 0
-        for form in forms:
+        for position, form in forms:
             if type(form) is Elements:
                 items = [self._slot(columns, form.type, item) for item in form.items]
                 kept.places.append((form.shape, form.type, items))
@@ -208,8 +231,9 @@ class Keeper:
             if self._is_steady(form):
                 kept.places.append(form)
                 continue
-            rows = Rows(self.block, form.shape, form.type, None)
-            rows.put(step, form)
+            rows = self.rows.get(position) or Rows(self.block, form.shape, form.type, None)
+            if form.array is not rows.array:
+                rows.put(step, form)
             kept.places.append(rows)
             if type(rows.size) is int:
                 size += rows.size * WIDTHS[form.type]
@@ -224,7 +248,7 @@ class Keeper:
         self._limit(size, step)
 
     def _slot(self, columns: dict[str, dict[Reg, _Slot]], type_: str, item: Operand) -> Any:
-        if type(item) is not Reg or item.number < self.mark:
+        if not isinstance(item, Reg) or cast(int, item.number) < self.mark:
             return item
         column = columns.setdefault(type_, {})
         return column.setdefault(item, _Slot(len(column)))
@@ -232,7 +256,8 @@ class Keeper:
     def _is_steady(self, form: Stored) -> bool:
         if any(form.array in carry.arrays for carry in self.carries):
             return False
-        return form.array.number < self.mark and (type(form.offset) is not Reg or form.offset.number < self.mark)
+        offset = form.offset
+        return form.array.number < self.mark and (not isinstance(offset, Reg) or cast(int, offset.number) < self.mark)
 
     def _limit(self, size: int, step: Operand) -> None:
         """Ends the function where a history takes more than there is for it."""
@@ -327,11 +352,11 @@ class _Loop:
         b = self.b
         b.poll()
         forms = self.inputs(step)
-        outs = _step_block(self.block, self.graph, forms, self.carries)
+        assert self.keeper is not None
+        outs = _step_block(self.block, self.graph, forms, self.carries, self.keeper.targets(self.graph, step))
         row = step if self.count is None else _row(b, self.spec, self.count, step)
         for emit, rows in self.rows.items():
             rows.put(row, outs[emit])
-        assert self.keeper is not None
         self.keeper.keep(outs, step)
         _replace_all(self.carries, outs)
 

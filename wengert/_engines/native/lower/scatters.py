@@ -145,12 +145,13 @@ def _last_writes(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     """Which updates are the last to go to their places: each place remembers its last, then each asks whether it is."""
     b, indices, shape = block.b, forms, forms[0].shape
     extents = [block.extent(n) for n in node.attrs[0]]
+    check_range(b, indices, extents)
     winners = block.fresh((count_of(b, extents),), "i64")
 
     def place(index: Index) -> Operand:
         found: Operand = 0
         for j, n in zip(indices, extents, strict=True):
-            found = b.add(b.mul(found, n), wrapped(b, j.at(b, index), n))
+            found = b.add(b.mul(found, n), wrapped(b, b.convert("i64", j.type, j.at(b, index)), n))
         return found
 
     count = count_of(b, shape)

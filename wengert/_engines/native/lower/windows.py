@@ -16,6 +16,7 @@ from ..loops import FLOATS, INDEX, Operand
 from .blocks import SINGLES, Block
 from .factorisations import loops_over
 from .maps import wrapped
+from .reduces import in_order
 from .scalars import is_nan
 
 
@@ -136,7 +137,7 @@ def _add_along(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         with b.when(outside):
             b.leave(INDEX)
         where = (*index[:-1], wrapped(b, place, size))
-        target.store(b, where, b.let("add", x.type, target.at(b, where), x.at(b, index)))
+        target.store(b, where, in_order(b, x.type, target.at(b, where), x.at(b, index)))
     return [target]
 
 
