@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
 from ..refine import COMPILED, Plain
@@ -191,10 +192,26 @@ def refine(graph: Graph, plain: Plain) -> Graph:
         return graph
     nodes: list[Node] = []
     for number, part in enumerate(found):
-        nodes += [_compiled(part, f"{graph.name}.{number}", plain)] if part.is_native else part.nodes
+        is_one = part.is_native and _can_be_passed(part)
+        nodes += [_compiled(part, f"{graph.name}.{number}", plain)] if is_one else part.nodes
     result = Graph.of(graph.name, prepared.inputs, nodes, prepared.outputs, graph.guards)
     result.captures, result.reads = graph.captures, graph.reads
-    return result
+    return result if _tells_its_dimensions(result) else graph
+
+
+def _can_be_passed(part: Part) -> bool:
+    """Whether all that goes in and comes out is an array: histories are Python's objects."""
+    return all(v.dtype in TYPE_OF for v in (*part.inputs, *part.outputs))
+
+
+def _tells_its_dimensions(graph: Graph) -> bool:
+    """Whether each dimension that a node needs is one of an input or of a result before it, not of one in a segment."""
+    told = {d.atom for v in graph.inputs for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    for node in graph.nodes:
+        if any(not d.atoms <= told for d in dims_in(node.attrs)):
+            return False
+        told |= {d.atom for v in node.outputs for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    return True
 
 
 def _compiled(part: Part, name: str, plain: Plain) -> Node:
