@@ -24,6 +24,7 @@ from .calls import entry_of
 from .codegen import module_text
 from .dumps import dump
 from .entry import Code as Entry
+from .forms import TYPE_OF
 from .jit import Loaded, shared
 from .loops import verify
 from .lower.functions import Lowered, lowered
