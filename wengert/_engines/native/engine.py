@@ -138,7 +138,7 @@ class Segment:
 
 
 class Code:
-    """The machine code of a segment, and how it is called. It does not hold the segment: cycles would outlive it."""
+    """The machine code of a segment, and how it is called."""
 
     def __init__(self, called: Graph, kernels: Kernels) -> None:
         graph, numbers = sized(called)
