@@ -299,7 +299,7 @@ class Block:
         for value, target in zip(self.graph.outputs, given, strict=True):
             form = self.forms[value.key]
             if is_small(value):
-                form = self.elements(form)
+                form = self.elements(form, value.shape)
             if target is not None and not (type(form) is Stored and form.array is target.array):
                 nests.copy(self.b, form, target)
                 form = form if is_small(value) else target
@@ -354,14 +354,14 @@ class Block:
         name, out = node.op.name, node.outputs[0]
         if name in SCALARS or name in CASTS:
             rule = self._scalar(node)
-            columns = [self.elements(f).items for f in forms]
+            columns = [self.elements(f, out.shape).items for f in forms]
             return Elements(out.shape, TYPE_OF[out.dtype], [rule(self.b, *xs) for xs in zip(*columns, strict=True)])
         if name in REDUCES:
             items = nests.reduced_small(self.b, forms[0], REDUCES[name], node.attrs[0], out.shape)
             return Elements(out.shape, TYPE_OF[out.dtype], items)
         if name == "reshape" and type(forms[0]) is Elements:
             return Elements(out.shape, forms[0].type, forms[0].items)
-        return self.elements(self._lazy(node, forms))
+        return self.elements(self._lazy(node, forms), out.shape)
 
     def _scalar(self, node: Node) -> Callable[..., Operand]:
         """The rule of an elementwise node: `rule(b, *operands)`."""
