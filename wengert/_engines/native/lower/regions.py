@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from ...._control.call import Program
 from ...._control.loop import History, Loop
 from ...._control.loop_back import LoopBack
@@ -19,7 +21,7 @@ from ...._control.switch import Branches
 from ...._core.graph import Graph, Node
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Stored, count_of, strides_of
-from ..loops import REFUSED, WIDTHS, Array, Operand, Reg, Var
+from ..loops import REFUSED, WIDTHS, Alloc, Array, Operand, Reg, Var
 from ..prepare import prepared
 from ..schedule import is_small
 from . import nests
@@ -91,11 +93,17 @@ def _replace_all(carries: Sequence[Carry], outs: Sequence[Form]) -> None:
         carry.replace(form)
 
 
-def _step_block(block: Block, graph: Graph, forms: Sequence[Form], carries: Sequence[Carry]) -> list[Form]:
-    """Emits a step; what goes round may be overwritten in place."""
+def _step_block(
+    block: Block, graph: Graph, forms: Sequence[Form], carries: Sequence[Carry], rows: dict[int, Stored] | None = None
+) -> list[Form]:  # fmt: skip
+    """Emits a step; what goes round may be overwritten in place, and `rows` says where other outputs may go."""
     inner = Block(block.setting, graph, forms, block.sizes)
     inner.owned = {v.key for v, c in zip(graph.inputs, carries, strict=False) if c.home is not None}
-    return inner.run([c.target() for c in carries], is_filled=False)
+    targets: list[Stored | None] = [c.target() for c in carries]
+    if rows:
+        targets += [None] * (len(graph.outputs) - len(targets))
+        targets = [rows.get(place) if t is None else t for place, t in enumerate(targets)]
+    return inner.run(targets, is_filled=False)
 
 
 def _zeros(block: Block, like: Form, is_small_: bool) -> Form:
@@ -178,24 +186,77 @@ class _Slot:
         self.place = place
 
 
-class Keeper:
-    """Fills histories, step by step."""
+ROOM = 1 << 25  # bytes up to which a history's memory is taken before the loop
 
-    def __init__(self, block: Block, emits: Sequence[Any], mark: int, carries: Sequence[Carry]) -> None:
+
+class Keeper:
+    """Fills histories, step by step.
+
+    Where the number of steps is known and they take little memory, all of it is there before the first step, and
+    values are computed where they are kept; else it grows, and values are copied.
+    """
+
+    def __init__(
+        self, block: Block, emits: Sequence[Any], mark: int, carries: Sequence[Carry], graph: Graph,
+        count: Operand | None,
+    ) -> None:  # fmt: skip
         self.block = block
         self.carries = carries
         self.emits = [e for e in emits if isinstance(e, History)]
         self.kept = [Kept() for _ in self.emits]
         self.mark = mark  # registers with lower numbers were there before the loop
         # before the loop, so that they are there in each step
-        self.arrays = [{t: block.b.array(t, "grown") for t in WIDTHS} for _ in self.emits]
+        self.count = self._known(graph, count)
+        self.columns: dict[Array, Alloc] = {}
+        self.rows: dict[int, tuple[Rows, Alloc]] = {}  # by output
+        self.targets: dict[int, Stored] = {}
+        if self.count is None:
+            self.arrays = [{t: block.b.array(t, "grown") for t in WIDTHS} for _ in self.emits]
+            return
+        self.arrays = [{t: self._column(t) for t in WIDTHS} for _ in self.emits]
+        given = {v.key for v in graph.inputs}
+        for place in {p for e in self.emits for p in e.positions}:
+            value = graph.outputs[place]
+            if not is_small(value) and value.key not in given:
+                rows = Rows(block, value.shape, TYPE_OF[value.dtype], self.count)
+                self.rows[place] = rows, block.b.block[-1]
+
+    def _known(self, graph: Graph, count: Operand | None) -> int | None:
+        """The number of steps, if it is known now and they take little memory."""
+        size = 0
+        for place in {p for e in self.emits for p in e.positions}:
+            value = graph.outputs[place]
+            if value.dtype == object or not all(type(n) is int for n in value.shape):
+                return None
+            size += prod(value.shape) * value.dtype.itemsize
+        return count if type(count) is int and 0 < count * size <= ROOM else None
+
+    def _column(self, type_: str) -> Array:
+        """The small values of a type; how many there are is seen when the first step has been emitted."""
+        found = self.block.b.alloc(type_, 0)
+        self.columns[found] = self.block.b.block[-1]
+        return found
+
+    def places(self, step: Operand) -> dict[int, Stored]:
+        """Where a step may compute the values that are kept."""
+        b = self.block.b
+        self.targets = {
+            place: Stored(rows.shape, rows.array, b.mul(step, rows.size), strides_of(b, rows.shape), True)
+            for place, (rows, _) in self.rows.items()
+        }  # fmt: skip
+        return self.targets
 
     def keep(self, outs: Sequence[Form], step: Operand) -> None:
         """Saves what a step has computed."""
         for kept, history, arrays in zip(self.kept, self.emits, self.arrays, strict=True):
             self._keep(kept, [outs[p] for p in history.positions], arrays, step)
+        used = {place.array for kept in self.kept for place in kept.places if type(place) is Rows}
+        for rows, made in self.rows.values():
+            if rows.array not in used:
+                made.count = 0
 
     def _keep(self, kept: Kept, forms: Sequence[Form], arrays: dict[str, Array], step: Operand) -> None:
+        placed = {id(target): self.rows[place][0] for place, target in self.targets.items()}
         b = self.block.b
         columns: dict[str, dict[Reg, _Slot]] = {}
         size = 0
@@ -208,8 +269,10 @@ class Keeper:
             if self._is_steady(form):
                 kept.places.append(form)
                 continue
-            rows = Rows(self.block, form.shape, form.type, None)
-            rows.put(step, form)
+            rows = placed.get(id(form))
+            if rows is None:
+                rows = Rows(self.block, form.shape, form.type, None)
+                rows.put(step, form)
             kept.places.append(rows)
             if type(rows.size) is int:
                 size += rows.size * WIDTHS[form.type]
@@ -217,7 +280,10 @@ class Keeper:
             width = kept.widths[type_] = len(column)
             array = kept.slots[type_] = arrays[type_]
             start = b.mul(step, width)
-            b.reserve(array, b.add(start, width))
+            if self.count is None:
+                b.reserve(array, b.add(start, width))
+            else:
+                self.columns[array].count = self.count * width
             for register, slot in column.items():
                 b.store(array, b.add(start, slot.place), register)
             size += width * WIDTHS[type_]
@@ -274,6 +340,8 @@ class _Loop:
         self.steady = _steady(block, forms[first:])
         values = self.graph.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(forms[: spec.carries], values, strict=True)]
+        # numbers that carries start with
+        self.starts = {i: f.items[0] for i, f in enumerate(forms[: spec.carries]) if type(f) is Elements and f.items}
         self.rows: dict[int, Rows] = {}
         if self.count is not None:
             self.make_rows(self.count)
@@ -294,11 +362,13 @@ class _Loop:
 
     def run(self) -> list[Form]:
         b, spec = self.b, self.spec
-        if self.count is None:
-            self.make_rows(None)
-        self.keeper = Keeper(self.block, spec.emits, b.mark(), self.carries)
-        if self.count is not None:
-            steps: Operand = self.count
+        count = self.count
+        if count is None:
+            count = self.trips()
+            self.make_rows(count)
+        self.keeper = Keeper(self.block, spec.emits, b.mark(), self.carries, self.graph, count)
+        if count is not None:
+            steps: Operand = count
             with b.loop(0, steps) as step:
                 self.step(step)
         else:
@@ -311,6 +381,24 @@ class _Loop:
         ]
         between = [] if spec.is_counted else [Elements((), "i64", [steps])]
         return [*(c.form() for c in self.carries), *between, *emitted]
+
+    def trips(self) -> Operand | None:
+        """The number of steps of a loop that counts up by one to a limit that stays."""
+        spec, b = self.spec, self.b
+        assert spec.condition is not None
+        test = prepared(spec.condition)
+        if len(test.nodes) != 1 or test.nodes[0].op.name != "lt":
+            return None
+        place, limit = (next(i for i, v in enumerate(test.inputs) if v.key == x.key) for x in test.nodes[0].inputs)
+        if place >= spec.carries or limit < spec.carries or test.inputs[place].dtype != np.int64:
+            return None
+        if not _counts_up(self.graph, place):
+            return None
+        first = self.starts.get(place)
+        if first is None:
+            first = self.block.number(self.carries[place].form())
+        left = b.sub(self.block.number(self.steady[limit - spec.carries]), first)
+        return b.select("i64", b.let("gt", "i64", left, 0), left, 0)
 
     def condition(self) -> Operand:
         assert self.spec.condition is not None
@@ -327,13 +415,32 @@ class _Loop:
         b = self.b
         b.poll()
         forms = self.inputs(step)
-        outs = _step_block(self.block, self.graph, forms, self.carries)
+        assert self.keeper is not None
+        outs = _step_block(self.block, self.graph, forms, self.carries, self.keeper.places(step))
         row = step if self.count is None else _row(b, self.spec, self.count, step)
         for emit, rows in self.rows.items():
             rows.put(row, outs[emit])
-        assert self.keeper is not None
         self.keeper.keep(outs, step)
         _replace_all(self.carries, outs)
+
+
+def _counts_up(graph: Graph, place: int) -> bool:
+    """Whether a step adds one to a carry."""
+    makers = {v.key: node for node in graph.nodes for v in node.outputs}
+    carried, node = graph.inputs[place], makers.get(graph.outputs[place].key)
+    if node is None or carried.key not in {v.key for v in node.inputs}:
+        return False
+    if node.op.name == "add_number":
+        return node.attrs[0] == 1
+    if node.op.name != "add":
+        return False
+    (other,) = [v for v in node.inputs if v.key != carried.key] or [carried]
+    maker = makers.get(other.key)
+    if maker is None:
+        return False
+    if maker.op.name == "constant":
+        return bool(np.all(np.asarray(maker.attrs[0]) == 1))
+    return maker.op.name == "full" and type(maker.attrs[1]) is int and maker.attrs[1] == 1
 
 
 def _saves(spec: Loop) -> bool:
