@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import math
 import os
 import struct
 from collections.abc import Callable, Sequence
@@ -188,8 +189,14 @@ def _argument_words(take: Take, told: set[int]) -> list[int]:
     return words
 
 
+LARGE = 1 << 17  # bytes from which on results lie in memory that is kept from call to call
+
+
 def _result_words(give: Give) -> list[int]:
     kind = stub.FILLED if give.is_filled else stub.FRESH if give.extents else stub.NUMBER
+    if kind == stub.FRESH and all(type(extent) is int for extent in give.extents):
+        size = math.prod(give.extents) * give.dtype.itemsize  # pyright: ignore[reportArgumentType, reportCallIssue]
+        kind = stub.TAKEN + 256 * size if size >= LARGE else kind
     words = [kind, id(own_dtype(give.dtype)), len(give.extents)]
     for extent in give.extents:
         words += [stub.TOLD, extent.index] if type(extent) is Told else [stub.FIXED, int(extent)]  # pyright: ignore[reportArgumentType]
