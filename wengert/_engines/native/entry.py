@@ -189,14 +189,15 @@ def _argument_words(take: Take, told: set[int]) -> list[int]:
     return words
 
 
-LARGE = 1 << 17  # bytes from which on results lie in memory that is kept from call to call
+LARGE = 1 << 17  # bytes from which on results lie in memory that is kept from call to call ...
+HUGE = 1 << 40  # ... but for those that no machine has
 
 
 def _result_words(give: Give) -> list[int]:
     kind = stub.FILLED if give.is_filled else stub.FRESH if give.extents else stub.NUMBER
     if kind == stub.FRESH and all(type(extent) is int for extent in give.extents):
         size = math.prod(give.extents) * give.dtype.itemsize  # pyright: ignore[reportArgumentType, reportCallIssue]
-        kind = stub.TAKEN + 256 * size if size >= LARGE else kind
+        kind = stub.TAKEN + 256 * size if LARGE <= size < HUGE else kind
     words = [kind, id(own_dtype(give.dtype)), len(give.extents)]
     for extent in give.extents:
         words += [stub.TOLD, extent.index] if type(extent) is Told else [stub.FIXED, int(extent)]  # pyright: ignore[reportArgumentType]

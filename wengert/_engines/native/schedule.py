@@ -225,7 +225,7 @@ class _Scheduling:
             return True
         if self.kinds[source] == "point":
             return self.ready[value.key] <= stage
-        return self.kinds[source] != "repeat" and all(self.is_there(v, stage) for v in self.nodes[source].inputs)
+        return all(self.is_there(v, stage) for v in self.nodes[source].inputs)
 
     # -- later, where that is no loss -----------------------------------------------------------------------------
 
