@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 THREADS = int(os.environ.get("WENGERT_BENCH_THREADS", "1"))
+DEVICE = os.environ.get("WENGERT_BENCH_DEVICE", "cpu")  # where PyTorch's tensors lie; gpu.py says "cuda"
 
 
 class Library:
@@ -210,12 +211,18 @@ def torch() -> list[Library]:
 
         return Rule.apply
 
+    def ready(result: Any) -> Any:
+        if DEVICE != "cpu":
+            torch.cuda.synchronize()
+        return result
+
     def shared(name: str, kind: str, compiled: Any, loops: bool) -> Library:
         return Library(
             name, kind, np=_torch_names(torch), loop=python_loop if loops else None,
             while_loop=python_while if loops else None, scan=scan if loops else None, custom_gradient=custom_gradient,
             value_and_grad=value_and_grad, compiled=compiled,
-            array=torch.as_tensor, ndarray=lambda t: t.detach().numpy(),
+            array=lambda a: torch.as_tensor(a, device=DEVICE), ndarray=lambda t: t.detach().cpu().numpy(),
+            ready=ready,
         )  # fmt: skip
 
     def inductor(f: Any) -> Any:
@@ -240,7 +247,7 @@ def _torch_names(torch: Any) -> Any:
         return apply
 
     def filled(make: Any) -> Any:
-        return lambda shape, dtype=torch.float64: make(shape, dtype=dtype)
+        return lambda shape, dtype=torch.float64: make(shape, dtype=dtype, device=DEVICE)
 
     return SimpleNamespace(
         abs=torch.abs, arange=torch.arange, concatenate=lambda xs, axis=0: torch.cat(tuple(xs), dim=axis),
@@ -253,7 +260,9 @@ def _torch_names(torch: Any) -> Any:
         sigmoid=torch.sigmoid,
         relu=torch.relu, logsumexp=lambda x, axis: torch.logsumexp(x, dim=axis), max_pool=max_pool, conv=conv,
         float32=torch.float32, float64=torch.float64, cast=lambda x, dtype: x.to(dtype),
-        one_hot_rows=lambda table, rows, axis: torch.index_select(table, axis, torch.as_tensor(rows)),
+        one_hot_rows=lambda table, rows, axis: torch.index_select(
+            table, axis, torch.as_tensor(rows, device=table.device)
+        ),
     )  # fmt: skip
 
 

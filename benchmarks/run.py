@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds, the smallest case of each row")
     parser.add_argument("--seconds", type=float, default=0.2, help="length of a turn")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each library")
-    parser.add_argument("--cpu", action="store_true", help="time by the processor's clock: for a busy machine, one thread")
+    parser.add_argument("--cpu", action="store_true", help="the processor's clock: for busy machines, one thread")
     parser.add_argument("--case", type=int, help="only the case of each row that has this number, from 0")
     parser.add_argument("--output", type=Path, default=HERE / "results", help="where to write (default: results/)")
     parser.add_argument("--one", help=argparse.SUPPRESS)  # this process measures that row and prints JSON

@@ -46,9 +46,12 @@ ENGINES: dict[str, UnderTest] = {
     "jax": UnderTest(
         package="jax", compiles_each_shape=True, programs=12,
     ),
+    "torch": UnderTest(package="torch"),
     "tensorflow": UnderTest(package="tensorflow", programs=12),
 }  # fmt: skip
 
+# where torch's tensors lie (benchmarks/gpu.py says "cuda"); JAX and TensorFlow put theirs on an accelerator by themselves
+_DEVICE = os.environ.get("WENGERT_TEST_DEVICE", "")
 _CHOSEN = os.environ.get("WENGERT_TEST_ENGINES", "all")
 NAMES = [*ENGINES] if _CHOSEN == "all" else [name for name in _CHOSEN.split(",") if name in ENGINES]
 # NumPy's is what the others are compared with
@@ -82,9 +85,10 @@ def skip_what_it_cannot(engine: str, case: str) -> None:
 
 
 def native(engine: str, array: Any) -> Any:
-    """An array of the engine's kind."""
+    """An array of the engine's kind, on the device under test."""
     home = engine_named(engine)
-    return home.leave(home.from_numpy(np.asarray(array)))
+    found = home.leave(home.from_numpy(np.asarray(array)))
+    return found.to(_DEVICE) if _DEVICE and hasattr(found, "to") else found
 
 
 def placed(engine: str, value: Any) -> Any:

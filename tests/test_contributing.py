@@ -54,8 +54,8 @@ def patched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("git") is None:
         pytest.skip("git, which applies the diff, is not installed")
     copy = tmp_path_factory.mktemp("checkout")
-    for folder in ("wengert", "tests"):
-        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("wengert", "tests", "docs"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "_build", "_generated"))
     shutil.copy(ROOT / "pyproject.toml", copy)
     (diff,) = DIFF_BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     # git must not take the copy for a part of a repository around it

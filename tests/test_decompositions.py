@@ -406,3 +406,43 @@ def test_cholesky_solve():
     got = wg.grad(lambda a: wg.sum(linalg.cholesky_solve(b, linalg.cholesky(a)) ** 2))(a)
     want = np.asarray(wg.grad(lambda a: wg.sum(linalg.solve(a, b) ** 2))(a))
     close(got, (want + np.swapaxes(want, -1, -2)) / 2, 1e-9)
+
+
+# -- NumPy's hints and bounds ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("complex_too", [False, True])
+def test_hermitian_reads_the_lower_triangle_as_numpy_does(complex_too):
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(2, 3, 3)) + (1j * rng.normal(size=(2, 3, 3)) if complex_too else 0)
+    np.testing.assert_allclose(linalg.pinv(a, hermitian=True), np.linalg.pinv(a, hermitian=True), rtol=1e-11)
+    ones = np.triu(np.ones((3, 3)))  # its lower triangle is that of the unit matrix
+    assert linalg.matrix_rank(ones, hermitian=True) == np.linalg.matrix_rank(ones, hermitian=True) == 3
+    s, wanted = linalg.svd(a, compute_uv=False, hermitian=True), np.linalg.svd(a, compute_uv=False, hermitian=True)
+    np.testing.assert_allclose(s, wanted, rtol=1e-12)
+
+
+def test_the_gradient_of_a_hermitian_pseudo_inverse_is_hermitian():
+    rng = np.random.default_rng(4)
+    half, weights = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    a = half + half.T
+    found = wg.grad(lambda x: wg.sum(linalg.pinv(x, hermitian=True) * weights))(a)
+    plain = wg.grad(lambda x: wg.sum(linalg.pinv(x) * weights))(a)
+    np.testing.assert_allclose(found, (plain + plain.T) / 2, rtol=1e-11)
+
+
+@pytest.mark.parametrize("rcond", [None, -1.0, 0.0, 1e-5, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("scales", [(1.0, 1.0, 1.0), (1.0, 1e-3, 1e-9), (1.0, 1.0, 0.0)])
+def test_lstsq_takes_rcond_as_lapack_does(rcond, scales):
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(4, 3)) * scales, rng.normal(size=(4, 2))
+    for got, want in zip(linalg.lstsq(a, b, rcond), np.linalg.lstsq(a, b, rcond), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-12)  # the worst of these matrices has condition 1e9
+
+
+@pytest.mark.parametrize("p", [None, 2, -2, 1, -1, np.inf, "fro"])
+def test_cond_is_inf_where_numpys_is(p):
+    for a in (np.zeros((2, 2)), np.stack([np.zeros((2, 2)), np.eye(2)]), np.array([[1.0, 2.0], [2.0, 4.0]])[None] * 0):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(linalg.cond(a, p), np.linalg.cond(a, p))
+    assert np.isnan(linalg.cond(np.array([[np.nan, 1.0], [1.0, 2.0]]), 1))

@@ -457,3 +457,11 @@ def test_loops_that_run_as_plain_python(policy: Any) -> None:
     second = wg.hessian(wg.function(total))(X)
     for other in (wg.hessian(total), wg.jacobian(wg.grad(total), mode="reverse"), wg.jacobian(wg.jacobian(total, mode="forward"))):
         np.testing.assert_allclose(other(X), second, rtol=1e-10, atol=1e-10)
+
+
+def test_the_vocabularys_jvp_has_kerass_names() -> None:
+    y, dy = wg.ops.jvp(fun=_vector, primals=(X,), tangents=(np.ones(3),))
+    wanted, moved = wg.jvp(_vector, (X,), (np.ones(3),))
+    np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(dy, moved)
+    assert wg.ops.jvp(lambda x: (x * x, "aux"), (3.0,), (1.0,), has_aux=True) == (9.0, 6.0, "aux")

@@ -139,3 +139,10 @@ def test_errors():
     short = wg.primitive(fresh_name("short"), spec=lambda x, y: x, numpy=np.add, vjp=lambda ct, out, x, y: (ct,))
     with pytest.raises(ValueError, match="2 inputs, got 1"):
         wg.grad(short)(1.0, 2.0)
+
+
+def test_an_op_may_bear_any_name_in_a_function_too() -> None:
+    f = wg.primitive(fresh_name("any name: 2-fold"), spec=lambda x: x, numpy=lambda x: 2 * x, vjp=lambda ct, out, x: 2 * ct)
+    g = wg.primitive(fresh_name("any name; 2-fold"), spec=lambda x: x, numpy=lambda x: 3 * x, vjp=lambda ct, out, x: 3 * ct)
+    compiled = wg.function(wg.value_and_grad(lambda x: (f(x) * g(x)).sum()))
+    np.testing.assert_allclose(compiled(np.ones(2)).grad, [12.0, 12.0])

@@ -12,7 +12,6 @@ from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.later import names_loaded_later
 from ._core.tensor import Tensor
-from .associative import associative_scan
 from .batching import vectorized_map, vmap
 from .buffers import buffer
 from .control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
@@ -37,11 +36,11 @@ from .ops.conversion import constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
 from .slices import IndexedSlices
 from .state import Variable
-from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
 from .tape import GradientTape
 
 if TYPE_CHECKING:
     from . import array_api, compat, image, integrate, nn, optimize, random, signal, special, stats
+    from .associative import associative_scan
     from .derivatives import (
         ValueAndJacobian,
         hessian,
@@ -57,18 +56,20 @@ if TYPE_CHECKING:
     from .implicit import custom_linear_solve, custom_root
     from .saving import load, save
     from .sparse import Coloring, coloring, sparsity
+    from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
     from .testing import GradientCheck, check_gradients
 
 # loaded when first asked for, since few programs use them: the name, and the module that has it
 _LATER = {
-    "Coloring": "sparse", "GradientCheck": "testing", "ValueAndJacobian": "derivatives", "array_api": "array_api",
-    "check_gradients": "testing", "coloring": "sparse", "compat": "compat", "custom_linear_solve": "implicit",
-    "custom_root": "implicit", "from_jax": "frameworks", "from_tensorflow": "frameworks", "from_torch": "frameworks",
-    "hessian": "derivatives", "hvp": "derivatives", "image": "image", "integrate": "integrate",
-    "jacobian": "derivatives", "jvp": "derivatives", "linear_transpose": "derivatives", "linearize": "derivatives",
-    "load": "saving", "nn": "nn", "optimize": "optimize", "random": "random", "save": "saving", "signal": "signal",
-    "sparsity": "sparse", "special": "special", "stats": "stats", "value_and_jacobian": "derivatives",
-    "vjp": "derivatives",
+    "AggregationMethod": "symbolic", "Coloring": "sparse", "Gradient": "symbolic", "GradientCheck": "testing",
+    "UnconnectedGradients": "symbolic", "ValueAndJacobian": "derivatives", "array_api": "array_api",
+    "associative_scan": "associative", "check_gradients": "testing", "coloring": "sparse", "compat": "compat",
+    "custom_linear_solve": "implicit", "custom_root": "implicit", "from_jax": "frameworks",
+    "from_tensorflow": "frameworks", "from_torch": "frameworks", "gradients": "symbolic", "hessian": "derivatives",
+    "hvp": "derivatives", "image": "image", "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives",
+    "linear_transpose": "derivatives", "linearize": "derivatives", "load": "saving", "nn": "nn", "optimize": "optimize",
+    "random": "random", "save": "saving", "signal": "signal", "sparsity": "sparse", "special": "special",
+    "stats": "stats", "symbolic_gradient": "symbolic", "value_and_jacobian": "derivatives", "vjp": "derivatives",
 }  # fmt: skip
 
 
@@ -79,9 +80,10 @@ array = tensor
 
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
-ops.fori_loop, ops.scan, ops.map, ops.associative_scan = fori_loop, scan, map, associative_scan
+ops.fori_loop, ops.scan, ops.map = fori_loop, scan, map
 ops.vectorized_map, ops.vectorize = vectorized_map, numpy.vectorize
-ops._LATER["jvp"] = f"{__name__}.derivatives"
+ops._LATER["associative_scan"] = f"{__name__}.associative"
+ops._LATER["jvp"] = f"{__name__}.compat.keras"
 
 __version__ = "0.1.0"
 

@@ -137,7 +137,7 @@ def _without_save(f: Callable[..., Any]) -> inspect.Signature | None:
         signature = inspect.signature(f)
     except (TypeError, ValueError):
         return None
-    named = [p for p in signature.parameters.values()]
+    named = [*signature.parameters.values()]
     places = [i for i, p in enumerate(named) if p.name == "save"] or [
         i for i, p in enumerate(named) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]

@@ -161,7 +161,7 @@ def _host_kernel(name: str, numpy: Callable[..., Any], spec: Callable[..., Tenso
     return for_engine
 
 
-def _fits(shape: Sequence[int], wanted: Sequence[int | None]) -> bool:
+def _fits(shape: Sequence[int], wanted: Sequence[Any]) -> bool:
     """Whether a shape is the wanted one, which a framework's graph may not know in full."""
     return len(shape) == len(wanted) and all(w is None or n == w for n, w in zip(shape, wanted, strict=True))
 

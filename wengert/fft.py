@@ -8,15 +8,20 @@ transformed in float32.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._core.dims import floordiv
+from ._core.later import names_loaded_later
 from .ops import choices, fourier
-from .ops.cosines import dct, idct
 from .ops.promotion import as_tensor, normal_axes, public
 from .ops.shapes import roll
+
+if TYPE_CHECKING:
+    from .ops.cosines import dct, idct
+else:
+    __getattr__, __dir__ = names_loaded_later(__name__, dict.fromkeys(("dct", "idct"), f"{__package__}.ops.cosines"))
 
 __all__ = [
     "dct", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft",

@@ -78,7 +78,7 @@ def from_tensorflow(f: Callable[..., Any], *, variables: Sequence[Any] | None = 
         ...     gradient = wg.grad(wg.from_tensorflow(energy))(np.array([0.0, 1.0]))
     """
     require_callable(f, "from_tensorflow")
-    engine = engine_named("tensorflow")
+    engine: Any = engine_named("tensorflow")
     make = _maker("tensorflow", "TensorFlowFunction")
     plain = _wrapped(f, make, "from_tensorflow")
     followed: dict[tuple[int, ...], Callable[..., Any]] = {}

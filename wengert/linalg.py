@@ -9,25 +9,33 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.linalg import LinAlgError
 
 from ._core import dtypes
 from ._core.dims import Dim, size_of
+from ._core.later import names_loaded_later
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from .ops import choices, creation, decompositions, elementwise, linalg, reductions, shapes
-from .ops.banded import solve_banded, tridiagonal_solve
 from .ops.decompositions import condition_number as cond
 from .ops.decompositions import expm, lu_factor
 from .ops.linalg import matmul, norm, solve, solve_triangular
-from .ops.matrix_powers import fractional_matrix_power, polar
 from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
 from .ops.sparse import sparse_matmul, spsolve
 from .ops.structured import block_diag, circulant, logm, lu, lu_solve, solve_sylvester, sqrtm, toeplitz
 from .ops.tensor_equations import tensorinv, tensorsolve
+
+if TYPE_CHECKING:
+    from .ops.banded import solve_banded, tridiagonal_solve
+    from .ops.matrix_powers import fractional_matrix_power, polar
+else:
+    __getattr__, __dir__ = names_loaded_later(__name__, {
+        "solve_banded": f"{__package__}.ops.banded", "tridiagonal_solve": f"{__package__}.ops.banded",
+        "fractional_matrix_power": f"{__package__}.ops.matrix_powers", "polar": f"{__package__}.ops.matrix_powers",
+    })  # fmt: skip
 
 __all__ = [
     "LinAlgError", "block_diag", "cholesky", "cholesky_solve", "circulant", "cond", "cross", "det", "diagonal", "eig",
@@ -247,7 +255,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         a: matrices (..., m, n).
         full_matrices: whether U and Vh are square.
         compute_uv: whether to return the vectors.
-        hermitian: whether a is Hermitian; a hint that is not needed here.
+        hermitian: whether a is Hermitian: then its lower triangle is read, and the gradient is Hermitian.
 
     Returns:
         `U`, `S` (descending) and `Vh`, or S alone, in a's kind. The sign of each pair of vectors is free.
@@ -260,7 +268,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         >>> wg.linalg.svd([[3.0, 0.0], [0.0, 4.0]]).S
         array([4., 3.])
     """
-    result = decompositions.svd(a, full_matrices, compute_uv)
+    given = decompositions.by_lower_triangle(a, "svd") if hermitian else a
+    result = outward(decompositions.svd(given, full_matrices, compute_uv), a)
     return SVDResult(*result) if compute_uv else result
 
 
@@ -317,7 +326,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     Args:
         a: matrices (..., m, n).
         rcond: singular values up to this times the largest count as 0; a small multiple of the rounding unit if None.
-        hermitian: whether a is Hermitian; a hint that is not needed here.
+        hermitian: whether a is Hermitian: then its lower triangle is read, and the gradient is Hermitian.
         rtol: another name of rcond.
 
     Returns:
@@ -329,7 +338,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
         array([[0. ],
                [0.5]])
     """
-    return decompositions.pinv(a, rtol if rcond is None else rcond)
+    given = decompositions.by_lower_triangle(a, "pinv") if hermitian else a
+    return outward(decompositions.pinv(given, rtol if rcond is None else rcond), a)
 
 
 @public
@@ -341,7 +351,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     Args:
         a: a matrix (m, n).
         b: a vector (m,) or a matrix (m, k).
-        rcond: singular values of a up to this times the largest count as 0.
+        rcond: singular values of a up to this times the largest count as 0; the rounding unit times the larger extent
+            if None, and the rounding unit alone where this is not between 0 and 1, as in LAPACK.
 
     Returns:
         x, the sums of squared residuals (empty unless m > n and a has full rank; in a trace, which does not know the
@@ -360,7 +371,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         raise LinAlgError(at_user_line(f"lstsq: a has shape {matrix.shape}, wanted a matrix"))
     x = decompositions.lstsq(matrix, right, rcond)
     values = svdvals(matrix)
-    rank = decompositions.matrix_rank(matrix)
+    rank = decompositions.matrix_rank(matrix, None, decompositions.lapack_rcond(matrix, rcond))
     m, n = matrix.shape
     if m > n and (rank.is_symbolic or int(rank) == n):
         off = elementwise.subtract(matmul(matrix, x), right)
@@ -377,7 +388,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     Args:
         A: matrices (..., m, n); a vector has rank 1 unless it is zero.
         tol: the tolerance; that of NumPy if None.
-        hermitian: whether A is Hermitian; a hint that is not needed here.
+        hermitian: whether A is Hermitian: then its lower triangle is read.
         rtol: the tolerance as a multiple of the largest singular value, in place of `tol`.
 
     Returns:
@@ -394,7 +405,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     a = as_tensor(A, "matrix_rank")
     if a.ndim < 2:
         return outward(cast(as_tensor(reductions.any(elementwise.not_equal(a, 0))), dtypes.int64), A)
-    return decompositions.matrix_rank(A, tol, rtol)
+    given = decompositions.by_lower_triangle(A, "matrix_rank") if hermitian else A
+    return outward(decompositions.matrix_rank(given, tol, rtol), A)
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:

@@ -47,6 +47,16 @@ def engines_table() -> str:
     return table(("Primitive", "JAX", "PyTorch", "TensorFlow"), rows)
 
 
+def native_table() -> str:
+    """The table of the page on compiled functions: the primitives that NumPy's kernels run there, too."""
+    from wengert._engines.native.support import HANDED
+
+    from .writing import prose, table
+
+    rows = [(f":ref:`{name} <prim-{name}>`", prose(reason)) for name, reason in sorted(HANDED.items())]
+    return table(("Primitive", "Why"), rows)
+
+
 def main() -> None:
     from wengert._engines import engine_named
     from wengert._engines.support import support_of

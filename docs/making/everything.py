@@ -12,7 +12,7 @@ import wengert as wg
 
 from .catalogue import HOMES, public_ops
 from .declarations import declarations
-from .engines import engines_table
+from .engines import engines_table, native_table
 from .examples import run_examples
 from .kinks import kinks_table
 from .names import Names
@@ -32,6 +32,7 @@ def make_everything(app: Any = None) -> None:
     write_folder(DOCS / "primitives", primitive_pages(declared))
     write(GENERATED / "kinks.txt", kinks_table(ops, declared))
     write(GENERATED / "engines.txt", engines_table())
+    write(GENERATED / "native.txt", native_table())
     write(GENERATED / "names.txt", names.table(ops, documented))
     write(GENERATED / "distributions.txt", distributions())
     for home in HOMES:

@@ -16,7 +16,6 @@ from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor
 from .._core.where import user_site
-from .._engines import native as native  # refines what NumPy's kernels would run
 from .._engines.interpret import dim_sources
 from .._engines.numpy import NUMPY
 from .._engines.numpy.execute import executable
@@ -65,7 +64,8 @@ class Compiled:
         }
         for value, argument in zip(self.graph.inputs, arguments, strict=True):
             for dim, size in zip(value.shape, argument.shape, strict=True):
-                if size is not None and isinstance(dim, Dim) and _are_told((dim,), sizes) and dim.evaluate(sizes) != size:
+                is_told = size is not None and isinstance(dim, Dim) and _are_told((dim,), sizes)
+                if is_told and dim.evaluate(sizes) != size:
                     return False
         equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal if _are_told((x, y), sizes))
         return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one if _are_told((d,), sizes))
@@ -96,7 +96,8 @@ class Compiled:
             return None
         kinds = (*map(type, arguments),)
         if kinds not in self._direct:
-            run = entry(self.guards).direct(arguments, tuple if self.form is ... else self.form)
+            code = entry(self.guards)
+            run = None if code is None else code.direct(arguments, tuple if self.form is ... else self.form)
             if run is None:
                 return None
             self._direct[kinds] = _rebuilt(run, self.rebuild) if self.form is ... else run

@@ -82,7 +82,7 @@ class Engine:
         self.leave = leave
         self.give = give
         self.copy = copy
-        self.is_followed = (lambda native: not is_concrete(native)) if is_followed is None else is_followed
+        self.is_followed: Callable[[Any], bool] = is_followed or (lambda native: not is_concrete(native))
         self.run_plain = self._run_plain if run_plain is None else run_plain
         self.place = (lambda array, partner: from_numpy(array)) if place is None else place
 

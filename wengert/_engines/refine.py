@@ -1,11 +1,12 @@
 """Where a compiler hooks in: what becomes of an optimised graph before an engine's kernels run it.
 
-The native engine puts its refiner here. It knows no kernels of an engine, and the engine with the kernels no compiler:
-what they share is a node whose attribute is what runs it (`COMPILED`).
+The native engine's refiner loads with the first graph. It knows no kernels of an engine, and the engine with kernels
+no compiler: what they share is a node whose attribute is what runs it (`COMPILED`).
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -33,12 +34,15 @@ COMPILED = Op(
     can_raise=True,
 )  # fmt: skip
 
-PEAK = "peak"  # the name of what a refiner may put in the place of a `reduce_max` that is -inf for no elements
+# The engine whose arrays it takes -> the module of a compiler, which has a `refine`; it loads when it is first needed.
+COMPILERS = {"numpy": "wengert._engines.native"}
 
-REFINERS: dict[str, Refiner] = {}  # by the name of the engine whose arrays they take
+PEAK = "peak"  # the name of what a refiner may put in the place of a `reduce_max` that is -inf for no elements
 
 
 def refined(engine: str, graph: Graph, plain: Plain) -> Graph:
     """The graph that an engine's kernels are to run."""
-    refiner = REFINERS.get(engine)
-    return graph if refiner is None else refiner(graph, plain)
+    if engine not in COMPILERS:
+        return graph
+    refine: Refiner = importlib.import_module(COMPILERS[engine]).refine
+    return refine(graph, plain)

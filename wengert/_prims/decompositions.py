@@ -268,7 +268,7 @@ def _qr_type(a: TensorType) -> Any:
     return (tensor_type(a.shape, a.dtype), tensor_type((*lead, n, n), a.dtype))
 
 
-def _strict_upper_and_diagonal(x: Tensor) -> Tensor:
+def hermitian_of_upper(x: Tensor) -> Tensor:
     """The Hermitian matrix that has x's upper triangle (of the diagonal the real part)."""
     above = triu(x, k=1)
     middle = make_diagonal(cast(_real_part(diagonal(x)), x.dtype))
@@ -278,7 +278,7 @@ def _strict_upper_and_diagonal(x: Tensor) -> Tensor:
 def _qr_vjp(ct: Any, q: Tensor, r: Tensor) -> tuple[Tensor]:
     to_q, to_r = ct
     inside = sub(matmul(to_r, adjoint(r)), matmul(adjoint(q), to_q))
-    right = add(to_q, matmul(q, _strict_upper_and_diagonal(inside)))
+    right = add(to_q, matmul(q, hermitian_of_upper(inside)))
     return (adjoint(triangular_solve(r, adjoint(right), lower=False, trans=0, unit_diagonal=False)),)
 
 

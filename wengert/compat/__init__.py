@@ -1,4 +1,4 @@
-"""Older ways of saying things; `v1` has graphs with placeholders, run by sessions."""
+"""Others' ways of saying things: `v1` has graphs with placeholders, run by sessions; `keras` its names of arguments."""
 
 # pyright: strict, reportPrivateUsage=false
 

@@ -72,9 +72,9 @@ if TYPE_CHECKING:
     # these stand above the ops; `wengert/__init__` puts them here
     from ..associative import associative_scan
     from ..batching import vectorized_map
+    from ..compat.keras import jvp
     from ..control import cond, fori_loop, map, scan, switch, while_loop
     from ..custom import custom_gradient
-    from ..derivatives import jvp
     from ..numpy import vectorize
 
 # families loaded when one of their names is first asked for, since few programs use them: the name, and the family

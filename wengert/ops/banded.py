@@ -15,7 +15,7 @@ from .._core.where import at_user_line
 from .._prims import sparse as X
 from . import promotion
 from .indexing import take
-from .promotion import as_tensor, outward
+from .promotion import as_tensor, names_errors, outward
 from .shapes import expand_dims, joined, known_extent, part, reshaped
 
 
@@ -27,6 +27,7 @@ def _floats(values: tuple[Any, ...], what: str) -> list[Tensor]:
     return [promotion.cast(t, dtypes.float32 if dtypes.is_half(dtype) else dtype) for t in tensors]
 
 
+@names_errors
 def solve_banded(l_and_u: Any, ab: Any, b: Any) -> Any:
     """The x with A @ x = b for a banded matrix, as `scipy.linalg.solve_banded`.
 

@@ -18,8 +18,10 @@ from .._core.where import at_user_line
 from .._prims import decompositions as F
 from .._prims import discrete as D
 from .._prims import eigen as G
+from .._prims import elementwise as E
 from .._prims import linalg as L
 from .._prims import matrix_functions as M
+from .._prims import reductions as R
 from .._prims import structural as S
 from . import promotion
 from .elementwise import divide, multiply
@@ -52,6 +54,15 @@ def _static(a: Tensor, what: str) -> tuple[int, int]:
     if type(m) is not int or type(n) is not int:
         raise ValueError(at_user_line(f"{what}: the extents of the matrices must be known in a trace, got {a.shape}"))
     return m, n
+
+
+def by_lower_triangle(x: Any, what: str) -> Tensor:
+    """The Hermitian matrices that have x's lower triangles; the gradient is Hermitian, as that of `eigh`."""
+    a, dtype = square_matrices(x, what)
+    mean = S.times_number(E.add(a, L.adjoint(a)), number=0.5)
+    # the mean is what is differentiated, the lower triangle what is read
+    found = E.add(mean, S.stop_gradient(E.sub(F.hermitian_of_upper(L.adjoint(a)), mean)))
+    return promotion.cast(found, dtype)
 
 
 # -- determinants ------------------------------------------------------------------------------------------------------
@@ -345,9 +356,9 @@ def lu_factor(x: Any) -> Any:
 # -- what is made of singular values -------------------------------------------------------------------------------
 
 
-def _default_rcond(a: Tensor) -> float:
+def _default_rcond(a: Tensor, factor: int = 10) -> float:
     sizes = [d for d in a.shape[-2:] if type(d) is int]
-    return 10 * max(sizes, default=1) * float(np.finfo(a.dtype).eps)
+    return factor * max(sizes, default=1) * float(np.finfo(a.dtype).eps)
 
 
 @public
@@ -399,7 +410,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     Args:
         a: matrices (..., m, n).
         b: a vector (m,) or matrices (..., m, k).
-        rcond: singular values of a up to this times the largest count as 0.
+        rcond: singular values of a up to this times the largest count as 0; the rounding unit times the larger extent
+            if None, and the rounding unit alone where this is not between 0 and 1, as in LAPACK.
 
     Returns:
         The solutions (n,) or (..., n, k), in the kind of array that came in.
@@ -409,7 +421,17 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         >>> wg.ops.lstsq([[1.0], [1.0]], [1.0, 3.0]).round(12)
         array([2.])
     """
-    return outward(matmul(pinv(as_tensor(a, "lstsq"), rcond), as_tensor(b, "lstsq")), a, b)
+    matrix = as_tensor(a, "lstsq")
+    inverse = pinv(matrix, lapack_rcond(matrix, rcond))
+    return outward(matmul(inverse, as_tensor(b, "lstsq")), a, b)
+
+
+def lapack_rcond(a: Tensor, rcond: Any) -> float:
+    """The bound that LAPACK's least squares makes of `rcond`."""
+    solved = solvable(a)[0]
+    if rcond is None:
+        return _default_rcond(solved, 1)
+    return float(rcond) if 0 < float(rcond) < 1 else float(np.finfo(solved.dtype).eps)
 
 
 @public
@@ -470,11 +492,14 @@ def condition_number(x: Any, p: Any = None) -> Any:
     if p is None or p in (2, -2):
         s = F.svd(a)[1]
         first, last = part(s, s.ndim - 1, 0, 1), part(s, s.ndim - 1, s.shape[-1] - 1, s.shape[-1])
-        ratio = divide(last, first) if p == -2 else divide(first, last)
-        return promotion.cast(reshaped(ratio, s.shape[:-1]), dtypes.real_of(dtype))
-    square_matrices(a, "cond")
-    product = multiply(norm(a, p, (-2, -1)), norm(F.inv_or_inf(a), p, (-2, -1)))
-    return promotion.cast(product, dtypes.real_of(dtype))
+        found = reshaped(divide(last, first) if p == -2 else divide(first, last), s.shape[:-1])
+    else:
+        square_matrices(a, "cond")
+        found = multiply(norm(a, p, (-2, -1)), norm(F.inv_or_inf(a), p, (-2, -1)))
+    # 0 / 0 and 0 * inf are those of singular matrices, but what is NaN in x stays
+    is_known = D.logical_not(R.reduce_any(D.isnan(a), axes=(a.ndim - 2, a.ndim - 1)))
+    is_singular = D.logical_and(D.isnan(found), is_known)
+    return promotion.cast(S.select(is_singular, S.fill(found, np.inf), found), dtypes.real_of(dtype))
 
 
 __all__ = ["det", "eig", "eigh", "logdet", "lstsq", "lu_factor", "matrix_rank", "pinv", "qr", "slogdet", "svd"]

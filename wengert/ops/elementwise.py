@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.doors import unconverted
 from .._core.apply import apply
+from .._core.doors import unconverted
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.where import at_user_line

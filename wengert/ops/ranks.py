@@ -14,7 +14,7 @@ from .._prims import structural as S
 from . import promotion
 from .elementwise import equal
 from .indexing import argsort, take, take_along_axis
-from .promotion import as_tensor, normal_axis, outward
+from .promotion import as_tensor, names_errors, normal_axis, outward
 from .reductions import argmax
 from .reductions import sum as total
 from .shapes import expand_dims, known_extent, reshaped
@@ -33,6 +33,7 @@ class ValueAndIndex(NamedTuple):
     indices: Any
 
 
+@names_errors
 def kthvalue(x: Any, k: int, axis: int = -1, keepdims: bool = False) -> ValueAndIndex:
     """The k-th smallest elements along an axis, counted from 1.
 

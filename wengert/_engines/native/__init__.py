@@ -10,5 +10,6 @@ from . import engine
 from . import libraries as libraries
 from . import memory as memory
 from . import runtime as runtime
+from .engine import refine as refine
 
-__all__ = ["engine"]
+__all__ = ["engine", "refine"]

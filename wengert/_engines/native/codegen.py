@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from . import context
 from .loops import (
@@ -239,7 +239,7 @@ class _Kernel:
                 continue
             name = self.pointers[item.array] = f"%a{item.array.number}"
             is_null, chosen = self.temp(), self.temp()
-            size = max(item.count * WIDTHS[item.array.type], 1)
+            size = max(cast(int, item.count) * WIDTHS[item.array.type], 1)
             self.checks += [
                 f"  {name} = call noalias ptr @wengert_take(i64 {size})",
                 f"  {is_null} = icmp eq ptr {name}, null",
@@ -632,7 +632,7 @@ class _Kernel:
     def call(self, item: Call) -> None:
         given, types = [], []
         for argument in item.args:
-            if type(argument) is Address:
+            if isinstance(argument, Address):
                 types.append("ptr")
                 given.append(f"ptr {self.element(argument.array, argument.index)}")
                 continue

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
-from ..refine import COMPILED, REFINERS, Plain
+from ..refine import COMPILED, Plain
 from . import context
 from .calls import entry_of
 from .codegen import module_text
@@ -33,13 +34,18 @@ from .sizes import sized
 from .support import is_native, untold
 
 IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, and not left to NumPy's kernels
+LONGEST = 15_000  # nodes: to compile more takes seconds and memory beyond what they would save, as they run by kernels
+
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 
 
 @functools.cache
 def has_llvm() -> bool:
-    """Whether llvmlite is installed."""
-    return importlib.util.find_spec("llvmlite") is not None
+    """Whether llvmlite is installed, and nothing forbids to import it."""
+    try:
+        return importlib.util.find_spec("llvmlite") is not None
+    except (ImportError, ValueError):  # a finder that refuses, or None among the modules
+        return False
 
 
 def is_on() -> bool:
@@ -48,23 +54,31 @@ def is_on() -> bool:
 
 
 class Kernels:
-    """A graph as NumPy's kernels run it, made when that is wanted first.
+    """A graph run by NumPy's kernels, where machine code refuses or ends early. It knows no code: no cycles.
 
     Attributes:
-        calls: how often they ran.
+        runs: how often they ran.
+        owners: what the buffers of the machine code hold, by number.
     """
 
     def __init__(self, graph: Graph, plain: Plain) -> None:
         self.graph = graph
-        self.calls = 0
+        self.runs = 0
+        self.owners: dict[int, str] = {}
         self._plain = plain
         self._run: Callable[..., tuple[Any, ...]] | None = None
 
     def __call__(self, *natives: Any) -> tuple[Any, ...]:
         if self._run is None:
             self._run = self._plain(self.graph)
-        self.calls += 1
+        self.runs += 1
         return self._run(*natives)
+
+    def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
+        """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
+        if status == context.OUT_OF_MEMORY:
+            raise MemoryError(f"no memory for {self.owners.get(failing, 'a buffer of the compiled code')}")
+        return self(*natives)
 
 
 class Segment:
@@ -72,7 +86,7 @@ class Segment:
 
     Attributes:
         graph: the nodes, with the values that come in and go out.
-        kernels: what runs them where machine code refuses.
+        kernels: what runs them otherwise.
     """
 
     def __init__(self, graph: Graph, plain: Plain) -> None:
@@ -81,6 +95,11 @@ class Segment:
         self._lock = threading.Lock()
         self._code: Code | None = None
         self._is_given_up = False
+
+    @property
+    def refusals(self) -> int:
+        """How often NumPy's kernels ran instead of the code, for tests and curious users."""
+        return self.kernels.runs
 
     def give_up(self) -> None:
         """Leaves the segment to NumPy's kernels, as it could not be compiled; tells the logger "wengert" why."""
@@ -91,35 +110,28 @@ class Segment:
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
-        code = self._code
+        code = self._code or self.code()
         if code is None:
-            if self._is_given_up:
-                return self.kernels(*natives)
-            try:
-                code = self.code()
-            except Exception:
-                if IS_STRICT:
-                    raise
-                self.give_up()
-                return self.kernels(*natives)
+            return self.kernels(*natives)
         found = code.function(*natives)
         return code.fitted(natives) if found is NotImplemented else found
 
-    def code(self) -> Code:
-        """The machine code, made now if it is not there yet."""
+    def code(self) -> Code | None:
+        """The machine code, made now if it is not there yet; None if it could not be made."""
         with self._lock:
-            if self._code is None:
-                self._code = Code(self.graph, self.kernels)
+            if self._code is None and not self._is_given_up:
+                try:
+                    self._code = Code(self.graph, self.kernels)
+                except Exception:
+                    if IS_STRICT:
+                        raise
+                    self.give_up()
             return self._code
 
-    def entry(self, guards: Guards | None) -> Entry:
-        """What built-in functions of the segment are made of."""
-        return self.code().entry(guards)
-
-    @property
-    def refusals(self) -> int:
-        """How often NumPy's kernels ran instead, for tests and curious users."""
-        return self.kernels.calls
+    def entry(self, guards: Guards | None) -> Entry | None:
+        """What built-in functions of the segment are made of; None if there is no code."""
+        code = self.code()
+        return None if code is None else code.entry(guards)
 
     def __repr__(self) -> str:
         return f"<native {self.graph.name}: {len(self.graph.nodes)} nodes>"
@@ -128,12 +140,13 @@ class Segment:
 class Code:
     """The machine code of a segment, and how it is called. It does not hold the segment: cycles would outlive it."""
 
-    def __init__(self, given: Graph, kernels: Kernels) -> None:
-        graph, numbers = sized(given)
-        self.graph = given
+    def __init__(self, called: Graph, kernels: Kernels) -> None:
+        graph, numbers = sized(called)
+        self.graph = called
         self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,))
+        kernels.owners = self.lowered.owners
         dump("graph", graph.name, graph.to_text)
         dump("loops", graph.name, lambda: str(self.lowered.function))
         if VERIFIES:
@@ -145,8 +158,9 @@ class Code:
 
     def entry(self, guards: Guards | None) -> Entry:
         """What built-in functions are made of; they refuse arguments for which a guard fails."""
-        failed = functools.partial(_failed, self.kernels, self.lowered.owners)
-        return entry_of(self.graph, self.lowered, self.loaded, self.constants, failed, guards, self.numbers)
+        return entry_of(
+            self.graph, self.lowered, self.loaded, self.constants, self.kernels.failed, guards, self.numbers
+        )
 
     def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of any layout and kind."""
@@ -158,13 +172,6 @@ class Code:
         return self.kernels(*natives)
 
 
-def _failed(kernels: Kernels, owners: dict[int, str], status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
-    """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
-    if status == context.OUT_OF_MEMORY:
-        raise MemoryError(f"no memory for {owners.get(failing, 'a buffer of the compiled code')}")
-    return kernels(*natives)
-
-
 def _plain_array(x: Any, dtype: np.dtype[Any]) -> Any:
     """An array without gaps, aligned, of exactly NumPy's own dtype."""
     found = np.require(x, None, ("C", "A"))
@@ -173,7 +180,7 @@ def _plain_array(x: Any, dtype: np.dtype[Any]) -> Any:
 
 def refine(graph: Graph, plain: Plain) -> Graph:
     """A graph whose native nodes are `COMPILED` ones."""
-    if not is_on():
+    if not is_on() or len(graph.nodes) > LONGEST:
         return graph
     prepared = ready(graph)
     found = parts(prepared, is_native)
@@ -186,17 +193,31 @@ def refine(graph: Graph, plain: Plain) -> Graph:
         return graph
     nodes: list[Node] = []
     for number, part in enumerate(found):
-        nodes += [_compiled(part, f"{graph.name}.{number}", plain)] if part.is_native else part.nodes
+        is_one = part.is_native and _can_be_passed(part)
+        nodes += [_compiled(part, f"{graph.name}.{number}", plain)] if is_one else part.nodes
     result = Graph.of(graph.name, prepared.inputs, nodes, prepared.outputs, graph.guards)
     result.captures, result.reads = graph.captures, graph.reads
-    return result
+    return result if _tells_its_dimensions(result) else graph
+
+
+def _can_be_passed(part: Part) -> bool:
+    """Whether all that goes in and comes out is an array: histories are Python's objects."""
+    return all(v.dtype in TYPE_OF for v in (*part.inputs, *part.outputs))
+
+
+def _tells_its_dimensions(graph: Graph) -> bool:
+    """Whether each dimension that a node needs is one of an input or of a result before it, not of one in a segment."""
+    told = {d.atom for v in graph.inputs for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    for node in graph.nodes:
+        if any(not d.atoms <= told for d in dims_in(node.attrs)):
+            return False
+        told |= {d.atom for v in node.outputs for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    return True
 
 
 def _compiled(part: Part, name: str, plain: Plain) -> Node:
     segment = Segment(part.graph(name), plain)
     return Node(COMPILED, (*part.inputs,), (*part.outputs,), (segment,), None)
 
-
-REFINERS["numpy"] = refine
 
 __all__ = ["Code", "Segment", "has_llvm", "is_on", "refine", "untold"]

@@ -20,7 +20,7 @@ import hashlib
 import itertools
 import re
 import threading
-import weakref
+from collections import OrderedDict
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ class Loaded:
         run: the entry as a ctypes function of three pointers, which returns the status.
     """
 
-    __slots__ = ("__weakref__", "_tracker", "address", "run")
+    __slots__ = ("_tracker", "address", "run")
 
     def __init__(self, tracker: Any, address: int) -> None:
         self._tracker = tracker
@@ -94,15 +94,27 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
     return link(image, entry, names, exports)
 
 
-_shared: weakref.WeakValueDictionary[bytes, Loaded] = weakref.WeakValueDictionary()
+_KEPT = 512  # modules
+_shared: OrderedDict[bytes, Loaded] = OrderedDict()
 
 
 def shared(ir: str, entry: str) -> Loaded:
-    """As `load`; of the same module there is one in the process, for as long as somebody holds it."""
+    """As `load`; the same module is loaded once.
+
+    The modules used last are kept even if nobody holds them: a program that makes the same graph again and again finds
+    its code, and the linker, which keeps a record of each module it has ever had, does not grow.
+    """
     digest = hashlib.sha256(f"{entry}\n{ir}".encode()).digest()
-    found = _shared.get(digest)
-    if found is None:
-        found = _shared[digest] = load(ir, entry)
+    with _lock:
+        found = _shared.get(digest)
+        if found is not None:
+            _shared.move_to_end(digest)
+            return found
+    made = load(ir, entry)
+    with _lock:
+        found = _shared.setdefault(digest, made)
+        if len(_shared) > _KEPT:
+            _shared.popitem(last=False)
     return found
 
 

@@ -477,13 +477,12 @@ class _Verifier:
         self.known = before
 
     def item(self, item: Instruction) -> None:
-        kind = type(item)
-        if kind is For:
+        if isinstance(item, For):
             self.operand(item.start, "i64")
             self.operand(item.stop, "i64")
             self.fresh(item.index)
             self.block(item.body, (item.index,))
-        elif kind is While:
+        elif isinstance(item, While):
             before = self.known
             self.known = set(before)
             for inner in item.test:
@@ -491,7 +490,7 @@ class _Verifier:
             self.operand(item.cond, "bool")
             self.known = before
             self.block(item.body)
-        elif kind is If:
+        elif isinstance(item, If):
             self.operand(item.cond, "bool")
             self.block(item.then)
             self.block(item.other)

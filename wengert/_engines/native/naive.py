@@ -215,7 +215,7 @@ class _Machine:
 
     def call(self, item: Call) -> None:
         args = [
-            self.arrays[a.array][self.place(a.index) :] if type(a) is Address else self.value(a.value, a.type)
+            self.arrays[a.array][self.place(a.index) :] if isinstance(a, Address) else self.value(a.value, a.type)
             for a in item.args
         ]
         found = self.externs[item.name](*args)

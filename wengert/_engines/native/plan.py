@@ -166,7 +166,7 @@ def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value
 def _untold(part: Part) -> set[Any]:
     """The dimensions of a part that nothing tells, or that only the part itself tells and that its results have."""
     given = _told(part.inputs)
-    made = _told(v for node in part.nodes for v in node.outputs if node.op.has_many_outs)
+    made = _told(v for node in part.nodes for v in node.outputs if node.op.name == "loop")
     needed = {a for node in part.nodes for a in _atoms_of(node)}
     return (needed - given - made) | (_atoms(part.outputs) - given)
 

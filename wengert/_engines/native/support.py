@@ -41,6 +41,13 @@ HANDED: dict[str, str] = {
     ),
     **dict.fromkeys(("sparse_matmul", "sparse_solve"), _SPARSE),
     **dict.fromkeys(("polygamma", "zeta"), "series whose length depends on the order"),
+    **dict.fromkeys(
+        (
+            "erfcx_integral", "normal_hazard", "polygamma_step", "poch", "gamma_size", "ndtri_exp", "poisson_count",
+            "binom_count", "nbinom_count", "vonmises_place",
+        ),
+        "a function of statistics, by series and searches whose length depends on the values",
+    ),
     "debug_print": "writes to Python's standard output",
 }
 

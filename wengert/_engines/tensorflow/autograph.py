@@ -1,7 +1,7 @@
 """Tells TensorFlow's AutoGraph to call our functions as they are.
 
-`tf.function` rewrites the source of all that it calls; ours is long, and is to run as it was written. `unconverted` marks
-what our functions return; here the functions and methods of our modules are marked, where the engine is in use.
+`tf.function` rewrites the source of all that it calls; ours is long, and is to run as it was written. `unconverted`
+marks what our functions return; here the functions and methods of our modules are marked, where the engine is in use.
 """
 
 from __future__ import annotations

@@ -99,6 +99,9 @@ def on_natives(kernel: Kernel) -> Kernel:
         result = kernel(*map(opened, operands_and_attrs))
         return (*map(held, result),) if isinstance(result, (tuple, list)) else held(result)
 
+    for mark in ("is_on_host", "on_host_when"):
+        if hasattr(kernel, mark):
+            setattr(run, mark, getattr(kernel, mark))
     return run
 
 
@@ -128,8 +131,11 @@ def extents(x: Any) -> list[Any]:
 
 def as_shape(shape: Any) -> Any:
     """Extents as TensorFlow's functions take them."""
-    return tf.constant(shape, tf.int32, (0,)) if not len(shape) else tf.stack([*map(_extent, shape)]) \
-        if any(isinstance(n, tf.Tensor) for n in shape) else [*shape]
+    if not len(shape):
+        return tf.constant([], tf.int32)
+    if any(isinstance(n, tf.Tensor) for n in shape):
+        return tf.stack([*map(_extent, shape)])
+    return [*shape]
 
 
 def _extent(n: Any) -> Any:
@@ -179,7 +185,8 @@ def in_float32(function: Kernel) -> Kernel:
 
 
 _NARROW = {
-    tf.int8: tf.int32, tf.int16: tf.int32, tf.uint8: tf.int32, tf.uint16: tf.int32, tf.uint32: tf.int64, tf.bool: tf.int32,
+    tf.int8: tf.int32, tf.int16: tf.int32, tf.uint8: tf.int32, tf.uint16: tf.int32, tf.uint32: tf.int64,
+    tf.bool: tf.int32,
 }  # fmt: skip
 
 
@@ -259,6 +266,13 @@ def on_host(name: str) -> Kernel:
         found = host_call(run, operands, types if op.is_multi else (types,))
         return found if op.is_multi else found[0]
 
+    kernel.is_on_host = True  # read by `support_of`
+    return kernel
+
+
+def on_host_when(when: str, kernel: Kernel) -> Kernel:
+    """A kernel, marked as one that runs on the host in some cases."""
+    kernel.on_host_when = when
     return kernel
 
 
@@ -269,8 +283,8 @@ class Kept:
     """A history: tensors that pass where one does.
 
     Attributes:
-        arrays: lists of what each step saved; or those of the states in the slots, their steps, how many are filled, and
-            the distance between them. None where nobody reads it.
+        arrays: lists of what each step saved; or those of the states in the slots, their steps, how many are filled,
+            and the distance between them. None where nobody reads it.
         kinds: what the arrays are, as `Kind`s.
         is_whole: whether every step's values are kept.
         budget: how many slots the way back may fill.
@@ -281,7 +295,9 @@ class Kept:
     ndim = 0
     dtype = np.dtype(object)
 
-    def __init__(self, arrays: Sequence[Any], kinds: Sequence[Any], is_whole: bool, budget: int, rows: Any = None) -> None:
+    def __init__(
+        self, arrays: Sequence[Any], kinds: Sequence[Any], is_whole: bool, budget: int, rows: Any = None
+    ) -> None:  # fmt: skip
         self.arrays = (*arrays,)
         self.kinds = (*kinds,)
         self.is_whole = is_whole

@@ -16,6 +16,7 @@ from .common import (
     is_half,
     numpy_dtype,
     on_host,
+    on_host_when,
     values_of,
 )
 
@@ -31,7 +32,9 @@ def _of(x: Any, value: Any) -> Any:
 def _unless_complex(name: str, function: Any) -> Any:
     """TensorFlow's function of real numbers; complex ones are the host's, for it has none of them."""
     host, plain = on_host(name), in_float32(function)
-    return lambda x, *rest: host(x, *rest) if x.dtype.is_complex else plain(x, *rest)
+    return on_host_when(
+        "complex numbers", lambda x, *rest: host(x, *rest) if x.dtype.is_complex else plain(x, *rest)
+    )
 
 
 def _bitwise(function: Any, on_bools: Any) -> Any:
@@ -104,12 +107,6 @@ def _logaddexp(x: Any, y: Any) -> Any:
 def _logaddexp2(x: Any, y: Any) -> Any:
     gap = tf.where(tf.equal(x, y), tf.zeros((), x.dtype), -tf.abs(x - y))
     return _maximum(x, y) + tf.math.log1p(_exp2(gap)) / _of(x, math.log(2))
-
-
-def _sigmoid(x: Any) -> Any:
-    # exp of a number that is never positive cannot overflow
-    decay = tf.exp(-tf.abs(x))
-    return tf.where(x >= 0, _of(x, 1.0), decay) / (1 + decay)
 
 
 def _softplus(x: Any) -> Any:
@@ -198,7 +195,10 @@ def _exponent(x: Any) -> Any:
     width = _MANTISSA[x.dtype]
     bias = 126 if x.dtype in (tf.float32, tf.bfloat16) else 1022 if x.dtype == tf.float64 else 14
     mask = 2 * bias + 3
-    field = lambda v: tf.cast(tf.bitwise.right_shift(_bits(v), _of(_bits(v), width)), tf.int32) & mask
+
+    def field(v: Any) -> Any:
+        return tf.cast(tf.bitwise.right_shift(_bits(v), _of(_bits(v), width)), tf.int32) & mask
+
     grown = x * _of(x, 2.0 ** (width + 2))  # of what is too small for an exponent of its own
     found = tf.where(field(x) == 0, field(grown) - (width + 2), field(x)) - bias
     return tf.where(tf.logical_or(tf.equal(x, 0), tf.logical_not(tf.math.is_finite(x))), 0, found)
@@ -233,6 +233,10 @@ def _bitcast(x: Any, dtype: Any) -> Any:
         x = tf.reshape(x, [*x.shape[:-1], x.shape[-1] * narrow // wide, wide // narrow])
     found = tf.bitcast(x, wanted)
     return tf.reshape(found, [*found.shape[:-2], found.shape[-2] * found.shape[-1]]) if wide < narrow else found
+
+
+def _all_sign_bits(x: Any) -> Any:
+    return tf.zeros_like(x) if x.dtype.is_unsigned else tf.where(x < _of(x, 0), _of(x, -1), _of(x, 0))
 
 
 def _shifted(function: Any, limit: Any) -> Any:
@@ -273,7 +277,7 @@ def _ordered(name: str, function: Any) -> Any:
             x, y = tf.cast(x, tf.int32), tf.cast(y, tf.int32)
         return function(x, y)
 
-    return kernel
+    return on_host_when("complex numbers", kernel)
 
 
 # -- maxima, quotients, remainders -------------------------------------------------------------------------------------
@@ -418,7 +422,7 @@ KERNELS: dict[str, Any] = {
     "log1p": _unless_complex("log1p", tf.math.log1p),
     "logaddexp": in_float32(_logaddexp),
     "logaddexp2": in_float32(_logaddexp2),
-    "sigmoid": _sigmoid,
+    "sigmoid": tf.sigmoid,
     "softplus": in_float32(_softplus),
     "sin": tf.sin,
     "cos": tf.cos,
@@ -437,7 +441,7 @@ KERNELS: dict[str, Any] = {
     "abs": _abs,
     "ldexp": in_float32(_ldexp),
     "exponent": _exponent,
-    "nextafter": _nextafter,
+    "nextafter": on_host_when("half floats", _nextafter),
     "gcd": any_integer(_gcd),
     "lcm": any_integer(_lcm),
     "bitcast": _bitcast,
@@ -460,9 +464,7 @@ KERNELS: dict[str, Any] = {
     "bitwise_xor": _bitwise(tf.bitwise.bitwise_xor, tf.math.logical_xor),
     "bitwise_not": _bitwise(tf.bitwise.invert, tf.logical_not),
     "left_shift": _shifted(tf.bitwise.left_shift, tf.zeros_like),
-    "right_shift": _shifted(
-        tf.bitwise.right_shift, lambda x: tf.zeros_like(x) if x.dtype.is_unsigned else tf.where(x < _of(x, 0), _of(x, -1), _of(x, 0))
-    ),
+    "right_shift": _shifted(tf.bitwise.right_shift, _all_sign_bits),
     "floor": tf.floor,
     "ceil": tf.math.ceil,
     "trunc": _trunc,

@@ -4,6 +4,7 @@ writes in place where nobody reads the older version.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,14 @@ def _counted(index: Any, size: Any) -> Any:
     return tf.where(index < 0, index + tf.cast(size, index.dtype), index)
 
 
-def _together(sizes: Any, indices: Any) -> Any:
+def _as_it_is(index: Any, size: Any) -> Any:
+    """In place of `_counted`, for indices that are known to count from the front."""
+    return _signed(index)
+
+
+def _together(sizes: Any, indices: Any, counted: Any = _counted) -> Any:
     """The places that index arrays name: their numbers along a new last axis."""
-    return tf.stack([tf.cast(_counted(i, n), tf.int64) for i, n in zip(indices, sizes, strict=False)], -1)
+    return tf.stack([tf.cast(counted(i, n), tf.int64) for i, n in zip(indices, sizes, strict=False)], -1)
 
 
 def _flat_place(sizes: Any, indices: Any) -> Any:
@@ -46,24 +52,24 @@ def _flat_place(sizes: Any, indices: Any) -> Any:
     return place
 
 
-def _gather(x: Any, *indices: Any) -> Any:
+def _gather(x: Any, *indices: Any, counted: Any = _counted) -> Any:
     if not indices:
         return x
     sizes = extents(x)
     _require_inside(sizes, indices)
     if len(indices) == 1:
-        return tf.gather(x, _counted(indices[0], sizes[0]))
-    return tf.gather_nd(x, _together(sizes, indices))
+        return tf.gather(x, counted(indices[0], sizes[0]))
+    return tf.gather_nd(x, _together(sizes, indices, counted))
 
 
 def _scatter(function: Any, plain: Any) -> Any:
-    def kernel(x: Any, updates: Any, *indices: Any) -> Any:
+    def kernel(x: Any, updates: Any, *indices: Any, counted: Any = _counted) -> Any:
         sizes = extents(x)
         _require_inside(sizes, indices)
         wide, more = widened(x), widened(updates)
         if not indices:
             return tf.cast(plain(wide, more), x.dtype)
-        places = _together(sizes, indices)
+        places = _together(sizes, indices, counted)
         if not indices[0].shape.rank:  # one update
             places, more = places[None], more[None]
         return tf.cast(any_integer(function)(wide, places, more), x.dtype)
@@ -192,20 +198,20 @@ def _permute_along(x: Any, index: Any, axis: int) -> Any:
     return _back(_along_last(_last(x, axis), _last(_signed(index), axis)), axis)
 
 
-def _take_along(x: Any, index: Any) -> Any:
+def _take_along(x: Any, index: Any, counted: Any = _counted) -> Any:
     size = extents(x)[-1]
     _require_inside((size,), (index,))
-    return _along_last(x, _counted(index, size))
+    return _along_last(x, counted(index, size))
 
 
-def _add_along(x: Any, index: Any, size: int) -> Any:
+def _add_along(x: Any, index: Any, size: int, counted: Any = _counted) -> Any:
     _require_inside((size,), (index,))
     lead, width = extents(x)[:-1], extents(x)[-1]
     rows = count_of(lead)
     first = tf.range(rows, dtype=tf.int64)[:, None] * size if not isinstance(rows, tf.Tensor) else (
         tf.cast(tf.range(rows), tf.int64)[:, None] * size
     )
-    places = tf.reshape(first + tf.reshape(tf.cast(_counted(index, size), tf.int64), as_shape([rows, width])), [-1])
+    places = tf.reshape(first + tf.reshape(tf.cast(counted(index, size), tf.int64), as_shape([rows, width])), [-1])
     total = any_integer(lambda v: tf.math.unsorted_segment_sum(v, places, rows * size))(tf.reshape(x, [-1]))
     return tf.reshape(total, as_shape([*lead, size]))
 
@@ -285,8 +291,8 @@ def _put(b: Any, place: tuple[Any, ...], value: Any, name: str) -> Any:
         end.append(0 if last is None else last)
         strides.append(1 if not is_slice or e.step is None else e.step)
     return tf.raw_ops.TensorStridedSliceUpdate(
-        input=b, begin=_numbers(begin), end=_numbers(end), strides=_numbers(strides), value=value, begin_mask=from_start,
-        end_mask=to_end, shrink_axis_mask=single,
+        input=b, begin=_numbers(begin), end=_numbers(end), strides=_numbers(strides), value=value,
+        begin_mask=from_start, end_mask=to_end, shrink_axis_mask=single,
     )  # fmt: skip
 
 
@@ -314,5 +320,15 @@ KERNELS: dict[str, Any] = {
     "buffer_add": _write("add"),
     "last_writes": _last_writes,
 }
+
+# for indices that are known to count from the front, as the results of these are, and what passes them on
+FROM_THE_FRONT = {
+    "gather": partial(_gather, counted=_as_it_is),
+    "scatter_add": partial(KERNELS["scatter_add"], counted=_as_it_is),
+    "take_along": partial(_take_along, counted=_as_it_is),
+    "add_along": in_float32(partial(_add_along, counted=_as_it_is)),
+}
+GIVES_PLACES = frozenset({"window_argmax", "window_argmin", "argmax", "argmin", "argsort", "searchsorted", "iota"})
+PASSES_PLACES = frozenset({"reshape", "broadcast_to", "transpose", "slice", "alias", "flip"})
 
 __all__ = ["KERNELS", "is_half"]

@@ -1,7 +1,7 @@
 """TensorFlow kernels of `_prims/linalg.py`, `decompositions.py`, `eigen.py` and `matrix_functions.py`.
 
-Where values are at hand a matrix without a factor or an inverse raises as on NumPy's engine; in a graph TensorFlow's own
-error comes when it runs, or NaN.
+Where values are at hand a matrix without a factor or an inverse raises as on NumPy's engine; in a graph TensorFlow's
+own error comes when it runs, or NaN.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from ..._core.op import ZERO
 from ..._passes import optimise
 from ..interpret import compile_instructions
 from .common import TRACING, Kept, extents, flat, is_inexact, opened, rebuilt
+from .kernels import kernels_for
 from .table import KERNELS
 
 Tensors = Sequence[Any]
@@ -45,7 +46,7 @@ class Form:
     def __init__(self, program: Program) -> None:
         graph = optimise(program.graph)
         self.name = program.graph.name
-        self._steps: Callable[..., tuple[Any, ...]] = compile_instructions(graph, KERNELS, _extent)
+        self._steps: Callable[..., tuple[Any, ...]] = compile_instructions(graph, kernels_for(graph), _extent)
         self.inputs = program.graph.inputs
         self.can_compile = not _varies(program.graph)
         self.has_regions = any(node.op.name in _REGIONS for node in program.graph.nodes)
@@ -158,8 +159,8 @@ def run_plain(arrays: Tensors, program: Program) -> tuple[Any, ...]:
     tensors = [x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(opened(x)) for x in arrays]
     if record.should_record_backprop(tensors) or not tf.executing_eagerly():
         return bound(program, tensors)
-    return (*form_of(program).compiled(tensors, (None,) * len(tensors)),) if form_of(program).can_compile \
-        else form_of(program).run(*tensors)
+    form = form_of(program)
+    return (*form.compiled(tensors, (None,) * len(tensors)),) if form.can_compile else form.run(*tensors)
 
 
 # -- in TensorFlow's own differentiation -------------------------------------------------------------------------------

@@ -65,7 +65,8 @@ def _random_split(key: Any, count: int) -> Any:
 def _fold_in(key: Any, data: Any) -> Any:
     wide = tf.bitcast(data, tf.int64) if data.dtype == tf.uint64 else tf.cast(data, tf.int64)  # -1 is -1 at every width
     low = tf.cast(tf.bitwise.bitwise_and(wide, tf.constant(0xFFFFFFFF, tf.int64)), tf.uint32)
-    high = tf.bitwise.bitwise_and(tf.bitwise.right_shift(wide, tf.constant(32, tf.int64)), tf.constant(_LOW_30_BITS, tf.int64))
+    high = tf.bitwise.right_shift(wide, tf.constant(32, tf.int64))
+    high = tf.bitwise.bitwise_and(high, tf.constant(_LOW_30_BITS, tf.int64))
     return _blocks((key[..., 0], key[..., 1]), low, tf.bitwise.bitwise_or(tf.cast(high, tf.uint32), _word(_FOLD_IN)))
 
 

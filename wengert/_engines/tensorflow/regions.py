@@ -1,9 +1,9 @@
 """Branches and loops as TensorFlow's own: `switch`, `loop` and `loop_back` inside its graphs.
 
-What steps leave behind is put into tensor lists, which grow as the loop runs and whose elements may be lists themselves.
-A history is what every step saved where the memory budget has room for it, else states before some steps, in a fixed
-number of slots: at the steps that the binomial schedule names where the number of steps is known, else at distances that
-double each time the slots are full. The way back fills free slots by the same schedule, as a stack of states.
+What steps leave behind is put into tensor lists, which grow as the loop runs and whose elements may be lists. A history
+is what every step saved where the memory budget has room for it, else states before some steps, in a fixed number of
+slots: at the steps that the binomial schedule names where the number of steps is known, else at distances that double
+each time the slots are full. The way back fills free slots by the same schedule, as a stack of states.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def _shape(kind: Kind) -> Any:
 
 
 def _reserved(kind: Kind, count: Any) -> Any:
-    return _raw.TensorListReserve(element_shape=_shape(kind), num_elements=tf.cast(count, tf.int32), element_dtype=kind.dtype)
+    return _raw.TensorListReserve(
+        element_shape=_shape(kind), num_elements=tf.cast(count, tf.int32), element_dtype=kind.dtype
+    )
 
 
 def place_of(step: Any) -> Any:
@@ -78,8 +80,7 @@ def _got(handle: Any, place: Any, kind: Kind) -> Any:
 
 
 def _stacked(handle: Any, kind: Kind) -> Any:
-    out = _raw.TensorListStack(input_handle=handle, element_shape=_shape(kind), element_dtype=kind.dtype)
-    return out
+    return _raw.TensorListStack(input_handle=handle, element_shape=_shape(kind), element_dtype=kind.dtype)
 
 
 def _empty(kind: Kind) -> Any:
@@ -329,7 +330,7 @@ def recorder(history: History, run: _Run) -> Any:
         saved = [run.example(p) for p in history.positions]
         size = sum(map(_size_of, saved))
         if (LIKELY_STEPS if bound is None else bound) * size <= limit():
-            return _Whole(history, saved)
+            return _Whole(history, saved, bound or 0)
         policy = AUTO_SLOTS
     if policy == "sqrt":
         if trips is not None:
@@ -364,13 +365,14 @@ class _Whole:
 
     is_whole = True
 
-    def __init__(self, history: History, saved: Sequence[Any]) -> None:
+    def __init__(self, history: History, saved: Sequence[Any], room: int) -> None:
         self.positions = history.positions
+        self.room = room
         self.stacks = [*map(Stack.like, saved)]
         self.parts = _Parts([len(s.kinds) for s in self.stacks])
 
     def start(self) -> list[Any]:
-        return [h for s in self.stacks for h in s.start(0)]
+        return [h for s in self.stacks for h in s.start(self.room)]
 
     def before(self, step: Any, carries: Any, kept: Any) -> Any:
         return kept

@@ -1,5 +1,5 @@
-"""TensorFlow kernels of `_prims/special.py`, `bessel.py` and `incomplete.py`: `tf.math` where it is exact enough, else
-SciPy's functions on the host.
+"""TensorFlow kernels of `_prims/special.py`, `bessel.py`, `incomplete.py` and `quantiles.py`: `tf.math` where it is
+exact enough, else SciPy's functions on the host.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from .common import in_float32, on_host
+from .common import in_float32, on_host, on_host_when
 
 
 def _unless_derived(name: str, function: Any, orders: int) -> Any:
@@ -20,21 +20,26 @@ def _unless_derived(name: str, function: Any, orders: int) -> Any:
         operands = operands_and_orders[:-orders]
         return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
 
-    return kernel
+    return on_host_when("derivatives in the parameters", kernel)
 
 
 def _ndtr(x: Any) -> Any:
     return tf.math.erfc(x * tf.constant(-math.sqrt(0.5), x.dtype)) / 2
 
 
-# TensorFlow has none of these, or loses digits: the errors are in tests/test_tensorflow_engine.py
-ON_HOST = (
+def _polygamma(x: Any, order: int) -> Any:
+    return tf.math.polygamma(tf.constant(order, x.dtype), x)
+
+
+# TensorFlow has none of these; by the log of the gamma function, which it has, large values lose digits
+_ON_HOST = (
     "erfcx", "gammaincinv", "betaincinv", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln", "log_ndtr", "gamma",
-    "exp1", "expi", "polygamma", "zeta", "gammaincc", "gammainc", "betainc", "betaincc",
+    "exp1", "expi", "erfcx_integral", "normal_hazard", "polygamma_step", "poch", "gamma_size", "ndtri_exp",
+    "poisson_count", "binom_count", "nbinom_count", "vonmises_place",
 )  # fmt: skip
 
 KERNELS: dict[str, Any] = {
-    **{name: on_host(name) for name in ON_HOST},
+    **{name: on_host(name) for name in _ON_HOST},
     "erf": in_float32(tf.math.erf),
     "erfc": in_float32(tf.math.erfc),
     "erfinv": in_float32(tf.math.erfinv),
@@ -42,6 +47,12 @@ KERNELS: dict[str, Any] = {
     "ndtri": in_float32(tf.math.ndtri),
     "lgamma": in_float32(tf.math.lgamma),
     "digamma": in_float32(tf.math.digamma),
+    "polygamma": in_float32(_polygamma),
+    "gammainc": _unless_derived("gammainc", tf.math.igamma, 1),
+    "gammaincc": in_float32(tf.math.igammac),
+    "betainc": _unless_derived("betainc", tf.math.betainc, 2),
+    "betaincc": in_float32(lambda a, b, x: tf.math.betainc(b, a, 1 - x)),
+    "zeta": _unless_derived("zeta", tf.math.zeta, 1),
     "i0": in_float32(tf.math.special.bessel_i0),
     "i1": in_float32(tf.math.special.bessel_i1),
     "i0e": in_float32(tf.math.special.bessel_i0e),

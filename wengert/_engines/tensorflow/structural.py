@@ -60,8 +60,37 @@ def _reduce_sum(x: Any, axes: Any) -> Any:
 _whole_sum = any_integer(lambda x, axes: tf.reduce_sum(x, axes))
 
 
+_LARGE = 4096  # elements
+
+
 def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
-    return x[(*map(slice, starts, limits, strides),)] if starts else x
+    if not starts:
+        return x
+    if all(s == 1 for s in strides) or not x.shape.is_fully_defined() or x.shape.num_elements() < _LARGE:
+        return x[(*map(slice, starts, limits, strides),)]
+    return _skipping(x, starts, limits, strides)
+
+
+def sliced(x: Any, index: Any) -> Any:
+    """x[index], for an index of slices that have no negative numbers."""
+    whole = [*index, *[slice(None)] * (len(x.shape) - len(index))]
+    if all(e.step in (None, 1) for e in whole) or not x.shape.is_fully_defined():
+        return x[(*whole,)]
+    bounds = [e.indices(n) for e, n in zip(whole, x.shape, strict=True)]
+    return _slice(x, *zip(*bounds, strict=True))
+
+
+def _skipping(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+    """A slice with strides as the first of each group of elements: TensorFlow's own is ten times as slow."""
+    counts = [-(-(limit - start) // stride) for start, limit, stride in zip(starts, limits, strides, strict=True)]
+    wanted = [start + n * stride for start, n, stride in zip(starts, counts, strides, strict=True)]
+    missing = [max(last - size, 0) for last, size in zip(wanted, x.shape, strict=True)]
+    if any(missing):
+        x = tf.pad(x, [(0, n) for n in missing])
+    x = x[(*map(slice, starts, wanted),)]
+    split = [n for pair in zip(counts, strides, strict=True) for n in (pair if pair[1] > 1 else pair[:1])]
+    firsts = [e for s in strides for e in ((slice(None), 0) if s > 1 else (slice(None),))]
+    return tf.reshape(x, split)[(*firsts,)]
 
 
 def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
@@ -333,4 +362,4 @@ KERNELS: dict[str, Any] = {
     "log_softmax": in_float32(_log_softmax),
 }
 
-__all__ = ["KERNELS", "count_of", "is_empty"]
+__all__ = ["KERNELS", "count_of", "is_empty", "sliced"]

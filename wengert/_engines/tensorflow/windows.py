@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ..._core.conv_shape import conv_out_shape
 from .common import any_integer, as_shape, extents, in_float32, widened
 from .structural import KERNELS as STRUCTURAL
+from .structural import sliced
 
 _pad = STRUCTURAL["pad"]
 
@@ -40,9 +41,9 @@ def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
     out = _padded(x, padding)
     for axis, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True), start=ndim - len(window)):
         count = _count(out.shape[axis], n, stride, gap)
-        total = out[_tap(axis, ndim, 0, count, stride)]
+        total = sliced(out, _tap(axis, ndim, 0, count, stride))
         for k in range(1, n):
-            total = total + out[_tap(axis, ndim, k * gap, count, stride)]
+            total = total + sliced(out, _tap(axis, ndim, k * gap, count, stride))
         out = total
     return out
 
@@ -57,7 +58,8 @@ def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, 
         total: Any = None
         for k in range(n):
             ahead = k * gap
-            part = _pad(out, _at(axis, ndim, ahead), _at(axis, ndim, whole - reach - ahead), _at(axis, ndim, stride - 1))
+            margins = (ahead, whole - reach - ahead, stride - 1)
+            part = _pad(out, *[_at(axis, ndim, n) for n in margins])
             total = part if total is None else total + part
         out = total[_tap(axis, ndim, low, sizes[i], 1)]
     return out
@@ -79,7 +81,7 @@ def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
 _FEW_TAPS = 32  # windows of more elements are gathered
 
 
-def _place(choose: Any, is_better: Any, worst: Any) -> Any:
+def _place(choose: Any, is_no_better: Any, worst: Any) -> Any:
     def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
         x = widened(x)
         if x.dtype.is_integer or x.dtype == tf.bool:
@@ -87,8 +89,8 @@ def _place(choose: Any, is_better: Any, worst: Any) -> Any:
         lead = len(x.shape) - len(window)
         places = _places(x.shape.as_list()[lead:], window, strides, padding, dilation)
         is_inside = places >= 0
-        if is_inside.all() and places.shape[-1] <= _FEW_TAPS:
-            return _place_by_taps(x, places, window, strides, dilation, is_better)
+        if is_inside.all() and places.size and places.shape[-1] <= _FEW_TAPS:
+            return _place_by_taps(x, places, window, strides, dilation, is_no_better)
         flat = tf.reshape(x, as_shape([*extents(x)[:lead], prod(x.shape[lead:])]))
         values = tf.gather(flat, np.where(is_inside, places, 0), axis=-1)
         values = tf.where(is_inside, values, tf.constant(worst(x.dtype), x.dtype))
@@ -102,25 +104,32 @@ def _place(choose: Any, is_better: Any, worst: Any) -> Any:
     return kernel
 
 
-def _place_by_taps(x: Any, places: Any, window: Any, strides: Any, dilation: Any, is_better: Any) -> Any:
-    """One element of all windows after the other: the first of the best stays, and NaN beats all."""
-    lead, counts = len(x.shape) - len(window), places.shape[:-1]
+def _place_by_taps(x: Any, places: Any, window: Any, strides: Any, dilation: Any, is_no_better: Any) -> Any:
+    """One element of all windows after the other: the first of the best stays, and NaN beats all.
+
+    The axis before those of the windows goes last: slices that skip are then of whole rows.
+    """
+    rank, counts = len(window), places.shape[:-1]
+    lead = len(x.shape) - rank
+    turn = [*range(lead - 1), *range(lead, lead + rank), lead - 1] if lead else [*range(rank)]
+    ahead = [slice(None)] * max(lead - 1, 0)
+    turned = tf.transpose(x, turn)
+    first = places[(0,) * rank]
     best = chosen = None
     for tap, offsets in enumerate(np.ndindex(*window)):
         starts = [o * gap for o, gap in zip(offsets, dilation, strict=True)]
-        value = x[(*[slice(None)] * lead, *[
+        value = sliced(turned, (*ahead, *[
             slice(start, start + (n - 1) * stride + 1, stride)
             for start, n, stride in zip(starts, counts, strides, strict=True)
-        ])]  # fmt: skip
-        place = tf.constant(places[..., tap], tf.int64)
+        ]))  # fmt: skip
+        offset = tf.fill(tf.shape(value), tf.constant(first[tap] - first[0], tf.int32))
         if best is None:
-            best, chosen = value, tf.broadcast_to(place, tf.shape(value))
+            best, chosen = value, offset
             continue
-        takes = is_better(value, best)
-        if x.dtype.is_floating:
-            takes = tf.logical_or(takes, tf.logical_and(value != value, tf.equal(best, best)))
-        best, chosen = tf.where(takes, value, best), tf.where(takes, place, chosen)
-    return chosen
+        takes = tf.logical_and(tf.logical_not(is_no_better(value, best)), tf.equal(best, best))
+        best, chosen = tf.where(takes, value, best), tf.where(takes, offset, chosen)
+    begun = tf.constant(places[..., 0][..., None] if lead else places[..., 0], tf.int32)
+    return tf.cast(tf.transpose(chosen + begun, np.argsort(turn)), tf.int64)
 
 
 def _lowest(dtype: Any) -> Any:
@@ -143,55 +152,71 @@ def _conv(
                            batch_groups)  # fmt: skip
     if 0 in (*shape, *lhs.shape, *rhs.shape):
         return tf.zeros(as_shape(shape), lhs.dtype)
-    lhs = _pad(
-        lhs, (0, 0, *[low for low, _ in padding]), (0, 0, *[high for _, high in padding]),
-        (0, 0, *[n - 1 for n in lhs_dilation]),
-    )  # fmt: skip
+    place = _Place(strides, padding, lhs_dilation, rhs_dilation)
     if groups == batch_groups == 1:
-        return _conv_of_group(lhs, rhs, strides, rhs_dilation, shape)
+        return _conv_of_group(lhs, rhs, place, shape)
     # each group apart; the group is the major part of every axis that is split
     count, axis = (groups, 1) if groups > 1 else (batch_groups, 0)
     pairs = zip(tf.split(lhs, count, axis), tf.split(rhs, count, 0), strict=True)
     part = (shape[0], shape[1] // count, *shape[2:])
-    return tf.concat([_conv_of_group(x, k, strides, rhs_dilation, part) for x, k in pairs], 1)
+    return tf.concat([_conv_of_group(x, k, place, part) for x, k in pairs], 1)
 
 
-def _conv_of_group(lhs: Any, rhs: Any, strides: Any, dilation: Any, shape: Any) -> Any:
-    rank = len(strides)
-    if lhs.dtype in _NATIVE and rank in (1, 2):
-        if prod(shape[2:]) < prod(rhs.shape[2:]) and set(strides) == {1} and isinstance(shape[0], int):
-            return _conv_over_positions(lhs, rhs, dilation, shape)
-        return _conv_2d(lhs, rhs, strides, dilation)
-    return _conv_of_windows(lhs, rhs, strides, dilation, shape)
+class _Place(NamedTuple):
+    """How a convolution moves; an entry for each spatial axis."""
+
+    strides: Any
+    padding: Any
+    lhs_dilation: Any
+    rhs_dilation: Any
+
+    def padded(self, x: Any, first: int) -> Any:
+        """The lhs with its zeros, its spatial axes from number `first` on."""
+        if not self.strides:
+            return x
+        around = ((0,) * first, (0,) * (len(x.shape) - first - len(self.strides)))
+        low, high = zip(*self.padding, strict=True)
+        gaps = (n - 1 for n in self.lhs_dilation)
+        return _pad(x, *[(*around[0], *values, *around[1]) for values in (low, high, gaps)])
+
+    def in_two(self) -> _Place:
+        """With a second spatial axis, before the one that there is."""
+        return _Place((1, *self.strides), ((0, 0), *self.padding), (1, *self.lhs_dilation), (1, *self.rhs_dilation))
 
 
-def _conv_2d(lhs: Any, rhs: Any, strides: Any, dilation: Any) -> Any:
-    """TensorFlow's own, with the channels last."""
-    if len(strides) == 1:
-        out = _conv_2d(lhs[:, :, None], rhs[:, :, None], (1, *strides), (1, *dilation))
-        return tf.squeeze(out, 2)
-    out = tf.nn.conv2d(
-        tf.transpose(lhs, (0, 2, 3, 1)), tf.transpose(rhs, (2, 3, 1, 0)), (1, *strides, 1), "VALID",
-        dilations=(1, *dilation, 1),
-    )  # fmt: skip
+def _conv_of_group(lhs: Any, rhs: Any, place: _Place, shape: Any) -> Any:
+    rank = len(place.strides)
+    if lhs.dtype not in _NATIVE or rank not in (1, 2):
+        return _conv_of_windows(place.padded(lhs, 2), rhs, place, shape)
+    if rank == 1:
+        in_two = (*shape[:2], 1, *shape[2:])
+        return tf.squeeze(_conv_of_group(lhs[:, :, None], rhs[:, :, None], place.in_two(), in_two), 2)
+    if prod(shape[2:]) < prod(rhs.shape[2:]) and set(place.strides) == {1} and isinstance(shape[0], int):
+        return _conv_over_positions(lhs, rhs, place, shape)
+    # turned before anything else, so that TensorFlow finds two turns, here and in what gave lhs, that undo each other
+    images, kernel = place.padded(tf.transpose(lhs, (0, 2, 3, 1)), 1), tf.transpose(rhs, (2, 3, 1, 0))
+    out = tf.nn.conv2d(images, kernel, (1, *place.strides, 1), "VALID", dilations=(1, *place.rhs_dilation, 1))
     return tf.transpose(out, (0, 3, 1, 2))
 
 
-def _conv_over_positions(lhs: Any, rhs: Any, dilation: Any, shape: Any) -> Any:
+def _conv_over_positions(lhs: Any, rhs: Any, place: _Place, shape: Any) -> Any:
     """A convolution with few positions and many taps, as a gradient with respect to a kernel is: TensorFlow's own of
     that, where the taps are positions and the dilation is a stride."""
-    if len(dilation) == 1:
-        return tf.squeeze(_conv_over_positions(lhs[:, :, None], rhs[:, :, None], (1, *dilation), (*shape[:2], 1, shape[2])), 2)
-    reach = [(taps - 1) * step + n for taps, step, n in zip(rhs.shape[2:], dilation, shape[2:], strict=True)]
+    images = place.padded(tf.transpose(lhs, (1, 2, 3, 0)), 1)
+    steps = place.rhs_dilation
+    reach = [(taps - 1) * step + n for taps, step, n in zip(rhs.shape[2:], steps, shape[2:], strict=True)]
+    if images.shape.as_list()[1:3] != reach:
+        images = images[:, : reach[0], : reach[1]]
     out = tf.raw_ops.Conv2DBackpropFilter(
-        input=tf.transpose(lhs[:, :, : reach[0], : reach[1]], (1, 2, 3, 0)), filter_sizes=[*shape[2:], shape[0], shape[1]],
-        out_backprop=tf.transpose(rhs, (1, 2, 3, 0)), strides=[1, *dilation, 1], padding="VALID",
+        input=images, filter_sizes=[*shape[2:], shape[0], shape[1]], out_backprop=tf.transpose(rhs, (1, 2, 3, 0)),
+        strides=[1, *steps, 1], padding="VALID",
     )  # fmt: skip
     return tf.transpose(out, (2, 3, 0, 1))
 
 
-def _conv_of_windows(lhs: Any, rhs: Any, strides: Any, dilation: Any, shape: Any) -> Any:
+def _conv_of_windows(lhs: Any, rhs: Any, place: _Place, shape: Any) -> Any:
     """The elements of all windows, then one matrix product."""
+    strides, dilation = place.strides, place.rhs_dilation
     taps, sizes, kernel = shape[2:], lhs.shape.as_list()[2:], rhs.shape.as_list()[2:]
     places = np.zeros((), np.int64)
     for n, size, count, stride, gap in zip(kernel, sizes, taps, strides, dilation, strict=True):
@@ -253,7 +278,8 @@ def _recurrence(product: Any) -> Any:
         perm = [axis, *[i for i in range(len(term.shape)) if i != axis]]
         factor, term = tf.transpose(factor, perm), tf.transpose(term, perm)
         states = tf.scan(
-            lambda state, pair: product(pair[0], state) + pair[1], (factor, term), tf.zeros_like(term[0]), reverse=reverse
+            lambda state, pair: product(pair[0], state) + pair[1], (factor, term), tf.zeros_like(term[0]),
+            reverse=reverse,
         )
         return tf.transpose(states, sorted(range(len(perm)), key=perm.__getitem__))
 
@@ -320,8 +346,8 @@ def _paired_scale(x: Any, axis: int, size: int, factor: float) -> Any:
 KERNELS: dict[str, Any] = {
     "window_sum": in_float32(any_integer(_window_sum)),
     "window_spread": in_float32(any_integer(_window_spread)),
-    "window_argmax": _place(tf.argmax, tf.greater, _lowest),
-    "window_argmin": _place(tf.argmin, tf.less, _highest),
+    "window_argmax": _place(tf.argmax, tf.less_equal, _lowest),
+    "window_argmin": _place(tf.argmin, tf.greater_equal, _highest),
     "conv": in_float32(_conv),
     "linear_recurrence": in_float32(any_integer(_linear_recurrence)),
     "segmented_cumsum": in_float32(_segmented_cumsum),

@@ -29,6 +29,12 @@ def _to_numpy(x: Any) -> np.ndarray[Any, Any]:
     return common.to_numpy(_tensor(x))
 
 
+def _enter(x: torch.Tensor) -> Array:
+    if x.layout is not torch.strided:
+        raise TypeError(f"a tensor of layout {x.layout} has no place for each element: pass x.to_dense()")
+    return Array(x, True)
+
+
 def _is_concrete(x: Any) -> bool:
     """Whether a tensor holds values of its own: those of a batch of `torch.func.vmap` do not."""
     return not is_wrapped(_tensor(x))
@@ -86,7 +92,7 @@ def _region(name: str) -> Any:
 TORCH = Engine(
     "torch", (Array,), array_types=(torch.Tensor,), to_numpy=_to_numpy,
     from_numpy=lambda array: Array(common.from_numpy(array)), device=lambda x: str(_tensor(x).device),
-    is_concrete=_is_concrete, is_framework=True, host_call=_host_call, enter=lambda x: Array(x, True), leave=_tensor,
+    is_concrete=_is_concrete, is_framework=True, host_call=_host_call, enter=_enter, leave=_tensor,
     give=_give, copy=lambda x: Array(copied(_tensor(x).detach())), is_followed=is_followed, run_plain=_run_plain,
     place=_place,
 )  # fmt: skip

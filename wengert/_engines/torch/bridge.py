@@ -15,6 +15,7 @@ import torch
 from torch.autograd import forward_ad
 
 from ..._control.call import Program, RowsAt, Stage
+from ..._core.dtypes import is_inexact
 from ..._core.graph import Graph
 from ..._core.state import building
 from ..._transforms.batch import batch
@@ -44,35 +45,50 @@ def _has_tangent(x: torch.Tensor) -> bool:
 
 
 class _Held:
-    """What a node is of: a program, and the form of it that is split for the operands with derivatives."""
+    """What a node is of: a program, and the form of it that is split for the operands with derivatives.
+
+    Attributes:
+        count: how many results the program itself has; what the way back reads is behind them.
+        stage: that way back; None if no operand has a derivative.
+        reached: the results that have cotangents, kept ones included.
+    """
 
     def __init__(self, program: Program, active: tuple[bool, ...]) -> None:
-        self.program = program
         self.active = active
+        self.count = len(program.graph.outputs)
         self.divided = program.split(active) if any(active) else program
+        self.stage: Stage | None = self.divided.stages[-1] if any(active) else None
+        outputs = self.divided.graph.outputs
+        stage = self.stage
+        places = set() if stage is None else {*stage.seeded, *range(stage.stop, len(outputs))}
+        self.reached = [place in places and is_inexact(v.dtype) for place, v in enumerate(outputs)]
 
-    @property
-    def stage(self) -> Stage | None:
-        return self.divided.stages[-1] if any(self.active) else None
 
-
-def _active(program: Program, tensors: Tensors) -> tuple[bool, ...]:
-    return (*[
-        isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex()) and is_followed(x) for x in tensors
-    ],)  # fmt: skip
+def _held(program: Program, active: tuple[bool, ...]) -> _Held:
+    """The one node's kind for a program and these operands, made on first use."""
+    key = f"torch node {active}"
+    found = program.executables.get(key)
+    if found is None:
+        with program.lock:
+            found = program.executables.get(key)
+            if found is None:
+                found = program.executables[key] = _Held(program, active)
+    return found
 
 
 def bound(program: Program, tensors: Tensors) -> tuple[Any, ...]:
     """The results of a program as torch's transformations see them."""
-    active = _active(program, tensors)
-    if not any(map(is_followed, tensors)):
+    followed = [*map(is_followed, tensors)]
+    if True not in followed:
         return form_for(program, tensors).run(*tensors)
-    outs = _Node.apply(_Held(program, active), *tensors)
-    return outs[: len(program.graph.outputs)]
+    active = (*[flag and _carries(x) for flag, x in zip(followed, tensors, strict=True)],)
+    held = _held(program, active)
+    node = _Direct if _functorch.peek_interpreter_stack() is None else _Node
+    return node.apply(held, *tensors)[: held.count]
 
 
 class _Node(torch.autograd.Function):
-    """A program among torch's own operations."""
+    """A program among torch's own operations, as the transforms of `torch.func` want it."""
 
     @staticmethod
     def forward(held: _Held, *tensors: Any) -> Any:
@@ -80,22 +96,7 @@ class _Node(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        held, *tensors = inputs
-        ctx.held = held
-        ctx.count = len(tensors)
-        kept = [*tensors, *output]
-        ctx.fixed = [None if isinstance(x, torch.Tensor) else x for x in kept]
-        saved = [x for x in kept if isinstance(x, torch.Tensor)]
-        ctx.save_for_backward(*saved)
-        ctx.save_for_forward(*saved)
-        ctx.set_materialize_grads(False)
-        stage = held.stage
-        reached = set() if stage is None else {*stage.seeded, *range(stage.stop, len(output))}
-        ctx.reached = [place in reached and _carries(y) for place, y in enumerate(output)]
-        ctx.mark_non_differentiable(*[
-            y for y, is_reached in zip(output, ctx.reached, strict=True)
-            if isinstance(y, torch.Tensor) and not is_reached
-        ])  # fmt: skip
+        _keep(ctx, inputs[0], inputs[1:], output)
 
     @staticmethod
     def backward(ctx: Any, *cts: Any) -> Any:
@@ -113,7 +114,7 @@ class _Node(torch.autograd.Function):
         found = bound(pushed, [*operands, *[d for d in dots if d is not None]])
         return (*[
             None if not is_reached else found[place] if isinstance(place, int) else torch.zeros_like(y)
-            for place, y, is_reached in zip(places, outs, ctx.reached, strict=True)
+            for place, y, is_reached in zip(places, outs, held.reached, strict=True)
         ],)  # fmt: skip
 
     @staticmethod
@@ -123,6 +124,36 @@ class _Node(torch.autograd.Function):
         moved = [x if axis is None else x.movedim(axis, 0) for x, axis in zip(tensors, axes, strict=True)]
         outs = bound(batched_program(held.divided, flags, info.batch_size), moved)
         return outs, (*[0 if isinstance(x, torch.Tensor) else None for x in outs],)
+
+
+class _Direct(torch.autograd.Function):
+    """The same where no transform is at work: torch looks up what `setup_context` takes anew at each call."""
+
+    @staticmethod
+    def forward(ctx: Any, held: _Held, *tensors: Any) -> Any:
+        output = form_for(held.divided, tensors).run_owned(*tensors)
+        _keep(ctx, held, tensors, output)
+        return output
+
+    backward = _Node.backward
+    jvp = _Node.jvp
+
+
+def _keep(ctx: Any, held: _Held, tensors: Tensors, output: Tensors) -> None:
+    """Notes on a node what its way back and its forward derivative read."""
+    ctx.held = held
+    ctx.count = len(tensors)
+    kept = [*tensors, *output]
+    ctx.fixed = [None if isinstance(x, torch.Tensor) else x for x in kept]
+    saved = [x for x in kept if isinstance(x, torch.Tensor)]
+    ctx.save_for_backward(*saved)
+    ctx.save_for_forward(*saved)
+    ctx.set_materialize_grads(False)
+    if False in held.reached:
+        ctx.mark_non_differentiable(*[
+            y for y, is_reached in zip(output, held.reached, strict=True)
+            if not is_reached and isinstance(y, torch.Tensor)
+        ])  # fmt: skip
 
 
 def _kept(ctx: Any) -> tuple[list[Any], list[Any]]:
@@ -144,7 +175,7 @@ def _pulled(held: _Held, operands: Tensors, outs: Tensors, cts: Tensors) -> list
         return [None] * len(operands)
     if any(ct is not None for ct in cts[stage.stop :]):
         # a second derivative asks for the cotangents of what was kept: they are results of this program
-        further = _Held(held.divided, held.active)
+        further = _held(held.divided, held.active)
         inner = further.stage
         assert inner is not None
         return _from(inner, operands, bound(further.divided, operands), cts)

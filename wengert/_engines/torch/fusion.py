@@ -2,8 +2,9 @@
 
 On tensors of a few thousand elements a call of torch costs more than its work. torch broadcasts by itself, so
 `broadcast_to` in front of an elementwise op is left out; a product of matrices and a sum are one kernel; so are the
-derivatives of tanh and sigmoid; a sum of padded pieces that cover their axis is a concatenation; and Python numbers,
-which torch wraps at each call, are tensors made once. None of it changes which zeros meet which infinities.
+derivatives of tanh and relu, and pooling together with the places that it found; a sum of padded pieces that cover
+their axis is a concatenation; and Python numbers, which torch wraps at each call, are tensors made once. None of it
+changes which zeros meet which infinities.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..._core.op import Facts, Op
 from ..._core.tensor import Value
 from ..._prims.structural import concatenate, constant
 from .common import HALF, Kernel, torch_dtype
+from .windows import is_pooling, pooled
 
 _FLOATS = frozenset({"float32", "float64"})
 _BROADCASTING = frozenset({
@@ -29,10 +31,10 @@ _BROADCASTING = frozenset({
 })  # fmt: skip
 
 
-def _private(name: str, operands: str, attrs: tuple[str, ...] = ()) -> Op:
+def _private(name: str, operands: str, attrs: tuple[str, ...] = (), outs: tuple[str, ...] = ("out",)) -> Op:
     """An op of this engine's own; its name is no primitive's, and nothing asks for its type or derivative."""
     return Op(
-        name=name, operands=(*operands.split(),), attrs=attrs, outs=("out",), kind="zero", type_rule=_no_type,
+        name=name, operands=(*operands.split(),), attrs=attrs, outs=outs, kind="zero", type_rule=_no_type,
         batch_rule=_no_type, facts=Facts(doc=name, dtypes="any"),
     )  # fmt: skip
 
@@ -44,10 +46,8 @@ def _no_type(*args: Any) -> Any:
 ONE_MINUS = _private("torch one_minus", "x", ("one",))
 BY_TENSOR = _private("torch times_tensor", "x", ("number",))
 PLUS_TENSOR = _private("torch plus_tensor", "x", ("number",))
-SIGMOID_BACK = _private("torch sigmoid_back", "ct out")
 TANH_BACK = _private("torch tanh_back", "ct out")
 IS_ZERO = _private("torch is_zero", "x", ("zero",))
-MASKED_SIGMOID_BACK = _private("torch masked_sigmoid_back", "ct out is_zero", ("zero",))
 MASKED_TANH_BACK = _private("torch masked_tanh_back", "ct out is_zero", ("zero",))
 MASKED_MUL = _private("torch masked_mul", "x y is_zero", ("zero",))
 MATMUL_PLUS = _private("torch matmul_plus", "z x y")
@@ -56,9 +56,23 @@ MATRIX_BY_VECTOR = _private("torch matrix_by_vector", "x y")
 VECTOR_BY_MATRIX = _private("torch vector_by_matrix", "x y")
 WHERE_POSITIVE = _private("torch where_positive", "x y", ("zero",))
 
-_sigmoid_back = torch.ops.aten.sigmoid_backward.default
+POOL = _private("torch pool", "x", ("window", "strides", "padding", "dilation"), ("places", "values"))
+POOL_BACK = _private("torch pool_back", "ct x places", ("window", "strides", "padding", "dilation"))
+NOTHING: Any = object()  # what a rule returns for a node whose result another kernel gives
+
 _tanh_back = torch.ops.aten.tanh_backward.default
 _threshold_back = torch.ops.aten.threshold_backward.default
+
+
+_POOL_BACKS = {
+    2: torch.ops.aten.max_pool2d_with_indices_backward.default,
+    3: torch.ops.aten.max_pool3d_with_indices_backward.default,
+}
+
+
+def _pool_back(ct: Any, x: Any, places: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    widths = [low for low, _ in padding]
+    return _POOL_BACKS[len(window)](ct, x, window, strides, widths, dilation, False, places)
 
 
 _LARGE = 8192  # elements: filling by a mask costs more there than looking for what must be filled
@@ -96,10 +110,8 @@ FUSED: dict[str, Kernel] = {
     "torch one_minus": lambda x, one: torch.sub(one, x),
     "torch times_tensor": torch.mul,
     "torch plus_tensor": torch.add,
-    "torch sigmoid_back": _sigmoid_back,
     "torch tanh_back": _tanh_back,
     "torch is_zero": _is_zero,
-    "torch masked_sigmoid_back": _masked(_sigmoid_back),
     "torch masked_tanh_back": _masked(_tanh_back),
     "torch masked_mul": _masked(torch.mul),
     "torch matmul_plus": torch.addmm,
@@ -107,6 +119,8 @@ FUSED: dict[str, Kernel] = {
     "torch matrix_by_vector": torch.mv,
     "torch vector_by_matrix": lambda x, y: torch.mv(y.mT, x),
     "torch where_positive": _where_positive,
+    "torch pool": pooled,
+    "torch pool_back": _pool_back,
 }
 
 
@@ -134,6 +148,7 @@ class _Parts:
         self.uses = Counter(v.key for node in graph.nodes for v in node.inputs)
         self.uses.update(v.key for v in graph.outputs)
         self.nodes: list[Node] = []
+        self.replaced: set[int] = set()  # keys of values that other kernels give now, if nobody else reads them
         self._zeros: dict[int, Value] = {}  # by the key of a value, where it is zero
         self._numbers: dict[Any, Value] = {}
 
@@ -173,16 +188,18 @@ def fused(graph: Graph) -> Graph:
         found = None if rule is None else rule(node, parts)
         if found is None and node.op.name in _BROADCASTING:
             found = _unspread(node, parts)
-        parts.add(node if found is None else found)
-    return _without_unused(graph, parts.nodes)
+        if found is not NOTHING:
+            parts.add(node if found is None else found)
+    return _without_unused(graph, parts)
 
 
-def _without_unused(graph: Graph, nodes: list[Node]) -> Graph:
+def _without_unused(graph: Graph, parts: _Parts) -> Graph:
     """What was fused into another kernel is not run any more. (All that has an effect or may raise stays.)"""
     needed = {v.key for v in graph.outputs}
     kept: list[Node] = []
-    for node in reversed(nodes):
-        if node.op.name not in _DROPPED or any(v.key in needed for v in node.outputs):
+    for node in reversed(parts.nodes):
+        is_kept = node.op.name not in _DROPPED and not any(v.key in parts.replaced for v in node.outputs)
+        if is_kept or any(v.key in needed for v in node.outputs):
             kept.append(node)
             needed.update(v.key for v in node.inputs)
     return Graph.of(graph.name, graph.inputs, kept[::-1], graph.outputs, graph.guards)
@@ -245,7 +262,7 @@ def _plus_number(node: Node, parts: _Parts) -> Any:
     return node.remade(PLUS_TENSOR, node.inputs, (value,))
 
 
-# -- the derivatives of tanh and sigmoid ------------------------------------------------------------------------------
+# -- the derivative of tanh -------------------------------------------------------------------------------------------
 
 
 def _is_one_minus(value: Value, parts: _Parts) -> Value | None:
@@ -254,38 +271,31 @@ def _is_one_minus(value: Value, parts: _Parts) -> Value | None:
     return node.inputs[0] if node is not None and node.attrs[0].item() == 1 else None
 
 
-def _slope(value: Value, parts: _Parts) -> tuple[Op, Op, Value] | None:
-    """Which derivative a value is the slope of, and of what result."""
+def _tanh_behind(value: Value, parts: _Parts) -> Value | None:
+    """The t of a value 1 - t * t that is read once: the slope of tanh where that is t."""
     if value.dtype.name not in _FLOATS or parts.uses[value.key] != 1:
         return None
     squared = _is_one_minus(value, parts)
-    if squared is not None:
-        node = parts.made_by(squared, "mul", "square")
-        if node is not None and node.inputs[0].key == node.inputs[-1].key and parts.uses[squared.key] == 1:
-            return TANH_BACK, MASKED_TANH_BACK, node.inputs[0]
-    node = parts.made_by(value, "mul")
-    if node is not None:
-        for out, rest in (node.inputs, node.inputs[::-1]):
-            inner = _is_one_minus(rest, parts)
-            if inner is not None and inner.key == out.key:
-                return SIGMOID_BACK, MASKED_SIGMOID_BACK, out
-    return None
+    node = None if squared is None else parts.made_by(squared, "mul", "square")
+    if squared is None or node is None or parts.uses[squared.key] != 1:
+        return None
+    return node.inputs[0] if node.inputs[0].key == node.inputs[-1].key else None
 
 
 def _mul(node: Node, parts: _Parts) -> Any:
     for ct, slope in (node.inputs, node.inputs[::-1]):
-        found = _slope(slope, parts)
-        if found is not None and ct.key != slope.key:
-            return node.remade(found[0], (ct, found[2]), ())
+        t = _tanh_behind(slope, parts)
+        if t is not None and ct.key != slope.key:
+            return node.remade(TANH_BACK, (ct, t), ())
     return None
 
 
 def _scale(node: Node, parts: _Parts) -> Any:
     ct, slope = node.inputs
     zero = (scalar(0, torch_dtype(ct.dtype)),)
-    found = _slope(slope, parts)
-    if found is not None:
-        return node.remade(found[1], (ct, found[2], parts.is_zero(ct, node)), zero)
+    t = _tanh_behind(slope, parts)
+    if t is not None:
+        return node.remade(MASKED_TANH_BACK, (ct, t, parts.is_zero(ct, node)), zero)
     x, y = _narrow(node, parts) or node.inputs
     return node.remade(MASKED_MUL, (x, y, parts.is_zero(x, node)), zero)
 
@@ -334,6 +344,10 @@ def _if_vector(value: Value) -> Value | None:
 
 
 def _reshape(node: Node, parts: _Parts) -> Any:
+    return _times_vector(node, parts) or _pooled(node, parts) or _pooled_back(node, parts)
+
+
+def _times_vector(node: Node, parts: _Parts) -> Any:
     """A matrix times a vector, written as a product of matrices."""
     product = parts.made_by(node.inputs[0], "matmul")
     if product is None or len(node.outputs[0].shape) != 1 or any(len(v.shape) != 2 for v in product.inputs):
@@ -345,6 +359,51 @@ def _reshape(node: Node, parts: _Parts) -> Any:
     if column is not None:
         return node.remade(MATRIX_BY_VECTOR, (x, column), ())
     return None if row is None else node.remade(VECTOR_BY_MATRIX, (row, y), ())
+
+
+def _pool_of(index: Value, parts: _Parts) -> Node | None:
+    """The pooling, of a case that torch has a kernel for, whose places these are, planes laid out as lines."""
+    maker = parts.made_by(index, "reshape")
+    pool = None if maker is None else parts.made_by(maker.inputs[0], "window_argmax", POOL.name)
+    if pool is None or pool.inputs[0].dtype.name not in _FLOATS:
+        return None
+    window, _, padding, _ = pool.attrs
+    is_plain = len(window) in _POOL_BACKS and len(pool.inputs[0].shape) == 2 + len(window) and 0 not in _ints(pool)
+    return pool if is_plain and is_pooling(window, padding) else None
+
+
+def _ints(pool: Node) -> tuple[Any, ...]:
+    """The extents of what is pooled; one that is not known may be 0."""
+    return (*[d if type(d) is int else 0 for d in pool.inputs[0].shape],)
+
+
+def _pooled(node: Node, parts: _Parts) -> Any:
+    """The largest elements, taken from where they are: the pooling that finds their places gives them, too."""
+    taken = parts.made_by(node.inputs[0], "take_along")
+    pool = None if taken is None else _pool_of(taken.inputs[1], parts)
+    if taken is None or pool is None or pool.op is POOL or node.outputs[0].shape != pool.outputs[0].shape:
+        return None
+    flat = parts.made_by(taken.inputs[0], "reshape")
+    if flat is None or flat.inputs[0].key != pool.inputs[0].key:
+        return None
+    both = Node(POOL, pool.inputs, (pool.outputs[0], node.outputs[0]), pool.attrs, pool.site, pool.is_quiet)
+    parts.nodes[parts.nodes.index(pool)] = both
+    parts.producers.update((v.key, both) for v in both.outputs)
+    parts.replaced.add(taken.outputs[0].key)
+    return NOTHING
+
+
+def _pooled_back(node: Node, parts: _Parts) -> Any:
+    """A cotangent added to where the largest elements came from."""
+    added = parts.made_by(node.inputs[0], "add_along")
+    pool = None if added is None else _pool_of(added.inputs[1], parts)
+    if added is None or pool is None or node.outputs[0].shape != pool.inputs[0].shape:
+        return None
+    flat = parts.made_by(added.inputs[0], "reshape")
+    if flat is None or flat.inputs[0].shape != pool.outputs[0].shape:
+        return None
+    parts.replaced.add(added.outputs[0].key)
+    return node.remade(POOL_BACK, (flat.inputs[0], pool.inputs[0], pool.outputs[0]), pool.attrs)
 
 
 def _select(node: Node, parts: _Parts) -> Any:

@@ -128,16 +128,18 @@ def _searchsorted(sequence: Any, values: Any, right: bool) -> Any:
     return torch.searchsorted(sequence, values, right=bool(right))
 
 
-def _take_along(x: Any, index: Any) -> Any:
-    size = x.shape[-1]
+def _from_front(index: Any, size: int) -> Any:
+    """Indices counted from the front, all inside; usually they are."""
     require_inside((size,), (index,))
-    return torch.take_along_dim(x, torch.where(index < 0, index + size, index), -1)
+    return torch.where(index < 0, index + size, index) if index.numel() and int(index.min()) < 0 else index
+
+
+def _take_along(x: Any, index: Any) -> Any:
+    return torch.gather(x, -1, _from_front(index, x.shape[-1]))
 
 
 def _add_along(x: Any, index: Any, size: int) -> Any:
-    require_inside((size,), (index,))
-    places = torch.where(index < 0, index + size, index)
-    return x.new_zeros((*x.shape[:-1], size)).scatter_add_(-1, places, x)
+    return x.new_zeros((*x.shape[:-1], size)).scatter_add_(-1, _from_front(index, size), x)
 
 
 KERNELS: dict[str, Any] = {

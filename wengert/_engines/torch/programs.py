@@ -134,7 +134,12 @@ def table_on(device: torch.device) -> Table:
 
 def form_for(program: Program, tensors: Tensors) -> Form:
     """The form of a program for operands like these."""
-    return table_on(device_of(tensors)).form_of(program)
+    device = device_of(tensors)
+    if device is _CPU:  # said apart because it is felt at each call
+        found = program.executables.get("torch cpu")
+        if found is not None:
+            return found
+    return table_on(device).form_of(program)
 
 
 def on_device(tensors: Tensors) -> list[Any]:

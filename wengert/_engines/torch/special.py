@@ -1,5 +1,5 @@
-"""torch kernels of `_prims/special.py`, `bessel.py` and `incomplete.py`: `torch.special` where it is exact enough,
-else SciPy's functions on the host.
+"""torch kernels of `_prims/special.py`, `bessel.py`, `incomplete.py` and `quantiles.py`: `torch.special` where it is
+exact enough, else SciPy's functions on the host.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ def _unless_derived(name: str, function: Any, orders: int) -> Any:
         operands = operands_and_orders[:-orders]
         return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
 
+    kernel.on_host_when = "derivatives in the parameters"  # pyright: ignore[reportFunctionMemberAccess]
     return kernel
 
 
 def _with_whole_order(name: str, functions: tuple[Any, Any]) -> Any:
-    """torch has Bessel functions of the orders 0 and 1."""
+    """torch has Bessel functions of the orders 0 and 1; those of jv and yv have ten digits."""
     host = on_host(name)
     whole = (*map(in_float32, functions),)
 
     def kernel(x: Any, order: float) -> Any:
         return whole[int(order)](x) if order in (0, 1) else host(x, order)
 
+    kernel.on_host_when = "orders but 0 and 1"  # pyright: ignore[reportFunctionMemberAccess]
     return kernel
 
 
@@ -43,17 +45,38 @@ def _polygamma(x: Any, order: int) -> Any:
     return sign * math.factorial(order) * torch.special.zeta(torch.full_like(x, order + 1), x)
 
 
-ON_HOST = ("gammaincinv", "betaincinv", "betainc", "betaincc", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln",
-           "expi", "exp1", "gamma")  # fmt: skip
+_ON_HOST = ("gammaincinv", "betaincinv", "betainc", "betaincc", "beta", "betaln", "expi", "exp1", "gamma", "jv", "yv")
+_BESSEL = {
+    "iv": ("i0", "i1"), "ive": ("i0e", "i1e"),
+    "kv": ("modified_bessel_k0", "modified_bessel_k1"),
+    "kve": ("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"),
+}  # fmt: skip
 _SAME_NAME = (
     "erf", "erfc", "erfcx", "erfinv", "ndtr", "ndtri", "log_ndtr", "digamma", "i0", "i1", "i0e", "i1e", "gammaincc",
 )  # fmt: skip
 
+
+def _hazard(x: Any) -> Any:
+    return math.sqrt(2 / math.pi) / torch.special.erfcx(x * -math.sqrt(0.5))
+
+
+# kept exact by series and searches in NumPy, which no framework has
+_ONLY_ON_HOST = (
+    "ndtri_exp", "erfcx_integral", "poch", "polygamma_step", "gamma_size", "poisson_count", "binom_count",
+    "nbinom_count", "vonmises_place",
+)  # fmt: skip
+
 KERNELS: dict[str, Any] = {
-    **{name: on_host(name) for name in ON_HOST},
+    **{name: on_host(name) for name in _ON_HOST},
+    **{
+        name: _with_whole_order(name, (getattr(torch.special, zero), getattr(torch.special, one)))
+        for name, (zero, one) in _BESSEL.items()
+    },
     **{name: in_float32(getattr(torch.special, name)) for name in _SAME_NAME},
     "lgamma": in_float32(torch.lgamma),
     "polygamma": in_float32(_polygamma),
     "gammainc": _unless_derived("gammainc", torch.special.gammainc, 1),
     "zeta": _unless_derived("zeta", torch.special.zeta, 1),
+    **{name: on_host(name) for name in _ONLY_ON_HOST},
+    "normal_hazard": in_float32(_hazard),
 }

@@ -89,6 +89,9 @@ def boxed(name: str, inner: Kernel) -> Kernel:
             return (*[wrapped(x, shared) for x in found],)
         return wrapped(found, shared)
 
+    for told in ("is_on_host", "on_host_when"):  # read by `support_of`
+        if hasattr(inner, told):
+            setattr(kernel, told, getattr(inner, told))
     return kernel
 
 

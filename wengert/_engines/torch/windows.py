@@ -83,6 +83,39 @@ def _place(choose: Any, worst: Any) -> Any:
     return kernel
 
 
+_POOLS = {1: functional.max_pool1d, 2: functional.max_pool2d, 3: functional.max_pool3d}
+
+
+def is_pooling(window: Any, padding: Any) -> bool:
+    """Whether torch has a kernel for windows like these."""
+    is_even = all(low == high and 2 * low <= n for (low, high), n in zip(padding, window, strict=True))
+    return len(window) in _POOLS and is_even
+
+
+def pooled(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> tuple[Any, Any]:
+    """The place of the largest element of each window, and the element; x has two axes in front."""
+    widths = [low for low, _ in padding]
+    return _POOLS[len(window)](x, window, strides, widths, dilation, False, True)[::-1]
+
+
+def _by_pooling(general: Any, sign: int) -> Any:
+    """torch's pooling tells the places too, where it has a kernel for the case; it takes the first of equal ones."""
+
+    def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+        rank = len(window)
+        if not (x.dtype in _POOLED and is_pooling(window, padding) and x.numel()):
+            return general(x, window, strides, padding, dilation)
+        lead = x.shape[: x.ndim - rank]
+        planes = x if len(lead) == 2 else x.reshape((1, -1, *x.shape[x.ndim - rank :]))
+        found, _ = pooled(planes if sign > 0 else -planes, window, strides, padding, dilation)
+        return found if len(lead) == 2 else found.reshape((*lead, *found.shape[2:]))
+
+    return kernel
+
+
+_POOLED = frozenset({torch.float32, torch.float64})
+
+
 def _lowest(dtype: torch.dtype) -> Any:
     return float("-inf") if dtype.is_floating_point else torch.iinfo(dtype).min
 
@@ -167,8 +200,8 @@ def _paired_scale(x: Any, axis: int, size: int, factor: float) -> Any:
 KERNELS: dict[str, Any] = {
     "window_sum": in_float32(_window_sum),
     "window_spread": in_float32(_window_spread),
-    "window_argmax": _place(torch.argmax, _lowest),
-    "window_argmin": _place(torch.argmin, _highest),
+    "window_argmax": _by_pooling(_place(torch.argmax, _lowest), 1),
+    "window_argmin": _by_pooling(_place(torch.argmin, _highest), -1),
     "linear_recurrence": in_float32(_linear),
     "segmented_cumsum": in_float32(_segmented_cumsum),
     "cumsum": _directed(lambda x, axis: torch.cumsum(x, axis, dtype=x.dtype)),

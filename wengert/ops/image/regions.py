@@ -17,7 +17,7 @@ from ..choices import clip, maximum
 from ..elementwise import add, greater_equal, less_equal, logical_and, multiply, subtract
 from ..indexing import where
 from ..linalg import matmul
-from ..promotion import as_float, as_tensor, outward
+from ..promotion import as_float, as_tensor, names_errors, outward
 from ..reductions import mean
 from ..shapes import joined, known_extent, part, permuted, reshaped
 from ..subscript import known_values
@@ -26,6 +26,7 @@ from .layout import Layout, laid_out
 # -- grids -------------------------------------------------------------------------------------------------------------
 
 
+@names_errors
 def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
     """The places for `grid_sample` that affine maps give, in coordinates from -1 to 1.
 
@@ -70,6 +71,7 @@ def _line(count: int, align_corners: bool) -> np.ndarray[Any, Any]:
 # -- regions -----------------------------------------------------------------------------------------------------------
 
 
+@names_errors
 def roi_align(
     images: Any, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1,
     aligned: bool = False, data_format: Any = None,

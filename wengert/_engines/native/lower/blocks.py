@@ -180,7 +180,8 @@ class Block:
         array = self.b.alloc(type_, count)
         node = self.setting.doing
         if node is not None:
-            self.setting.owners[array.number] = f"{node.op.name}, whose result has shape {node.outputs[0].shape}"
+            shapes = ", ".join(str(v.shape) for v in node.outputs[:1]) or "no shape"  # of a way back to nothing
+            self.setting.owners[array.number] = f"{node.op.name}, whose result has shape {shapes}"
         return array
 
     def room(self, value: Value) -> Stored:
@@ -216,12 +217,13 @@ class Block:
         nests.copy(self.b, form, found)
         return found
 
-    def elements(self, form: Form) -> Elements:
-        """A small form in registers."""
+    def elements(self, form: Form, shape: Sequence[int] | None = None) -> Elements:
+        """A small form in registers; `shape` where it is known better than the form knows it."""
         if type(form) is Elements:
             return form
-        items = [form.at(self.b, index) for index in all_indices(form.shape)]  # pyright: ignore[reportArgumentType]
-        return Elements(form.shape, form.type, items)
+        extents: Any = form.shape if shape is None else (*shape,)
+        items = [form.at(self.b, index) for index in all_indices(extents)]
+        return Elements(extents, form.type, items)
 
     def number(self, form: Form) -> Operand:
         """The one element of a form."""
@@ -333,7 +335,7 @@ class Block:
         if type(form) is Stored and not is_numbers(form.shape):
             form = _of_shape(form, self.shape(value))
         if value.dtype != object and is_small(value):
-            form = self.elements(form)
+            form = self.elements(form, value.shape)  # which a loop of a fixed number of turns may not know
         elif type(form) is Stored and form.array.place == "heap" and value.key not in self.targets:
             self.temporaries.setdefault(value.key, form.array)
         self.forms[value.key] = form

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
 from ..builder import Builder
@@ -86,8 +86,7 @@ def batched(block: Block, x: Stored, y: Stored, out: Stored) -> None:
     if len(x.shape) == 2:
         product(block, x, y, out)
         return
-    extents: Sequence[Operand] = x.shape
-    with b.loop(0, extents[0]) as i:
+    with b.loop(0, cast("tuple[Operand, ...]", x.shape)[0]) as i:
         batched(block, x.row(b, i), y.row(b, i), out.row(b, i))
 
 

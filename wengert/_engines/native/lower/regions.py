@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from ...._control.loop import History, Loop
 from ...._control.loop_back import LoopBack
 from ...._control.switch import Branches
 from ...._core.graph import Graph, Node
+from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Stored, count_of, strides_of
 from ..loops import REFUSED, WIDTHS, Alloc, Array, Operand, Reg, Var
 from ..prepare import prepared
-from ..schedule import is_small
+from ..schedule import is_small, static_size
 from . import nests
 from .blocks import SINGLES, Block
 from .maps import zero_of
@@ -94,16 +95,12 @@ def _replace_all(carries: Sequence[Carry], outs: Sequence[Form]) -> None:
 
 
 def _step_block(
-    block: Block, graph: Graph, forms: Sequence[Form], carries: Sequence[Carry], rows: dict[int, Stored] | None = None
+    block: Block, graph: Graph, forms: Sequence[Form], carries: Sequence[Carry], others: Sequence[Stored | None] = ()
 ) -> list[Form]:  # fmt: skip
-    """Emits a step; what goes round may be overwritten in place, and `rows` says where other outputs may go."""
+    """Emits a step; what goes round may be overwritten in place. `others`: where results behind the carries may go."""
     inner = Block(block.setting, graph, forms, block.sizes)
     inner.owned = {v.key for v, c in zip(graph.inputs, carries, strict=False) if c.home is not None}
-    targets: list[Stored | None] = [c.target() for c in carries]
-    if rows:
-        targets += [None] * (len(graph.outputs) - len(targets))
-        targets = [rows.get(place) if t is None else t for place, t in enumerate(targets)]
-    return inner.run(targets, is_filled=False)
+    return inner.run([*(c.target() for c in carries), *others], is_filled=False)
 
 
 def _zeros(block: Block, like: Form, is_small_: bool) -> Form:
@@ -133,13 +130,17 @@ class Rows:
             block.b.grown(type_, 1) if count is None else block.b.alloc(type_, block.b.mul(count, self.size))
         )
 
-    def put(self, row: Operand, form: Form) -> None:
-        """Stores the result of a step."""
+    def place(self, row: Operand) -> Stored:
+        """Where the result of a step goes."""
         b = self.block.b
         start = b.mul(row, self.size)
         if self.is_growing:
             b.reserve(self.array, b.add(start, self.size))
-        nests.copy(b, form, Stored(self.shape, self.array, start, strides_of(b, self.shape), True))
+        return Stored(self.shape, self.array, start, strides_of(b, self.shape), True)
+
+    def put(self, row: Operand, form: Form) -> None:
+        """Stores the result of a step."""
+        nests.copy(self.block.b, form, self.place(row))
 
     def stacked(self, count: Operand) -> Stored:
         """All rows."""
@@ -208,18 +209,15 @@ class Keeper:
         # before the loop, so that they are there in each step
         self.count = self._known(graph, count)
         self.columns: dict[Array, Alloc] = {}
-        self.rows: dict[int, tuple[Rows, Alloc]] = {}  # by output
-        self.targets: dict[int, Stored] = {}
+        self.rows: dict[int, Rows] = {}  # by position, of large values that are computed where they are kept
+        self.made: dict[int, Alloc] = {}
         if self.count is None:
             self.arrays = [{t: block.b.array(t, "grown") for t in WIDTHS} for _ in self.emits]
             return
         self.arrays = [{t: self._column(t) for t in WIDTHS} for _ in self.emits]
-        given = {v.key for v in graph.inputs}
-        for place in {p for e in self.emits for p in e.positions}:
-            value = graph.outputs[place]
-            if not is_small(value) and value.key not in given:
-                rows = Rows(block, value.shape, TYPE_OF[value.dtype], self.count)
-                self.rows[place] = rows, block.b.block[-1]
+        for place, value in self.placed(graph):
+            self.rows[place] = Rows(block, (*map(int, value.shape),), TYPE_OF[value.dtype], self.count)
+            self.made[place] = block.b.block[-1]
 
     def _known(self, graph: Graph, count: Operand | None) -> int | None:
         """The number of steps, if it is known now and they take little memory."""
@@ -237,30 +235,45 @@ class Keeper:
         self.columns[found] = self.block.b.block[-1]
         return found
 
-    def places(self, step: Operand) -> dict[int, Stored]:
-        """Where a step may compute the values that are kept."""
-        b = self.block.b
-        self.targets = {
-            place: Stored(rows.shape, rows.array, b.mul(step, rows.size), strides_of(b, rows.shape), True)
-            for place, (rows, _) in self.rows.items()
-        }  # fmt: skip
-        return self.targets
+    def placed(self, graph: Graph) -> list[tuple[int, Value]]:
+        """The large results behind the carries that are kept, by position."""
+        first = len(self.carries)
+        seen = {v.key for v in (*graph.inputs, *graph.outputs[:first])}
+        found: list[tuple[int, Value]] = []
+        for position in (p for history in self.emits for p in history.positions if p >= first):
+            value = graph.outputs[position]
+            if value.key not in seen and not is_small(value) and static_size(value.shape) is not None:
+                seen.add(value.key)
+                found.append((position, value))
+        return found
+
+    def targets(self, graph: Graph, step: Operand) -> list[Stored | None]:
+        """Where the step's results behind the carries are to be computed: those that are kept, in their rows."""
+        first = len(self.carries)
+        found: list[Stored | None] = [None] * (len(graph.outputs) - first)
+        for position, value in self.placed(graph):
+            if self.count is None:
+                self.rows[position] = Rows(self.block, (*map(int, value.shape),), TYPE_OF[value.dtype], None)
+            found[position - first] = self.rows[position].place(step)
+        return found
 
     def keep(self, outs: Sequence[Form], step: Operand) -> None:
         """Saves what a step has computed."""
         for kept, history, arrays in zip(self.kept, self.emits, self.arrays, strict=True):
-            self._keep(kept, [outs[p] for p in history.positions], arrays, step)
+            self._keep(kept, [(p, outs[p]) for p in history.positions], arrays, step)
         used = {place.array for kept in self.kept for place in kept.places if type(place) is Rows}
-        for rows, made in self.rows.values():
-            if rows.array not in used:
+        for position, made in self.made.items():
+            if made.array not in used:
                 made.count = 0
+                del self.rows[position]
 
-    def _keep(self, kept: Kept, forms: Sequence[Form], arrays: dict[str, Array], step: Operand) -> None:
-        placed = {id(target): self.rows[place][0] for place, target in self.targets.items()}
+    def _keep(
+        self, kept: Kept, forms: Sequence[tuple[int, Form]], arrays: dict[str, Array], step: Operand
+    ) -> None:  # fmt: skip
         b = self.block.b
         columns: dict[str, dict[Reg, _Slot]] = {}
         size = 0
-        for form in forms:
+        for position, form in forms:
             if type(form) is Elements:
                 items = [self._slot(columns, form.type, item) for item in form.items]
                 kept.places.append((form.shape, form.type, items))
@@ -269,9 +282,8 @@ class Keeper:
             if self._is_steady(form):
                 kept.places.append(form)
                 continue
-            rows = placed.get(id(form))
-            if rows is None:
-                rows = Rows(self.block, form.shape, form.type, None)
+            rows = self.rows.get(position) or Rows(self.block, form.shape, form.type, None)
+            if form.array is not rows.array:
                 rows.put(step, form)
             kept.places.append(rows)
             if type(rows.size) is int:
@@ -290,7 +302,7 @@ class Keeper:
         self._limit(size, step)
 
     def _slot(self, columns: dict[str, dict[Reg, _Slot]], type_: str, item: Operand) -> Any:
-        if type(item) is not Reg or item.number < self.mark:
+        if not isinstance(item, Reg) or cast(int, item.number) < self.mark:
             return item
         column = columns.setdefault(type_, {})
         return column.setdefault(item, _Slot(len(column)))
@@ -298,7 +310,8 @@ class Keeper:
     def _is_steady(self, form: Stored) -> bool:
         if any(form.array in carry.arrays for carry in self.carries):
             return False
-        return form.array.number < self.mark and (type(form.offset) is not Reg or form.offset.number < self.mark)
+        offset = form.offset
+        return form.array.number < self.mark and (not isinstance(offset, Reg) or cast(int, offset.number) < self.mark)
 
     def _limit(self, size: int, step: Operand) -> None:
         """Ends the function where a history takes more than there is for it."""
@@ -416,7 +429,7 @@ class _Loop:
         b.poll()
         forms = self.inputs(step)
         assert self.keeper is not None
-        outs = _step_block(self.block, self.graph, forms, self.carries, self.keeper.places(step))
+        outs = _step_block(self.block, self.graph, forms, self.carries, self.keeper.targets(self.graph, step))
         row = step if self.count is None else _row(b, self.spec, self.count, step)
         for emit, rows in self.rows.items():
             rows.put(row, outs[emit])

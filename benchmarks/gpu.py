@@ -1,0 +1,52 @@
+"""Everything on an accelerator: the conformance tests and engine benchmarks with PyTorch's and JAX's arrays on CUDA.
+
+    python benchmarks/gpu.py [--frameworks torch,jax] [--tests-only]
+
+Needs builds of the frameworks for the accelerator, and the development tools. Writes results/gpu-FRAMEWORK.txt (what
+the tests say) and, by the clock on the wall, results/gpu/engines-FRAMEWORK.json with its table. Nothing here is CUDA's
+but the device that arrays are made on: what runs on CPUs runs unchanged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+TESTS = ("test_engines.py", "test_engines_kinks.py", "test_engines_control.py", "test_engines_oracle.py")
+# what tells each framework where to work, and where the tests find its arrays
+SETTINGS = {
+    "torch": {"WENGERT_TEST_DEVICE": "cuda", "WENGERT_BENCH_DEVICE": "cuda"},
+    "jax": {"JAX_PLATFORMS": "cuda,cpu", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Conformance tests and benchmarks on an accelerator.")
+    parser.add_argument("--frameworks", default=",".join(SETTINGS), help="which, with commas")
+    parser.add_argument("--tests-only", action="store_true", help="no benchmarks")
+    options = parser.parse_args()
+    results = HERE / "results"
+    results.mkdir(exist_ok=True)
+    failed = False
+    for framework in options.frameworks.split(","):
+        environment = os.environ | SETTINGS[framework] | {"WENGERT_TEST_ENGINES": framework}
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "4", *(str(HERE.parent / "tests" / t) for t in TESTS)]
+        done = subprocess.run(command, cwd=HERE.parent, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+        (results / f"gpu-{framework}.txt").write_text(done.stdout)
+        print(f"{framework}: {(done.stdout.strip().splitlines() or ['no output'])[-1]}", flush=True)
+        failed |= done.returncode != 0
+        if not options.tests_only:
+            command = [
+                sys.executable, str(HERE / "engines.py"), "--frameworks", framework, "--wall",
+                "--output", str(results / "gpu"),
+            ]  # fmt: skip
+            failed |= subprocess.run(command, env=environment, check=False).returncode != 0
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
