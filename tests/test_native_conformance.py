@@ -45,8 +45,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:.*was 
 OPS = [op for op in REGISTRY.values() if op.name not in ("loop_back", "debug_print")]
 ELEMENTWISE = [
     op for op in OPS
-    if (op.kind == "elementwise" or not op.facts.samples) and op.operands and op.name not in ("call", "add_n")
+    if (op.kind == "elementwise" or not op.facts.samples) and op.operands
+    # an operand of polygamma_step counts terms: of 1e10 there is no end
+    and op.name not in ("call", "add_n", "switch", "loop", "polygamma_step")
 ]  # fmt: skip
+# Ops whose gradients in a parameter NumPy's kernels sum up term by term: far out that takes minutes.
+SUMMED = {"gammainc", "gammaincc", "betainc", "betaincc", "gammaincinv", "betaincinv"}
 
 # Ops whose floats may differ in the last bits: sums run in another order, functions are others than NumPy's. All else is
 # the same to the bit.
@@ -59,10 +63,12 @@ ROUNDED = {
     "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp",
     "exp2", "expm1", "hypot", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "power", "power_number",
     "sigmoid", "sin", "sinc", "sinh", "softplus", "tan", "tanh", "xlog1py", "xlogy", "rsqrt", "angle", "erfinv",
-    "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
+    "betaincinv", "gammaincinv", "beta", "betaln", "ndtr", "ndtri", "log_ndtr",
     # what programs hold
     "call", "switch", "loop",
 }  # fmt: skip
+# Searched for in float32 by SciPy's loops, in float64 and rounded by machine code, which is nearer.
+WIDER = {"betaincinv": 1e-4, "gammaincinv": 1e-4}
 # NumPy's own choice between zeros of two signs depends on the length of the array and on the machine.
 EITHER_ZERO = {"fmax", "fmin", "maximum", "minimum", "clip", "relu"}
 
@@ -122,14 +128,17 @@ def test_special_numbers(op: Op) -> None:
             found, wanted = pair.both(case.operands)
             what = f"{op.name} of special {dtype}, {case.attrs}"
             if op.name in ROUNDED:
-                require_each_near(found, wanted, what, TOLERANCE)
+                if op.name in WIDER:
+                    require_same(found, wanted, what, {**TOLERANCE, "float32": WIDER[op.name]})
+                else:
+                    require_each_near(found, wanted, what, TOLERANCE)
             elif op.name in EITHER_ZERO:
                 require_same(*([x + 0 if x.dtype.kind == "f" else x for x in xs] for xs in (found, wanted)), what)
             else:
                 require_same(found, wanted, what)
 
 
-@pytest.mark.parametrize("op", [op for op in ELEMENTWISE if op.kind in checks.DIFFERENTIABLE], ids=str)
+@pytest.mark.parametrize("op", [op for op in ELEMENTWISE if op.kind in checks.DIFFERENTIABLE and op.name not in SUMMED], ids=str)
 def test_gradients_at_special_numbers(op: Op) -> None:
     for case in special_cases(op, np.dtype(float)):
         if case.active:
@@ -157,8 +166,14 @@ def special_cases(op: Op, dtype: np.dtype[Any]) -> list[checks.Case]:
 @pytest.mark.parametrize("source", DTYPES, ids=str)
 @pytest.mark.parametrize("target", DTYPES, ids=str)
 def test_casts(source: Any, target: Any) -> None:
-    """All of what a dtype holds, out of the other's range or not (there, too, what this machine gives NumPy)."""
+    """All of what a dtype holds, out of the other's range or not (there, too, what this machine gives NumPy).
+
+    From floats to unsigned integers of 32 and 64 bits NumPy has no one rule: what is out of range becomes different
+    numbers in vectors and alone.
+    """
     x = specials(source)
+    if source.kind == "f" and target in (np.uint32, np.uint64):
+        x = x[(x > -1) & (x < 2.0 ** (8 * target.itemsize))]
     for own in (x, np.resize(x, 1000), x[:1]):  # in registers, in vectors
         found, wanted = Twins(lambda x: wg.asarray(x).astype(target.name)[::-1]).both(own)
         require_same(found, wanted, f"{source} to {target}")

@@ -43,6 +43,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The modules that LLVM compiled."""
     monkeypatch.setenv("WENGERT_CACHE_DIR", "")
     monkeypatch.setattr(sizes, "_seen", type(sizes._seen)())
+    monkeypatch.setattr(jit, "_shared", type(jit._shared)())  # other tests compile the same
     seen: list[str] = []
     original = jit.compiled
 

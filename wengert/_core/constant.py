@@ -21,6 +21,8 @@ COPY_LIMIT = 64 * 1024  # bytes; larger arrays that a trace captures are held, n
 
 def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Tensor:
     """A tensor of NumPy values, borrowed: in a trace a `constant` node, else a concrete tensor."""
+    if not array.dtype.isnative:  # dtypes of another byte order would differ from all others
+        array = array.astype(array.dtype.newbyteorder("="))
     if STATE.builder is not None:
         kept = np.array(array) if array.nbytes <= COPY_LIMIT else array
         tensor = apply(REGISTRY["constant"], (), (kept,))

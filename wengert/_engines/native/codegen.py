@@ -355,12 +355,8 @@ class _Kernel:
             elif target == "bool":
                 self.lines.append(f"  {out} = fcmp une {from_} {x}, 0.0")
                 return
-            elif target in ("i64", "i32", "u64"):
-                word = "fptoui" if target == "u64" else "fptosi"
-            else:  # the machine converts to 32 or 64 bits; what is narrower is cut from that, as compilers of C do
-                wide, middle = "i64" if target == "u32" else "i32", self.temp()
-                self.lines.append(f"  {middle} = fptosi {from_} {x} to {wide}")
-                self.lines.append(f"  {out} = trunc {wide} {middle} to {to}")
+            else:
+                self.truncate(out, f"{from_} {x}", target)
                 return
         elif target in FLOATS:
             word = "uitofp" if source in UNSIGNED or source == "bool" else "sitofp"
@@ -375,6 +371,20 @@ class _Kernel:
         else:
             word = "trunc"
         self.lines.append(f"  {out} = {word} {from_} {x} to {to}")
+
+    def truncate(self, out: str, x: str, target: str) -> None:
+        """A float as an integer, the fraction cut off; out of range some number, but one, of which tests can be made.
+
+        The machine converts to 32 or 64 bits; what is narrower is cut from that, as compilers of C do.
+        """
+        wide = "i64" if target in ("i64", "u64", "u32") else "i32"
+        found, to = self.temp(), REGISTER[target]
+        self.lines.append(f"  {found} = {'fptoui' if target == 'u64' else 'fptosi'} {x} to {wide}")
+        if wide == to:
+            self.lines.append(f"  {out} = freeze {wide} {found}")
+            return
+        whole = self.temp()
+        self.lines += [f"  {whole} = freeze {wide} {found}", f"  {out} = trunc {wide} {whole} to {to}"]
 
     def get(self, item: Get) -> None:
         self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.out.type]}, ptr %x{item.var.number}")

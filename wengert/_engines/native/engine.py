@@ -138,7 +138,7 @@ class Segment:
 
 
 class Code:
-    """The machine code of a segment, and how it is called. It does not hold the segment: cycles would outlive it."""
+    """The machine code of a segment, and how it is called."""
 
     def __init__(self, called: Graph, kernels: Kernels) -> None:
         graph, numbers = sized(called)
@@ -186,7 +186,7 @@ def refine(graph: Graph, plain: Plain) -> Graph:
     found = parts(prepared, is_native)
     made = {v.key for part in found for v in part.outputs}
     is_whole = sorted(v.key for v in prepared.outputs) == sorted(made)
-    if len(found) == 1 and is_whole and all(v.dtype in TYPE_OF for v in prepared.inputs):
+    if len(found) == 1 and is_whole and {v.key for v in found[0].inputs} == {v.key for v in prepared.inputs}:
         # then it takes and gives what the graph does, in this order, and calls can go straight to it
         found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
     if not any(part.is_native for part in found):

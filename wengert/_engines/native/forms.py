@@ -194,10 +194,14 @@ def count_of(b: Builder, shape: Sequence[Operand]) -> Operand:
     """How many elements a shape has."""
     if is_numbers(shape):
         return prod(shape)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    total: Operand = 1
-    for n in shape:
-        total = b.mul(total, n)
-    return total
+    key = ("count", (*shape,))
+    found = b.known(key)
+    if found is None:
+        found = 1
+        for n in shape:
+            found = b.mul(found, n)
+        b.remember(key, found)
+    return found
 
 
 def row_major(shape: Extents) -> Extents:

@@ -12,7 +12,6 @@ from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .lower.maps import MAPS
-from .schedule import is_small
 
 
 class Part(NamedTuple):
@@ -54,7 +53,7 @@ _HELD = {"buffer_get": 0, "buffer_value": 0, "buffer_set": 1, "buffer_add": 1}  
 
 def _held_outside(graph: Graph) -> set[int]:
     """Nodes that read or write buffers of the caller's: NumPy's kernels do that in place, machine code on a copy."""
-    held = {v.key for v in graph.inputs if not is_small(v)}
+    held = {v.key for v in graph.inputs}
     found: set[int] = set()
     for place, node in enumerate(graph.nodes):
         position = _HELD.get(node.op.name)

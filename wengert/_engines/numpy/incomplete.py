@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..stirling import beyond_stirling
 from .common import lazy
 from .special import betaln, polygamma_step
-from .stirling import beyond_stirling
 from .taylor import Taylor, fraction, through, variable
 
 _MOST_STEPS = 100_000

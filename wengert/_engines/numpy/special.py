@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..stirling import beyond_stirling
 from .common import Kernel, lazy
-from .stirling import beyond_stirling
 
 _SAME_NAME = (
     "erf", "erfc", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "digamma", "gamma", "expi", "exp1",

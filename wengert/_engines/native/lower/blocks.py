@@ -265,8 +265,7 @@ class Block:
 
     def _release(self, key: int, array: Array) -> None:
         count = count_of(self.b, self.forms[key].shape)
-        if type(count) is int:
-            self.free.setdefault((array.type, count), []).append(array)
+        self.free.setdefault((array.type, count), []).append(array)
 
     def _through(self, kinds: list[str]) -> dict[int, tuple[int, ...]]:
         """For each value that is computed where it is read, the values that reading it reads."""

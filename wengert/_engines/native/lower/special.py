@@ -5,17 +5,19 @@ SciPy's ufuncs, which NumPy's kernels use, are made of the same functions, so va
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from ...stirling import STIRLING
 from ..builder import Builder
 from ..loops import Operand, Typed
-from .scalars import SCALARS, Rule
+from .scalars import SCALARS, Rule, larger, smaller
 
 # from the primitive's name to SciPy's
 _NAMES = {
     **{name: name for name in (
-        "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "gamma", "beta", "betaln", "expi", "exp1", "i0", "i1", "i0e",
+        "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "gamma", "expi", "exp1", "i0", "i1", "i0e",
         "i1e", "gammainc", "gammaincc", "betainc", "betaincc", "gammaincinv", "betaincinv",
     )},
     "digamma": "psi", "lgamma": "gammaln",
@@ -48,5 +50,53 @@ def _with_order(name: str, whole: tuple[str, ...]) -> Callable[..., Operand]:
     return rule
 
 
+# -- the beta function, as NumPy's kernel has it: by Stirling's formula where SciPy's large terms cancel ---------------
+
+_LARGE = 10.0
+
+
+def _f(b: Builder, op: str, *xs: Operand) -> Operand:
+    return b.let(op, "f64", *xs)
+
+
+def _beyond_stirling(b: Builder, x: Operand) -> Operand:
+    square, total = _f(b, "div", 1.0, _f(b, "mul", x, x)), 0.0
+    for coefficient in reversed(STIRLING):
+        total = _f(b, "add", _f(b, "mul", total, square), coefficient)
+    return _f(b, "div", total, x)
+
+
+def _betaln_of_large(b: Builder, x: Operand, y: Operand) -> Operand:
+    """log(beta(x, y)) for 0 < x <= y and y large."""
+    whole, beyond = _f(b, "add", x, y), _beyond_stirling(b, y)
+    low, high = smaller(b, "f64", x, _LARGE), larger(b, "f64", x, _LARGE)
+    one = _f(b, "sub", _f(b, "add", call(b, "gammaln", "f64", low), low), _f(b, "mul", low, _f(b, "log", whole)))
+    tail = _f(b, "log1p", _f(b, "div", _f(b, "neg", low), whole))
+    one = _f(b, "add", one, _f(b, "mul", _f(b, "sub", y, 0.5), tail))
+    one = _f(b, "sub", _f(b, "add", one, beyond), _beyond_stirling(b, _f(b, "add", low, y)))
+    rest = _f(b, "sub", _f(b, "add", _beyond_stirling(b, high), beyond), _beyond_stirling(b, _f(b, "add", high, y)))
+    share = _f(b, "div", high, y)
+    two = _f(b, "mul", 0.5, _f(b, "sub", math.log(2 * math.pi), _f(b, "log", y)))
+    part = _f(b, "log", _f(b, "div", share, _f(b, "add", 1.0, share)))
+    two = _f(b, "add", two, _f(b, "mul", _f(b, "sub", high, 0.5), part))
+    two = _f(b, "add", _f(b, "sub", two, _f(b, "mul", y, _f(b, "log1p", share))), rest)
+    return b.select("f64", _f(b, "lt", x, _LARGE), one, two)
+
+
+def _beta(name: str) -> Rule:
+    def rule(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+        x, y = b.convert("f64", t, x), b.convert("f64", t, y)
+        low, high = smaller(b, "f64", x, y), larger(b, "f64", x, y)
+        is_large = b.both(_f(b, "gt", high, _LARGE), _f(b, "lt", high, math.inf))
+        is_large = b.both(is_large, _f(b, "gt", low, 0.0))
+        low, high = b.select("f64", is_large, low, _LARGE), b.select("f64", is_large, high, _LARGE)
+        ours = _betaln_of_large(b, low, high)
+        ours = _f(b, "exp", ours) if name == "beta" else ours
+        return b.convert(t, "f64", b.select("f64", is_large, ours, call(b, name, "f64", x, y)))
+
+    return rule
+
+
+SCALARS.update({name: _beta(name) for name in ("beta", "betaln")})
 SCALARS.update({name: _plain(scipys) for name, scipys in _NAMES.items()})
 SCALARS.update({name: _with_order(name, whole) for name, whole in _WHOLE.items()})

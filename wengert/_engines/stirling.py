@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 # from 10 on these terms are exact to double precision
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 
 
 def beyond_stirling(x: Any) -> Any:
     """log(gamma(x)) less (x - 1/2) log(x) - x + log(2 pi) / 2, for large x."""
     square, total = 1 / (x * x), 0.0
-    for coefficient in reversed(_STIRLING):
+    for coefficient in reversed(STIRLING):
         total = total * square + coefficient
     return total / x
