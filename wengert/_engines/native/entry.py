@@ -195,8 +195,9 @@ HUGE = 1 << 40  # ... but for those that no machine has
 
 def _result_words(give: Give) -> list[int]:
     kind = stub.FILLED if give.is_filled else stub.FRESH if give.extents else stub.NUMBER
-    if kind == stub.FRESH and all(type(extent) is int for extent in give.extents):
-        size = math.prod(give.extents) * give.dtype.itemsize  # pyright: ignore[reportArgumentType, reportCallIssue]
+    known = [extent for extent in give.extents if type(extent) is int]
+    if kind == stub.FRESH and len(known) == len(give.extents):
+        size = math.prod(known) * give.dtype.itemsize
         kind = stub.TAKEN + 256 * size if LARGE <= size < HUGE else kind
     words = [kind, id(own_dtype(give.dtype)), len(give.extents)]
     for extent in give.extents:

@@ -190,6 +190,13 @@ class _Slot:
 ROOM = 1 << 25  # bytes up to which a history's memory is taken before the loop
 
 
+def _just_made(b: Builder) -> Alloc:
+    """The allocation that was emitted last."""
+    made = b.block[-1]
+    assert type(made) is Alloc
+    return made
+
+
 class Keeper:
     """Fills histories, step by step.
 
@@ -217,7 +224,7 @@ class Keeper:
         self.arrays = [{t: self._column(t) for t in WIDTHS} for _ in self.emits]
         for place, value in self.placed(graph):
             self.rows[place] = Rows(block, (*map(int, value.shape),), TYPE_OF[value.dtype], self.count)
-            self.made[place] = block.b.block[-1]
+            self.made[place] = _just_made(block.b)
 
     def _known(self, graph: Graph, count: Operand | None) -> int | None:
         """The number of steps, if it is known now and they take little memory."""
@@ -232,7 +239,7 @@ class Keeper:
     def _column(self, type_: str) -> Array:
         """The small values of a type; how many there are is seen when the first step has been emitted."""
         found = self.block.b.alloc(type_, 0)
-        self.columns[found] = self.block.b.block[-1]
+        self.columns[found] = _just_made(self.block.b)
         return found
 
     def placed(self, graph: Graph) -> list[tuple[int, Value]]:

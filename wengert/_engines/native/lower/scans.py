@@ -53,13 +53,16 @@ def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Bl
             target.store(b, here, found)
             return found
 
+        def done(found: Operand) -> None:
+            """What was found is stored."""
+
         def lanes(lead: Index) -> None:
             with b.when(b.let("gt", "i64", n, 0)):
-                over(b, behind, lambda rest: start((*lead, place(0), *rest)) and None)
+                over(b, behind, lambda rest: done(start((*lead, place(0), *rest))))
 
             def along(i: Operand) -> None:
                 here, last = place(i), place(b.sub(i, 1))
-                over(b, behind, lambda rest: step(target.at(b, (*lead, last, *rest)), (*lead, here, *rest)) and None)
+                over(b, behind, lambda rest: done(step(target.at(b, (*lead, last, *rest)), (*lead, here, *rest))))
 
             pieces.turns(b, 1, n, along)
 
