@@ -35,6 +35,13 @@ DEEP = 30  # points that one map may compute one from the other
 HEAVY = 16  # maps that one map may read through others before it is stored
 
 
+# Points that take less time than to store a value and to load it again, and how often they are computed at most.
+_LIGHT = {
+    "add", "sub", "mul", "neg", "abs", "times_number", "add_number", "select", "convert", "maximum", "minimum", "scale",
+    "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not",
+}  # fmt: skip
+MOST_REPEATS = 3
+
 # Kinds that compute what they alone read.
 _READING = ("map", "inline", "assemble")
 
@@ -128,6 +135,8 @@ class _Scheduling:
     def run(self) -> Schedule:
         self.find_inlined()
         self.set_stages()
+        if self.repeat_light():
+            self.set_stages()
         self.sink()
         groups = self.groups()
         return Schedule(self.kinds, self.ordered(groups), self.stored(groups))
@@ -184,6 +193,39 @@ class _Scheduling:
             self.moving.add(place)
             weight = 0
         self.weight[node.outputs[0].key] = weight
+
+    # -- twice rather than stored ---------------------------------------------------------------------------------
+
+    def repeat_light(self) -> bool:
+        """Finds points that are better computed twice than stored; whether there are any.
+
+        They take next to no time, would be stored for a later stage, and need only what is there for it anyway.
+        """
+        found = False
+        for place, node in enumerate(self.nodes):
+            if self.kinds[place] != "point" or node.op.name not in _LIGHT or place in self.moving:
+                continue
+            key, stage = node.outputs[0].key, self.stage[place]
+            readers = self.readers[key]
+            if key in self.asked or not 2 <= len(readers) <= MOST_REPEATS:
+                continue
+            if any(not self.is_direct(r, node.outputs[0]) for r in readers):
+                continue
+            if min(self.stage[r] for r in readers) == max(self.stage[r] for r in readers) == stage:
+                continue
+            if all(self.is_there(v, stage) for v in node.inputs):
+                self.kinds[place] = "inline"
+                found = True
+        return found
+
+    def is_there(self, value: Value, stage: int) -> bool:
+        """Whether a value can be read at a stage and later on without being stored for that."""
+        source = self.producer.get(value.key)
+        if source is None or self.kinds[source] in ("single", "assemble", "small", "reduce"):
+            return True
+        if self.kinds[source] == "point":
+            return self.ready[value.key] <= stage
+        return all(self.is_there(v, stage) for v in self.nodes[source].inputs)
 
     # -- later, where that is no loss -----------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ STATIC = 4  # exactly this object, which is not passed on
 FRESH = 0  # an array that the stub allocates
 NUMBER = 1  # a NumPy scalar
 FILLED = 2  # allocated by the code with malloc; its extents are sizes when the call ends
+TAKEN = 3  # large and of known size: the stub takes memory for it (`memory.py`); the size in bytes is 256 times this
 
 # Modes of an axis.
 FIXED = 0  # the extent is the value
@@ -80,11 +81,20 @@ declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare ptr @PyArray_Scalar(ptr, ptr, ptr)
 declare i32 @PyArray_SetBaseObject(ptr, ptr)
 declare void @free(ptr)
+declare ptr @wengert_take(i64)
+declare void @wengert_drop(ptr)
+declare ptr @PyErr_NoMemory()
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 define private void @freed(ptr %capsule) {
   %data = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
   call void @free(ptr %data)
+  ret void
+}
+
+define private void @dropped.data(ptr %capsule) {
+  %data = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
+  call void @wengert_drop(ptr %data)
   ret void
 }
 
@@ -339,7 +349,8 @@ out:
   %out.more = icmp slt i64 %o, %results
   br i1 %out.more, label %out.take, label %run
 out.take:
-  %o.kind = load i64, ptr %r
+  %o.word = load i64, ptr %r
+  %o.kind = and i64 %o.word, 255
   %p.o.dtype = getelementptr i64, ptr %r, i64 1
   %o.dtype = load ptr, ptr %p.o.dtype
   %p.o.rank = getelementptr i64, ptr %r, i64 2
@@ -353,7 +364,16 @@ out.take:
   switch i64 %o.kind, label %out.put [
     i64 0, label %out.fresh
     i64 1, label %out.number
+    i64 3, label %out.taken
   ]
+out.taken:
+  %o.bytes = lshr i64 %o.word, 8
+  %taken.data = call ptr @wengert_take(i64 %o.bytes)
+  %has.taken = icmp ne ptr %taken.data, null
+  br i1 %has.taken, label %out.put, label %out.lacks
+out.lacks:
+  %no.memory = call ptr @PyErr_NoMemory()
+  br label %drop.start
 out.fresh:
   call void @extents(ptr %o.axes, i64 %o.rank, ptr %sizes, ptr %dims)
   call void @Py_IncRef(ptr %o.dtype)
@@ -371,7 +391,8 @@ out.fresh.data:
 out.number:
   br label %out.put
 out.put:
-  %o.data = phi ptr [ null, %out.take ], [ %fresh.data, %out.fresh.data ], [ %o.cell, %out.number ]
+  %o.data = phi ptr [ null, %out.take ], [ %fresh.data, %out.fresh.data ], [ %o.cell, %out.number ],
+                  [ %taken.data, %out.taken ]
   %p.out = getelementptr ptr, ptr %outs, i64 %o
   store ptr %o.data, ptr %p.out
   %o.next = add i64 %o, 1
@@ -399,8 +420,8 @@ ran:
 
 ; -- failure
 drop.start:
-  %drop.status = phi i32 [ -1, %out.fresh ], [ %status, %ran ], [ -1, %take.made ]
-  %drop.stop = phi i64 [ %o.stop, %out.fresh ], [ %results, %ran ], [ %results, %take.made ]
+  %drop.status = phi i32 [ -1, %out.fresh ], [ -1, %out.lacks ], [ %status, %ran ], [ -1, %take.made ]
+  %drop.stop = phi i64 [ %o.stop, %out.fresh ], [ %o, %out.lacks ], [ %results, %ran ], [ %results, %take.made ]
   br label %drop
 drop:
   %q = phi i64 [ 0, %drop.start ], [ %q.next, %drop.done ]
@@ -411,13 +432,21 @@ drop.take:
   %p.drop = getelementptr ptr, ptr %objects, i64 %q
   %drop.object = load ptr, ptr %p.drop
   call void @Py_DecRef(ptr %drop.object)  ; which takes null
-  %s.kind = load i64, ptr %s
+  %s.word = load i64, ptr %s
+  %s.kind = and i64 %s.word, 255
   %p.s.rank = getelementptr i64, ptr %s, i64 2
   %s.rank = load i64, ptr %p.s.rank
   %s.axes = getelementptr i64, ptr %s, i64 3
   %s.next = getelementptr [2 x i64], ptr %s.axes, i64 %s.rank
-  %is.filled = icmp eq i64 %s.kind, 2
-  br i1 %is.filled, label %drop.filled, label %drop.done
+  switch i64 %s.kind, label %drop.done [
+    i64 2, label %drop.filled
+    i64 3, label %drop.taken
+  ]
+drop.taken:
+  %p.taken = getelementptr ptr, ptr %outs, i64 %q
+  %taken.back = load ptr, ptr %p.taken
+  call void @wengert_drop(ptr %taken.back)
+  br label %drop.done
 drop.filled:
   %p.filled = getelementptr ptr, ptr %outs, i64 %q
   %filled = load ptr, ptr %p.filled
@@ -473,7 +502,8 @@ take:
   %take.more = icmp slt i64 %t, %results
   br i1 %take.more, label %take.one, label %taken
 take.one:
-  %u.kind = load i64, ptr %u
+  %u.word = load i64, ptr %u
+  %u.kind = and i64 %u.word, 255
   %p.u.dtype = getelementptr i64, ptr %u, i64 1
   %u.dtype = load ptr, ptr %p.u.dtype
   %p.u.rank = getelementptr i64, ptr %u, i64 2
@@ -486,6 +516,7 @@ take.one:
   switch i64 %u.kind, label %take.next [
     i64 1, label %take.number
     i64 2, label %take.filled
+    i64 3, label %take.filled
   ]
 take.number:
   %number = call ptr @PyArray_Scalar(ptr %u.data, ptr %u.dtype, ptr null)
@@ -499,7 +530,9 @@ take.filled:
   %has.over = icmp ne ptr %over, null
   br i1 %has.over, label %take.owner, label %take.made
 take.owner:
-  %owner = call ptr @PyCapsule_New(ptr %u.data, ptr null, ptr @freed)
+  %is.taken = icmp eq i64 %u.kind, 3
+  %back = select i1 %is.taken, ptr @dropped.data, ptr @freed
+  %owner = call ptr @PyCapsule_New(ptr %u.data, ptr null, ptr %back)
   %ignored = call i32 @PyArray_SetBaseObject(ptr %over, ptr %owner)
   store ptr null, ptr %p.u.data  ; the capsule has it now
   br label %take.made

@@ -12,14 +12,17 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
 
+import numpy as np
+
 from ...._control.call import Program
 from ...._control.loop import History, Loop
 from ...._control.loop_back import LoopBack
 from ...._control.switch import Branches
 from ...._core.graph import Graph, Node
+from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Stored, count_of, strides_of
-from ..loops import REFUSED, WIDTHS, Array, Operand, Reg, Var
+from ..loops import REFUSED, WIDTHS, Alloc, Array, Operand, Reg, Var
 from ..prepare import prepared
 from ..schedule import is_small, static_size
 from . import nests
@@ -184,37 +187,92 @@ class _Slot:
         self.place = place
 
 
-class Keeper:
-    """Fills histories, step by step."""
+ROOM = 1 << 25  # bytes up to which a history's memory is taken before the loop
 
-    def __init__(self, block: Block, emits: Sequence[Any], mark: int, carries: Sequence[Carry]) -> None:
+
+def _just_made(b: Builder) -> Alloc:
+    """The allocation that was emitted last."""
+    made = b.block[-1]
+    assert type(made) is Alloc
+    return made
+
+
+class Keeper:
+    """Fills histories, step by step.
+
+    Where the number of steps is known and they take little memory, all of it is there before the first step, and
+    values are computed where they are kept; else it grows, and values are copied.
+    """
+
+    def __init__(
+        self, block: Block, emits: Sequence[Any], mark: int, carries: Sequence[Carry], graph: Graph,
+        count: Operand | None,
+    ) -> None:  # fmt: skip
         self.block = block
         self.carries = carries
         self.emits = [e for e in emits if isinstance(e, History)]
         self.kept = [Kept() for _ in self.emits]
         self.mark = mark  # registers with lower numbers were there before the loop
         # before the loop, so that they are there in each step
-        self.arrays = [{t: block.b.array(t, "grown") for t in WIDTHS} for _ in self.emits]
+        self.count = self._known(graph, count)
+        self.columns: dict[Array, Alloc] = {}
         self.rows: dict[int, Rows] = {}  # by position, of large values that are computed where they are kept
+        self.made: dict[int, Alloc] = {}
+        if self.count is None:
+            self.arrays = [{t: block.b.array(t, "grown") for t in WIDTHS} for _ in self.emits]
+            return
+        self.arrays = [{t: self._column(t) for t in WIDTHS} for _ in self.emits]
+        for place, value in self.placed(graph):
+            self.rows[place] = Rows(block, (*map(int, value.shape),), TYPE_OF[value.dtype], self.count)
+            self.made[place] = _just_made(block.b)
+
+    def _known(self, graph: Graph, count: Operand | None) -> int | None:
+        """The number of steps, if it is known now and they take little memory."""
+        size = 0
+        for place in {p for e in self.emits for p in e.positions}:
+            value = graph.outputs[place]
+            if value.dtype == object or not all(type(n) is int for n in value.shape):
+                return None
+            size += prod(value.shape) * value.dtype.itemsize
+        return count if type(count) is int and 0 < count * size <= ROOM else None
+
+    def _column(self, type_: str) -> Array:
+        """The small values of a type; how many there are is seen when the first step has been emitted."""
+        found = self.block.b.alloc(type_, 0)
+        self.columns[found] = _just_made(self.block.b)
+        return found
+
+    def placed(self, graph: Graph) -> list[tuple[int, Value]]:
+        """The large results behind the carries that are kept, by position."""
+        first = len(self.carries)
+        seen = {v.key for v in (*graph.inputs, *graph.outputs[:first])}
+        found: list[tuple[int, Value]] = []
+        for position in (p for history in self.emits for p in history.positions if p >= first):
+            value = graph.outputs[position]
+            if value.key not in seen and not is_small(value) and static_size(value.shape) is not None:
+                seen.add(value.key)
+                found.append((position, value))
+        return found
 
     def targets(self, graph: Graph, step: Operand) -> list[Stored | None]:
         """Where the step's results behind the carries are to be computed: those that are kept, in their rows."""
         first = len(self.carries)
-        seen = {v.key for v in (*graph.inputs, *graph.outputs[:first])}
         found: list[Stored | None] = [None] * (len(graph.outputs) - first)
-        for position in (p for history in self.emits for p in history.positions if p >= first):
-            value = graph.outputs[position]
-            if value.key in seen or is_small(value) or static_size(value.shape) is None:
-                continue
-            seen.add(value.key)
-            rows = self.rows[position] = Rows(self.block, value.shape, TYPE_OF[value.dtype], None)
-            found[position - first] = rows.place(step)
+        for position, value in self.placed(graph):
+            if self.count is None:
+                self.rows[position] = Rows(self.block, (*map(int, value.shape),), TYPE_OF[value.dtype], None)
+            found[position - first] = self.rows[position].place(step)
         return found
 
     def keep(self, outs: Sequence[Form], step: Operand) -> None:
         """Saves what a step has computed."""
         for kept, history, arrays in zip(self.kept, self.emits, self.arrays, strict=True):
             self._keep(kept, [(p, outs[p]) for p in history.positions], arrays, step)
+        used = {place.array for kept in self.kept for place in kept.places if type(place) is Rows}
+        for position, made in self.made.items():
+            if made.array not in used:
+                made.count = 0
+                del self.rows[position]
 
     def _keep(
         self, kept: Kept, forms: Sequence[tuple[int, Form]], arrays: dict[str, Array], step: Operand
@@ -241,7 +299,10 @@ class Keeper:
             width = kept.widths[type_] = len(column)
             array = kept.slots[type_] = arrays[type_]
             start = b.mul(step, width)
-            b.reserve(array, b.add(start, width))
+            if self.count is None:
+                b.reserve(array, b.add(start, width))
+            else:
+                self.columns[array].count = self.count * width
             for register, slot in column.items():
                 b.store(array, b.add(start, slot.place), register)
             size += width * WIDTHS[type_]
@@ -299,6 +360,8 @@ class _Loop:
         self.steady = _steady(block, forms[first:])
         values = self.graph.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(forms[: spec.carries], values, strict=True)]
+        # numbers that carries start with
+        self.starts = {i: f.items[0] for i, f in enumerate(forms[: spec.carries]) if type(f) is Elements and f.items}
         self.rows: dict[int, Rows] = {}
         if self.count is not None:
             self.make_rows(self.count)
@@ -319,11 +382,13 @@ class _Loop:
 
     def run(self) -> list[Form]:
         b, spec = self.b, self.spec
-        if self.count is None:
-            self.make_rows(None)
-        self.keeper = Keeper(self.block, spec.emits, b.mark(), self.carries)
-        if self.count is not None:
-            steps: Operand = self.count
+        count = self.count
+        if count is None:
+            count = self.trips()
+            self.make_rows(count)
+        self.keeper = Keeper(self.block, spec.emits, b.mark(), self.carries, self.graph, count)
+        if count is not None:
+            steps: Operand = count
             with b.loop(0, steps) as step:
                 self.step(step)
         else:
@@ -336,6 +401,24 @@ class _Loop:
         ]
         between = [] if spec.is_counted else [Elements((), "i64", [steps])]
         return [*(c.form() for c in self.carries), *between, *emitted]
+
+    def trips(self) -> Operand | None:
+        """The number of steps of a loop that counts up by one to a limit that stays."""
+        spec, b = self.spec, self.b
+        assert spec.condition is not None
+        test = prepared(spec.condition)
+        if len(test.nodes) != 1 or test.nodes[0].op.name != "lt":
+            return None
+        place, limit = (next(i for i, v in enumerate(test.inputs) if v.key == x.key) for x in test.nodes[0].inputs)
+        if place >= spec.carries or limit < spec.carries or test.inputs[place].dtype != np.int64:
+            return None
+        if not _counts_up(self.graph, place):
+            return None
+        first = self.starts.get(place)
+        if first is None:
+            first = self.block.number(self.carries[place].form())
+        left = b.sub(self.block.number(self.steady[limit - spec.carries]), first)
+        return b.select("i64", b.let("gt", "i64", left, 0), left, 0)
 
     def condition(self) -> Operand:
         assert self.spec.condition is not None
@@ -359,6 +442,25 @@ class _Loop:
             rows.put(row, outs[emit])
         self.keeper.keep(outs, step)
         _replace_all(self.carries, outs)
+
+
+def _counts_up(graph: Graph, place: int) -> bool:
+    """Whether a step adds one to a carry."""
+    makers = {v.key: node for node in graph.nodes for v in node.outputs}
+    carried, node = graph.inputs[place], makers.get(graph.outputs[place].key)
+    if node is None or carried.key not in {v.key for v in node.inputs}:
+        return False
+    if node.op.name == "add_number":
+        return node.attrs[0] == 1
+    if node.op.name != "add":
+        return False
+    (other,) = [v for v in node.inputs if v.key != carried.key] or [carried]
+    maker = makers.get(other.key)
+    if maker is None:
+        return False
+    if maker.op.name == "constant":
+        return bool(np.all(np.asarray(maker.attrs[0]) == 1))
+    return maker.op.name == "full" and type(maker.attrs[1]) is int and maker.attrs[1] == 1
 
 
 def _saves(spec: Loop) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 
 from ...._core.graph import Node
 from ..builder import Builder
-from ..forms import TYPE_OF, Form, Index
+from ..forms import TYPE_OF, Form, Index, spill
 from ..loops import FLOATS, Operand
+from . import pieces
 from .blocks import SINGLES, Block
 from .scalars import SCALARS, is_nan, larger, smaller
 from .scatters import over
@@ -20,6 +21,8 @@ def _with(index: Index, axis: int, place: Operand) -> Index:
     return (*index[:axis], place, *index[axis + 1 :])
 
 
+CHAINS = 4  # rows side by side: each total waits for the one before it, and not for those of other rows
+
 # -- running totals ---------------------------------------------------------------------------------------------------
 
 
@@ -29,7 +32,7 @@ def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Bl
     def lower(block: Block, node: Node, forms: list[Form]) -> list[Form]:
         b = block.b
         axis, is_reversed = node.attrs
-        forms = [block.stored(f) for f in forms]
+        spill(b, forms)
         out = node.outputs[0]
         shape, type_ = block.shape(out), TYPE_OF[out.dtype]
         axis %= len(shape)
@@ -40,20 +43,55 @@ def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Bl
         def place(i: Operand) -> Operand:
             return b.sub(b.sub(n, 1), i) if is_reversed else i
 
-        def start(index: Index) -> None:
-            target.store(b, index, first([f.at(b, index) for f in forms]))
+        def start(index: Index) -> Operand:
+            found = first([f.at(b, index) for f in forms])
+            target.store(b, index, found)
+            return found
+
+        def step(last: Operand, here: Index) -> Operand:
+            found = turn(b, type_, last, [f.at(b, here) for f in forms])
+            target.store(b, here, found)
+            return found
+
+        def done(found: Operand) -> None:
+            """What was found is stored."""
 
         def lanes(lead: Index) -> None:
             with b.when(b.let("gt", "i64", n, 0)):
-                over(b, behind, lambda rest: start((*lead, place(0), *rest)))
-            with b.loop(1, n) as i:
+                over(b, behind, lambda rest: done(start((*lead, place(0), *rest))))
+
+            def along(i: Operand) -> None:
                 here, last = place(i), place(b.sub(i, 1))
-                over(b, behind, lambda rest: step((*lead, last, *rest), (*lead, here, *rest)))
+                over(b, behind, lambda rest: done(step(target.at(b, (*lead, last, *rest)), (*lead, here, *rest))))
 
-        def step(last: Index, here: Index) -> None:
-            target.store(b, here, turn(b, type_, target.at(b, last), [f.at(b, here) for f in forms]))
+            pieces.turns(b, 1, n, along)
 
-        over(b, before, lanes)
+        def chains(leads: list[Index]) -> None:
+            rest = (0,) * len(behind)
+
+            def along(i: Operand) -> None:
+                for total, lead in zip(totals, leads, strict=True):
+                    b.set(total, step(b.get(total), (*lead, place(i), *rest)))
+
+            with b.when(b.let("gt", "i64", n, 0)):
+                totals = [b.var(type_, start((*lead, place(0), *rest))) for lead in leads]
+                pieces.turns(b, 1, n, along)
+
+        def rows(lead: Index) -> None:
+            if not before:
+                chains([()])
+                return
+            whole = b.divided(before[-1], CHAINS)
+            with b.loop(0, whole) as group:
+                number = b.mul(group, CHAINS)
+                chains([(*lead, b.add(number, k)) for k in range(CHAINS)])
+            with b.loop(b.mul(whole, CHAINS), before[-1]) as row:
+                chains([(*lead, row)])
+
+        if all(type(m) is int and m == 1 for m in behind):
+            over(b, before[:-1], rows)
+        else:
+            over(b, before, lanes)
         return [target]
 
     return lower

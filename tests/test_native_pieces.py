@@ -1,0 +1,88 @@
+"""What the native engine does to be fast: loops in pieces, zeros added once, results in memory that is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._engines.native.builder import Builder
+from wengert._engines.native.lower import pieces
+from wengert._engines.native.lower.functions import lowered
+from wengert._engines.native.prepare import ready
+from wengert._passes import optimise
+
+X = np.random.default_rng(3).normal(size=40)
+
+
+def loops_of(function: Any, *arguments: Any) -> str:
+    return str(lowered(ready(optimise(wg.function(function).trace(*arguments))), "f").function)
+
+
+def shifted(x: Any) -> Any:
+    """A stage of a finite difference: ends of their own, then what comes from the neighbour."""
+    before = wg.concatenate([x[:2], x[2:] * x[:-2]])
+    return wg.concatenate([before[:1], wg.exp(before[:-1])]) + wg.pad(x[5:], (0, 5))
+
+
+def test_pieces_have_no_conditions() -> None:
+    loops = loops_of(shifted, X)
+    assert " if %" not in loops
+    assert len([line for line in loops.split("\n") if line.strip().startswith("for ")]) > 1
+
+
+def test_pieces_give_what_numpy_gives() -> None:
+    before = np.concatenate([X[:2], X[2:] * X[:-2]])
+    expected = np.concatenate([before[:1], np.exp(before[:-1])]) + np.pad(X[5:], (0, 5))
+    # exp is within 4 units in the last place
+    np.testing.assert_allclose(wg.function(shifted)(X), expected, rtol=1e-14)
+
+
+def test_all_turns_are_run_once() -> None:
+    b = Builder()
+    out = b.array("i64", "out")
+
+    def body(i: Any) -> None:
+        inside = b.both(b.let("ge", "i64", b.sub(i, 3), 0), b.let("lt", "i64", i, 9))
+        b.store(out, i, b.select("i64", inside, b.let("eq", "i64", i, 5), -1))
+
+    pieces.turns(b, 0, 12, body)
+    text = str(b.function("f", [], [out], []))
+    ranges = [line.split("=")[1].split("..") for line in text.split("\n") if line.strip().startswith("for ")]
+    covered = [i for start, stop in ranges for i in range(int(start), int(stop))]
+    covered += [int(line.split("[")[1].split("]")[0]) for line in text.split("\n") if line.strip().startswith("out1[")
+                and "%" not in line.split("]")[0]]  # fmt: skip
+    assert sorted(covered) == [*range(12)], text
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0, 1.5, np.nan])
+@pytest.mark.parametrize("y", [0.0, -0.0, -1.5])
+def test_sums_with_zeros_keep_their_signs(x: float, y: float) -> None:
+    def chain(x: Any, y: Any) -> Any:
+        start = wg.concatenate([x, np.zeros(1)])
+        return ((start + wg.pad(y, (1, 0))) + 0.0) - wg.pad(y, (0, 1))
+
+    given = np.array([x]), np.array([y])
+    start = np.array([x, 0.0])
+    expected = ((start + np.array([0.0, y])) + 0.0) - np.array([y, 0.0])
+    found = wg.function(chain)(*given)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_large_results_are_their_own() -> None:
+    f = wg.function(lambda x: x * 2.0)
+    x = np.arange(100_000.0)
+    first = f(x)
+    second = f(x + 1.0)
+    np.testing.assert_array_equal(first, x * 2.0)
+    np.testing.assert_array_equal(second, (x + 1.0) * 2.0)
+    part = first[10:20]
+    del first
+    f(x - 1.0)
+    np.testing.assert_array_equal(part, x[10:20] * 2.0)  # memory that a view needs is not given away
