@@ -22,6 +22,7 @@ import wengert as wg
 from wengert._core import budget
 from wengert._core.budget import BUDGET
 from wengert._core.state import STATE
+from wengert._engines.native.engine import is_on
 
 RNG = np.random.default_rng(4)
 W, B, X0 = RNG.normal(size=(4, 4)) * 0.5, RNG.normal(size=4), RNG.normal(size=4)
@@ -139,13 +140,19 @@ def answer(program, policy, is_traced):
 def test_policies_agree_to_the_last_bit(program, is_traced, memory_budget):
     if is_traced and program is variables_in_a_loop:
         pytest.skip(reason="a trace makes no Variables; the eager half has them, test_variables_in_traces the other")
+    # A loop with snapshots runs on NumPy's kernels, body by compiled body; one that keeps all is machine code as a whole,
+    # and there sums may be added up in another order.
+    tolerance = 1e-13 if is_traced and is_on() else 0
     expected = answer(program, "all", is_traced)
     for policy in POLICIES:
-        for a, b in zip(answer(program, policy, is_traced), expected, strict=True):
-            np.testing.assert_array_equal(a, b, str(policy))
+        require_equal(answer(program, policy, is_traced), expected, tolerance, str(policy))
     memory_budget(10_000)
-    for a, b in zip(answer(program, "auto", is_traced), expected, strict=True):
-        np.testing.assert_array_equal(a, b, "auto, a small budget")
+    require_equal(answer(program, "auto", is_traced), expected, tolerance, "auto, a small budget")
+
+
+def require_equal(got, want, tolerance, what):
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * np.max(np.abs(b)), err_msg=what)
 
 
 @pytest.mark.parametrize("is_counted", [False, True], ids=["while", "scan"])

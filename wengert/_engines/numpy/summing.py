@@ -18,7 +18,8 @@ _NARROW = 16  # so few columns are summed one by one, each pairwise: much faster
 
 def pairwise_sum(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
     """The sum of an array of floats over axes (not negative), in its dtype."""
-    if x.size <= _SMALL or not axes or _is_one_run(x, axes):
+    # NumPy reduces along one run of memory, hence pairwise, over the last axes of an array in C order
+    if x.size <= _SMALL or not axes or (x.flags.c_contiguous and min(axes) == x.ndim - len(axes)):
         return np.add.reduce(x, axes, keepdims=keepdims)
     if keepdims:
         total = pairwise_sum(x, axes)
@@ -27,11 +28,6 @@ def pairwise_sum(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
     if inner not in axes and x.shape[inner] <= _NARROW:
         return _by_columns(x, axes, inner)
     return _in_blocks(x, axes, inner)
-
-
-def _is_one_run(x: Any, axes: tuple[int, ...]) -> bool:
-    """Whether NumPy reduces along one run of memory, hence pairwise: the last axes of an array in C order."""
-    return x.flags.c_contiguous and min(axes) == x.ndim - len(axes)
 
 
 def _innermost(x: Any) -> int:
