@@ -9,7 +9,7 @@ kept, of the first operand, summed, and of the second, as far as strides allow w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import prod
 from typing import Any, NamedTuple, cast
 
@@ -279,12 +279,14 @@ def _einsum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     for form, names in zip(forms, labels, strict=True):
         extents.update(zip(names, form.shape, strict=True))
     forms, labels = [*forms], [*labels]
-    while len(forms) > 2:  # from left to right, as it was written
-        rest = {*out, *(c for names in labels[2:] for c in names)}
-        kept = "".join(c for c in dict.fromkeys(labels[0] + labels[1]) if c in rest)
+    while len(forms) > 2:
+        i, j, kept = _cheapest_pair(labels, out, extents)
         made = block.fresh((*[extents[c] for c in kept],), forms[0].type)
-        _contract(block, forms[0], forms[1], labels[0], labels[1], kept, made)
-        forms[:2], labels[:2] = [made], [kept]
+        _contract(block, forms[i], forms[j], labels[i], labels[j], kept, made)
+        for place in (j, i):
+            del forms[place], labels[place]
+        forms.append(made)
+        labels.append(kept)
         extents = {c: extents[c] for names in labels for c in names}
     if len(forms) == 1:
         (names,) = labels
@@ -296,6 +298,25 @@ def _einsum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     target = block.room(value)
     _contract(block, forms[0], forms[1], labels[0], labels[1], out, target)
     return [target]
+
+
+_UNKNOWN = 1000  # an extent that only a run tells counts as so many
+
+
+def _cheapest_pair(labels: Sequence[str], out: str, extents: dict[str, Operand]) -> tuple[int, int, str]:
+    """Which two operands to join next, and the labels of what they make: the smallest, of equals the shortest sum."""
+
+    def sizes(names: str) -> int:
+        return prod(n if type(n := extents[c]) is int else _UNKNOWN for c in names)
+
+    found: list[tuple[int, int, int, int, str]] = []
+    for i, j in combinations(range(len(labels)), 2):
+        rest = {*out, *(c for place, names in enumerate(labels) if place not in (i, j) for c in names)}
+        both = "".join(dict.fromkeys(labels[i] + labels[j]))
+        kept = "".join(c for c in both if c in rest)
+        found.append((sizes(kept), sizes(both), i, j, kept))
+    *_, i, j, kept = min(found)
+    return i, j, kept
 
 
 def _permuted(x: Stored, names: str, wanted: Sequence[str]) -> Stored:
