@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert._engines.interpret import compile_instructions
 from wengert._passes import optimise
 
 tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
@@ -109,6 +110,24 @@ def test_the_slope_of_sigmoid_is_exact_far_out() -> None:
     small = np.exp(-np.abs(x))
     # both sides evaluate exp, whose argument's rounding is worth 700 of its own
     np.testing.assert_allclose(got.numpy(), small / (1 + small) ** 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", ["pool", "pool of NaN, same", "gates", "relu"])
+def test_extents_that_only_the_graph_knows(case: str) -> None:
+    """A tensor may have lost its shape on the way through TensorFlow; the program was traced with it."""
+    from wengert._engines.tensorflow.fusion import fused
+    from wengert._engines.tensorflow.kernels import kernels_for
+
+    f, x = CASES[case]
+    graph = fused(optimise(wg.function(wg.value_and_grad(f)).trace(wg.TensorSpec(x.shape, "float64"))))
+    run = compile_instructions(graph, kernels_for(graph), lambda v, axis: v.shape[axis])
+
+    @tf.function(input_signature=[tf.TensorSpec([None] * x.ndim, tf.float64)])
+    def body(v: Any) -> Any:
+        return run(v)
+
+    for got, want in zip(body(tf.constant(x)), wg.value_and_grad(f)(x), strict=True):
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("case", "names"), [

@@ -25,9 +25,10 @@ from .windows import KERNELS as WINDOWS
 _raw = tf.raw_ops
 _FLOATS = frozenset({"float32", "float64"})
 
-_PLACES = ("window", "strides", "padding", "dilation")
-POOL = private("tensorflow pool", "x", _PLACES)
-POOL_BACK = private("tensorflow pool_back", "ct x", _PLACES)
+# with the shape of x, of which the graph may know more than TensorFlow does
+_HOW = ("window", "strides", "padding", "dilation", "shape")
+POOL = private("tensorflow pool", "x", _HOW)
+POOL_BACK = private("tensorflow pool_back", "ct x", _HOW)
 RELU_BACK = private("tensorflow relu_back", "ct x")
 TANH_SLOPE = private("tensorflow tanh_slope", "out")
 SIGMOID_SLOPE = private("tensorflow sigmoid_slope", "out minus_x")
@@ -58,16 +59,20 @@ def _how(window: Any, strides: Any, padding: Any) -> dict[str, Any]:
 _LAST, _FIRST = (0, 2, 3, 1), (0, 3, 1, 2)  # where the channels go
 
 
+def _of_shape(x: Any, shape: Any) -> Any:
+    return x if x.shape.is_fully_defined() else tf.ensure_shape(x, shape)
+
+
 def _in_lines(x: Any) -> Any:
-    return tf.reshape(x, [*x.shape[:2], prod(x.shape[2:])])
+    return tf.reshape(x, [*x.shape[:2], -1])
 
 
-def _pooled(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _pooled(x: Any, window: Any, strides: Any, padding: Any, dilation: Any, shape: Any) -> Any:
     """The largest element of each window. TensorFlow's kernel is right on what is finite.
 
     It wants channels last. They are turned before the branch, where TensorFlow finds turns that undo each other.
     """
-    turned = tf.transpose(x, _LAST)
+    turned = tf.transpose(_of_shape(x, shape), _LAST)
 
     def general() -> Any:
         planes = tf.transpose(turned, _FIRST)
@@ -81,9 +86,9 @@ def _pooled(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> A
     return tf.transpose(tf.cond(_is_finite(turned), fast, general), _FIRST)
 
 
-def _pool_back(ct: Any, x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _pool_back(ct: Any, x: Any, window: Any, strides: Any, padding: Any, dilation: Any, shape: Any) -> Any:
     """A cotangent added to where the largest elements came from: the first one of equal ones, as everywhere."""
-    turned, back = tf.transpose(x, _LAST), tf.transpose(ct, _LAST)
+    turned, back = tf.transpose(_of_shape(x, shape), _LAST), tf.transpose(ct, _LAST)
 
     def general() -> Any:
         planes, lines = tf.transpose(turned, _FIRST), _in_lines(tf.transpose(back, _FIRST))
@@ -105,7 +110,7 @@ _LARGE = 8192  # elements: below, one selection costs less than a check
 def _relu_back(ct: Any, x: Any) -> Any:
     """ct where x is positive, else 0. TensorFlow's kernel multiplies, which is wrong where ct is not finite."""
     zero = tf.zeros((), x.dtype)
-    if x.shape.num_elements() <= _LARGE:
+    if (x.shape.num_elements() or 0) <= _LARGE:
         return tf.where(x > zero, ct, zero)
     found = _raw.ReluGrad(gradients=ct, features=x)
     return tf.cond(_is_finite(found), lambda: found, lambda: tf.where(x > zero, ct, zero))
@@ -115,7 +120,7 @@ FUSED: dict[str, Any] = {
     POOL.name: _pooled,
     POOL_BACK.name: _pool_back,
     RELU_BACK.name: _relu_back,
-    TANH_SLOPE.name: lambda out: _raw.TanhGrad(y=out, dy=tf.ones(out.shape, out.dtype)),
+    TANH_SLOPE.name: lambda out: _raw.TanhGrad(y=out, dy=tf.ones_like(out)),
     # out / (1 + exp(x)): no difference of close numbers, wherever x is
     SIGMOID_SLOPE.name: lambda out, minus_x: _raw.SoftplusGrad(gradients=out, features=minus_x),
     STACK.name: lambda *xs: tf.stack([*xs]),
@@ -158,12 +163,12 @@ def _reshape(node: Node, parts: Parts) -> Any:
     taken = taken_from_windows(node, parts)
     if taken is not None and _has_kernel(taken[0]):
         parts.replaced.add(taken[1].key)
-        return node.remade(POOL, taken[0].inputs, taken[0].attrs)
+        return node.remade(POOL, taken[0].inputs, (*taken[0].attrs, taken[0].inputs[0].shape))
     added = added_to_windows(node, parts)
     if added is not None and _has_kernel(added[0]):
         pool, ct, total = added
         parts.replaced.add(total.key)
-        return node.remade(POOL_BACK, (ct, pool.inputs[0]), pool.attrs)
+        return node.remade(POOL_BACK, (ct, pool.inputs[0]), (*pool.attrs, pool.inputs[0].shape))
     return None
 
 
