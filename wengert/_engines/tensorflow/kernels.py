@@ -9,6 +9,7 @@ from typing import Any
 
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
+from .fusion import FUSED
 from .indexing import FROM_THE_FRONT, GIVES_PLACES, PASSES_PLACES
 from .table import KERNELS
 
@@ -28,6 +29,8 @@ def kernels_for(graph: Graph) -> Callable[[Node], Any]:
 
     def kernel_for(node: Node) -> Any:
         name = node.op.name
+        if name in FUSED:
+            return FUSED[name]
         if name == "slice" and node.outputs[0].key in cuts:
             return partial(_cut, cuts[node.outputs[0].key][1])
         if name == "reshape" and node.inputs[0].key in cuts:

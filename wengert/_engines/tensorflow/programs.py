@@ -22,6 +22,7 @@ from ..._core.op import ZERO
 from ..._passes import optimise
 from ..interpret import compile_instructions
 from .common import TRACING, Kept, extents, flat, is_inexact, opened, rebuilt
+from .fusion import fused
 from .kernels import kernels_for
 from .table import KERNELS
 
@@ -44,7 +45,7 @@ class Form:
     """
 
     def __init__(self, program: Program) -> None:
-        graph = optimise(program.graph)
+        graph = fused(optimise(program.graph))
         self.name = program.graph.name
         self._steps: Callable[..., tuple[Any, ...]] = compile_instructions(graph, kernels_for(graph), _extent)
         self.inputs = program.graph.inputs

@@ -360,6 +360,40 @@ def _schedule(plan: Any) -> np.ndarray[Any, Any]:
     return np.array(steps, np.int64)
 
 
+_SMALL = 4096  # bytes: of larger arrays a copy costs more than a list of their own
+
+
+class Bundle(NamedTuple):
+    """Some of the values that a step saves, kept in one list as rows of one array, or one of them as it is."""
+
+    places: tuple[int, ...]
+    stack: Stack
+
+    def put(self, handles: Sequence[Any], index: Any, saved: Sequence[Any]) -> list[Any]:
+        values = [saved[p] for p in self.places]
+        return self.stack.put(handles, index, tf.stack(values) if len(values) > 1 else values[0])
+
+    def got(self, handles: Sequence[Any], index: Any) -> list[Any]:
+        value = self.stack.got(handles, index)
+        return tf.unstack(value, len(self.places)) if len(self.places) > 1 else [value]
+
+
+def _bundles(saved: Sequence[Any]) -> list[Bundle]:
+    """Small arrays of one type go together: in a loop on such, what a step runs costs by the node."""
+    alike: dict[Any, list[int]] = {}
+    for place, x in enumerate(saved):
+        is_small = type(x) is not Kept and x.shape.is_fully_defined() and _size_of(x) <= _SMALL
+        alike.setdefault((x.dtype, (*x.shape,)) if is_small else place, []).append(place)
+    found = []
+    for places in alike.values():
+        stack = Stack.like(saved[places[0]])
+        if len(places) > 1:
+            (kind,) = stack.kinds
+            stack = Stack((Kind(kind.dtype, (len(places), *(kind.shape or ()))),), None)
+        found.append(Bundle((*places,), stack))
+    return found
+
+
 class _Whole:
     """Keeps what every step saves."""
 
@@ -368,22 +402,23 @@ class _Whole:
     def __init__(self, history: History, saved: Sequence[Any], room: int) -> None:
         self.positions = history.positions
         self.room = room
-        self.stacks = [*map(Stack.like, saved)]
-        self.parts = _Parts([len(s.kinds) for s in self.stacks])
+        self.bundles = _bundles(saved)
+        self.parts = _Parts([len(b.stack.kinds) for b in self.bundles])
 
     def start(self) -> list[Any]:
-        return [h for s in self.stacks for h in s.start(self.room)]
+        return [h for b in self.bundles for h in b.stack.start(self.room)]
 
     def before(self, step: Any, carries: Any, kept: Any) -> Any:
         return kept
 
     def after(self, step: Any, outs: Any, kept: Any) -> Any:
-        cut, place = self.parts.cut(kept), place_of(step)
-        return [h for s, p, hs in zip(self.stacks, self.positions, cut, strict=True) for h in s.put(hs, place, outs[p])]
+        cut, place, saved = self.parts.cut(kept), place_of(step), [outs[p] for p in self.positions]
+        return [h for b, hs in zip(self.bundles, cut, strict=True) for h in b.put(hs, place, saved)]
 
     def finished(self, arrays: Any) -> Kept:
-        kinds = [kind for s in self.stacks for kind in s.kinds]
-        return Kept(arrays, kinds, True, 0, (*[(len(s.kinds), s.form) for s in self.stacks],))
+        kinds = [kind for b in self.bundles for kind in b.stack.kinds]
+        rows = (*[(len(b.stack.kinds), b.stack.form, b.places) for b in self.bundles],)
+        return Kept(arrays, kinds, True, 0, rows)
 
 
 class _Slots:
@@ -512,15 +547,17 @@ class _Back:
         return [*outs[:width], *[_put(h, index, row) for h, row in zip(lists, outs[width:], strict=True)]]
 
     def _from_whole(self, kept: Kept, way: Sequence[Any]) -> list[Any]:
-        lengths = [n for n, _ in kept.rows]
-        kinds, handles = _Parts(lengths).cut(kept.kinds), _Parts(lengths).cut(kept.arrays)
-        stacks = [Stack((*k,), form) for k, (_, form) in zip(kinds, kept.rows, strict=True)]
+        parts = _Parts([n for n, _, _ in kept.rows])
+        kinds, handles = parts.cut(kept.kinds), parts.cut(kept.arrays)
+        bundles = [Bundle(places, Stack((*k,), form)) for k, (_, form, places) in zip(kinds, kept.rows, strict=True)]
 
         def one(step: Any, *way: Any) -> list[Any]:
             step = step - 1
             place = place_of(step)
-            saved = [s.got(h, place) for s, h in zip(stacks, handles, strict=True)]
-            return [step, *self._pulled(way, saved, step)]
+            saved: dict[int, Any] = {}
+            for bundle, own in zip(bundles, handles, strict=True):
+                saved.update(zip(bundle.places, bundle.got(own, place), strict=True))
+            return [step, *self._pulled(way, [saved[p] for p in range(len(saved))], step)]
 
         return _while(lambda step, *_: step > 0, one, [self.count, *way])[1:]
 

@@ -81,7 +81,7 @@ def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
 _FEW_TAPS = 32  # windows of more elements are gathered
 
 
-def _place(choose: Any, is_no_better: Any, worst: Any) -> Any:
+def _place(choose: Any, is_better: Any, worst: Any) -> Any:
     def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
         x = widened(x)
         if x.dtype.is_integer or x.dtype == tf.bool:
@@ -90,11 +90,11 @@ def _place(choose: Any, is_no_better: Any, worst: Any) -> Any:
         places = _places(x.shape.as_list()[lead:], window, strides, padding, dilation)
         is_inside = places >= 0
         if is_inside.all() and places.size and places.shape[-1] <= _FEW_TAPS:
-            return _place_by_taps(x, places, window, strides, dilation, is_no_better)
+            return _place_by_taps(x, places, window, strides, dilation, is_better)
         flat = tf.reshape(x, as_shape([*extents(x)[:lead], prod(x.shape[lead:])]))
         values = tf.gather(flat, np.where(is_inside, places, 0), axis=-1)
         values = tf.where(is_inside, values, tf.constant(worst(x.dtype), x.dtype))
-        best = choose(values, -1, tf.int64)
+        best = choose(values, len(values.shape) - 1)  # NaN is the best there, too
         # all in a window as bad as the padding: the first place that is not padding
         first = np.take_along_axis(places, np.argmax(is_inside, -1)[..., None], -1)[..., 0]
         rows = np.arange(prod(places.shape[:-1])).reshape(places.shape[:-1]) * places.shape[-1]
@@ -104,7 +104,7 @@ def _place(choose: Any, is_no_better: Any, worst: Any) -> Any:
     return kernel
 
 
-def _place_by_taps(x: Any, places: Any, window: Any, strides: Any, dilation: Any, is_no_better: Any) -> Any:
+def _place_by_taps(x: Any, places: Any, window: Any, strides: Any, dilation: Any, is_better: Any) -> Any:
     """One element of all windows after the other: the first of the best stays, and NaN beats all.
 
     The axis before those of the windows goes last: slices that skip are then of whole rows.
@@ -126,7 +126,10 @@ def _place_by_taps(x: Any, places: Any, window: Any, strides: Any, dilation: Any
         if best is None:
             best, chosen = value, offset
             continue
-        takes = tf.logical_and(tf.logical_not(is_no_better(value, best)), tf.equal(best, best))
+        takes = is_better(value, best)
+        if x.dtype.is_floating:  # asked outright: TensorFlow's graphs take "not less or equal" for "greater"
+            is_first_nan = tf.logical_and(tf.math.is_nan(value), tf.logical_not(tf.math.is_nan(best)))
+            takes = tf.logical_or(takes, is_first_nan)
         best, chosen = tf.where(takes, value, best), tf.where(takes, offset, chosen)
     begun = tf.constant(places[..., 0][..., None] if lead else places[..., 0], tf.int32)
     return tf.cast(tf.transpose(chosen + begun, np.argsort(turn)), tf.int64)
@@ -346,8 +349,8 @@ def _paired_scale(x: Any, axis: int, size: int, factor: float) -> Any:
 KERNELS: dict[str, Any] = {
     "window_sum": in_float32(any_integer(_window_sum)),
     "window_spread": in_float32(any_integer(_window_spread)),
-    "window_argmax": _place(tf.argmax, tf.less_equal, _lowest),
-    "window_argmin": _place(tf.argmin, tf.greater_equal, _highest),
+    "window_argmax": _place(STRUCTURAL["argmax"], tf.greater, _lowest),
+    "window_argmin": _place(STRUCTURAL["argmin"], tf.less, _highest),
     "conv": in_float32(_conv),
     "linear_recurrence": in_float32(any_integer(_linear_recurrence)),
     "segmented_cumsum": in_float32(_segmented_cumsum),

@@ -10,7 +10,6 @@ changes which zeros meet which infinities.
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +17,9 @@ import numpy as np
 import torch
 
 from ..._core.graph import Graph, Node
-from ..._core.op import Facts, Op
 from ..._core.tensor import Value
 from ..._prims.structural import concatenate, constant
+from ..patterns import Parts, added_to_windows, is_nothing, joined, private, taken_from_windows
 from .common import HALF, Kernel, torch_dtype
 from .windows import is_pooling, pooled
 
@@ -31,33 +30,21 @@ _BROADCASTING = frozenset({
 })  # fmt: skip
 
 
-def _private(name: str, operands: str, attrs: tuple[str, ...] = (), outs: tuple[str, ...] = ("out",)) -> Op:
-    """An op of this engine's own; its name is no primitive's, and nothing asks for its type or derivative."""
-    return Op(
-        name=name, operands=(*operands.split(),), attrs=attrs, outs=outs, kind="zero", type_rule=_no_type,
-        batch_rule=_no_type, facts=Facts(doc=name, dtypes="any"),
-    )  # fmt: skip
+ONE_MINUS = private("torch one_minus", "x", ("one",))
+BY_TENSOR = private("torch times_tensor", "x", ("number",))
+PLUS_TENSOR = private("torch plus_tensor", "x", ("number",))
+TANH_BACK = private("torch tanh_back", "ct out")
+IS_ZERO = private("torch is_zero", "x", ("zero",))
+MASKED_TANH_BACK = private("torch masked_tanh_back", "ct out is_zero", ("zero",))
+MASKED_MUL = private("torch masked_mul", "x y is_zero", ("zero",))
+MATMUL_PLUS = private("torch matmul_plus", "z x y")
+OUTER_PLUS = private("torch outer_plus", "z x y")
+MATRIX_BY_VECTOR = private("torch matrix_by_vector", "x y")
+VECTOR_BY_MATRIX = private("torch vector_by_matrix", "x y")
+WHERE_POSITIVE = private("torch where_positive", "x y", ("zero",))
 
-
-def _no_type(*args: Any) -> Any:
-    raise NotImplementedError("what an engine has fused is not traced again")
-
-
-ONE_MINUS = _private("torch one_minus", "x", ("one",))
-BY_TENSOR = _private("torch times_tensor", "x", ("number",))
-PLUS_TENSOR = _private("torch plus_tensor", "x", ("number",))
-TANH_BACK = _private("torch tanh_back", "ct out")
-IS_ZERO = _private("torch is_zero", "x", ("zero",))
-MASKED_TANH_BACK = _private("torch masked_tanh_back", "ct out is_zero", ("zero",))
-MASKED_MUL = _private("torch masked_mul", "x y is_zero", ("zero",))
-MATMUL_PLUS = _private("torch matmul_plus", "z x y")
-OUTER_PLUS = _private("torch outer_plus", "z x y")
-MATRIX_BY_VECTOR = _private("torch matrix_by_vector", "x y")
-VECTOR_BY_MATRIX = _private("torch vector_by_matrix", "x y")
-WHERE_POSITIVE = _private("torch where_positive", "x y", ("zero",))
-
-POOL = _private("torch pool", "x", ("window", "strides", "padding", "dilation"), ("places", "values"))
-POOL_BACK = _private("torch pool_back", "ct x places", ("window", "strides", "padding", "dilation"))
+POOL = private("torch pool", "x", ("window", "strides", "padding", "dilation"), ("places", "values"))
+POOL_BACK = private("torch pool_back", "ct x places", ("window", "strides", "padding", "dilation"))
 NOTHING: Any = object()  # what a rule returns for a node whose result another kernel gives
 
 _tanh_back = torch.ops.aten.tanh_backward.default
@@ -134,32 +121,13 @@ def _scalar(text: str, number: Any, dtype: torch.dtype) -> torch.Tensor:
     return torch.tensor(number, dtype=dtype)
 
 
-class _Parts:
-    """What the rules need to know of the graph that is being rewritten.
-
-    Attributes:
-        producers: by the key of a value the node that makes it.
-        uses: how often a value is read.
-        nodes: the new nodes so far; a rule may add some.
-    """
+class _Parts(Parts):
+    """What the rules need to know of the graph that is being rewritten."""
 
     def __init__(self, graph: Graph) -> None:
-        self.producers: dict[int, Node] = {}
-        self.uses = Counter(v.key for node in graph.nodes for v in node.inputs)
-        self.uses.update(v.key for v in graph.outputs)
-        self.nodes: list[Node] = []
-        self.replaced: set[int] = set()  # keys of values that other kernels give now, if nobody else reads them
+        super().__init__(graph)
         self._zeros: dict[int, Value] = {}  # by the key of a value, where it is zero
         self._numbers: dict[Any, Value] = {}
-
-    def add(self, node: Node) -> None:
-        self.nodes.append(node)
-        self.producers.update((v.key, node) for v in node.outputs)
-
-    def made_by(self, value: Value, *names: str) -> Node | None:
-        """The node that makes a value, if it is of one of these ops."""
-        node = self.producers.get(value.key)
-        return node if node is not None and node.op.name in names else None
 
     def is_zero(self, x: Value, like: Node) -> Value:
         """Where a value is zero, found once for all products with it."""
@@ -190,19 +158,7 @@ def fused(graph: Graph) -> Graph:
             found = _unspread(node, parts)
         if found is not NOTHING:
             parts.add(node if found is None else found)
-    return _without_unused(graph, parts)
-
-
-def _without_unused(graph: Graph, parts: _Parts) -> Graph:
-    """What was fused into another kernel is not run any more. (All that has an effect or may raise stays.)"""
-    needed = {v.key for v in graph.outputs}
-    kept: list[Node] = []
-    for node in reversed(parts.nodes):
-        is_kept = node.op.name not in _DROPPED and not any(v.key in parts.replaced for v in node.outputs)
-        if is_kept or any(v.key in needed for v in node.outputs):
-            kept.append(node)
-            needed.update(v.key for v in node.inputs)
-    return Graph.of(graph.name, graph.inputs, kept[::-1], graph.outputs, graph.guards)
+    return parts.without_unused(graph, _DROPPED)
 
 
 _DROPPED = frozenset({
@@ -361,15 +317,11 @@ def _times_vector(node: Node, parts: _Parts) -> Any:
     return None if row is None else node.remade(VECTOR_BY_MATRIX, (row, y), ())
 
 
-def _pool_of(index: Value, parts: _Parts) -> Node | None:
-    """The pooling, of a case that torch has a kernel for, whose places these are, planes laid out as lines."""
-    maker = parts.made_by(index, "reshape")
-    pool = None if maker is None else parts.made_by(maker.inputs[0], "window_argmax", POOL.name)
-    if pool is None or pool.inputs[0].dtype.name not in _FLOATS:
-        return None
+def _has_kernel(pool: Node) -> bool:
+    """Whether torch has a kernel for such a pooling."""
     window, _, padding, _ = pool.attrs
     is_plain = len(window) in _POOL_BACKS and len(pool.inputs[0].shape) == 2 + len(window) and 0 not in _ints(pool)
-    return pool if is_plain and is_pooling(window, padding) else None
+    return is_plain and pool.inputs[0].dtype.name in _FLOATS and is_pooling(window, padding)
 
 
 def _ints(pool: Node) -> tuple[Any, ...]:
@@ -379,31 +331,25 @@ def _ints(pool: Node) -> tuple[Any, ...]:
 
 def _pooled(node: Node, parts: _Parts) -> Any:
     """The largest elements, taken from where they are: the pooling that finds their places gives them, too."""
-    taken = parts.made_by(node.inputs[0], "take_along")
-    pool = None if taken is None else _pool_of(taken.inputs[1], parts)
-    if taken is None or pool is None or pool.op is POOL or node.outputs[0].shape != pool.outputs[0].shape:
+    found = taken_from_windows(node, parts)
+    if found is None or not _has_kernel(found[0]):
         return None
-    flat = parts.made_by(taken.inputs[0], "reshape")
-    if flat is None or flat.inputs[0].key != pool.inputs[0].key:
-        return None
+    pool, taken = found
     both = Node(POOL, pool.inputs, (pool.outputs[0], node.outputs[0]), pool.attrs, pool.site, pool.is_quiet)
     parts.nodes[parts.nodes.index(pool)] = both
     parts.producers.update((v.key, both) for v in both.outputs)
-    parts.replaced.add(taken.outputs[0].key)
+    parts.replaced.add(taken.key)
     return NOTHING
 
 
 def _pooled_back(node: Node, parts: _Parts) -> Any:
     """A cotangent added to where the largest elements came from."""
-    added = parts.made_by(node.inputs[0], "add_along")
-    pool = None if added is None else _pool_of(added.inputs[1], parts)
-    if added is None or pool is None or node.outputs[0].shape != pool.inputs[0].shape:
+    found = added_to_windows(node, parts, POOL.name)
+    if found is None or not _has_kernel(found[0]):
         return None
-    flat = parts.made_by(added.inputs[0], "reshape")
-    if flat is None or flat.inputs[0].shape != pool.outputs[0].shape:
-        return None
-    parts.replaced.add(added.outputs[0].key)
-    return node.remade(POOL_BACK, (flat.inputs[0], pool.inputs[0], pool.outputs[0]), pool.attrs)
+    pool, ct, added = found
+    parts.replaced.add(added.key)
+    return node.remade(POOL_BACK, (ct, pool.inputs[0], pool.outputs[0]), pool.attrs)
 
 
 def _select(node: Node, parts: _Parts) -> Any:
@@ -412,63 +358,15 @@ def _select(node: Node, parts: _Parts) -> Any:
     compared = parts.made_by(condition, "gt")
     if compared is None or node.outputs[0].dtype.name not in _FLOATS or compared.inputs[0].dtype != x.dtype:
         return None
-    if not (_is_nothing(y, parts) and _is_nothing(compared.inputs[1], parts)) or compared.inputs[0].shape != x.shape:
+    if not (is_nothing(y, parts) and is_nothing(compared.inputs[1], parts)) or compared.inputs[0].shape != x.shape:
         return None
     return node.remade(WHERE_POSITIVE, (compared.inputs[0], x), (scalar(0, torch_dtype(x.dtype)),))
 
 
-def _is_nothing(value: Value, parts: _Parts) -> bool:
-    """Whether a value is full of zeros."""
-    maker = parts.made_by(value, "full", "constant")
-    if maker is None:
-        return False
-    return maker.attrs[1] == 0 if maker.op.name == "full" else not np.any(maker.attrs[0])
-
-
 def _joined(node: Node, parts: _Parts) -> Any:
-    """A sum of pieces, each padded with zeros along one axis, that together cover the axis and do not overlap."""
-    from_all = _pieces(node, parts)
-    if from_all is None or len(from_all) < 2:
-        return None
-    axis = _padded_axis(from_all[0])
-    if axis is None or any(_padded_axis(piece) != axis for piece in from_all):
-        return None
-    ordered = sorted(from_all, key=lambda piece: piece.attrs[0][axis])
-    at = 0
-    for piece in ordered:
-        if piece.attrs[0][axis] != at:
-            return None
-        at += piece.inputs[0].shape[axis]
-    if at != node.outputs[0].shape[axis]:
-        return None
-    return node.remade(concatenate, (*[piece.inputs[0] for piece in ordered],), (axis,))
-
-
-def _pieces(node: Node, parts: _Parts) -> list[Node] | None:
-    """The padded terms of a sum; None if there are others."""
-    found: list[Node] = []
-    waiting = [*node.inputs]
-    while waiting:
-        value = waiting.pop()
-        inner = parts.producers.get(value.key)
-        if inner is None or parts.uses[value.key] != 1:
-            return None
-        if inner.op.name == "add":
-            waiting += inner.inputs
-        elif inner.op.name == "pad":
-            found.append(inner)
-        else:
-            return None
-    return found
-
-
-def _padded_axis(piece: Node) -> int | None:
-    """The one axis along which a piece is padded, at its ends and with no less than nothing."""
-    low, high, interior = piece.attrs
-    if any(interior) or not all(type(n) is int for n in (*low, *high, *piece.inputs[0].shape)):
-        return None
-    axes = [axis for axis, pair in enumerate(zip(low, high, strict=True)) if any(pair)]
-    return axes[0] if len(axes) == 1 and low[axes[0]] >= 0 and high[axes[0]] >= 0 else None
+    """A sum of padded pieces that together are one array."""
+    whole = joined(node, parts)
+    return None if whole is None else node.remade(concatenate, whole[0], (whole[1],))
 
 
 _RULES: dict[str, Callable[[Node, _Parts], Any]] = {
