@@ -97,11 +97,13 @@ def test_values(op: Op) -> None:
 
 def can_be_native(op: Op) -> bool:
     """Whether machine code runs an op on float64, and it stays in the graph until then."""
-    if op.name in GONE:
+    if op.name in GONE or op.name in WITHIN_LOOPS:
         return False
     return any(support.is_native(node) for make in cases_of(op, np.dtype(float)) for node in checks.traced(make()).nodes)
 
 
+# a caller's small buffers stay NumPy's, which cost less there; test_native_regions.py has those of loops
+WITHIN_LOOPS = {"buffer_value", "buffer_get", "buffer_set", "buffer_add"}
 GONE = {"constant", "dim_value", "absent", "alias", "attach", "stop_gradient", "after", "reassign", "barrier", "conj", "real"}
 
 

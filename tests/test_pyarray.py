@@ -189,6 +189,7 @@ UNARY = {name: getattr(np, name) for name in NUMPYS_OWN.split()} | {
     "erf": scipy.special.erf,
     "erfc": scipy.special.erfc,
     "erfcx": scipy.special.erfcx,
+    "normal_hazard": lambda x: np.sqrt(2 / np.pi) / scipy.special.erfcx(-x / np.sqrt(2)),
     "erfinv": scipy.special.erfinv,
     "ndtr": scipy.special.ndtr,
     "ndtri": scipy.special.ndtri,

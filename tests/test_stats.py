@@ -305,8 +305,8 @@ def test_quantiles_solve_for_the_mass(name: str, shapes: tuple[float, ...]) -> N
         found = find(SHARES)
         shares, found = SHARES[np.isfinite(found)], found[np.isfinite(found)]  # one or two lie beyond the floats
         assert len(shares) >= len(SHARES) - 2
-        # a rounding error of the place, and what it makes of the mass
-        step = 4e-16 * np.abs(found) * distribution.pdf(found)
+        # a rounding error or two of the place, and what they make of the mass
+        step = 8e-16 * np.abs(found) * distribution.pdf(found)
         error = np.abs(mass(found) - shares)
         assert np.all(error <= 4e-13 * shares + step), (shares[error > 4e-13 * shares + step], find)
 

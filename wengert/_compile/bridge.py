@@ -23,11 +23,16 @@ from .cache import Compiled
 from .trace import Static, array_key, trace, with_dims
 
 
+_LEAVES = frozenset((Tensor, *ARRAYS, bool, int, float, complex))
+
+
 def has_tracers(values: Sequence[Any]) -> bool:
     """Whether a framework's tracer is among some (nested) arguments, and no trace of ours is open."""
     if STATE.builder is not None or not (FRAMEWORK_ENGINES or any(map(sys.modules.__contains__, FRAMEWORKS))):
         return False
-    return any(map(_is_tracer, flatten((*values,))[0]))
+    # without a walk through structures where there are none: each gradient call comes here
+    leaves = values if _LEAVES.issuperset(map(type, values)) else flatten((*values,))[0]
+    return any(map(_is_tracer, leaves))
 
 
 def _is_tracer(leaf: Any) -> bool:

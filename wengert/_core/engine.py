@@ -205,7 +205,7 @@ def on_one_engine(natives: Iterable[Any]) -> tuple[list[Any], dict[str, Kernel]]
         TypeError: if the operands are of two engines beside NumPy's.
     """
     natives = list(natives)
-    home = default_engine()
+    home = ENGINES["numpy"]  # not by a call: ops on arrays and NumPy's scalars come here
     engines = [ENGINE_OF[type(native)] for native in natives]
     engine = only_engine({*engines})
     if engine is home:
@@ -220,11 +220,12 @@ def only_engine(engines: set[Engine]) -> Engine:
     Raises:
         TypeError: if there are two of them.
     """
-    others = engines - {default_engine()}
+    home = ENGINES["numpy"]
+    others = engines - {home}
     if len(others) > 1:
         names = " and ".join(sorted(e.name for e in others))
         raise TypeError(f"arrays of {names} in one call: convert those of one of them first")
-    return others.pop() if others else default_engine()
+    return others.pop() if others else home
 
 
 def default_engine() -> Engine:

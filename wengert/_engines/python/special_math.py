@@ -75,7 +75,7 @@ def normal_hazard(x: float) -> float:
     if abs(x) < 5:
         return math.exp(-x * x / 2) * math.sqrt(2 / math.pi) / math.erfc(-x / _ROOT_2)
     scaled = erfcx(-x / _ROOT_2)
-    return 0.0 if scaled == INF else math.sqrt(2 / math.pi) / scaled
+    return math.sqrt(2 / math.pi) / scaled if scaled else INF
 
 
 def ndtr(x: float) -> float:
