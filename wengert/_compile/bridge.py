@@ -22,7 +22,6 @@ from .arguments import caller_kind
 from .cache import Compiled
 from .trace import Static, array_key, trace, with_dims
 
-
 _LEAVES = frozenset((Tensor, *ARRAYS, bool, int, float, complex))
 
 

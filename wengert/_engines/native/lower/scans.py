@@ -38,7 +38,7 @@ def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Bl
         axis %= len(shape)
         target = block.fresh(shape, type_)
         n = shape[axis]
-        if type(n) is int and n == 0:  # then even what is emitted under a condition would read a place that is not there
+        if type(n) is int and n == 0:  # even what is emitted under a condition would read a place that is not there
             return [target]
         before, behind = shape[:axis], shape[axis + 1 :]
 
