@@ -17,7 +17,7 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 from vocabulary_cases import CASES  # noqa: E402  # found by the path above
-from vocabulary_checks import agree, plain_results, told  # noqa: E402
+from vocabulary_checks import agree, plain_results, told  # noqa: E402  # as above
 
 
 def read(name: str) -> dict[str, dict[str, Any]]:
