@@ -32,6 +32,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]]
         wg.grad(lambda x: wg.sum(wg.exp(x - wg.max(x, axis=1, keepdims=True)) / 7)),
         lambda n: (RNG.normal(size=(n, 3 * n)),),
     ),
+    "a constant of each size": (
+        wg.value_and_grad(lambda x: wg.sum(x * np.cos(np.arange(3.0 * x.shape[0] ** 2)).reshape(3, *x.shape) ** 2)),
+        lambda n: (RNG.normal(size=(n, n)),),
+    ),
     "mean and slices": (
         wg.grad(lambda x: wg.mean((x[1:] - x[:-1]) ** 2)), lambda n: (RNG.normal(size=n),)
     ),
