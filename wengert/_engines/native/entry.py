@@ -242,7 +242,7 @@ def _stub_address() -> int:
         return 0
     for name, index in _NUMPY_FUNCTIONS.items():
         symbols.register(name, functools.partial(_numpy_function, index))
-    _kept.append(load(stub.stub_ir(header), stub.NAME))
+    _kept.append(load(stub.stub_ir(header), stub.NAME, is_finished=True))
     return _kept[0].address
 
 

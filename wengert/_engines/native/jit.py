@@ -33,7 +33,7 @@ SHORT = 400  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code and unrolls loops
 STRAIGHT = 3_000  # lines without a jump from which on code is made without much ado: more would take quadratic time
 
-PIPELINE = b"3"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"4"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -66,7 +66,7 @@ class Loaded:
         return self._tracker[name]
 
 
-def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -> Loaded:
+def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = (), is_finished: bool = False) -> Loaded:
     """Compiles a module and links it into the process.
 
     Args:
@@ -74,6 +74,8 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
         entry: the name of its entry function.
         key: what else decides over the code (a version of the generator, say); part of the key on disk.
         exports: other functions whose addresses are wanted.
+        is_finished: the module is as good as LLVM's passes would make it, as what is written by hand for it is:
+            it becomes code as it stands, in a tenth of the time.
 
     Raises:
         LinkError: the module declares a function that nothing defines.
@@ -81,7 +83,7 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
     """
     ir = completed(ir)
     names = declared(ir)
-    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key)
+    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key, bytes([is_finished]))
     # what LLVM makes of a module can be shown only while it makes it
     image = None if is_dumped("llvm") or is_dumped("asm") else disk.read(name)
     if image is not None:
@@ -89,7 +91,7 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
             return link(image, entry, names, exports)
         except RuntimeError:
             pass  # whole, but not for this linker: made anew
-    image = compiled(ir, entry)
+    image = compiled(ir, entry, _AS_IT_STANDS if is_finished else None)
     disk.write(name, image)
     return link(image, entry, names, exports)
 
@@ -124,10 +126,10 @@ def declared(ir: str) -> list[str]:
     return [name for name in names if not name.startswith("llvm.")]
 
 
-def compiled(ir: str, title: str) -> bytes:
-    """The object file that LLVM makes of a module."""
+def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
+    """The object file that LLVM makes of a module, with an effort that its length decides if none is said."""
     binding = llvm()
-    effort = _effort(ir)
+    effort = effort or _effort(ir)
     with binding.parse_assembly(ir, binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
@@ -178,6 +180,9 @@ class _Effort(NamedTuple):
     level: int
     emission: int
     is_thorough: bool
+
+
+_AS_IT_STANDS = _Effort(0, 0, False)
 
 
 def _effort(ir: str) -> _Effort:

@@ -176,7 +176,7 @@ def memory_ir() -> str:
 
 @functools.cache
 def _library() -> Loaded:
-    return load(memory_ir(), NAMES[0], exports=NAMES)
+    return load(memory_ir(), NAMES[0], exports=NAMES, is_finished=True)
 
 
 def _address(name: str) -> int:

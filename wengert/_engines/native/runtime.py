@@ -193,7 +193,7 @@ def runtime_ir() -> str:
 
 @functools.cache
 def _library() -> Loaded:
-    return load(runtime_ir(), NAMES[0], exports=NAMES)
+    return load(runtime_ir(), NAMES[0], exports=NAMES, is_finished=True)
 
 
 def _address(name: str) -> int:
