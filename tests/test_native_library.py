@@ -111,7 +111,7 @@ def test_wide_registers_in_a_small_product(monkeypatch: pytest.MonkeyPatch) -> N
         pytest.skip("this machine has no registers wider than 128 bits")
     seen: list[str] = []
     original = jit.compiled
-    monkeypatch.setattr(jit, "compiled", lambda ir, *rest: seen.append(jit.assembly(ir)) or original(ir, *rest))
+    monkeypatch.setattr(jit, "compiled", lambda ir, title: seen.append(jit.assembly(ir)) or original(ir, title))
     wg.function(LAYOUTS["nn"])(draw(16, 17), draw(17, 16))
     register = "%zmm" if target.vector_bits() == 512 else "%ymm"
     assert any("vfmadd" in line and register in line for text in seen for line in text.splitlines())

@@ -10,7 +10,8 @@ What callers may rely on:
   lets other threads of Python run meanwhile, and `Loaded.address` is where it lies.
 - The code stays as long as the `Loaded` does.
 - The same module is compiled once for a machine: the next process finds the object on disk (`disk.py`).
-- Long modules are optimised less, so that time stays linear in their size.
+- Long modules are optimised less, so that time stays linear in their size. What begins with the line `FINISHED`, as
+  modules written by hand do, becomes code as it stands, in a tenth of the time that LLVM's passes would take.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from .target import identity, layout, llvm, machine
 SHORT = 400  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code and unrolls loops
 STRAIGHT = 3_000  # lines without a jump from which on code is made without much ado: more would take quadratic time
+
+FINISHED = "; as good as passes would make it\n"
 
 PIPELINE = b"4"  # part of the keys on disk: another number wherever the passes or their options change
 
@@ -66,7 +69,7 @@ class Loaded:
         return self._tracker[name]
 
 
-def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = (), is_finished: bool = False) -> Loaded:
+def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -> Loaded:
     """Compiles a module and links it into the process.
 
     Args:
@@ -74,8 +77,6 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = (), i
         entry: the name of its entry function.
         key: what else decides over the code (a version of the generator, say); part of the key on disk.
         exports: other functions whose addresses are wanted.
-        is_finished: the module is as good as LLVM's passes would make it, as what is written by hand for it is:
-            it becomes code as it stands, in a tenth of the time.
 
     Raises:
         LinkError: the module declares a function that nothing defines.
@@ -83,7 +84,7 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = (), i
     """
     ir = completed(ir)
     names = declared(ir)
-    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key, bytes([is_finished]))
+    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key)
     # what LLVM makes of a module can be shown only while it makes it
     image = None if is_dumped("llvm") or is_dumped("asm") else disk.read(name)
     if image is not None:
@@ -91,7 +92,7 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = (), i
             return link(image, entry, names, exports)
         except RuntimeError:
             pass  # whole, but not for this linker: made anew
-    image = compiled(ir, entry, _AS_IT_STANDS if is_finished else None)
+    image = compiled(ir, entry)
     disk.write(name, image)
     return link(image, entry, names, exports)
 
@@ -126,10 +127,10 @@ def declared(ir: str) -> list[str]:
     return [name for name in names if not name.startswith("llvm.")]
 
 
-def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
-    """The object file that LLVM makes of a module, with an effort that its length decides if none is said."""
+def compiled(ir: str, title: str) -> bytes:
+    """The object file that LLVM makes of a module."""
     binding = llvm()
-    effort = effort or _effort(ir)
+    effort = _effort(ir)
     with binding.parse_assembly(ir, binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
@@ -182,10 +183,9 @@ class _Effort(NamedTuple):
     is_thorough: bool
 
 
-_AS_IT_STANDS = _Effort(0, 0, False)
-
-
 def _effort(ir: str) -> _Effort:
+    if ir.startswith(FINISHED):
+        return _Effort(0, 0, False)
     lines = ir.split("\n")
     if len(lines) <= SHORT:
         return _Effort(3, 3, True)
