@@ -36,7 +36,7 @@ STRAIGHT = 3_000  # lines without a jump from which on code is made without much
 
 FINISHED = "; as good as passes would make it\n"
 
-PIPELINE = b"4"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"5"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -176,16 +176,18 @@ class _Effort(NamedTuple):
         level: of its passes, 0 to 3.
         emission: of its code generator, 0 to 3.
         is_thorough: whether it unrolls loops and vectorises straight code.
+        is_tidied: at level 0, whether variables become registers and numbers are folded all the same.
     """
 
     level: int
     emission: int
-    is_thorough: bool
+    is_thorough: bool = False
+    is_tidied: bool = False
 
 
 def _effort(ir: str) -> _Effort:
     if ir.startswith(FINISHED):
-        return _Effort(0, 0, False)
+        return _Effort(0, 0)
     lines = ir.split("\n")
     if len(lines) <= SHORT:
         return _Effort(3, 3, True)
@@ -193,7 +195,7 @@ def _effort(ir: str) -> _Effort:
         return _Effort(2, 2, True)
     labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
     longest = max((end - start for start, end in pairwise([0, *labels, len(lines)])), default=0)
-    return _Effort(1, 0, False) if longest > STRAIGHT else _Effort(2, 2, False)
+    return _Effort(0, 0, is_tidied=True) if longest > STRAIGHT else _Effort(2, 2)
 
 
 def _optimise(module: Any, target: Any, effort: _Effort) -> None:
@@ -203,7 +205,16 @@ def _optimise(module: Any, target: Any, effort: _Effort) -> None:
     options.loop_vectorization = options.loop_interleaving = effort.level > 1
     options.slp_vectorization = options.loop_unrolling = effort.is_thorough
     builder = binding.create_pass_builder(target, options)
-    builder.getModulePassManager().run(module, builder)
+    if not effort.is_tidied:
+        builder.getModulePassManager().run(module, builder)
+        return
+    passes = binding.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
 
 
 _lljit: list[Any] = []  # made on first use, under the lock; never closed: code may run until the process ends
