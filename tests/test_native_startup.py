@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import threading
+import warnings
+from typing import Any
 
+import numpy as np
 import pytest
 
+import wengert as wg
+
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._core.garbage import uncollected
+from wengert._engines.native import codegen, jit
 
 
 def in_a_process(text: str) -> str:
@@ -90,3 +100,107 @@ from wengert._engines.native import symbols
 print(symbols.address("blas.dgemm"), symbols.address("special.gammaln"))
 """)
     assert said == "0 0"
+
+
+# -- long programs ----------------------------------------------------------------------------------------------------
+
+
+def unrolled(x: Any) -> Any:
+    """More nodes, with those of its gradient, than a block of code may have lines."""
+    for i in range(3500):
+        x = wg.sin(x) * (1.0 + 1e-4 * (i % 7))
+    return wg.sum(x)
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules that LLVM compiled."""
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "")
+    seen: list[str] = []
+    original = jit.compiled
+
+    def noting(ir: str, title: str) -> bytes:
+        seen.append(ir)
+        return original(ir, title)
+
+    monkeypatch.setattr(jit, "compiled", noting)
+    return seen
+
+
+def longest_block(ir: str) -> int:
+    lines = ir.split("\n")
+    labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
+    return max(b - a for a, b in zip([0, *labels], [*labels, len(lines)], strict=True))
+
+
+def test_long_programs_become_code_in_blocks_of_bounded_length(modules: list[str]) -> None:
+    x = np.linspace(0.1, 1.0, 10)
+    gradient = wg.value_and_grad(unrolled)
+    compiled = wg.function(gradient)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that the loop is unrolled is the point
+        compiled(x)
+    value, slope = compiled(x)
+    ((_, form),) = compiled.traces
+    assert len(form.graph.nodes) > 8_000
+    assert form.direct((x,)) is not None, "not one piece of compiled code"
+    longest = max(map(longest_block, modules))
+    assert jit.STRAIGHT < longest <= codegen.LONGEST_BLOCK + 100
+    wanted_value, wanted_slope = gradient(x)
+    np.testing.assert_allclose(value, wanted_value, rtol=1e-12)  # sums in another order
+    np.testing.assert_allclose(slope, wanted_slope, rtol=1e-11)  # 3,500 roundings of fused products, one after another
+
+
+# -- the collector ----------------------------------------------------------------------------------------------------
+
+
+def test_the_collector_rests_and_goes_on() -> None:
+    assert gc.isenabled()
+    with uncollected(), uncollected():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError), uncollected():
+        raise ZeroDivisionError
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_it_rests_until_the_last_thread_is_done() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def staying() -> None:
+        with uncollected():
+            inside.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=staying)
+    thread.start()
+    assert inside.wait(10)
+    with uncollected():
+        pass
+    assert not gc.isenabled()
+    leave.set()
+    thread.join()
+    assert gc.isenabled()
+
+
+def test_compiling_does_not_collect(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_on: list[bool] = []
+    original = jit.shared
+
+    def looking(*args: Any) -> Any:
+        is_on.append(gc.isenabled())
+        return original(*args)
+
+    monkeypatch.setattr("wengert._engines.native.engine.shared", looking)
+    wg.function(lambda x: wg.sum(x * wg.cos(x)) * 3.0)(np.linspace(0.0, 1.0, 33))
+    assert is_on == [False]

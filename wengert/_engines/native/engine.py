@@ -35,7 +35,7 @@ from .sizes import sized
 from .support import is_native, untold
 
 IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, and not left to NumPy's kernels
-LONGEST = 15_000  # nodes: to compile more takes seconds and memory beyond what they would save, as they run by kernels
+LONGEST = 150_000  # nodes: to compile more takes many seconds, and memory
 
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 

@@ -32,7 +32,8 @@ from .target import identity, layout, llvm, machine
 
 SHORT = 400  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code and unrolls loops
-STRAIGHT = 3_000  # lines without a jump from which on code is made without much ado: more would take quadratic time
+HUGE = 50_000  # ... and from which on code is made without much ado
+STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would take quadratic time
 
 FINISHED = "; as good as passes would make it\n"
 
@@ -176,7 +177,7 @@ class _Effort(NamedTuple):
         level: of its passes, 0 to 3.
         emission: of its code generator, 0 to 3.
         is_thorough: whether it unrolls loops and vectorises straight code.
-        is_tidied: at level 0, whether variables become registers and numbers are folded all the same.
+        is_tidied: at level 0, whether variables become registers all the same.
     """
 
     level: int
@@ -195,7 +196,7 @@ def _effort(ir: str) -> _Effort:
         return _Effort(2, 2, True)
     labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
     longest = max((end - start for start, end in pairwise([0, *labels, len(lines)])), default=0)
-    return _Effort(0, 0, is_tidied=True) if longest > STRAIGHT else _Effort(2, 2)
+    return _Effort(0, 0, is_tidied=True) if longest > STRAIGHT or len(lines) > HUGE else _Effort(2, 2)
 
 
 def _optimise(module: Any, target: Any, effort: _Effort) -> None:
@@ -210,8 +211,6 @@ def _optimise(module: Any, target: Any, effort: _Effort) -> None:
         return
     passes = binding.create_new_function_pass_manager()
     passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
     for function in module.functions:
         if not function.is_declaration:
             passes.run(function, builder)
