@@ -59,6 +59,7 @@ from .outlining import Captured, captured, var_uses
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 64 * 1024  # ... while they are no more than this together
 WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
+LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
 REGISTER = {
     "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
 }  # fmt: skip
@@ -299,7 +300,12 @@ class _Kernel:
     # -- instructions ---------------------------------------------------------------------------------------------
 
     def block(self, block: Block) -> None:
+        began = len(self.lines)
         for item in block:
+            if len(self.lines) - began > LONGEST_BLOCK:
+                label = self.label()
+                self.lines += [f"  br label %{label}", f"{label}:"]
+                began = len(self.lines)
             _EMIT[type(item)](self, item)
 
     def let(self, item: Let) -> None:
