@@ -315,6 +315,13 @@ class _Kernel:
         out = f"  %v{item.out.number} = "
         if op in _COMPARE:
             self.lines.append(f"{out}{_comparison(op, type_)} {kind} {args[0]}, {args[1]}")
+        elif op == "scale":
+            is_zero, product = self.temp(), self.temp()
+            self.lines += [
+                f"  {is_zero} = fcmp oeq {kind} {args[0]}, {constant(0.0, type_)}",
+                f"  {product} = fmul {kind} {args[0]}, {args[1]}",
+                f"{out}select i1 {is_zero}, {kind} {constant(0.0, type_)}, {kind} {product}",
+            ]
         elif type_ in FLOATS:
             self.lines.append(out + self.float_op(op, type_, kind, args))
         else:
@@ -607,8 +614,11 @@ class _Kernel:
     def branch(self, item: If) -> None:
         then, other, after = self.label(), self.label(), self.label()
         otherwise = other if item.other else after
+        weights = ", !prof !1" if item.is_likely else ""
+        if weights:
+            self.declare("!1", '!1 = !{!"branch_weights", i32 1000, i32 1}')
         self.lines += [
-            f"  br i1 {self.operand(item.cond, 'bool')}, label %{then}, label %{otherwise}",
+            f"  br i1 {self.operand(item.cond, 'bool')}, label %{then}, label %{otherwise}{weights}",
             f"{then}:",
         ]
         self.block(item.then)
