@@ -300,10 +300,10 @@ class Block:
             form = self.forms[value.key]
             if is_small(value):
                 form = self.elements(form, value.shape)
-            if target is not None and not (type(form) is Stored and form.array is target.array):
+            if target is not None and not (isinstance(form, Stored) and form.array is target.array):
                 nests.copy(self.b, form, target)
                 form = form if is_small(value) else target
-            results.append(form if type(form) in (Elements, Stored) else self.dense(form))
+            results.append(form if isinstance(form, (Elements, Stored)) else self.dense(form))
         return results
 
     # -- nodes by themselves --------------------------------------------------------------------------------------

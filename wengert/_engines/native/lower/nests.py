@@ -18,6 +18,7 @@ from .reduces import Reduce
 
 LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
 MOST_PARTS = 64
+SHORT = 16
 GRAIN = 1 << 14  # elements of a part, if that does not make too many parts
 ROUND = 64  # parts of a flat nest are multiples of it: whole vectors, whole cache lines
 
@@ -222,10 +223,19 @@ class _Nest:
             self.element(index)
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:
             self.axis(depth + 1, (*index, 0))
+        elif b.width and self.is_short(depth):
+            for i in range(self.shape[depth]):  # pyright: ignore[reportArgumentType]
+                with b.scope():
+                    self.axis(depth + 1, (*index, i))
         else:
             pieces.turns(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
         for total in mine:
             total.end(b, index)
+
+    def is_short(self, depth: int) -> bool:
+        """Whether the last loop is written out: in lanes, where the compiler does not."""
+        n = self.shape[depth]
+        return depth > 0 and depth + 1 == len(self.shape) and type(n) is int and n <= SHORT
 
     def element(self, index: Index) -> None:
         b = self.b
@@ -264,7 +274,7 @@ def copy(b: Builder, form: Form, target: Stored) -> None:
         for place, item in enumerate(form.items):
             b.store(target.array, b.add(target.offset, place), item)
         return
-    if type(form) is Stored and form.is_dense and target.is_dense:
+    if type(form) is Stored and form.is_dense and target.is_dense and not b.width:
         b.copy(target.array, target.offset, form.array, form.offset, count_of(b, form.shape))
         return
     emit(b, form.shape, [Write(form, target)], [])

@@ -1,0 +1,293 @@
+"""Groups of nodes that are computed a few rows at a time (`tiles.py`): one row's graph, for many rows side by side.
+
+The graph of one row is lowered as any other, inside `Lanes`: each operation is done for a vector of rows, and what a
+row makes on its way is an array of the lanes' own, small enough for the caches. Rows that are left over go through code
+of their own, for as many lanes as there are; where only the run tells how many, one by one. Sums over rows are added
+up in the order of the rows' blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ...._core.graph import Graph, Node
+from .. import lanes
+from ..builder import Builder
+from ..forms import TYPE_OF, Elements, Extents, Form, Index, Lazy, Stored, is_numbers, row_major, spill
+from ..loops import FLOATS, Copy, For, Lanes, Load, Operand, Store, blocks_of
+from ..loops import Block as Instructions
+from ..outlining import walk
+from ..rows import without
+from ..schedule import is_small
+from ..tiles import Rows
+from . import nests
+from .blocks import SINGLES, Block, kind_of
+
+WIDEST = 32  # rows side by side: several vectors of the machine's, which hide one another's latency
+NARROWEST = 8
+ROOM = 512 * 1024  # bytes that the lanes' own arrays should not exceed
+UNROLLED = 16  # products of a row that are written out
+SPARSE = 4  # products that are worth to look whether their common factor is zero
+
+
+class Accumulated(Stored):
+    """An array that what is stored is added to."""
+
+    __slots__ = ()
+
+    def store(self, b: Builder, index: Index, value: Operand) -> None:
+        b.accumulate(self.array, self.place(b, index), value)
+
+
+class _Widened(Accumulated):
+    """Sums of float32, which are added up as float64."""
+
+    __slots__ = ()
+
+    def store(self, b: Builder, index: Index, value: Operand) -> None:
+        super().store(b, index, b.convert(self.array.type, "f32", value))
+
+
+def _tiled(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    return _Tiling(block, node, forms).run()
+
+
+class _Tiling:
+    def __init__(self, block: Block, node: Node, forms: list[Form]) -> None:
+        self.block = block
+        self.b = block.b
+        self.node = node
+        self.rows: Rows = node.attrs[0]
+        self.forms = forms
+        self.count = block.extent(self.rows.extent)
+        self.targets: list[Stored] = []
+
+    def run(self) -> Sequence[Form]:
+        shared = [self.shared(f) if axis is None else f for f, axis in zip(self.forms, self.rows.takes, strict=True)]
+        spill(self.b, shared)
+        self.prepare()
+        emitted: Instructions = []
+        with self.b.inside(emitted):
+            self.all_rows(shared)
+        emitted[:] = _without_copies(self.b, emitted)
+        if not all(map(lanes.suits, (item for item in walk(emitted) if type(item) is Lanes))):
+            return self.plainly()
+        self.begin()
+        self.b.block += emitted
+        return self.finish()
+
+    def shared(self, form: Form) -> Form:
+        """An operand that all rows read: not computed anew for each."""
+        return self.block.dense(form) if type(form) is Lazy and form.sources else form
+
+    def plainly(self) -> Sequence[Form]:
+        """The group without tiles."""
+        plain = self.rows.plain
+        known = {v.key: f for v, f in zip(self.node.inputs, self.forms, strict=True)}
+        inner = Block(self.block.setting, plain, [known[v.key] for v in plain.inputs], self.block.sizes)
+        found = inner.run([self.block.room(v) for v in self.node.outputs])
+        return found
+
+    # -- results --------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Where results are stored or added up."""
+        for value, axis in zip(self.node.outputs, self.rows.gives, strict=True):
+            type_ = TYPE_OF[value.dtype]
+            if axis is None and type_ == "f32":
+                self.targets.append(self.block.fresh(self.block.shape(value), "f64"))
+            else:
+                self.targets.append(self.block.room(value))
+
+    def begin(self) -> None:
+        for target, axis in zip(self.targets, self.rows.gives, strict=True):
+            if axis is None:
+                self.b.fill(target.array, target.offset, nests.count_of(self.b, target.shape))
+
+    def finish(self) -> list[Form]:
+        found: list[Form] = []
+        for value, target in zip(self.node.outputs, self.targets, strict=True):
+            type_ = TYPE_OF[value.dtype]
+            if target.type != type_:
+                rounded = Lazy(target.shape, type_, lambda b, index, t=target: b.convert("f32", "f64", t.at(b, index)))
+                target = self.block.room(value)
+                nests.copy(self.b, rounded, target)
+            found.append(target)
+        return found
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def width(self) -> int:
+        """How many rows go side by side."""
+        graph, width = self.rows.graph, WIDEST
+        kept = [v for node in graph.nodes if kind_of(node) in ("point", "reduce", "single") for v in node.outputs]
+        size = sum(prod(n for n in v.shape if type(n) is int) * v.dtype.itemsize for v in kept)
+        while width > NARROWEST and size * width > ROOM:
+            width //= 2
+        return width
+
+    def all_rows(self, forms: Sequence[Form]) -> None:
+        b, width, count = self.b, self.width(), self.count
+        if type(count) is int:
+            width = min(width, count)
+        whole = b.divided(count, width)
+        if type(whole) is int and whole == 1:
+            self.some_rows(forms, 0, width)
+        else:
+            with b.loop(0, whole) as number:
+                self.some_rows(forms, b.mul(number, width), width)
+        done = b.mul(whole, width)
+        rest = b.sub(count, done)
+        if type(rest) is int:
+            if rest:
+                self.some_rows(forms, done, rest)
+        else:
+            with b.loop(done, count) as row:
+                self.some_rows(forms, row, 1)
+
+    def some_rows(self, forms: Sequence[Form], first: Operand, width: int) -> None:
+        """So many rows from one on."""
+        b, rows = self.b, self.rows
+        with b.lanes(width) as made:
+            row = b.add(first, made.index)
+            pairs = zip(forms, rows.takes, rows.graph.inputs[1:], strict=True)
+            taken = [f if axis is None else self.taken(f, axis, row, v.shape) for f, axis, v in pairs]
+            inner = Block(self.block.setting, rows.graph, [Elements((), "i64", [row]), *taken], self.block.sizes)
+            targets: list[Stored | None] = []
+            for target, axis, terms in zip(self.targets, rows.gives, rows.terms, strict=True):
+                value = rows.graph.outputs[len(targets)]
+                targets += [None, None] if terms == 2 else [self.target(target, axis, row, inner.shape(value))]
+            found = inner.run(targets)
+            place = 0
+            for target, terms in zip(self.targets, rows.terms, strict=True):
+                if terms == 2:
+                    _Products(b, found[place], found[place + 1], target).emit()
+                place += terms
+
+    def taken(self, form: Form, axis: int, row: Operand, shape: Sequence[Any]) -> Form:
+        """One row of an operand: in registers if it is short, else where its elements lie side by side for all lanes."""
+        one = _row_of(self.b, form, axis, row)
+        if not is_numbers(one.shape):
+            return one
+        if prod(shape) <= 1 or (type(one) is Stored and _is_one(form, axis)):
+            return one
+        own = _own(self.b, one)
+        nests.copy(self.b, one, own)
+        return own
+
+    def target(self, whole: Stored, axis: int | None, row: Operand, shape: Extents) -> Stored:
+        """Where a row's result goes."""
+        if axis is None:
+            kind = _Widened if whole.type == "f64" and self.is_narrow(whole) else Accumulated
+            return kind(shape, whole.array, whole.offset, row_major(shape), False)
+        found = _row_of(self.b, whole, axis, row)
+        assert type(found) is Stored
+        return found
+
+    def is_narrow(self, whole: Stored) -> bool:
+        place = next(i for i, t in enumerate(self.targets) if t is whole)
+        return TYPE_OF[self.node.outputs[place].dtype] == "f32"
+
+
+def _own(b: Builder, like: Form) -> Stored:
+    return Stored(like.shape, b.alloc(like.type, prod(like.shape)), 0, row_major(like.shape), True)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def _is_one(form: Form, axis: int) -> bool:
+    """Whether neighbouring rows lie side by side already."""
+    return type(form) is Stored and type(form.strides[axis]) is int and form.strides[axis] == 1
+
+
+def _row_of(b: Builder, form: Form, axis: int, row: Operand) -> Form:
+    shape = without(form.shape, axis)
+    if type(form) is not Stored:
+        return Lazy(
+            shape, form.type, lambda b, index: form.at(b, (*index[:axis], row, *index[axis:])), None, [form]
+        )  # fmt: skip
+    strides = without(form.strides, axis)
+    offset = b.add(form.offset, b.mul(row, form.strides[axis]))
+    is_dense = is_numbers(shape) and is_numbers(strides) and strides == row_major(shape)
+    return Stored(shape, form.array, offset, strides, is_dense)
+
+
+class _Products:
+    """Adds the products of two vectors of a row to a matrix.
+
+    Where one of the longer vector's elements is zero in all rows side by side, its products are left out: of what a
+    choice of one element leaves there are few others. That needs the shorter vector to be finite.
+    """
+
+    def __init__(self, b: Builder, x: Form, y: Form, target: Stored) -> None:
+        self.b = b
+        self.target = target
+        self.is_turned = _length(y) > _length(x)
+        self.long, self.short = (y, x) if self.is_turned else (x, y)
+        self.type = x.type
+
+    def emit(self) -> None:
+        b = self.b
+        spill(b, [self.long, self.short])
+        bad = self.is_infinite()
+        with b.loop(0, self.long.shape[0]) as i:
+            factor = self.long.at(b, (i,))
+            if _length(self.short) < SPARSE:
+                self.products(i, factor)
+                return
+            counts = b.let("ne", self.type, factor, 0.0 if self.type in FLOATS else 0)
+            with b.when(b.either(counts, bad)):
+                self.products(i, factor)
+
+    def is_infinite(self) -> Operand:
+        b = self.b
+        if self.type not in FLOATS or _length(self.short) < SPARSE:
+            return False
+        found = b.var("bool", False)
+        with b.loop(0, self.short.shape[0]) as j:
+            product = b.let("mul", self.type, self.short.at(b, (j,)), 0.0)
+            b.set(found, b.either(b.get(found), b.let("ne", self.type, product, 0.0)))
+        return b.get(found)
+
+    def products(self, i: Operand, factor: Operand) -> None:
+        b, count = self.b, self.short.shape[0]
+        if type(count) is int and count <= UNROLLED:
+            for j in range(count):
+                self.one(i, j, factor)
+            return
+        with b.loop(0, count) as j:
+            self.one(i, j, factor)
+
+    def one(self, i: Operand, j: Operand, factor: Operand) -> None:
+        b = self.b
+        product = b.let("mul", self.type, factor, self.short.at(b, (j,)))
+        kind = self.target.type
+        index = (j, i) if self.is_turned else (i, j)
+        place = self.target.place(b, index)
+        b.accumulate(self.target.array, place, b.convert(kind, self.type, product))
+
+
+def _length(form: Form) -> int:
+    (n,) = form.shape
+    return n if type(n) is int else 1 << 30
+
+
+def _without_copies(b: Builder, block: Instructions) -> Instructions:
+    """Copies as loops: of arrays of the lanes' own, and of single rows of others."""
+    found: Instructions = []
+    for item in block:
+        for inner in blocks_of(item):
+            inner[:] = _without_copies(b, inner)
+        found += _copy_as_loop(b, item) if type(item) is Copy else [item]
+    return found
+
+
+def _copy_as_loop(b: Builder, item: Copy) -> Instructions:
+    made: Instructions = []
+    with b.inside(made), b.loop(0, item.count) as i:
+        value = b.load(item.source, b.add(item.source_start, i))
+        b.store(item.target, b.add(item.target_start, i), value)
+    return made
+
+
+SINGLES["tiled"] = _tiled
