@@ -246,9 +246,9 @@ class Builder:
         """Sets an element."""
         self.block.append(Store(array, index, value))
 
-    def accumulate(self, array: Array, index: Operand, value: Operand) -> None:
-        """Adds to an element, in no particular order of `lanes`."""
-        self.block.append(Accumulate(array, index, value))
+    def accumulate(self, array: Array, index: Operand, value: Operand, slots: int = 1) -> None:
+        """Adds to an element, in no particular order of `lanes`; to one of its slots, if it has several."""
+        self.block.append(Accumulate(array, index, value, slots))
 
     def array(self, type_: str, place: str) -> Array:
         """An array without memory yet (operands, results, arrays that grow)."""

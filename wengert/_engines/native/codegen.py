@@ -418,7 +418,7 @@ class _Kernel:
         self.lines.append(f"  store {MEMORY_TYPE[type_]} {value}, ptr {place}")
 
     def accumulate(self, item: Accumulate) -> None:
-        place, held, total = self.element(item.array, item.index), self.temp(), self.temp()
+        place, held, total = self.first_slot(item), self.temp(), self.temp()
         type_ = item.array.type
         kind, value = MEMORY_TYPE[type_], self.operand(item.value, type_)
         if type_ == "bool":
@@ -431,6 +431,17 @@ class _Kernel:
             f"  {total} = {op} {kind} {held}, {value}",
             f"  store {kind} {total}, ptr {place}",
         ]
+
+    def first_slot(self, item: Accumulate) -> str:
+        """The address of the first of an element's slots."""
+        if item.slots == 1 or type(item.index) is int:
+            return self.element(item.array, item.index * item.slots if type(item.index) is int else item.index)
+        start, place = self.temp(), self.temp()
+        self.lines += [
+            f"  {start} = mul i64 {self.operand(item.index, 'i64')}, {item.slots}",
+            f"  {place} = getelementptr inbounds {MEMORY_TYPE[item.array.type]}, ptr {self.pointer(item.array)}, i64 {start}",
+        ]
+        return place
 
     # -- memory ---------------------------------------------------------------------------------------------------
 

@@ -511,6 +511,9 @@ class _Writer:
         if self.mask:
             none = "splat (" + (f"{one} {constant(-0.0, type_)}" if type_ in FLOATS else f"{one} 0") + ")"
             value = self.line(f"select {self.type('bool')} {self.mask}, {kind} {value}, {kind} {none}")
+        if item.slots > 1 and self.count % item.slots == 0:
+            self.add_parts(item, value)
+            return
         word = "fadd" if type_ in FLOATS else "or" if type_ == "bool" else "add"
         label = "i1" if type_ == "bool" else f"i{8 * WIDTHS[type_]}" if type_ not in FLOATS else type_
         name = f"llvm.vector.reduce.{word}.v{self.count}{label}"
@@ -523,9 +526,22 @@ class _Writer:
             total = self.line(f"call {one} @{name}({kind} {value})")
         self.add(item, total)
 
+    def add_parts(self, item: Accumulate, value: str) -> None:
+        """Adds to all slots at once."""
+        type_, width = item.array.type, item.slots
+        place, kind = self.kernel.first_slot(item), f"<{width} x {REGISTER[type_]}>"
+        total = ""
+        for start in range(0, self.count, width):
+            part = self.part(value, type_, start, width)
+            total = self.line(f"fadd reassoc contract {kind} {total}, {part}") if total else part
+        align = gcd(width * WIDTHS[type_], ALIGNED)
+        held = self.line(f"load {kind}, ptr {place}, align {align}")
+        found = self.line(f"fadd reassoc contract {kind} {held}, {total}")
+        self.kernel.lines.append(f"  store {kind} {found}, ptr {place}, align {align}")
+
     def add(self, item: Accumulate, total: str) -> None:
         type_ = item.array.type
-        place, kind = self.kernel.element(item.array, item.index), MEMORY_TYPE[type_]
+        place, kind = self.kernel.first_slot(item), MEMORY_TYPE[type_]
         if type_ == "bool":
             total = self.line(f"zext i1 {total} to i8")
         held = self.line(f"load {kind}, ptr {place}")

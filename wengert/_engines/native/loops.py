@@ -205,11 +205,15 @@ class Lanes:
 
 @dataclass(slots=True, eq=False)
 class Accumulate:
-    """Adds to an element; the order in which the turns of `Lanes` do so does not matter. Of booleans: or."""
+    """Adds to an element; the order in which the turns of `Lanes` do so does not matter. Of booleans: or.
+
+    With `slots`, an element is a sum in so many parts, one behind the other: to which of them a turn adds is open.
+    """
 
     array: Array
     index: Operand
     value: Operand
+    slots: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -425,7 +429,8 @@ def _line(item: Any) -> str:
     if kind is Load:
         return f"{item.out}: {item.out.type} = {item.array}[{item.index}]"
     if kind is Store or kind is Accumulate:
-        return f"{item.array}[{item.index}] {'=' if kind is Store else '+='} {item.value}"
+        place = item.index if kind is Store or item.slots == 1 else f"{item.index}: {item.slots}"
+        return f"{item.array}[{place}] {'=' if kind is Store else '+='} {item.value}"
     if kind is Call:
         return f"{f'{item.out}: {item.out.type} = ' if item.out else ''}{item.name}({_list(map(_argument, item.args))})"
     return _statement(item)

@@ -154,7 +154,7 @@ class _Machine:
         self.arrays[item.array][self.place(item.index)] = self.value(item.value, item.array.type)
 
     def accumulate(self, item: Accumulate) -> None:
-        held, place = self.arrays[item.array], self.place(item.index)
+        held, place = self.arrays[item.array], self.place(item.index) * item.slots
         value = self.value(item.value, item.array.type)
         held[place] = held[place] | value if item.array.type == "bool" else held[place] + value
 

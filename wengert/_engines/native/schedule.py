@@ -42,6 +42,9 @@ _LIGHT = {
 }  # fmt: skip
 MOST_REPEATS = 3
 
+# Points that need the one before them: they are members of a loop, and read nowhere else but from memory.
+RUNNING = ("cumsum", "cumprod", "cummax", "cummin")
+
 # Kinds that compute what they alone read.
 _READING = ("map", "inline", "assemble")
 
@@ -146,7 +149,7 @@ class _Scheduling:
     def find_inlined(self) -> None:
         depth: dict[int, int] = {}
         for place in range(len(self.nodes) - 1, -1, -1):
-            if self.kinds[place] != "point":
+            if self.kinds[place] != "point" or self.nodes[place].op.name in RUNNING:
                 continue
             key = self.nodes[place].outputs[0].key
             readers = self.readers[key]

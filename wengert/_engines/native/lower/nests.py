@@ -14,7 +14,8 @@ from ..builder import Builder
 from ..forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, spill
 from ..loops import FLOATS, REFUSED, Operand, Var
 from . import pieces
-from .reduces import Reduce
+from .reduces import REDUCES, Reduce
+from .scalars import larger, smaller
 
 LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
 MOST_PARTS = 64
@@ -43,6 +44,52 @@ class Write:
     def __init__(self, form: Form, target: Stored) -> None:
         self.form = form
         self.target = target
+
+
+class Running(Form):
+    """A running total along the last axis, from the first element to the last; it is read in the order of a nest."""
+
+    __slots__ = ("join", "start", "x")
+
+    def __init__(self, x: Form, start: Operand, join: Callable[[Builder, str, Operand, Operand], Operand]) -> None:
+        super().__init__(x.shape, x.type)
+        self.x = x
+        self.start = start
+        self.join = join
+
+    def begin(self, b: Builder) -> None:
+        """The total starts anew."""
+        b.remember(("total", self), b.var(self.type, self.start))
+
+    def at(self, b: Builder, index: Index) -> Operand:
+        key = (self, index)
+        found = b.known(key)
+        if found is None:
+            total: Var = b.known(("total", self))
+            found = self.join(b, self.type, b.get(total), self.x.at(b, index))
+            b.set(total, found)
+            b.remember(key, found)
+        return found
+
+
+# What elements that come before the first would be, so that it stays what it is, to the sign of zero.
+def _neutral(name: str, t: str) -> Operand:
+    if name == "cumsum":
+        return -0.0 if t in FLOATS else 0
+    if name == "cumprod":
+        return 1.0 if t in FLOATS else 1
+    return REDUCES["reduce_max" if name == "cummax" else "reduce_min"].start(t)
+
+
+_JOINS: dict[str, Callable[[Builder, str, Operand, Operand], Operand]] = {
+    "cumsum": lambda b, t, x, y: b.let("add", t, x, y), "cumprod": lambda b, t, x, y: b.let("mul", t, x, y),
+    "cummax": larger, "cummin": smaller,
+}  # fmt: skip
+
+
+def running(name: str, x: Form) -> Running:
+    """The running total of a form that a primitive makes."""
+    return Running(x, _neutral(name, x.type), _JOINS[name])
 
 
 class Sum:
@@ -108,7 +155,8 @@ class _Nest:
         self, b: Builder, shape: Index, writes: list[Write], sums: list[Sum], forms: Sequence[Form]
     ) -> None:  # fmt: skip
         self.b = b
-        self.forms = [f for f in forms if type(f) is Lazy]
+        self.forms = [f for f in forms if type(f) is Lazy or type(f) is Running]
+        self.totals = [f for f in forms if type(f) is Running]
         self.shape = shape
         self.writes = writes
         self.sums = sums
@@ -219,6 +267,9 @@ class _Nest:
         mine = [s for s in self.sums if s.depth == depth]
         for total in mine:
             total.start(b)
+        if depth + 1 == len(self.shape):
+            for total in self.totals:
+                total.begin(b)
         if depth == len(self.shape):
             self.element(index)
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:

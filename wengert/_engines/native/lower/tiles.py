@@ -12,21 +12,26 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ...._core.graph import Graph, Node
+from ...._core.graph import Node
+from ...._core.tensor import Value
 from .. import lanes
 from ..builder import Builder
-from ..forms import TYPE_OF, Elements, Extents, Form, Index, Lazy, Stored, is_numbers, row_major, spill
-from ..loops import FLOATS, Copy, For, Lanes, Load, Operand, Store, blocks_of
+from ..forms import TYPE_OF, Elements, Extents, Form, Index, Lazy, Stored, is_numbers, row_major, spill, strides_of
+from ..loops import FLOATS, Copy, Lanes, Operand, Reg, blocks_of
 from ..loops import Block as Instructions
 from ..outlining import walk
 from ..rows import without
-from ..schedule import is_small
+from ..schedule import static_size
 from ..tiles import Rows
 from . import nests
 from .blocks import SINGLES, Block, kind_of
 
 WIDEST = 32  # rows side by side: several vectors of the machine's, which hide one another's latency
+USUAL = 16
 NARROWEST = 8
+NEAR = 24 * 1024  # bytes of the lanes' own arrays that stay in the nearest cache
+SLOTS = 8  # parts of a sum: as many as a vector holds
+FULL = 64 * 1024  # bytes of sums in parts; larger ones are added up at once
 ROOM = 512 * 1024  # bytes that the lanes' own arrays should not exceed
 UNROLLED = 16  # products of a row that are written out
 SPARSE = 4  # products that are worth to look whether their common factor is zero
@@ -38,16 +43,21 @@ class Accumulated(Stored):
     __slots__ = ()
 
     def store(self, b: Builder, index: Index, value: Operand) -> None:
-        b.accumulate(self.array, self.place(b, index), value)
+        self.add(b, self.place(b, index), value)
+
+    def add(self, b: Builder, place: Operand, value: Operand) -> None:
+        """Adds to the element of a number."""
+        b.accumulate(self.array, place, value)
 
 
-class _Widened(Accumulated):
-    """Sums of float32, which are added up as float64."""
+class _Slotted(Accumulated):
+    """Sums in several parts, which are added up in the end; those of float32 as float64."""
 
     __slots__ = ()
 
-    def store(self, b: Builder, index: Index, value: Operand) -> None:
-        super().store(b, index, b.convert(self.array.type, "f32", value))
+    def add(self, b: Builder, place: Operand, value: Operand) -> None:
+        source = "f32" if type(value) is Reg and value.type == "f32" else "f64"
+        b.accumulate(self.array, place, b.convert("f64", source, value), SLOTS)
 
 
 def _tiled(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -87,19 +97,24 @@ class _Tiling:
         plain = self.rows.plain
         known = {v.key: f for v, f in zip(self.node.inputs, self.forms, strict=True)}
         inner = Block(self.block.setting, plain, [known[v.key] for v in plain.inputs], self.block.sizes)
-        found = inner.run([self.block.room(v) for v in self.node.outputs])
-        return found
+        return inner.run([self.block.room(v) for v in self.node.outputs])
 
     # -- results --------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
         """Where results are stored or added up."""
         for value, axis in zip(self.node.outputs, self.rows.gives, strict=True):
-            type_ = TYPE_OF[value.dtype]
-            if axis is None and type_ == "f32":
-                self.targets.append(self.block.fresh(self.block.shape(value), "f64"))
+            if axis is None and self.is_slotted(value):
+                self.targets.append(self.block.fresh((*self.block.shape(value), SLOTS), "f64"))
             else:
                 self.targets.append(self.block.room(value))
+
+    def is_slotted(self, value: Value) -> bool:
+        """Whether a sum over rows is added up in parts."""
+        if TYPE_OF[value.dtype] not in FLOATS:
+            return False
+        size = static_size(value.shape)
+        return value.dtype.itemsize == 4 or (size is not None and size * SLOTS * 8 <= FULL)
 
     def begin(self) -> None:
         for target, axis in zip(self.targets, self.rows.gives, strict=True):
@@ -108,14 +123,25 @@ class _Tiling:
 
     def finish(self) -> list[Form]:
         found: list[Form] = []
-        for value, target in zip(self.node.outputs, self.targets, strict=True):
-            type_ = TYPE_OF[value.dtype]
-            if target.type != type_:
-                rounded = Lazy(target.shape, type_, lambda b, index, t=target: b.convert("f32", "f64", t.at(b, index)))
-                target = self.block.room(value)
-                nests.copy(self.b, rounded, target)
-            found.append(target)
+        for value, axis, target in zip(self.node.outputs, self.rows.gives, self.targets, strict=True):
+            if axis is None and self.is_slotted(value):
+                found.append(self.whole(value, target))
+            else:
+                found.append(target)
         return found
+
+    def whole(self, value: Value, parts: Stored) -> Stored:
+        """A sum whose parts are along the last axis."""
+        b, whole = self.b, self.block.room(value)
+        total = whole if whole.type == "f64" else self.block.fresh(whole.shape, "f64")
+        count = nests.count_of(b, total.shape)
+        b.fill(total.array, total.offset, count)
+        with b.lanes(SLOTS) as made, b.loop(0, count) as place:
+            part = b.load(parts.array, b.add(b.mul(place, SLOTS), made.index))
+            b.accumulate(total.array, b.add(total.offset, place), part)
+        if total is not whole:
+            nests.copy(b, Lazy(total.shape, "f32", lambda b, i: b.convert("f32", "f64", total.at(b, i))), whole)
+        return whole
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
@@ -124,6 +150,8 @@ class _Tiling:
         graph, width = self.rows.graph, WIDEST
         kept = [v for node in graph.nodes if kind_of(node) in ("point", "reduce", "single") for v in node.outputs]
         size = sum(prod(n for n in v.shape if type(n) is int) * v.dtype.itemsize for v in kept)
+        if size * width > NEAR:
+            width = USUAL
         while width > NARROWEST and size * width > ROOM:
             width //= 2
         return width
@@ -163,7 +191,8 @@ class _Tiling:
             place = 0
             for target, terms in zip(self.targets, rows.terms, strict=True):
                 if terms == 2:
-                    _Products(b, found[place], found[place + 1], target).emit()
+                    shape = (found[place].shape[0], found[place + 1].shape[0])
+                    _Products(b, found[place], found[place + 1], self.sum(target, shape)).emit()
                 place += terms
 
     def taken(self, form: Form, axis: int, row: Operand, shape: Sequence[Any]) -> Form:
@@ -180,15 +209,16 @@ class _Tiling:
     def target(self, whole: Stored, axis: int | None, row: Operand, shape: Extents) -> Stored:
         """Where a row's result goes."""
         if axis is None:
-            kind = _Widened if whole.type == "f64" and self.is_narrow(whole) else Accumulated
-            return kind(shape, whole.array, whole.offset, row_major(shape), False)
+            return self.sum(whole, shape)
         found = _row_of(self.b, whole, axis, row)
         assert type(found) is Stored
         return found
 
-    def is_narrow(self, whole: Stored) -> bool:
+    def sum(self, whole: Stored, shape: Extents) -> Accumulated:
+        """A sum over rows as something that a row's numbers are added to."""
         place = next(i for i, t in enumerate(self.targets) if t is whole)
-        return TYPE_OF[self.node.outputs[place].dtype] == "f32"
+        kind = _Slotted if self.is_slotted(self.node.outputs[place]) else Accumulated
+        return kind(shape, whole.array, whole.offset, strides_of(self.b, shape), False)
 
 
 def _own(b: Builder, like: Form) -> Stored:
@@ -219,7 +249,7 @@ class _Products:
     choice of one element leaves there are few others. That needs the shorter vector to be finite.
     """
 
-    def __init__(self, b: Builder, x: Form, y: Form, target: Stored) -> None:
+    def __init__(self, b: Builder, x: Form, y: Form, target: Accumulated) -> None:
         self.b = b
         self.target = target
         self.is_turned = _length(y) > _length(x)
@@ -261,10 +291,7 @@ class _Products:
     def one(self, i: Operand, j: Operand, factor: Operand) -> None:
         b = self.b
         product = b.let("mul", self.type, factor, self.short.at(b, (j,)))
-        kind = self.target.type
-        index = (j, i) if self.is_turned else (i, j)
-        place = self.target.place(b, index)
-        b.accumulate(self.target.array, place, b.convert(kind, self.type, product))
+        self.target.store(b, (j, i) if self.is_turned else (i, j), product)
 
 
 def _length(form: Form) -> int:
