@@ -29,7 +29,7 @@ from ..forms import (
     strides_of,
 )
 from ..loops import FLOATS, Array, Operand, Reg
-from ..schedule import RUNNING, SMALL, Group, is_small, schedule, static_size
+from ..schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from . import nests
 from .maps import MAPS, Info, Map
 from .reduces import REDUCES
@@ -247,7 +247,7 @@ class Block:
                 self.targets.setdefault(value.key, target)
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
-        plan = schedule(nodes, [*map(self._kind, nodes)], large)
+        plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width else MOST_REPEATS)
         through = self._through(plan.kinds)
         last = self._last_reads(plan.steps, through)
         for place, step in enumerate(plan.steps):

@@ -21,7 +21,7 @@ from ..loops import FLOATS, Copy, Lanes, Operand, Reg, blocks_of
 from ..loops import Block as Instructions
 from ..outlining import walk
 from ..rows import without
-from ..schedule import static_size
+from ..schedule import is_small, schedule, static_size
 from ..tiles import Rows
 from . import nests
 from .blocks import SINGLES, Block, kind_of
@@ -148,7 +148,9 @@ class _Tiling:
     def width(self) -> int:
         """How many rows go side by side."""
         graph, width = self.rows.graph, WIDEST
-        kept = [v for node in graph.nodes if kind_of(node) in ("point", "reduce", "single") for v in node.outputs]
+        plan = schedule(graph.nodes, [*map(kind_of, graph.nodes)], [v for v in graph.outputs if not is_small(v)])
+        single = {v.key for node in graph.nodes if kind_of(node) == "single" for v in node.outputs}
+        kept = [v for node in graph.nodes for v in node.outputs if v.key in plan.stored or v.key in single]
         size = sum(prod(n for n in v.shape if type(n) is int) * v.dtype.itemsize for v in kept)
         if size * width > NEAR:
             width = USUAL
@@ -184,16 +186,52 @@ class _Tiling:
             taken = [f if axis is None else self.taken(f, axis, row, v.shape) for f, axis, v in pairs]
             inner = Block(self.block.setting, rows.graph, [Elements((), "i64", [row]), *taken], self.block.sizes)
             targets: list[Stored | None] = []
+            late: list[tuple[int, Stored]] = []
             for target, axis, terms in zip(self.targets, rows.gives, rows.terms, strict=True):
                 value = rows.graph.outputs[len(targets)]
-                targets += [None, None] if terms == 2 else [self.target(target, axis, row, inner.shape(value))]
+                if terms == 1:
+                    targets.append(self.target(target, axis, row, inner.shape(value)))
+                    continue
+                early = self.early_products(inner, len(targets), target)
+                if early is None:
+                    late.append((len(targets), target))
+                targets += early or [None, None]
             found = inner.run(targets)
-            place = 0
-            for target, terms in zip(self.targets, rows.terms, strict=True):
-                if terms == 2:
-                    shape = (found[place].shape[0], found[place + 1].shape[0])
-                    _Products(b, found[place], found[place + 1], self.sum(target, shape)).emit()
-                place += terms
+            for place, target in late:
+                x, y = found[place : place + 2]
+                self.late_products(x, y, target)
+
+    def late_products(self, x: Form, y: Form, target: Stored) -> None:
+        """Products of two vectors that both are there."""
+        b, whole = self.b, self.sum(target, (x.shape[0], y.shape[0]))
+        is_first = _length(y) > _length(x)
+        products = _Products(b, x if is_first else y, whole, is_first)
+        long = y if is_first else x
+        spill(b, [long])
+        with b.loop(0, long.shape[0]) as i:
+            products.add(i, long.at(b, (i,)))
+
+    def early_products(self, inner: Block, place: int, target: Stored) -> list[Stored | None] | None:
+        """Products of a vector that is there already, an operand, and one that is computed: with its elements.
+
+        Returns:
+            Where the two results of the row's graph go; None if that cannot be.
+        """
+        graph = self.rows.graph
+        source = {node.outputs[0].key: node.inputs[0] for node in graph.nodes[-len(graph.outputs) :]}
+        values = graph.outputs[place : place + 2]
+        forms = [inner.forms.get(source[v.key].key) for v in values]
+        for known, other in ((0, 1), (1, 0)):
+            form, long = forms[known], values[other]
+            if form is not None and forms[other] is None and not is_small(long):
+                if static_size(long.shape) is None or static_size(long.shape) < _length(form):
+                    continue
+                shape = (*[inner.shape(v)[0] for v in values],)
+                products = _Products(self.b, form, self.sum(target, shape), known == 0)
+                result: list[Stored | None] = [None, None]
+                result[other] = _Multiplied(products, inner.shape(long))
+                return result
+        return None
 
     def taken(self, form: Form, axis: int, row: Operand, shape: Sequence[Any]) -> Form:
         """One row of an operand: in registers if it is short, else where its elements lie side by side for all lanes."""
@@ -243,44 +281,43 @@ def _row_of(b: Builder, form: Form, axis: int, row: Operand) -> Form:
 
 
 class _Products:
-    """Adds the products of two vectors of a row to a matrix.
+    """Adds the products of two vectors of a row to a matrix, one after the other for the elements of one of them.
 
-    Where one of the longer vector's elements is zero in all rows side by side, its products are left out: of what a
-    choice of one element leaves there are few others. That needs the shorter vector to be finite.
+    Where such an element is zero in all rows side by side, its products are left out: of what a choice of one element
+    leaves there are few others. That needs the other vector to be finite.
     """
 
-    def __init__(self, b: Builder, x: Form, y: Form, target: Accumulated) -> None:
+    def __init__(self, b: Builder, vector: Form, target: Accumulated, is_first: bool) -> None:
         self.b = b
+        self.vector = vector
         self.target = target
-        self.is_turned = _length(y) > _length(x)
-        self.long, self.short = (y, x) if self.is_turned else (x, y)
-        self.type = x.type
-
-    def emit(self) -> None:
-        b = self.b
-        spill(b, [self.long, self.short])
-        bad = self.is_infinite()
-        with b.loop(0, self.long.shape[0]) as i:
-            factor = self.long.at(b, (i,))
-            if _length(self.short) < SPARSE:
-                self.products(i, factor)
-                return
-            counts = b.let("ne", self.type, factor, 0.0 if self.type in FLOATS else 0)
-            with b.when(b.either(counts, bad)):
-                self.products(i, factor)
+        self.is_first = is_first  # whether the vector's elements are the matrix's rows
+        self.type = vector.type
+        spill(b, [vector])
+        self.is_bad = self.is_infinite()
 
     def is_infinite(self) -> Operand:
         b = self.b
-        if self.type not in FLOATS or _length(self.short) < SPARSE:
+        if self.type not in FLOATS or _length(self.vector) < SPARSE:
             return False
         found = b.var("bool", False)
-        with b.loop(0, self.short.shape[0]) as j:
-            product = b.let("mul", self.type, self.short.at(b, (j,)), 0.0)
+        with b.loop(0, self.vector.shape[0]) as j:
+            product = b.let("mul", self.type, self.vector.at(b, (j,)), 0.0)
             b.set(found, b.either(b.get(found), b.let("ne", self.type, product, 0.0)))
         return b.get(found)
 
+    def add(self, i: Operand, factor: Operand) -> None:
+        """The products with one element."""
+        if _length(self.vector) < SPARSE:
+            self.products(i, factor)
+            return
+        b = self.b
+        counts = b.let("ne", self.type, factor, 0.0 if self.type in FLOATS else 0)
+        with b.when(b.either(counts, self.is_bad)):
+            self.products(i, factor)
+
     def products(self, i: Operand, factor: Operand) -> None:
-        b, count = self.b, self.short.shape[0]
+        b, count = self.b, self.vector.shape[0]
         if type(count) is int and count <= UNROLLED:
             for j in range(count):
                 self.one(i, j, factor)
@@ -290,8 +327,21 @@ class _Products:
 
     def one(self, i: Operand, j: Operand, factor: Operand) -> None:
         b = self.b
-        product = b.let("mul", self.type, factor, self.short.at(b, (j,)))
-        self.target.store(b, (j, i) if self.is_turned else (i, j), product)
+        product = b.let("mul", self.type, factor, self.vector.at(b, (j,)))
+        self.target.store(b, (j, i) if self.is_first else (i, j), product)
+
+
+class _Multiplied(Stored):
+    """No array: what is stored here is multiplied by a vector, and the products are added to a matrix."""
+
+    __slots__ = ("products",)
+
+    def __init__(self, products: _Products, shape: Extents) -> None:
+        super().__init__(shape, products.target.array, 0, (0,) * len(shape), False)
+        self.products = products
+
+    def store(self, b: Builder, index: Index, value: Operand) -> None:
+        self.products.add(index[0], value)
 
 
 def _length(form: Form) -> int:
