@@ -324,7 +324,9 @@ class _Writer:
             return self.mathematics(op, type_, args)
         name = f"llvm.{intrinsic}.v{self.count}{type_}"
         self.kernel.declare(name, f"declare {kind} @{name}({', '.join([kind] * len(args))})")
-        return f"call {kind} @{name}({', '.join(f'{kind} {a}' for a in args)})"
+        # which of two zeros is the smaller one NumPy does not say, either; to find out takes as long as all else
+        flag = "nsz " if op in ("minimum", "maximum") else ""
+        return f"call {flag}{kind} @{name}({', '.join(f'{kind} {a}' for a in args)})"
 
     def mathematics(self, op: str, type_: str, args: list[str]) -> str:
         """A function's vector forms on parts of the vectors, the rest by the function itself."""
@@ -386,6 +388,8 @@ class _Writer:
         from_, to = self.type(source), self.type(target)
         if source in FLOATS and target not in FLOATS:
             return self.truncated(x, source, target)
+        if source == "bool" and target in FLOATS:
+            return f"select {from_} {x}, {to} splat ({REGISTER[target]} 1.0), {to} zeroinitializer"
         if source in FLOATS:
             word = "fpext" if WIDTHS[source] < WIDTHS[target] else "fptrunc"
         elif target in FLOATS:
@@ -530,14 +534,12 @@ class _Writer:
         """Adds to all slots at once."""
         type_, width = item.array.type, item.slots
         place, kind = self.kernel.first_slot(item), f"<{width} x {REGISTER[type_]}>"
-        total = ""
+        align = gcd(width * WIDTHS[type_], ALIGNED)
+        total = self.line(f"load {kind}, ptr {place}, align {align}")
         for start in range(0, self.count, width):
             part = self.part(value, type_, start, width)
-            total = self.line(f"fadd reassoc contract {kind} {total}, {part}") if total else part
-        align = gcd(width * WIDTHS[type_], ALIGNED)
-        held = self.line(f"load {kind}, ptr {place}, align {align}")
-        found = self.line(f"fadd reassoc contract {kind} {held}, {total}")
-        self.kernel.lines.append(f"  store {kind} {found}, ptr {place}, align {align}")
+            total = self.line(f"fadd contract {kind} {total}, {part}")
+        self.kernel.lines.append(f"  store {kind} {total}, ptr {place}, align {align}")
 
     def add(self, item: Accumulate, total: str) -> None:
         type_ = item.array.type
