@@ -1,9 +1,9 @@
 """Products of matrices, and sums of products over labelled axes.
 
-Three ways, by size: few elements are written out in registers; matrices of up to about 32 columns are loops of our own
-around one row of accumulators; all else is BLAS's, transposes as its flags, vectors as matrix-vector products. Integers
-have loops at any size. A product with labels is one batched product of matrices whose axes are the labels shared and
-kept, of the first operand, summed, and of the second, as far as strides allow without copies.
+Few elements are written out in registers; everything else is one product of matrices, or a batch of them, whose products
+may run in threads (`matrices.py` has the ways of one). A product with labels is one batched product of matrices whose
+axes are the labels shared and kept, of the first operand, summed, and of the second, as far as strides allow without
+copies: of the operands, and of the result, which is written where it belongs.
 """
 
 from __future__ import annotations
