@@ -1,4 +1,4 @@
-"""Products of matrices of floats as vector code: functions in IR, one module a type, that compiled code calls by name.
+"""Products of matrices of floats as vector code: functions in IR, that compiled code calls by name.
 
 They are for operands that need no copy, or were put into panels, and do what BLAS does without what a call of BLAS
 costs; `lower/matrices.py` says when they are called. T is f64 or f32, W is `panel_width(T)`; all strides count
@@ -23,7 +23,7 @@ import functools
 from collections.abc import Iterator
 
 from . import symbols
-from .jit import Loaded, load
+from .jit import WRITTEN, Loaded, load
 from .target import is_x86, vector_bits
 
 KIND = {"f64": "double", "f32": "float"}
@@ -31,7 +31,7 @@ WIDTH = {"f64": 8, "f32": 4}
 VECTORS = 3  # of a tile's row
 ROW_VECTORS = 8  # of one row alone
 DOT_ROWS = 4
-NAMES = ("rows", "pack", "row", "dots")
+FUNCTIONS = ("rows", "pack", "row", "dots")
 
 
 def lanes(type_: str) -> int:
@@ -271,13 +271,6 @@ end:
   ret void
 }
 
-define internal MASK @lanes.below(i64 %count) #1 {
-  %one = insertelement <LANES x i64> poison, i64 %count, i64 0
-  %all = shufflevector <LANES x i64> %one, <LANES x i64> poison, <LANES x i32> zeroinitializer
-  %mask = icmp slt <LANES x i64> <NUMBERS>, %all
-  ret MASK %mask
-}
-
 define internal void @straight(i64 %k, i64 %left, ptr %b, i64 %b.row, ptr noalias %to) #0 {
 entry:
 MASKS
@@ -359,6 +352,19 @@ def _turned_block(t: _Types) -> Iterator[str]:
         yield t.store(f"%s{stage}.{i}", f"%into{i}")
 
 
+def _lanes_below(t: _Types) -> str:
+    """The mask of the first so many lanes."""
+    numbers, wide = ", ".join(f"i64 {i}" for i in range(t.lanes)), f"<{t.lanes} x i64>"
+    return "\n".join([
+        f"define internal {t.mask} @lanes.below(i64 %count) #1 {{",
+        f"  %one = insertelement {wide} poison, i64 %count, i64 0",
+        f"  %all = shufflevector {wide} %one, {wide} poison, <{t.lanes} x i32> zeroinitializer",
+        f"  %mask = icmp slt {wide} <{numbers}>, %all",
+        f"  ret {t.mask} %mask",
+        "}",
+    ])  # fmt: skip
+
+
 def _panel_masks(t: _Types) -> Iterator[str]:
     for v in range(VECTORS):
         yield f"  %left{v} = sub i64 %left, {v * t.lanes}"
@@ -379,8 +385,7 @@ def _pack(t: _Types) -> str:
         text = text.replace(f"{word}\n", "\n".join([*lines, ""]))
     for word, meaning in {
         "product.pack.T": f"product.pack.{t.suffix}", "PANEL": str(VECTORS * t.lanes), "LANES": str(t.lanes),
-        "NUMBERS": ", ".join(f"i64 {i}" for i in range(t.lanes)), "KIND": t.kind, "MASK": t.mask, "VEC": t.vec,
-        "ALIGN": str(t.align),
+        "KIND": t.kind, "MASK": t.mask,
     }.items():  # fmt: skip
         text = text.replace(word, meaning)
     return text
@@ -488,28 +493,33 @@ def _dots(t: _Types) -> str:
 # -- modules ----------------------------------------------------------------------------------------------------------
 
 
-def module_text(type_: str) -> str:
-    """All functions of one type."""
+def _tiles(t: _Types, rows: int, most: int) -> list[str]:
+    return [*[_tile(t, rows, v, False) for v in range(1, most + 1)], _tile(t, rows, most, True)]
+
+
+def module_text(function: str, type_: str) -> str:
+    """One of the functions, with what it calls."""
     t = _Types(type_)
-    tiles: list[str] = []
-    for rows in heights():
-        most = ROW_VECTORS if rows == 1 else VECTORS
-        tiles += [_tile(t, rows, v, False) for v in range(1, most + 1)]
-        tiles += [_tile(t, rows, v, True) for v in {VECTORS, most}]
-        tiles.append(_strip(t, rows, VECTORS))
+    if function == "rows":
+        parts = [text for r in heights() for text in (*_tiles(t, r, VECTORS), _strip(t, r, VECTORS))]
+        parts.append(_rows(t))
+    elif function == "row":
+        parts = [*_tiles(t, 1, ROW_VECTORS), _row(t)]
+    else:
+        parts = [_lanes_below(t), _pack(t) if function == "pack" else _dots(t)]
     attributes = ["attributes #0 = { nounwind noinline }", "attributes #1 = { nounwind alwaysinline }"]
-    return "\n".join([*tiles, _rows(t), _row(t), _pack(t), _dots(t), *t.declarations(), *attributes, ""])
+    return "\n".join([*parts, *t.declarations(), *attributes, ""])
 
 
 @functools.cache
-def _library(type_: str) -> Loaded:
-    names = (*[f"product.{name}.{type_}" for name in NAMES],)
-    return load(module_text(type_), names[0], exports=names)
+def _loaded(function: str, type_: str) -> Loaded:
+    # every instruction is chosen already: LLVM's passes would take their time and change nothing
+    return load(module_text(function, type_), f"product.{function}.{type_}", effort=WRITTEN)
 
 
 def _address(name: str) -> int:
     function, _, type_ = name.partition(".")
-    return _library(type_).symbol(f"product.{function}.{type_}") if function in NAMES and type_ in KIND else 0
+    return _loaded(function, type_).address if function in FUNCTIONS and type_ in KIND else 0
 
 
 symbols.register_family("product", _address)

@@ -1,9 +1,9 @@
 """Products of matrices, and sums of products over labelled axes.
 
-Few elements are written out in registers; everything else is one product of matrices, or a batch of them, whose products
-may run in threads (`matrices.py` has the ways of one). A product with labels is one batched product of matrices whose
-axes are the labels shared and kept, of the first operand, summed, and of the second, as far as strides allow without
-copies: of the operands, and of the result, which is written where it belongs.
+Few elements are written out in registers; everything else is one product of matrices, or a batch of them, whose
+products may run in threads (`matrices.py` has the ways of one). A product with labels is one batched product of
+matrices whose axes are the labels shared and kept, of the first operand, summed, and of the second, as far as strides
+allow without copies: of the operands, and of the result, which is written where it belongs.
 """
 
 from __future__ import annotations
