@@ -245,6 +245,7 @@ class Block:
         for value, target in zip(outputs, targets, strict=False):
             if target is not None:
                 self.targets.setdefault(value.key, target)
+        self._set_targets_before_reshapes()
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
         plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width else MOST_REPEATS)
@@ -271,6 +272,19 @@ class Block:
         shape = node.outputs[0].shape
         is_member = axis % len(shape) == len(shape) - 1 and not is_reversed and static_size(shape)
         return "point" if is_member else kind_of(node)
+
+    def _set_targets_before_reshapes(self) -> None:
+        """What a single gives, and an output is another shape of, goes to where the output is to be stored."""
+        singles = {v.key for node in self.graph.nodes if node.op.name in SINGLES for v in node.outputs}
+        for node in reversed(self.graph.nodes):
+            target = self.targets.get(node.outputs[0].key) if node.op.name == "reshape" else None
+            if target is None or not target.is_dense:
+                continue
+            (source,) = node.inputs
+            if source.key in singles and not is_small(source):
+                shape = self.shape(source)
+                found = Stored(shape, target.array, target.offset, strides_of(self.b, shape), True)
+                self.targets.setdefault(source.key, found)
 
     def _release(self, key: int, array: Array) -> None:
         count = count_of(self.b, self.forms[key].shape)
@@ -443,7 +457,13 @@ class Block:
                 writes.append(nests.Write(form, self.room(out)))
                 # what the same group reads is the value itself, not where it is going
         for value in group.copies:
-            writes.append(nests.Write(self.forms[value.key], self.room(value)))
+            form, target = self.forms[value.key], self.room(value)
+            if type(form) is Stored and form.array is target.array and form.is_dense:
+                self.forms[value.key] = target  # where it is already
+            else:
+                writes.append(nests.Write(form, target))
+        if not writes and not sums:
+            return
         nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums], computed)
         targets = {id(w.form): w.target for w in writes}
         for node in group.members:
@@ -451,7 +471,7 @@ class Block:
             if key in stored:
                 self.forms[key] = targets[id(self.forms[key])]
         for value in group.copies:
-            self.forms[value.key] = targets[id(self.forms[value.key])]
+            self.forms[value.key] = targets.get(id(self.forms[value.key]), self.forms[value.key])
         for out, total in sums:
             self._file_sum(out, total)
 
