@@ -67,6 +67,7 @@ class Builder:
         self.spans: dict[Reg, tuple[int, int, set[int]]] = {}
         self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
         self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
+        self.prologue: Block = []  # what is done first of all
         self._count = 0
         self._body = self.block
 
@@ -381,7 +382,7 @@ class Builder:
         self, name: str, inputs: list[Array], outputs: list[Array | None], sizes: list[Reg]
     ) -> Function:  # fmt: skip
         """The finished function."""
-        return Function(name, inputs, outputs, sizes, self._body)
+        return Function(name, inputs, outputs, sizes, [*self.prologue, *self._body])
 
 
 def _is_zero(x: Operand) -> bool:
