@@ -516,7 +516,9 @@ take.filled:
   %over = call ptr @PyArray_NewFromDescr(ptr %ndarray, ptr %u.dtype, i32 %u.rank.short, ptr %dims, ptr null,
                                          ptr %u.data, i32 1281, ptr null)  ; C-contiguous, aligned, writable
   %has.over = icmp ne ptr %over, null
-  br i1 %has.over, label %take.owner, label %take.made
+  %has.memory = icmp ne ptr %u.data, null  ; of nothing there may be none
+  %is.owned = and i1 %has.over, %has.memory
+  br i1 %is.owned, label %take.owner, label %take.made
 take.owner:
   %owner = call ptr @PyCapsule_New(ptr %u.data, ptr null, ptr @dropped.data)
   %ignored = call i32 @PyArray_SetBaseObject(ptr %over, ptr %owner)

@@ -172,7 +172,10 @@ def _switch(node: Node) -> str:
 
 
 def _loop(node: Node) -> str:
-    spec = node.attrs[0]
+    return _against_loop(node.attrs[0])
+
+
+def _against_loop(spec: Loop) -> str:
     if spec.varying:
         return "loop variables whose shape changes"
     if any(isinstance(e, History) and e.policy != "auto" for e in spec.emits):
@@ -192,7 +195,8 @@ def _keeps_what_it_tells(spec: Loop) -> bool:
 
 
 def _loop_back(node: Node) -> str:
-    return _against_program(node.attrs[0].step.program)
+    back = node.attrs[0]
+    return _against_loop(back.spec) or _against_program(back.step.program)
 
 
 _CHECKS: dict[str, Any] = {
