@@ -178,8 +178,6 @@ def _loop(node: Node) -> str:
 def _against_loop(spec: Loop) -> str:
     if spec.varying:
         return "loop variables whose shape changes"
-    if any(isinstance(e, History) and e.policy != "auto" for e in spec.emits):
-        return "snapshots"
     if _keeps_what_it_tells(spec):
         return "steps that keep values of a size that only they tell"
     programs = (spec.body, spec.thin, *(() if spec.condition is None else (spec.condition,)))

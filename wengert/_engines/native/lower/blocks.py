@@ -66,6 +66,7 @@ class Setting:
         self.budget: Reg | None = None
         self.numbers: list[float] | None = [] if is_shared else None
         self.numbers_array = b.array("f64", "in")
+        self.is_frugal = False  # loops keep snapshots where they might keep all that their steps save
         self.doing: Node | None = None  # the node that is being lowered
         self.owners: dict[int, str] = {}  # arrays on the heap: by number what they hold, for errors
         self.allocs: dict[Array, Alloc] = {}  # of arrays of histories whose length is known when they are made

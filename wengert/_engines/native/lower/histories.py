@@ -103,10 +103,12 @@ class Pile(NamedTuple):
 
 
 class Snaps(NamedTuple):
-    """The history of a loop that keeps snapshots: of its states (each with its step), how many, and of how many steps."""
+    """The history of a loop that keeps snapshots: its states, each with its step, and how many of how many at most."""
 
     states: Inner
     live: Item
+    budget: Item
+    is_even: bool
 
 
 Place = Out | Small | Big | Inner | Either | Pile | Snaps
@@ -161,7 +163,8 @@ class Kept(Form):
             return self._inner(b, cast(Inner, place), row)
         if kind is Snaps:
             assert type(place) is Snaps
-            return Snapshots(self._inner(b, place.states, row), self._item(b, place.live, row))
+            live, budget = self._item(b, place.live, row), self._item(b, place.budget, row)
+            return Snapshots(self._inner(b, place.states, row), live, budget, place.is_even)
         if kind is Pile:
             assert type(place) is Pile
             return Piled(self._inner(b, place.histories, row), self._item(b, place.count, row))
@@ -196,14 +199,23 @@ class Piled(Form):
 
 
 class Snapshots(Form):
-    """A history of snapshots: as rows of a `Kept` the number of a step and the carries before it."""
+    """A history of snapshots: as rows of a `Kept` the number of a step and the carries before it.
 
-    __slots__ = ("live", "states")
+    Attributes:
+        states: the rows.
+        live: how many there are.
+        budget: how many there may be.
+        is_even: whether each stretch between two is to be run again as a whole.
+    """
 
-    def __init__(self, states: Kept, live: Operand) -> None:
+    __slots__ = ("budget", "is_even", "live", "states")
+
+    def __init__(self, states: Kept, live: Operand, budget: Operand, is_even: bool) -> None:
         super().__init__((), "history")
         self.states = states
         self.live = live
+        self.budget = budget
+        self.is_even = is_even
 
 
 class OneOf(Form):
@@ -306,7 +318,8 @@ class Record:
         if type(form) is Kept:
             return self._inner(form, stored)
         if type(form) is Snapshots:
-            return Snaps(self._inner(form.states, stored), self.item("i64", form.live))
+            live, budget = self.item("i64", form.live), self.item("i64", form.budget)
+            return Snaps(self._inner(form.states, stored), live, budget, form.is_even)
         if type(form) is Piled:
             return Pile(self._inner(form.kept, stored), self.item("i64", form.shape[0]))
         if type(form) is Nothing:
@@ -385,7 +398,10 @@ def _just_made(b: Builder) -> Alloc:
 def histories_of(emits: Sequence[Any], graph: Graph) -> list[History]:
     """What a loop's steps save in histories: also histories of loops inside, where they are stacked."""
     found = [e if isinstance(e, History) else History((e,), "all") for e in emits]
-    return [e for e in found if e.policy != "all" or graph.outputs[e.positions[0]].dtype == object]
+    return [
+        e for e in found
+        if e.policy == "auto" or (e.policy == "all" and graph.outputs[e.positions[0]].dtype == object)
+    ]  # fmt: skip
 
 
 class Keeper:

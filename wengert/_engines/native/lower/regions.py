@@ -26,7 +26,8 @@ from ..prepare import prepared
 from ..schedule import is_small
 from . import nests
 from .blocks import SINGLES, Block
-from .histories import Anchor, Keeper, Kept, OneOf, Piled, Rows, histories_of
+from .histories import Anchor, Keeper, Kept, OneOf, Piled, Rows, Snapshots, histories_of
+from .snapshots import FRUGAL, States, Taker, first_stretch
 from .maps import zero_of
 
 # -- what goes round --------------------------------------------------------------------------------------------------
@@ -68,6 +69,14 @@ class Carry:
         target = self.target()
         assert target is not None
         nests.copy(self.block.b, form, target)
+
+    def restore(self, form: Form) -> None:
+        """Makes a form from elsewhere the value."""
+        if self.vars is None:
+            assert self.home is not None
+            nests.copy(self.block.b, form, self.home)
+        else:
+            self.replace(form)
 
     def replace(self, form: Form) -> None:
         """Makes a form the value; all that reads the old one has been emitted."""
@@ -157,8 +166,8 @@ class _Loop:
             self.count = self.b.convert("i64", forms[0].type, block.number(forms[0]))
             forms = forms[1:]
         first = spec.invariants_from()
-        body = spec.body if _saves(spec) else spec.thin
-        self.graph = prepared(body)
+        self.emits = _emits(spec, block.setting.is_frugal)
+        self.graph = prepared(spec.body if _saves(spec, self.emits) else spec.thin)
         self.xs = [_sliced(block, x) for x in forms[spec.carries : first]]
         self.steady = _steady(block, forms[first:])
         values = self.graph.inputs[: spec.carries]
@@ -168,7 +177,8 @@ class _Loop:
         self.rows: dict[int, Rows] = {}
         if self.count is not None:
             self.make_rows(self.count)
-        self.keeper: Keeper | None = None  # of histories
+        self.keeper: Keeper | None = None
+        self.taker: Taker | None = None
 
     def make_rows(self, count: Operand | None) -> None:
         inner = Block(self.block.setting, self.graph, self.inputs(0, is_typed=True), self.block.sizes)
@@ -192,7 +202,8 @@ class _Loop:
             count = self.trips()
             self.make_rows(count)
         lasting = self.lasting()
-        self.keeper = Keeper(self.block, spec.emits, self.arrays, len(self.carries), self.graph, count, lasting)
+        self.taker = self.snapshots(count, lasting)
+        self.keeper = Keeper(self.block, self.emits, self.arrays, len(self.carries), self.graph, count, lasting)
         self.anchor = lasting or Anchor.here(b)
         if count is not None:
             steps: Operand = count
@@ -203,14 +214,30 @@ class _Loop:
             b.repeat(self.condition, lambda: self.while_step(counter))
             steps = b.get(counter)
         self.keeper.end(steps)
-        histories = iter(self.keeper.kept)
-        emitted = [
-            self.rows[e].stacked(steps) if e in self.rows
-            else next(histories) if isinstance(e, History) else Piled(next(histories), steps)
-            for e in spec.emits
-        ]  # fmt: skip
+        emitted = self.emitted(steps)
         between = [] if spec.is_counted else [Elements((), "i64", [steps])]
         return [*(c.form() for c in self.carries), *between, *emitted]
+
+    def snapshots(self, count: Operand | None, lasting: Anchor | None) -> Taker | None:
+        """What takes snapshots, if a history is of that kind."""
+        policy = next((e.policy for e in self.emits if isinstance(e, History) and e.policy != "auto"), None)
+        if policy is None:
+            return None
+        moving = moving_of(self.spec)
+        return Taker(self.block, lambda: [c.form() for c in self.carries], moving, policy, count, lasting)
+
+    def emitted(self, steps: Operand) -> list[Form]:
+        """The results behind the carries and the number of steps."""
+        assert self.keeper is not None
+        kept = iter(self.keeper.kept)
+        taken = None if self.taker is None else self.taker.end()
+        found: list[Any] = []
+        for emit in self.emits:
+            if isinstance(emit, History):
+                found.append(next(kept) if emit.policy == "auto" else taken)
+            else:
+                found.append(self.rows[emit].stacked(steps) if emit in self.rows else Piled(next(kept), steps))
+        return found
 
     def arrays(self) -> set[Array]:
         """The arrays in which what goes round is."""
@@ -222,7 +249,7 @@ class _Loop:
 
     def kept_inside(self) -> dict[int, Anchor]:
         """The histories that steps give and that a history of this loop keeps."""
-        outs = [self.graph.outputs[p] for e in histories_of(self.spec.emits, self.graph) for p in e.positions]
+        outs = [self.graph.outputs[p] for e in histories_of(self.emits, self.graph) for p in e.positions]
         return {v.key: self.anchor for v in outs if v.dtype == object}
 
     def trips(self) -> Operand | None:
@@ -257,6 +284,8 @@ class _Loop:
     def step(self, step: Operand) -> None:
         b = self.b
         b.poll()
+        if self.taker is not None:
+            self.taker.offer(step)
         forms = self.inputs(step)
         assert self.keeper is not None
         targets = self.keeper.targets(step)
@@ -287,9 +316,24 @@ def _counts_up(graph: Graph, place: int) -> bool:
     return maker.op.name == "full" and type(maker.attrs[1]) is int and maker.attrs[1] == 1
 
 
-def _saves(spec: Loop) -> bool:
+def _emits(spec: Loop, is_frugal: bool) -> list[Any]:
+    """What a loop gives behind the carries; if frugal, snapshots where it might have kept everything."""
+    return [
+        e._replace(policy=FRUGAL) if is_frugal and isinstance(e, History) and e.policy == "auto" else e
+        for e in spec.emits
+    ]
+
+
+def _saves(spec: Loop, emits: Sequence[Any]) -> bool:
     """Whether a step gives more than the user's own results."""
-    return any(isinstance(e, History) or e >= spec.carries + spec.own for e in spec.emits)
+    own = spec.carries + spec.own
+    return any(e.policy == "auto" if isinstance(e, History) else e >= own for e in emits)
+
+
+def moving_of(spec: Loop) -> list[bool]:
+    """Which carries change from step to step."""
+    graph = prepared(spec.thin)
+    return [x.key != y.key for x, y in zip(graph.inputs[: spec.carries], graph.outputs, strict=False)]
 
 
 def _loop_back(block: Block, node: Node, forms: list[Form]) -> list[Form]:
@@ -302,12 +346,12 @@ class _Back:
     def __init__(self, block: Block, node: Node, forms: list[Form]) -> None:
         back: LoopBack = node.attrs[0]
         spec, step = back.spec, back.step
-        assert type(forms[0]) is Kept
+        self.back = back
         self.block = block
         self.b = block.b
         self.spec = spec
         self.step_ = step
-        self.kept = forms[0]
+        self.kept: Any = forms[0]
         self.count = self.b.convert("i64", forms[1].type, block.number(forms[1]))
         self.inputs = forms[2 : 2 + back.inputs]
         rest = forms[2 + back.inputs :]
@@ -328,23 +372,136 @@ class _Back:
         ]
 
     def run(self) -> list[Form]:
-        b = self.b
-        with b.loop(0, self.count) as turn:
-            self.turn(b.sub(b.sub(self.count, 1), turn))
+        if type(self.kept) is Snapshots:
+            again = _Again(self, self.kept)
+            again.stretches() if self.kept.is_even else again.steps()
+        else:
+            self.walk(self.kept, self.count)
         return [*(c.form() for c in self.state), *(rows.stacked(self.count) for rows in self.slices)]
 
-    def turn(self, step: Operand) -> None:
+    def walk(self, kept: Kept, stop: Operand, start: Operand = 0) -> None:
+        """Back from one step to another, through what they have saved."""
+        b = self.b
+        with b.loop(0, b.sub(stop, start)) as turn:
+            place = b.sub(b.sub(b.sub(stop, start), 1), turn)
+            self.pull(b.add(start, place), lambda: kept.saved(b, place))
+
+    def pull(self, step: Operand, saved: Callable[[], Sequence[Form]]) -> None:
+        """One step back."""
         b = self.b
         b.poll()
         row = _row(b, self.spec, self.count, step)
-        forms = [
-            *(c.form() for c in self.state), *self.kept.saved(b, step), *(x.row(b, row) for x in self.read),
-            *self.steady,
-        ]  # fmt: skip
+        forms = [*(c.form() for c in self.state), *saved(), *(x.row(b, row) for x in self.read), *self.steady]
         outs = _step_block(self.block, self.graph, forms, self.state)
         for rows, form in zip(self.slices, outs[len(self.state) :], strict=True):
             rows.put(row, form)
         _replace_all(self.state, outs)
+
+
+class _Again:
+    """A loop run again from snapshots, stretch by stretch, for its way back."""
+
+    def __init__(self, back: _Back, taken: Snapshots) -> None:
+        spec, block = back.spec, back.block
+        first = spec.invariants_from()
+        self.back, self.block, self.b, self.spec, self.taken = back, block, back.b, spec, taken
+        self.thin, self.full = prepared(spec.thin), prepared(spec.body)
+        self.positions = back.back.stage.saved
+        self.starts = back.inputs[: spec.carries]
+        values = self.thin.inputs[: spec.carries]
+        self.carries = [Carry(block, f, is_small(v)) for f, v in zip(self.starts, values, strict=True)]
+        self.xs = [_sliced(block, x) for x in back.inputs[spec.carries : first]]
+        self.steady = _steady(block, back.inputs[first:])
+        self.moving = moving_of(spec)
+        self.states = States(block, [c.form() for c in self.carries], self.moving)
+
+    def arrays(self) -> set[Array]:
+        """The arrays in which what goes round is."""
+        return {array for carry in self.carries for array in carry.arrays}
+
+    def load(self, states: States, row: Operand) -> None:
+        """Goes to a state that was kept."""
+        _, forms = states.get(row, self.starts)
+        for carry, form, is_moving in zip(self.carries, forms, self.moving, strict=True):
+            if is_moving:
+                carry.restore(form)
+
+    def run(
+        self, graph: Graph, step: Operand, targets: Sequence[Stored | None] = (),
+        lasting: dict[int, Anchor] | None = None,
+    ) -> list[Form]:  # fmt: skip
+        """Emits a step from where it is; the carries stay."""
+        b = self.b
+        row = _row(b, self.spec, self.back.count, step)
+        forms = [*(c.form() for c in self.carries), *(x.row(b, row) for x in self.xs), *self.steady]
+        return _step_block(self.block, graph, forms, self.carries, targets, lasting)
+
+    def advance(self, start: Operand, stop: Operand) -> None:
+        """Runs steps that save nothing."""
+        b = self.b
+        with b.loop(start, stop) as step:
+            b.poll()
+            _replace_all(self.carries, self.run(self.thin, step))
+
+    def stretches(self) -> None:
+        """From each snapshot to the next one, the last first: all that the steps save, then back through it."""
+        b = self.b
+        states = self._of_history()
+        end = b.var("i64", self.back.count)
+        history = History(self.positions, "auto")
+        keeper = Keeper(self.block, [history], self.arrays, len(self.carries), self.full, None, None)
+        with b.loop(0, self.taken.live) as turn:
+            row = b.sub(b.sub(self.taken.live, 1), turn)
+            start, stop = states.step(row), b.get(end)
+            self.load(states, row)
+            anchor = Anchor.here(b)
+            outs = self.full.outputs
+            lasting = {outs[p].key: anchor for p in self.positions if outs[p].dtype == object}
+            with b.loop(start, stop) as step:
+                b.poll()
+                place = b.sub(step, start)
+                found = self.run(self.full, step, keeper.targets(place), lasting)
+                keeper.keep(found, place, place)
+                _replace_all(self.carries, found)
+            (kept,) = keeper.kept
+            assert type(kept) is Kept
+            self.back.walk(kept, stop, start)
+            b.set(end, start)
+
+    def _of_history(self) -> States:
+        """The states as the history has them; they are only read."""
+        states = self.states
+        states.read(self.taken.states)
+        return states
+
+    def steps(self) -> None:
+        """Step by step: snapshots are taken anew in the places of those that are used up."""
+        b, states = self.b, self.states
+        states.take(self.taken.states, self.taken.live)
+        live, end = b.var("i64", self.taken.live), b.var("i64", self.back.count)
+
+        def turn() -> None:
+            count, last = b.get(live), b.sub(b.get(end), 1)
+            row = b.sub(count, 1)
+            start, free = states.step(row), b.sub(self.taken.budget, count)
+            self.load(states, row)
+            length = b.sub(b.add(last, 1), start)
+            is_long = b.both(b.let("gt", "i64", length, 1), b.let("gt", "i64", free, 0))
+            stop = b.var("i64", last)
+            with b.when(is_long):
+                b.set(stop, b.add(start, first_stretch(b, length, b.add(free, 1))))
+            self.advance(start, b.get(stop))
+            with b.when(is_long) as branch:
+                states.put(count, b.get(stop), [c.form() for c in self.carries])
+                b.set(live, b.add(count, 1))
+            with b.inside(branch.other):
+                found = self.run(self.full, last)
+                self.back.pull(last, lambda: [found[p] for p in self.positions])
+                b.set(end, last)
+                with b.when(b.let("eq", "i64", start, last)):
+                    b.set(live, row)
+
+        b.repeat(lambda: b.let("gt", "i64", b.get(end), 0), turn)
 
 
 # -- branches ---------------------------------------------------------------------------------------------------------
@@ -454,6 +611,10 @@ def _through_variables(b: Builder, form: Any) -> Callable[[], Any]:
     if type(form) is Piled:
         kept, count = _through_variables(b, form.kept), _through_variables(b, form.shape[0])
         return lambda: Piled(kept(), count())
+    if type(form) is Snapshots:
+        states, live = _through_variables(b, form.states), _through_variables(b, form.live)
+        budget = _through_variables(b, form.budget)
+        return lambda: Snapshots(states(), live(), budget(), form.is_even)
     if type(form) is OneOf:
         chosen, histories = _through_variables(b, form.chosen), [_through_variables(b, h) for h in form.histories]
         return lambda: OneOf(chosen(), [read() for read in histories])
