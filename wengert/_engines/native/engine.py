@@ -29,6 +29,7 @@ from .jit import Loaded, shared
 from .loops import verify
 from .lower.functions import Lowered, lowered
 from .plan import Part, parts
+from .pooling import pooled
 from .prepare import ready
 from .sizes import sized
 from .support import is_native, untold
@@ -145,6 +146,7 @@ class Code:
         self.graph = called
         self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
+        graph = pooled(graph)
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,))
         kernels.owners = self.lowered.owners
         dump("graph", graph.name, graph.to_text)

@@ -19,6 +19,7 @@ from .blocks import SINGLES, Block
 from .direct import Shape, Window, convolved, serves
 from .factorisations import loops_over
 from .products import product
+from .ranges import clamped, divided_up
 
 
 def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -141,27 +142,14 @@ def _copy_row(
             b.store(windows.array, b.add(row, i), b.select(x.type, is_there, x.at(b, (*lead, place)), zero))
         return
     # element i reads start + i step: those from `first` up to `end` are there
-    first = _clamped(b, _divided_up(b, b.sub(0, start), step), count)
-    end = _clamped(b, _divided_up(b, b.sub(axis.size, start), step), count)
+    first = clamped(b, divided_up(b, b.sub(0, start), step), count)
+    end = clamped(b, divided_up(b, b.sub(axis.size, start), step), count)
     end = b.select("i64", b.let("lt", "i64", end, first), first, end)
     b.fill(windows.array, row, first)
     with b.loop(first, end) as i:
         value = x.at(b, (*lead, b.add(start, b.mul(i, step))))
         b.store(windows.array, b.add(row, i), value)
     b.fill(windows.array, b.add(row, end), b.sub(count, end))
-
-
-def _divided_up(b: Builder, x: Operand, step: int) -> Operand:
-    """x / step, rounded up, where x is positive; where it is not, no more than 0."""
-    if step == 1:
-        return x
-    positive = b.select("i64", b.let("lt", "i64", x, 0), 0, x)
-    return b.divided(b.add(positive, step - 1), step)
-
-
-def _clamped(b: Builder, x: Operand, most: Operand) -> Operand:
-    x = b.select("i64", b.let("lt", "i64", x, 0), 0, x)
-    return b.select("i64", b.let("gt", "i64", x, most), most, x)
 
 
 SINGLES["conv"] = _conv

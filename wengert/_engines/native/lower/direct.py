@@ -26,6 +26,7 @@ from ..loops import FLOATS, WIDTHS, Address, Operand, Typed
 from ..tiles import Tile, most_lanes, most_rows
 from . import nests
 from .blocks import Block
+from .ranges import smaller
 
 LEAST = 1 << 14  # multiplications from which on tiles are worth the functions that they take
 LEAST_LANES = 4
@@ -182,7 +183,7 @@ class _Convolution:
             whole = shape.images
             with b.loop(0, b.divided(b.add(whole, most - 1), most)) as i:
                 start = b.mul(i, most)
-                self._images(target, is_direct, kernels, copy, room, start, _smaller(b, most, b.sub(whole, start)))
+                self._images(target, is_direct, kernels, copy, room, start, smaller(b, most, b.sub(whole, start)))
         self._release()
         return target
 
@@ -395,7 +396,7 @@ class _Product:
             with b.loop(0, b.mul(tasks, self.columns.blocks), work) as task:
                 block = b.remainder(task, self.columns.blocks)
                 first = b.mul(b.divided(task, self.columns.blocks), lines_each)
-                last = _smaller(b, b.add(first, lines_each), lines)
+                last = smaller(b, b.add(first, lines_each), lines)
                 column = b.add(first_column, b.mul(block, self.columns.width))
                 self._task(first, last, start, self.kernel.place(part, block), column)
 
@@ -507,7 +508,7 @@ def _portions(b: Builder, slices: _Slices) -> Iterator[_Portion]:
         cut, most = slices.cut, slices.most
         with b.loop(0, _at_least_one(b, b.divided(b.add(cut.extent, most - 1), most))) as i:
             first = b.mul(i, most)
-            count = _smaller(b, most, b.sub(cut.extent, first))
+            count = smaller(b, most, b.sub(cut.extent, first))
             source, kernel, before = b.mul(first, cut.step), b.mul(first, cut.other), i
             for axis, place in zip(slices.outer, index, strict=True):
                 source, kernel = b.add(source, b.mul(place, axis.step)), b.add(kernel, b.mul(place, axis.other))
@@ -591,12 +592,6 @@ def _seen(window: Window) -> tuple[int, int]:
     first = -(-max(0, -low) // spread)
     behind = max(first, min(_int(window.size), -(-(_reach(window) - low) // spread)))
     return first, behind - first
-
-
-def _smaller(b: Builder, x: Operand, y: Operand) -> Operand:
-    if type(x) is int and type(y) is int:
-        return min(x, y)
-    return b.select("i64", b.let("lt", "i64", x, y), x, y)
 
 
 # -- order in memory --------------------------------------------------------------------------------------------------
