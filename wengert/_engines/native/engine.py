@@ -31,6 +31,7 @@ from .loops import verify
 from .lower.functions import Kinds, Lowered, lowered
 from .passed import Passed, boxed
 from .plan import Part, parts
+from .pooling import pooled
 from .prepare import ready
 from .sizes import sized
 from .support import is_native, untold
@@ -216,6 +217,7 @@ class Code:
         self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
         self.on_failure = on_failure or kernels.failed
+        graph = pooled(graph)
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds)
         kernels.owners = self.lowered.owners
         dump("graph", graph.name, graph.to_text)

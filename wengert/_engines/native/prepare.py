@@ -23,6 +23,7 @@ from ..._core.tensor import Tensor, Value
 from ..._passes import optimise
 from ..._transforms.replay import bind_dims
 from ..refine import PEAK
+from .pooling import pooled
 
 _REAL = "biuf"
 
@@ -34,7 +35,7 @@ def prepared(program: Program) -> Graph:
         with program.lock:
             found = program.executables.get("native graph")
             if found is None:
-                found = program.executables["native graph"] = ready(optimise(program.graph))
+                found = program.executables["native graph"] = pooled(ready(optimise(program.graph)))
     return found
 
 
