@@ -48,8 +48,9 @@ end:
 def run_notes(count: int, threads: int) -> np.ndarray[Any, Any]:
     code = jit.load(NOTES, "note")
     notes = np.zeros((count, 2), np.int64)
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-    kind(symbols.address("wengert_parallel"))(code.address, notes.ctypes.data, 0, count, threads)
+    pointers, numbers = [ctypes.c_void_p] * 3, [ctypes.c_int64] * 3
+    parallel = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *numbers)(symbols.address("wengert_parallel"))
+    assert parallel(None, code.address, notes.ctypes.data, 0, count, threads) == 0
     return notes
 
 
