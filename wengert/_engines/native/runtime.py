@@ -251,7 +251,8 @@ def runtime_ir() -> str:
     tasks = _TASKS.replace("PIECES_LESS_ONE", str(PIECES - 1)).replace("PIECES", str(PIECES))
     clock = _CLOCK_ON_WINDOWS if sys.platform == "win32" else _CLOCK
     clock = clock.replace("MONOTONIC", "6" if sys.platform == "darwin" else "1")
-    return tasks + threads + clock + _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
+    poll = _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
+    return tasks + threads + clock + poll
 
 
 @functools.cache
