@@ -163,7 +163,7 @@ def test_many_processes_write_at_once(folder: Path) -> None:
 def test_the_users_folder_is_private_and_need_not_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WENGERT_CACHE_DIR")
     run_program("made", HOME=str(tmp_path))
-    (made,) = [path for path in (tmp_path / ".cache").iterdir()]
+    (made,) = (tmp_path / ".cache").iterdir()
     assert made.name == "wengert" and made.stat().st_mode & 0o777 == 0o700
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in made.iterdir())
     (tmp_path / "file").write_text("in the way")
