@@ -18,14 +18,14 @@ from contextlib import contextmanager
 from math import prod
 from typing import NamedTuple
 
-from ...._core.graph import Graph, Node
-from ...._core.tensor import Value
+from ...._core.graph import Node
 from ..builder import Builder
 from ..forms import Extents, Stored, count_of, is_numbers, row_major, unflattened
 from ..loops import FLOATS, WIDTHS, Address, Operand, Typed
 from ..tiles import Tile, most_lanes, most_rows
 from . import nests
 from .blocks import Block
+from .orders import fresh_in, readers_order
 from .ranges import smaller
 
 LEAST = 1 << 14  # multiplications from which on tiles are worth the functions that they take
@@ -211,7 +211,7 @@ class _Convolution:
         extents = block.shape(value)
         order = [*range(len(extents))]
         read = None if value.key in block.targets else readers_order(block.graph, value)
-        target = block.room(value) if read is None else _in_order(block, extents, read, self.x.type)
+        target = block.room(value) if read is None else fresh_in(block, extents, read, self.x.type)
         own = [a for a in [*self.row_axes, 1] if not _is_one(extents[a])]
         is_direct = own == [a for a in read or order if not _is_one(extents[a])]
         return target, is_direct and self.pitch == self.parts * _int(self.shape.columns)
@@ -597,26 +597,6 @@ def _seen(window: Window) -> tuple[int, int]:
 # -- order in memory --------------------------------------------------------------------------------------------------
 
 
-def readers_order(graph: Graph, value: Value) -> tuple[int, ...] | None:
-    """The order of axes in which all readers of a value want it; None where they do not agree or take it as it is."""
-    if any(v.key == value.key for v in graph.outputs):
-        return None
-    found: set[tuple[int, ...] | None] = {
-        node.attrs[0] if node.op.name == "transpose" else None
-        for node in graph.nodes if any(v.key == value.key for v in node.inputs)
-    }  # fmt: skip
-    return found.pop() if len(found) == 1 else None
-
-
-def _in_order(block: Block, shape: Extents, order: Sequence[int], type_: str) -> Stored:
-    """A fresh array whose axes lie in an order."""
-    made = block.fresh((*[shape[a] for a in order],), type_)
-    strides: list[Operand] = [0] * len(order)
-    for axis, step in zip(order, made.strides, strict=True):
-        strides[axis] = step
-    return Stored(shape, made.array, made.offset, (*strides,), False)
-
-
 def _copy(b: Builder, source: Stored, target: Stored) -> None:
     """Copies elements in the order of the target's memory, neighbouring axes as one where that can be."""
     order = range(len(target.shape))
@@ -632,4 +612,4 @@ def _copy(b: Builder, source: Stored, target: Stored) -> None:
     )  # fmt: skip
 
 
-__all__ = ["Shape", "Window", "convolved", "readers_order", "serves"]
+__all__ = ["Shape", "Window", "convolved", "serves"]
