@@ -34,6 +34,7 @@ CACHED = 1 << 18  # bytes of the kernel that a portion of terms takes, for one b
 SCRATCH = 1 << 23  # bytes of images with their zeros, or of results in another order, at a time
 PITCH = 1 << 10  # bytes between terms of the kernel from which on it is packed: they would get into each other's way
 ROWS = 256  # of a task, about
+PARTS = 8  # of the images
 TASKS = 4  # where each reads all terms
 UNKNOWN = 16  # an extent that only a run tells counts as so many
 WORTH = 16  # multiplications that take as long as what `work` counts
@@ -167,41 +168,70 @@ class _Convolution:
         self.parts = shape.groups * shape.batch_groups
         self.pitch = self.parts * sum(c.blocks * c.width for c in self.columns)
         self.scratch: list[Stored] = []
+        self.target, self.is_direct = self._target()
+        self.kernels = [self._kernel(c) for c in self.columns]
 
     def run(self) -> Stored:
         """Emits it."""
-        b, shape = self.b, self.shape
-        target, is_direct = self._target()
-        kernels = [self._kernel(c) for c in self.columns]
-        most = self._most_images(is_direct)
-        images = shape.images if most is None else most
-        copy = self._zeros(images) if self.is_copied else None
-        room = target if is_direct else self._scratch((*self._row_extents(images), self.pitch))
-        if most is None:
-            self._images(target, is_direct, kernels, copy, room, 0, images)
+        images, size = self.shape.images, self._image_size()
+        is_known = type(images) is int
+        if size and PARTS * size <= SCRATCH and not (is_known and images <= PARTS // 2):
+            self._one_by_one()
+        elif size and not (is_known and images * size <= SCRATCH):
+            self._some_at_a_time(max(1, SCRATCH // size))
         else:
-            whole = shape.images
-            with b.loop(0, b.divided(b.add(whole, most - 1), most)) as i:
-                start = b.mul(i, most)
-                self._images(target, is_direct, kernels, copy, room, start, smaller(b, most, b.sub(whole, start)))
+            copy, room = self._copies(images), self._room(images)
+            self._clear(copy)
+            self._images(copy, room, 0, images)
         self._release()
-        return target
+        return self.target
 
-    def _images(
-        self, target: Stored, is_direct: bool, kernels: list[_Kernel], copy: Stored | None, room: Stored,
-        start: Operand, count: Operand,
-    ) -> None:  # fmt: skip
-        """Some of the images."""
+    def _image_size(self) -> int:
+        """How many bytes of copies an image takes; 0 for none, or where images do not lie one behind the other."""
+        if self.order[0] != 0 or self.shape.batch_groups > 1:
+            return 0
+        elements = _int(self.steps[0]) if self.is_copied else 0
+        return (elements + (0 if self.is_direct else self._out_steps()[0])) * WIDTHS[self.x.type]
+
+    def _one_by_one(self) -> None:
+        """Image after image in a few parts, which may be done in threads: copies of an image stay in the cache."""
+        b, whole = self.b, self.shape.images
+        each = b.divided(b.add(whole, PARTS - 1), PARTS)
+        copies, rooms = self._copies(PARTS), self._room(PARTS)
+        with b.loop(0, PARTS, self._work()) as part:
+            first = smaller(b, b.mul(part, each), whole)
+            copy, room = (made and made.row(b, part) for made in (copies, rooms))
+            self._clear(copy)
+            with b.loop(first, smaller(b, b.add(first, each), whole)) as i:
+                self._images(copy, room, i, 1)
+
+    def _some_at_a_time(self, most: int) -> None:
+        """As many images as memory for copies is wanted."""
+        b, whole = self.b, self.shape.images
+        copy, room = self._copies(most), self._room(most)
+        self._clear(copy)
+        with b.loop(0, b.divided(b.add(whole, most - 1), most)) as i:
+            start = b.mul(i, most)
+            self._images(copy, room, start, smaller(b, most, b.sub(whole, start)))
+
+    def _work(self) -> Operand:
+        b, shape = self.b, self.shape
+        positions = [n for w in self.windows for n in (w.positions, w.taps)]
+        each = b.mul(count_of(b, (*positions, self.parts)), _int(shape.columns))
+        return b.divided(b.mul(b.mul(shape.images, shape.channels), each), WORTH)
+
+    def _images(self, copy: Stored | None, room: Stored | None, start: Operand, count: Operand) -> None:
+        """Some of the images, their copies with zeros in one scratch, their results in another one or in place."""
         b = self.b
         source = self._placed(copy, start, count)
-        steps = self._out_steps()
-        offset = b.add(room.offset, b.mul(start, steps[0])) if is_direct else room.offset
-        out = Stored(room.shape, room.array, offset, room.strides, False)
+        out = room
+        if out is None:
+            out = Stored((), self.target.array, b.add(self.target.offset, b.mul(start, self._out_steps()[0])), ())
         rows = self._rows(count)
-        for columns, kernel in zip(self.columns, kernels, strict=True):
+        for columns, kernel in zip(self.columns, self.kernels, strict=True):
             _Product(self, columns, kernel, source, out, rows).emit()
-        if not is_direct:
-            self._put(out, target, start, count)
+        if room is not None:
+            self._put(room, start, count)
 
     # -- the result -----------------------------------------------------------------------------------------------
 
@@ -234,9 +264,9 @@ class _Convolution:
         ]  # fmt: skip
         return _merged(axes)
 
-    def _put(self, out: Stored, target: Stored, start: Operand, count: Operand) -> None:
+    def _put(self, out: Stored, start: Operand, count: Operand) -> None:
         """What tiles have written, to where it is wanted."""
-        b, columns = self.b, _int(self.shape.columns)
+        b, target, columns = self.b, self.target, _int(self.shape.columns)
         steps = self._out_steps()
         lead = (count, *[w.positions for w in self.windows])
         from_steps = (steps[0], *[steps[a] for a in range(2, len(self.order))])
@@ -259,20 +289,21 @@ class _Convolution:
             found[axis] = step
         return (*found,)
 
-    def _most_images(self, is_direct: bool) -> int | None:
-        """How many images are done at a time where copies of all would take much memory; None for all of them."""
-        if self.order[0] != 0 or self.shape.batch_groups > 1 or (is_direct and not self.is_copied):
-            return None
-        size = (_int(self.steps[0]) if self.is_copied else 0) + (0 if is_direct else self._out_steps()[0])
-        most = max(1, SCRATCH // (max(size, 1) * WIDTHS[self.x.type]))
-        return None if type(self.shape.images) is int and self.shape.images <= most else most
+    def _room(self, images: Operand) -> Stored | None:
+        """Memory for results that are put into another order."""
+        return None if self.is_direct else self._scratch((*self._row_extents(images), self.pitch))
 
-    def _zeros(self, images: Operand) -> Stored:
-        """Memory for a copy with zeros; they are where they will be."""
+    def _copies(self, images: Operand) -> Stored | None:
+        """Memory for copies with zeros."""
+        if not self.is_copied:
+            return None
         extents = (self.b.mul(images, self.shape.batch_groups), self.x.shape[1], *map(_reach, self.windows))
-        made = self._scratch((*[extents[a] for a in self.order],))
-        self.b.fill(made.array, 0, count_of(self.b, made.shape))
-        return made
+        return self._scratch((*[extents[a] for a in self.order],))
+
+    def _clear(self, copy: Stored | None) -> None:
+        """Puts the zeros where they will be, and everywhere else."""
+        if copy is not None:
+            self.b.fill(copy.array, copy.offset, count_of(self.b, copy.shape))
 
     def _placed(self, copy: Stored | None, start: Operand, count: Operand) -> Stored:
         """The operand where its windows can be read; the first of the first begins at its offset."""
