@@ -1,252 +1,378 @@
-"""Tiles of products: the inner loops of convolutions, as functions in vector code.
+"""Groups of nodes that are computed a few rows at a time, so that what they hand on is never whole in memory.
 
-A tile is a few rows of a result by a few vectors of its columns, all held in registers while the sum runs:
+Some programs make matrices of n rows only to reduce them: distances of points to centres, powers of points, weights of
+rows. Where each row of such a value follows from the same rows of others (`rows.py`), its nodes are found here, one
+from the other, to a group that ends in what is stored anyway: results of n rows that others read, and sums over rows.
+A group becomes one node (`TILED`), which holds the graph of one row; `lower/tiles.py` makes a loop over rows of it.
 
-    c[r, j] (+)= sum over k of a[row r, k] * b[k, j]
-
-Rows and terms lie anywhere in a, by strides: so windows of images are read where they are, and nothing is copied into
-matrices. The columns of b and c lie side by side. A function is made for each form of tile (`Tile`), once in a process;
-compiled code calls it by the name that says the form, `tile.NAME`:
-
-    void (ptr a, ptr b, ptr c, i64 keeps, i64 down, i64 along, then for each level of k: i64 count, i64 in_a, i64 in_b)
-
-`keeps` says whether to add to what c holds; `down` and `along` are the steps in c from row to row, of a grid of rows.
-All steps count elements. One element of the result is one sum in the order of k, whatever the tile around it: results
-do not depend on how they are cut into tiles.
+A group is worth while if it saves memory traffic: the bytes of values that would be stored, and read again, without it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
+from typing import Any, NamedTuple
 
-from . import disk, symbols
-from .dumps import dump
-from .jit import Loaded, link
-from .loops import WIDTHS
-from .target import identity, is_x86, layout, llvm, machine, vector_bits
+from ..._core.dtypes import int64
+from ..._core.graph import Graph, Node
+from ..._core.op import Op
+from ..._core.state import building
+from ..._core.tensor import Tensor, Value
+from ..._passes import optimise
+from .forms import TYPE_OF
+from .lower.blocks import kind_of
+from .rows import RULES, SUMS, Needs, needs_of, op, without
+from .schedule import is_small, schedule
 
-_KINDS = {"f64": "double", "f32": "float"}
-_NAME = re.compile(r"(f32|f64)_(\d+)x(\d+)_(m?\d+)_(m?\d+)_(\d+)x(\d+)_(\d+)")
+LEAST = 48 * 1024  # bytes that must be saved
+FEWEST = 48  # rows
+UNKNOWN = 1024  # what an extent that only the run tells counts as
+LONGEST = 3000  # nodes of a graph that is searched
+MOST = 16  # groups of a graph
+WIDE = 16  # elements of a row; reading and writing longer ones a few rows at a time takes longer than one by one
 
 
-class Tile(NamedTuple):
-    """The form of a tile.
+class Rows(NamedTuple):
+    """The attribute of a `TILED` node.
 
     Attributes:
-        type: of the elements.
-        down, along: the grid of rows.
-        down_step, along_step: steps in a, in elements, from row to row.
-        vectors: how many stand side by side.
-        lanes: columns of a vector.
-        levels: the depth of the loops that the sum takes.
+        graph: one row of the group: from the row's number and the operands' rows to the results' rows.
+        plain: the group as it was.
+        extent: how many rows there are.
+        takes: by operand the axis of the rows; None where all rows share it.
+        gives: by result the axis of the rows; None for a sum over rows.
+        terms: by result of `plain` how many results of `graph` make it: two vectors for a sum of their products.
     """
 
-    type: str
-    down: int
-    along: int
-    down_step: int
-    along_step: int
-    vectors: int
-    lanes: int
-    levels: int
-
-    @property
-    def name(self) -> str:
-        """What compiled code calls the function."""
-        steps = "_".join(str(s).replace("-", "m") for s in (self.down_step, self.along_step))
-        return f"tile.{self.type}_{self.down}x{self.along}_{steps}_{self.vectors}x{self.lanes}_{self.levels}"
-
-    @property
-    def columns(self) -> int:
-        """How many columns it has."""
-        return self.vectors * self.lanes
+    graph: Graph
+    plain: Graph
+    extent: Any
+    takes: tuple[int | None, ...]
+    gives: tuple[int | None, ...]
+    terms: tuple[int, ...]
 
 
-def most_lanes(type_: str) -> int:
-    """The elements of the machine's widest vectors."""
-    return vector_bits() // 8 // WIDTHS[type_]
+def _no_types(operands: tuple[Any, ...], rows: Any) -> Any:
+    raise AssertionError("tiled nodes are made for lowering only")
 
 
-def most_rows(vectors: int) -> int:
-    """How many rows fit into the machine's registers, beside a row of b and one element of a."""
-    registers = 32 if vector_bits() == 512 or not is_x86() else 16
-    return (registers - 1 - vectors) // vectors
+TILED = Op(
+    "tiled", ("operands",), ("rows",), ("outs",), "general", _no_types, None, is_variadic=True, has_many_outs=True
+)
 
 
-def tile_of(name: str) -> Tile | None:
-    """The form that a name says."""
-    found = _NAME.fullmatch(name.removeprefix("tile."))
-    if found is None:
-        return None
-    type_, *rest = found.groups()
-    down, along, down_step, along_step, vectors, lanes, levels = (int(n.replace("m", "-")) for n in rest)
-    return Tile(type_, down, along, down_step, along_step, vectors, lanes, levels)
+def tiled(graph: Graph) -> Graph:
+    """The graph with groups of its nodes as one node each."""
+    if len(graph.nodes) > LONGEST or not any(map(_is_large, _values(graph.nodes))):
+        return graph
+    return _Search(graph).run()
 
 
-# -- code -------------------------------------------------------------------------------------------------------------
+def _values(nodes: Iterable[Node]) -> Iterator[Value]:
+    for node in nodes:
+        yield from node.outputs
 
 
-def text_of(tile: Tile) -> str:
-    """The module of a tile's function, under the name `tile`."""
-    levels = range(tile.levels)
-    arguments = ", ".join(f"i64 %n{d}, i64 %a{d}, i64 %b{d}" for d in levels)
-    vector = f"<{tile.lanes} x {_KINDS[tile.type]}>"
-    lines = [
-        f"declare {vector} @llvm.fmuladd.v{tile.lanes}{tile.type}({vector}, {vector}, {vector})",
-        "define void @tile(ptr noalias nocapture readonly %a, ptr noalias nocapture readonly %b, "
-        f"ptr noalias nocapture %c, i64 %keeps, i64 %down, i64 %along, {arguments}) #0 {{",
-        "entry:",
-        *_places(tile),
-        "  %adds = icmp ne i64 %keeps, 0",
-        "  br i1 %adds, label %load, label %begin",
-        "load:",
-        *(f"  %old{r}.{v} = load {vector}, ptr %c{r}.{v}, align {WIDTHS[tile.type]}" for r, v in _cells(tile)),
-        "  br label %begin",
-        "begin:",
-        *(
-            f"  %s{r}.{v} = phi {vector} [ zeroinitializer, %entry ], [ %old{r}.{v}, %load ]"
-            for r, v in _cells(tile)
-        ),
-        "  br label %head0",
-    ]
-    for depth in levels:
-        lines += _head(tile, depth, vector)
-    lines += _body(tile, vector)
-    for depth in reversed(levels):
-        lines += _latch(tile, depth)
-    lines += [
-        "exit0:",
-        *(f"  store {vector} %s0.{r}.{v}, ptr %c{r}.{v}, align {WIDTHS[tile.type]}" for r, v in _cells(tile)),
-        "  ret void",
-        "}",
-        "attributes #0 = { nounwind }",
-        "",
-    ]
-    return "\n".join(lines)
+def _bytes(value: Value) -> int:
+    size = prod(n if type(n) is int else UNKNOWN for n in value.shape)
+    return size * (value.dtype.itemsize if value.dtype in TYPE_OF else 0)
 
 
-def _rows(tile: Tile) -> range:
-    return range(tile.down * tile.along)
+def _is_large(value: Value) -> bool:
+    return len(value.shape) > 1 and _bytes(value) * 4 >= LEAST
 
 
-def _cells(tile: Tile) -> Iterator[tuple[int, int]]:
-    return ((r, v) for r in _rows(tile) for v in range(tile.vectors))
+class _Group:
+    """Nodes that share rows.
+
+    Attributes:
+        extent: how many rows.
+        needs: by place of a node in the graph, which axes of its operands have the rows.
+        axes: by key of a value made in the group the axis that has the rows; `SUMMED` for a sum over rows.
+    """
+
+    def __init__(self, extent: Any) -> None:
+        self.extent = extent
+        self.needs: dict[int, Needs] = {}
+        self.axes: dict[int, int | None] = {}
+        self.mask = self.above = self.below = 0
 
 
-def _places(tile: Tile) -> Iterator[str]:
-    """Where the rows of the result begin, and their vectors."""
-    kind = _KINDS[tile.type]
-    for r in _rows(tile):
-        i, j = divmod(r, tile.along)
-        yield f"  %i{r} = mul i64 %down, {i}"
-        yield f"  %j{r} = mul i64 %along, {j}"
-        yield f"  %p{r} = add i64 %i{r}, %j{r}"
-        for v in range(tile.vectors):
-            yield f"  %q{r}.{v} = add i64 %p{r}, {v * tile.lanes}"
-            yield f"  %c{r}.{v} = getelementptr {kind}, ptr %c, i64 %q{r}.{v}"
+_OUTSIDE = object()
 
 
-def _head(tile: Tile, depth: int, vector: str) -> list[str]:
-    """The beginning of a loop: where it stands in a and b, and the sums so far."""
-    before = "begin" if depth == 0 else f"body{depth - 1}"
-    a, b, total = ("%a", "%b", "%s") if depth == 0 else (f"%pa{depth - 1}", f"%pb{depth - 1}", f"%s{depth - 1}.")
-    again = f"latch{depth}"
-    inner = depth + 1 == tile.levels
-    return [
-        f"head{depth}:",
-        f"  %k{depth} = phi i64 [ 0, %{before} ], [ %k{depth}.next, %{again} ]",
-        f"  %pa{depth} = phi ptr [ {a}, %{before} ], [ %pa{depth}.next, %{again} ]",
-        f"  %pb{depth} = phi ptr [ {b}, %{before} ], [ %pb{depth}.next, %{again} ]",
-        *(
-            f"  %s{depth}.{r}.{v} = phi {vector} [ {total}{r}.{v}, %{before} ], "
-            f"[ {f'%t{r}.{v}' if inner else f'%s{depth + 1}.{r}.{v}'}, %{again} ]"
-            for r, v in _cells(tile)
-        ),
-        f"  %more{depth} = icmp slt i64 %k{depth}, %n{depth}",
-        f"  br i1 %more{depth}, label %body{depth}, label %exit{depth}",
-        f"body{depth}:",
-        *([] if inner else [f"  br label %head{depth + 1}"]),
-    ]
+class _Search:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.nodes = graph.nodes
+        self.readers: dict[int, list[int]] = defaultdict(list)
+        self.producer: dict[int, int] = {}
+        self.before: list[int] = []  # by node, the nodes that it follows from, as bits
+        for place, node in enumerate(self.nodes):
+            bits = 0
+            for value in node.inputs:
+                source = self.producer.get(value.key)
+                if source is not None:
+                    bits |= self.before[source] | 1 << source
+                if place not in self.readers[value.key]:
+                    self.readers[value.key].append(place)
+            self.before.append(bits)
+            for value in node.outputs:
+                self.producer[value.key] = place
+        self.after = self.followers()
+        self.asked = {v.key for v in graph.outputs}
+        self.taken: set[int] = set()
+        self.stored = self.stored_anyway()
+
+    def followers(self) -> list[int]:
+        after = [0] * len(self.nodes)
+        for place in range(len(self.nodes) - 1, -1, -1):
+            for value in self.nodes[place].outputs:
+                for reader in self.readers[value.key]:
+                    after[place] |= after[reader] | 1 << reader
+        return after
+
+    def stored_anyway(self) -> set[int]:
+        """The keys of values that are in memory if there are no groups."""
+        kinds = [*map(kind_of, self.nodes)]
+        plan = schedule(self.nodes, [*kinds], [v for v in self.graph.outputs if not is_small(v)])
+        alone = {v.key for node, kind in zip(self.nodes, plan.kinds, strict=True) for v in node.outputs
+                 if kind in ("single", "assemble") and node.op.name != "constant"}  # fmt: skip
+        return alone | plan.stored
+
+    def run(self) -> Graph:
+        found: list[_Group] = []
+        seeds = sorted(
+            (p for p, node in enumerate(self.nodes) if any(v.key in self.stored and _is_large(v) for v in node.outputs)),
+            key=lambda p: -_bytes(self.nodes[p].outputs[0]),
+        )  # fmt: skip
+        for seed in seeds:
+            if seed in self.taken or len(found) == MOST:
+                continue
+            group = max(self.candidates(seed), key=self.saved, default=None)
+            if group is not None and self.saved(group) >= LEAST:
+                found.append(group)
+                self.taken |= {*group.needs}
+        return self.replaced(found) if found else self.graph
+
+    def candidates(self, seed: int) -> Iterator[_Group]:
+        (value, *_) = self.nodes[seed].outputs
+        for axis, extent in enumerate(value.shape):
+            if (extent if type(extent) is int else UNKNOWN) >= FEWEST:
+                group = _Group(extent)
+                if self.add(group, seed, axis):
+                    self.grow(group)
+                    self.trim(group)
+                    yield group
+
+    # -- growing --------------------------------------------------------------------------------------------------
+
+    def grow(self, group: _Group) -> None:
+        """Adds what makes the group's operands, and what reads its results, as long as there is something."""
+        waiting = [*group.needs]
+        while waiting:
+            place = waiting.pop()
+            fresh = [p for p in (*self.sources(group, place), *self.followed(group, place)) if p is not None]
+            if fresh:  # what could not join before may do so now
+                waiting = [*dict.fromkeys([*group.needs])]
+
+    def sources(self, group: _Group, place: int) -> Iterator[int | None]:
+        for value, axis in zip(self.nodes[place].inputs, group.needs[place], strict=True):
+            source = self.producer.get(value.key)
+            if axis is not None and source is not None and source not in group.needs:
+                yield source if self.add(group, source, axis) else None
+
+    def followed(self, group: _Group, place: int) -> Iterator[int | None]:
+        value = self.nodes[place].outputs[0]
+        axis = group.axes[value.key]
+        for reader in self.readers[value.key] if axis is not None else ():
+            if reader not in group.needs:
+                yield reader if self.joined(group, reader) else None
+
+    def joined(self, group: _Group, reader: int) -> bool:
+        """Whether a node that reads the group's values has become part of it."""
+        node = self.nodes[reader]
+        out = node.outputs[0]
+        fits = [a for a, n in enumerate(out.shape) if n == group.extent]
+        return any(self.add(group, reader, a) for a in fits) or self.add(group, reader, None)
+
+    def add(self, group: _Group, place: int, axis: int | None) -> bool:
+        """Adds a node whose result has rows along an axis (None: that sums them up), if it fits."""
+        node = self.nodes[place]
+        if place in self.taken or node.op.is_multi or node.op.has_effect:
+            return False
+        if any(v.dtype not in TYPE_OF for v in (*node.inputs, *node.outputs)):
+            return False
+        for needs in self.ways(node, axis):
+            if needs is not None and self.fits(group, place, axis, needs):
+                group.needs[place] = needs
+                group.axes[node.outputs[0].key] = axis
+                self.extend(group, place)
+                return True
+        return False
+
+    def ways(self, node: Node, axis: int | None) -> list[Needs | None]:
+        if axis is not None:
+            return [needs_of(node, axis)]
+        rule = SUMS.get(node.op.name)
+        return [] if rule is None else [*rule.needs(node)]
+
+    def fits(self, group: _Group, place: int, axis: int | None, needs: Needs) -> bool:
+        node = self.nodes[place]
+        for value, need in zip(node.inputs, needs, strict=True):
+            if need is not None and value.shape[need] != group.extent:
+                return False
+            if group.axes.get(value.key, _OUTSIDE) not in (_OUTSIDE, need) or (
+                value.key in group.axes and group.axes[value.key] is None
+            ):
+                return False
+        key = node.outputs[0].key
+        for reader in self.readers[key]:
+            for value, need in zip(self.nodes[reader].inputs, group.needs.get(reader, ()), strict=False):
+                if value.key == key and (axis is None or need != axis):
+                    return False
+        if axis is None and not any(v.key in group.axes for v in node.inputs):
+            return False
+        mask = group.mask | 1 << place
+        between = (group.above | self.before[place]) & (group.below | self.after[place])
+        return not between & ~mask
+
+    def extend(self, group: _Group, place: int) -> None:
+        group.mask |= 1 << place
+        group.above |= self.before[place]
+        group.below |= self.after[place]
+
+    # -- what it is worth -----------------------------------------------------------------------------------------
+
+    def given(self, group: _Group) -> list[Value]:
+        """The values that others read."""
+        found: list[Value] = []
+        for place in sorted(group.needs):
+            value = self.nodes[place].outputs[0]
+            if value.key in self.asked or any(r not in group.needs for r in self.readers[value.key]):
+                found.append(value)
+        return found
+
+    def read(self, group: _Group) -> dict[tuple[int, int | None], Value]:
+        """The operands, with the axis of their rows."""
+        found: dict[tuple[int, int | None], Value] = {}
+        for place in sorted(group.needs):
+            for value, axis in zip(self.nodes[place].inputs, group.needs[place], strict=True):
+                if value.key not in group.axes:
+                    found[value.key, axis] = value
+        return found
+
+    def trim(self, group: _Group) -> None:
+        """Nothing is left out yet that could be."""
+
+    def saved(self, group: _Group) -> int:
+        """The bytes that need not be stored, less those of wide rows that are read or written a few at a time."""
+        given = {v.key for v in self.given(group)}
+        saved = sum(
+            _bytes(self.nodes[p].outputs[0]) for p in group.needs
+            if (key := self.nodes[p].outputs[0].key) in self.stored and key not in given and group.axes[key] is not None
+        )  # fmt: skip
+        crossing = [(v, axis) for (_, axis), v in self.read(group).items()]
+        crossing += [(v, group.axes[v.key]) for v in self.given(group)]
+        wide = sum(_bytes(v) for v, axis in crossing if axis is not None and _width(v, axis) > WIDE)
+        return saved - 2 * wide
+
+    # -- the new graph --------------------------------------------------------------------------------------------
+
+    def replaced(self, groups: Sequence[_Group]) -> Graph:
+        nodes: list[Node] = []
+        home = {place: group for group in groups for place in group.needs}
+        made: dict[int, Node] = {}
+        waiting = {id(group): len(group.needs) for group in groups}
+        for place, node in enumerate(self.nodes):
+            group = home.get(place)
+            if group is None:
+                nodes.append(node)
+                continue
+            waiting[id(group)] -= 1
+            if not waiting[id(group)]:
+                made[id(group)] = self.node_of(group)
+                nodes.append(made[id(group)])
+        return Graph.of(
+            self.graph.name, self.graph.inputs, _in_order(nodes, self.graph.inputs), self.graph.outputs, self.graph.guards
+        )
+
+    def node_of(self, group: _Group) -> Node:
+        operands, given = self.read(group), self.given(group)
+        members = [self.nodes[place] for place in sorted(group.needs)]
+        unique = {v.key: v for v in operands.values()}
+        plain = Graph.of("rows", [*unique.values()], members, given)
+        graph, terms = _graph_of_a_row(group, [self.nodes[p] for p in sorted(group.needs)],
+                                       [group.needs[p] for p in sorted(group.needs)], operands, given)  # fmt: skip
+        takes = (*[axis for _, axis in operands],)
+        gives = (*[group.axes[v.key] for v in given],)
+        rows = Rows(graph, plain, group.extent, takes, gives, terms)
+        return Node(TILED, (*operands.values(),), (*given,), (rows,), members[0].site)
 
 
-def _body(tile: Tile, vector: str) -> list[str]:
-    """One term of each sum."""
-    kind, lanes, depth = _KINDS[tile.type], tile.lanes, tile.levels - 1
-    lines: list[str] = []
-    for v in range(tile.vectors):
-        lines.append(f"  %y{v}.p = getelementptr {kind}, ptr %pb{depth}, i64 {v * lanes}")
-        lines.append(f"  %y{v} = load {vector}, ptr %y{v}.p, align {WIDTHS[tile.type]}")
-    for r in _rows(tile):
-        i, j = divmod(r, tile.along)
-        lines += [
-            f"  %x{r}.p = getelementptr {kind}, ptr %pa{depth}, i64 {i * tile.down_step + j * tile.along_step}",
-            f"  %x{r}.one = load {kind}, ptr %x{r}.p",
-            f"  %x{r}.first = insertelement {vector} poison, {kind} %x{r}.one, i64 0",
-            f"  %x{r} = shufflevector {vector} %x{r}.first, {vector} poison, <{lanes} x i32> zeroinitializer",
-        ]
-        lines += [
-            f"  %t{r}.{v} = call {vector} @llvm.fmuladd.v{lanes}{tile.type}({vector} %x{r}, {vector} %y{v}, "
-            f"{vector} %s{depth}.{r}.{v})"
-            for v in range(tile.vectors)
-        ]
-    lines.append(f"  br label %latch{depth}")
-    return lines
+def _width(value: Value, axis: int) -> int:
+    return prod(n if type(n) is int else UNKNOWN for n in without(value.shape, axis))
 
 
-def _latch(tile: Tile, depth: int) -> list[str]:
-    """The end of a turn, where the loop inside it is over."""
-    kind = _KINDS[tile.type]
-    inner = [] if depth + 1 == tile.levels else [f"exit{depth + 1}:", f"  br label %latch{depth}"]
-    return [
-        *inner,
-        f"latch{depth}:",
-        f"  %k{depth}.next = add nuw nsw i64 %k{depth}, 1",
-        f"  %pa{depth}.next = getelementptr {kind}, ptr %pa{depth}, i64 %a{depth}",
-        f"  %pb{depth}.next = getelementptr {kind}, ptr %pb{depth}, i64 %b{depth}",
-        f"  br label %head{depth}",
-    ]
+def _in_order(nodes: Sequence[Node], inputs: Sequence[Value]) -> list[Node]:
+    """The nodes so that each comes after what it reads."""
+    made = {v.key for node in nodes for v in node.outputs}
+    known: set[int] = set()
+    result: list[Node] = []
+    waiting = [*nodes]
+    while waiting:
+        later: list[Node] = []
+        for node in waiting:
+            if all(v.key in known or v.key not in made for v in node.inputs):
+                result.append(node)
+                known |= {v.key for v in node.outputs}
+            else:
+                later.append(node)
+        assert len(later) < len(waiting)
+        waiting = later
+    return result
 
 
-_loaded: dict[str, Loaded] = {}  # kept for as long as the process: other modules call them
+def _graph_of_a_row(
+    group: _Group, nodes: Sequence[Node], needs: Sequence[Needs], operands: dict[tuple[int, int | None], Value],
+    given: Sequence[Value],
+) -> tuple[Graph, tuple[int, ...]]:  # fmt: skip
+    """One row of a group, and of how many results each of the group's is made."""
+    graph = Graph("row")
+    outputs: list[Tensor] = []
+    counts: list[int] = []
+    with building(graph):
+        number = graph.add_input((), int64)
+        known: dict[tuple[int, int | None], Tensor] = {}
+        for (key, axis), value in operands.items():
+            shape = value.shape if axis is None else without(value.shape, axis)
+            known[key, axis] = graph.add_input(shape, value.dtype, value.name)
+        terms: dict[int, Any] = {}
+        for node, need in zip(nodes, needs, strict=True):
+            xs = [known[v.key, axis] for v, axis in zip(node.inputs, need, strict=True)]
+            out = node.outputs[0]
+            axis = group.axes[out.key]
+            if axis is None:
+                terms[out.key] = SUMS[node.op.name].build(node, need, xs)
+            else:
+                known[out.key, axis] = RULES[node.op.name].build(node, axis, need, xs, number)
+        for value in given:
+            axis = group.axes[value.key]
+            parts = terms[value.key].factors if axis is None else (known[value.key, axis],)
+            outputs += parts
+            counts.append(len(parts))
+        graph.finish(outputs)
+    return _with_own_results(optimise(graph)), (*counts,)
 
 
-def _address(name: str) -> int:
-    tile = tile_of(name)
-    if tile is None:
-        return 0
-    found = _loaded.get(name)
-    if found is None:
-        found = _loaded.setdefault(name, _made(tile))
-    return found.address
+def _with_own_results(graph: Graph) -> Graph:
+    """The graph with results that nothing in it reads: where they go they may be added up."""
+    outputs = [Value(v.shape, v.dtype, v.graph) for v in graph.outputs]
+    pairs = zip(graph.outputs, outputs, strict=True)
+    copies = [Node(op("convert"), (v,), (out,), (v.dtype,), None) for v, out in pairs]
+    return Graph.of(graph.name, graph.inputs, [*graph.nodes, *copies], outputs)
 
 
-def _made(tile: Tile) -> Loaded:
-    """The function of a tile, from the disk if it has been there before."""
-    ir = text_of(tile)
-    name = disk.digest(b"tile", ir.encode(), identity().encode())
-    image = disk.read(name)
-    if image is not None:
-        try:
-            return link(image, "tile", [])
-        except RuntimeError:
-            pass  # whole, but not for this linker: made anew
-    image = _compiled(ir, tile.name)
-    disk.write(name, image)
-    return link(image, "tile", [])
-
-
-def _compiled(ir: str, title: str) -> bytes:
-    """The object file; LLVM's passes have nothing to do here, as the text is vector code already."""
-    binding = llvm()
-    target = machine(1)
-    with binding.parse_assembly(ir, binding.create_context()) as module:
-        module.triple = binding.get_process_triple()
-        module.data_layout = layout()
-        module.verify()
-        dump("asm", title, lambda: target.emit_assembly(module))
-        return target.emit_object(module)
-
-
-symbols.register_family("tile", _address)
+__all__ = ["TILED", "Rows", "tiled"]

@@ -1,4 +1,4 @@
-"""Convolutions of known geometry: sums over windows where they lie, tile by tile (`tiles.py`).
+"""Convolutions of known geometry: sums over windows where they lie, tile by tile (`microtiles.py`).
 
 A convolution is a product of matrices whose left one need not exist: a row of it (an image and a position) and a term
 (a channel and a tap) each make a step in the operand, and the two steps add up. So windows are read in place: from a
@@ -22,7 +22,7 @@ from ...._core.graph import Node
 from ..builder import Builder
 from ..forms import Extents, Stored, count_of, is_numbers, row_major, unflattened
 from ..loops import FLOATS, WIDTHS, Address, Operand, Typed
-from ..tiles import Tile, most_lanes, most_rows
+from ..microtiles import Tile, most_lanes, most_rows
 from . import nests
 from .blocks import Block
 from .orders import fresh_in, readers_order
