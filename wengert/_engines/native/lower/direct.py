@@ -175,12 +175,12 @@ class _Convolution:
     def run(self) -> Stored:
         """Emits it."""
         images, size = self.shape.images, self._image_size()
-        is_known, positions = type(images) is int, prod(_int(w.positions) for w in self.windows)
+        known, positions = images if type(images) is int else None, prod(_int(w.positions) for w in self.windows)
         if self._has_many_channels():
             self._by_channels()
-        elif size and PARTS * size <= SCRATCH and not (is_known and images <= PARTS // 2) and positions >= FEW:
+        elif size and PARTS * size <= SCRATCH and positions >= FEW and not _is_few(known):
             self._one_by_one()
-        elif size and not (is_known and images * size <= SCRATCH) and positions > 1:
+        elif size and positions > 1 and (known is None or known * size > SCRATCH):
             self._some_at_a_time(max(1, SCRATCH // size))
         else:
             copy, room = self._copies(images), self._room(images)
@@ -221,7 +221,7 @@ class _Convolution:
         """Whether channels lie one behind the other, as the images of a gradient with respect to a kernel do, and the
         result is small enough to have a few of it."""
         channels = self.shape.channels
-        if self.order[0] != 1 or self.parts > 1 or (type(channels) is int and channels <= PARTS // 2):
+        if self.order[0] != 1 or self.parts > 1 or _is_few(channels):
             return False
         elements = prod(map(_int, self._row_extents(self.shape.images))) * self.pitch
         copy = _int(self.steps[1]) if self.is_copied else 0
@@ -637,6 +637,11 @@ def _int(x: Operand) -> int:
 
 def _is_one(n: Operand) -> bool:
     return type(n) is int and n == 1
+
+
+def _is_few(n: Operand | None) -> bool:
+    """Whether there is less than an image for each second part."""
+    return type(n) is int and n <= PARTS // 2
 
 
 def _memory_order(x: Stored) -> list[int]:
