@@ -33,9 +33,12 @@ SHORT = 400  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code and unrolls loops
 STRAIGHT = 3_000  # lines without a jump from which on code is made without much ado: more would take quadratic time
 
-PIPELINE = b"3"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"4"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+# the first line of a module in which straight code does not become vector code
+SCATTERED = "; scattered"
 
 _lock = threading.Lock()  # for the linker and its names; LLVM's own state is a matter of each module's context
 _serial = itertools.count()
@@ -172,23 +175,26 @@ class _Effort(NamedTuple):
     Attributes:
         level: of its passes, 0 to 3.
         emission: of its code generator, 0 to 3.
-        is_thorough: whether it unrolls loops and vectorises straight code.
+        is_thorough: whether it unrolls loops.
+        makes_vectors: whether it vectorises straight code.
     """
 
     level: int
     emission: int
     is_thorough: bool
+    makes_vectors: bool
 
 
 def _effort(ir: str) -> _Effort:
     lines = ir.split("\n")
+    makes_vectors = lines[0] != SCATTERED
     if len(lines) <= SHORT:
-        return _Effort(3, 3, True)
+        return _Effort(3, 3, True, makes_vectors)
     if len(lines) <= MIDDLE:
-        return _Effort(2, 2, True)
+        return _Effort(2, 2, True, makes_vectors)
     labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
     longest = max((end - start for start, end in pairwise([0, *labels, len(lines)])), default=0)
-    return _Effort(1, 0, False) if longest > STRAIGHT else _Effort(2, 2, False)
+    return _Effort(1, 0, False, False) if longest > STRAIGHT else _Effort(2, 2, False, False)
 
 
 def _optimise(module: Any, target: Any, effort: _Effort) -> None:
@@ -196,7 +202,7 @@ def _optimise(module: Any, target: Any, effort: _Effort) -> None:
     binding = llvm()
     options = binding.create_pipeline_tuning_options(effort.level)
     options.loop_vectorization = options.loop_interleaving = effort.level > 1
-    options.slp_vectorization = options.loop_unrolling = effort.is_thorough
+    options.slp_vectorization, options.loop_unrolling = effort.makes_vectors, effort.is_thorough
     builder = binding.create_pass_builder(target, options)
     builder.getModulePassManager().run(module, builder)
 

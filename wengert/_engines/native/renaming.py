@@ -64,7 +64,7 @@ def renewed(block: Block, names: dict[Reg, Operand], fresh: Callable[[str], Reg]
     """A copy of a block whose registers are fresh ones. `names` has the new names of registers, and gets more."""
     made: Block = []
     for item in block:
-        twin = copy(item)
+        twin: Any = copy(item)
         if type(item) is For:
             twin.index = names[item.index] = fresh("i64")
             twin.body = renewed(item.body, names, fresh)
