@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from . import context
+from .jit import SCATTERED
 from .loops import (
     FLOATS,
     INTERRUPTED,
@@ -165,6 +166,8 @@ class _Kernel:
             "}",
         ]
         attributes = "attributes #0 = { nounwind noinline }"
+        if function.is_scattered:
+            head.insert(0, SCATTERED)
         return "\n".join([*head, *body, *self.parts, *self.declared.values(), attributes, ""])
 
     def find_parallel(self, block: Block) -> None:
