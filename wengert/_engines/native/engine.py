@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.dims import Dim, dims_in
+from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
 from ..refine import COMPILED, Plain
@@ -34,7 +35,7 @@ from .sizes import sized
 from .support import is_native, untold
 
 IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, and not left to NumPy's kernels
-LONGEST = 15_000  # nodes: to compile more takes seconds and memory beyond what they would save, as they run by kernels
+LONGEST = 150_000  # nodes: to compile more takes many seconds, and memory
 
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 
@@ -118,7 +119,7 @@ class Segment:
 
     def code(self) -> Code | None:
         """The machine code, made now if it is not there yet; None if it could not be made."""
-        with self._lock:
+        with self._lock, uncollected():
             if self._code is None and not self._is_given_up:
                 try:
                     self._code = Code(self.graph, self.kernels)

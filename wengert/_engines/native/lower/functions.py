@@ -12,6 +12,7 @@ from ..forms import TYPE_OF, Elements, Form, Stored, all_indices, strides_of
 from ..loops import Array, Function, Operand, Reg
 from ..prepare import count_nodes
 from ..schedule import is_small, set_limit
+from ..tuning import tuned
 from .blocks import Block, Setting
 
 
@@ -58,6 +59,7 @@ def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = ()) -> Lowered:
     constants = setting.all_constants()
     arrays = [*inputs, *(array for _, array in constants)]
     function = b.function(name, arrays, outputs, [*registers, *budget])
+    tuned(function, b.reg)
     return Lowered(function, [value for value, _ in constants], [*sizes], bool(budget), setting.owners)
 
 
