@@ -11,6 +11,7 @@ import numpy as np
 
 from .loops import (
     OK,
+    Accumulate,
     Address,
     Alloc,
     Array,
@@ -24,6 +25,7 @@ from .loops import (
     Get,
     Give,
     If,
+    Lanes,
     Let,
     Load,
     Local,
@@ -152,6 +154,11 @@ class _Machine:
     def store(self, item: Store) -> None:
         self.arrays[item.array][self.place(item.index)] = self.value(item.value, item.array.type)
 
+    def accumulate(self, item: Accumulate) -> None:
+        held, place = self.arrays[item.array], self.place(item.index) * item.slots
+        value = self.value(item.value, item.array.type)
+        held[place] = held[place] | value if item.array.type == "bool" else held[place] + value
+
     def place(self, operand: Operand) -> int:
         index = self.index(operand)
         if index < 0:
@@ -201,6 +208,11 @@ class _Machine:
 
     def loop(self, item: For) -> None:
         for index in range(self.index(item.start), self.index(item.stop)):
+            self.values[item.index] = np.int64(index)
+            self.block(item.body)
+
+    def lanes(self, item: Lanes) -> None:
+        for index in range(item.count):
             self.values[item.index] = np.int64(index)
             self.block(item.body)
 

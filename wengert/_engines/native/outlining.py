@@ -8,9 +8,11 @@ of the function around it stays where it is.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .loops import (
+    Accumulate,
     Address,
     Alloc,
     Array,
@@ -20,6 +22,7 @@ from .loops import (
     For,
     Get,
     Give,
+    Lanes,
     Local,
     Poll,
     Reg,
@@ -55,6 +58,14 @@ def var_uses(block: Block) -> Counter[Var]:
     return Counter(item.var for item in walk(block) if type(item) in (Get, Set))
 
 
+def lanes_of(items: Iterable[Any]) -> dict[Array, int]:
+    """The arrays that turns of `Lanes` have one each of, and how many there are."""
+    return {
+        inner.array: item.count
+        for item in items if type(item) is Lanes for inner in walk(item.body) if type(inner) in (Alloc, Local)
+    }  # fmt: skip
+
+
 def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
     """What the body of a loop needs; None if it cannot be a function.
 
@@ -72,11 +83,11 @@ def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
             return None
         if type(item) is Local:
             own.add(item.array)
-        elif type(item) in (Store, Fill):
+        elif type(item) in (Store, Accumulate, Fill):
             written.add(item.array)
         elif type(item) is Copy:
             written.add(item.target)
-        elif type(item) is For:
+        elif type(item) in (For, Lanes):
             own.add(item.index)
         out = getattr(item, "out", None)
         if out is not None:

@@ -29,7 +29,7 @@ from ..forms import (
     strides_of,
 )
 from ..loops import FLOATS, Array, Operand, Reg
-from ..schedule import SMALL, Group, is_small, schedule
+from ..schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from . import nests
 from .maps import MAPS, Info, Map
 from .reduces import REDUCES
@@ -248,7 +248,7 @@ class Block:
         self._set_targets_before_reshapes()
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
-        plan = schedule(nodes, [*map(kind_of, nodes)], large)
+        plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width else MOST_REPEATS)
         through = self._through(plan.kinds)
         last = self._last_reads(plan.steps, through)
         for place, step in enumerate(plan.steps):
@@ -263,6 +263,15 @@ class Block:
                 if array is not None:
                     self._release(key, array)
         return self._results(targets if is_filled else ())
+
+    def _kind(self, node: Node) -> str:
+        """As `kind_of`; in lanes running totals go with the loops of others, which are no vector code in any case."""
+        if not self.b.width or node.op.name not in RUNNING or is_small(node.outputs[0]):
+            return kind_of(node)
+        axis, is_reversed = node.attrs
+        shape = node.outputs[0].shape
+        is_member = axis % len(shape) == len(shape) - 1 and not is_reversed and static_size(shape)
+        return "point" if is_member else kind_of(node)
 
     def _set_targets_before_reshapes(self) -> None:
         """What a single gives, and an output is another shape of, goes to where the output is to be stored."""
@@ -314,10 +323,10 @@ class Block:
             form = self.forms[value.key]
             if is_small(value):
                 form = self.elements(form, value.shape)
-            if target is not None and not (type(form) is Stored and form.array is target.array):
+            if target is not None and not (isinstance(form, Stored) and form.array is target.array):
                 nests.copy(self.b, form, target)
                 form = form if is_small(value) else target
-            results.append(form if type(form) in (Elements, Stored) else self.dense(form))
+            results.append(form if isinstance(form, (Elements, Stored)) else self.dense(form))
         return results
 
     # -- nodes by themselves --------------------------------------------------------------------------------------
@@ -440,7 +449,9 @@ class Block:
             if node.op.name in REDUCES:
                 sums.append((out, self._sum(node, forms[0])))
                 continue
-            form = self.forms[out.key] = self._lazy(node, forms)
+            is_running = node.op.name in RUNNING
+            form = nests.running(node.op.name, forms[0]) if is_running else self._lazy(node, forms)
+            self.forms[out.key] = form
             computed.append(form)
             if out.key in stored:
                 writes.append(nests.Write(form, self.room(out)))
