@@ -277,7 +277,7 @@ def _dots(block: Block, made: Plan, in_thread: bool) -> None:
     """Each row times the vector."""
     b, (x, y, out) = block.b, made[1:4]
     (m, k), work = x.shape, _work(b, x.shape, 4)
-    with _shares(b, m, 4 * CHUNK, None if in_thread else work) as (first, count):
+    with nests.shares(b, m, 4 * CHUNK, None if in_thread else work) as (first, count):
         rows, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, 1))
         _call(b, "dots", x.type, count, k, _at(rows), x.strides[0], _at(y), _at(into), out.strides[0])
 
@@ -285,15 +285,15 @@ def _dots(block: Block, made: Plan, in_thread: bool) -> None:
 def _row(block: Block, made: Plan, in_thread: bool) -> None:
     """The sum of multiples of x's columns, which have no gaps. A long one is made of parts, which threads share."""
     b, (x, y, out) = block.b, made[1:4]
-    n, k = x.shape
-    if in_thread or not nests.is_large(count_of(b, x.shape)):
+    (n, k), work = x.shape, _work(b, x.shape, 4)
+    if in_thread or work is None:
         _call(b, "row", x.type, n, k, _at(y), y.strides[0], _at(x), x.strides[1], _at(out))
         return
     sums = block.fresh((PARTS, n), x.type)
     size = b.divided(b.add(k, PARTS - 1), PARTS)
-    with b.loop(0, PARTS, _work(b, x.shape, 4)) as part:
-        first = _at_most(b, b.mul(part, size), k)
-        count = _at_most(b, size, b.sub(k, first))
+    with b.loop(0, PARTS, work) as part:
+        first = nests.at_most(b, b.mul(part, size), k)
+        count = nests.at_most(b, size, b.sub(k, first))
         columns, factors = _part(b, x, 0, first, (n, count)), _part(b, y, first, 0, (count, 1))
         into = sums.row(b, part)
         _call(b, "row", x.type, n, count, _at(factors), y.strides[0], _at(columns), x.strides[1], _at(into))
@@ -304,27 +304,10 @@ def _row(block: Block, made: Plan, in_thread: bool) -> None:
         out.store(b, (j, 0), b.get(total))
 
 
-def _at_most(b: Builder, x: Operand, most: Operand) -> Operand:
-    if type(x) is int and type(most) is int:
-        return min(x, most)
-    return b.select("i64", b.let("lt", "i64", most, x), most, x)
-
-
 def _work(b: Builder, extents: tuple[Operand, ...], per_element: int) -> Operand | None:
     """The work of a product, as loops count it; None if it is too little for threads."""
     work = b.divided(count_of(b, extents), per_element)
     return None if type(work) is int and work < WORTH_THREADS else work
-
-
-@contextmanager
-def _shares(b: Builder, extent: Operand, size: int, work: Operand | None) -> Iterator[tuple[Operand, Operand]]:
-    """`with _shares(...) as (first, count):` all of an extent, or a share of it at a time, which threads may run."""
-    if work is None or (type(extent) is int and extent <= size):
-        yield 0, extent
-        return
-    with b.loop(0, b.divided(b.add(extent, size - 1), size), work) as share:
-        first = b.mul(share, size)
-        yield first, _at_most(b, size, b.sub(extent, first))
 
 
 @contextmanager
@@ -338,7 +321,7 @@ def _blocks(b: Builder, extent: Operand, size: int, least: int = 0) -> Iterator[
         count = b.select("i64", b.let("lt", "i64", count, least), least, count)
     with b.loop(0, count) as number:
         first = b.mul(number, size)
-        yield first, _at_most(b, size, b.sub(extent, first))
+        yield first, nests.at_most(b, size, b.sub(extent, first))
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------
@@ -390,13 +373,13 @@ def _block_product(
         y, step = Stored((k, n), panels, 0, (width, 1), False), b.mul(k, width)
     work = None if in_thread else _work(b, (m, k, n), PER_ELEMENT)
     if type(m) is int and m <= CHUNK:
-        with _shares(b, n, 2 * width, work) as (first, count):
+        with nests.shares(b, n, 2 * width, work) as (first, count):
             right = Address(y.array, b.add(y.offset, b.mul(b.divided(first, width), step)))
             into = _part(b, out, 0, first, (m, count))
             _call(b, "rows", x.type, m, count, k, _at(x), *x.strides, right, y.strides[0], step, _at(into),
                   out.strides[0], joins)  # fmt: skip
         return
-    with _shares(b, m, CHUNK, work) as (first, count):
+    with nests.shares(b, m, CHUNK, work) as (first, count):
         left, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, n))
         _call(b, "rows", x.type, count, n, k, _at(left), *x.strides, _at(y), y.strides[0], step, _at(into),
               out.strides[0], joins)  # fmt: skip
@@ -405,8 +388,8 @@ def _block_product(
 def _panel_room(b: Builder, made: Plan) -> Operand:
     """How many elements the panels of the largest block need."""
     (k, n), width = made.y.shape, multiply.panel_width(made.y.type)
-    panels = _at_most(b, b.divided(b.add(n, width - 1), width), BREADTH)
-    deep = b.add(b.mul(panels, _at_most(b, k, DEPTH[made.y.type])), multiply.lanes(made.y.type))
+    panels = nests.at_most(b, b.divided(b.add(n, width - 1), width), BREADTH)
+    deep = b.add(b.mul(panels, nests.at_most(b, k, DEPTH[made.y.type])), multiply.lanes(made.y.type))
     return b.mul(deep, width)
 
 

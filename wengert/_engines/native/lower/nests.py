@@ -7,7 +7,8 @@ adds up in the array of its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..builder import Builder
@@ -35,6 +36,24 @@ def _between(b: Builder, x: Operand, least: int, most: Operand) -> Operand:
         return min(max(x, least), most)
     x = b.select("i64", b.let("lt", "i64", x, least), least, x)
     return b.select("i64", b.let("gt", "i64", x, most), most, x)
+
+
+def at_most(b: Builder, x: Operand, most: Operand) -> Operand:
+    """The smaller of two extents."""
+    if type(x) is int and type(most) is int:
+        return min(x, most)
+    return b.select("i64", b.let("lt", "i64", most, x), most, x)
+
+
+@contextmanager
+def shares(b: Builder, extent: Operand, size: int, work: Operand | None) -> Iterator[tuple[Operand, Operand]]:
+    """`with shares(...) as (first, count):` all of an extent, or a share of it at a time, which threads may run."""
+    if work is None or (type(extent) is int and extent <= size):
+        yield 0, extent
+        return
+    with b.loop(0, b.divided(b.add(extent, size - 1), size), work) as share:
+        first = b.mul(share, size)
+        yield first, at_most(b, size, b.sub(extent, first))
 
 
 class Write:
