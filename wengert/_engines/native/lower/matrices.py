@@ -20,7 +20,7 @@ from typing import NamedTuple
 from .. import multiply
 from ..builder import Builder
 from ..codegen import WORTH_THREADS
-from ..forms import Lazy, Stored, count_of, is_numbers
+from ..forms import Form, Index, Lazy, Stored, count_of, is_numbers
 from ..loops import FLOATS, Address, Array, Operand, Typed
 from ..target import is_x86, vector_bits
 from . import nests
@@ -53,6 +53,7 @@ class Plan(NamedTuple):
         x, y, out: the product, perhaps the transposed one.
         copies: which of "x", "y" and "out" do not lie as the way needs.
         packs: whether y is put into panels.
+        joins: whether the product is added to what out holds.
     """
 
     way: str
@@ -61,30 +62,53 @@ class Plan(NamedTuple):
     out: Stored
     copies: tuple[str, ...] = ()
     packs: bool = False
+    joins: bool = False
 
     @property
     def needs_room(self) -> bool:
         """Whether memory is needed that the stack does not have; a thread cannot ask for it."""
-        return bool(self.copies) or (self.packs and _local_size(self) is None) or self.way == "blas"
+        if self.copies or self.way == "blas" or (self.joins and self.way != "rows"):
+            return True
+        return self.packs and _local_size(self) is None
 
 
-def product(block: Block, x: Stored, y: Stored, out: Stored, in_thread: bool = False) -> None:
+def product(
+    block: Block, x: Stored, y: Stored, out: Stored, in_thread: bool = False, joins: bool = False
+) -> None:  # fmt: skip
     """out = x @ y, of two matrices.
 
     Args:
         block: where it is emitted.
         x, y, out: with any strides.
         in_thread: whether it is the body of a loop that may run in threads: only for plans that need no room.
+        joins: out += x @ y instead.
     """
-    made = plan(x, y, out)
-    if made.copies:
+    made = plan(x, y, out, joins)
+    if joins and ("out" in made.copies or made.way not in ("rows", "blas")):
+        found = block.fresh(out.shape, out.type)
+        product(block, x, y, found)
+        add(block.b, found, out)
+    elif made.copies:
         _with_copies(block, made)
     else:
         _WAYS[made.way](block, made, in_thread)
 
 
-def plan(x: Stored, y: Stored, out: Stored) -> Plan:
+def add(b: Builder, x: Form, out: Stored) -> None:
+    """out += x, element by element."""
+
+    def total(b: Builder, index: Index) -> Operand:
+        return b.let("add", out.type, out.at(b, index), x.at(b, index))
+
+    nests.copy(b, Lazy(out.shape, out.type, total), out)
+
+
+def plan(x: Stored, y: Stored, out: Stored, joins: bool = False) -> Plan:
     """Chooses the way of a product."""
+    return _chosen(x, y, out)._replace(joins=joins)
+
+
+def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
     if x.type not in FLOATS:
         return Plan("loops", x, y, out)
     if _is_one(out.shape[0]) and not _is_one(out.shape[1]):
@@ -172,7 +196,7 @@ def _with_copies(block: Block, made: Plan) -> None:
     if "y" in made.copies:
         y = block.dense(Stored(y.shape, y.array, y.offset, y.strides, False))
     if "out" not in made.copies:
-        product(block, x, y, out)
+        product(block, x, y, out, joins=made.joins)
         return
     found = block.fresh(out.shape, out.type)
     product(block, x, y, found)
@@ -331,12 +355,12 @@ def _by_rows(block: Block, made: Plan, in_thread: bool) -> None:
     """All at once, or block by block if the right operand is packed."""
     b, x, y = block.b, made.x, made.y
     if in_thread or not made.packs or _local_size(made) is not None:
-        _block_product(block, made, in_thread, 0)
+        _block_product(block, made, in_thread, int(made.joins))
         return
     m = x.shape[0]
     if _is_unit(y.strides[1]) and type(m) is not int:
         with b.when(b.let("lt", "i64", m, PACKED_ROWS)) as branch:
-            _block_product(block, made._replace(packs=False), in_thread, 0)
+            _block_product(block, made._replace(packs=False), in_thread, int(made.joins))
         with b.inside(branch.other):
             _by_blocks(block, made)
     else:
@@ -351,7 +375,9 @@ def _by_blocks(block: Block, made: Plan) -> None:
     with _blocks(b, n, BREADTH * width) as (j, columns), _blocks(b, k, DEPTH[x.type], 1) as (p, terms):
         left, right = _part(b, x, 0, p, (m, terms)), _part(b, y, p, j, (terms, columns))
         inner = made._replace(x=left, y=right, out=_part(b, out, 0, j, (m, columns)))
-        joins = 0 if type(p) is int else b.select("i64", b.let("gt", "i64", p, 0), 1, 0)
+        joins: Operand = int(made.joins)
+        if not joins and type(p) is not int:
+            joins = b.select("i64", b.let("gt", "i64", p, 0), 1, 0)
         _block_product(block, inner, False, joins, panels)
     if type(k) is int and type(n) is int:
         block.free.setdefault((panels.type, _panel_room(b, made)), []).append(panels)
@@ -458,7 +484,8 @@ def _by_blas(block: Block, made: Plan, in_thread: bool) -> None:
     """BLAS, for which the transpose of what we have by rows lies by columns: out' = y' x'."""
     b, (x, y, out) = block.b, made[1:4]
     k = x.shape[1]
-    if type(k) is not int or k == 0:  # BLAS may leave the result alone where there is nothing to sum up
+    # BLAS may leave the result alone where there is nothing to sum up
+    if not made.joins and (type(k) is not int or k == 0):
         with b.when(b.let("eq", "i64", k, 0)):
             b.fill(out.array, out.offset, count_of(b, out.shape))
     left, right = _side(block, x), _side(block, y)
@@ -466,7 +493,7 @@ def _by_blas(block: Block, made: Plan, in_thread: bool) -> None:
     b.call(f"blas.{BLAS_LETTER[x.type]}gemm", [
         letter("T" if right.is_turned else "N"), letter("T" if left.is_turned else "N"), n, m, terms,
         Typed(x.type, 1.0, True), Address(right.array, right.offset), fortran_int(b, right.step),
-        Address(left.array, left.offset), fortran_int(b, left.step), Typed(x.type, 0.0, True),
+        Address(left.array, left.offset), fortran_int(b, left.step), Typed(x.type, float(made.joins), True),
         Address(out.array, out.offset), fortran_int(b, _at_least(b, out.shape[1], 1)),
     ])  # fmt: skip
 
