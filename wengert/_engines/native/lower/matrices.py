@@ -32,8 +32,8 @@ MOST_ROWS = 4
 FEW = 150  # multiplications up to which loops that LLVM unrolls are faster than a call (some 40 ns) ...
 FEW_EVEN = 1024  # ... and up to which, where the columns are whole vectors of 64 bytes or less
 PACKED_ROWS = 32  # of a left operand from which on packing the right one is worth it, if that is of so many bytes ...
-PACKED_BYTES = 4 << 20
-PACKED_STEP = 8192  # ... or so many bytes lie between its rows: these share few places of the cache
+PACKED_BYTES = {512: 4 << 20}  # (with other vectors tiles have fewer rows, and y goes by more often: 128 kB) ...
+PACKED_STEP = 8192  # ... or if so many bytes lie between its rows: these share few places of the cache
 LOCAL_BYTES = 32 * 1024  # of panels that a thread may have on its stack
 DEPTH = {"f64": 256, "f32": 512}  # terms of a block ...
 BREADTH = 10  # ... and its panels: 480 kB
@@ -142,8 +142,8 @@ def is_for_blas(m: Operand, k: Operand, n: Operand) -> bool:
     """Whether BLAS is the better choice.
 
     Our code reaches 95 % of what the processor can do (AVX-512, one core: 112 GFLOP/s of float32 and 56 of float64,
-    OpenBLAS 97 and 46; with 256 bits as much as OpenBLAS), in products of any size. On a Mac, SciPy's BLAS is
-    Apple's, with matrix units; on other processors we have not measured.
+    OpenBLAS 97 and 46; with AVX2 on the same 108 and 53, OpenBLAS 101 and 46), in products of any size. On a Mac,
+    SciPy's BLAS is Apple's, with matrix units; on other processors we have not measured.
     """
     if sys.platform != "darwin" and is_x86() and vector_bits() >= 256:
         return False
@@ -176,7 +176,8 @@ def _is_worth_packing(x: Stored, y: Stored) -> bool:
         return False
     if type(k) is not int or type(n) is not int or type(step) is not int:
         return True
-    return k * n * width > PACKED_BYTES or (step * width >= PACKED_STEP and k >= PACKED_ROWS)
+    most = PACKED_BYTES.get(vector_bits(), 1 << 17)
+    return k * n * width > most or (step * width >= PACKED_STEP and k >= PACKED_ROWS)
 
 
 def turned(x: Stored) -> Stored:
