@@ -197,7 +197,7 @@ class _Nest:
     def flat(self) -> None:
         b = self.b
         count = count_of(b, self.shape)
-        if is_large(count):
+        if is_large(count) and not b.width:
             self.in_parts(count, GRAIN, count, self.places)
             return
         for total in self.sums:
@@ -254,7 +254,9 @@ class _Nest:
 
     def is_parallel(self) -> bool:
         """Whether the turns of the outermost loop can run side by side, and there is much to do."""
-        return bool(self.shape) and all(s.depth >= 0 for s in self.sums) and is_large(count_of(self.b, self.shape))
+        if self.b.width or not self.shape or any(s.depth < 0 for s in self.sums):
+            return False
+        return is_large(count_of(self.b, self.shape))
 
     def rows(self, start: Operand, stop: Operand) -> None:
         """The elements of a range along the first axis."""
