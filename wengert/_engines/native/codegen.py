@@ -436,10 +436,10 @@ class _Kernel:
         """The address of the first of an element's slots."""
         if item.slots == 1 or type(item.index) is int:
             return self.element(item.array, item.index * item.slots if type(item.index) is int else item.index)
-        start, place = self.temp(), self.temp()
+        start, place, kind = self.temp(), self.temp(), MEMORY_TYPE[item.array.type]
         self.lines += [
             f"  {start} = mul i64 {self.operand(item.index, 'i64')}, {item.slots}",
-            f"  {place} = getelementptr inbounds {MEMORY_TYPE[item.array.type]}, ptr {self.pointer(item.array)}, i64 {start}",
+            f"  {place} = getelementptr inbounds {kind}, ptr {self.pointer(item.array)}, i64 {start}",
         ]
         return place
 
@@ -722,7 +722,8 @@ class _Part(_Kernel):
 
 EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {
     Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
-    Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop, While: _Kernel.repeat, If: _Kernel.branch,
+    Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop,
+    While: _Kernel.repeat, If: _Kernel.branch,
     Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
     Swap: _Kernel.swap,
     Call: _Kernel.call, Give: _Kernel.give, SetSize: _Kernel.set_size, Poll: _Kernel.poll, Return: _Kernel.leave,

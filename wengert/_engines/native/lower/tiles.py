@@ -234,7 +234,7 @@ class _Tiling:
         return None
 
     def taken(self, form: Form, axis: int, row: Operand, shape: Sequence[Any]) -> Form:
-        """One row of an operand: in registers if it is short, else where its elements lie side by side for all lanes."""
+        """One row of an operand, where its elements lie side by side for all lanes."""
         one = _row_of(self.b, form, axis, row)
         if not is_numbers(one.shape):
             return one
