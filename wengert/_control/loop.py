@@ -210,7 +210,8 @@ class Loop:
     def split(self, active: tuple[bool, ...]) -> Loop:
         """The same loop, whose steps also save what a way back to the active operands reads."""
         flags = self.activity(active)
-        halves = halves_of(self.body.graph, flags, range(self.invariants_from(), len(flags)))
+        steady = range(self.invariants_from(), len(flags))
+        halves = halves_of(self.body.graph, flags, steady, carried=range(self.carries))
         carries = (*[i for i in range(self.carries) if flags[i]],)
         given = (*[i for i in halves.given if i < self.carries],)
         outputs = list(halves.outputs)
@@ -454,8 +455,8 @@ def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], spec: Loo
     condition = None if spec.condition is None else _with_tangents(spec.condition, spec, flags, moving)
     both = Loop(
         condition, Program(graph), carries=spec.carries + len(moving), xs=sum(flags[i] + 1 for i in groups[1]),
-        is_reversed=spec.is_reversed, policy=spec.policy, length=spec.steps(inputs), varying=[*spec.varying],
-        most=spec.most,
+        is_reversed=spec.is_reversed, policy=spec.policy, length=spec.steps(inputs) if emits else spec.told_steps(inputs),
+        varying=[*spec.varying], most=spec.most,
     )  # fmt: skip
     filled = [d if isinstance(d, Tensor) else zeros_of(type_of(x)) for x, d in zip(inputs, dots, strict=True)]
     started = [filled[i] if is_dot else inputs[i] for i, is_dot in order]

@@ -41,7 +41,10 @@ def fold_constants(graph: Graph) -> Graph:
 def _is_foldable(node: Node, known: dict[int, Any]) -> bool:
     if node.op.is_multi or node.op.has_effect or node.op.can_raise or node.op.name in _KEPT:
         return node.op.name == "constant" and _remember(node, known)
-    if not all(v.key in known for v in node.inputs) or dims.dims_in(node.attrs):
+    for value in node.inputs:
+        if value.key not in known:
+            return False
+    if dims.dims_in(node.attrs):
         return False
     size = dims.size_of(node.outputs[0].shape)
     return isinstance(size, int) and size * node.outputs[0].dtype.itemsize <= _LIMIT

@@ -60,6 +60,7 @@ from .outlining import Captured, captured, lanes_of, var_uses
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 64 * 1024  # ... while they are no more than this together
 WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
+LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
 REGISTER = {
     "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
 }  # fmt: skip
@@ -305,7 +306,12 @@ class _Kernel:
     # -- instructions ---------------------------------------------------------------------------------------------
 
     def block(self, block: Block) -> None:
+        began = len(self.lines)
         for item in block:
+            if len(self.lines) - began > LONGEST_BLOCK:
+                label = self.label()
+                self.lines += [f"  br label %{label}", f"{label}:"]
+                began = len(self.lines)
             self.emitters[type(item)](self, item)
 
     def let(self, item: Let) -> None:
@@ -315,6 +321,13 @@ class _Kernel:
         out = f"  %v{item.out.number} = "
         if op in COMPARE:
             self.lines.append(f"{out}{comparison(op, type_)} {kind} {args[0]}, {args[1]}")
+        elif op == "scale":
+            is_zero, product = self.temp(), self.temp()
+            self.lines += [
+                f"  {is_zero} = fcmp oeq {kind} {args[0]}, {constant(0.0, type_)}",
+                f"  {product} = fmul {kind} {args[0]}, {args[1]}",
+                f"{out}select i1 {is_zero}, {kind} {constant(0.0, type_)}, {kind} {product}",
+            ]
         elif type_ in FLOATS:
             self.lines.append(out + self.float_op(op, type_, kind, args))
         else:
@@ -633,8 +646,11 @@ class _Kernel:
     def branch(self, item: If) -> None:
         then, other, after = self.label(), self.label(), self.label()
         otherwise = other if item.other else after
+        weights = ", !prof !1" if item.is_likely else ""
+        if weights:
+            self.declare("!1", '!1 = !{!"branch_weights", i32 1000, i32 1}')
         self.lines += [
-            f"  br i1 {self.operand(item.cond, 'bool')}, label %{then}, label %{otherwise}",
+            f"  br i1 {self.operand(item.cond, 'bool')}, label %{then}, label %{otherwise}{weights}",
             f"{then}:",
         ]
         self.block(item.then)

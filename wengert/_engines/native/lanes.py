@@ -319,6 +319,10 @@ class _Writer:
             return f"{plain}{flag} {kind} {args[0]}, {args[1]}"
         if op == "neg":
             return f"fneg {kind} {args[0]}"
+        if op == "scale":
+            is_zero = self.line(f"fcmp oeq {kind} {args[0]}, zeroinitializer")
+            product = self.line(f"fmul {kind} {args[0]}, {args[1]}")
+            return f"select {self.type('bool')} {is_zero}, {kind} zeroinitializer, {kind} {product}"
         intrinsic = INTRINSICS.get(op)
         if intrinsic is None:
             return self.mathematics(op, type_, args)

@@ -98,6 +98,7 @@ BINARY_MATH = ("pow", "atan2", "hypot", "fmod", "nextafter")
 OPS: dict[str, OpInfo] = {
     **{name: OpInfo(2, "", _NUMBERS) for name in ("add", "sub", "mul")},
     "sum": OpInfo(2, "", FLOATS),  # an addition whose order does not matter, of an accumulator
+    "scale": OpInfo(2, "", FLOATS),  # the product; 0.0 where the first is zero, whatever the second
     "div": OpInfo(2, "", _NUMBERS),
     "rem": OpInfo(2, "", INTEGERS),
     "fma": OpInfo(3, "", FLOATS),
@@ -227,9 +228,12 @@ class While:
 
 @dataclass(slots=True, eq=False)
 class If:
+    """Runs `then` if `cond`, else `other`; `is_likely`: nearly always the first."""
+
     cond: Operand
     then: list[Instruction] = field(default_factory=list)
     other: list[Instruction] = field(default_factory=list)
+    is_likely: bool = False
 
 
 @dataclass(slots=True, eq=False)

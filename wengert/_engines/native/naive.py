@@ -63,11 +63,12 @@ def _remainder(x: Any, y: Any) -> Any:
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "sum": operator.add, "div": _divided,
     "rem": _remainder, "fma": lambda x, y, z: x * y + z, "neg": np.negative, "abs": np.abs, "copysign": np.copysign,
-    "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint, "eq": operator.eq,
-    "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-    "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": np.invert, "shl": operator.lshift,
-    "shr": operator.rshift, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
-    "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power, "atan2": np.arctan2,
+    "scale": lambda x, y: x.dtype.type(0) if x == 0 else x * y, "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil,
+    "trunc": np.trunc, "rint": np.rint, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
+    "gt": operator.gt, "ge": operator.ge, "and": operator.and_, "or": operator.or_, "xor": operator.xor,
+    "not": np.invert, "shl": operator.lshift, "shr": operator.rshift, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power,
+    "atan2": np.arctan2,
     "erf": lambda x: x.dtype.type(math.erf(x)), "erfc": lambda x: x.dtype.type(math.erfc(x)),
 }  # fmt: skip
 

@@ -32,10 +32,9 @@ from .loops import (
     SetSize,
     Store,
     Swap,
-    Typed,
     Var,
-    blocks_of,
 )
+from .renaming import reads, walk
 
 _STAYS = (Alloc, Reserve, Give, Swap, SetSize, Poll, Return)
 
@@ -52,14 +51,6 @@ class Captured(NamedTuple):
     registers: list[Reg]
     arrays: list[Array]
     written: set[Array]
-
-
-def walk(block: Block) -> Iterator[Any]:
-    """All instructions of a block and of the blocks inside it."""
-    for item in block:
-        yield item
-        for inner in blocks_of(item):
-            yield from walk(inner)
 
 
 def var_uses(block: Block) -> Counter[Var]:
@@ -101,29 +92,9 @@ def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
         out = getattr(item, "out", None)
         if out is not None:
             own.add(out)
-        used.update(dict.fromkeys(_reads(item)))
+        used.update(dict.fromkeys(reads(item)))
         written.update(a.array for a in getattr(item, "args", ()) if type(a) is Address)
     needed = [x for x in used if x not in own]
     registers = [x for x in needed if type(x) is Reg]
     arrays = [x for x in needed if type(x) is Array]
     return Captured(registers, arrays, {a for a in written if a not in own})
-
-
-def _reads(item: Any) -> Iterator[Reg | Array]:
-    """The registers and arrays that an instruction names, but for those in blocks inside it."""
-    for slot in type(item).__slots__:
-        if slot != "out":
-            yield from _named(getattr(item, slot))
-
-
-def _named(value: Any) -> Iterator[Reg | Array]:
-    if type(value) in (Reg, Array):
-        yield value
-    elif type(value) is Address:
-        yield value.array
-        yield from _named(value.index)
-    elif type(value) is Typed:
-        yield from _named(value.value)
-    elif type(value) is tuple:
-        for part in value:
-            yield from _named(part)

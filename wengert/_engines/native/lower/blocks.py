@@ -21,6 +21,7 @@ from ..forms import (
     Extents,
     Form,
     Lazy,
+    Nothing,
     Stored,
     all_indices,
     count_of,
@@ -28,7 +29,7 @@ from ..forms import (
     row_major,
     strides_of,
 )
-from ..loops import FLOATS, Array, Operand, Reg
+from ..loops import FLOATS, Alloc, Array, Operand, Reg, Set, Var
 from ..schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from . import nests
 from .maps import MAPS, Info, Map
@@ -65,8 +66,19 @@ class Setting:
         self.budget: Reg | None = None
         self.numbers: list[float] | None = [] if is_shared else None
         self.numbers_array = b.array("f64", "in")
+        self.is_frugal = False  # loops keep snapshots where they might keep all that their steps save
         self.doing: Node | None = None  # the node that is being lowered
         self.owners: dict[int, str] = {}  # arrays on the heap: by number what they hold, for errors
+        self.allocs: dict[Array, Alloc] = {}  # of arrays of histories whose length is known when they are made
+        self.lengths: dict[Array, Var] = {}  # of those that grow, how much of them is filled
+
+    def length(self, array: Array) -> Var:
+        """The variable that holds how much of an array is filled."""
+        found = self.lengths.get(array)
+        if found is None:
+            found = self.lengths[array] = self.b.var("i64")
+            self.b.prologue.append(Set(found, 0))
+        return found
 
     def number(self, value: Any, type_: str) -> Operand:
         """A number of the program as an operand."""
@@ -123,6 +135,7 @@ class Block:
         self.temporaries: dict[int, Array] = {}
         self.targets: dict[int, Stored] = {}
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
+        self.lasting: dict[int, Any] = {}  # histories among the outputs that what follows must not overwrite
         self.dying: dict[int, int] = {}  # by the key of what is read for the last time now, how many operands read it
 
     # -- dimensions -----------------------------------------------------------------------------------------------
@@ -245,6 +258,7 @@ class Block:
         for value, target in zip(outputs, targets, strict=False):
             if target is not None:
                 self.targets.setdefault(value.key, target)
+        self._set_targets_before_reshapes()
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
         plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width else MOST_REPEATS)
@@ -271,6 +285,19 @@ class Block:
         shape = node.outputs[0].shape
         is_member = axis % len(shape) == len(shape) - 1 and not is_reversed and static_size(shape)
         return "point" if is_member else kind_of(node)
+
+    def _set_targets_before_reshapes(self) -> None:
+        """What a single gives, and an output is another shape of, goes to where the output is to be stored."""
+        singles = {v.key for node in self.graph.nodes if node.op.name in SINGLES for v in node.outputs}
+        for node in reversed(self.graph.nodes):
+            target = self.targets.get(node.outputs[0].key) if node.op.name == "reshape" else None
+            if target is None or not target.is_dense:
+                continue
+            (source,) = node.inputs
+            if source.key in singles and not is_small(source):
+                shape = self.shape(source)
+                found = Stored(shape, target.array, target.offset, strides_of(self.b, shape), True)
+                self.targets.setdefault(source.key, found)
 
     def _release(self, key: int, array: Array) -> None:
         count = count_of(self.b, self.forms[key].shape)
@@ -307,6 +334,9 @@ class Block:
         given = [*targets, *[None] * (len(self.graph.outputs) - len(targets))]
         for value, target in zip(self.graph.outputs, given, strict=True):
             form = self.forms[value.key]
+            if form.type == "history":
+                results.append(form)
+                continue
             if is_small(value):
                 form = self.elements(form, value.shape)
             if target is not None and not (isinstance(form, Stored) and form.array is target.array):
@@ -321,7 +351,9 @@ class Block:
         name = node.op.name
         self.setting.doing = node
         forms = [self.forms[v.key] for v in node.inputs]
-        if name == "constant":
+        if name in ("constant", "absent") and node.outputs[0].dtype == object:
+            self.forms[node.outputs[0].key] = Nothing()
+        elif name == "constant":
             self.forms[node.outputs[0].key] = self._constant(node)
         elif name == "dim_value":
             self.forms[node.outputs[0].key] = Elements((), "i64", [self.extent(node.attrs[0])])
@@ -443,7 +475,13 @@ class Block:
                 writes.append(nests.Write(form, self.room(out)))
                 # what the same group reads is the value itself, not where it is going
         for value in group.copies:
-            writes.append(nests.Write(self.forms[value.key], self.room(value)))
+            form, target = self.forms[value.key], self.room(value)
+            if type(form) is Stored and form.array is target.array and form.is_dense:
+                self.forms[value.key] = target  # where it is already
+            else:
+                writes.append(nests.Write(form, target))
+        if not writes and not sums:
+            return
         nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums], computed)
         targets = {id(w.form): w.target for w in writes}
         for node in group.members:
@@ -451,7 +489,7 @@ class Block:
             if key in stored:
                 self.forms[key] = targets[id(self.forms[key])]
         for value in group.copies:
-            self.forms[value.key] = targets[id(self.forms[value.key])]
+            self.forms[value.key] = targets.get(id(self.forms[value.key]), self.forms[value.key])
         for out, total in sums:
             self._file_sum(out, total)
 
