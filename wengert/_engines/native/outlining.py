@@ -8,7 +8,7 @@ of the function around it stays where it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .loops import (
