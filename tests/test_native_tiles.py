@@ -308,7 +308,7 @@ def largest(f: Callable[..., Any], *arrays: Array) -> int:
 
 @pytest.mark.parametrize("name", ["nearest", "newton", "mixture"])
 def test_no_matrix_of_all_rows_is_in_memory(name: str) -> None:
-    assert largest(PROGRAMS[name], *draw(10_000, 50)) <= 50 * 8 * 8 * 2
+    assert largest(PROGRAMS[name], *draw(10_000, 50)) <= 10_000 * 50 // 5
 
 
 def test_powers_of_all_points_are_not_in_memory() -> None:
@@ -317,7 +317,7 @@ def test_powers_of_all_points_are_not_in_memory() -> None:
         powers = xp.cumprod(xp.broadcast_to(t[:, None], (5000, 64)), axis=1)
         return wg.value_and_grad(lambda x: xp.sum(xp.matmul(powers, x) ** 2))(x)
 
-    assert largest(f, np.ones(64)) < 10_000
+    assert largest(f, np.ones(64)) <= 5000 * 64 // 5
     agree(f, np.linspace(0.1, 1.0, 64), rtol=1e-11)  # sums of 5,000 terms in another order
 
 
@@ -335,8 +335,15 @@ def test_what_does_not_suit_lanes_runs_as_it_was(name: str, monkeypatch: pytest.
     agree(PROGRAMS[name], *draw(333), rtol=1e-11)  # BLAS's sums are in another order
 
 
-def test_two_runs_have_the_same_bits() -> None:
-    x, c = draw(5000, 40)
-    runs = [wg.function(lambda x, c: newton(x, c))(x, c) for _ in range(2)]
-    for one, other in zip(*runs, strict=True):
-        np.testing.assert_array_equal(one, other)
+@pytest.mark.parametrize("name", ["newton", "mixture", "choices", "products"])
+def test_any_number_of_threads_gives_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, c = draw(20_000, 40)
+    runs: list[Any] = []
+    for threads in ("1", "2", "7"):
+        monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
+        runs.append(wg.function(lambda x, c: PROGRAMS[name](x, c))(x, c))
+    text = str(lowered(graph_of(PROGRAMS[name], x, c), "f").function)
+    assert "parallel" in text and "lanes" in text
+    for other in runs[1:]:
+        for one, same in zip(runs[0], other, strict=True):
+            np.testing.assert_array_equal(one, same)

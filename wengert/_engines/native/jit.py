@@ -35,6 +35,7 @@ MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll lo
 HUGE = 50_000  # ... and from which on code is made without much ado
 STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would take quadratic time
 
+SIDE_BY_SIDE = "; turns side by side\n"  # in a module whose loops are short and have much to do in each turn
 FINISHED = "; as good as passes would make it\n"
 
 PIPELINE = b"6"  # part of the keys on disk: another number wherever the passes or their options change
@@ -198,7 +199,7 @@ def _effort(ir: str) -> _Effort:
     if ir.startswith(FINISHED):
         return _Effort(0, 0)
     lines = ir.split("\n")
-    if len(lines) <= SHORT:
+    if len(lines) <= (MIDDLE if SIDE_BY_SIDE in ir else SHORT):
         return _Effort(3, 3, unrolls=True, packs=True)
     if len(lines) <= MIDDLE:
         return _Effort(2, 2, packs=True)

@@ -29,7 +29,8 @@ def is_large(count: Operand) -> bool:
     return type(count) is not int or count >= LARGE
 
 
-def _between(b: Builder, x: Operand, least: int, most: int) -> Operand:
+def between(b: Builder, x: Operand, least: int, most: int) -> Operand:
+    """A number no less and no more than these."""
     if type(x) is int:
         return min(max(x, least), most)
     x = b.select("i64", b.let("lt", "i64", x, least), least, x)
@@ -232,7 +233,7 @@ class _Nest:
         b = self.b
         sums = [s for s in self.sums if s.depth == 0]
         held = [b.local(s.kept, MOST_PARTS) for s in sums]
-        parts = _between(b, b.divided(b.add(count, grain - 1), grain), 1, MOST_PARTS)
+        parts = between(b, b.divided(b.add(count, grain - 1), grain), 1, MOST_PARTS)
         size = b.divided(b.sub(b.add(count, parts), 1), parts)
         if grain > 1:
             size = b.mul(b.divided(b.add(size, ROUND - 1), ROUND), ROUND)
