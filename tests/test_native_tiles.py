@@ -347,3 +347,17 @@ def test_any_number_of_threads_gives_the_same_bits(name: str, monkeypatch: pytes
     for other in runs[1:]:
         for one, same in zip(runs[0], other, strict=True):
             np.testing.assert_array_equal(one, same)
+
+
+def test_rows_too_large_for_the_machine_are_a_memory_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a part of the rows, in a thread or not."""
+
+    def f(x: Any) -> Any:
+        totals = xp.cumsum(xp.broadcast_to(x[:, None], (x.shape[0], 1 << 48)), axis=1)
+        return xp.sum(totals * xp.max(totals, axis=1)[:, None], axis=1)
+
+    for threads in ("1", "2"):
+        monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
+        assert groups(f, np.ones(100))
+        with pytest.raises(MemoryError, match="cumsum"):
+            wg.function(lambda x: f(x))(np.ones(100))
