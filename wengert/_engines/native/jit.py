@@ -35,12 +35,13 @@ MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll lo
 HUGE = 50_000  # ... and from which on code is made without much ado
 STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would take quadratic time
 
+SIDE_BY_SIDE = "; turns side by side\n"  # in a module whose loops are short and have much to do in each turn
 FINISHED = "; as good as passes would make it\n"
 
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"7"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"8"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -202,7 +203,7 @@ def _effort(ir: str) -> _Effort:
         return _Effort(0, 0)
     lines = ir.split("\n")
     packs = lines[0] != SCATTERED
-    if len(lines) <= SHORT:
+    if len(lines) <= (MIDDLE if SIDE_BY_SIDE in ir else SHORT):
         return _Effort(3, 3, unrolls=True, packs=packs)
     if len(lines) <= MIDDLE:
         return _Effort(2, 2, packs=packs)
