@@ -119,7 +119,7 @@ class Segment:
 
     def code(self) -> Code | None:
         """The machine code, made now if it is not there yet; None if it could not be made."""
-        with self._lock, uncollected():
+        with self._lock, uncollected:
             if self._code is None and not self._is_given_up:
                 try:
                     self._code = Code(self.graph, self.kernels)
