@@ -70,7 +70,9 @@ class Loaded:
         return self._tracker[name]
 
 
-def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -> Loaded:
+def load(
+    ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = (), effort: _Effort | None = None
+) -> Loaded:  # fmt: skip
     """Compiles a module and links it into the process.
 
     Args:
@@ -78,6 +80,7 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
         entry: the name of its entry function.
         key: what else decides over the code (a version of the generator, say); part of the key on disk.
         exports: other functions whose addresses are wanted.
+        effort: how much LLVM does, if not what the module's length says.
 
     Raises:
         LinkError: the module declares a function that nothing defines.
@@ -93,7 +96,7 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
             return link(image, entry, names, exports)
         except RuntimeError:
             pass  # whole, but not for this linker: made anew
-    image = compiled(ir, entry)
+    image = compiled(ir, entry, effort)
     disk.write(name, image)
     return link(image, entry, names, exports)
 
@@ -128,10 +131,10 @@ def declared(ir: str) -> list[str]:
     return [name for name in names if not name.startswith("llvm.")]
 
 
-def compiled(ir: str, title: str) -> bytes:
+def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
     """The object file that LLVM makes of a module."""
     binding = llvm()
-    effort = _effort(ir)
+    effort = effort or _effort(ir)
     with binding.parse_assembly(ir, binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
@@ -143,10 +146,10 @@ def compiled(ir: str, title: str) -> bytes:
         return target.emit_object(module)
 
 
-def assembly(ir: str) -> str:
+def assembly(ir: str, effort: _Effort | None = None) -> str:
     """The assembly that `load` would make of a module; for tests and readers."""
     binding = llvm()
-    effort = _effort(ir)
+    effort = effort or _effort(ir)
     with binding.parse_assembly(completed(ir), binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
@@ -186,6 +189,9 @@ class _Effort(NamedTuple):
     unrolls: bool = False
     packs: bool = False
     is_tidied: bool = False
+
+
+WRITTEN = _Effort(0, 2, False)  # for modules that are written as they should be
 
 
 def _effort(ir: str) -> _Effort:

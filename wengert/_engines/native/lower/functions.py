@@ -12,6 +12,9 @@ from ..forms import TYPE_OF, Elements, Form, Stored, all_indices, strides_of
 from ..loops import Array, Function, Operand, Reg
 from ..prepare import count_nodes
 from ..schedule import is_small, set_limit
+from ..tiles import tiled
+from ..tuning import tuned
+from . import tiles as tiles
 from .blocks import Block, Setting
 
 
@@ -36,6 +39,7 @@ class Lowered(NamedTuple):
 def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = ()) -> Lowered:
     """Lowers a graph that has been made ready; its function takes the sizes of `atoms` first."""
     set_limit(count_nodes(graph))
+    graph = tiled(graph)
     b = Builder()
     setting = Setting(b, is_shared=bool(atoms))
     sizes: dict[Atom, Operand] = {atom: b.reg("i64") for atom in atoms}
@@ -58,6 +62,7 @@ def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = ()) -> Lowered:
     constants = setting.all_constants()
     arrays = [*inputs, *(array for _, array in constants)]
     function = b.function(name, arrays, outputs, [*registers, *budget])
+    tuned(function, b.reg)
     return Lowered(function, [value for value, _ in constants], [*sizes], bool(budget), setting.owners)
 
 
