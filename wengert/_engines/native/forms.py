@@ -187,7 +187,10 @@ def spill(b: Builder, forms: Sequence[Form]) -> None:
 
 def is_numbers(shape: Sequence[Operand]) -> bool:
     """Whether all extents are known now."""
-    return all(type(n) is int for n in shape)
+    for n in shape:
+        if type(n) is not int:
+            return False
+    return True
 
 
 def count_of(b: Builder, shape: Sequence[Operand]) -> Operand:

@@ -156,7 +156,7 @@ class Block:
 
     def shape(self, value: Value) -> Extents:
         """A value's extents as operands."""
-        return (*map(self.extent, value.shape),)
+        return value.shape if is_numbers(value.shape) else (*map(self.extent, value.shape),)
 
     def info(self, node: Node) -> Info:
         """What a rule of maps knows of a node."""
@@ -408,7 +408,7 @@ class Block:
             return Lazy(
                 shape, type_, lambda b, index: rule(b, *[f.at(b, index) for f in forms]),
                 (lambda b, place: rule(b, *[f.at_flat(b, place) for f in forms]))
-                if all(f.is_flat() for f in forms) else None,
+                if all([f.is_flat() for f in forms]) else None,
                 forms,
             )  # fmt: skip
         found, info = MAPS[name], self.info(node)
