@@ -187,10 +187,7 @@ def spill(b: Builder, forms: Sequence[Form]) -> None:
 
 def is_numbers(shape: Sequence[Operand]) -> bool:
     """Whether all extents are known now."""
-    for n in shape:
-        if type(n) is not int:
-            return False
-    return True
+    return all(type(n) is int for n in shape)
 
 
 def count_of(b: Builder, shape: Sequence[Operand]) -> Operand:

@@ -179,10 +179,7 @@ class _Scheduling:
 
     def is_direct_only(self, readers: Sequence[int], value: Value) -> bool:
         """Whether all readers of a value are members that read it at their own index."""
-        for reader in readers:
-            if not self.is_direct(reader, value):
-                return False
-        return True
+        return all(self.is_direct(reader, value) for reader in readers)
 
     def domain(self, place: int) -> Any:
         """The shape over which a member runs."""
@@ -352,7 +349,7 @@ class _Scheduling:
             if kind == "point":
                 key = self.nodes[place].outputs[0].key
                 own = home[place]
-                if key in self.asked or any([home.get(r) != own or r in self.moving for r in self.readers[key]]):
+                if key in self.asked or any(home.get(r) != own or r in self.moving for r in self.readers[key]):
                     stored.add(key)
         return stored
 

@@ -408,7 +408,7 @@ class Block:
             return Lazy(
                 shape, type_, lambda b, index: rule(b, *[f.at(b, index) for f in forms]),
                 (lambda b, place: rule(b, *[f.at_flat(b, place) for f in forms]))
-                if all([f.is_flat() for f in forms]) else None,
+                if all(f.is_flat() for f in forms) else None,
                 forms,
             )  # fmt: skip
         found, info = MAPS[name], self.info(node)
