@@ -11,7 +11,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,10 @@ from .entry import Code as Entry
 from .forms import TYPE_OF
 from .jit import Loaded, shared
 from .loops import verify
-from .lower.functions import Lowered, lowered
+from .lower.functions import Kinds, Lowered, lowered
+from .passed import Passed, boxed
 from .plan import Part, parts
+from .pooling import pooled
 from .prepare import ready
 from .sizes import sized
 from .support import is_native, untold
@@ -90,11 +92,14 @@ class Segment:
         kernels: what runs them otherwise.
     """
 
+    _on_failure: Any = None
+
     def __init__(self, graph: Graph, plain: Plain) -> None:
         self.graph = graph
         self.kernels = Kernels(graph, plain)
         self._lock = threading.Lock()
-        self._code: Code | None = None
+        self._codes: dict[Kinds, Code] = {}
+        self._code: Code | None = None  # the only one, where no histories come in
         self._is_given_up = False
 
     @property
@@ -111,42 +116,109 @@ class Segment:
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
-        code = self._code or self.code()
+        code = self._code = self._code or self.code()
         if code is None:
             return self.kernels(*natives)
         found = code.function(*natives)
         return code.fitted(natives) if found is NotImplemented else found
 
-    def code(self) -> Code | None:
-        """The machine code, made now if it is not there yet; None if it could not be made."""
+    def code(self, kinds: Kinds = ()) -> Code | None:
+        """The machine code for histories of these kinds, made now if it is not there yet; None if it cannot be made."""
         with self._lock, uncollected:
-            if self._code is None and not self._is_given_up:
+            found = self._codes.get(kinds)
+            if found is None and not self._is_given_up:
                 try:
-                    self._code = Code(self.graph, self.kernels)
+                    found = self._codes[kinds] = Code(self.graph, self.kernels, kinds, self._on_failure)
                 except Exception:
                     if IS_STRICT:
                         raise
                     self.give_up()
-            return self._code
+            return found
 
     def entry(self, guards: Guards | None) -> Entry | None:
         """What built-in functions of the segment are made of; None if there is no code."""
-        code = self.code()
+        code = self.code(())
         return None if code is None else code.entry(guards)
 
     def __repr__(self) -> str:
         return f"<native {self.graph.name}: {len(self.graph.nodes)} nodes>"
 
 
+class Relay(Segment):
+    """A segment that takes histories from other ones, or gives them some. Its code depends on what they look like."""
+
+    def __init__(self, graph: Graph, plain: Plain) -> None:
+        super().__init__(graph, plain)
+        self._on_failure = Failure.of
+        self._arrays = [i for i, v in enumerate(graph.inputs) if v.dtype != object]
+        self._histories = [i for i, v in enumerate(graph.inputs) if v.dtype == object]
+        direct = {node.inputs[0].key for node in graph.nodes if node.op.name == "loop_back"}
+        self._read = [graph.inputs[i].key in direct for i in self._histories]
+        self._gives = [v.dtype == object for v in graph.outputs]
+
+    def run(self, *natives: Any) -> tuple[Any, ...]:
+        given = [natives[i][()] for i in self._histories]
+        if self._is_given_up or not all(type(h) is Passed for h in given):
+            return self.kernels(*natives)
+        given = [h.narrowed() if is_read else h for h, is_read in zip(given, self._read, strict=True)]
+        kinds = (*[h.kind for h in given],)
+        code = self._codes.get(kinds) or self.code(kinds)
+        if code is None:
+            return self.kernels(*natives)
+        held = [a for h in given for a in h.arrays]
+        arrays = [natives[i] for i in self._arrays]
+        found = code.function(*arrays, *held)
+        if found is NotImplemented:
+            values = [self.graph.inputs[i] for i in self._arrays]
+            if any(x.dtype != v.dtype for x, v in zip(arrays, values, strict=True)):
+                return self.kernels(*natives)
+            found = code.function(*[_plain_array(x, v.dtype) for x, v in zip(arrays, values, strict=True)], *held)
+        if found is NotImplemented:
+            return self.kernels(*natives)
+        if type(found) is Failure:
+            return self.kernels.failed(*found, *natives)
+        return self._results(code, found)
+
+    def _results(self, code: Code, found: tuple[Any, ...]) -> tuple[Any, ...]:
+        layout = code.lowered.layout
+        if layout is None:
+            return found
+        count = len(self._gives) - sum(self._gives)
+        held, arrays, number = found[count:], iter(found[:count]), 0
+        results: list[Any] = []
+        for is_history in self._gives:
+            results.append(boxed(Passed(layout, held, number)) if is_history else next(arrays))
+            number += is_history
+        return (*results,)
+
+    def entry(self, guards: Guards | None) -> Entry | None:
+        """None: what is passed on is no array."""
+        return None
+
+
+class Failure(NamedTuple):
+    """What a call of code came to that ended early; the arguments are those of the built-in."""
+
+    status: int
+    failing: int
+
+    @classmethod
+    def of(cls, status: int, failing: int, *arguments: Any) -> Failure:
+        """For any arguments."""
+        return cls(status, failing)
+
+
 class Code:
     """The machine code of a segment, and how it is called."""
 
-    def __init__(self, called: Graph, kernels: Kernels) -> None:
+    def __init__(self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Any = None) -> None:
         graph, numbers = sized(called)
         self.graph = called
         self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
-        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,))
+        self.on_failure = on_failure or kernels.failed
+        graph = pooled(graph)
+        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds)
         kernels.owners = self.lowered.owners
         dump("graph", graph.name, graph.to_text)
         dump("loops", graph.name, lambda: str(self.lowered.function))
@@ -160,7 +232,7 @@ class Code:
     def entry(self, guards: Guards | None) -> Entry:
         """What built-in functions are made of; they refuse arguments for which a guard fails."""
         return entry_of(
-            self.graph, self.lowered, self.loaded, self.constants, self.kernels.failed, guards, self.numbers
+            self.graph, self.lowered, self.loaded, self.constants, self.on_failure, guards, self.numbers
         )
 
     def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
@@ -202,8 +274,8 @@ def refine(graph: Graph, plain: Plain) -> Graph:
 
 
 def _can_be_passed(part: Part) -> bool:
-    """Whether all that goes in and comes out is an array: histories are Python's objects."""
-    return all(v.dtype in TYPE_OF for v in (*part.inputs, *part.outputs))
+    """Whether all that goes in and comes out is an array that machine code knows, or a history."""
+    return all(v.dtype in TYPE_OF or v.dtype == object for v in (*part.inputs, *part.outputs))
 
 
 def _tells_its_dimensions(graph: Graph) -> bool:
@@ -217,7 +289,8 @@ def _tells_its_dimensions(graph: Graph) -> bool:
 
 
 def _compiled(part: Part, name: str, plain: Plain) -> Node:
-    segment = Segment(part.graph(name), plain)
+    kind = Relay if any(v.dtype == object for v in (*part.inputs, *part.outputs)) else Segment
+    segment = kind(part.graph(name), plain)
     return Node(COMPILED, (*part.inputs,), (*part.outputs,), (segment,), None)
 
 

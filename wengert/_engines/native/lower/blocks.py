@@ -21,6 +21,7 @@ from ..forms import (
     Extents,
     Form,
     Lazy,
+    Nothing,
     Stored,
     all_indices,
     count_of,
@@ -28,7 +29,7 @@ from ..forms import (
     row_major,
     strides_of,
 )
-from ..loops import FLOATS, Array, Operand, Reg
+from ..loops import FLOATS, Alloc, Array, Operand, Reg, Set, Var
 from ..schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from . import nests
 from .maps import MAPS, Info, Map
@@ -65,8 +66,19 @@ class Setting:
         self.budget: Reg | None = None
         self.numbers: list[float] | None = [] if is_shared else None
         self.numbers_array = b.array("f64", "in")
+        self.is_frugal = False  # loops keep snapshots where they might keep all that their steps save
         self.doing: Node | None = None  # the node that is being lowered
         self.owners: dict[int, str] = {}  # arrays on the heap: by number what they hold, for errors
+        self.allocs: dict[Array, Alloc] = {}  # of arrays of histories whose length is known when they are made
+        self.lengths: dict[Array, Var] = {}  # of those that grow, how much of them is filled
+
+    def length(self, array: Array) -> Var:
+        """The variable that holds how much of an array is filled."""
+        found = self.lengths.get(array)
+        if found is None:
+            found = self.lengths[array] = self.b.var("i64")
+            self.b.prologue.append(Set(found, 0))
+        return found
 
     def number(self, value: Any, type_: str) -> Operand:
         """A number of the program as an operand."""
@@ -123,6 +135,7 @@ class Block:
         self.temporaries: dict[int, Array] = {}
         self.targets: dict[int, Stored] = {}
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
+        self.lasting: dict[int, Any] = {}  # histories among the outputs that what follows must not overwrite
         self.dying: dict[int, int] = {}  # by the key of what is read for the last time now, how many operands read it
 
     # -- dimensions -----------------------------------------------------------------------------------------------
@@ -321,6 +334,9 @@ class Block:
         given = [*targets, *[None] * (len(self.graph.outputs) - len(targets))]
         for value, target in zip(self.graph.outputs, given, strict=True):
             form = self.forms[value.key]
+            if form.type == "history":
+                results.append(form)
+                continue
             if is_small(value):
                 form = self.elements(form, value.shape)
             if target is not None and not (isinstance(form, Stored) and form.array is target.array):
@@ -335,7 +351,9 @@ class Block:
         name = node.op.name
         self.setting.doing = node
         forms = [self.forms[v.key] for v in node.inputs]
-        if name == "constant":
+        if name in ("constant", "absent") and node.outputs[0].dtype == object:
+            self.forms[node.outputs[0].key] = Nothing()
+        elif name == "constant":
             self.forms[node.outputs[0].key] = self._constant(node)
         elif name == "dim_value":
             self.forms[node.outputs[0].key] = Elements((), "i64", [self.extent(node.attrs[0])])
