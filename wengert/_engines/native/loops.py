@@ -372,6 +372,9 @@ class Function:
         return function_text(self)
 
 
+NESTING = (For, Lanes, While, If)  # instructions with blocks inside
+
+
 def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
     """The blocks inside an instruction, in the order in which they run."""
     if type(instruction) is For or type(instruction) is Lanes:
