@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from math import prod
 from typing import NamedTuple
 
 from ...._core.graph import Node
+from ...._core.tensor import Value
 from ..builder import Builder
-from ..forms import Extents, Stored, count_of, is_numbers, row_major, unflattened
+from ..forms import Extents, Lazy, Stored, count_of, is_numbers, row_major, unflattened
 from ..loops import FLOATS, WIDTHS, Address, Operand, Typed
 from ..microtiles import Tile, most_lanes, most_rows
 from . import nests
@@ -38,6 +40,7 @@ PARTS = 8  # of the images
 FEW = 8  # positions of an image that are too few for tiles
 TASKS = 4  # where each reads all terms
 UNKNOWN = 16  # an extent that only a run tells counts as so many
+MOST_PHASES = 16  # functions of tiles for each
 WORTH = 16  # multiplications that take as long as what `work` counts
 
 
@@ -128,7 +131,9 @@ class _Grid(NamedTuple):
 
 def serves(x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]) -> bool:
     """Whether tiles can compute a convolution, and are worth it."""
-    if x.type not in FLOATS or type(shape.columns) is not int or shape.columns < 2 or not windows:
+    if x.type not in FLOATS or type(shape.columns) is not int or not windows:
+        return False
+    if shape.columns < (2 if shape.groups * shape.batch_groups > 1 else 1):
         return False
     known = [*(n for w in windows for n in (w.size, w.positions, w.taps, w.low)), *x.strides, *kernel.strides]
     if not is_numbers(known) or not is_numbers([x.shape[a] for a in _memory_order(x)[1:]]):
@@ -143,7 +148,61 @@ def convolved(
     block: Block, node: Node, x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]
 ) -> Stored:  # fmt: skip
     """The convolution of an operand (images, channels, *spatial) and a kernel (columns, channels, *taps)."""
-    return _Convolution(block, node, x, kernel, shape, windows).run()
+    target = _target(block, node.outputs[0], x.type)
+    phases = [*map(_phases, windows)]
+    if prod(map(len, phases)) > MOST_PHASES:
+        phases = [[_Phase(w, 0, 1, 0, 1)] for w in windows]
+    for chosen in product(*phases):
+        inner = [p.window for p in chosen]
+        of_target = _every(block.b, target, [(p.first, p.step) for p in chosen], [w.positions for w in inner])
+        of_kernel = _every(block.b, kernel, [(p.first_tap, p.tap_step) for p in chosen], [w.taps for w in inner])
+        if 0 in of_kernel.shape[2:]:
+            nests.copy(block.b, Lazy(of_target.shape, x.type, lambda b, index: 0.0), of_target)
+        else:
+            _Convolution(block, of_target, x, of_kernel, shape, inner).run()
+    return target
+
+
+def _target(block: Block, value: Value, type_: str) -> Stored:
+    """Where the result goes, in the order of its readers."""
+    order = None if value.key in block.targets else readers_order(block.graph, value)
+    return block.room(value) if order is None else fresh_in(block, block.shape(value), order, type_)
+
+
+# -- operands with zeros between their elements -----------------------------------------------------------------------
+
+
+class _Phase(NamedTuple):
+    """Every so manieth position of an axis, which see every so manieth tap: a window without zeros between elements."""
+
+    window: Window
+    first: int
+    step: int
+    first_tap: int
+    tap_step: int
+
+
+def _phases(window: Window) -> list[_Phase]:
+    """The positions of an axis by what they see of an operand with zeros between its elements."""
+    spread, low = window.spread, _int(window.low)
+    if spread == 1 or window.stride != 1 or window.dilation != 1:
+        return [_Phase(window, 0, 1, 0, 1)]
+    found: list[_Phase] = []
+    for first in range(min(spread, _int(window.positions))):
+        tap = (low - first) % spread
+        positions, taps = -(-(_int(window.positions) - first) // spread), -(-(_int(window.taps) - tap) // spread)
+        inner = Window(window.size, positions, max(taps, 0), 1, (low - first - tap) // spread, 1, 1)
+        found.append(_Phase(inner, first, spread, tap, spread))
+    return found
+
+
+def _every(b: Builder, x: Stored, cuts: Sequence[tuple[int, int]], extents: Sequence[Operand]) -> Stored:
+    """Some elements along the axes behind the first two, from a first on with a step."""
+    offset, strides = x.offset, [*x.strides[:2]]
+    for (first, step), own in zip(cuts, x.strides[2:], strict=True):
+        offset = b.add(offset, b.mul(first, own))
+        strides.append(b.mul(step, own))
+    return Stored((*x.shape[:2], *extents), x.array, offset, (*strides,), False)
 
 
 class _Convolution:
@@ -156,9 +215,9 @@ class _Convolution:
     """
 
     def __init__(
-        self, block: Block, node: Node, x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]
+        self, block: Block, target: Stored, x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]
     ) -> None:  # fmt: skip
-        self.block, self.b, self.node = block, block.b, node
+        self.block, self.b, self.target = block, block.b, target
         self.x, self.kernel, self.shape, self.windows = x, kernel, shape, windows
         self.order = _memory_order(x)
         self.row_axes = [a for a in self.order if a != 1]
@@ -169,16 +228,16 @@ class _Convolution:
         self.parts = shape.groups * shape.batch_groups
         self.pitch = self.parts * sum(c.blocks * c.width for c in self.columns)
         self.scratch: list[Stored] = []
-        self.target, self.is_direct = self._target()
+        self.is_direct = self._is_direct()
         self.kernels = [self._kernel(c) for c in self.columns]
 
-    def run(self) -> Stored:
+    def run(self) -> None:
         """Emits it."""
         images, size = self.shape.images, self._image_size()
         known, positions = images if type(images) is int else None, prod(_int(w.positions) for w in self.windows)
         if self._has_many_channels():
             self._by_channels()
-        elif size and PARTS * size <= SCRATCH and positions >= FEW and not _is_few(known):
+        elif size and positions >= FEW and not _is_few(known) and self._is_cached(size):
             self._one_by_one()
         elif size and positions > 1 and (known is None or known * size > SCRATCH):
             self._some_at_a_time(max(1, SCRATCH // size))
@@ -187,14 +246,18 @@ class _Convolution:
             self._clear(copy)
             self._images(copy, room, 0, images)
         self._release()
-        return self.target
 
     def _image_size(self) -> int:
         """How many bytes of copies an image takes; 0 for none, or where images do not lie one behind the other."""
         if self.order[0] != 0 or self.shape.batch_groups > 1:
             return 0
         elements = _int(self.steps[0]) if self.is_copied else 0
-        return (elements + (0 if self.is_direct else self._out_steps()[0])) * WIDTHS[self.x.type]
+        return (elements + (0 if self.is_direct else self._room_steps()[0])) * WIDTHS[self.x.type]
+
+    def _is_cached(self, size: int) -> bool:
+        """Whether copies of an image for each part take little memory, and the kernel stays in the cache, too."""
+        kernel = prod(n if type(n) is int else UNKNOWN for n in self.kernel.shape) * WIDTHS[self.x.type]
+        return PARTS * size <= SCRATCH and kernel <= max(4 * CACHED, size)
 
     def _one_by_one(self) -> None:
         """Image after image in a few parts, which may be done in threads: copies of an image stay in the cache."""
@@ -242,11 +305,11 @@ class _Convolution:
             with b.loop(first, smaller(b, b.add(first, each), whole)) as channel:
                 source = self._placed(copy, 0, self.shape.images, channel)
                 for columns, kernel in zip(self.columns, self.kernels, strict=True):
-                    axes = self._rows(self.shape.images)
+                    axes = self._rows(self.shape.images, False)
                     _Product(self, columns, kernel, source, total, axes, channel).emit()
-        out = self.target if self.is_direct else totals.row(b, 0)
+        out = self.target if self._is_in_place() else totals.row(b, 0)
         self._add_up(totals, out)
-        if not self.is_direct:
+        if not self._is_in_place():
             self._put(out, 0, self.shape.images)
 
     def _add_up(self, totals: Stored, out: Stored) -> None:
@@ -271,36 +334,37 @@ class _Convolution:
         source = self._placed(copy, start, count)
         out = room
         if out is None:
-            out = Stored((), self.target.array, b.add(self.target.offset, b.mul(start, self._out_steps()[0])), ())
+            out = Stored((), self.target.array, b.add(self.target.offset, b.mul(start, self.target.strides[0])), ())
         for columns, kernel in zip(self.columns, self.kernels, strict=True):
-            _Product(self, columns, kernel, source, out, self._rows(count)).emit()
+            _Product(self, columns, kernel, source, out, self._rows(count, room is None)).emit()
         if room is not None:
             self._put(room, start, count)
 
     # -- the result -----------------------------------------------------------------------------------------------
 
-    def _target(self) -> tuple[Stored, bool]:
-        """Where the result goes, in the order of its readers, and whether tiles can be written there."""
-        block, value = self.block, self.node.outputs[0]
-        extents = block.shape(value)
-        order = [*range(len(extents))]
-        read = None if value.key in block.targets else readers_order(block.graph, value)
-        target = block.room(value) if read is None else fresh_in(block, extents, read, self.x.type)
-        own = [a for a in [*self.row_axes, 1] if not _is_one(extents[a])]
-        is_direct = own == [a for a in read or order if not _is_one(extents[a])]
-        return target, is_direct and self.pitch == self.parts * _int(self.shape.columns)
+    def _is_direct(self) -> bool:
+        """Whether tiles can be written to where the result goes: columns must lie side by side."""
+        strides, columns = self.target.strides, self.parts * _int(self.shape.columns)
+        return self.pitch == columns and is_numbers(strides) and (strides[1] == 1 or columns == 1)
+
+    def _is_in_place(self) -> bool:
+        """Whether the result lies exactly as its rows do."""
+        steps = self._room_steps()
+        axes = [a for a in self.row_axes if not _is_one(self.target.shape[a])]
+        return self.is_direct and all(self.target.strides[a] == steps[a] for a in axes)
 
     def _row_extents(self, images: Operand) -> Extents:
         extents = (images, 0, *[w.positions for w in self.windows])
         return (*[extents[a] for a in self.row_axes],)
 
-    def _out_steps(self) -> dict[int, int]:
-        """For each axis of the rows the step in the result's memory; the axis of an unknown extent comes first."""
+    def _room_steps(self) -> dict[int, int]:
+        """For each axis of the rows the step where they lie in their order; that of an unknown extent comes first."""
         steps = row_major((*self._row_extents(self.shape.images), self.pitch))
         return {axis: _int(step) for axis, step in zip(self.row_axes, steps, strict=False)}
 
-    def _rows(self, images: Operand) -> list[_Axis]:
-        strides, others = (1, 0, *[w.stride for w in self.windows]), self._out_steps()
+    def _rows(self, images: Operand, is_direct: bool) -> list[_Axis]:
+        strides = (1, 0, *[w.stride for w in self.windows])
+        others = dict(enumerate(map(_int, self.target.strides))) if is_direct else self._room_steps()
         extents = self._row_extents(images)
         axes = [
             _Axis(n, strides[a] * _int(self.steps[a]), others[a])
@@ -311,7 +375,7 @@ class _Convolution:
     def _put(self, out: Stored, start: Operand, count: Operand) -> None:
         """What tiles have written, to where it is wanted."""
         b, target, columns = self.b, self.target, _int(self.shape.columns)
-        steps = self._out_steps()
+        steps = self._room_steps()
         lead = (count, *[w.positions for w in self.windows])
         from_steps = (steps[0], *[steps[a] for a in range(2, len(self.order))])
         to_steps = (target.strides[0], *target.strides[2:])
