@@ -37,6 +37,8 @@ SCRATCH = 1 << 23  # bytes of images with their zeros, or of results in another 
 PITCH = 1 << 10  # bytes between terms of the kernel from which on it is packed: they would get into each other's way
 ROWS = 256  # of a task, about
 PARTS = 8  # of the images
+LONG = 28  # rows side by side that are enough for tiles
+LINE = 16  # elements that are copied together where an order changes
 FEW = 8  # positions of an image that are too few for tiles
 TASKS = 4  # where each reads all terms
 UNKNOWN = 16  # an extent that only a run tells counts as so many
@@ -370,7 +372,7 @@ class _Convolution:
             _Axis(n, strides[a] * _int(self.steps[a]), others[a])
             for n, a in zip(extents, self.row_axes, strict=True)
         ]  # fmt: skip
-        return _merged(axes)
+        return _merged(axes, ROWS)
 
     def _put(self, out: Stored, start: Operand, count: Operand) -> None:
         """What tiles have written, to where it is wanted."""
@@ -521,41 +523,61 @@ class _Product:
         self.channel = channel
         self.grid = _grid(rows, most_rows(columns.vectors))
         self.terms = whole.terms(kernel.steps, whole.shape.channels if channel is None else 1)
-        self.slices = _slices(self.terms, columns.width * WIDTHS[out.type])
+        width = WIDTHS[out.type]
+        self.slices = _slices(self.terms, columns.width * width, CACHED)
+        if channel is not None:
+            taps = prod(_int(w.taps) for w in whole.windows)
+            self.slices = _slices(self.terms, (columns.width + abs(_int(whole.steps[1])) // taps) * width, 2 * CACHED)
 
     def emit(self) -> None:
         """The loops of tasks, which may run in threads, in each group."""
         b, shape, steps = self.b, self.whole.shape, self.whole.steps
-        lines = count_of(b, self.grid.lines)
-        height = self.grid.height * _int(self.grid.along.extent)
-        lines_each: Operand = max(1, ROWS // height)
-        if self.slices.cut is not None:
-            lines_each = b.divided(b.add(lines, TASKS - 1), TASKS)
-        tasks = b.divided(b.sub(b.add(lines, lines_each), 1), lines_each)
-        terms = count_of(b, (*[a.extent for a in self.terms],))
-        work = b.mul(b.mul(lines, terms), max(1, height * self.columns.blocks * self.columns.width // WORTH))
         images = b.mul(shape.images, steps[0])
         with _maybe_loop(b, shape.batch_groups) as many, _maybe_loop(b, shape.groups) as group:
             start = b.add(b.mul(many, images), b.mul(group, b.mul(shape.channels, steps[1])))
             part = b.add(b.mul(many, shape.groups), group)
-            first_column = b.add(b.mul(part, self.whole.pitch // self.whole.parts), self.columns.first)
-            with b.loop(0, b.mul(tasks, self.columns.blocks), work) as task:
-                block = b.remainder(task, self.columns.blocks)
-                first = b.mul(b.divided(task, self.columns.blocks), lines_each)
-                last = smaller(b, b.add(first, lines_each), lines)
-                column = b.add(first_column, b.mul(block, self.columns.width))
-                kernel = self.kernel.place(part, block)
-                if self.channel is not None:
-                    kernel = b.add(kernel, b.mul(self.channel, self.kernel.steps[1]))
-                self._task(first, last, start, kernel, column)
+            if self.channel is None:
+                self._tasks(part, start, None)
+            else:
+                with _portions(b, self.slices) as portion:
+                    self._tasks(part, start, portion)
 
-    def _task(self, first: Operand, last: Operand, start: Operand, kernel: Operand, column: Operand) -> None:
-        """Some lines of tiles of one block of columns, portion after portion of the terms."""
+    def _tasks(self, part: Operand, start: Operand, portion: _Portion | None) -> None:
+        """Lines of tiles, a few for each task and block of columns; of a portion of the terms, or of all of them."""
+        b, columns = self.b, self.columns
+        lines = count_of(b, self.grid.lines)
+        height = self.grid.height * _int(self.grid.along.extent)
+        each: Operand = max(1, ROWS // height)
+        if portion is None and self.slices.cut is not None:
+            each = b.divided(b.add(lines, TASKS - 1), TASKS)
+        tasks = b.divided(b.sub(b.add(lines, each), 1), each)
+        terms = count_of(b, (*[a.extent for a in self.terms],))
+        work = b.mul(b.mul(lines, terms), max(1, height * columns.blocks * columns.width // WORTH))
+        with b.loop(0, b.mul(tasks, columns.blocks), work) as task:
+            block = b.remainder(task, columns.blocks)
+            first = b.mul(b.divided(task, columns.blocks), each)
+            last = smaller(b, b.add(first, each), lines)
+            column = b.add(b.mul(part, self.whole.pitch // self.whole.parts), columns.first)
+            column = b.add(column, b.mul(block, columns.width))
+            kernel = self.kernel.place(part, block)
+            if self.channel is not None:
+                kernel = b.add(kernel, b.mul(self.channel, self.kernel.steps[1]))
+            places = b.add(self.source.offset, start), kernel, b.add(self.out.offset, column)
+            if portion is not None:
+                self._lines(portion, first, last, places)
+                return
+            with _portions(b, self.slices) as each_portion:
+                self._lines(each_portion, first, last, places)
+
+    def _lines(
+        self, portion: _Portion, first: Operand, last: Operand, places: tuple[Operand, Operand, Operand]
+    ) -> None:  # fmt: skip
+        """Some lines of tiles of one block of columns."""
         b = self.b
-        with _portions(b, self.slices) as portion, b.loop(first, last) as line:
-            a, c = b.add(self.source.offset, start), b.add(self.out.offset, column)
-            *places, down = unflattened(b, self.grid.lines, line)
-            for axis, i in zip(self.grid.outer, places, strict=True):
+        with b.loop(first, last) as line:
+            a, kernel, c = places
+            *index, down = unflattened(b, self.grid.lines, line)
+            for axis, i in zip(self.grid.outer, index, strict=True):
                 a, c = b.add(a, b.mul(i, axis.step)), b.add(c, b.mul(i, axis.other))
             self._line(portion, down, a, b.add(kernel, portion.kernel), c)
 
@@ -635,12 +657,12 @@ def _columns(columns: int, lanes: int) -> list[_Columns]:
     return [_Columns(0, pairs, 2, lanes), _Columns(pairs * 2 * lanes, 1, 3, lanes)]
 
 
-def _slices(terms: list[_Axis], size: int) -> _Slices:
-    """Portions of terms whose part of the kernel stays in the cache; a term takes so many bytes there."""
+def _slices(terms: list[_Axis], size: int, most_bytes: int) -> _Slices:
+    """Portions of terms of which what they read stays in the cache; a term takes so many bytes there."""
     for depth in range(len(terms) - 1, -1, -1):
         axis = terms[depth]
-        if type(axis.extent) is not int or size * axis.extent > CACHED:
-            most = max(1, CACHED // size)
+        if type(axis.extent) is not int or size * axis.extent > most_bytes:
+            most = max(1, most_bytes // size)
             if type(axis.extent) is int:
                 most = _even(axis.extent, most)
             return _Slices(terms[:depth], axis, most, terms[depth + 1 :])
@@ -713,8 +735,9 @@ def _memory_order(x: Stored) -> list[int]:
     return sorted(range(len(x.shape)), key=lambda a: -abs(_int(x.strides[a])) if x.shape[a] != 1 else 0)
 
 
-def _merged(axes: list[_Axis]) -> list[_Axis]:
-    """Neighbouring axes as one where their steps allow it; those of one element go."""
+def _merged(axes: list[_Axis], most: int | None = None) -> list[_Axis]:
+    """Neighbouring axes as one where their steps allow it; those of one element go. Axes that are long enough for
+    tiles do not grow beyond the most, if there is one: so there are several tasks."""
     found: list[_Axis] = []
     for axis in axes:
         if _is_one(axis.extent):
@@ -722,6 +745,8 @@ def _merged(axes: list[_Axis]) -> list[_Axis]:
         last = found[-1] if found else None
         n = axis.extent
         if last is None or type(n) is not int or type(last.extent) is not int:
+            found.append(axis)
+        elif most is not None and n >= LONG and n * last.extent > most:
             found.append(axis)
         elif last.step == n * axis.step and last.other == n * axis.other:
             found[-1] = _Axis(last.extent * n, axis.step, axis.other)
@@ -754,16 +779,35 @@ def _seen(window: Window) -> tuple[int, int]:
 
 def _copy(b: Builder, source: Stored, target: Stored) -> None:
     """Copies elements in the order of the target's memory, neighbouring axes as one where that can be."""
-    order = range(len(target.shape))
-    if is_numbers(target.strides):
-        order = sorted(order, key=lambda a: -abs(_int(target.strides[a])))
-    shape, to, own = ([x[a] for a in order] for x in (target.shape, target.strides, source.strides))
-    if is_numbers([*to, *own]):
-        axes = _merged([_Axis(n, _int(s), _int(t)) for n, s, t in zip(shape, own, to, strict=True)])
-        shape, own, to = ([axis[i] for axis in axes] for i in range(3))
+    if not is_numbers([*source.strides, *target.strides]):
+        nests.copy(b, source, target)
+        return
+    columns = zip(target.shape, map(_int, source.strides), map(_int, target.strides), strict=True)
+    axes = _merged(sorted((_Axis(*c) for c in columns), key=lambda a: -abs(a.other)))
+    near = min(range(len(axes)), key=lambda i: abs(axes[i].step), default=-1)
+    extent = axes[near].extent if axes else 0
+    if near == len(axes) - 1 or type(extent) is not int or extent < LINE:
+        _copy_axes(b, source, target, axes, 0)
+        return
+    # the elements of a line of the source are copied while it is there, to as many lines of the target
+    axis, rest = axes[near], extent % LINE
+    blocks = _Axis(extent // LINE, LINE * axis.step, LINE * axis.other)
+    others = [*axes[:near], blocks, *axes[near + 1 :]]
+    _copy_axes(b, source, target, [*others, _Axis(LINE, axis.step, axis.other)], 0)
+    if rest:
+        others = [*axes[:near], *axes[near + 1 :]]
+        _copy_axes(b, source, target, [*others, _Axis(rest, axis.step, axis.other)], extent - rest, axis)
+
+
+def _copy_axes(
+    b: Builder, source: Stored, target: Stored, axes: list[_Axis], first: int, along: _Axis | None = None
+) -> None:  # fmt: skip
+    """Copies elements axis by axis, from a first one along one of them."""
+    start, to = (0, 0) if along is None else (first * along.step, first * along.other)
+    shape, own, others = ((*[axis[i] for axis in axes],) for i in range(3))
     nests.copy(
-        b, Stored((*shape,), source.array, source.offset, (*own,), False),
-        Stored((*shape,), target.array, target.offset, (*to,), False),
+        b, Stored(shape, source.array, b.add(source.offset, start), own, False),
+        Stored(shape, target.array, b.add(target.offset, to), others, False),
     )  # fmt: skip
 
 
