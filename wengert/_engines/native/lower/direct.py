@@ -27,6 +27,7 @@ from ..microtiles import Tile, most_lanes, most_rows
 from . import nests
 from .blocks import Block
 from .cutting import Axis, Columns, Portion, columns_of, grid_of, maybe_loop, merged, portions, slices_of
+from .depthwise import Lanes
 from .geometry import Phase, Window, is_inside, phases_of, reach, seen
 from .orders import copy_in_order, fresh_in, memory_order, readers_order
 from .ranges import is_one, number_of, smaller
@@ -67,7 +68,7 @@ def serves(x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]) -
     """Whether tiles can compute a convolution, and are worth it."""
     if x.type not in FLOATS or type(shape.columns) is not int or not windows:
         return False
-    if shape.columns < (2 if shape.groups * shape.batch_groups > 1 else 1):
+    if shape.columns < 1 or (is_depthwise(shape) and not _are_side_by_side(x, shape)):
         return False
     known = [*(n for w in windows for n in (w.size, w.positions, w.taps, w.low)), *x.strides, *kernel.strides]
     if not is_numbers(known) or not is_numbers([x.shape[a] for a in memory_order(x)[1:]]):
@@ -76,6 +77,17 @@ def serves(x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]) -
         return False
     extents = [shape.images, shape.channels, shape.columns, *(n for w in windows for n in (w.positions, w.taps))]
     return prod(n if type(n) is int else UNKNOWN for n in extents) >= LEAST
+
+
+def is_depthwise(shape: Shape) -> bool:
+    """Whether there are many groups of one column each."""
+    return shape.groups * shape.batch_groups > 1 and is_one(shape.columns)
+
+
+def _are_side_by_side(x: Stored, shape: Shape) -> bool:
+    """Whether the first elements of groups are neighbours."""
+    axis, each = (1, shape.channels) if shape.groups > 1 else (0, shape.images)
+    return 1 in (shape.groups, shape.batch_groups) and is_one(each) and is_one(x.strides[axis])
 
 
 def convolved(
@@ -131,12 +143,13 @@ class _Convolution:
         self.term_axes = [a for a in self.order if a != 0]
         self.is_copied = not all(map(is_inside, windows))
         self.steps = self._steps()
-        self.columns = columns_of(number_of(shape.columns), most_lanes(x.type))
+        self.columns = [] if is_depthwise(shape) else columns_of(number_of(shape.columns), most_lanes(x.type))
         self.parts = shape.groups * shape.batch_groups
-        self.pitch = self.parts * sum(c.blocks * c.width for c in self.columns)
+        self.pitch = self.parts * (sum(c.blocks * c.width for c in self.columns) or 1)
         self.scratch: list[Stored] = []
         self.is_direct = self._is_direct()
         self.kernels = [self._kernel(c) for c in self.columns]
+        self.lanes = self._lanes_kernel() if is_depthwise(shape) else None
 
     def run(self) -> None:
         """Emits it."""
@@ -242,8 +255,12 @@ class _Convolution:
         out = room
         if out is None:
             out = Stored((), self.target.array, b.add(self.target.offset, b.mul(start, self.target.strides[0])), ())
+        rows = self._rows(count, room is None)
+        if self.lanes is not None:
+            terms = self.terms(self.lanes.steps, self.shape.channels)
+            Lanes(b, source, self.lanes.x, out, self.parts, rows, terms).emit()
         for columns, kernel in zip(self.columns, self.kernels, strict=True):
-            _Product(self, columns, kernel, source, out, self._rows(count, room is None)).emit()
+            _Product(self, columns, kernel, source, out, rows).emit()
         if room is not None:
             self._put(room, start, count)
 
@@ -410,6 +427,16 @@ class _Convolution:
             return b.mul(count, b.add(b.mul(part, columns.blocks), block))
 
         return _Kernel(made, dict(zip(self.term_axes, map(number_of, steps), strict=False)), place)
+
+    def _lanes_kernel(self) -> _Kernel:
+        """The kernel with groups side by side."""
+        kernel = self.kernel
+        if not (is_one(kernel.strides[0]) and is_numbers(kernel.strides)):
+            order = (*self.term_axes, 0)
+            kernel = fresh_in(self.block, kernel.shape, order, kernel.type)
+            copy_in_order(self.b, self.kernel, kernel)
+            self.scratch.append(Stored(kernel.shape, kernel.array))
+        return _Kernel(kernel, dict(enumerate(map(number_of, kernel.strides))), lambda part, block: 0)
 
     # -- memory ---------------------------------------------------------------------------------------------------
 
