@@ -165,7 +165,7 @@ class _Kernel:
             "  ret i32 %status",
             "}",
         ]
-        attributes = "attributes #0 = { nounwind noinline }"
+        attributes = "attributes #0 = { nounwind noinline alignstack=64 }"
         if function.is_scattered:
             head.insert(0, SCATTERED)
         return "\n".join([*head, *body, *self.parts, *self.declared.values(), attributes, ""])
@@ -347,7 +347,9 @@ class _Kernel:
         if intrinsic is not None:
             name = f"llvm.{intrinsic}.{type_}"
             self.declare(name, f"declare {kind} @{name}({', '.join([kind] * len(args))})")
-            return f"call {kind} @{name}({given})"
+            # which of two zeros is the smaller one NumPy does not say, either; to find out takes as long as all else
+            flag = "nsz " if op in ("maximum", "minimum") else ""
+            return f"call {flag}{kind} @{name}({given})"
         return f"call {kind} @wg.{op}.{type_}({given})"
 
     def select(self, item: Select) -> None:
