@@ -71,14 +71,14 @@ end:
 
 # Gives its argument back in memory of its own, and its extent in a size.
 FILLED = """
-declare ptr @malloc(i64)
+declare ptr @wengert_take(i64)
 declare ptr @memcpy(ptr, ptr, i64)
 define i32 @entry(ptr %buffers, ptr %sizes, ptr %context) {
   %x = load ptr, ptr %buffers
   %p.y = getelementptr ptr, ptr %buffers, i64 1
   %n = load i64, ptr %sizes
   %bytes = mul i64 %n, 8
-  %y = call ptr @malloc(i64 %bytes)
+  %y = call ptr @wengert_take(i64 %bytes)
   %same = call ptr @memcpy(ptr %y, ptr %x, i64 %bytes)
   store ptr %y, ptr %p.y
   %p.m = getelementptr i64, ptr %sizes, i64 1

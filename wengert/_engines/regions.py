@@ -87,7 +87,7 @@ class _Run:
         first = spec.invariants_from()
         self.carries: Any = operands[: spec.carries]
         self.xs = operands[spec.carries : first]
-        self.sliced = [*map(arrays.rows, self.xs)]
+        self.sliced = [_rows(arrays, x) for x in self.xs]
         self.steady = operands[first:]
         self.stacks: list[tuple[int, list[Any]]] = [(e, []) for e in spec.emits if isinstance(e, int)]
         self.kept = [Kept(e, spec, arrays, self.count) for e in spec.emits if isinstance(e, History)]
@@ -170,6 +170,12 @@ def _extents(value: Value, spec: Loop, inputs: Sequence[Any]) -> list[int]:
 def _row_of(step: int, spec: Loop, count: int) -> int:
     """Which slice of the arrays that a loop consumes and stacks belongs to a step."""
     return count - 1 - step if spec.is_reversed else step
+
+
+def _rows(arrays: Arrays, x: Any) -> Any:
+    """An operand of which each step takes a slice; a stack of histories may be an object of a compiler's."""
+    is_piled = getattr(x, "dtype", None) == object and getattr(x, "ndim", 1) == 0
+    return x[()].piled() if is_piled else arrays.rows(x)
 
 
 def _opaque(value: Any) -> Any:
@@ -266,10 +272,10 @@ class _Back:
         self.state: Sequence[Any] = (*rest[: self.width], *totals)
         stacks = rest[self.width :]
         self.first = spec.invariants_from()
-        self.xs = [*map(arrays.rows, self.inputs[spec.carries : self.first])]
+        self.xs = [_rows(arrays, x) for x in self.inputs[spec.carries : self.first]]
         self.steady = self.inputs[self.first :]
         self.back_steady = [self.inputs[i] for i in step.invariants]
-        self.read = [*map(arrays.rows, (*[self.inputs[i] for i in step.xs], *stacks))]
+        self.read = [_rows(arrays, x) for x in (*[self.inputs[i] for i in step.xs], *stacks)]
         self.slices: list[list[Any]] = [[] for _ in step.slices]
         self.positions = back.stage.saved
         self.run = arrays.run(step.program)

@@ -70,6 +70,7 @@ class Builder:
         self.width = 0  # of the `lanes` around, if any
         self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
         self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
+        self.prologue: Block = []  # what is done first of all
         self._count = 0
         self._body = self.block
 
@@ -398,7 +399,7 @@ class Builder:
         self, name: str, inputs: list[Array], outputs: list[Array | None], sizes: list[Reg]
     ) -> Function:  # fmt: skip
         """The finished function."""
-        return Function(name, inputs, outputs, sizes, self._body)
+        return Function(name, inputs, outputs, sizes, [*self.prologue, *self._body])
 
 
 def _is_zero(x: Operand) -> bool:

@@ -1,8 +1,9 @@
 """From a lowered graph and its code to what Python calls: which arguments it takes, how sizes follow, what it gives.
 
 The sizes that compiled code gets are, in this order: the dimensions that arguments tell, the bytes that histories may
-take (if it asks for them), the extents of arguments that follow from other sizes and are checked, and the extents of
-results that follow. A function in loops (`derived`) checks and computes the last two before the code runs.
+take (if it asks for them), the extents that the code itself tells, the extents of arguments that follow from other
+sizes and are checked, the lengths of the arrays of histories, and the extents of results that follow. A function in
+loops (`derived`) checks and computes what follows before the code runs.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from ..._core.types import Guards
 from .builder import Builder
 from .codegen import module_text
 from .entry import Code, Give, Take, Told
-from .jit import Loaded, load
+from .forms import DTYPE_OF
+from .jit import Loaded, shared
 from .loops import REFUSED, Function, Operand, Reg
 from .lower.blocks import Block, Setting
-from .lower.functions import Lowered
+from .lower.functions import Lowered, Made
 
 
 def entry_of(
@@ -39,17 +41,29 @@ def entry_of(
         numbers: an array of the sizes that are the same at each call: those of the first atoms.
     """
     layout = _Layout(graph, lowered)
-    takes = (*[Take("array", v.dtype, (*map(layout.taken, v.shape),)) for v in graph.inputs],)
-    gives = (*[Give(v.dtype, (*map(layout.given, v.shape),)) for v in graph.outputs],)
+    takes = [Take("array", v.dtype, (*map(layout.taken, v.shape),)) for v in graph.inputs if v.dtype != object]
+    takes += [Take("array", DTYPE_OF[t], (layout.fresh(),)) for t in lowered.taken]
+    made = {m.output: m for m in lowered.made}
+    gives = [
+        _made(made[place]) if place in made else Give(v.dtype, (*map(layout.given, v.shape),))
+        for place, v in enumerate(graph.outputs) if v.dtype != object
+    ]  # fmt: skip
+    gives += [_made(m) for m in lowered.made if m.output < 0]
     presets = [(place, numbers.ctypes.data + 8 * place) for place in range(len(numbers))]
     if lowered.has_budget:
         presets.append((len(lowered.atoms), LIMIT.buffer_info()[0]))
     function = layout.derived(guards)
     options = {
-        "sizes": layout.count, "sizes_function": None if function is None else load(module_text(function, "d"), "d"),
+        "sizes": layout.count, "sizes_function": None if function is None else shared(module_text(function, "d"), "d"),
         "on_failure": on_failure, "name": graph.name, "constants": constants, "presets": presets, "kept": numbers,
     }  # fmt: skip
-    return Code(loaded, takes, gives, options)
+    return Code(loaded, (*takes,), (*gives,), options)
+
+
+def _made(made: Made) -> Give:
+    """A result that the code takes memory for."""
+    extents = (*[Told(extent) if kind == "told" else extent for kind, extent in made.extents],)
+    return Give(DTYPE_OF[made.type], extents, is_filled=True)
 
 
 class _Layout:
@@ -57,18 +71,21 @@ class _Layout:
 
     def __init__(self, graph: Graph, lowered: Lowered) -> None:
         self.atoms: dict[Atom, int] = {atom: place for place, atom in enumerate(lowered.atoms)}
-        self.count = len(lowered.atoms) + lowered.has_budget
+        self.count = lowered.sizes
         self.checked: list[tuple[int, Dim]] = []
-        for value in graph.inputs:
-            for dim in value.shape:
-                if isinstance(dim, Dim) and not dim.is_atom:
-                    self.checked.append((self._next(), dim))
+        for dim in (d for value in graph.inputs if value.dtype != object for d in value.shape):
+            if isinstance(dim, Dim) and not dim.is_atom:
+                self.checked.append((self._next(), dim))
         self.places = iter([place for place, _ in self.checked])
         self.results: dict[Dim, int] = {}
 
     def _next(self) -> int:
         self.count += 1
         return self.count - 1
+
+    def fresh(self) -> Told:
+        """An extent that means nothing to the code."""
+        return Told(self._next())
 
     def taken(self, dim: Any) -> int | Told:
         """The extent of an argument."""

@@ -11,10 +11,11 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._core import budget
 from ..._core.dims import Dim, dims_in
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
@@ -27,9 +28,11 @@ from .dumps import dump
 from .entry import Code as Entry
 from .forms import TYPE_OF
 from .jit import Loaded, shared
-from .loops import verify
-from .lower.functions import Lowered, lowered
+from .loops import OVER_BUDGET, verify
+from .lower.functions import Kinds, Lowered, lowered
+from .passed import Passed, boxed
 from .plan import Part, parts
+from .pooling import pooled
 from .prepare import ready
 from .sizes import sized
 from .support import is_native, untold
@@ -54,11 +57,19 @@ def is_on() -> bool:
     return has_llvm() and os.environ.get("WENGERT_JIT", "1") != "0"
 
 
+def _tell(graph: Graph) -> None:
+    budget.tell(
+        "a loop of %s has given up its history: the memory budget is %d bytes (wg.set_memory_budget); the reverse pass "
+        "runs steps again from snapshots", graph.name, budget.limit(),
+    )  # fmt: skip
+
+
 class Kernels:
     """A graph run by NumPy's kernels, where machine code refuses or ends early. It knows no code: no cycles.
 
     Attributes:
         runs: how often they ran.
+        frugal: machine code that runs first where histories are beyond the memory budget.
         owners: what the buffers of the machine code hold, by number.
     """
 
@@ -66,6 +77,7 @@ class Kernels:
         self.graph = graph
         self.runs = 0
         self.owners: dict[int, str] = {}
+        self.frugal: Callable[..., tuple[Any, ...]] | None = None
         self._plain = plain
         self._run: Callable[..., tuple[Any, ...]] | None = None
 
@@ -75,10 +87,18 @@ class Kernels:
         self.runs += 1
         return self._run(*natives)
 
+    def again(self) -> Kernels:
+        """The same kernels, for other code."""
+        return Kernels(self.graph, self._plain)
+
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
         if status == context.OUT_OF_MEMORY:
             raise MemoryError(f"no memory for {self.owners.get(failing, 'a buffer of the compiled code')}")
+        if status == OVER_BUDGET:
+            _tell(self.graph)
+            if self.frugal is not None:
+                return self.frugal(*natives)
         return self(*natives)
 
 
@@ -94,7 +114,8 @@ class Segment:
         self.graph = graph
         self.kernels = Kernels(graph, plain)
         self._lock = threading.Lock()
-        self._code: Code | None = None
+        self._codes: dict[tuple[Kinds, bool], Code] = {}
+        self._code: Code | None = None  # the only one, where no histories come in
         self._is_given_up = False
 
     @property
@@ -111,42 +132,149 @@ class Segment:
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
-        code = self._code or self.code()
+        code = self._code = self._code or self.code()
         if code is None:
             return self.kernels(*natives)
         found = code.function(*natives)
         return code.fitted(natives) if found is NotImplemented else found
 
-    def code(self) -> Code | None:
-        """The machine code, made now if it is not there yet; None if it could not be made."""
-        with self._lock, uncollected():
-            if self._code is None and not self._is_given_up:
+    def code(self, kinds: Kinds = (), is_frugal: bool = False) -> Code | None:
+        """The machine code, made now if it is not there yet; None if it cannot be made.
+
+        Args:
+            kinds: of the histories that come in.
+            is_frugal: whether loops keep snapshots where they might keep all that their steps save.
+        """
+        with self._lock, uncollected:
+            found = self._codes.get((kinds, is_frugal))
+            if found is None and not self._is_given_up:
                 try:
-                    self._code = Code(self.graph, self.kernels)
+                    found = self._codes[kinds, is_frugal] = self._made(kinds, is_frugal)
                 except Exception:
                     if IS_STRICT:
                         raise
                     self.give_up()
-            return self._code
+            return found
+
+    def _made(self, kinds: Kinds, is_frugal: bool) -> Code:
+        code = Code(self.graph, self.kernels)
+        if code.lowered.has_budget:
+            self.kernels.frugal = Frugal(self.graph, self.kernels)
+        return code
 
     def entry(self, guards: Guards | None) -> Entry | None:
         """What built-in functions of the segment are made of; None if there is no code."""
-        code = self.code()
+        code = self.code(())
         return None if code is None else code.entry(guards)
 
     def __repr__(self) -> str:
         return f"<native {self.graph.name}: {len(self.graph.nodes)} nodes>"
 
 
+class Relay(Segment):
+    """A segment that takes histories from other ones, or gives them some. Its code depends on what they look like."""
+
+    def __init__(self, graph: Graph, plain: Plain) -> None:
+        super().__init__(graph, plain)
+        self._arrays = [i for i, v in enumerate(graph.inputs) if v.dtype != object]
+        self._histories = [i for i, v in enumerate(graph.inputs) if v.dtype == object]
+        direct = {node.inputs[0].key for node in graph.nodes if node.op.name == "loop_back"}
+        self._read = [graph.inputs[i].key in direct for i in self._histories]
+        self._gives = [v.dtype == object for v in graph.outputs]
+
+    def run(self, *natives: Any) -> tuple[Any, ...]:
+        given = [natives[i][()] for i in self._histories]
+        if self._is_given_up or not all(type(h) is Passed for h in given):
+            return self.kernels(*natives)
+        given = [h.narrowed() if is_read else h for h, is_read in zip(given, self._read, strict=True)]
+        arrays = [natives[i] for i in self._arrays]
+        found = self._tried(arrays, given, False)
+        if type(found) is Failure and found.status == OVER_BUDGET:
+            _tell(self.graph)
+            found = self._tried(arrays, given, True)
+        if found is None:
+            return self.kernels(*natives)
+        return self.kernels.failed(*found, *natives) if type(found) is Failure else found
+
+    def _tried(self, arrays: list[Any], given: Sequence[Passed], is_frugal: bool) -> Any:
+        """What machine code gives: results, a failure, or None where it cannot be used."""
+        kinds = (*[h.kind for h in given],)
+        code = self._codes.get((kinds, is_frugal)) or self.code(kinds, is_frugal)
+        if code is None:
+            return None
+        held = [a for h in given for a in h.arrays]
+        found = code.function(*arrays, *held)
+        if found is NotImplemented:
+            values = [self.graph.inputs[i] for i in self._arrays]
+            if any(x.dtype != v.dtype for x, v in zip(arrays, values, strict=True)):
+                return None
+            found = code.function(*[_plain_array(x, v.dtype) for x, v in zip(arrays, values, strict=True)], *held)
+        if found is NotImplemented:
+            return None
+        return found if type(found) is Failure else self._results(code, found)
+
+    def _made(self, kinds: Kinds, is_frugal: bool) -> Code:
+        return Code(self.graph, self.kernels, kinds, Failure.of, is_frugal)
+
+    def _results(self, code: Code, found: tuple[Any, ...]) -> tuple[Any, ...]:
+        layout = code.lowered.layout
+        if layout is None:
+            return found
+        count = len(self._gives) - sum(self._gives)
+        held, arrays, number = found[count:], iter(found[:count]), 0
+        results: list[Any] = []
+        for is_history in self._gives:
+            results.append(boxed(Passed(layout, held, number)) if is_history else next(arrays))
+            number += is_history
+        return (*results,)
+
+    def entry(self, guards: Guards | None) -> Entry | None:
+        """None: what is passed on is no array."""
+        return None
+
+
+class Frugal:
+    """Code whose loops keep snapshots, made when it is first needed. Where it ends early, NumPy's kernels run."""
+
+    def __init__(self, graph: Graph, kernels: Kernels) -> None:
+        self._code: Code | None = None
+        self._graph = graph
+        self._again = kernels.again
+        self._lock = threading.Lock()
+
+    def __call__(self, *natives: Any) -> tuple[Any, ...]:
+        with self._lock:
+            if self._code is None:
+                self._code = Code(self._graph, self._again(), (), None, True)
+        found = self._code.function(*natives)
+        return self._code.fitted(natives) if found is NotImplemented else found
+
+
+class Failure(NamedTuple):
+    """What a call of code came to that ended early; the arguments are those of the built-in."""
+
+    status: int
+    failing: int
+
+    @classmethod
+    def of(cls, status: int, failing: int, *arguments: Any) -> Failure:
+        """For any arguments."""
+        return cls(status, failing)
+
+
 class Code:
     """The machine code of a segment, and how it is called."""
 
-    def __init__(self, called: Graph, kernels: Kernels) -> None:
+    def __init__(
+        self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Any = None, is_frugal: bool = False
+    ) -> None:  # fmt: skip
         graph, numbers = sized(called)
         self.graph = called
         self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
-        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,))
+        self.on_failure = on_failure or kernels.failed
+        graph = pooled(graph)
+        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, is_frugal)
         kernels.owners = self.lowered.owners
         dump("graph", graph.name, graph.to_text)
         dump("loops", graph.name, lambda: str(self.lowered.function))
@@ -160,7 +288,7 @@ class Code:
     def entry(self, guards: Guards | None) -> Entry:
         """What built-in functions are made of; they refuse arguments for which a guard fails."""
         return entry_of(
-            self.graph, self.lowered, self.loaded, self.constants, self.kernels.failed, guards, self.numbers
+            self.graph, self.lowered, self.loaded, self.constants, self.on_failure, guards, self.numbers
         )
 
     def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
@@ -202,8 +330,8 @@ def refine(graph: Graph, plain: Plain) -> Graph:
 
 
 def _can_be_passed(part: Part) -> bool:
-    """Whether all that goes in and comes out is an array: histories are Python's objects."""
-    return all(v.dtype in TYPE_OF for v in (*part.inputs, *part.outputs))
+    """Whether all that goes in and comes out is an array that machine code knows, or a history."""
+    return all(v.dtype in TYPE_OF or v.dtype == object for v in (*part.inputs, *part.outputs))
 
 
 def _tells_its_dimensions(graph: Graph) -> bool:
@@ -217,7 +345,8 @@ def _tells_its_dimensions(graph: Graph) -> bool:
 
 
 def _compiled(part: Part, name: str, plain: Plain) -> Node:
-    segment = Segment(part.graph(name), plain)
+    kind = Relay if any(v.dtype == object for v in (*part.inputs, *part.outputs)) else Segment
+    segment = kind(part.graph(name), plain)
     return Node(COMPILED, (*part.inputs,), (*part.outputs,), (segment,), None)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..._core.constant import callers_own
 from . import context, stub, symbols
-from .jit import FINISHED, Loaded, load
+from .jit import WRITTEN, Loaded, load
 from .target import llvm
 
 
@@ -59,7 +59,7 @@ class Give(NamedTuple):
     Attributes:
         dtype: of the result.
         extents: ints, or `Told` for what `sizes` holds once `sizes_function` (for filled ones: the code) has run.
-        is_filled: the code allocates it with malloc and puts the pointer into the slot, which is null at the start.
+        is_filled: the code takes memory for it (`wengert_take`) and puts the pointer into the slot, which is null at the start.
     """
 
     dtype: np.dtype[Any]
@@ -242,7 +242,7 @@ def _stub_address() -> int:
         return 0
     for name, index in _NUMPY_FUNCTIONS.items():
         symbols.register(name, functools.partial(_numpy_function, index))
-    _kept.append(load(FINISHED + stub.stub_ir(header), stub.NAME))
+    _kept.append(load(stub.stub_ir(header), stub.NAME, effort=WRITTEN))
     return _kept[0].address
 
 

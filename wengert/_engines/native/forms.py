@@ -171,6 +171,15 @@ class Lazy(Form):
         return found
 
 
+class Nothing(Form):
+    """In the place of a loop's history where there is none."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__((), "history")
+
+
 def spill(b: Builder, forms: Sequence[Form]) -> None:
     """Puts what is in registers, and forms read, where a loop can read it: before the loop, not in each turn."""
     waiting, seen = [*forms], set[int]()

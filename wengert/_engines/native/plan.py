@@ -33,7 +33,7 @@ def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
     natives = [place not in kept and is_native(node) for place, node in enumerate(graph.nodes)]
     while True:
         levels = _levels(graph, natives)
-        refused = _crossing_histories(graph, natives, levels)
+        refused = _without_source(graph, natives)
         if not refused:
             found: dict[int, list[Node]] = {}
             for node, level in zip(graph.nodes, levels, strict=True):
@@ -96,26 +96,13 @@ def _levels(graph: Graph, natives: list[bool]) -> list[int]:
     return levels
 
 
-def _crossing_histories(graph: Graph, natives: list[bool], levels: list[int]) -> list[int]:
-    """Native nodes that would give a history to another part, or take one from it: only Python's objects can pass."""
-    made: dict[int, int] = {}
-    for place, node in enumerate(graph.nodes):
-        for value in node.outputs:
-            if value.dtype == object:
-                made[value.key] = place
-    given = {v.key for v in graph.outputs}
-    found = {place for key, place in made.items() if key in given and natives[place]}
-    for place, node in enumerate(graph.nodes):
-        for value in node.inputs:
-            if value.dtype != object:
-                continue
-            source = made.get(value.key)
-            if source is None:
-                if natives[place]:
-                    found.add(place)
-            elif levels[source] != levels[place]:
-                found |= {p for p in (source, place) if natives[p]}
-    return [*found]
+def _without_source(graph: Graph, natives: list[bool]) -> list[int]:
+    """Native nodes that take a history which NumPy's kernels make: machine code could not read it."""
+    made = {v.key for place, node in enumerate(graph.nodes) if not natives[place] for v in node.outputs}
+    return [
+        place for place, node in enumerate(graph.nodes)
+        if natives[place] and any(v.dtype == object and v.key in made for v in node.inputs)
+    ]  # fmt: skip
 
 
 def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
@@ -175,11 +162,11 @@ def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value
 
 
 def _untold(part: Part) -> set[Any]:
-    """The dimensions of a part that nothing tells, or that only the part itself tells and that its results have."""
+    """The dimensions of a part that nothing tells."""
     given = _told(part.inputs)
     made = _told(v for node in part.nodes for v in node.outputs if node.op.name == "loop")
     needed = {a for node in part.nodes for a in _atoms_of(node)}
-    return (needed - given - made) | (_atoms(part.outputs) - given)
+    return needed - given - made
 
 
 def _untold_outside(graph: Graph, result: Iterable[Part]) -> set[Any]:

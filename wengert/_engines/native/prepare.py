@@ -6,6 +6,7 @@ Importing this module needs no LLVM.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..._control.call import Program
-from ..._core.dims import Atom, map_attribute
+from ..._control.loop import Loop
+from ..._core.dims import Atom, Dim, map_attribute
 from ..._core.graph import Graph, Node
 from ..._core.op import REGISTRY, Op
 from ..._core.state import building
@@ -21,6 +23,7 @@ from ..._core.tensor import Tensor, Value
 from ..._passes import optimise
 from ..._transforms.replay import bind_dims
 from ..refine import PEAK
+from .pooling import pooled
 
 _REAL = "biuf"
 
@@ -32,7 +35,7 @@ def prepared(program: Program) -> Graph:
         with program.lock:
             found = program.executables.get("native graph")
             if found is None:
-                found = program.executables["native graph"] = ready(optimise(program.graph))
+                found = program.executables["native graph"] = pooled(ready(optimise(program.graph)))
     return found
 
 
@@ -83,6 +86,8 @@ class _Preparing:
         if inner is not None:
             self.inline(inner, inputs, node.outputs)
             return
+        if name == "loop" and type(attrs[0].length) is Dim:
+            attrs = (_of_any_length(attrs[0]),)
         outputs = node.outputs if sizes is None else (*[self.copied(v, sizes) for v in node.outputs],)
         for value, out in zip(node.outputs, outputs, strict=True):
             self.stands_for[value.key] = out
@@ -104,6 +109,13 @@ class _Preparing:
                 self.stands_for[key] = value
         for value, result in zip(outputs, found, strict=True):
             self.stands_for[value.key] = result
+
+
+def _of_any_length(spec: Loop) -> Loop:
+    """A loop that tells how long it is by its results alone: to run, it needs no number that only they tell."""
+    found = copy.copy(spec)
+    found.length = None
+    return found
 
 
 def _substituted(attribute: Any, sizes: dict[Atom, Any]) -> Any:

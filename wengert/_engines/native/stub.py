@@ -37,7 +37,7 @@ STATIC = 4  # exactly this object, which is not passed on
 # Kinds of results; all hold dtype object, rank, then (mode, value) for each axis.
 FRESH = 0  # an array that the stub allocates
 NUMBER = 1  # a NumPy scalar
-FILLED = 2  # allocated by the code with malloc; its extents are sizes when the call ends
+FILLED = 2  # taken by the code (`memory.py`); its extents are sizes when the call ends
 TAKEN = 3  # large and of known size: the stub takes memory for it (`memory.py`); the size in bytes is 256 times this
 
 # Modes of an axis.
@@ -80,17 +80,10 @@ declare ptr @PyCapsule_GetPointer(ptr, ptr)
 declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare ptr @PyArray_Scalar(ptr, ptr, ptr)
 declare i32 @PyArray_SetBaseObject(ptr, ptr)
-declare void @free(ptr)
 declare ptr @wengert_take(i64)
 declare void @wengert_drop(ptr)
 declare ptr @PyErr_NoMemory()
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-
-define private void @freed(ptr %capsule) {
-  %data = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
-  call void @free(ptr %data)
-  ret void
-}
 
 define private void @dropped.data(ptr %capsule) {
   %data = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
@@ -439,18 +432,13 @@ drop.take:
   %s.axes = getelementptr i64, ptr %s, i64 3
   %s.next = getelementptr [2 x i64], ptr %s.axes, i64 %s.rank
   switch i64 %s.kind, label %drop.done [
-    i64 2, label %drop.filled
+    i64 2, label %drop.taken
     i64 3, label %drop.taken
   ]
 drop.taken:
   %p.taken = getelementptr ptr, ptr %outs, i64 %q
   %taken.back = load ptr, ptr %p.taken
   call void @wengert_drop(ptr %taken.back)
-  br label %drop.done
-drop.filled:
-  %p.filled = getelementptr ptr, ptr %outs, i64 %q
-  %filled = load ptr, ptr %p.filled
-  call void @free(ptr %filled)
   br label %drop.done
 drop.done:
   %q.next = add i64 %q, 1
@@ -528,11 +516,11 @@ take.filled:
   %over = call ptr @PyArray_NewFromDescr(ptr %ndarray, ptr %u.dtype, i32 %u.rank.short, ptr %dims, ptr null,
                                          ptr %u.data, i32 1281, ptr null)  ; C-contiguous, aligned, writable
   %has.over = icmp ne ptr %over, null
-  br i1 %has.over, label %take.owner, label %take.made
+  %has.memory = icmp ne ptr %u.data, null  ; of nothing there may be none
+  %is.owned = and i1 %has.over, %has.memory
+  br i1 %is.owned, label %take.owner, label %take.made
 take.owner:
-  %is.taken = icmp eq i64 %u.kind, 3
-  %back = select i1 %is.taken, ptr @dropped.data, ptr @freed
-  %owner = call ptr @PyCapsule_New(ptr %u.data, ptr null, ptr %back)
+  %owner = call ptr @PyCapsule_New(ptr %u.data, ptr null, ptr @dropped.data)
   %ignored = call i32 @PyArray_SetBaseObject(ptr %over, ptr %owner)
   store ptr null, ptr %p.u.data  ; the capsule has it now
   br label %take.made

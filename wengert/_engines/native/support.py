@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..._control.call import Program
-from ..._control.loop import History
+from ..._control.loop import History, Loop
 from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
@@ -17,6 +17,7 @@ from .forms import TYPE_OF
 from .lower import convolutions as convolutions
 from .lower import draws as draws
 from .lower import factorisations as factorisations
+from .lower import joins as joins
 from .lower import products as products  # the rules of these files join the table of singles
 from .lower import regions as regions
 from .lower import scans as scans
@@ -55,13 +56,17 @@ HANDED: dict[str, str] = {
 TYPES = "half floats and complex numbers have no native arithmetic"
 
 
+# what gives and takes histories of loops
+_OF_HISTORIES = ("loop", "loop_back", "switch", "absent", "constant")
+
+
 def reason_against(node: Node) -> str:
     """Why NumPy's kernel runs a node; empty if machine code does."""
     name = node.op.name
     if not is_lowered(name):
         return HANDED.get(name, "no lowering")
     for value in (*node.inputs, *node.outputs):
-        if value.dtype not in TYPE_OF and not (value.dtype == object and name in ("loop", "loop_back")):
+        if value.dtype not in TYPE_OF and not (value.dtype == object and name in _OF_HISTORIES):
             return f"{TYPES}: {value.dtype}"
     check = _CHECKS.get(name)
     return "" if check is None else check(node)
@@ -73,8 +78,9 @@ def is_native(node: Node) -> bool:
 
 
 def untold(graph: Graph) -> set[Any]:
-    """The dimensions that the nodes of a graph need and that no input tells."""
-    told = {d.atom for v in graph.inputs for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    """The dimensions that the nodes of a graph need and that no input and no loop before them tells."""
+    tellers = [*graph.inputs, *(v for node in graph.nodes if node.op.name == "loop" for v in node.outputs)]
+    told = {d.atom for v in tellers for d in v.shape if isinstance(d, Dim) and d.is_atom}
     needed: set[Any] = set()
     for node in graph.nodes:
         for value in (*node.inputs, *node.outputs):
@@ -152,7 +158,7 @@ def _against_program(program: Program) -> str:
 
 
 def _against_value(value: Value) -> str:
-    return "" if value.dtype in TYPE_OF else f"{TYPES}: {value.dtype}"
+    return "" if value.dtype in TYPE_OF or value.dtype == object else f"{TYPES}: {value.dtype}"
 
 
 def _first(reasons: Iterable[str]) -> str:
@@ -167,20 +173,29 @@ def _switch(node: Node) -> str:
 
 
 def _loop(node: Node) -> str:
-    spec = node.attrs[0]
+    return _against_loop(node.attrs[0])
+
+
+def _against_loop(spec: Loop) -> str:
     if spec.varying:
         return "loop variables whose shape changes"
-    if any(isinstance(e, History) and e.policy != "auto" for e in spec.emits):
-        return "snapshots"
+    if _keeps_what_it_tells(spec):
+        return "steps that keep values of a size that only they tell"
     programs = (spec.body, spec.thin, *(() if spec.condition is None else (spec.condition,)))
     return _first(map(_against_program, programs))
 
 
+def _keeps_what_it_tells(spec: Loop) -> bool:
+    """Whether a step keeps a value with a dimension that no input of the step tells."""
+    graph = prepared(spec.body)
+    told = {a for v in graph.inputs for a in _atoms(v)}
+    places = {p for e in spec.emits for p in (e.positions if isinstance(e, History) else (e,))}
+    return any(not _atoms(graph.outputs[p]) <= told for p in places)
+
+
 def _loop_back(node: Node) -> str:
     back = node.attrs[0]
-    if back.lanes:
-        return "ways back in lanes"
-    return _against_program(back.step.program)
+    return _against_loop(back.spec) or _against_program(back.step.program)
 
 
 _CHECKS: dict[str, Any] = {

@@ -1,33 +1,32 @@
 """Branches and loops as basic blocks: `switch`, `loop` and `loop_back` without a return to Python.
 
-What goes round a loop is in variables if small, so in registers, else in arrays. Saved values are in *histories*: all
-small values of a step side by side in one array that grows, each large one in an array of its own; what does not change
-from step to step is not saved at all. A history that outgrows the memory budget ends the function with the status
-REFUSED, and NumPy's kernels, which know snapshots, run in its stead.
+What goes round a loop is in variables if small, so in registers, else in arrays. Saved values are in *histories*
+(`histories.py`). A history that outgrows the memory budget ends the function with the status REFUSED, and NumPy's
+kernels, which know snapshots, run in its stead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from ...._control.call import Program
 from ...._control.loop import History, Loop
 from ...._control.loop_back import LoopBack
 from ...._control.switch import Branches
 from ...._core.graph import Graph, Node
-from ...._core.tensor import Value
 from ..builder import Builder
-from ..forms import TYPE_OF, Elements, Extents, Form, Stored, count_of, strides_of
-from ..loops import REFUSED, WIDTHS, Alloc, Array, Operand, Reg, Var
+from ..forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
+from ..loops import Array, Operand, Reg, Var
 from ..prepare import prepared
-from ..schedule import is_small, static_size
+from ..schedule import is_small
 from . import nests
 from .blocks import SINGLES, Block
+from .histories import Anchor, Keeper, Kept, OneOf, Piled, Rows, Snapshots, histories_of
 from .maps import zero_of
+from .snapshots import FRUGAL, States, Taker, first_stretch
 
 # -- what goes round --------------------------------------------------------------------------------------------------
 
@@ -69,6 +68,14 @@ class Carry:
         assert target is not None
         nests.copy(self.block.b, form, target)
 
+    def restore(self, form: Form) -> None:
+        """Makes a form from elsewhere the value."""
+        if self.vars is None:
+            assert self.home is not None
+            nests.copy(self.block.b, form, self.home)
+        else:
+            self.replace(form)
+
     def replace(self, form: Form) -> None:
         """Makes a form the value; all that reads the old one has been emitted."""
         b = self.block.b
@@ -95,238 +102,40 @@ def _replace_all(carries: Sequence[Carry], outs: Sequence[Form]) -> None:
 
 
 def _step_block(
-    block: Block, graph: Graph, forms: Sequence[Form], carries: Sequence[Carry], others: Sequence[Stored | None] = ()
+    block: Block, graph: Graph, forms: Sequence[Form], carries: Sequence[Carry], others: Sequence[Stored | None] = (),
+    lasting: dict[int, Anchor] | None = None,
 ) -> list[Form]:  # fmt: skip
-    """Emits a step; what goes round may be overwritten in place. `others`: where results behind the carries may go."""
+    """Emits a step; what goes round may be overwritten in place.
+
+    Args:
+        block: the one that the loop is in.
+        graph: the step.
+        forms: its operands.
+        carries: what goes round.
+        others: where results behind the carries may go.
+        lasting: the histories that a later step must not overwrite, by key, and where the loop that keeps them begins.
+    """
     inner = Block(block.setting, graph, forms, block.sizes)
+    inner.lasting = lasting or {}
     inner.owned = {v.key for v, c in zip(graph.inputs, carries, strict=False) if c.home is not None}
     return inner.run([*(c.target() for c in carries), *others], is_filled=False)
 
 
-def _zeros(block: Block, like: Form, is_small_: bool) -> Form:
+def _zeros(block: Block, shape: Extents, type_: str, is_small_: bool) -> Form:
     if is_small_:
-        return Elements(like.shape, like.type, [zero_of(like.type)] * prod(like.shape))  # pyright: ignore[reportArgumentType, reportCallIssue]
-    array = block.b.alloc(like.type, count_of(block.b, like.shape), zero=True)
-    return Stored(like.shape, array, 0, strides_of(block.b, like.shape), True)
+        return Elements(shape, type_, [zero_of(type_)] * prod(shape))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    array = block.b.alloc(type_, count_of(block.b, shape), zero=True)
+    return Stored(shape, array, 0, strides_of(block.b, shape), True)
+
+
+def _sliced(block: Block, form: Form) -> Any:
+    """An operand of which each step reads a slice."""
+    return form if form.type == "history" else block.stored(form)
 
 
 def _steady(block: Block, forms: Sequence[Form]) -> list[Form]:
     """Operands that a loop reads in each step: nothing in them is left to compute."""
-    return [f if type(f) in (Elements, Stored, Kept) else block.dense(f) for f in forms]
-
-
-# -- what steps give --------------------------------------------------------------------------------------------------
-
-
-class Rows:
-    """Results of the steps, stacked. The number of steps is known (`count`), or the array grows."""
-
-    def __init__(self, block: Block, shape: Extents, type_: str, count: Operand | None) -> None:
-        self.block = block
-        self.shape = shape
-        self.size = count_of(block.b, shape)
-        self.is_growing = count is None
-        self.array = (
-            block.b.grown(type_, 1) if count is None else block.b.alloc(type_, block.b.mul(count, self.size))
-        )
-
-    def place(self, row: Operand) -> Stored:
-        """Where the result of a step goes."""
-        b = self.block.b
-        start = b.mul(row, self.size)
-        if self.is_growing:
-            b.reserve(self.array, b.add(start, self.size))
-        return Stored(self.shape, self.array, start, strides_of(b, self.shape), True)
-
-    def put(self, row: Operand, form: Form) -> None:
-        """Stores the result of a step."""
-        nests.copy(self.block.b, form, self.place(row))
-
-    def stacked(self, count: Operand) -> Stored:
-        """All rows."""
-        shape = (count, *self.shape)
-        return Stored(shape, self.array, 0, strides_of(self.block.b, shape), True)
-
-
-class Kept(Form):
-    """A history: for each value that steps save, where it is."""
-
-    __slots__ = ("big", "places", "slots", "widths")
-
-    def __init__(self) -> None:
-        super().__init__((), "history")
-        self.places: list[Any] = []  # a form that is the same in all steps; (shape, type, items); or Rows
-        self.slots: dict[str, Array] = {}  # by type, the small values of all steps
-        self.widths: dict[str, int] = {}
-
-    def saved(self, b: Builder, step: Operand) -> list[Form]:
-        """What a step has saved."""
-        starts = {t: b.mul(step, width) for t, width in self.widths.items()}
-        found: list[Form] = []
-        for place in self.places:
-            if isinstance(place, Form):
-                found.append(place)
-            elif isinstance(place, Rows):
-                found.append(place.stacked(0).row(b, step))
-            else:
-                shape, type_, items = place
-                loaded = [
-                    b.load(self.slots[type_], b.add(starts[type_], item.place)) if type(item) is _Slot else item
-                    for item in items
-                ]
-                found.append(Elements(shape, type_, loaded))
-        return found
-
-
-class _Slot:
-    """One of the small values that a step saves, by its place among those of its type."""
-
-    __slots__ = ("place",)
-
-    def __init__(self, place: int) -> None:
-        self.place = place
-
-
-ROOM = 1 << 25  # bytes up to which a history's memory is taken before the loop
-
-
-def _just_made(b: Builder) -> Alloc:
-    """The allocation that was emitted last."""
-    made = b.block[-1]
-    assert type(made) is Alloc
-    return made
-
-
-class Keeper:
-    """Fills histories, step by step.
-
-    Where the number of steps is known and they take little memory, all of it is there before the first step, and
-    values are computed where they are kept; else it grows, and values are copied.
-    """
-
-    def __init__(
-        self, block: Block, emits: Sequence[Any], mark: int, carries: Sequence[Carry], graph: Graph,
-        count: Operand | None,
-    ) -> None:  # fmt: skip
-        self.block = block
-        self.carries = carries
-        self.emits = [e for e in emits if isinstance(e, History)]
-        self.kept = [Kept() for _ in self.emits]
-        self.mark = mark  # registers with lower numbers were there before the loop
-        # before the loop, so that they are there in each step
-        self.count = self._known(graph, count)
-        self.columns: dict[Array, Alloc] = {}
-        self.rows: dict[int, Rows] = {}  # by position, of large values that are computed where they are kept
-        self.made: dict[int, Alloc] = {}
-        if self.count is None:
-            self.arrays = [{t: block.b.array(t, "grown") for t in WIDTHS} for _ in self.emits]
-            return
-        self.arrays = [{t: self._column(t) for t in WIDTHS} for _ in self.emits]
-        for place, value in self.placed(graph):
-            self.rows[place] = Rows(block, (*map(int, value.shape),), TYPE_OF[value.dtype], self.count)
-            self.made[place] = _just_made(block.b)
-
-    def _known(self, graph: Graph, count: Operand | None) -> int | None:
-        """The number of steps, if it is known now and they take little memory."""
-        size = 0
-        for place in {p for e in self.emits for p in e.positions}:
-            value = graph.outputs[place]
-            if value.dtype == object or not all(type(n) is int for n in value.shape):
-                return None
-            size += prod(value.shape) * value.dtype.itemsize
-        return count if type(count) is int and 0 < count * size <= ROOM else None
-
-    def _column(self, type_: str) -> Array:
-        """The small values of a type; how many there are is seen when the first step has been emitted."""
-        found = self.block.b.alloc(type_, 0)
-        self.columns[found] = _just_made(self.block.b)
-        return found
-
-    def placed(self, graph: Graph) -> list[tuple[int, Value]]:
-        """The large results behind the carries that are kept, by position."""
-        first = len(self.carries)
-        seen = {v.key for v in (*graph.inputs, *graph.outputs[:first])}
-        found: list[tuple[int, Value]] = []
-        for position in (p for history in self.emits for p in history.positions if p >= first):
-            value = graph.outputs[position]
-            if value.key not in seen and not is_small(value) and static_size(value.shape) is not None:
-                seen.add(value.key)
-                found.append((position, value))
-        return found
-
-    def targets(self, graph: Graph, step: Operand) -> list[Stored | None]:
-        """Where the step's results behind the carries are to be computed: those that are kept, in their rows."""
-        first = len(self.carries)
-        found: list[Stored | None] = [None] * (len(graph.outputs) - first)
-        for position, value in self.placed(graph):
-            if self.count is None:
-                self.rows[position] = Rows(self.block, (*map(int, value.shape),), TYPE_OF[value.dtype], None)
-            found[position - first] = self.rows[position].place(step)
-        return found
-
-    def keep(self, outs: Sequence[Form], step: Operand) -> None:
-        """Saves what a step has computed."""
-        for kept, history, arrays in zip(self.kept, self.emits, self.arrays, strict=True):
-            self._keep(kept, [(p, outs[p]) for p in history.positions], arrays, step)
-        used = {place.array for kept in self.kept for place in kept.places if type(place) is Rows}
-        for position, made in self.made.items():
-            if made.array not in used:
-                made.count = 0
-                del self.rows[position]
-
-    def _keep(
-        self, kept: Kept, forms: Sequence[tuple[int, Form]], arrays: dict[str, Array], step: Operand
-    ) -> None:  # fmt: skip
-        b = self.block.b
-        columns: dict[str, dict[Reg, _Slot]] = {}
-        size = 0
-        for position, form in forms:
-            if type(form) is Elements:
-                items = [self._slot(columns, form.type, item) for item in form.items]
-                kept.places.append((form.shape, form.type, items))
-                continue
-            assert type(form) is Stored
-            if self._is_steady(form):
-                kept.places.append(form)
-                continue
-            rows = self.rows.get(position) or Rows(self.block, form.shape, form.type, None)
-            if form.array is not rows.array:
-                rows.put(step, form)
-            kept.places.append(rows)
-            if type(rows.size) is int:
-                size += rows.size * WIDTHS[form.type]
-        for type_, column in columns.items():
-            width = kept.widths[type_] = len(column)
-            array = kept.slots[type_] = arrays[type_]
-            start = b.mul(step, width)
-            if self.count is None:
-                b.reserve(array, b.add(start, width))
-            else:
-                self.columns[array].count = self.count * width
-            for register, slot in column.items():
-                b.store(array, b.add(start, slot.place), register)
-            size += width * WIDTHS[type_]
-        self._limit(size, step)
-
-    def _slot(self, columns: dict[str, dict[Reg, _Slot]], type_: str, item: Operand) -> Any:
-        if not isinstance(item, Reg) or cast(int, item.number) < self.mark:
-            return item
-        column = columns.setdefault(type_, {})
-        return column.setdefault(item, _Slot(len(column)))
-
-    def _is_steady(self, form: Stored) -> bool:
-        if any(form.array in carry.arrays for carry in self.carries):
-            return False
-        offset = form.offset
-        return form.array.number < self.mark and (not isinstance(offset, Reg) or cast(int, offset.number) < self.mark)
-
-    def _limit(self, size: int, step: Operand) -> None:
-        """Ends the function where a history takes more than there is for it."""
-        if size:
-            b = self.block.b
-            taken = b.mul(b.add(step, 1), size)
-            with b.when(b.let("gt", "i64", taken, self.block.setting.memory_budget())):
-                b.leave(REFUSED)
+    return [f if type(f) in (Elements, Stored) or f.type == "history" else block.dense(f) for f in forms]
 
 
 # -- loops ------------------------------------------------------------------------------------------------------------
@@ -348,15 +157,16 @@ class _Loop:
         spec: Loop = node.attrs[0]
         self.block = block
         self.b = block.b
+        self.node = node
         self.spec = spec
         self.count: Operand | None = None
         if spec.is_counted:
             self.count = self.b.convert("i64", forms[0].type, block.number(forms[0]))
             forms = forms[1:]
         first = spec.invariants_from()
-        body = spec.body if _saves(spec) else spec.thin
-        self.graph = prepared(body)
-        self.xs = [block.stored(x) for x in forms[spec.carries : first]]
+        self.emits = _emits(spec, block.setting.is_frugal)
+        self.graph = prepared(spec.body if _saves(spec, self.emits) else spec.thin)
+        self.xs = [_sliced(block, x) for x in forms[spec.carries : first]]
         self.steady = _steady(block, forms[first:])
         values = self.graph.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(forms[: spec.carries], values, strict=True)]
@@ -366,12 +176,15 @@ class _Loop:
         if self.count is not None:
             self.make_rows(self.count)
         self.keeper: Keeper | None = None
+        self.taker: Taker | None = None
 
     def make_rows(self, count: Operand | None) -> None:
         inner = Block(self.block.setting, self.graph, self.inputs(0, is_typed=True), self.block.sizes)
         for emit in self.spec.emits:
             if isinstance(emit, int) and emit not in self.rows:
                 value = self.graph.outputs[emit]
+                if value.dtype == object:
+                    continue
                 self.rows[emit] = Rows(self.block, inner.shape(value), TYPE_OF[value.dtype], count)
 
     def inputs(self, step: Operand, is_typed: bool = False) -> list[Form]:
@@ -386,7 +199,10 @@ class _Loop:
         if count is None:
             count = self.trips()
             self.make_rows(count)
-        self.keeper = Keeper(self.block, spec.emits, b.mark(), self.carries, self.graph, count)
+        lasting = self.lasting()
+        self.taker = self.snapshots(count, lasting)
+        self.keeper = Keeper(self.block, self.emits, self.arrays, len(self.carries), self.graph, count, lasting)
+        self.anchor = lasting or Anchor.here(b)
         if count is not None:
             steps: Operand = count
             with b.loop(0, steps) as step:
@@ -395,12 +211,44 @@ class _Loop:
             counter = b.var("i64", 0)
             b.repeat(self.condition, lambda: self.while_step(counter))
             steps = b.get(counter)
-        histories = iter(self.keeper.kept)
-        emitted = [
-            next(histories) if isinstance(e, History) else self.rows[e].stacked(steps) for e in spec.emits
-        ]
+        self.keeper.end(steps)
+        emitted = self.emitted(steps)
         between = [] if spec.is_counted else [Elements((), "i64", [steps])]
         return [*(c.form() for c in self.carries), *between, *emitted]
+
+    def snapshots(self, count: Operand | None, lasting: Anchor | None) -> Taker | None:
+        """What takes snapshots, if a history is of that kind."""
+        policy = next((e.policy for e in self.emits if isinstance(e, History) and e.policy != "auto"), None)
+        if policy is None:
+            return None
+        moving = moving_of(self.spec)
+        return Taker(self.block, lambda: [c.form() for c in self.carries], moving, policy, count, lasting)
+
+    def emitted(self, steps: Operand) -> list[Form]:
+        """The results behind the carries and the number of steps."""
+        assert self.keeper is not None
+        kept = iter(self.keeper.kept)
+        taken = None if self.taker is None else self.taker.end()
+        found: list[Any] = []
+        for emit in self.emits:
+            if isinstance(emit, History):
+                found.append(next(kept) if emit.policy == "auto" else taken)
+            else:
+                found.append(self.rows[emit].stacked(steps) if emit in self.rows else Piled(next(kept), steps))
+        return found
+
+    def arrays(self) -> set[Array]:
+        """The arrays in which what goes round is."""
+        return {array for carry in self.carries for array in carry.arrays}
+
+    def lasting(self) -> Anchor | None:
+        """Where the loop begins that keeps a history of this one; None if none does."""
+        return next((a for v in self.node.outputs if (a := self.block.lasting.get(v.key))), None)
+
+    def kept_inside(self) -> dict[int, Anchor]:
+        """The histories that steps give and that a history of this loop keeps."""
+        outs = [self.graph.outputs[p] for e in histories_of(self.emits, self.graph) for p in e.positions]
+        return {v.key: self.anchor for v in outs if v.dtype == object}
 
     def trips(self) -> Operand | None:
         """The number of steps of a loop that counts up by one to a limit that stays."""
@@ -434,13 +282,16 @@ class _Loop:
     def step(self, step: Operand) -> None:
         b = self.b
         b.poll()
+        if self.taker is not None:
+            self.taker.offer(step)
         forms = self.inputs(step)
         assert self.keeper is not None
-        outs = _step_block(self.block, self.graph, forms, self.carries, self.keeper.targets(self.graph, step))
+        targets = self.keeper.targets(step)
+        outs = _step_block(self.block, self.graph, forms, self.carries, targets, self.kept_inside())
         row = step if self.count is None else _row(b, self.spec, self.count, step)
         for emit, rows in self.rows.items():
             rows.put(row, outs[emit])
-        self.keeper.keep(outs, step)
+        self.keeper.keep(outs, step, row)
         _replace_all(self.carries, outs)
 
 
@@ -463,9 +314,24 @@ def _counts_up(graph: Graph, place: int) -> bool:
     return maker.op.name == "full" and type(maker.attrs[1]) is int and maker.attrs[1] == 1
 
 
-def _saves(spec: Loop) -> bool:
+def _emits(spec: Loop, is_frugal: bool) -> list[Any]:
+    """What a loop gives behind the carries; if frugal, snapshots where it might have kept everything."""
+    return [
+        e._replace(policy=FRUGAL) if is_frugal and isinstance(e, History) and e.policy == "auto" else e
+        for e in spec.emits
+    ]
+
+
+def _saves(spec: Loop, emits: Sequence[Any]) -> bool:
     """Whether a step gives more than the user's own results."""
-    return any(isinstance(e, History) or e >= spec.carries + spec.own for e in spec.emits)
+    own = spec.carries + spec.own
+    return any(e.policy == "auto" if isinstance(e, History) else e >= own for e in emits)
+
+
+def moving_of(spec: Loop) -> list[bool]:
+    """Which carries change from step to step."""
+    graph = prepared(spec.thin)
+    return [x.key != y.key for x, y in zip(graph.inputs[: spec.carries], graph.outputs, strict=False)]
 
 
 def _loop_back(block: Block, node: Node, forms: list[Form]) -> list[Form]:
@@ -478,47 +344,164 @@ class _Back:
     def __init__(self, block: Block, node: Node, forms: list[Form]) -> None:
         back: LoopBack = node.attrs[0]
         spec, step = back.spec, back.step
-        assert type(forms[0]) is Kept
+        self.back = back
         self.block = block
         self.b = block.b
         self.spec = spec
         self.step_ = step
-        self.kept = forms[0]
+        self.kept: Any = forms[0]
         self.count = self.b.convert("i64", forms[1].type, block.number(forms[1]))
         self.inputs = forms[2 : 2 + back.inputs]
         rest = forms[2 + back.inputs :]
         width = len(step.carries)
         self.graph = prepared(step.program)
         small = [is_small(v) for v in self.graph.inputs]
+        lanes = back.lane_shape(rest)
         sums = [
-            _zeros(block, self.inputs[i], small[width + k]) for k, i in enumerate(step.sums)
-        ]
+            _zeros(block, (*lanes, *self.inputs[i].shape), self.inputs[i].type, small[width + k])
+            for k, i in enumerate(step.sums)
+        ]  # fmt: skip
         starts = [*rest[:width], *sums]
         self.state = [Carry(block, f, s) for f, s in zip(starts, small, strict=False)]
-        self.read = [block.stored(x) for x in (*(self.inputs[i] for i in step.xs), *rest[width:])]
+        self.read = [_sliced(block, x) for x in (*(self.inputs[i] for i in step.xs), *rest[width:])]
         self.steady = _steady(block, [self.inputs[i] for i in step.invariants])
         self.slices = [
-            Rows(block, self.inputs[i].shape[1:], self.inputs[i].type, self.count) for i in step.slices
+            Rows(block, (*lanes, *self.inputs[i].shape[1:]), self.inputs[i].type, self.count) for i in step.slices
         ]
 
     def run(self) -> list[Form]:
-        b = self.b
-        with b.loop(0, self.count) as turn:
-            self.turn(b.sub(b.sub(self.count, 1), turn))
+        if type(self.kept) is Snapshots:
+            again = _Again(self, self.kept)
+            again.stretches() if self.kept.is_even else again.steps()
+        else:
+            self.walk(self.kept, self.count)
         return [*(c.form() for c in self.state), *(rows.stacked(self.count) for rows in self.slices)]
 
-    def turn(self, step: Operand) -> None:
+    def walk(self, kept: Kept, stop: Operand, start: Operand = 0) -> None:
+        """Back from one step to another, through what they have saved."""
+        b = self.b
+        with b.loop(0, b.sub(stop, start)) as turn:
+            place = b.sub(b.sub(b.sub(stop, start), 1), turn)
+            self.pull(b.add(start, place), lambda: kept.saved(b, place))
+
+    def pull(self, step: Operand, saved: Callable[[], Sequence[Form]]) -> None:
+        """One step back."""
         b = self.b
         b.poll()
         row = _row(b, self.spec, self.count, step)
-        forms = [
-            *(c.form() for c in self.state), *self.kept.saved(b, step), *(x.row(b, row) for x in self.read),
-            *self.steady,
-        ]  # fmt: skip
+        forms = [*(c.form() for c in self.state), *saved(), *(x.row(b, row) for x in self.read), *self.steady]
         outs = _step_block(self.block, self.graph, forms, self.state)
         for rows, form in zip(self.slices, outs[len(self.state) :], strict=True):
             rows.put(row, form)
         _replace_all(self.state, outs)
+
+
+class _Again:
+    """A loop run again from snapshots, stretch by stretch, for its way back."""
+
+    def __init__(self, back: _Back, taken: Snapshots) -> None:
+        spec, block = back.spec, back.block
+        first = spec.invariants_from()
+        self.back, self.block, self.b, self.spec, self.taken = back, block, back.b, spec, taken
+        self.thin, self.full = prepared(spec.thin), prepared(spec.body)
+        self.positions = back.back.stage.saved
+        self.starts = back.inputs[: spec.carries]
+        values = self.thin.inputs[: spec.carries]
+        self.carries = [Carry(block, f, is_small(v)) for f, v in zip(self.starts, values, strict=True)]
+        for carry in self.carries:
+            carry.target()  # several loops use it, of which any may run no step
+        self.xs = [_sliced(block, x) for x in back.inputs[spec.carries : first]]
+        self.steady = _steady(block, back.inputs[first:])
+        self.moving = moving_of(spec)
+        self.states = States(block, [c.form() for c in self.carries], self.moving)
+
+    def arrays(self) -> set[Array]:
+        """The arrays in which what goes round is."""
+        return {array for carry in self.carries for array in carry.arrays}
+
+    def load(self, states: States, row: Operand) -> None:
+        """Goes to a state that was kept."""
+        _, forms = states.get(row, self.starts)
+        for carry, form, is_moving in zip(self.carries, forms, self.moving, strict=True):
+            if is_moving:
+                carry.restore(form)
+
+    def run(
+        self, graph: Graph, step: Operand, targets: Sequence[Stored | None] = (),
+        lasting: dict[int, Anchor] | None = None,
+    ) -> list[Form]:  # fmt: skip
+        """Emits a step from where it is; the carries stay."""
+        b = self.b
+        row = _row(b, self.spec, self.back.count, step)
+        forms = [*(c.form() for c in self.carries), *(x.row(b, row) for x in self.xs), *self.steady]
+        return _step_block(self.block, graph, forms, self.carries, targets, lasting)
+
+    def advance(self, start: Operand, stop: Operand) -> None:
+        """Runs steps that save nothing."""
+        b = self.b
+        with b.loop(start, stop) as step:
+            b.poll()
+            _replace_all(self.carries, self.run(self.thin, step))
+
+    def stretches(self) -> None:
+        """From each snapshot to the next one, the last first: all that the steps save, then back through it."""
+        b = self.b
+        states = self._of_history()
+        end = b.var("i64", self.back.count)
+        history = History(self.positions, "auto")
+        keeper = Keeper(self.block, [history], self.arrays, len(self.carries), self.full, None, None)
+        with b.loop(0, self.taken.live) as turn:
+            row = b.sub(b.sub(self.taken.live, 1), turn)
+            start, stop = states.step(row), b.get(end)
+            self.load(states, row)
+            anchor = Anchor.here(b)
+            outs = self.full.outputs
+            lasting = {outs[p].key: anchor for p in self.positions if outs[p].dtype == object}
+            with b.loop(start, stop) as step:
+                b.poll()
+                place = b.sub(step, start)
+                found = self.run(self.full, step, keeper.targets(place), lasting)
+                keeper.keep(found, place, place)
+                _replace_all(self.carries, found)
+            (kept,) = keeper.kept
+            assert type(kept) is Kept
+            self.back.walk(kept, stop, start)
+            b.set(end, start)
+
+    def _of_history(self) -> States:
+        """The states as the history has them; they are only read."""
+        states = self.states
+        states.read(self.taken.states)
+        return states
+
+    def steps(self) -> None:
+        """Step by step: snapshots are taken anew in the places of those that are used up."""
+        b, states = self.b, self.states
+        states.take(self.taken.states, self.taken.live)
+        live, end = b.var("i64", self.taken.live), b.var("i64", self.back.count)
+
+        def turn() -> None:
+            count, last = b.get(live), b.sub(b.get(end), 1)
+            row = b.sub(count, 1)
+            start, free = states.step(row), b.sub(self.taken.budget, count)
+            self.load(states, row)
+            length = b.sub(b.add(last, 1), start)
+            is_long = b.both(b.let("gt", "i64", length, 1), b.let("gt", "i64", free, 0))
+            stop = b.var("i64", last)
+            with b.when(is_long):
+                b.set(stop, b.add(start, first_stretch(b, length, b.add(free, 1))))
+            self.advance(start, b.get(stop))
+            with b.when(is_long) as branch:
+                states.put(count, b.get(stop), [c.form() for c in self.carries])
+                b.set(live, b.add(count, 1))
+            with b.inside(branch.other):
+                found = self.run(self.full, last)
+                self.back.pull(last, lambda: [found[p] for p in self.positions])
+                b.set(end, last)
+                with b.when(b.let("eq", "i64", start, last)):
+                    b.set(live, row)
+
+        b.repeat(lambda: b.let("gt", "i64", b.get(end), 0), turn)
 
 
 # -- branches ---------------------------------------------------------------------------------------------------------
@@ -529,24 +512,25 @@ def _switch(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     branches: Branches = node.attrs[0]
     index, *operands = forms
     number = block.number(index)
-    results = [_Result(block, value) for value in node.outputs]
+    count = len(branches.programs)
+    results = [_Histories(b, count) if v.dtype == object else _Result(block, v) for v in node.outputs]
     operands = _steady(block, operands)
 
-    def run(program: Program) -> None:
-        outs = Block(block.setting, prepared(program), operands, block.sizes).run([r.home for r in results])
+    def run(branch: int) -> None:
+        given = [(f.histories[branch] or Nothing()) if type(f) is OneOf else f for f in operands]
+        inner = Block(block.setting, prepared(branches.programs[branch]), given, block.sizes)
+        pairs = zip(inner.graph.outputs, node.outputs, strict=True)
+        inner.lasting = {own.key: block.lasting[v.key] for own, v in pairs if v.key in block.lasting}
+        outs = inner.run([r.home for r in results])
         for result, form in zip(results, outs, strict=True):
-            result.put(form)
+            result.put(form, branch)
 
-    programs = branches.programs
     if index.type == "bool":
-        _chain(b, [(number, lambda: run(programs[0]))], lambda: run(programs[1]))
+        _chain(b, [(number, lambda: run(0))], lambda: run(1))
     else:
         whole = b.convert("i64", index.type, number)
-        cases = [
-            (b.let("eq", "i64", whole, k), lambda program=program: run(program))
-            for k, program in enumerate(programs[:-1])
-        ]
-        _chain(b, cases, lambda: run(programs[-1]))
+        cases = [(b.let("eq", "i64", whole, k), lambda k=k: run(k)) for k in range(count - 1)]
+        _chain(b, cases, lambda: run(count - 1))
     return [result.form() for result in results]
 
 
@@ -572,17 +556,75 @@ class _Result:
         self.vars = [self.b.var(self.type) for _ in range(prod(value.shape))] if is_small(value) else None
         self.home = block.fresh(self.shape, self.type) if self.vars is None else None
 
-    def put(self, form: Form) -> None:
+    def put(self, form: Form, branch: int) -> None:
+        """Makes what a branch has computed the result."""
         if self.vars is not None:
             assert type(form) is Elements
             for var, item in zip(self.vars, form.items, strict=True):
                 self.b.set(var, item)
 
     def form(self) -> Form:
+        """The result, behind all branches."""
         if self.vars is None:
             assert self.home is not None
             return self.home
         return Elements(self.shape, self.type, [self.b.get(v) for v in self.vars])
+
+
+class _Histories:
+    """The histories that branches give in one place: each of its own kind, of which one is there."""
+
+    home = None
+
+    def __init__(self, b: Builder, count: int) -> None:
+        self.b = b
+        self.chosen = b.var("i64", 0)
+        self.branches: list[Any] = [None] * count
+        self.count = count
+
+    def put(self, form: Form, branch: int) -> None:
+        """Takes note of the history of a branch; it is None where there is none."""
+        if type(form) is not Nothing:
+            self.b.set(self.chosen, branch)
+            self.branches[branch] = _through_variables(self.b, form)
+
+    def form(self) -> Form:
+        """The history of the branch that ran."""
+        histories = [None if read is None else read() for read in self.branches]
+        return OneOf(self.b.get(self.chosen), histories)
+
+
+def _through_variables(b: Builder, form: Any) -> Callable[[], Any]:
+    """Has a form at hand behind the block in which it was made: what is in registers goes into variables."""
+    if type(form) is Reg:
+        var = b.var(form.type, form)
+        return lambda: b.get(var)
+    if type(form) is Elements:
+        items = [_through_variables(b, x) for x in form.items]
+        return lambda: Elements(form.shape, form.type, [read() for read in items])
+    if type(form) is Stored:
+        operands = [_through_variables(b, x) for x in (form.offset, *form.shape, *form.strides)]
+        return lambda: _again(form, [read() for read in operands])
+    if type(form) is Kept:
+        outside = [_through_variables(b, x) for x in form.outside]
+        return lambda: Kept(form.template, form.arrays, [read() for read in outside])
+    if type(form) is Piled:
+        kept, count = _through_variables(b, form.kept), _through_variables(b, form.shape[0])
+        return lambda: Piled(kept(), count())
+    if type(form) is Snapshots:
+        states, live = _through_variables(b, form.states), _through_variables(b, form.live)
+        budget = _through_variables(b, form.budget)
+        return lambda: Snapshots(states(), live(), budget(), form.is_even)
+    if type(form) is OneOf:
+        chosen, histories = _through_variables(b, form.chosen), [_through_variables(b, h) for h in form.histories]
+        return lambda: OneOf(chosen(), [read() for read in histories])
+    return lambda: form
+
+
+def _again(form: Stored, operands: Sequence[Operand]) -> Stored:
+    offset, *others = operands
+    rank = len(form.shape)
+    return Stored((*others[:rank],), form.array, offset, (*others[rank:],), form.is_dense)
 
 
 SINGLES.update({"loop": _loop, "loop_back": _loop_back, "switch": _switch})
