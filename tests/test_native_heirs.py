@@ -97,7 +97,7 @@ def running(x: Any) -> Any:
 
 def table(x: Any) -> Any:
     """Sums along either axis of a matrix."""
-    y = wnp.exp(wnp.reshape(x, (-1, 10)))
+    y = wnp.exp(wnp.reshape(x[: x.shape[0] // 10 * 10], (-1, 10)))
     rows, columns = wnp.sum(y, axis=1, keepdims=True), wnp.sum(y, axis=0)
     return y / rows, y.T / wnp.sum(columns), y * columns
 
@@ -129,7 +129,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("size", [10, 130, 1000])
+@pytest.mark.parametrize("size", [10, 13, 30, 61, 130, 1000])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_values_and_gradients_are_the_eager_ones(program: Any, size: int, dtype: Any) -> None:
     x = np.random.default_rng(size).uniform(-1, 1, size).astype(dtype)

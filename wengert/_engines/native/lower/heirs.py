@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...._core.graph import Node
 from ...._core.tensor import Value
-from ..schedule import Group
+from ..schedule import Group, static_size
 
+FEW = 64  # elements up to which memory is no matter, and short loops may do some of them twice (`pieces.py`)
 Makers = dict[int, tuple[Node, str]]
 
 
@@ -48,7 +49,9 @@ def heirs(
 
 
 def _fits(value: Value, heir: Value) -> bool:
-    return value.key != heir.key and value.shape == heir.shape and value.dtype == heir.dtype
+    size = static_size(value.shape)
+    is_large = size is None or size > FEW
+    return is_large and value.key != heir.key and value.shape == heir.shape and value.dtype == heir.dtype
 
 
 def _moved(node: Node, makers: Makers, is_elementwise: Callable[[Node], bool]) -> Iterator[int]:
