@@ -58,7 +58,9 @@ from .loops import (
     blocks_of,
 )
 from .outlining import Captured, captured, lanes_of, var_uses
+from .vectormath import ONE_OPERAND
 
+FREE_METADATA = 10  # the number of the first metadata of a loop of its own
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 64 * 1024  # ... while they are no more than this together
 WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
@@ -654,9 +656,19 @@ class _Kernel:
             f"  br label %{latch}",
             f"{latch}:",
             f"  {index}.next = add nuw nsw i64 {index}, 1",
-            f"  br label %{head}",
+            f"  br label %{head}{self.wishes(item)}",
             f"{after}:",
         ]
+
+    def wishes(self, item: For) -> str:
+        """What LLVM is told of a loop. Each call saves all that is in registers: with several calls, that is least for
+        one vector at a time; with one, several vectors side by side gain more from sums in parts than that costs."""
+        if sum(type(x) is Let and x.op in ONE_OPERAND for x in item.body) < 2:
+            return ""
+        number = FREE_METADATA + cast(int, item.index.number)
+        self.declare(f"!{number}", f"!{number} = distinct !{{!{number}, !2}}")
+        self.declare("!2", '!2 = !{!"llvm.loop.interleave.count", i32 1}')
+        return f", !llvm.loop !{number}"
 
     def repeat(self, item: While) -> None:
         head, body, after = self.label(), self.label(), self.label()
