@@ -1,9 +1,9 @@
 """Linear systems and factorisations: loops of our own for small matrices, BLAS and LAPACK for others.
 
 Our matrices lie by rows, LAPACK's by columns, so what we have is the transpose of what it sees. Cholesky's factor and
-triangular systems need no copy for that; pivots depend on the order, so `solve`, `inv`, `lu` and the determinants work
-on a transposed copy, as NumPy does. A matrix that has no result ends the function with the status LINALG: NumPy's
-kernel then runs and has the words.
+triangular systems need no copy for that; pivots depend on the order, so `lu`, and `solve`, `inv` and the determinants of
+more than a few unknowns (`elimination.py` has those), work on a transposed copy, as NumPy does. A matrix that has no
+result ends the function with the status LINALG: NumPy's kernel then runs and has the words.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..builder import Builder
 from ..forms import Form, Index, Stored, strides_of
 from ..loops import LINALG, Address, Array, Operand, Typed
 from .blocks import SINGLES, Block
+from .elimination import is_little, system
 from .products import BLAS_LETTER, fortran_int, letter
 
 SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK
@@ -247,6 +248,9 @@ def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     a, right = block.stored(forms[0]), block.stored(forms[1])
     target = block.room(node.outputs[0])
     n, k = right.shape[-2:]
+    if is_little(n, k):
+        _little_systems(b, a, right, target)
+        return [target]
     columns, turned = _Columns(block, a.type, n, n), _scratch(block, a.type, k, n)
     with loops_over(b, a.shape[:-2]) as index:
         source, out = matrix_at(b, right, index), matrix_at(b, target, index)
@@ -259,10 +263,36 @@ def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     return [target]
 
 
+def _little_systems(b: Builder, a: Stored, right: Stored | None, target: Stored) -> None:
+    """Systems of few unknowns; without right-hand sides, inverses."""
+    n, k = target.shape[-2:]
+    assert type(n) is int
+    assert type(k) is int
+    found, bad = system(b, a.type, n, k), b.var("bool", False)
+    with loops_over(b, a.shape[:-2]) as index:
+        matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
+        source = None if right is None else matrix_at(b, right, index)
+        found.take(
+            lambda i, j: matrix.at(b, (i, j)),
+            lambda i, c: _of_identity(b, a.type, i, c) if source is None else source.at(b, (i, c)),
+        )
+        b.set(bad, b.either(b.get(bad), found.bad))
+        found.solve(lambda i, c, x: out.store(b, (i, c), x))
+    with b.when(b.get(bad)):
+        b.leave(LINALG)
+
+
+def _of_identity(b: Builder, t: str, i: Operand, j: Operand) -> Operand:
+    return b.select(t, b.let("eq", "i64", i, j), 1.0, 0.0)
+
+
 def _inv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n, t = a.shape[-1], a.type
+    if is_little(n, n):
+        _little_systems(b, a, None, target)
+        return [target]
     columns, turned = _Columns(block, t, n, n), _scratch(block, t, n, n)
     with loops_over(b, a.shape[:-2]) as index:
         out = matrix_at(b, target, index)
@@ -325,21 +355,53 @@ def _determinants(block: Block, form: Form, store: Callable[[Index, Operand, Ope
     """The sign and the logarithm of the size of each determinant."""
     b, a = block.b, block.stored(form)
     n, t = a.shape[-1], a.type
+    if is_little(n, 0):
+        _little_determinants(b, a, store)
+        return
     columns = _Columns(block, t, n, n)
     with loops_over(b, a.shape[:-2]) as index:
         columns.take(matrix_at(b, a, index))
         columns.factorise()
-        sign, size = b.var(t, 1.0), b.var(t, 0.0)
+        total = _Determinant(b, t, 1.0)
         with b.loop(0, n) as i:
             stays = b.let("eq", "i32", b.load(columns.pivots, i), b.convert("i32", "i64", b.add(i, 1)))
-            pivot = columns.matrix.at(b, (i, i))
-            flips = b.let("xor", "bool", b.negated(stays), b.let("lt", t, pivot, 0.0))
-            turned = b.select(t, flips, b.let("neg", t, b.get(sign)), b.get(sign))
-            is_zero = b.let("eq", t, pivot, 0.0)
-            b.set(sign, b.select(t, is_zero, 0.0, turned))
-            b.set(size, b.let("add", t, b.get(size), b.let("log", t, b.let("abs", t, pivot))))
-        is_none = b.let("eq", t, b.get(sign), 0.0)
-        store(index, b.select(t, is_none, 0.0, b.get(sign)), b.get(size))
+            total.join(columns.matrix.at(b, (i, i)), b.negated(stays))
+        store(index, *total.result())
+
+
+def _little_determinants(b: Builder, a: Stored, store: Callable[[Index, Operand, Operand], None]) -> None:
+    n = a.shape[-1]
+    assert type(n) is int
+    found = system(b, a.type, n, 0)
+    with loops_over(b, a.shape[:-2]) as index:
+        matrix = matrix_at(b, a, index)
+        found.take(lambda i, j: matrix.at(b, (i, j)), lambda i, c: 0.0)
+        total = _Determinant(b, a.type, found.sign)
+        found.pivots(lambda pivot: total.join(pivot, False))
+        store(index, *total.result())
+
+
+class _Determinant:
+    """The product of pivots: its sign, and the logarithm of its size."""
+
+    def __init__(self, b: Builder, t: str, sign: Operand) -> None:
+        self.b, self.type = b, t
+        self.sign, self.size = b.var(t, sign), b.var(t, 0.0)
+
+    def join(self, pivot: Operand, is_turned: Operand) -> None:
+        """A factor, of which the rows may have changed places."""
+        b, t = self.b, self.type
+        is_negative = b.let("lt", t, pivot, 0.0)
+        flips = is_negative if is_turned is False else b.let("xor", "bool", is_turned, is_negative)
+        turned = b.select(t, flips, b.let("neg", t, b.get(self.sign)), b.get(self.sign))
+        b.set(self.sign, b.select(t, b.let("eq", t, pivot, 0.0), 0.0, turned))
+        b.set(self.size, b.let("add", t, b.get(self.size), b.let("log", t, b.let("abs", t, pivot))))
+
+    def result(self) -> tuple[Operand, Operand]:
+        """The sign, 0 if it is singular, and the logarithm."""
+        b, t = self.b, self.type
+        sign = b.get(self.sign)
+        return b.select(t, b.let("eq", t, sign, 0.0), 0.0, sign), b.get(self.size)
 
 
 SINGLES.update({
