@@ -99,14 +99,14 @@ class Setting:
         numbers = [(np.array(self.numbers), self.numbers_array)] if self.numbers else []
         return [*self.constants, *numbers]
 
-    def constant(self, value: np.ndarray[Any, Any]) -> Stored:
+    def constant(self, value: np.ndarray[Any, Any]) -> Array:
         """A large constant, as an operand."""
         for held, array in self.constants:
             if held is value:
-                return Stored(value.shape, array)
+                return array
         array = self.b.array(TYPE_OF[value.dtype], "in")
         self.constants.append((value, array))
-        return Stored(value.shape, array)
+        return array
 
     def memory_budget(self) -> Reg:
         """How many bytes histories may take."""
@@ -411,7 +411,8 @@ class Block:
         if bool(np.all(bits == bits.flat[0])):  # to the sign of zero
             item = self.setting.number(value.flat[0].item(), type_)
             return Lazy(self.shape(node.outputs[0]), type_, lambda b, index: item, lambda b, place: item)
-        return self.setting.constant(value)
+        shape = self.shape(node.outputs[0])
+        return Stored(shape, self.setting.constant(value), 0, strides_of(self.b, shape), True)
 
     def _small(self, node: Node, forms: list[Form]) -> Form:
         name, out = node.op.name, node.outputs[0]
@@ -590,7 +591,7 @@ def kind_of(node: Node) -> str:
         return "single"
     out = node.outputs[0]
     if name in REDUCES:
-        return "small" if is_small(node.inputs[0]) else "reduce"
+        return "small" if is_small(node.inputs[0]) and is_small(out) else "reduce"  # of nothing, much is made
     if is_small(out):
         return "small"
     found = MAPS.get(name)

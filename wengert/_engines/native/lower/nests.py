@@ -31,7 +31,8 @@ def is_large(count: Operand) -> bool:
     return type(count) is not int or count >= LARGE
 
 
-def _between(b: Builder, x: Operand, least: int, most: Operand) -> Operand:
+def between(b: Builder, x: Operand, least: int, most: Operand) -> Operand:
+    """A number no less and no more than these."""
     if type(x) is int and type(most) is int:
         return min(max(x, least), most)
     x = b.select("i64", b.let("lt", "i64", x, least), least, x)
@@ -221,7 +222,7 @@ class _Nest:
     def flat(self) -> None:
         b = self.b
         count = count_of(b, self.shape)
-        if is_large(count):
+        if is_large(count) and not b.width:
             self.in_parts(count, GRAIN, count, self.places)
             return
         for total in self.sums:
@@ -258,7 +259,7 @@ class _Nest:
         sums = [s for s in self.sums if s.depth == 0]
         held = [b.local(s.kept, MOST_PARTS) for s in sums]
         shared = [s for s in self.sums if s.parts is not None]
-        parts = _between(b, b.divided(b.add(count, grain - 1), grain), 1, most)
+        parts = between(b, b.divided(b.add(count, grain - 1), grain), 1, most)
         size = b.divided(b.sub(b.add(count, parts), 1), parts)
         if grain > 1:
             size = b.mul(b.divided(b.add(size, ROUND - 1), ROUND), ROUND)
@@ -288,14 +289,14 @@ class _Nest:
         Where parts would add to the same totals, in an array, each has an array of its own: few beside what it adds up.
         """
         b, count = self.b, count_of(self.b, self.shape)
-        if not self.shape or not is_large(count) or self.is_flat():
+        if b.width or not self.shape or not is_large(count) or self.is_flat():
             return 1
         found: Operand = MOST_PARTS
         for total in self.sums:
             if total.is_shared:
                 assert total.target is not None
                 room = b.add(b.mul(count_of(b, total.target.shape), SHARE), 1)
-                found = _between(b, b.divided(count, room), 1, found)
+                found = between(b, b.divided(count, room), 1, found)
         return found
 
     def rows(self, start: Operand, stop: Operand) -> None:

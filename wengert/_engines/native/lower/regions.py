@@ -408,6 +408,8 @@ class _Again:
         self.starts = back.inputs[: spec.carries]
         values = self.thin.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(self.starts, values, strict=True)]
+        for carry in self.carries:
+            carry.target()  # several loops use it, of which any may run no step
         self.xs = [_sliced(block, x) for x in back.inputs[spec.carries : first]]
         self.steady = _steady(block, back.inputs[first:])
         self.moving = moving_of(spec)
