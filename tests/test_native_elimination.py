@@ -102,3 +102,23 @@ def test_no_calls(n: int, name: str) -> None:
     ((_, form),) = f.traces
     function = lowered(ready(optimise(form.graph)), "test").function
     assert not any(type(item) is loops.Call for item in walk(function.body))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 7, 13, 24, 25])
+def test_cholesky(n: int, dtype: str) -> None:
+    f = wg.function(wg.linalg.cholesky)
+    for lead in ((), (2, 0), (2, 3)):
+        a = RNG.normal(size=(*lead, n, n))
+        a = (a @ a.swapaxes(-1, -2) + n * np.eye(n)).astype(dtype)
+        above = a + np.triu(np.full((n, n), np.nan, dtype), 1)  # what lies above the diagonal is not read
+        rtol = 1e-13 if dtype == "float64" else 1e-5  # rounding, of matrices of small condition
+        for given in (a, above):
+            np.testing.assert_allclose(f(given), np.linalg.cholesky(a), rtol=rtol, atol=rtol * n)
+    a = np.broadcast_to(np.eye(n, dtype=dtype), (3, n, n)).copy()
+    for bad in (-1.0, 0.0):
+        a[1, n - 1, n - 1] = bad
+        with pytest.raises(np.linalg.LinAlgError):
+            f(a)
+    a[1, n - 1, n - 1] = np.nan
+    np.testing.assert_array_equal(f(a), np.linalg.cholesky(a))  # LAPACK's word, whatever it is
