@@ -353,15 +353,24 @@ def _blocks(b: Builder, extent: Operand, size: int, least: int = 0) -> Iterator[
 
 
 def _by_rows(block: Block, made: Plan, in_thread: bool) -> None:
-    """All at once, or block by block if the right operand is packed."""
+    """All at once, or block by block if the right operand is large."""
     b, x, y = block.b, made.x, made.y
-    if in_thread or not made.packs or _local_size(made) is not None:
-        _block_product(block, made, in_thread, int(made.joins))
+    joins = int(made.joins)
+    if not made.packs:
+        _block_product(block, made, in_thread, joins)
+        return
+    size = _local_size(made)
+    if size is not None:
+        # a thread has room on its stack only; elsewhere many products of a function may share it
+        panels = b.local(y.type, size) if in_thread else block.fresh((size,), y.type).array
+        _block_product(block, made, in_thread, joins, panels)
+        if not in_thread:
+            block.free.setdefault((y.type, size), []).append(panels)
         return
     m = x.shape[0]
     if _is_unit(y.strides[1]) and type(m) is not int:
         with b.when(b.let("lt", "i64", m, PACKED_ROWS)) as branch:
-            _block_product(block, made._replace(packs=False), in_thread, int(made.joins))
+            _block_product(block, made._replace(packs=False), in_thread, joins)
         with b.inside(branch.other):
             _by_blocks(block, made)
     else:
@@ -392,10 +401,7 @@ def _block_product(
     (m, k), n, width = x.shape, y.shape[1], multiply.panel_width(x.type)
     step: Operand = width
     if made.packs:
-        if panels is None:
-            size = _local_size(made)
-            assert size is not None
-            panels = b.local(x.type, size)
+        assert panels is not None
         _call(b, "pack", x.type, k, n, _at(y), y.strides[0], y.strides[1], Address(panels))
         y, step = Stored((k, n), panels, 0, (width, 1), False), b.mul(k, width)
     work = None if in_thread else _work(b, (m, k, n), PER_ELEMENT)
