@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
+
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._engines.native import context, entry, jit
 from wengert._engines.native.entry import Take
+from wengert._engines.native.lower import matrices
 
 F8 = np.dtype(np.float64)
 
@@ -113,3 +116,26 @@ def test_other_threads_run_meanwhile() -> None:
         worker.join()
         sys.setswitchinterval(before)
     assert any(begun < tick < ended for tick in ticks)  # within the last and longest call
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+def test_a_large_product_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def handler(number: int, frame: Any) -> None:
+        raise Stopped
+
+    monkeypatch.setenv("WENGERT_NUM_THREADS", "1")
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: False)
+    f, x = wg.function(lambda x: wg.matmul(x, x)), np.ones((3000, 3000))
+    started = time.process_time()
+    f(x)
+    whole = time.process_time() - started
+    before = signal.signal(signal.SIGPROF, handler)
+    try:
+        started = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, whole / 8)
+        with pytest.raises(Stopped):
+            f(x)
+        assert time.process_time() - started < whole / 2
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

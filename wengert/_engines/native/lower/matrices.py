@@ -383,6 +383,7 @@ def _by_blocks(block: Block, made: Plan) -> None:
     panels = _room(block, made)
     # a sum without terms is to be written, too
     with _blocks(b, n, BREADTH * width) as (j, columns), _blocks(b, k, DEPTH[x.type], 1) as (p, terms):
+        b.poll(1)  # a block takes milliseconds
         left, right = _part(b, x, 0, p, (m, terms)), _part(b, y, p, j, (terms, columns))
         inner = made._replace(x=left, y=right, out=_part(b, out, 0, j, (m, columns)))
         joins: Operand = int(made.joins)
