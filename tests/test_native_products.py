@@ -264,6 +264,19 @@ def test_sizes_told_at_run_time(way: str, monkeypatch: pytest.MonkeyPatch) -> No
                 np.testing.assert_allclose(ours, np.asarray(theirs), rtol=1e-11, atol=1e-11)  # another order
 
 
+def test_vectors_of_sizes_told_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[bytes] = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
+        f = wg.function(lambda x, v: v @ x, input_signature=[wg.TensorSpec((None, None)), wg.TensorSpec((None,))])
+        for k, n in [(0, 3), (3, 0), (1, 1), (70, 90), (4000, 30), (40_000, 20), (7, 100_000)]:
+            x, v = np.cos(np.arange(k * n)).reshape(k, n), np.sin(np.arange(k))
+            result = np.asarray(f(x, v))
+            np.testing.assert_allclose(result, v @ x, rtol=1e-11, atol=1e-11)  # another order of the sums
+            found.append(result.tobytes())
+    assert found[: len(found) // 2] == found[len(found) // 2 :]
+
+
 def test_what_is_small_enough_is_written_out() -> None:
     function = text_of(lambda x, y: wg.matmul(x, y), RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3)))
     assert not any(type(item) in (loops.Call, loops.For) for item in walk(function.body))

@@ -309,11 +309,26 @@ def _dots(block: Block, made: Plan, in_thread: bool) -> None:
 
 def _row(block: Block, made: Plan, in_thread: bool) -> None:
     """The sum of multiples of x's columns, which have no gaps. A long one is made of parts, which threads share."""
-    b, (x, y, out) = block.b, made[1:4]
-    (n, k), work = x.shape, _work(b, x.shape, 4)
+    b, work = block.b, _work(block.b, made.x.shape, 4)
     if in_thread or work is None:
-        _call(b, "row", x.type, n, k, _at(y), y.strides[0], _at(x), x.strides[1], _at(out))
-        return
+        _row_at_once(b, made)
+    elif type(work) is int:
+        _row_in_parts(block, made, work)
+    else:
+        with b.when(b.let("ge", "i64", work, WORTH_THREADS)) as branch:
+            _row_in_parts(block, made, work)
+        with b.inside(branch.other):
+            _row_at_once(b, made)
+
+
+def _row_at_once(b: Builder, made: Plan) -> None:
+    (x, y, out), (n, k) = made[1:4], made.x.shape
+    _call(b, "row", x.type, n, k, _at(y), y.strides[0], _at(x), x.strides[1], _at(out))
+
+
+def _row_in_parts(block: Block, made: Plan, work: Operand) -> None:
+    b, (x, y, out) = block.b, made[1:4]
+    n, k = x.shape
     sums = block.fresh((PARTS, n), x.type)
     size = b.divided(b.add(k, PARTS - 1), PARTS)
     with b.loop(0, PARTS, work) as part:
