@@ -83,10 +83,10 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     original = jit.compiled
 
-    def noting(ir: str, title: str) -> bytes:
+    def noting(ir: str, title: str, effort: Any = None) -> bytes:
         if title == "entry":  # not the libraries that come with the first module
             seen.append(ir)
-        return original(ir, title)
+        return original(ir, title, effort)
 
     monkeypatch.setattr(jit, "compiled", noting)
     return seen

@@ -86,6 +86,14 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "all of a matrix": lambda x: wg.sum(wg.transpose(wg.reshape(x[:400_000], (1000, 400))) * 2.0),
     "columns": lambda x: wg.sum(wg.reshape(x[:400_000], (1000, 400)), axis=0),
     "float32": lambda x: wg.sum(wg.sin(x.astype("float32"))),
+    "product": lambda x: wg.matmul(wg.reshape(x[:250_000], (1000, 250)), wg.reshape(x[:75_000], (250, 300))),
+    "product of few rows": lambda x: wg.matmul(wg.reshape(x[:5000], (20, 250)), wg.reshape(x[:300_000], (250, 1200))),
+    "batch": lambda x: wg.einsum("nki,nkj->kij", *[wg.reshape(x[:300_000], (500, 30, 20))] * 2),
+    "turned batch": lambda x: wg.einsum(
+        "nki,kji->nkj", wg.reshape(x[:300_000], (500, 30, 20)), wg.reshape(x[:12_000], (30, 20, 20))
+    ),
+    "matrix times vector": lambda x: wg.matmul(wg.reshape(x[:400_000], (2000, 200)), x[:200]),
+    "vector times matrix": lambda x: wg.matmul(x[:2000], wg.reshape(x[:400_000], (2000, 200))),
 }
 
 

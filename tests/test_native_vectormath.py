@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,29 @@ def test_our_own_are_within_four_units(name: str, dtype: str) -> None:
     assert "_ZGV" not in text
     assert f"wengert_{name}_{dtype}_" in text  # called, or standing there
     check(name, (x,), run(name, dtype, x))
+
+
+def in_parts(value: Fraction, *bits: int) -> tuple[float, ...]:
+    """A number as a sum of doubles, each of at most so many bits."""
+    found: list[float] = []
+    for size in bits:
+        scale = Fraction(2) ** (size - math.frexp(float(value))[1])
+        part = Fraction(round(value * scale)) / scale
+        found.append(float(part))
+        value -= part
+    return (*found,)
+
+
+def arctan_of_inverse(n: int, terms: int) -> Fraction:
+    return sum((Fraction((-1) ** k, (2 * k + 1) * n ** (2 * k + 1)) for k in range(terms)), Fraction(0))
+
+
+def test_the_parts_of_constants() -> None:
+    log_2 = sum((Fraction(2, (2 * k + 1) * 3 ** (2 * k + 1)) for k in range(80)), Fraction(0))  # 2 artanh(1 / 3)
+    assert in_parts(log_2, 40, 53) == (polynomials._LOG_2_HIGH, polynomials._LOG_2_LOW)
+    half_pi = 8 * arctan_of_inverse(5, 80) - 2 * arctan_of_inverse(239, 30)  # Machin's formula
+    found = (polynomials._HALF_PI_1, polynomials._HALF_PI_2, polynomials._HALF_PI_3)
+    assert found == in_parts(half_pi, 53, 53, 53)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -1,7 +1,7 @@
 """Cuts the body of a branch or of a loop's step in two: what runs forward, and what pulls cotangents back.
 
 The backward half starts from as few values of the forward half as it can: the body's own inputs are there anyway,
-constants are made anew, and what only moves elements about (`broadcast_to`, `reshape`) is moved again. In a loop, what
+constants are made anew, and what is cheaper to compute than to keep is computed again (`crossing`). In a loop, what
 depends on its invariants alone is computed again, too, at each step back, instead of being kept for each step.
 """
 
@@ -14,9 +14,8 @@ from .._core.dims import Atom, Dim, dims_in
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .call import values_with_own_dims
+from .crossing import MOVES, bytes_of, computed_again
 from .joint import joint_of
-
-_MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "attach", "stop_gradient"})
 
 
 class Halves(NamedTuple):
@@ -44,7 +43,8 @@ class Halves(NamedTuple):
 
 
 def halves_of(
-    graph: Graph, active: Sequence[bool], steady: Collection[int] = (), sparse: bool = False
+    graph: Graph, active: Sequence[bool], steady: Collection[int] = (), sparse: bool = False,
+    carried: Collection[int] = (),
 ) -> Halves:  # fmt: skip
     """Both halves of a closed graph.
 
@@ -53,9 +53,14 @@ def halves_of(
         active: which inputs want a cotangent.
         steady: positions of the inputs that are the same each time the body runs.
         sparse: whether the cotangents of what only rows are gathered from stay rows.
+        carried: positions of the inputs that are kept for each step if the backward half reads them; others are there.
     """
     joint = joint_of(graph, active, sparse)
-    cut = _Cut(joint.inputs, joint.forward, joint.backward, joint.gradients, {joint.inputs[i].key for i in steady})
+    keys = [v.key for v in joint.inputs]
+    cut = _Cut(
+        joint.inputs, joint.forward, joint.backward, joint.gradients, {keys[i] for i in steady},
+        {keys[i] for i in carried},
+    )  # fmt: skip
     backward = Graph.of(
         f"{graph.name}.backward", [*(joint.inputs[i] for i in cut.given), *cut.residuals, *joint.seeds],
         [*cut.again, *joint.backward], joint.gradients,
@@ -70,13 +75,16 @@ class _Cut:
     """Which values cross from the forward half to the backward half, and which are computed again there."""
 
     def __init__(
-        self, inputs: list[Value], forward: list[Node], backward: list[Node], results: list[Value], steady: set[int]
+        self, inputs: list[Value], forward: list[Node], backward: list[Node], results: list[Value], steady: set[int],
+        carried: set[int],
     ) -> None:  # fmt: skip
         self._makers = {v.key: node for node in forward for v in node.outputs}
         self._positions = {v.key: i for i, v in enumerate(inputs)}
         self._steady = _only_from(forward, steady)
         needed = {v.key for v in results} | {v.key for node in backward for v in node.inputs}
         known = {*self._positions, *self._makers}
+        self._free = self._positions.keys() - carried
+        self._cheap = computed_again(forward, needed & known, self._is_steady, self._cost)
         self._given: set[int] = set()
         self._residuals: dict[int, Value] = {}
         self._again: set[int] = set()
@@ -108,8 +116,15 @@ class _Cut:
     def _is_made_again(self, node: Node) -> bool:
         if node.op.has_effect or node.op.is_multi:
             return False
-        is_free = not node.inputs or node.op.name in _MOVES
-        return is_free or node.outputs[0].key in self._steady
+        is_free = not node.inputs or node.op.name in MOVES
+        return is_free or node.outputs[0].key in self._cheap or self._is_steady(node)
+
+    def _is_steady(self, node: Node) -> bool:
+        return not (node.op.has_effect or node.op.is_multi) and node.outputs[0].key in self._steady
+
+    def _cost(self, value: Value) -> int:
+        """Of keeping a value: its bytes are written and read."""
+        return 0 if value.key in self._free else 2 * bytes_of(value)
 
     def _hold_dims(self, inputs: list[Value], forward: list[Node], nodes: list[Node]) -> None:
         """Values that the backward half needs only for the size of an unknown dimension."""

@@ -210,7 +210,8 @@ class Loop:
     def split(self, active: tuple[bool, ...]) -> Loop:
         """The same loop, whose steps also save what a way back to the active operands reads."""
         flags = self.activity(active)
-        halves = halves_of(self.body.graph, flags, range(self.invariants_from(), len(flags)))
+        steady = range(self.invariants_from(), len(flags))
+        halves = halves_of(self.body.graph, flags, steady, carried=range(self.carries))
         carries = (*[i for i in range(self.carries) if flags[i]],)
         given = (*[i for i in halves.given if i < self.carries],)
         outputs = list(halves.outputs)

@@ -333,5 +333,18 @@ def map_attribute(value: Any, change: Callable[[Dim], Any]) -> Any:
 def dims_in(value: Any) -> list[Dim]:
     """Every Dim in an attribute value."""
     found: list[Dim] = []
-    map_attribute(value, lambda d: found.append(d))
+    _collect(value, found)
     return found
+
+
+def _collect(value: Any, found: list[Dim]) -> None:
+    """As `map_attribute` goes through a value, making nothing."""
+    kind = type(value)
+    if kind is tuple:
+        for part in value:
+            if type(part) is not int:
+                _collect(part, found)
+    elif kind is Dim:
+        found.append(value)
+    elif kind is slice or hasattr(kind, "__wengert_map_dims__"):
+        map_attribute(value, found.append)

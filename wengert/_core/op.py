@@ -332,12 +332,19 @@ def require_same(op: str, names: Sequence[str], types: Sequence[TensorType]) -> 
 def elementwise_type(name: str, result: Callable[..., Any] | None, category: str) -> Callable[..., Any]:
     """The type rule of elementwise ops: equal operand types, the category checked, the result's dtype derived."""
 
+    is_of_category = _CATEGORIES[category]
+
     def type_rule(*types_and_attrs: Any) -> TensorType:
         types = [t for t in types_and_attrs if hasattr(t, "dtype")]
-        require_dtype(name, "the operand", types[0], category)
-        require_same(name, [f"operand {i}" for i in range(len(types))], types)
-        dtype = types[0].dtype
-        return tensor_type(types[0].shape, dtype if result is None else result(dtype))
+        first = types[0]
+        shape, dtype = first.shape, first.dtype
+        if not is_of_category(dtype):
+            require_dtype(name, "the operand", first, category)
+        for other in types[1:]:
+            if other.dtype is not dtype or other.shape != shape:
+                require_same(name, [f"operand {i}" for i in range(len(types))], types)
+                break
+        return tensor_type(shape, dtype if result is None else result(dtype))
 
     return type_rule
 

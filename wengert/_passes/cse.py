@@ -27,7 +27,7 @@ def share_common(graph: Graph) -> Graph:
 
 
 def _identity(node: Node) -> Any:
-    return (node.op.name, tuple(v.key for v in node.inputs), tuple(map(attribute_identity, node.attrs)))
+    return (node.op.name, (*[v.key for v in node.inputs],), (*map(attribute_identity, node.attrs),))
 
 
 def attribute_identity(value: Any) -> Any:

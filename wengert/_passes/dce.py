@@ -12,9 +12,9 @@ def drop_unused(graph: Graph) -> Graph:
     live = {v.key for v in graph.outputs}
     kept = []
     for node in reversed(graph.nodes):
-        if node.op.has_effect or node.op.can_raise or any(v.key in live for v in node.outputs):
+        if node.op.has_effect or node.op.can_raise or not live.isdisjoint([v.key for v in node.outputs]):
             kept.append(_pruned(node, live))
-            live.update(v.key for v in node.inputs)
+            live.update([v.key for v in node.inputs])
     return with_nodes(graph, kept[::-1], graph.outputs)
 
 

@@ -13,6 +13,8 @@ from .._prims import structural as S
 from .rewrite import rewritten
 
 _LIMIT = 64 * 1024  # bytes that a folded result may take
+_SMALL = 1024  # bytes that another order of the same elements may take
+_VIEWS = frozenset({"transpose", "broadcast_to"})
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -30,6 +32,8 @@ def fold_constants(graph: Graph) -> Graph:
             return None  # it raises at run time, as it would have without this pass
         value = np.array(value)
         known[node.outputs[0].key] = value
+        if node.op.name in _VIEWS and value.nbytes > _SMALL:
+            return None  # a view of a constant costs nothing; what is computed from it is folded all the same
         return node.remade(S.constant, (), (value,))
 
     return rewritten(graph, change)
@@ -38,7 +42,10 @@ def fold_constants(graph: Graph) -> Graph:
 def _is_foldable(node: Node, known: dict[int, Any]) -> bool:
     if node.op.is_multi or node.op.has_effect or node.op.can_raise or node.op.name in _KEPT:
         return node.op.name == "constant" and _remember(node, known)
-    if not all(v.key in known for v in node.inputs) or dims.dims_in(node.attrs):
+    for value in node.inputs:
+        if value.key not in known:
+            return False
+    if dims.dims_in(node.attrs):
         return False
     size = dims.size_of(node.outputs[0].shape)
     return isinstance(size, int) and size * node.outputs[0].dtype.itemsize <= _LIMIT

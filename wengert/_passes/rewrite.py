@@ -41,7 +41,9 @@ def rewritten(graph: Graph, change: Replacement) -> Graph:
 
 def with_inputs(node: Node, stands_for: dict[int, Value]) -> Node:
     """A node that reads what its inputs have been replaced by."""
-    if not any(v.key in stands_for for v in node.inputs):
-        return node
-    inputs = tuple(stands_for.get(v.key, v) for v in node.inputs)
-    return node.remade(node.op, inputs, node.attrs)
+    if stands_for:
+        for value in node.inputs:
+            if value.key in stands_for:
+                inputs = (*[stands_for.get(v.key, v) for v in node.inputs],)
+                return node.remade(node.op, inputs, node.attrs)
+    return node

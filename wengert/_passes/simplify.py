@@ -20,7 +20,8 @@ def simplify(graph: Graph) -> Graph:
         result = rule(node, producers) if rule is not None else None
         kept = node if result is None else result
         if isinstance(kept, Node):
-            producers.update((v.key, kept) for v in kept.outputs)
+            for value in kept.outputs:
+                producers[value.key] = kept
         return result
 
     return rewritten(graph, change)

@@ -15,6 +15,7 @@ from typing import Any
 from .loops import (
     FLOATS,
     OPS,
+    Accumulate,
     Alloc,
     Argument,
     Array,
@@ -28,6 +29,7 @@ from .loops import (
     Get,
     Give,
     If,
+    Lanes,
     Let,
     Load,
     Local,
@@ -65,6 +67,7 @@ class Builder:
         self.block: Block = []
         self.scopes: list[dict[Any, Any]] = [{}]
         self.spans: dict[Reg, tuple[int, int, set[int]]] = {}
+        self.width = 0  # of the `lanes` around, if any
         self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
         self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
         self.prologue: Block = []  # what is done first of all
@@ -244,6 +247,10 @@ class Builder:
         """Sets an element."""
         self.block.append(Store(array, index, value))
 
+    def accumulate(self, array: Array, index: Operand, value: Operand, slots: int = 1) -> None:
+        """Adds to an element, in no particular order of `lanes`; to one of its slots, if it has several."""
+        self.block.append(Accumulate(array, index, value, slots))
+
     def array(self, type_: str, place: str) -> Array:
         """An array without memory yet (operands, results, arrays that grow)."""
         self._count += 1
@@ -330,6 +337,16 @@ class Builder:
         self.block.append(made)
         with self.inside(made.body):
             yield made.index
+
+    @contextmanager
+    def lanes(self, count: int) -> Any:
+        """`with builder.lanes(16) as made:` what is emitted inside is done for 16 values of `made.index` at once."""
+        made = Lanes(self.reg("i64"), count)
+        self.block.append(made)
+        before, self.width = self.width, count
+        with self.inside(made.body):
+            yield made
+        self.width = before
 
     @contextmanager
     def when(self, cond: Operand) -> Any:

@@ -24,6 +24,7 @@ from .loops import (
     MEMORY,
     UNSIGNED,
     WIDTHS,
+    Accumulate,
     Address,
     Alloc,
     Array,
@@ -54,19 +55,20 @@ from .loops import (
     While,
     blocks_of,
 )
-from .outlining import Captured, captured, var_uses
+from .outlining import Captured, captured, lanes_of, var_uses
 
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 64 * 1024  # ... while they are no more than this together
 WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
+LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
 REGISTER = {
     "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
 }  # fmt: skip
 MEMORY_TYPE = {**REGISTER, "bool": "i8"}
-_FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sum": "fadd reassoc"}
+FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sum": "fadd reassoc"}
 _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
-_COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
-_INTRINSICS = {
+COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+INTRINSICS = {
     "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "abs": "fabs",
     "copysign": "copysign", "fma": "fma", "maximum": "maximum", "minimum": "minimum",
 }  # fmt: skip
@@ -111,6 +113,8 @@ class _Kernel:
         self.checks: list[str] = []
         self.parallel: dict[For, Captured] = {}
         self.parts: list[str] = []  # the functions of parallel loops
+        self.emitters = EMITTERS
+        self.widths: dict[Array, int] = {}  # of arrays made in `Lanes`: for how many lanes
 
     # -- the module -----------------------------------------------------------------------------------------------
 
@@ -186,14 +190,16 @@ class _Kernel:
         moved = {item.array for item in self.inside(block) if type(item) is Give}
         moved |= {array for item in self.inside(block) if type(item) is Swap for array in (item.x, item.y)}
         self.statics: list[Alloc] = []
+        self.widths |= lanes_of(self.inside(block))
         for item in self.inside(block):
             kind = type(item)
             if kind is Local:
-                self.on_stack(item.array, item.count)
+                self.on_stack(item.array, item.count * self.widths.get(item.array, 1))
             elif kind is Alloc and type(item.count) is int and item.array not in moved:
-                size = item.count * WIDTHS[item.array.type]
+                count = item.count * self.widths.get(item.array, 1)
+                size = count * WIDTHS[item.array.type]
                 if size <= ON_STACK and self.stack + size <= STACK:
-                    self.on_stack(item.array, item.count)
+                    self.on_stack(item.array, count)
                 else:
                     self.statics.append(item)
             elif kind is Alloc or kind is Reserve:
@@ -239,7 +245,8 @@ class _Kernel:
                 continue
             name = self.pointers[item.array] = f"%a{item.array.number}"
             is_null, chosen = self.temp(), self.temp()
-            size = max(cast(int, item.count) * WIDTHS[item.array.type], 1)
+            count = cast(int, item.count) * self.widths.get(item.array, 1)
+            size = max(count * WIDTHS[item.array.type], 1)
             self.checks += [
                 f"  {name} = call noalias ptr @wengert_take(i64 {size})",
                 f"  {is_null} = icmp eq ptr {name}, null",
@@ -299,29 +306,41 @@ class _Kernel:
     # -- instructions ---------------------------------------------------------------------------------------------
 
     def block(self, block: Block) -> None:
+        began = len(self.lines)
         for item in block:
-            _EMIT[type(item)](self, item)
+            if len(self.lines) - began > LONGEST_BLOCK:
+                label = self.label()
+                self.lines += [f"  br label %{label}", f"{label}:"]
+                began = len(self.lines)
+            self.emitters[type(item)](self, item)
 
     def let(self, item: Let) -> None:
         type_, op = item.type, item.op
         kind = REGISTER[type_]
         args = [f"%v{x.number}" if type(x) is Reg else constant(x, type_) for x in item.args]
         out = f"  %v{item.out.number} = "
-        if op in _COMPARE:
-            self.lines.append(f"{out}{_comparison(op, type_)} {kind} {args[0]}, {args[1]}")
+        if op in COMPARE:
+            self.lines.append(f"{out}{comparison(op, type_)} {kind} {args[0]}, {args[1]}")
+        elif op == "scale":
+            is_zero, product = self.temp(), self.temp()
+            self.lines += [
+                f"  {is_zero} = fcmp oeq {kind} {args[0]}, {constant(0.0, type_)}",
+                f"  {product} = fmul {kind} {args[0]}, {args[1]}",
+                f"{out}select i1 {is_zero}, {kind} {constant(0.0, type_)}, {kind} {product}",
+            ]
         elif type_ in FLOATS:
             self.lines.append(out + self.float_op(op, type_, kind, args))
         else:
-            self.lines.append(out + _integer_op(op, type_, kind, args))
+            self.lines.append(out + integer_op(op, type_, kind, args))
 
     def float_op(self, op: str, type_: str, kind: str, args: list[str]) -> str:
-        found = _FLOAT_OPS.get(op)
+        found = FLOAT_OPS.get(op)
         if found is not None:
             return f"{found} {kind} {args[0]}, {args[1]}"
         if op == "neg":
             return f"fneg {kind} {args[0]}"
         given = ", ".join(f"{kind} {a}" for a in args)
-        intrinsic = _INTRINSICS.get(op)
+        intrinsic = INTRINSICS.get(op)
         if intrinsic is not None:
             name = f"llvm.{intrinsic}.{type_}"
             self.declare(name, f"declare {kind} @{name}({', '.join([kind] * len(args))})")
@@ -410,6 +429,32 @@ class _Kernel:
             self.lines.append(f"  {byte} = zext i1 {value} to i8")
             value = byte
         self.lines.append(f"  store {MEMORY_TYPE[type_]} {value}, ptr {place}")
+
+    def accumulate(self, item: Accumulate) -> None:
+        place, held, total = self.first_slot(item), self.temp(), self.temp()
+        type_ = item.array.type
+        kind, value = MEMORY_TYPE[type_], self.operand(item.value, type_)
+        if type_ == "bool":
+            byte = self.temp()
+            self.lines.append(f"  {byte} = zext i1 {value} to i8")
+            value = byte
+        op = FLOAT_OPS["sum"] if type_ in FLOATS else "or" if type_ == "bool" else "add"
+        self.lines += [
+            f"  {held} = load {kind}, ptr {place}",
+            f"  {total} = {op} {kind} {held}, {value}",
+            f"  store {kind} {total}, ptr {place}",
+        ]
+
+    def first_slot(self, item: Accumulate) -> str:
+        """The address of the first of an element's slots."""
+        if item.slots == 1 or type(item.index) is int:
+            return self.element(item.array, item.index * item.slots if type(item.index) is int else item.index)
+        start, place = self.temp(), self.temp()
+        self.lines += [
+            f"  {start} = mul i64 {self.operand(item.index, 'i64')}, {item.slots}",
+            f"  {place} = getelementptr inbounds {MEMORY_TYPE[item.array.type]}, ptr {self.pointer(item.array)}, i64 {start}",
+        ]
+        return place
 
     # -- memory ---------------------------------------------------------------------------------------------------
 
@@ -601,8 +646,11 @@ class _Kernel:
     def branch(self, item: If) -> None:
         then, other, after = self.label(), self.label(), self.label()
         otherwise = other if item.other else after
+        weights = ", !prof !1" if item.is_likely else ""
+        if weights:
+            self.declare("!1", '!1 = !{!"branch_weights", i32 1000, i32 1}')
         self.lines += [
-            f"  br i1 {self.operand(item.cond, 'bool')}, label %{then}, label %{otherwise}",
+            f"  br i1 {self.operand(item.cond, 'bool')}, label %{then}, label %{otherwise}{weights}",
             f"{then}:",
         ]
         self.block(item.then)
@@ -688,24 +736,24 @@ class _Part(_Kernel):
         ])  # fmt: skip
 
 
-_EMIT: dict[type, Callable[[_Kernel, Any], None]] = {
+EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {
     Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
-    Load: _Kernel.load, Store: _Kernel.store, For: _Kernel.loop, While: _Kernel.repeat, If: _Kernel.branch,
+    Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop, While: _Kernel.repeat, If: _Kernel.branch,
     Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
     Swap: _Kernel.swap,
     Call: _Kernel.call, Give: _Kernel.give, SetSize: _Kernel.set_size, Poll: _Kernel.poll, Return: _Kernel.leave,
 }  # fmt: skip
 
 
-def _comparison(op: str, type_: str) -> str:
+def comparison(op: str, type_: str) -> str:
     if type_ in FLOATS:
-        return f"fcmp {_COMPARE[op]}"
+        return f"fcmp {COMPARE[op]}"
     if op in ("eq", "ne"):
         return f"icmp {op}"
     return f"icmp {'u' if type_ in UNSIGNED or type_ == 'bool' else 's'}{op}"
 
 
-def _integer_op(op: str, type_: str, kind: str, args: list[str]) -> str:
+def integer_op(op: str, type_: str, kind: str, args: list[str]) -> str:
     found = _INT_OPS.get(op)
     if found is not None:
         return f"{found} {kind} {args[0]}, {args[1]}"

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..._core import budget
 from ..._core.dims import Dim, dims_in
+from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
 from ..refine import COMPILED, Plain
@@ -31,12 +32,13 @@ from .loops import OVER_BUDGET, verify
 from .lower.functions import Kinds, Lowered, lowered
 from .passed import Passed, boxed
 from .plan import Part, parts
+from .pooling import pooled
 from .prepare import ready
 from .sizes import sized
 from .support import is_native, untold
 
 IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, and not left to NumPy's kernels
-LONGEST = 15_000  # nodes: to compile more takes seconds and memory beyond what they would save, as they run by kernels
+LONGEST = 150_000  # nodes: to compile more takes many seconds, and memory
 
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 
@@ -143,7 +145,7 @@ class Segment:
             kinds: of the histories that come in.
             is_frugal: whether loops keep snapshots where they might keep all that their steps save.
         """
-        with self._lock:
+        with self._lock, uncollected():
             found = self._codes.get((kinds, is_frugal))
             if found is None and not self._is_given_up:
                 try:
@@ -271,6 +273,7 @@ class Code:
         self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
         self.on_failure = on_failure or kernels.failed
+        graph = pooled(graph)
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, is_frugal)
         kernels.owners = self.lowered.owners
         dump("graph", graph.name, graph.to_text)

@@ -10,7 +10,8 @@ What callers may rely on:
   lets other threads of Python run meanwhile, and `Loaded.address` is where it lies.
 - The code stays as long as the `Loaded` does.
 - The same module is compiled once for a machine: the next process finds the object on disk (`disk.py`).
-- Long modules are optimised less, so that time stays linear in their size.
+- Long modules are optimised less, so that time stays linear in their size. What begins with the line `FINISHED`, as
+  modules written by hand do, becomes code as it stands, in a tenth of the time that LLVM's passes would take.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ from .prelude import completed
 from .target import identity, layout, llvm, machine
 
 SHORT = 400  # lines of IR up to which LLVM does all it can
-MIDDLE = 2_000  # ... up to which it also vectorises straight code and unrolls loops
-STRAIGHT = 3_000  # lines without a jump from which on code is made without much ado: more would take quadratic time
+MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll loops takes half as long again
+HUGE = 50_000  # ... and from which on code is made without much ado
+STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would take quadratic time
 
-PIPELINE = b"3"  # part of the keys on disk: another number wherever the passes or their options change
+FINISHED = "; as good as passes would make it\n"
+
+PIPELINE = b"6"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -66,7 +70,9 @@ class Loaded:
         return self._tracker[name]
 
 
-def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -> Loaded:
+def load(
+    ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = (), effort: _Effort | None = None
+) -> Loaded:  # fmt: skip
     """Compiles a module and links it into the process.
 
     Args:
@@ -74,6 +80,7 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
         entry: the name of its entry function.
         key: what else decides over the code (a version of the generator, say); part of the key on disk.
         exports: other functions whose addresses are wanted.
+        effort: how much LLVM does, if not what the module's length says.
 
     Raises:
         LinkError: the module declares a function that nothing defines.
@@ -89,7 +96,7 @@ def load(ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = ()) -
             return link(image, entry, names, exports)
         except RuntimeError:
             pass  # whole, but not for this linker: made anew
-    image = compiled(ir, entry)
+    image = compiled(ir, entry, effort)
     disk.write(name, image)
     return link(image, entry, names, exports)
 
@@ -124,10 +131,10 @@ def declared(ir: str) -> list[str]:
     return [name for name in names if not name.startswith("llvm.")]
 
 
-def compiled(ir: str, title: str) -> bytes:
+def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
     """The object file that LLVM makes of a module."""
     binding = llvm()
-    effort = _effort(ir)
+    effort = effort or _effort(ir)
     with binding.parse_assembly(ir, binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
@@ -139,10 +146,10 @@ def compiled(ir: str, title: str) -> bytes:
         return target.emit_object(module)
 
 
-def assembly(ir: str) -> str:
+def assembly(ir: str, effort: _Effort | None = None) -> str:
     """The assembly that `load` would make of a module; for tests and readers."""
     binding = llvm()
-    effort = _effort(ir)
+    effort = effort or _effort(ir)
     with binding.parse_assembly(completed(ir), binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
@@ -172,23 +179,32 @@ class _Effort(NamedTuple):
     Attributes:
         level: of its passes, 0 to 3.
         emission: of its code generator, 0 to 3.
-        is_thorough: whether it unrolls loops and vectorises straight code.
+        unrolls: whether it writes out turns of loops, beyond what vector code needs.
+        packs: whether it vectorises straight code.
+        is_tidied: at level 0, whether variables become registers all the same.
     """
 
     level: int
     emission: int
-    is_thorough: bool
+    unrolls: bool = False
+    packs: bool = False
+    is_tidied: bool = False
+
+
+WRITTEN = _Effort(0, 2, False)  # for modules that are written as they should be
 
 
 def _effort(ir: str) -> _Effort:
+    if ir.startswith(FINISHED):
+        return _Effort(0, 0)
     lines = ir.split("\n")
     if len(lines) <= SHORT:
-        return _Effort(3, 3, True)
+        return _Effort(3, 3, unrolls=True, packs=True)
     if len(lines) <= MIDDLE:
-        return _Effort(2, 2, True)
+        return _Effort(2, 2, packs=True)
     labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
     longest = max((end - start for start, end in pairwise([0, *labels, len(lines)])), default=0)
-    return _Effort(1, 0, False) if longest > STRAIGHT else _Effort(2, 2, False)
+    return _Effort(0, 0, is_tidied=True) if longest > STRAIGHT or len(lines) > HUGE else _Effort(2, 2)
 
 
 def _optimise(module: Any, target: Any, effort: _Effort) -> None:
@@ -196,9 +212,16 @@ def _optimise(module: Any, target: Any, effort: _Effort) -> None:
     binding = llvm()
     options = binding.create_pipeline_tuning_options(effort.level)
     options.loop_vectorization = options.loop_interleaving = effort.level > 1
-    options.slp_vectorization = options.loop_unrolling = effort.is_thorough
+    options.slp_vectorization, options.loop_unrolling = effort.packs, effort.unrolls
     builder = binding.create_pass_builder(target, options)
-    builder.getModulePassManager().run(module, builder)
+    if not effort.is_tidied:
+        builder.getModulePassManager().run(module, builder)
+        return
+    passes = binding.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
 
 
 _lljit: list[Any] = []  # made on first use, under the lock; never closed: code may run until the process ends

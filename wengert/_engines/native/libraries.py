@@ -10,20 +10,50 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import importlib.machinery
+import os
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from . import symbols
 
 _SPECIAL = "scipy.special.cython_special"
+_LIGHT = ("scipy.linalg",)  # packages whose extension modules need nothing of the package itself
 
 
-def _capsules(module: str) -> dict[str, Any]:
-    try:
-        return importlib.import_module(module).__pyx_capi__
-    except ImportError:  # no SciPy: its functions are not there
-        return {}
+@functools.cache
+def _capsules(name: str) -> dict[str, Any]:
+    for find in (_alone, importlib.import_module):
+        try:
+            return find(name).__pyx_capi__
+        except Exception:  # in the end: no SciPy, or one that does not load; its functions are not there
+            continue
+    return {}
+
+
+def _alone(name: str) -> Any:
+    """A module of SciPy's for BLAS or LAPACK without the package that it is in, which takes ten times as long to load.
+
+    It is not left among the modules, so that a later import of the package goes its usual way; that one meets the same
+    module, for Cython makes each once. While it loads, imports of it in other threads wait.
+
+    Raises:
+        Exception: it is not to be had in this way: the package is there or being loaded, say.
+    """
+    package, _, last = name.rpartition(".")
+    if package not in _LIGHT or package in sys.modules:
+        raise ImportError(name)
+    places = importlib.import_module("scipy").__path__
+    folders = [os.path.join(place, *package.split(".")[1:]) for place in places]
+    spec = importlib.machinery.PathFinder.find_spec(name, folders)
+    module = importlib._bootstrap._load(spec)  # pyright: ignore[reportAttributeAccessIssue]
+    if package in sys.modules:  # another thread imports it, and has perhaps met the module already
+        setattr(sys.modules[package], last, module)
+    else:
+        sys.modules.pop(name, None)
+    return module
 
 
 def _pointer(capsule: Any) -> int:

@@ -98,6 +98,7 @@ BINARY_MATH = ("pow", "atan2", "hypot", "fmod", "nextafter")
 OPS: dict[str, OpInfo] = {
     **{name: OpInfo(2, "", _NUMBERS) for name in ("add", "sub", "mul")},
     "sum": OpInfo(2, "", FLOATS),  # an addition whose order does not matter, of an accumulator
+    "scale": OpInfo(2, "", FLOATS),  # the product; 0.0 where the first is zero, whatever the second
     "div": OpInfo(2, "", _NUMBERS),
     "rem": OpInfo(2, "", INTEGERS),
     "fma": OpInfo(3, "", FLOATS),
@@ -191,6 +192,32 @@ class For:
 
 
 @dataclass(slots=True, eq=False)
+class Lanes:
+    """`count` turns side by side, `index` from 0 on: each operation is one of vectors, a number for each turn.
+
+    What the body allocates is each turn's own. No turn reads what another writes, and the same place is written by one
+    turn only, but for `Accumulate`. `lanes.py` says what a body may hold.
+    """
+
+    index: Reg
+    count: int
+    body: list[Instruction] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Accumulate:
+    """Adds to an element; the order in which the turns of `Lanes` do so does not matter. Of booleans: or.
+
+    With `slots`, an element is a sum in so many parts, one behind the other: to which of them a turn adds is open.
+    """
+
+    array: Array
+    index: Operand
+    value: Operand
+    slots: int = 1
+
+
+@dataclass(slots=True, eq=False)
 class While:
     """Runs `test`, then `body` if `cond`, a register of the test, is true; and so on."""
 
@@ -201,9 +228,12 @@ class While:
 
 @dataclass(slots=True, eq=False)
 class If:
+    """Runs `then` if `cond`, else `other`; `is_likely`: nearly always the first."""
+
     cond: Operand
     then: list[Instruction] = field(default_factory=list)
     other: list[Instruction] = field(default_factory=list)
+    is_likely: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -315,8 +345,8 @@ class Return:
 
 
 Instruction = (
-    Let | Select | Convert | Get | Set | Load | Store | For | While | If | Local | Alloc | Reserve | Fill | Copy | Swap
-    | Call | Give | SetSize | Poll | Return
+    Let | Select | Convert | Get | Set | Load | Store | Accumulate | For | Lanes | While | If | Local | Alloc | Reserve
+    | Fill | Copy | Swap | Call | Give | SetSize | Poll | Return
 )
 Block = list[Instruction]
 
@@ -344,7 +374,7 @@ class Function:
 
 def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
     """The blocks inside an instruction, in the order in which they run."""
-    if type(instruction) is For:
+    if type(instruction) is For or type(instruction) is Lanes:
         return (instruction.body,)
     if type(instruction) is While:
         return (instruction.test, instruction.body)
@@ -369,6 +399,9 @@ def _block_lines(block: Block, indent: str) -> Iterator[str]:
         if type(item) is For:
             kind = "for" if item.work is None else f"parallel({item.work}) for"
             yield f"{indent}{kind} {item.index} = {item.start} .. {item.stop}"
+            yield from _block_lines(item.body, indent + "  ")
+        elif type(item) is Lanes:
+            yield f"{indent}lanes {item.index} = 0 .. {item.count}"
             yield from _block_lines(item.body, indent + "  ")
         elif type(item) is While:
             yield f"{indent}while"
@@ -399,8 +432,9 @@ def _line(item: Any) -> str:
         return f"{item.var} = {item.value}"
     if kind is Load:
         return f"{item.out}: {item.out.type} = {item.array}[{item.index}]"
-    if kind is Store:
-        return f"{item.array}[{item.index}] = {item.value}"
+    if kind is Store or kind is Accumulate:
+        place = item.index if kind is Store or item.slots == 1 else f"{item.index}: {item.slots}"
+        return f"{item.array}[{place}] {'=' if kind is Store else '+='} {item.value}"
     if kind is Call:
         return f"{f'{item.out}: {item.out.type} = ' if item.out else ''}{item.name}({_list(map(_argument, item.args))})"
     return _statement(item)
@@ -482,6 +516,9 @@ class _Verifier:
             self.operand(item.stop, "i64")
             self.fresh(item.index)
             self.block(item.body, (item.index,))
+        elif isinstance(item, Lanes):
+            self.fresh(item.index)
+            self.block(item.body, (item.index,))
         elif isinstance(item, While):
             before = self.known
             self.known = set(before)
@@ -521,7 +558,7 @@ class _Verifier:
             self.array(item.array)
             self.same(item.out.type, item.array.type)
             self.operand(item.index, "i64")
-        elif kind is Store:
+        elif kind in (Store, Accumulate):
             self.array(item.array)
             if item.array.place == "in":
                 raise ValueError("an operand is not to be written")

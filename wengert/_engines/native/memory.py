@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 
 from . import symbols
-from .jit import Loaded, load
+from .jit import FINISHED, Loaded, load
 
 NAMES = ("wengert_take", "wengert_drop", "wengert_grow")
 LEAST = 16 * 1024
@@ -176,7 +176,7 @@ def memory_ir() -> str:
 
 @functools.cache
 def _library() -> Loaded:
-    return load(memory_ir(), NAMES[0], exports=NAMES)
+    return load(FINISHED + memory_ir(), NAMES[0], exports=NAMES)
 
 
 def _address(name: str) -> int:

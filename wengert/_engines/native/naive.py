@@ -11,6 +11,7 @@ import numpy as np
 
 from .loops import (
     OK,
+    Accumulate,
     Address,
     Alloc,
     Array,
@@ -24,6 +25,7 @@ from .loops import (
     Get,
     Give,
     If,
+    Lanes,
     Let,
     Load,
     Local,
@@ -61,11 +63,12 @@ def _remainder(x: Any, y: Any) -> Any:
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "sum": operator.add, "div": _divided,
     "rem": _remainder, "fma": lambda x, y, z: x * y + z, "neg": np.negative, "abs": np.abs, "copysign": np.copysign,
-    "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint, "eq": operator.eq,
-    "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-    "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": np.invert, "shl": operator.lshift,
-    "shr": operator.rshift, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
-    "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power, "atan2": np.arctan2,
+    "scale": lambda x, y: x.dtype.type(0) if x == 0 else x * y, "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil,
+    "trunc": np.trunc, "rint": np.rint, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
+    "gt": operator.gt, "ge": operator.ge, "and": operator.and_, "or": operator.or_, "xor": operator.xor,
+    "not": np.invert, "shl": operator.lshift, "shr": operator.rshift, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power,
+    "atan2": np.arctan2,
     "erf": lambda x: x.dtype.type(math.erf(x)), "erfc": lambda x: x.dtype.type(math.erfc(x)),
 }  # fmt: skip
 
@@ -151,6 +154,11 @@ class _Machine:
     def store(self, item: Store) -> None:
         self.arrays[item.array][self.place(item.index)] = self.value(item.value, item.array.type)
 
+    def accumulate(self, item: Accumulate) -> None:
+        held, place = self.arrays[item.array], self.place(item.index) * item.slots
+        value = self.value(item.value, item.array.type)
+        held[place] = held[place] | value if item.array.type == "bool" else held[place] + value
+
     def place(self, operand: Operand) -> int:
         index = self.index(operand)
         if index < 0:
@@ -200,6 +208,11 @@ class _Machine:
 
     def loop(self, item: For) -> None:
         for index in range(self.index(item.start), self.index(item.stop)):
+            self.values[item.index] = np.int64(index)
+            self.block(item.body)
+
+    def lanes(self, item: Lanes) -> None:
+        for index in range(item.count):
             self.values[item.index] = np.int64(index)
             self.block(item.body)
 

@@ -8,10 +8,11 @@ of the function around it stays where it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .loops import (
+    Accumulate,
     Address,
     Alloc,
     Array,
@@ -21,6 +22,7 @@ from .loops import (
     For,
     Get,
     Give,
+    Lanes,
     Local,
     Poll,
     Reg,
@@ -30,10 +32,9 @@ from .loops import (
     SetSize,
     Store,
     Swap,
-    Typed,
     Var,
-    blocks_of,
 )
+from .renaming import reads, walk
 
 _STAYS = (Alloc, Reserve, Give, Swap, SetSize, Poll, Return)
 
@@ -52,17 +53,17 @@ class Captured(NamedTuple):
     written: set[Array]
 
 
-def walk(block: Block) -> Iterator[Any]:
-    """All instructions of a block and of the blocks inside it."""
-    for item in block:
-        yield item
-        for inner in blocks_of(item):
-            yield from walk(inner)
-
-
 def var_uses(block: Block) -> Counter[Var]:
     """How often each variable is read or set."""
     return Counter(item.var for item in walk(block) if type(item) in (Get, Set))
+
+
+def lanes_of(items: Iterable[Any]) -> dict[Array, int]:
+    """The arrays that turns of `Lanes` have one each of, and how many there are."""
+    return {
+        inner.array: item.count
+        for item in items if type(item) is Lanes for inner in walk(item.body) if type(inner) in (Alloc, Local)
+    }  # fmt: skip
 
 
 def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
@@ -82,38 +83,18 @@ def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
             return None
         if type(item) is Local:
             own.add(item.array)
-        elif type(item) in (Store, Fill):
+        elif type(item) in (Store, Accumulate, Fill):
             written.add(item.array)
         elif type(item) is Copy:
             written.add(item.target)
-        elif type(item) is For:
+        elif type(item) in (For, Lanes):
             own.add(item.index)
         out = getattr(item, "out", None)
         if out is not None:
             own.add(out)
-        used.update(dict.fromkeys(_reads(item)))
+        used.update(dict.fromkeys(reads(item)))
         written.update(a.array for a in getattr(item, "args", ()) if type(a) is Address)
     needed = [x for x in used if x not in own]
     registers = [x for x in needed if type(x) is Reg]
     arrays = [x for x in needed if type(x) is Array]
     return Captured(registers, arrays, {a for a in written if a not in own})
-
-
-def _reads(item: Any) -> Iterator[Reg | Array]:
-    """The registers and arrays that an instruction names, but for those in blocks inside it."""
-    for slot in type(item).__slots__:
-        if slot != "out":
-            yield from _named(getattr(item, slot))
-
-
-def _named(value: Any) -> Iterator[Reg | Array]:
-    if type(value) in (Reg, Array):
-        yield value
-    elif type(value) is Address:
-        yield value.array
-        yield from _named(value.index)
-    elif type(value) is Typed:
-        yield from _named(value.value)
-    elif type(value) is tuple:
-        for part in value:
-            yield from _named(part)

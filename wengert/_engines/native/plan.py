@@ -41,6 +41,8 @@ def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
             result = _as_parts(graph, found)
             atoms = {a for part in result if part.is_native for a in _untold(part)}
             atoms |= _untold_outside(graph, result)
+            if not atoms:
+                return result
             refused = [p for p, node in enumerate(graph.nodes) if natives[p] and atoms & _atoms_of(node)]
             if not refused:
                 return result
@@ -75,8 +77,11 @@ def _levels(graph: Graph, natives: list[bool]) -> list[int]:
     effects = 0
     known = _told(graph.inputs)
     for node, native in zip(graph.nodes, natives, strict=True):
-        level = max([level_of.get(v.key, 0) for v in node.inputs], default=0)
-        level = max([level, *[told[atom] for atom in _atoms_of(node) if atom in told]])
+        level = 0
+        for value in node.inputs:
+            level = max(level, level_of.get(value.key, 0))
+        if told:
+            level = max([level, *[told[atom] for atom in _atoms_of(node) if atom in told]])
         if node.op.has_effect:
             level = effects = max(level, effects)
         if native == bool(level % 2):
@@ -101,12 +106,13 @@ def _without_source(graph: Graph, natives: list[bool]) -> list[int]:
 
 
 def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
-    reads: dict[int, set[int]] = {}  # by value, the levels that read it
+    asked = {v.key for v in graph.outputs}
+    first_read: dict[int, int] = {}  # by value, a level that reads it
     for level, nodes in found.items():
         for node in nodes:
             for value in node.inputs:
-                reads.setdefault(value.key, set()).add(level)
-    asked = {v.key for v in graph.outputs}
+                if first_read.setdefault(value.key, level) != level:
+                    asked.add(value.key)  # read in several: in one that is not its own, at least
     result: list[Part] = []
     for level in sorted(found):
         nodes = found[level]
@@ -115,7 +121,7 @@ def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
             continue
         made = {v.key: v for node in nodes for v in node.outputs}
         inputs = {v.key: v for node in nodes for v in node.inputs if v.key not in made}
-        outputs = [v for v in made.values() if v.key in asked or reads.get(v.key, set()) - {level}]
+        outputs = [v for key, v in made.items() if key in asked or first_read.get(key, level) != level]
         tellers = _tellers(graph, nodes, [*inputs.values()])
         result.append(Part(nodes, True, [*inputs.values(), *tellers], outputs))
     return result
@@ -126,16 +132,22 @@ def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
 
 def _told(values: Iterable[Value]) -> set[Any]:
     """The dimensions that the shapes of values tell."""
-    return {d.atom for v in values for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    return {d.atom for v in values for d in v.shape if type(d) is Dim and d.is_atom}
 
 
 def _atoms(values: Iterable[Value]) -> set[Any]:
-    return {a for v in values for d in v.shape if isinstance(d, Dim) for a in d.atoms}
+    return {a for v in values for d in v.shape if type(d) is Dim for a in d.atoms}
 
 
 def _atoms_of(node: Node) -> set[Any]:
     """The dimensions that a node has to do with."""
-    return _atoms((*node.inputs, *node.outputs)) | {a for d in dims_in(node.attrs) for a in d.atoms}
+    dims = [d for values in (node.inputs, node.outputs) for v in values for d in v.shape if type(d) is Dim]
+    if node.attrs:
+        dims += dims_in(node.attrs)
+    return {a for d in dims for a in d.atoms} if dims else _NO_ATOMS
+
+
+_NO_ATOMS: set[Any] = set()  # of most nodes; nobody changes it
 
 
 def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value]:

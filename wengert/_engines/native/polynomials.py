@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 
 from .target import has_fma
 
@@ -100,28 +99,13 @@ class _Lanes:
         return self.floats(self.int_op("shl", self.int_op("add", n, 1023), 52))
 
 
-# -- constants: log 2 and pi / 2 in parts, from rational approximations ----------------------------------------------
+# -- constants: log 2 and pi / 2 in parts, of 40 and 53 bits and of 53 bits each (the tests work them out) ------------
 
-
-def _parts(value: Fraction, *bits: int) -> tuple[float, ...]:
-    """A number as a sum of doubles, each of at most so many bits."""
-    found: list[float] = []
-    for size in bits:
-        scale = Fraction(2) ** (size - math.frexp(float(value))[1])
-        part = Fraction(round(value * scale)) / scale
-        found.append(float(part))
-        value -= part
-    return (*found,)
-
-
-def _arctan_of_inverse(n: int, terms: int) -> Fraction:
-    return sum((Fraction((-1) ** k, (2 * k + 1) * n ** (2 * k + 1)) for k in range(terms)), Fraction(0))
-
-
-_LOG_2 = sum((Fraction(2, (2 * k + 1) * 3 ** (2 * k + 1)) for k in range(80)), Fraction(0))  # 2 artanh(1 / 3)
-_HALF_PI = 8 * _arctan_of_inverse(5, 80) - 2 * _arctan_of_inverse(239, 30)  # Machin's formula
-_LOG_2_HIGH, _LOG_2_LOW = _parts(_LOG_2, 40, 53)
-_HALF_PI_1, _HALF_PI_2, _HALF_PI_3 = _parts(_HALF_PI, 53, 53, 53)
+_LOG_2_HIGH = 0.6931471805601177
+_LOG_2_LOW = -1.7239444525614835e-13
+_HALF_PI_1 = 1.5707963267948966
+_HALF_PI_2 = 6.123233995736766e-17
+_HALF_PI_3 = -1.4973849048591698e-33
 
 _EXP = [1 / math.factorial(k) for k in range(2, 15)]  # of (e^r - 1 - r) / r^2
 _ARTANH = [2 / (2 * k + 3) for k in range(12)]  # of (2 artanh(s) - 2 s) / s^3, in s^2

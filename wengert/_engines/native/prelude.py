@@ -23,10 +23,11 @@ def completed(ir: str) -> str:
     declarations: dict[str, str] = {}
     kept: list[str] = []
     for name in names:
-        _, function, dtype = name.split(".")
+        _, function, dtype, *lanes = name.split(".")
         found = vectormath.declared(function, dtype)
-        renamed[name] = vectormath.c_name(function, dtype)
-        added.append(found.text)
+        renamed[name] = found.widths[int(lanes[0])] if lanes else vectormath.c_name(function, dtype)
+        if found.text not in added:
+            added.append(found.text)
         for key, text in found.declarations.items():  # a declaration with vector forms goes before one without
             if "vector-function" in text or key not in declarations:
                 declarations[key] = text

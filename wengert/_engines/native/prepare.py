@@ -11,6 +11,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..._control.call import Program
 from ..._control.loop import Loop
 from ..._core.dims import Atom, Dim, map_attribute
@@ -21,6 +23,7 @@ from ..._core.tensor import Tensor, Value
 from ..._passes import optimise
 from ..._transforms.replay import bind_dims
 from ..refine import PEAK
+from .pooling import pooled
 
 _REAL = "biuf"
 
@@ -32,7 +35,7 @@ def prepared(program: Program) -> Graph:
         with program.lock:
             found = program.executables.get("native graph")
             if found is None:
-                found = program.executables["native graph"] = ready(optimise(program.graph))
+                found = program.executables["native graph"] = pooled(ready(optimise(program.graph)))
     return found
 
 
@@ -58,6 +61,7 @@ def count_nodes(graph: Graph) -> int:
 class _Preparing:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
+        self.ones: set[int] = set()  # keys of values of which all elements are 1
         self.stands_for: dict[int, Value] = {}
 
     def add_all(self, graph: Graph, sizes: dict[Atom, Any] | None) -> None:
@@ -73,7 +77,11 @@ class _Preparing:
             for value, known in zip(node.outputs, same, strict=True):
                 self.stands_for[value.key] = known
             return
+        if _is_ones(node):
+            self.ones.add(node.outputs[0].key)
         attrs = node.attrs if not sizes else (*[_substituted(a, sizes) for a in node.attrs],)
+        if name == "matmul" and node.inputs[1].key in self.ones:
+            name = "matmul with ones"
         inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, inputs, attrs)
         if inner is not None:
             self.inline(inner, inputs, node.outputs)
@@ -189,6 +197,20 @@ def _log_softmax(x: Tensor, axis: int) -> Tensor:
     return _op("sub")(shifted, _kept(total, (axis,), x))
 
 
+def _row_sums(x: Tensor, ones: Tensor) -> Tensor:
+    """The product with a matrix of ones: each row's sum, again and again."""
+    total = _op("reshape")(_op("reduce_sum")(x, axes=(len(x.shape) - 1,)), shape=(*x.shape[:-1], 1))
+    return _op("broadcast_to")(total, shape=(*x.shape[:-1], ones.shape[-1]))
+
+
+def _is_ones(node: Node) -> bool:
+    """Whether a node gives nothing but ones."""
+    name = node.op.name
+    if name == "full":
+        return node.attrs[1] == 1
+    return name == "constant" and node.outputs[0].dtype.kind in _REAL and bool(np.all(np.asarray(node.attrs[0]) == 1))
+
+
 def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:
     shape = x.shape[1:]
     zeros, ones = (0,) * len(shape), (1,) * len(shape)
@@ -200,6 +222,7 @@ def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:
 
 _EXPANSIONS: dict[str, Callable[..., Any]] = {
     "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _log_softmax, "unstack": _unstack,
+    "matmul with ones": _row_sums,
 }  # fmt: skip
 
 __all__ = ["prepared", "ready"]

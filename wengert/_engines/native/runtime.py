@@ -15,7 +15,7 @@ import functools
 import sys
 
 from . import context, symbols
-from .jit import Loaded, load
+from .jit import FINISHED, Loaded, load
 
 NAMES = ("wengert_poll", "wengert_parallel")
 
@@ -193,7 +193,7 @@ def runtime_ir() -> str:
 
 @functools.cache
 def _library() -> Loaded:
-    return load(runtime_ir(), NAMES[0], exports=NAMES)
+    return load(FINISHED + runtime_ir(), NAMES[0], exports=NAMES)
 
 
 def _address(name: str) -> int:

@@ -41,6 +41,10 @@ _LIGHT = {
     "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not",
 }  # fmt: skip
 MOST_REPEATS = 3
+MOST_IN_LANES = 6  # of comparisons: where vectors of booleans would have to be packed into bytes
+
+# Points that need the one before them: they are members of a loop, and read nowhere else but from memory.
+RUNNING = ("cumsum", "cumprod", "cummax", "cummin")
 
 # Kinds that compute what they alone read.
 _READING = ("map", "inline", "assemble")
@@ -97,7 +101,9 @@ def is_small(value: Value) -> bool:
     return size is not None and size <= _LIMIT.small
 
 
-def schedule(nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value]) -> Schedule:
+def schedule(
+    nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value], repeats: int = MOST_REPEATS
+) -> Schedule:  # fmt: skip
     """Plans a graph.
 
     Args:
@@ -105,8 +111,9 @@ def schedule(nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value]) 
         kinds: for each "small", "point", "reduce", "map", "repeat" (a map that reads elements many times), "assemble"
             or "single".
         outputs: what the graph gives; all of it is stored.
+        repeats: how often a comparison is computed at most.
     """
-    return _Scheduling(nodes, kinds, outputs).run()
+    return _Scheduling(nodes, kinds, outputs, repeats).run()
 
 
 def _pieces(places: list[int], most: int) -> list[list[int]]:
@@ -115,7 +122,8 @@ def _pieces(places: list[int], most: int) -> list[list[int]]:
 
 
 class _Scheduling:
-    def __init__(self, nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value]) -> None:
+    def __init__(self, nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value], repeats: int) -> None:
+        self.repeats = repeats
         self.nodes = nodes
         self.kinds = kinds
         self.outputs = outputs
@@ -146,7 +154,7 @@ class _Scheduling:
     def find_inlined(self) -> None:
         depth: dict[int, int] = {}
         for place in range(len(self.nodes) - 1, -1, -1):
-            if self.kinds[place] != "point":
+            if self.kinds[place] != "point" or self.nodes[place].op.name in RUNNING:
                 continue
             key = self.nodes[place].outputs[0].key
             readers = self.readers[key]
@@ -207,7 +215,7 @@ class _Scheduling:
                 continue
             key, stage = node.outputs[0].key, self.stage[place]
             readers = self.readers[key]
-            if key in self.asked or not 2 <= len(readers) <= MOST_REPEATS:
+            if key in self.asked or not 2 <= len(readers) <= self.most_repeats(node):
                 continue
             if any(not self.is_direct(r, node.outputs[0]) for r in readers):
                 continue
@@ -217,6 +225,10 @@ class _Scheduling:
                 self.kinds[place] = "inline"
                 found = True
         return found
+
+    def most_repeats(self, node: Node) -> int:
+        """How often a point may be computed."""
+        return self.repeats if node.outputs[0].dtype == bool else MOST_REPEATS
 
     def is_there(self, value: Value, stage: int) -> bool:
         """Whether a value can be read at a stage and later on without being stored for that."""
@@ -246,15 +258,21 @@ class _Scheduling:
                 self.stage[place] = first
                 self.ready[key] = first + 1
 
-    def newly_stored(self, place: int) -> int:
-        """How many operands would have to be stored that are not, were the node in a later stage."""
+    def newly_stored(self, place: int, depth: int = 3) -> int:
+        """How many operands would have to be stored that are not, were the node in a later stage.
+
+        An operand that nothing else reads can be computed there, too, from its own operands.
+        """
         count = 0
         for value in {v.key: v for v in self.nodes[place].inputs}.values():
             source = self.producer.get(value.key)
             if source is None or self.kinds[source] != "point" or value.key in self.asked:
                 continue
-            is_shared = any(self.stage[r] > self.stage[source] for r in self.readers[value.key] if r != place)
-            count += not is_shared
+            readers = self.readers[value.key]
+            if any(self.stage[r] > self.stage[source] for r in readers if r != place):
+                continue
+            moves = len(readers) == 1 and depth > 0 and self.is_direct(place, value)
+            count += min(1, self.newly_stored(source, depth - 1)) if moves else 1
         return count
 
     # -- loops ----------------------------------------------------------------------------------------------------

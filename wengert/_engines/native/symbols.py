@@ -7,8 +7,8 @@ objects hold names only; each process looks them up anew.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
+import importlib
 import sys
 from collections.abc import Callable
 
@@ -66,6 +66,13 @@ def _libraries() -> list[ctypes.CDLL]:
     if sys.platform == "win32":
         found.append(ctypes.CDLL("ucrtbase"))
     else:
-        path = ctypes.util.find_library("m")
-        found += [ctypes.CDLL(path) if path else None, ctypes.CDLL(None)]
+        found += [_libm(), ctypes.CDLL(None)]
     return [library for library in found if library is not None]
+
+
+def _libm() -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL("libm.so.6")  # glibc's; to search for it starts other programs
+    except OSError:
+        path = importlib.import_module("ctypes.util").find_library("m")
+        return ctypes.CDLL(path) if path else None

@@ -63,11 +63,13 @@ class Declared(NamedTuple):
         text: definitions.
         declarations: by name.
         forms: vector forms, which the module must keep until its loops are vectorised.
+        widths: the same by their number of lanes.
     """
 
     text: str
     declarations: dict[str, str]
     forms: list[str]
+    widths: dict[int, str]
 
 
 def declared(name: str, dtype: str) -> Declared:
@@ -92,4 +94,10 @@ def declared(name: str, dtype: str) -> Declared:
     declarations[scalar] = f"declare {kind} @{scalar}({', '.join([kind] * count)}) {_FACTS}{attribute}"
     if declarations.get(name) == "":  # float32's vectors call the scalar function of float64
         declarations[name] = f"declare double @{name}(double) {_FACTS}"
-    return Declared("\n".join(text), declarations, [symbol for _, symbol in forms])
+    return Declared("\n".join(text), declarations, [symbol for _, symbol in forms], dict(forms))
+
+
+@functools.cache
+def widths(name: str, dtype: str) -> tuple[int, ...]:
+    """The numbers of lanes of a function's vector forms, the widest first; `@wg.NAME.f64.8` calls that of 8."""
+    return (*sorted(declared(name, dtype).widths, reverse=True),)

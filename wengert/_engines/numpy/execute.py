@@ -11,6 +11,7 @@ import numpy as np
 from ..._control.call import Program
 from ..._core import dims
 from ..._core.engine import Kernel
+from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._passes import optimise
 from ..refine import COMPILED, PEAK, refined
@@ -21,7 +22,7 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
     """What runs a program on NumPy arrays, compiled on first use."""
     found = program.executables.get("numpy")
     if found is None:
-        with program.lock:
+        with program.lock, uncollected():
             found = program.executables.get("numpy")
             if found is None:
                 found = program.executables["numpy"] = _compiled(program, kernels)

@@ -30,7 +30,7 @@ from ..forms import (
     strides_of,
 )
 from ..loops import FLOATS, Alloc, Array, Operand, Reg, Set, Var
-from ..schedule import SMALL, Group, is_small, schedule
+from ..schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from . import nests
 from .maps import MAPS, Info, Map
 from .reduces import REDUCES
@@ -258,9 +258,10 @@ class Block:
         for value, target in zip(outputs, targets, strict=False):
             if target is not None:
                 self.targets.setdefault(value.key, target)
+        self._set_targets_before_reshapes()
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
-        plan = schedule(nodes, [*map(kind_of, nodes)], large)
+        plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width else MOST_REPEATS)
         through = self._through(plan.kinds)
         last = self._last_reads(plan.steps, through)
         for place, step in enumerate(plan.steps):
@@ -275,6 +276,28 @@ class Block:
                 if array is not None:
                     self._release(key, array)
         return self._results(targets if is_filled else ())
+
+    def _kind(self, node: Node) -> str:
+        """As `kind_of`; in lanes running totals go with the loops of others, which are no vector code in any case."""
+        if not self.b.width or node.op.name not in RUNNING or is_small(node.outputs[0]):
+            return kind_of(node)
+        axis, is_reversed = node.attrs
+        shape = node.outputs[0].shape
+        is_member = axis % len(shape) == len(shape) - 1 and not is_reversed and static_size(shape)
+        return "point" if is_member else kind_of(node)
+
+    def _set_targets_before_reshapes(self) -> None:
+        """What a single gives, and an output is another shape of, goes to where the output is to be stored."""
+        singles = {v.key for node in self.graph.nodes if node.op.name in SINGLES for v in node.outputs}
+        for node in reversed(self.graph.nodes):
+            target = self.targets.get(node.outputs[0].key) if node.op.name == "reshape" else None
+            if target is None or not target.is_dense:
+                continue
+            (source,) = node.inputs
+            if source.key in singles and not is_small(source):
+                shape = self.shape(source)
+                found = Stored(shape, target.array, target.offset, strides_of(self.b, shape), True)
+                self.targets.setdefault(source.key, found)
 
     def _release(self, key: int, array: Array) -> None:
         count = count_of(self.b, self.forms[key].shape)
@@ -316,10 +339,10 @@ class Block:
                 continue
             if is_small(value):
                 form = self.elements(form, value.shape)
-            if target is not None and not (type(form) is Stored and form.array is target.array):
+            if target is not None and not (isinstance(form, Stored) and form.array is target.array):
                 nests.copy(self.b, form, target)
                 form = form if is_small(value) else target
-            results.append(form if type(form) in (Elements, Stored) else self.dense(form))
+            results.append(form if isinstance(form, (Elements, Stored)) else self.dense(form))
         return results
 
     # -- nodes by themselves --------------------------------------------------------------------------------------
@@ -444,13 +467,21 @@ class Block:
             if node.op.name in REDUCES:
                 sums.append((out, self._sum(node, forms[0])))
                 continue
-            form = self.forms[out.key] = self._lazy(node, forms)
+            is_running = node.op.name in RUNNING
+            form = nests.running(node.op.name, forms[0]) if is_running else self._lazy(node, forms)
+            self.forms[out.key] = form
             computed.append(form)
             if out.key in stored:
                 writes.append(nests.Write(form, self.room(out)))
                 # what the same group reads is the value itself, not where it is going
         for value in group.copies:
-            writes.append(nests.Write(self.forms[value.key], self.room(value)))
+            form, target = self.forms[value.key], self.room(value)
+            if type(form) is Stored and form.array is target.array and form.is_dense:
+                self.forms[value.key] = target  # where it is already
+            else:
+                writes.append(nests.Write(form, target))
+        if not writes and not sums:
+            return
         nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums], computed)
         targets = {id(w.form): w.target for w in writes}
         for node in group.members:
@@ -458,7 +489,7 @@ class Block:
             if key in stored:
                 self.forms[key] = targets[id(self.forms[key])]
         for value in group.copies:
-            self.forms[value.key] = targets[id(self.forms[value.key])]
+            self.forms[value.key] = targets.get(id(self.forms[value.key]), self.forms[value.key])
         for out, total in sums:
             self._file_sum(out, total)
 

@@ -1,4 +1,5 @@
-"""The general convolution: the windows of one image as a matrix, then one product of matrices.
+"""The general convolution: by tiles where its geometry is known (`direct.py`), else the windows of one image as a
+matrix, then one product of matrices.
 
 Both of its gradients are convolutions of the same family, so they come here, too. The matrix has a row for each channel
 and tap and a column for each position; where there are more taps than positions along the last axis (a gradient with
@@ -9,50 +10,50 @@ elements of a dilated operand, and those around it, are put in where the matrix 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ...._core.graph import Node
 from ..builder import Builder
 from ..forms import Extents, Form, Index, Stored, count_of, strides_of
 from ..loops import FLOATS, Operand
 from .blocks import SINGLES, Block
+from .direct import Shape, Window, convolved, serves
 from .factorisations import loops_over
 from .products import product
-
-
-class _Axis(NamedTuple):
-    """One spatial axis: position p and tap k read the element (p stride + k dilation - low) / spread, if it is one."""
-
-    size: Operand
-    positions: Operand
-    taps: Operand
-    stride: int
-    low: Operand
-    dilation: int
-    spread: int
+from .ranges import clamped, divided_up
 
 
 def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b = block.b
-    lhs, rhs = block.stored(forms[0]), block.dense(forms[1])
+    lhs, rhs = block.stored(forms[0]), block.stored(forms[1])
     strides, padding, spreads, dilations, groups, batch_groups = block.attrs(node)
-    target = block.room(node.outputs[0])
-    images, channels = target.shape[0], rhs.shape[1]
-    axes = [
-        _Axis(*sizes) for sizes in zip(
-            lhs.shape[2:], target.shape[2:], rhs.shape[2:], strides, [low for low, _ in padding], dilations, spreads,
+    out = block.shape(node.outputs[0])
+    windows = [
+        Window(*sizes) for sizes in zip(
+            lhs.shape[2:], out[2:], rhs.shape[2:], strides, [low for low, _ in padding], dilations, spreads,
             strict=True,
         )
     ]  # fmt: skip
+    columns = b.divided(out[1], groups * batch_groups)
+    shape = Shape(out[0], rhs.shape[1], columns, groups, batch_groups)
+    if serves(lhs, rhs, shape, windows):
+        return [convolved(block, node, lhs, rhs, shape, windows)]
+    return [_by_matrices(block, node, lhs, block.dense(rhs), shape, windows)]
+
+
+def _by_matrices(
+    block: Block, node: Node, lhs: Stored, rhs: Stored, shape: Shape, axes: list[Window]
+) -> Stored:  # fmt: skip
+    """Image by image: its windows as the columns of a matrix."""
+    b, (images, channels, height, groups, batch_groups) = block.b, shape
+    target = block.room(node.outputs[0])
     positions, taps = (*[a.positions for a in axes],), (*[a.taps for a in axes],)
     taps_last = bool(axes) and _is_more(taps[-1], positions[-1])
     columns, depth = count_of(b, positions), count_of(b, (channels, *taps))
-    shape = (*positions, channels, *taps) if taps_last else (channels, *taps, *positions)
-    windows = Stored(shape, b.alloc(lhs.type, count_of(b, shape)), 0, strides_of(b, shape), True)
+    extents = (*positions, channels, *taps) if taps_last else (channels, *taps, *positions)
+    windows = Stored(extents, b.alloc(lhs.type, count_of(b, extents)), 0, strides_of(b, extents), True)
     matrix = _as_matrix(b, windows, (columns, depth) if taps_last else (depth, columns))
     if taps_last:
         matrix = Stored((depth, columns), matrix.array, 0, (1, depth), False)
-    height = b.divided(target.shape[1], groups * batch_groups)
     with b.loop(0, batch_groups) as part, b.loop(0, images) as n, b.loop(0, groups) as group:
         image = lhs.row(b, b.add(b.mul(part, images), n))
         source = _from(b, image, b.mul(group, channels))
@@ -61,7 +62,7 @@ def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         weights = _as_matrix(b, _from(b, rhs, first), (height, depth))
         out = _as_matrix(b, _from(b, target.row(b, n), first), (height, columns))
         product(block, weights, matrix, out)
-    return [target]
+    return target
 
 
 def _is_more(taps: Operand, positions: Operand) -> bool:
@@ -77,7 +78,7 @@ def _as_matrix(b: Builder, x: Stored, shape: Extents) -> Stored:
     return Stored(shape, x.array, x.offset, strides_of(b, shape), True)
 
 
-def _fill(b: Builder, x: Stored, windows: Stored, axes: list[_Axis], channels: Operand, taps_last: bool) -> None:
+def _fill(b: Builder, x: Stored, windows: Stored, axes: list[Window], channels: Operand, taps_last: bool) -> None:
     """Each window of x (channels, *spatial) into its place."""
     count = len(axes)
     outer = [*[a.positions for a in axes], channels, *[a.taps for a in axes]]
@@ -103,7 +104,7 @@ def _fill(b: Builder, x: Stored, windows: Stored, axes: list[_Axis], channels: O
 
 
 def _places(
-    b: Builder, axes: list[_Axis], positions: Sequence[Operand], taps: Sequence[Operand]
+    b: Builder, axes: list[Window], positions: Sequence[Operand], taps: Sequence[Operand]
 ) -> tuple[Operand, list[Operand]]:  # fmt: skip
     """Whether all places that these positions and taps read along some axes are there, and which they are."""
     inside: Operand = True
@@ -115,7 +116,7 @@ def _places(
     return inside, places
 
 
-def _place(b: Builder, axis: _Axis, p: Operand, k: Operand) -> tuple[Operand, Operand]:
+def _place(b: Builder, axis: Window, p: Operand, k: Operand) -> tuple[Operand, Operand]:
     """Whether a position and a tap read an element, and which (a valid one in any case)."""
     place = b.sub(b.add(b.mul(p, axis.stride), b.mul(k, axis.dilation)), axis.low)
     reach = b.add(b.mul(b.sub(axis.size, 1), axis.spread), 1)
@@ -128,7 +129,7 @@ def _place(b: Builder, axis: _Axis, p: Operand, k: Operand) -> tuple[Operand, Op
 
 
 def _copy_row(
-    b: Builder, x: Stored, lead: Index, windows: Stored, row: Operand, axis: _Axis, fixed: Operand, taps_last: bool
+    b: Builder, x: Stored, lead: Index, windows: Stored, row: Operand, axis: Window, fixed: Operand, taps_last: bool
 ) -> None:  # fmt: skip
     """One run along the last axis: over its taps at one position, or over its positions at one tap."""
     count, step = (axis.taps, axis.dilation) if taps_last else (axis.positions, axis.stride)
@@ -141,27 +142,14 @@ def _copy_row(
             b.store(windows.array, b.add(row, i), b.select(x.type, is_there, x.at(b, (*lead, place)), zero))
         return
     # element i reads start + i step: those from `first` up to `end` are there
-    first = _clamped(b, _divided_up(b, b.sub(0, start), step), count)
-    end = _clamped(b, _divided_up(b, b.sub(axis.size, start), step), count)
+    first = clamped(b, divided_up(b, b.sub(0, start), step), count)
+    end = clamped(b, divided_up(b, b.sub(axis.size, start), step), count)
     end = b.select("i64", b.let("lt", "i64", end, first), first, end)
     b.fill(windows.array, row, first)
     with b.loop(first, end) as i:
         value = x.at(b, (*lead, b.add(start, b.mul(i, step))))
         b.store(windows.array, b.add(row, i), value)
     b.fill(windows.array, b.add(row, end), b.sub(count, end))
-
-
-def _divided_up(b: Builder, x: Operand, step: int) -> Operand:
-    """x / step, rounded up, where x is positive; where it is not, no more than 0."""
-    if step == 1:
-        return x
-    positive = b.select("i64", b.let("lt", "i64", x, 0), 0, x)
-    return b.divided(b.add(positive, step - 1), step)
-
-
-def _clamped(b: Builder, x: Operand, most: Operand) -> Operand:
-    x = b.select("i64", b.let("lt", "i64", x, 0), 0, x)
-    return b.select("i64", b.let("gt", "i64", x, most), most, x)
 
 
 SINGLES["conv"] = _conv

@@ -19,7 +19,10 @@ from ..loops import Array, Function, Operand, Reg
 from ..passed import Layout
 from ..prepare import count_nodes
 from ..schedule import is_small, set_limit
+from ..tiles import tiled
+from ..tuning import tuned
 from . import nests
+from . import tiles as tiles
 from .blocks import Block, Setting
 from .histories import Big, Kept, Number, Record
 
@@ -85,6 +88,7 @@ def lowered(
         is_frugal: whether loops keep snapshots where they might keep all that their steps save.
     """
     set_limit(count_nodes(graph))
+    graph = tiled(graph)
     b = Builder()
     setting = Setting(b, is_shared=bool(atoms))
     setting.is_frugal = is_frugal
@@ -115,6 +119,7 @@ def lowered(
     constants = setting.all_constants()
     arrays = [*inputs, *taken, *(array for _, array in constants)]
     function = b.function(name, arrays, outputs, [*registers, *budget])
+    tuned(function, b.reg)
     return Lowered(
         function, [value for value, _ in constants], [*sizes], bool(budget), setting.owners, [a.type for a in taken],
         made, layout,

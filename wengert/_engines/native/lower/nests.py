@@ -14,10 +14,12 @@ from ..builder import Builder
 from ..forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, spill
 from ..loops import FLOATS, REFUSED, Operand, Var
 from . import pieces
-from .reduces import Reduce
+from .reduces import REDUCES, Reduce
+from .scalars import larger, smaller
 
 LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
 MOST_PARTS = 64
+SHORT = 16
 GRAIN = 1 << 14  # elements of a part, if that does not make too many parts
 ROUND = 64  # parts of a flat nest are multiples of it: whole vectors, whole cache lines
 
@@ -42,6 +44,52 @@ class Write:
     def __init__(self, form: Form, target: Stored) -> None:
         self.form = form
         self.target = target
+
+
+class Running(Form):
+    """A running total along the last axis, from the first element to the last; it is read in the order of a nest."""
+
+    __slots__ = ("join", "start", "x")
+
+    def __init__(self, x: Form, start: Operand, join: Callable[[Builder, str, Operand, Operand], Operand]) -> None:
+        super().__init__(x.shape, x.type)
+        self.x = x
+        self.start = start
+        self.join = join
+
+    def begin(self, b: Builder) -> None:
+        """The total starts anew."""
+        b.remember(("total", self), b.var(self.type, self.start))
+
+    def at(self, b: Builder, index: Index) -> Operand:
+        key = (self, index)
+        found = b.known(key)
+        if found is None:
+            total: Var = b.known(("total", self))
+            found = self.join(b, self.type, b.get(total), self.x.at(b, index))
+            b.set(total, found)
+            b.remember(key, found)
+        return found
+
+
+# What elements that come before the first would be, so that it stays what it is, to the sign of zero.
+def _neutral(name: str, t: str) -> Operand:
+    if name == "cumsum":
+        return -0.0 if t in FLOATS else 0
+    if name == "cumprod":
+        return 1.0 if t in FLOATS else 1
+    return REDUCES["reduce_max" if name == "cummax" else "reduce_min"].start(t)
+
+
+_JOINS: dict[str, Callable[[Builder, str, Operand, Operand], Operand]] = {
+    "cumsum": lambda b, t, x, y: b.let("add", t, x, y), "cumprod": lambda b, t, x, y: b.let("mul", t, x, y),
+    "cummax": larger, "cummin": smaller,
+}  # fmt: skip
+
+
+def running(name: str, x: Form) -> Running:
+    """The running total of a form that a primitive makes."""
+    return Running(x, _neutral(name, x.type), _JOINS[name])
 
 
 class Sum:
@@ -107,7 +155,8 @@ class _Nest:
         self, b: Builder, shape: Index, writes: list[Write], sums: list[Sum], forms: Sequence[Form]
     ) -> None:  # fmt: skip
         self.b = b
-        self.forms = [f for f in forms if type(f) is Lazy]
+        self.forms = [f for f in forms if type(f) is Lazy or type(f) is Running]
+        self.totals = [f for f in forms if type(f) is Running]
         self.shape = shape
         self.writes = writes
         self.sums = sums
@@ -218,14 +267,26 @@ class _Nest:
         mine = [s for s in self.sums if s.depth == depth]
         for total in mine:
             total.start(b)
+        if depth + 1 == len(self.shape):
+            for total in self.totals:
+                total.begin(b)
         if depth == len(self.shape):
             self.element(index)
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:
             self.axis(depth + 1, (*index, 0))
+        elif b.width and self.is_short(depth):
+            for i in range(self.shape[depth]):  # pyright: ignore[reportArgumentType]
+                with b.scope():
+                    self.axis(depth + 1, (*index, i))
         else:
             pieces.turns(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
         for total in mine:
             total.end(b, index)
+
+    def is_short(self, depth: int) -> bool:
+        """Whether the last loop is written out: in lanes, where the compiler does not."""
+        n = self.shape[depth]
+        return depth > 0 and depth + 1 == len(self.shape) and type(n) is int and n <= SHORT
 
     def element(self, index: Index) -> None:
         b = self.b
@@ -264,7 +325,7 @@ def copy(b: Builder, form: Form, target: Stored) -> None:
         for place, item in enumerate(form.items):
             b.store(target.array, b.add(target.offset, place), item)
         return
-    if type(form) is Stored and form.is_dense and target.is_dense:
+    if type(form) is Stored and form.is_dense and target.is_dense and not b.width:
         b.copy(target.array, target.offset, form.array, form.offset, count_of(b, form.shape))
         return
     emit(b, form.shape, [Write(form, target)], [])

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import cast
 
 from ..builder import Builder
-from ..loops import Block, For, Let, Operand, blocks_of
+from ..loops import Block, Convert, For, Let, Load, Operand, Select, Store, blocks_of
 from ..vectormath import ONE_OPERAND
 
 MOST = 12  # pieces of a loop
 VECTOR = 8  # numbers of a vector, of the widest there are
 FEW = 64  # turns up to which the last of them make a difference
+_PLAIN = (Let, Select, Convert, Load)
 LONGEST = 400  # instructions of a body from which on there is one piece
 
 
@@ -34,8 +36,10 @@ def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], m
     made = For(b.reg("i64"), start, stop, [])
     with b.inside(made.body), b.spanning(made.index, start, stop) as found:
         body(made.index)
-    cuts = sorted(found) or _even(start, stop, made.body)
-    if not cuts or len(cuts) >= most or _length(made.body) > LONGEST:
+    cuts = sorted(found)
+    if not cuts:
+        return _emit_even(b, made, body)
+    if len(cuts) >= most or _length(made.body) > LONGEST:
         b.emit(made)
         return 1
     count = 0
@@ -51,20 +55,43 @@ def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], m
     return count
 
 
-def _even(start: int, stop: int, body: Block) -> list[int]:
-    """Where to cut few turns, so that all of them are done by vectors.
+def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
+    """Emits few turns so that vectors do all of them; how many loops that takes.
 
     LLVM leaves to scalar code what a loop has beyond a multiple of its vectors' length; a scalar call of a mathematical
     function takes as long as that of a whole vector, and vectors that are read where numbers were stored have to wait.
+    Where it does no harm to compute an element twice, the last vector overlaps the one before it.
     """
+    start, stop = cast(int, made.start), cast(int, made.stop)
     count = stop - start
-    if count < 3 or count > FEW or not _calls(body):
-        return []
-    places = [start + count // VECTOR * VECTOR]
-    for width in (VECTOR // 2, VECTOR // 4):
-        if stop - places[-1] >= width:
-            places.append(places[-1] + width)
-    return [p for p in dict.fromkeys(places) if start < p < stop]
+    if not 3 <= count <= FEW or count in (4, VECTOR) or _length(made.body) > LONGEST:
+        b.emit(made)
+        return 1
+    width = next(w for w in (VECTOR, VECTOR // 2, VECTOR // 4) if w <= count)
+    end = start + count // width * width
+    if end == stop or not (_is_repeatable(made.body) or _calls(made.body)):
+        b.emit(made)
+        return 1
+    ranges = [(start, end)]
+    if _is_repeatable(made.body):
+        ranges.append((stop - width, stop))
+    else:
+        while end < stop:
+            width = next(w for w in (VECTOR // 2, VECTOR // 4, 1) if w <= stop - end)
+            ranges.append((end, end + width))
+            end += width
+    for first, last in ranges:
+        with b.loop(first, last) as index:
+            body(index)
+    return len(ranges)
+
+
+def _is_repeatable(block: Block) -> bool:
+    """Whether the turns of a loop only write what none of them reads."""
+    read = {id(item.array) for item in block if type(item) is Load}
+    return all(
+        type(item) in _PLAIN or (type(item) is Store and id(item.array) not in read) for item in block
+    )
 
 
 def _calls(block: Block) -> bool:

@@ -52,7 +52,7 @@ def _add_number(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
 
 def _scale(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
     # where x is not 0, it is the same without a zero added to it
-    return b.select(t, b.let("eq", t, x, 0.0), 0.0, b.let("mul", t, b.plain.get(x, x), y))
+    return b.let("scale", t, b.plain.get(x, x), y)
 
 
 def _power_number(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:

@@ -1,23 +1,33 @@
 """Windows that slide over the last axes: sums, their adjoint, and the places of extrema; additions along the last axis.
 
 What lies outside an operand counts as zero in a sum and never holds the extremum.
+
+Where steps in memory are known, windows that lie side by side are done side by side: a row of them, along the axis that
+is innermost in memory (channels, if they come last there), in vectors, tap by tap. What they hold so far is in small
+arrays meanwhile. Results lie in the order of the operand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ...._core.graph import Node
+from ...._core.tensor import Value
 from ..builder import Builder
-from ..forms import Form, Index, count_of, flat_place
-from ..loops import FLOATS, INDEX, Operand
+from ..forms import TYPE_OF, Form, Index, Stored, count_of, flat_place, is_numbers
+from ..loops import FLOATS, INDEX, Array, Operand
+from ..pooling import BEST, PUT
 from .blocks import SINGLES, Block
 from .factorisations import loops_over
 from .maps import wrapped
+from .ranges import clamped, divided_up, smaller
 from .reduces import in_order
 from .scalars import is_nan
+
+LANES = 64  # windows of a row that are done at a time
+NEAR = 4  # elements between neighbours of a row up to which vectors are worth it
 
 
 class _Windows(NamedTuple):
@@ -30,17 +40,43 @@ class _Windows(NamedTuple):
     dilation: tuple[int, ...]
     is_padded: bool  # if not, all elements of all windows are there
 
+    def place(self, b: Builder, axis: int, position: Operand, tap: Operand) -> Operand:
+        """Where along an axis a tap reads."""
+        start = b.add(b.mul(position, self.strides[axis]), b.mul(tap, self.dilation[axis]))
+        return b.sub(start, self.low[axis])
+
+    def has(self, b: Builder, axis: int, place: Operand) -> Operand:
+        """Whether there is an element at a place along an axis."""
+        if not self.is_padded:
+            return True
+        return b.both(b.let("ge", "i64", place, 0), b.let("lt", "i64", place, self.sizes[axis]))
+
     def places(self, b: Builder, positions: Index, taps: Index) -> tuple[Operand, Index]:
         """Whether the element of a window is there, and at which index (a valid one only if it is)."""
         inside: Operand = True
         places: list[Operand] = []
-        columns = (self.sizes, self.strides, self.low, self.dilation, positions, taps)
-        for size, stride, low, gap, p, k in zip(*columns, strict=True):
-            place = b.sub(b.add(b.mul(p, stride), b.mul(k, gap)), low)
-            if self.is_padded:
-                inside = b.both(inside, b.both(b.let("ge", "i64", place, 0), b.let("lt", "i64", place, size)))
+        for axis, (p, k) in enumerate(zip(positions, taps, strict=True)):
+            place = self.place(b, axis, p, k)
+            inside = b.both(inside, self.has(b, axis, place))
             places.append(place)
         return inside, (*places,)
+
+    def there(self, b: Builder, axis: int, tap: Operand, start: Operand, count: Operand) -> tuple[Operand, Operand]:
+        """Of windows from a position on, the first for which a tap is there, and behind the last."""
+        if not self.is_padded:
+            return 0, count
+        before = b.sub(self.low[axis], b.mul(tap, self.dilation[axis]))
+        first = divided_up(b, before, self.strides[axis])
+        behind = divided_up(b, b.add(before, self.sizes[axis]), self.strides[axis])
+        first = clamped(b, b.sub(first, start), count)
+        behind = clamped(b, b.sub(behind, start), count)
+        return first, behind
+
+    @property
+    def are_apart(self) -> bool:
+        """Whether no two windows share an element."""
+        columns = zip(self.window, self.strides, self.dilation, strict=True)
+        return all(type(n) is int and (n - 1) * gap < stride for n, stride, gap in columns)
 
 
 @contextmanager
@@ -59,11 +95,140 @@ def _geometry(sizes: Sequence[Operand], attrs: Sequence[Any]) -> _Windows:
     return _Windows((*sizes,), (*window,), strides, (*[low for low, _ in padding],), dilation, is_padded)
 
 
+# -- rows of windows --------------------------------------------------------------------------------------------------
+
+
+class _Run(NamedTuple):
+    """Windows side by side: the index of the first, with the axis along which they lie, and how many."""
+
+    index: Index
+    axis: int
+    count: Operand
+
+
+class _Rows:
+    """The windows of an operand in runs along one axis.
+
+    Attributes:
+        shape: of the windows.
+        lead: how many axes are a batch.
+        order: the axes as the operand lies in memory; runs lie along the last of them.
+    """
+
+    def __init__(self, b: Builder, windows: _Windows, shape: Index, order: list[int]) -> None:
+        self.b = b
+        self.windows = windows
+        self.shape = shape
+        self.order = order
+        self.lead = len(shape) - len(windows.window)
+
+    @contextmanager
+    def runs(self, are_free: bool = True) -> Iterator[_Run]:
+        """`with rows.runs() as run:` what is emitted inside runs for each; `are_free`: in any order, or in threads."""
+        b, (*outer, axis) = self.b, self.order
+        extent = self.shape[axis]
+        is_free = are_free or (bool(outer) and outer[0] < self.lead)
+        work = b.mul(count_of(b, self.shape), count_of(b, self.windows.window)) if is_free else None
+        with _nest(b, [self.shape[a] for a in outer], work) as places:
+            index: list[Operand] = [0] * len(self.shape)
+            for a, place in zip(outer, places, strict=True):
+                index[a] = place
+            if type(extent) is int and extent <= LANES:
+                yield _Run((*index,), axis, extent)
+                return
+            with b.loop(0, b.divided(b.add(extent, LANES - 1), LANES)) as i:
+                index[axis] = b.mul(i, LANES)
+                yield _Run((*index,), axis, smaller(b, LANES, b.sub(extent, index[axis])))
+
+    def each(self, run: _Run, body: Callable[[Operand, Index], None]) -> None:
+        """`body(j, index)` for each window of a run."""
+        with self.b.loop(0, run.count) as j:
+            body(j, self.moved(run, j))
+
+    def moved(self, run: _Run, j: Operand) -> Index:
+        """The index of a window of a run."""
+        return (*run.index[: run.axis], self.b.add(run.index[run.axis], j), *run.index[run.axis + 1 :])
+
+    def each_tap(self, run: _Run, body: Callable[[Operand, Operand, Index, Index], None]) -> None:
+        """`body(j, tap, index, place)` for each tap, and for each window of a run that has it: the number of the tap,
+        the index of the window, and that of the element."""
+        b, windows = self.b, self.windows
+        with loops_over(b, windows.window) as taps:
+            inside: Operand = True
+            first, behind = 0, run.count
+            for axis, k in enumerate(taps):
+                if self.lead + axis == run.axis:
+                    first, behind = windows.there(b, axis, k, run.index[run.axis], run.count)
+                else:
+                    place = windows.place(b, axis, run.index[self.lead + axis], k)
+                    inside = b.both(inside, windows.has(b, axis, place))
+            with _inside(b, inside), b.loop(first, behind) as j:
+                index = self.moved(run, j)
+                places = [windows.place(b, a, index[self.lead + a], k) for a, k in enumerate(taps)]
+                tap = flat_place(b, windows.window, taps)
+                body(j, tap, index, (*index[: self.lead], *places))
+
+
+@contextmanager
+def _nest(b: Builder, extents: Sequence[Operand], work: Operand | None) -> Iterator[Index]:
+    """A loop for each axis of more than one element, the first of them perhaps in threads."""
+    if not extents:
+        yield ()
+        return
+    extent, *rest = extents
+    if type(extent) is int and extent == 1:
+        with _nest(b, rest, work) as index:
+            yield (0, *index)
+        return
+    with b.loop(0, extent, work) as i, _nest(b, rest, None) as index:
+        yield (i, *index)
+
+
+def _rows(b: Builder, windows: _Windows, shape: Index, x: Stored, is_spread: bool = False) -> _Rows | None:
+    """Rows along which windows are near each other in x, which has their elements or, spread, one for each; None if
+    there are none."""
+    if not is_numbers(x.strides) or not shape:
+        return None
+    lead = len(shape) - len(windows.window)
+    own: list[int] = [s if type(s) is int else 0 for s in x.strides]
+    steps = own if is_spread else [*own[:lead], *(s * t for s, t in zip(own[lead:], windows.strides, strict=True))]
+    many = [not (type(n) is int and n == 1) for n in shape]
+    order = sorted(range(len(shape)), key=lambda a: (many[a], -abs(own[a])))
+    last = order[-1]
+    return _Rows(b, windows, shape, order) if many[last] and 0 < abs(steps[last]) <= NEAR else None
+
+
+def _room(block: Block, value: Value, order: Sequence[int]) -> Stored:
+    """Where a result goes: in the order given, unless its place is given."""
+    if value.key in block.targets or [*order] == sorted(order):
+        return block.room(value)
+    shape = block.shape(value)
+    made = block.fresh((*[shape[a] for a in order],), TYPE_OF[value.dtype])
+    strides: list[Operand] = [0] * len(order)
+    for axis, step in zip(order, made.strides, strict=True):
+        strides[axis] = step
+    return Stored(shape, made.array, made.offset, (*strides,))
+
+
+def _memory_order(rows: _Rows) -> list[int]:
+    """The axes of a result in the order of rows; axes of one element, which come first there, stay where they are."""
+    one = [type(n) is int and n == 1 for n in rows.shape]
+    many = iter([a for a in rows.order if not one[a]])
+    return [a if one[a] else next(many) for a in range(len(rows.shape))]
+
+
+# -- sums -------------------------------------------------------------------------------------------------------------
+
+
 def _window_sum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, x = block.b, block.stored(forms[0])
-    target = block.room(node.outputs[0])
+    value = node.outputs[0]
     rank = len(node.attrs[0])
     windows = _geometry(x.shape[-rank:] if rank else (), block.attrs(node))
+    rows = _rows(b, windows, block.shape(value), x)
+    if rows is not None:
+        return [_sums_in_rows(block, value, x, rows)]
+    target = block.room(value)
     lead = len(x.shape) - rank
     with loops_over(b, target.shape) as index:
         total = b.var(x.type, _zero(x.type))
@@ -75,25 +240,108 @@ def _window_sum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     return [target]
 
 
+def _sums_in_rows(block: Block, value: Value, x: Stored, rows: _Rows) -> Stored:
+    b, target = block.b, _room(block, value, _memory_order(rows))
+    totals = b.local(x.type, LANES)
+
+    def add(j: Operand, tap: Operand, index: Index, place: Index) -> None:
+        b.store(totals, j, b.let("add", x.type, b.load(totals, j), x.at(b, place)))
+
+    with rows.runs() as run:
+        rows.each(run, lambda j, index: b.store(totals, j, _zero(x.type)))
+        rows.each_tap(run, add)
+        rows.each(run, lambda j, index: target.store(b, index, b.load(totals, j)))
+    return target
+
+
 def _window_spread(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, x = block.b, block.stored(forms[0])
-    target = block.room(node.outputs[0])
+    value = node.outputs[0]
     sizes, *geometry = block.attrs(node)
     windows = _geometry(sizes, geometry)
+    rows = _rows(b, windows, x.shape, x, True)
+    if rows is not None:
+        return [_spread_in_rows(block, value, rows, lambda index, tap: x.at(b, index))]
+    target = block.room(value)
     lead = len(x.shape) - len(sizes)
     b.fill(target.array, target.offset, count_of(b, target.shape))
     with loops_over(b, x.shape) as index:
-        value = x.at(b, index)
+        element = x.at(b, index)
         with loops_over(b, windows.window) as taps:
             is_there, places = windows.places(b, index[lead:], taps)
             with _inside(b, is_there):
                 place = (*index[:lead], *places)
-                target.store(b, place, b.let("add", x.type, target.at(b, place), value))
+                target.store(b, place, b.let("add", x.type, target.at(b, place), element))
     return [target]
+
+
+def _spread_in_rows(
+    block: Block, value: Value, rows: _Rows, element: Callable[[Index, Operand], Operand]
+) -> Stored:  # fmt: skip
+    """Adds what `element` says of a window and a tap to where the tap is."""
+    b, type_ = block.b, TYPE_OF[value.dtype]
+    target = _room(block, value, _memory_order(rows))
+    are_apart = rows.windows.are_apart
+    if not (are_apart and _cover(rows)):
+        b.fill(target.array, target.offset, count_of(b, target.shape))
+
+    def put(j: Operand, tap: Operand, index: Index, place: Index) -> None:
+        before = _zero(type_) if are_apart else target.at(b, place)
+        target.store(b, place, b.let("add", type_, before, element(index, tap)))
+
+    with rows.runs(are_apart) as run:
+        rows.each_tap(run, put)
+    return target
+
+
+def _cover(rows: _Rows) -> bool:
+    """Whether windows that lie apart leave no element out."""
+    w = rows.windows
+    columns = zip(w.sizes, w.window, w.strides, rows.shape[rows.lead :], strict=True)
+    return not w.is_padded and all(
+        n == stride and type(p) is int and type(size) is int and size == p * stride for size, n, stride, p in columns
+    )
 
 
 def _zero(type_: str) -> Operand:
     return 0.0 if type_ in FLOATS else 0
+
+
+# -- extrema ----------------------------------------------------------------------------------------------------------
+
+
+class _Best(NamedTuple):
+    """The extrema of a run of windows so far: their values, and where they were found (-1: nowhere yet)."""
+
+    type: str
+    wins: str
+    values: Array
+    found: Array
+
+    @staticmethod
+    def of(b: Builder, type_: str, wins: str, where: str) -> _Best:
+        return _Best(type_, wins, b.local(type_, LANES), b.local(where, LANES))
+
+    def begin(self, b: Builder, j: Operand) -> None:
+        """Nothing has been found."""
+        b.store(self.values, j, _zero(self.type))
+        b.store(self.found, j, -1)
+
+    def join(self, b: Builder, j: Operand, value: Operand, where: Operand) -> None:
+        """Another element: the first of equal ones stays, and the first NaN."""
+        held, found = b.load(self.values, j), b.load(self.found, j)
+        better = _is_better(b, self.type, self.wins, value, held)
+        better = b.either(better, b.let("lt", self.found.type, found, 0))
+        b.store(self.values, j, b.select(self.type, better, value, held))
+        b.store(self.found, j, b.select(self.found.type, better, where, found))
+
+
+def _is_better(b: Builder, type_: str, wins: str, value: Operand, held: Operand) -> Operand:
+    better = b.let(wins, type_, value, held)
+    if type_ in FLOATS:
+        better = b.either(better, is_nan(b, type_, value))
+        better = b.both(better, b.negated(is_nan(b, type_, held)))
+    return better
 
 
 def _window_place(wins: str) -> Callable[..., Sequence[Form]]:
@@ -101,28 +349,93 @@ def _window_place(wins: str) -> Callable[..., Sequence[Form]]:
 
     def rule(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         b, x = block.b, block.stored(forms[0])
-        target = block.room(node.outputs[0])
+        value = node.outputs[0]
         rank = len(node.attrs[0])
         windows = _geometry(x.shape[-rank:] if rank else (), block.attrs(node))
-        lead = len(x.shape) - rank
-        with loops_over(b, target.shape) as index:
-            found, best = b.var("i64", -1), b.var(x.type, _zero(x.type))
-            with loops_over(b, windows.window) as taps:
-                is_there, places = windows.places(b, index[lead:], taps)
-                with _inside(b, is_there):
-                    value, held = x.at(b, (*index[:lead], *places)), b.get(best)
-                    better = b.let(wins, x.type, value, held)
-                    if x.type in FLOATS:
-                        better = b.either(better, is_nan(b, x.type, value))
-                        better = b.both(better, b.negated(is_nan(b, x.type, held)))
-                    better = b.either(better, b.let("lt", "i64", b.get(found), 0))
-                    place = flat_place(b, windows.sizes, places)
-                    b.set(best, b.select(x.type, better, value, held))
-                    b.set(found, b.select("i64", better, place, b.get(found)))
-            target.store(b, index, b.convert(target.type, "i64", b.get(found)))
+        rows = _rows(b, windows, block.shape(value), x)
+        if rows is not None:
+            return [_places_in_rows(block, value, x, rows, wins)]
+        target = block.room(value)
+        _places_one_by_one(b, x, windows, target, wins)
         return [target]
 
     return rule
+
+
+def _places_in_rows(block: Block, value: Value, x: Stored, rows: _Rows, wins: str) -> Stored:
+    b, target = block.b, _room(block, value, _memory_order(rows))
+    best = _Best.of(b, x.type, wins, "i64")
+
+    def join(j: Operand, tap: Operand, index: Index, place: Index) -> None:
+        best.join(b, j, x.at(b, place), flat_place(b, rows.windows.sizes, place[rows.lead :]))
+
+    with rows.runs() as run:
+        rows.each(run, lambda j, index: best.begin(b, j))
+        rows.each_tap(run, join)
+        rows.each(run, lambda j, index: target.store(b, index, b.convert(target.type, "i64", b.load(best.found, j))))
+    return target
+
+
+def _places_one_by_one(b: Builder, x: Stored, windows: _Windows, target: Stored, wins: str) -> None:
+    lead = len(x.shape) - len(windows.window)
+    with loops_over(b, target.shape) as index:
+        found, best = b.var("i64", -1), b.var(x.type, _zero(x.type))
+        with loops_over(b, windows.window) as taps:
+            is_there, places = windows.places(b, index[lead:], taps)
+            with _inside(b, is_there):
+                value, held = x.at(b, (*index[:lead], *places)), b.get(best)
+                better = _is_better(b, x.type, wins, value, held)
+                better = b.either(better, b.let("lt", "i64", b.get(found), 0))
+                place = flat_place(b, windows.sizes, places)
+                b.set(best, b.select(x.type, better, value, held))
+                b.set(found, b.select("i64", better, place, b.get(found)))
+        target.store(b, index, b.convert(target.type, "i64", b.get(found)))
+
+
+def _any_rows(b: Builder, windows: _Windows, shape: Index, x: Stored, is_spread: bool = False) -> _Rows:
+    """Rows along the axis that is best for them, or along the last."""
+    found = _rows(b, windows, shape, x, is_spread)
+    return _Rows(b, windows, shape, [*range(len(shape))]) if found is None else found
+
+
+def _window_best(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    """The largest element of each window, and the number of the tap that has it."""
+    b, x = block.b, block.stored(forms[0])
+    value, which = node.outputs
+    windows = _geometry(x.shape[-len(node.attrs[0]) :], block.attrs(node))
+    rows = _any_rows(b, windows, block.shape(value), x)
+    order = _memory_order(rows)
+    values, taps = _room(block, value, order), _room(block, which, order)
+    best = _Best.of(b, x.type, "gt", taps.type)
+
+    def join(j: Operand, tap: Operand, index: Index, place: Index) -> None:
+        best.join(b, j, x.at(b, place), b.convert(taps.type, "i64", tap))
+
+    def end(j: Operand, index: Index) -> None:
+        values.store(b, index, b.load(best.values, j))
+        taps.store(b, index, b.load(best.found, j))
+
+    with rows.runs() as run:
+        rows.each(run, lambda j, index: best.begin(b, j))
+        rows.each_tap(run, join)
+        rows.each(run, end)
+    return [values, taps]
+
+
+def _window_put(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    """Each element added to where its window's tap is."""
+    b, ct, taps = block.b, block.stored(forms[0]), block.stored(forms[1])
+    sizes, *geometry = block.attrs(node)
+    rows = _any_rows(b, _geometry(sizes, geometry), ct.shape, ct, True)
+
+    def element(index: Index, tap: Operand) -> Operand:
+        is_here = b.let("eq", taps.type, taps.at(b, index), b.convert(taps.type, "i64", tap))
+        return b.select(ct.type, is_here, ct.at(b, index), _zero(ct.type))
+
+    return [_spread_in_rows(block, node.outputs[0], rows, element)]
+
+
+# -- along the last axis ----------------------------------------------------------------------------------------------
 
 
 def _add_along(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -143,5 +456,5 @@ def _add_along(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 
 SINGLES.update({
     "window_sum": _window_sum, "window_spread": _window_spread, "window_argmax": _window_place("gt"),
-    "window_argmin": _window_place("lt"), "add_along": _add_along,
+    "window_argmin": _window_place("lt"), BEST.name: _window_best, PUT.name: _window_put, "add_along": _add_along,
 })  # fmt: skip

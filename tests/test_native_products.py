@@ -1,0 +1,266 @@
+"""Products of matrices in machine code: the functions of `multiply` by themselves, and which way a product takes."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._engines.native import loops, multiply, symbols
+from wengert._engines.native.builder import Builder
+from wengert._engines.native.forms import Stored
+from wengert._engines.native.lower import matrices, products
+from wengert._engines.native.lower.functions import lowered
+from wengert._engines.native.outlining import walk
+from wengert._engines.native.prepare import ready
+from wengert._passes import optimise
+
+RNG = np.random.default_rng(31)
+DTYPES = {"f64": np.float64, "f32": np.float32}
+ROUNDING = {"f64": 1e-15, "f32": 5e-7}  # of the sum of the magnitudes, for chains of up to 100 terms in another order
+Array = np.ndarray[Any, Any]
+
+
+def extern(name: str) -> Callable[..., None]:
+    """A function of `multiply`: arrays are passed by address, everything else is an integer."""
+    address = symbols.address(f"product.{name}")
+
+    def call(*arguments: Any) -> None:
+        kinds = [ctypes.c_void_p if isinstance(a, np.ndarray) else ctypes.c_int64 for a in arguments]
+        given = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments]
+        ctypes.CFUNCTYPE(None, *kinds)(address)(*given)
+
+    return call
+
+
+def close(found: Array, x: Array, y: Array, type_: str) -> None:
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    room = ROUNDING[type_] * (np.abs(x) @ np.abs(y)) * 10
+    assert np.all(np.abs(found - x @ y) <= room), (x.shape, y.shape)
+
+
+def steps(x: Array) -> list[int]:
+    return [s // x.itemsize for s in x.strides]
+
+
+EXTENTS = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 25, 33, 48, 49, 63, 100]
+
+
+@pytest.mark.parametrize("type_", DTYPES)
+@pytest.mark.parametrize("m", [0, 1, 2, 3, 5, 8, 15, 23])
+def test_rows(type_: str, m: int) -> None:
+    rows, dtype = extern(f"rows.{type_}"), DTYPES[type_]
+    for n, k in itertools.product(EXTENTS, [0, 1, 5, 40]):
+        x, y = RNG.normal(size=(m, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)
+        out = np.full((m, n + 2), 7, dtype)
+        for left in (x, np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2]):
+            rows(m, n, k, left, *steps(left), y, n, multiply.panel_width(type_), out, n + 2, 0)
+            close(out[:, :n], x, y, type_)
+            assert np.all(out[:, n:] == 7)
+        rows(m, n, k, x, k, 1, y, n, multiply.panel_width(type_), out, n + 2, 1)
+        close(out[:, :n], np.hstack([x, x]), np.vstack([y, y]), type_)
+
+
+@pytest.mark.parametrize("type_", DTYPES)
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_panels_give_the_bits_of_the_matrix(type_: str, is_turned: bool) -> None:
+    rows, pack, dtype = extern(f"rows.{type_}"), extern(f"pack.{type_}"), DTYPES[type_]
+    width = multiply.panel_width(type_)
+    for n, k in itertools.product(EXTENTS[1:], [1, 5, 16, 40]):
+        x, y = RNG.normal(size=(9, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)
+        y = np.asfortranarray(y) if is_turned else y
+        size = multiply.packed_size(type_, -(-n // width), k)
+        panels = np.full(size + 3, 7, dtype)
+        pack(k, n, y, *((1, k) if is_turned else (n, 1)), panels)
+        assert np.all(panels[size:] == 7)
+        packed, plain = np.empty((9, n), dtype), np.empty((9, n), dtype)
+        rows(9, n, k, x, k, 1, panels, width, k * width, packed, n, 0)
+        rows(9, n, k, x, k, 1, np.ascontiguousarray(y), n, width, plain, n, 0)
+        np.testing.assert_array_equal(packed, plain)
+
+
+@pytest.mark.parametrize("type_", DTYPES)
+def test_a_sum_in_blocks_has_the_bits_of_one_chain(type_: str) -> None:
+    rows, dtype, width = extern(f"rows.{type_}"), DTYPES[type_], multiply.panel_width(type_)
+    x, y = RNG.normal(size=(13, 40)).astype(dtype), RNG.normal(size=(40, 61)).astype(dtype)
+    whole, parts = np.empty((13, 61), dtype), np.empty((13, 61), dtype)
+    rows(13, 61, 40, x, 40, 1, y, 61, width, whole, 61, 0)
+    for first, last in ((0, 7), (7, 8), (8, 40)):
+        rows(13, 61, last - first, x[:, first:].copy(), 40 - first, 1, y[first:], 61, width, parts, 61, int(first > 0))
+    np.testing.assert_array_equal(parts, whole)
+    for i in range(13):  # nor does it matter which rows are computed together
+        rows(1, 61, 40, x[i], 40, 1, y, 61, width, parts[i], 61, 0)
+    np.testing.assert_array_equal(parts, whole)
+
+
+@pytest.mark.parametrize("type_", DTYPES)
+def test_vectors(type_: str) -> None:
+    row, dots, dtype = extern(f"row.{type_}"), extern(f"dots.{type_}"), DTYPES[type_]
+    for n, k in itertools.product([0, 1, 3, 4, 5, 8, 17, 64, 129, 300], [0, 1, 3, 8, 16, 17, 32, 65, 100]):
+        x, y = RNG.normal(size=(n, k)).astype(dtype), RNG.normal(size=(k, 2)).astype(dtype)
+        out = np.full((n + 1, 2), 7, dtype)
+        dots(n, k, x, k, np.ascontiguousarray(y[:, 0]), out, 2)
+        close(out[:n, 0], x, y[:, 0], type_)
+        assert np.all(out[:, 1] == 7)
+        assert out[n, 0] == 7
+        out = np.full(n + 1, 7, dtype)
+        row(n, k, y, 2, np.ascontiguousarray(x.T), n, out)
+        close(out[:n], x, y[:, 0], type_)
+        assert out[n] == 7
+
+
+@pytest.mark.parametrize("type_", DTYPES)
+def test_what_is_not_finite_stays_in_its_place(type_: str) -> None:
+    rows, dtype, width = extern(f"rows.{type_}"), DTYPES[type_], multiply.panel_width(type_)
+    for bad in (np.nan, np.inf, -np.inf):
+        x, y = np.ones((11, 9), dtype), np.ones((9, 30), dtype)
+        x[10, 3], y[2, 29] = bad, bad
+        out = np.empty((11, 30), dtype)
+        rows(11, 30, 9, x, 9, 1, y, 30, width, out, 30, 0)
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(out, x.astype(np.float64) @ y.astype(np.float64))
+    x, y, out = -np.ones((1, 2), dtype), np.zeros((2, 3), dtype), np.empty((1, 3), dtype)
+    rows(1, 3, 2, x, 2, 1, y, 3, width, out, 3, 0)
+    assert not np.any(np.signbit(out))  # sums start from 0, as NumPy's
+
+
+# -- plans ------------------------------------------------------------------------------------------------------------
+
+
+def view(shape: tuple[Any, ...], strides: tuple[Any, ...] | None = None, type_: str = "f64") -> Stored:
+    return Stored(shape, loops.Array(type_, 1, "in"), 0, strides)
+
+
+PLANS = {
+    "as they lie": (view((40, 50)), view((50, 60)), view((40, 60)), "rows", (), False),
+    "left turned": (view((40, 50), (1, 40)), view((50, 60)), view((40, 60)), "rows", (), False),
+    "right turned": (view((40, 50)), view((50, 60), (1, 50)), view((40, 60)), "rows", (), True),
+    "result turned": (view((40, 50), (1, 40)), view((50, 60), (1, 50)), view((40, 60), (1, 40)), "rows", (), False),
+    "every other row": (view((40, 50), (100, 1)), view((50, 60), (120, 1)), view((40, 60), (120, 1)), "rows", (), False),
+    "every other column of the left": (view((40, 50), (100, 2)), view((50, 60)), view((40, 60)), "rows", (), False),
+    "every other column of the right": (view((40, 50)), view((50, 60), (120, 2)), view((40, 60)), "rows", ("y",), False),
+    "every other column of the result": (view((40, 50)), view((50, 60)), view((40, 60), (120, 2)), "rows", ("out",), False),
+    "one row for all": (view((40, 50), (0, 1)), view((50, 60), (0, 1)), view((40, 60)), "rows", (), False),
+    "backwards": (view((40, 50), (-50, -1)), view((50, 60), (-60, 1)), view((40, 60)), "rows", (), False),
+    "column": (view((40, 50)), view((50, 1)), view((40, 1)), "dots", (), False),
+    "turned times column": (view((40, 50), (1, 40)), view((50, 1), (3, 1)), view((40, 1)), "row", (), False),
+    "row": (view((1, 50)), view((50, 60)), view((1, 60)), "row", (), False),
+    "row times turned": (view((1, 50)), view((50, 60), (1, 50)), view((1, 60)), "dots", (), False),
+    "strided vector": (view((40, 50)), view((50, 1), (3, 1)), view((40, 1)), "dots", ("y",), False),
+    "strided matrix": (view((40, 50), (100, 2)), view((50, 1)), view((40, 1)), "loops", (), False),
+    "little": (view((5, 5)), view((5, 5)), view((5, 5)), "loops", (), False),
+    "integers": (view((40, 50), type_="i64"), view((50, 60), type_="i64"), view((40, 60), type_="i64"), "loops", (), False),
+    "rows far apart": (view((40, 500)), view((500, 60), (4096, 1)), view((40, 60)), "rows", (), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plans(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: False)
+    x, y, out, way, copies, packs = PLANS[name]
+    found = matrices.plan(x, y, out)
+    assert (found.way, found.copies, found.packs) == (way, copies, packs)
+
+
+def text_of(f: Callable[..., Any], *operands: Array) -> loops.Function:
+    compiled = wg.function(f)
+    compiled(*operands)
+    ((_, form),) = compiled.traces
+    return lowered(ready(optimise(form.graph)), "test").function
+
+
+WITHOUT_COPIES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
+    "turned left": (lambda x, y: wg.matmul(x.T, y), ((50, 40), (50, 60))),
+    "turned right": (lambda x, y: wg.matmul(x, y.T), ((40, 50), (30, 50))),
+    "slices": (lambda x, y: wg.matmul(x[3:43, 2:52], y[:50, 4:64]), ((50, 60), (60, 70))),
+    "steps": (lambda x, y: wg.matmul(x[::2, ::3], y[::2]), ((80, 150), (100, 60))),
+    "flipped": (lambda x, y: wg.matmul(x[::-1, ::-1], y[::-1]), ((40, 50), (50, 60))),
+    "broadcast": (lambda x, y: wg.matmul(wg.broadcast_to(x, (40, 50)), y), ((50,), (50, 60))),
+    "a row of a matrix times a matrix": (lambda x, y: x[3] @ y, ((40, 50), (50, 60))),
+    "a matrix times a column of a matrix": (lambda x, y: x.T @ y[:, 3], ((50, 40), (50, 60))),
+    "batch": (lambda x, y: wg.matmul(x, y), ((7, 40, 50), (7, 50, 60))),
+    "batch behind": (lambda x, y: wg.einsum("nki,kij->nkj", x, y), ((100, 7, 20), (7, 20, 20))),
+    "batch behind, turned": (lambda x, y: wg.einsum("kij,nkj->nki", x, y), ((7, 20, 20), (100, 7, 20))),
+    "batch behind, summed": (lambda x, y: wg.einsum("nki,nkj->kij", x, y), ((100, 7, 20), (100, 7, 20))),
+    "turned result": (lambda x, y: wg.einsum("ij,jk->ki", x, y), ((40, 50), (50, 60))),
+    "two axes for rows": (lambda x, y: wg.einsum("abi,ij->abj", x, y), ((6, 7, 50), (50, 60))),
+    "two axes summed": (lambda x, y: wg.einsum("iab,abj->ij", x, y), ((40, 5, 10), (5, 10, 60))),
+    "vectors": (lambda x, y: wg.einsum("bi,bij->bj", x, y), ((9, 30), (9, 30, 40))),
+    "vectors behind": (lambda x, y: wg.einsum("nki,ki->nk", x, y), ((30, 7, 40), (7, 40))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITHOUT_COPIES)
+def test_no_copies_are_made(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: False)
+    f, shapes = WITHOUT_COPIES[name]
+    operands = [RNG.normal(size=shape) for shape in shapes]
+    with wg.eager():
+        wanted = np.asarray(f(*operands))
+    np.testing.assert_allclose(wg.function(f)(*operands), wanted, rtol=1e-12, atol=1e-12)  # another order of the sums
+    instructions = [*walk(text_of(f, *operands).body)]
+    assert not any(isinstance(item, (loops.Alloc, loops.Copy, loops.Store)) for item in instructions)
+    assert any(type(item) is loops.Call and item.name.startswith("product.") for item in instructions)
+
+
+def test_one_call_for_a_batch_that_shares_a_matrix() -> None:
+    function = text_of(lambda x, y: wg.matmul(x, y), RNG.normal(size=(7, 40, 50)), RNG.normal(size=(50, 60)))
+    assert not any(type(item) is loops.For for item in walk(function.body))
+
+
+# -- ways in programs -------------------------------------------------------------------------------------------------
+
+SIZES = [(40, 50, 60), (1, 50, 60), (40, 50, 1), (300, 20, 20), (33, 600, 500), (5, 5, 5), (16, 16, 16), (3, 0, 40)]
+FORMS: dict[str, Callable[..., Any]] = {
+    "nn": lambda x, y: wg.matmul(x, y),
+    "tn": lambda x, y: wg.matmul(wg.transpose(wg.transpose(x) * 1.0), y),
+    "nt": lambda x, y: wg.matmul(x, wg.transpose(wg.transpose(y) * 1.0)),
+    "gradients": lambda x, y: wg.grad(lambda x, y: wg.sum(wg.sin(wg.matmul(x, y))), argnums=(0, 1))(x, y),
+}
+
+
+@pytest.mark.parametrize("way", ["blas", "own"])
+@pytest.mark.parametrize("form", FORMS)
+def test_blas_and_our_own(form: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: way == "blas")
+    monkeypatch.setattr(matrices, "PACKED_BYTES", 1 << 16)  # so that matrices of a few rows are packed, block by block
+    for m, k, n in SIZES:
+        x, y = RNG.normal(size=(m, k)), RNG.normal(size=(k, n))
+        with wg.eager():
+            wanted = FORMS[form](x, y)
+        found = wg.function(FORMS[form])(x, y)
+        for ours, theirs in zip(*[r if isinstance(r, tuple) else (r,) for r in (found, wanted)], strict=True):
+            np.testing.assert_allclose(ours, np.asarray(theirs), rtol=1e-11, atol=1e-11)  # sums of up to 600 terms
+
+
+@pytest.mark.parametrize("way", ["blas", "own"])
+def test_sizes_told_at_run_time(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: way == "blas")
+    signature = [wg.TensorSpec((None, None)), wg.TensorSpec((None, None))]
+    compiled = {name: wg.function(f, input_signature=signature) for name, f in FORMS.items()}
+    for m, k, n in [(0, 0, 0), (3, 0, 4), (0, 3, 4), (3, 4, 0), (1, 1, 1), (2, 70, 90), (70, 300, 260), (100, 9, 250)]:
+        x, y = RNG.normal(size=(m, k)), RNG.normal(size=(k, n))
+        for name, f in compiled.items():
+            with wg.eager():
+                wanted = FORMS[name](x, y)
+            for ours, theirs in zip(*[r if isinstance(r, tuple) else (r,) for r in (f(x, y), wanted)], strict=True):
+                np.testing.assert_allclose(ours, np.asarray(theirs), rtol=1e-11, atol=1e-11)  # another order
+
+
+def test_what_is_small_enough_is_written_out() -> None:
+    function = text_of(lambda x, y: wg.matmul(x, y), RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3)))
+    assert not any(type(item) in (loops.Call, loops.For) for item in walk(function.body))
+
+
+def test_accumulating_rounds_once() -> None:
+    assert products.accumulated(Builder(), "f64", None, 2.0, 3.0) is not None
+    text = str(text_of(lambda x, y: wg.matmul(x, y), RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))))
+    assert "fma.f64" in text

@@ -1,0 +1,206 @@
+"""What the first gradient of a process waits for: libraries that load alone, code that is made as it stands."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._core.garbage import uncollected
+from wengert._engines.native import codegen, jit
+
+
+def in_a_process(text: str) -> str:
+    """What a fresh interpreter prints."""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+# -- SciPy's functions ------------------------------------------------------------------------------------------------
+
+NAMES = ("blas.dgemm", "blas.sgemv", "lapack.dpotrf")
+PARTS_OF_SCIPY = """
+import sys, threading
+import numpy as np
+from wengert._engines.native import libraries, symbols
+found = [symbols.address(name) for name in NAMES]
+assert all(found)
+""".replace("NAMES", repr(NAMES))
+WHOLE_SCIPY = """
+import scipy.linalg, scipy.linalg.cython_blas, scipy.linalg.cython_lapack as lapack
+assert scipy.linalg.cython_blas.__pyx_capi__["dgemm"] is libraries._capsules("scipy.linalg.cython_blas")["dgemm"]
+assert scipy.linalg.cython_lapack is lapack is sys.modules["scipy.linalg.cython_lapack"]
+assert scipy.linalg.cython_blas.__spec__.name == scipy.linalg.cython_blas.__name__ == "scipy.linalg.cython_blas"
+root = scipy.linalg.sqrtm(scipy.linalg.cholesky(np.diag([16.0, 81.0])))
+assert np.allclose(root, np.diag([2.0, 3.0])), root
+"""
+
+
+def test_blas_loads_without_the_package_around_it() -> None:
+    said = in_a_process(PARTS_OF_SCIPY + 'print([m for m in sys.modules if m.startswith("scipy.linalg")])')
+    assert said == "[]"
+
+
+def test_the_package_loads_afterwards() -> None:
+    in_a_process(PARTS_OF_SCIPY + WHOLE_SCIPY)
+
+
+def test_the_package_is_used_where_it_is_loaded() -> None:
+    in_a_process("import scipy.linalg.cython_blas\n" + PARTS_OF_SCIPY + WHOLE_SCIPY)
+
+
+def test_the_package_is_the_way_out() -> None:
+    """Where the module does not load alone: the same functions."""
+    said = in_a_process(
+        "import importlib\nimportlib._bootstrap._load = None\n" + PARTS_OF_SCIPY + WHOLE_SCIPY + 'print("scipy.linalg" in sys.modules)'
+    )
+    assert said == "True"
+
+
+def test_another_thread_may_import_the_package_meanwhile() -> None:
+    in_a_process("""
+import sys, threading
+import numpy as np
+from wengert._engines.native import libraries, symbols
+sys.setswitchinterval(1e-5)
+failures = []
+def importing():
+    try:
+        import scipy.linalg
+    except BaseException as error:
+        failures.append(error)
+threads = [threading.Thread(target=importing) for _ in range(3)]
+for thread in threads[:2]:
+    thread.start()
+found = [symbols.address(name) for name in NAMES]
+threads[2].start()
+for thread in threads:
+    thread.join()
+assert not failures, failures
+assert all(found)
+""".replace("NAMES", repr(NAMES)) + WHOLE_SCIPY)
+
+
+def test_without_scipy_there_are_no_functions() -> None:
+    said = in_a_process("""
+import sys
+sys.modules["scipy"] = None
+from wengert._engines.native import symbols
+print(symbols.address("blas.dgemm"), symbols.address("special.gammaln"))
+""")
+    assert said == "0 0"
+
+
+# -- long programs ----------------------------------------------------------------------------------------------------
+
+
+def unrolled(x: Any) -> Any:
+    """More nodes, with those of its gradient, than a block of code may have lines."""
+    for i in range(3500):
+        x = wg.sin(x) * (1.0 + 1e-4 * (i % 7))
+    return wg.sum(x)
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules that LLVM compiled."""
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "")
+    seen: list[str] = []
+    original = jit.compiled
+
+    def noting(ir: str, title: str) -> bytes:
+        seen.append(ir)
+        return original(ir, title)
+
+    monkeypatch.setattr(jit, "compiled", noting)
+    return seen
+
+
+def longest_block(ir: str) -> int:
+    lines = ir.split("\n")
+    labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
+    return max(b - a for a, b in zip([0, *labels], [*labels, len(lines)], strict=True))
+
+
+def test_long_programs_become_code_in_blocks_of_bounded_length(modules: list[str]) -> None:
+    x = np.linspace(0.1, 1.0, 10)
+    gradient = wg.value_and_grad(unrolled)
+    compiled = wg.function(gradient)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that the loop is unrolled is the point
+        compiled(x)
+    value, slope = compiled(x)
+    ((_, form),) = compiled.traces
+    assert len(form.graph.nodes) > 8_000
+    assert form.direct((x,)) is not None, "not one piece of compiled code"
+    longest = max(map(longest_block, modules))
+    assert jit.STRAIGHT < longest <= codegen.LONGEST_BLOCK + 100
+    wanted_value, wanted_slope = gradient(x)
+    np.testing.assert_allclose(value, wanted_value, rtol=1e-12)  # sums in another order
+    np.testing.assert_allclose(slope, wanted_slope, rtol=1e-11)  # 3,500 roundings of fused products, one after another
+
+
+# -- the collector ----------------------------------------------------------------------------------------------------
+
+
+def test_the_collector_rests_and_goes_on() -> None:
+    assert gc.isenabled()
+    with uncollected(), uncollected():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError), uncollected():
+        raise ZeroDivisionError
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_it_rests_until_the_last_thread_is_done() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def staying() -> None:
+        with uncollected():
+            inside.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=staying)
+    thread.start()
+    assert inside.wait(10)
+    with uncollected():
+        pass
+    assert not gc.isenabled()
+    leave.set()
+    thread.join()
+    assert gc.isenabled()
+
+
+def test_compiling_does_not_collect(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_on: list[bool] = []
+    original = jit.shared
+
+    def looking(*args: Any) -> Any:
+        is_on.append(gc.isenabled())
+        return original(*args)
+
+    monkeypatch.setattr("wengert._engines.native.engine.shared", looking)
+    wg.function(lambda x: wg.sum(x * wg.cos(x)) * 3.0)(np.linspace(0.0, 1.0, 33))
+    assert is_on == [False]

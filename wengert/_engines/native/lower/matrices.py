@@ -1,0 +1,493 @@
+"""One product of two matrices: by which code, and on which elements.
+
+Floats are multiplied by the vector code of `multiply.py`, which takes any strides for the left operand, rows or columns
+without gaps for the right one, and writes rows or columns without gaps (the transposed product, then). So transposes,
+slices and broadcasts need no copies, and neither do results that are slices of something larger. What lies otherwise is
+copied. BLAS is called where it is better: see `is_for_blas`. Integers and very small matrices have loops of their own.
+
+Large products go by blocks: of the right operand a block at a time is packed, in panels whose columns lie together, and
+stays in the cache near the core while the rows go by, in threads where that is worth it. All terms of an element are
+added up in one chain, so its bits do not depend on blocks, threads or what is beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from .. import multiply
+from ..builder import Builder
+from ..codegen import WORTH_THREADS
+from ..forms import Lazy, Stored, count_of, is_numbers
+from ..loops import FLOATS, Address, Array, Operand, Typed
+from ..target import is_x86, vector_bits
+from . import nests
+from .blocks import Block
+
+NARROW = 32  # columns of one row of accumulators
+ACCUMULATORS = 64  # together; a loop of more runs out of registers
+MOST_ROWS = 4
+FEW = 150  # multiplications up to which loops that LLVM unrolls are faster than a call (some 40 ns) ...
+FEW_EVEN = 1024  # ... and up to which, where the columns are whole vectors of 64 bytes or less
+PACKED_ROWS = 32  # of a left operand from which on packing the right one is worth it, if that is of so many bytes ...
+PACKED_BYTES = 4 << 20
+PACKED_STEP = 8192  # ... or so many bytes lie between its rows: these share few places of the cache
+LOCAL_BYTES = 32 * 1024  # of panels that a thread may have on its stack
+DEPTH = {"f64": 256, "f32": 512}  # terms of a block ...
+BREADTH = 10  # ... and its panels: 480 kB
+CHUNK = 32  # rows that are the work of a thread
+PER_ELEMENT = 16  # multiplications that take as long as one elementwise operation
+PARTS = 64  # of a long sum of rows
+BLAS_FROM = 32 * 32 * 32  # multiplications from which on BLAS is called where it is better at large products
+
+BLAS_LETTER = {"f32": "s", "f64": "d"}
+
+
+class Plan(NamedTuple):
+    """How a product is computed.
+
+    Attributes:
+        way: "loops"; of `multiply`'s functions "dots", "row" or "rows"; or "blas".
+        x, y, out: the product, perhaps the transposed one.
+        copies: which of "x", "y" and "out" do not lie as the way needs.
+        packs: whether y is put into panels.
+    """
+
+    way: str
+    x: Stored
+    y: Stored
+    out: Stored
+    copies: tuple[str, ...] = ()
+    packs: bool = False
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether memory is needed that the stack does not have; a thread cannot ask for it."""
+        return bool(self.copies) or (self.packs and _local_size(self) is None) or self.way == "blas"
+
+
+def product(block: Block, x: Stored, y: Stored, out: Stored, in_thread: bool = False) -> None:
+    """out = x @ y, of two matrices.
+
+    Args:
+        block: where it is emitted.
+        x, y, out: with any strides.
+        in_thread: whether it is the body of a loop that may run in threads: only for plans that need no room.
+    """
+    made = plan(x, y, out)
+    if made.copies:
+        _with_copies(block, made)
+    else:
+        _WAYS[made.way](block, made, in_thread)
+
+
+def plan(x: Stored, y: Stored, out: Stored) -> Plan:
+    """Chooses the way of a product."""
+    if x.type not in FLOATS:
+        return Plan("loops", x, y, out)
+    if _is_one(out.shape[0]) and not _is_one(out.shape[1]):
+        x, y, out = turned(y), turned(x), turned(out)
+    if _is_one(out.shape[1]):
+        return _vector_plan(x, y, out)
+    (m, k), n = x.shape, y.shape[1]
+    if _is_little(m, k, n):
+        return Plan("loops", x, y, out)
+    if is_for_blas(m, k, n):
+        return Plan("blas", x, y, out, () if out.is_dense else ("out",))
+    if not _is_unit(out.strides[1]) and _is_unit(out.strides[0]):
+        x, y, out = turned(y), turned(x), turned(out)
+    copies = [] if _is_unit(out.strides[1]) else ["out"]
+    if not _is_unit(y.strides[1]) and not _is_unit(y.strides[0]):
+        copies.append("y")
+    packs = "y" not in copies and (not _is_unit(y.strides[1]) or _is_worth_packing(x, y))
+    return Plan("rows", x, y, out, (*copies,), packs)
+
+
+def _vector_plan(x: Stored, y: Stored, out: Stored) -> Plan:
+    """The plan of a matrix times one column."""
+    if _is_unit(x.strides[1]) or _is_one(x.shape[1]):
+        return Plan("dots", x, y, out, () if _is_unit(y.strides[0]) or _is_one(y.shape[0]) else ("y",))
+    if _is_unit(x.strides[0]) or _is_one(x.shape[0]):
+        return Plan("row", x, y, out, () if _is_unit(out.strides[0]) or _is_one(out.shape[0]) else ("out",))
+    return Plan("loops", x, y, out)
+
+
+def is_for_blas(m: Operand, k: Operand, n: Operand) -> bool:
+    """Whether BLAS is the better choice.
+
+    Our code reaches 95 % of what the processor can do (AVX-512, one core: 112 GFLOP/s of float32 and 56 of float64,
+    OpenBLAS 97 and 46; with 256 bits as much as OpenBLAS), in products of any size. On a Mac, SciPy's BLAS is
+    Apple's, with matrix units; on other processors we have not measured.
+    """
+    if sys.platform != "darwin" and is_x86() and vector_bits() >= 256:
+        return False
+    return not is_numbers((m, k, n)) or m * k * n >= BLAS_FROM  # pyright: ignore[reportOperatorIssue]
+
+
+def _is_little(m: Operand, k: Operand, n: Operand) -> bool:
+    """Whether a product is better written out than called."""
+    if type(m) is not int or type(k) is not int or type(n) is not int:
+        return False
+    return n <= NARROW and m * k * n <= (FEW_EVEN if n in (8, 16) else FEW)
+
+
+def _is_one(n: Operand) -> bool:
+    return type(n) is int and n == 1
+
+
+def _is_unit(stride: Operand) -> bool:
+    return type(stride) is int and stride == 1
+
+
+def _is_worth_packing(x: Stored, y: Stored) -> bool:
+    """Whether y's columns should lie together in memory, as far as is known.
+
+    Measured with AVX-512, in GFLOP/s, as they lie and packed: 128 x 512 x 784 of float32 114 and 108, 128 x 1024 x 1024
+    of float64 34 and 47, 64 x 512 x 4096 of float64 13 and 42.
+    """
+    (k, n), step, width = y.shape, y.strides[0], multiply.WIDTH[y.type]
+    if type(x.shape[0]) is int and x.shape[0] < PACKED_ROWS:
+        return False
+    if type(k) is not int or type(n) is not int or type(step) is not int:
+        return True
+    return k * n * width > PACKED_BYTES or (step * width >= PACKED_STEP and k >= PACKED_ROWS)
+
+
+def turned(x: Stored) -> Stored:
+    """The transpose."""
+    return Stored((x.shape[1], x.shape[0]), x.array, x.offset, (x.strides[1], x.strides[0]), False)
+
+
+def _part(b: Builder, x: Stored, row: Operand, column: Operand, shape: tuple[Operand, Operand]) -> Stored:
+    """The elements of a matrix from a row and a column on."""
+    offset = b.add(x.offset, b.add(b.mul(row, x.strides[0]), b.mul(column, x.strides[1])))
+    return Stored(shape, x.array, offset, x.strides, False)
+
+
+def _with_copies(block: Block, made: Plan) -> None:
+    """What does not lie as it must is copied before, or behind."""
+    x, y, out = made.x, made.y, made.out
+    if "y" in made.copies:
+        y = block.dense(Stored(y.shape, y.array, y.offset, y.strides, False))
+    if "out" not in made.copies:
+        product(block, x, y, out)
+        return
+    found = block.fresh(out.shape, out.type)
+    product(block, x, y, found)
+    nests.copy(block.b, found, out)
+
+
+# -- loops ------------------------------------------------------------------------------------------------------------
+
+
+def accumulated(b: Builder, type_: str, total: Operand | None, x: Operand, y: Operand) -> Operand:
+    """total + x * y, rounded once where there are fractions; x * y if there is no total yet."""
+    if type_ == "bool":
+        term = b.let("and", type_, x, y)
+        return term if total is None else b.let("or", type_, total, term)
+    if total is None:
+        return b.let("mul", type_, x, y)
+    if type_ in FLOATS:
+        return b.let("fma", type_, x, y, total)
+    return b.let("add", type_, total, b.let("mul", type_, x, y))
+
+
+def zero_of(type_: str) -> Operand:
+    """Where a sum starts."""
+    return 0.0 if type_ in FLOATS else False if type_ == "bool" else 0
+
+
+def _by_loops(block: Block, made: Plan, in_thread: bool) -> None:
+    n = made.y.shape[1]
+    if type(n) is int and 1 < n <= NARROW:
+        _narrow(block.b, made.x, made.y, made.out)
+    elif _is_one(n):
+        _column(block.b, made.x, made.y, made.out)
+    else:
+        _rows(block.b, made.x, made.y, made.out)
+
+
+def _narrow(b: Builder, x: Stored, y: Stored, out: Stored) -> None:
+    """A few rows at a time, one accumulator an element, so that these rows of the result stay in registers."""
+    (m, n), height = out.shape, 1
+    assert type(n) is int
+    if type(m) is int:
+        height = max(1, min(ACCUMULATORS // n, m, MOST_ROWS))
+    whole = b.divided(m, height)
+    with b.loop(0, whole) as block:
+        _few_rows(b, x, y, out, b.mul(block, height), height)
+    if type(m) is int and m % height:
+        _few_rows(b, x, y, out, m - m % height, m % height)
+
+
+def _few_rows(b: Builder, x: Stored, y: Stored, out: Stored, start: Operand, height: int) -> None:
+    n = y.shape[1]
+    assert type(n) is int
+    rows = [b.add(start, r) for r in range(height)]
+    totals = [[b.var(x.type, zero_of(x.type)) for _ in range(n)] for _ in rows]
+    with b.loop(0, x.shape[1]) as p:
+        right = [y.at(b, (p, j)) for j in range(n)]
+        for i, row in zip(rows, totals, strict=True):
+            factor = x.at(b, (i, p))
+            for total, other in zip(row, right, strict=True):
+                b.set(total, accumulated(b, x.type, b.get(total), factor, other))
+    for i, row in zip(rows, totals, strict=True):
+        for j, total in enumerate(row):
+            out.store(b, (i, j), b.get(total))
+
+
+def _column(b: Builder, x: Stored, y: Stored, out: Stored) -> None:
+    """A matrix times a vector: one sum a row."""
+    type_ = x.type
+    with b.loop(0, x.shape[0]) as i:
+        total = b.var(type_, zero_of(type_))
+        with b.loop(0, x.shape[1]) as p:
+            left, right = x.at(b, (i, p)), y.at(b, (p, 0))
+            if type_ in FLOATS:
+                b.set(total, b.let("sum", type_, b.get(total), b.let("mul", type_, left, right)))
+            else:
+                b.set(total, accumulated(b, type_, b.get(total), left, right))
+        out.store(b, (i, 0), b.get(total))
+
+
+def _rows(b: Builder, x: Stored, y: Stored, out: Stored) -> None:
+    """Each row of the result as a sum of multiples of rows."""
+    zero = zero_of(out.type)
+    nests.copy(b, Lazy(out.shape, out.type, lambda b, index: zero, lambda b, place: zero), out)
+    with b.loop(0, x.shape[0]) as i, b.loop(0, x.shape[1]) as p:
+        factor = x.at(b, (i, p))
+        with b.loop(0, y.shape[1]) as j:
+            out.store(b, (i, j), accumulated(b, x.type, out.at(b, (i, j)), factor, y.at(b, (p, j))))
+
+
+# -- vectors ----------------------------------------------------------------------------------------------------------
+
+
+def _call(b: Builder, function: str, type_: str, *arguments: Operand | Address) -> None:
+    b.call(f"product.{function}.{type_}", [a if isinstance(a, Address) else Typed("i64", a) for a in arguments])
+
+
+def _at(x: Stored) -> Address:
+    return Address(x.array, x.offset)
+
+
+def _dots(block: Block, made: Plan, in_thread: bool) -> None:
+    """Each row times the vector."""
+    b, (x, y, out) = block.b, made[1:4]
+    (m, k), work = x.shape, _work(b, x.shape, 4)
+    with _shares(b, m, 4 * CHUNK, None if in_thread else work) as (first, count):
+        rows, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, 1))
+        _call(b, "dots", x.type, count, k, _at(rows), x.strides[0], _at(y), _at(into), out.strides[0])
+
+
+def _row(block: Block, made: Plan, in_thread: bool) -> None:
+    """The sum of multiples of x's columns, which have no gaps. A long one is made of parts, which threads share."""
+    b, (x, y, out) = block.b, made[1:4]
+    n, k = x.shape
+    if in_thread or not nests.is_large(count_of(b, x.shape)):
+        _call(b, "row", x.type, n, k, _at(y), y.strides[0], _at(x), x.strides[1], _at(out))
+        return
+    sums = block.fresh((PARTS, n), x.type)
+    size = b.divided(b.add(k, PARTS - 1), PARTS)
+    with b.loop(0, PARTS, _work(b, x.shape, 4)) as part:
+        first = _at_most(b, b.mul(part, size), k)
+        count = _at_most(b, size, b.sub(k, first))
+        columns, factors = _part(b, x, 0, first, (n, count)), _part(b, y, first, 0, (count, 1))
+        into = sums.row(b, part)
+        _call(b, "row", x.type, n, count, _at(factors), y.strides[0], _at(columns), x.strides[1], _at(into))
+    with b.loop(0, n) as j:
+        total = b.var(x.type, 0.0)
+        for part in range(PARTS):
+            b.set(total, b.let("add", x.type, b.get(total), sums.at(b, (part, j))))
+        out.store(b, (j, 0), b.get(total))
+
+
+def _at_most(b: Builder, x: Operand, most: Operand) -> Operand:
+    if type(x) is int and type(most) is int:
+        return min(x, most)
+    return b.select("i64", b.let("lt", "i64", most, x), most, x)
+
+
+def _work(b: Builder, extents: tuple[Operand, ...], per_element: int) -> Operand | None:
+    """The work of a product, as loops count it; None if it is too little for threads."""
+    work = b.divided(count_of(b, extents), per_element)
+    return None if type(work) is int and work < WORTH_THREADS else work
+
+
+@contextmanager
+def _shares(b: Builder, extent: Operand, size: int, work: Operand | None) -> Iterator[tuple[Operand, Operand]]:
+    """`with _shares(...) as (first, count):` all of an extent, or a share of it at a time, which threads may run."""
+    if work is None or (type(extent) is int and extent <= size):
+        yield 0, extent
+        return
+    with b.loop(0, b.divided(b.add(extent, size - 1), size), work) as share:
+        first = b.mul(share, size)
+        yield first, _at_most(b, size, b.sub(extent, first))
+
+
+@contextmanager
+def _blocks(b: Builder, extent: Operand, size: int, least: int = 0) -> Iterator[tuple[Operand, Operand]]:
+    """`with _blocks(...) as (first, count):` an extent in blocks, of which there are `least`, even of nothing."""
+    if type(extent) is int and extent <= size:
+        yield 0, extent
+        return
+    count = b.divided(b.add(extent, size - 1), size)
+    if least and type(count) is not int:
+        count = b.select("i64", b.let("lt", "i64", count, least), least, count)
+    with b.loop(0, count) as number:
+        first = b.mul(number, size)
+        yield first, _at_most(b, size, b.sub(extent, first))
+
+
+# -- matrices ---------------------------------------------------------------------------------------------------------
+
+
+def _by_rows(block: Block, made: Plan, in_thread: bool) -> None:
+    """All at once, or block by block if the right operand is packed."""
+    b, x, y = block.b, made.x, made.y
+    if in_thread or not made.packs or _local_size(made) is not None:
+        _block_product(block, made, in_thread, 0)
+        return
+    m = x.shape[0]
+    if _is_unit(y.strides[1]) and type(m) is not int:
+        with b.when(b.let("lt", "i64", m, PACKED_ROWS)) as branch:
+            _block_product(block, made._replace(packs=False), in_thread, 0)
+        with b.inside(branch.other):
+            _by_blocks(block, made)
+    else:
+        _by_blocks(block, made)
+
+
+def _by_blocks(block: Block, made: Plan) -> None:
+    b, (x, y, out) = block.b, made[1:4]
+    (m, k), n, width = x.shape, y.shape[1], multiply.panel_width(x.type)
+    panels = _room(block, made)
+    # a sum without terms is to be written, too
+    with _blocks(b, n, BREADTH * width) as (j, columns), _blocks(b, k, DEPTH[x.type], 1) as (p, terms):
+        left, right = _part(b, x, 0, p, (m, terms)), _part(b, y, p, j, (terms, columns))
+        inner = made._replace(x=left, y=right, out=_part(b, out, 0, j, (m, columns)))
+        joins = 0 if type(p) is int else b.select("i64", b.let("gt", "i64", p, 0), 1, 0)
+        _block_product(block, inner, False, joins, panels)
+    if type(k) is int and type(n) is int:
+        block.free.setdefault((panels.type, _panel_room(b, made)), []).append(panels)
+
+
+def _block_product(
+    block: Block, made: Plan, in_thread: bool, joins: Operand, panels: Array | None = None
+) -> None:  # fmt: skip
+    """One block of terms and columns: packed, if it must be, then all rows, or all columns of few rows."""
+    b, (x, y, out) = block.b, made[1:4]
+    (m, k), n, width = x.shape, y.shape[1], multiply.panel_width(x.type)
+    step: Operand = width
+    if made.packs:
+        if panels is None:
+            size = _local_size(made)
+            assert size is not None
+            panels = b.local(x.type, size)
+        _call(b, "pack", x.type, k, n, _at(y), y.strides[0], y.strides[1], Address(panels))
+        y, step = Stored((k, n), panels, 0, (width, 1), False), b.mul(k, width)
+    work = None if in_thread else _work(b, (m, k, n), PER_ELEMENT)
+    if type(m) is int and m <= CHUNK:
+        with _shares(b, n, 2 * width, work) as (first, count):
+            right = Address(y.array, b.add(y.offset, b.mul(b.divided(first, width), step)))
+            into = _part(b, out, 0, first, (m, count))
+            _call(b, "rows", x.type, m, count, k, _at(x), *x.strides, right, y.strides[0], step, _at(into),
+                  out.strides[0], joins)  # fmt: skip
+        return
+    with _shares(b, m, CHUNK, work) as (first, count):
+        left, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, n))
+        _call(b, "rows", x.type, count, n, k, _at(left), *x.strides, _at(y), y.strides[0], step, _at(into),
+              out.strides[0], joins)  # fmt: skip
+
+
+def _panel_room(b: Builder, made: Plan) -> Operand:
+    """How many elements the panels of the largest block need."""
+    (k, n), width = made.y.shape, multiply.panel_width(made.y.type)
+    panels = _at_most(b, b.divided(b.add(n, width - 1), width), BREADTH)
+    deep = b.add(b.mul(panels, _at_most(b, k, DEPTH[made.y.type])), multiply.lanes(made.y.type))
+    return b.mul(deep, width)
+
+
+def _local_size(made: Plan) -> int | None:
+    """The room for all panels if the stack has it."""
+    if not is_numbers(made.y.shape):
+        return None
+    (k, n), type_ = made.y.shape, made.y.type
+    assert type(k) is int and type(n) is int  # noqa: PT018  (for the type checker)
+    size = multiply.packed_size(type_, -(-n // multiply.panel_width(type_)), k)
+    return size if size * multiply.WIDTH[type_] <= LOCAL_BYTES else None
+
+
+def _room(block: Block, made: Plan) -> Array:
+    return block.fresh((_panel_room(block.b, made),), made.y.type).array
+
+
+# -- BLAS -------------------------------------------------------------------------------------------------------------
+
+
+class _Side(NamedTuple):
+    """A matrix as BLAS takes one: its elements, the step between rows (or columns, if turned)."""
+
+    array: Array
+    offset: Operand
+    step: Operand
+    is_turned: bool
+
+
+def _side(block: Block, x: Stored) -> _Side:
+    """A matrix whose rows or columns lie without gaps; copied if neither do."""
+    b = block.b
+    if not x.is_dense:
+        rows, columns = x.shape
+        down, along = x.strides
+        if _is_step(down, columns) and _is_unit(along):
+            return _Side(x.array, x.offset, _at_least(b, down, columns), False)
+        if _is_step(along, rows) and _is_unit(down):
+            return _Side(x.array, x.offset, _at_least(b, along, rows), True)
+        x = block.dense(x)
+    return _Side(x.array, x.offset, _at_least(b, x.shape[1], 1), False)
+
+
+def _is_step(stride: Operand, extent: Operand) -> bool:
+    """Whether a step from one row to the next skips a whole row; of what only the run tells, it is not known."""
+    return type(stride) is int and type(extent) is int and stride >= extent
+
+
+def _at_least(b: Builder, step: Operand, least: Operand) -> Operand:
+    if type(step) is int and type(least) is int:
+        return max(step, least, 1)
+    return b.select("i64", b.let("lt", "i64", step, 1), 1, step)
+
+
+def fortran_int(b: Builder, value: Operand) -> Typed:
+    """A number as Fortran takes an integer."""
+    return Typed("i32", value if type(value) is int else b.convert("i32", "i64", value), True)
+
+
+def letter(value: str) -> Typed:
+    """A letter as Fortran takes an option."""
+    return Typed("i8", ord(value), True)
+
+
+def _by_blas(block: Block, made: Plan, in_thread: bool) -> None:
+    """BLAS, for which the transpose of what we have by rows lies by columns: out' = y' x'."""
+    b, (x, y, out) = block.b, made[1:4]
+    k = x.shape[1]
+    if type(k) is not int or k == 0:  # BLAS may leave the result alone where there is nothing to sum up
+        with b.when(b.let("eq", "i64", k, 0)):
+            b.fill(out.array, out.offset, count_of(b, out.shape))
+    left, right = _side(block, x), _side(block, y)
+    m, n, terms = (fortran_int(b, extent) for extent in (x.shape[0], y.shape[1], k))
+    b.call(f"blas.{BLAS_LETTER[x.type]}gemm", [
+        letter("T" if right.is_turned else "N"), letter("T" if left.is_turned else "N"), n, m, terms,
+        Typed(x.type, 1.0, True), Address(right.array, right.offset), fortran_int(b, right.step),
+        Address(left.array, left.offset), fortran_int(b, left.step), Typed(x.type, 0.0, True),
+        Address(out.array, out.offset), fortran_int(b, _at_least(b, out.shape[1], 1)),
+    ])  # fmt: skip
+
+
+_WAYS = {"loops": _by_loops, "dots": _dots, "row": _row, "rows": _by_rows, "blas": _by_blas}
+
+__all__ = ["Plan", "accumulated", "fortran_int", "letter", "plan", "product", "turned", "zero_of"]

@@ -1,0 +1,370 @@
+"""Groups of nodes that are computed a few rows at a time (`tiles.py`): one row's graph, for many rows side by side.
+
+The graph of one row is lowered as any other, inside `Lanes`: each operation is done for a vector of rows, and what a
+row makes on its way is an array of the lanes' own, small enough for the caches. Rows that are left over go through code
+of their own, for as many lanes as there are; where only the run tells how many, one by one. Sums over rows are added
+up in the order of the rows' blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ...._core.graph import Node
+from ...._core.tensor import Value
+from .. import lanes
+from ..builder import Builder
+from ..forms import TYPE_OF, Elements, Extents, Form, Index, Lazy, Stored, is_numbers, row_major, spill, strides_of
+from ..loops import FLOATS, Copy, Lanes, Operand, Reg, blocks_of
+from ..loops import Block as Instructions
+from ..outlining import walk
+from ..rows import without
+from ..schedule import is_small, schedule, static_size
+from ..tiles import Rows
+from . import nests
+from .blocks import SINGLES, Block, kind_of
+
+WIDEST = 32  # rows side by side: several vectors of the machine's, which hide one another's latency
+USUAL = 16
+NARROWEST = 8
+NEAR = 24 * 1024  # bytes of the lanes' own arrays that stay in the nearest cache
+SLOTS = 8  # parts of a sum: as many as a vector holds
+FULL = 64 * 1024  # bytes of sums in parts; larger ones are added up at once
+ROOM = 512 * 1024  # bytes that the lanes' own arrays should not exceed
+UNROLLED = 16  # products of a row that are written out
+SPARSE = 4  # products that are worth to look whether their common factor is zero
+
+
+class Accumulated(Stored):
+    """An array that what is stored is added to."""
+
+    __slots__ = ()
+
+    def store(self, b: Builder, index: Index, value: Operand) -> None:
+        self.add(b, self.place(b, index), value)
+
+    def add(self, b: Builder, place: Operand, value: Operand) -> None:
+        """Adds to the element of a number."""
+        b.accumulate(self.array, place, value)
+
+
+class _Slotted(Accumulated):
+    """Sums in several parts, which are added up in the end; those of float32 as float64."""
+
+    __slots__ = ()
+
+    def add(self, b: Builder, place: Operand, value: Operand) -> None:
+        source = "f32" if type(value) is Reg and value.type == "f32" else "f64"
+        b.accumulate(self.array, place, b.convert("f64", source, value), SLOTS)
+
+
+def _tiled(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    return _Tiling(block, node, forms).run()
+
+
+class _Tiling:
+    def __init__(self, block: Block, node: Node, forms: list[Form]) -> None:
+        self.block = block
+        self.b = block.b
+        self.node = node
+        self.rows: Rows = node.attrs[0]
+        self.forms = forms
+        self.count = block.extent(self.rows.extent)
+        self.targets: list[Stored] = []
+
+    def run(self) -> Sequence[Form]:
+        shared = [self.shared(f) if axis is None else f for f, axis in zip(self.forms, self.rows.takes, strict=True)]
+        spill(self.b, shared)
+        self.prepare()
+        emitted: Instructions = []
+        with self.b.inside(emitted):
+            self.all_rows(shared)
+        emitted[:] = _without_copies(self.b, emitted)
+        if not all(map(lanes.suits, (item for item in walk(emitted) if type(item) is Lanes))):
+            return self.plainly()
+        self.begin()
+        self.b.block += emitted
+        return self.finish()
+
+    def shared(self, form: Form) -> Form:
+        """An operand that all rows read: not computed anew for each."""
+        return self.block.dense(form) if type(form) is Lazy and form.sources else form
+
+    def plainly(self) -> Sequence[Form]:
+        """The group without tiles."""
+        plain = self.rows.plain
+        known = {v.key: f for v, f in zip(self.node.inputs, self.forms, strict=True)}
+        inner = Block(self.block.setting, plain, [known[v.key] for v in plain.inputs], self.block.sizes)
+        return inner.run([self.block.room(v) for v in self.node.outputs])
+
+    # -- results --------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Where results are stored or added up."""
+        for value, axis in zip(self.node.outputs, self.rows.gives, strict=True):
+            if axis is None and self.is_slotted(value):
+                self.targets.append(self.block.fresh((*self.block.shape(value), SLOTS), "f64"))
+            else:
+                self.targets.append(self.block.room(value))
+
+    def is_slotted(self, value: Value) -> bool:
+        """Whether a sum over rows is added up in parts."""
+        if TYPE_OF[value.dtype] not in FLOATS:
+            return False
+        size = static_size(value.shape)
+        return value.dtype.itemsize == 4 or (size is not None and size * SLOTS * 8 <= FULL)
+
+    def begin(self) -> None:
+        for target, axis in zip(self.targets, self.rows.gives, strict=True):
+            if axis is None:
+                self.b.fill(target.array, target.offset, nests.count_of(self.b, target.shape))
+
+    def finish(self) -> list[Form]:
+        found: list[Form] = []
+        for value, axis, target in zip(self.node.outputs, self.rows.gives, self.targets, strict=True):
+            if axis is None and self.is_slotted(value):
+                found.append(self.whole(value, target))
+            else:
+                found.append(target)
+        return found
+
+    def whole(self, value: Value, parts: Stored) -> Stored:
+        """A sum whose parts are along the last axis."""
+        b, whole = self.b, self.block.room(value)
+        total = whole if whole.type == "f64" else self.block.fresh(whole.shape, "f64")
+        count = nests.count_of(b, total.shape)
+        b.fill(total.array, total.offset, count)
+        with b.lanes(SLOTS) as made, b.loop(0, count) as place:
+            part = b.load(parts.array, b.add(b.mul(place, SLOTS), made.index))
+            b.accumulate(total.array, b.add(total.offset, place), part)
+        if total is not whole:
+            nests.copy(b, Lazy(total.shape, "f32", lambda b, i: b.convert("f32", "f64", total.at(b, i))), whole)
+        return whole
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def width(self) -> int:
+        """How many rows go side by side."""
+        graph, width = self.rows.graph, WIDEST
+        plan = schedule(graph.nodes, [*map(kind_of, graph.nodes)], [v for v in graph.outputs if not is_small(v)])
+        single = {v.key for node in graph.nodes if kind_of(node) == "single" for v in node.outputs}
+        kept = [v for node in graph.nodes for v in node.outputs if v.key in plan.stored or v.key in single]
+        size = sum(prod(n for n in v.shape if type(n) is int) * v.dtype.itemsize for v in kept)
+        if size * width > NEAR:
+            width = USUAL
+        while width > NARROWEST and size * width > ROOM:
+            width //= 2
+        return width
+
+    def all_rows(self, forms: Sequence[Form]) -> None:
+        b, width, count = self.b, self.width(), self.count
+        if type(count) is int:
+            width = min(width, count)
+        whole = b.divided(count, width)
+        if type(whole) is int and whole == 1:
+            self.some_rows(forms, 0, width)
+        else:
+            with b.loop(0, whole) as number:
+                self.some_rows(forms, b.mul(number, width), width)
+        done = b.mul(whole, width)
+        rest = b.sub(count, done)
+        if type(rest) is int:
+            if rest:
+                self.some_rows(forms, done, rest)
+        else:
+            with b.loop(done, count) as row:
+                self.some_rows(forms, row, 1)
+
+    def some_rows(self, forms: Sequence[Form], first: Operand, width: int) -> None:
+        """So many rows from one on."""
+        b, rows = self.b, self.rows
+        with b.lanes(width) as made:
+            row = b.add(first, made.index)
+            pairs = zip(forms, rows.takes, rows.graph.inputs[1:], strict=True)
+            taken = [f if axis is None else self.taken(f, axis, row, v.shape) for f, axis, v in pairs]
+            inner = Block(self.block.setting, rows.graph, [Elements((), "i64", [row]), *taken], self.block.sizes)
+            targets: list[Stored | None] = []
+            late: list[tuple[int, Stored]] = []
+            for target, axis, terms in zip(self.targets, rows.gives, rows.terms, strict=True):
+                value = rows.graph.outputs[len(targets)]
+                if terms == 1:
+                    targets.append(self.target(target, axis, row, inner.shape(value)))
+                    continue
+                early = self.early_products(inner, len(targets), target)
+                if early is None:
+                    late.append((len(targets), target))
+                targets += early or [None, None]
+            found = inner.run(targets)
+            for place, target in late:
+                x, y = found[place : place + 2]
+                self.late_products(x, y, target)
+
+    def late_products(self, x: Form, y: Form, target: Stored) -> None:
+        """Products of two vectors that both are there."""
+        b, whole = self.b, self.sum(target, (x.shape[0], y.shape[0]))
+        is_first = _length(y) > _length(x)
+        products = _Products(b, x if is_first else y, whole, is_first)
+        long = y if is_first else x
+        spill(b, [long])
+        with b.loop(0, long.shape[0]) as i:
+            products.add(i, long.at(b, (i,)))
+
+    def early_products(self, inner: Block, place: int, target: Stored) -> list[Stored | None] | None:
+        """Products of a vector that is there already, an operand, and one that is computed: with its elements.
+
+        Returns:
+            Where the two results of the row's graph go; None if that cannot be.
+        """
+        graph = self.rows.graph
+        source = {node.outputs[0].key: node.inputs[0] for node in graph.nodes[-len(graph.outputs) :]}
+        values = graph.outputs[place : place + 2]
+        forms = [inner.forms.get(source[v.key].key) for v in values]
+        for known, other in ((0, 1), (1, 0)):
+            form, long = forms[known], values[other]
+            if form is not None and forms[other] is None and not is_small(long):
+                if static_size(long.shape) is None or static_size(long.shape) < _length(form):
+                    continue
+                shape = (*[inner.shape(v)[0] for v in values],)
+                products = _Products(self.b, form, self.sum(target, shape), known == 0)
+                result: list[Stored | None] = [None, None]
+                result[other] = _Multiplied(products, inner.shape(long))
+                return result
+        return None
+
+    def taken(self, form: Form, axis: int, row: Operand, shape: Sequence[Any]) -> Form:
+        """One row of an operand: in registers if it is short, else where its elements lie side by side for all lanes."""
+        one = _row_of(self.b, form, axis, row)
+        if not is_numbers(one.shape):
+            return one
+        if prod(shape) <= 1 or (type(one) is Stored and _is_one(form, axis)):
+            return one
+        own = _own(self.b, one)
+        nests.copy(self.b, one, own)
+        return own
+
+    def target(self, whole: Stored, axis: int | None, row: Operand, shape: Extents) -> Stored:
+        """Where a row's result goes."""
+        if axis is None:
+            return self.sum(whole, shape)
+        found = _row_of(self.b, whole, axis, row)
+        assert type(found) is Stored
+        return found
+
+    def sum(self, whole: Stored, shape: Extents) -> Accumulated:
+        """A sum over rows as something that a row's numbers are added to."""
+        place = next(i for i, t in enumerate(self.targets) if t is whole)
+        kind = _Slotted if self.is_slotted(self.node.outputs[place]) else Accumulated
+        return kind(shape, whole.array, whole.offset, strides_of(self.b, shape), False)
+
+
+def _own(b: Builder, like: Form) -> Stored:
+    return Stored(like.shape, b.alloc(like.type, prod(like.shape)), 0, row_major(like.shape), True)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def _is_one(form: Form, axis: int) -> bool:
+    """Whether neighbouring rows lie side by side already."""
+    return type(form) is Stored and type(form.strides[axis]) is int and form.strides[axis] == 1
+
+
+def _row_of(b: Builder, form: Form, axis: int, row: Operand) -> Form:
+    shape = without(form.shape, axis)
+    if type(form) is not Stored:
+        return Lazy(
+            shape, form.type, lambda b, index: form.at(b, (*index[:axis], row, *index[axis:])), None, [form]
+        )  # fmt: skip
+    strides = without(form.strides, axis)
+    offset = b.add(form.offset, b.mul(row, form.strides[axis]))
+    is_dense = is_numbers(shape) and is_numbers(strides) and strides == row_major(shape)
+    return Stored(shape, form.array, offset, strides, is_dense)
+
+
+class _Products:
+    """Adds the products of two vectors of a row to a matrix, one after the other for the elements of one of them.
+
+    Where such an element is zero in all rows side by side, its products are left out: of what a choice of one element
+    leaves there are few others. That needs the other vector to be finite.
+    """
+
+    def __init__(self, b: Builder, vector: Form, target: Accumulated, is_first: bool) -> None:
+        self.b = b
+        self.vector = vector
+        self.target = target
+        self.is_first = is_first  # whether the vector's elements are the matrix's rows
+        self.type = vector.type
+        spill(b, [vector])
+        self.is_bad = self.is_infinite()
+
+    def is_infinite(self) -> Operand:
+        b = self.b
+        if self.type not in FLOATS or _length(self.vector) < SPARSE:
+            return False
+        found = b.var("bool", False)
+        with b.loop(0, self.vector.shape[0]) as j:
+            product = b.let("mul", self.type, self.vector.at(b, (j,)), 0.0)
+            b.set(found, b.either(b.get(found), b.let("ne", self.type, product, 0.0)))
+        return b.get(found)
+
+    def add(self, i: Operand, factor: Operand) -> None:
+        """The products with one element."""
+        if _length(self.vector) < SPARSE:
+            self.products(i, factor)
+            return
+        b = self.b
+        counts = b.let("ne", self.type, factor, 0.0 if self.type in FLOATS else 0)
+        with b.when(b.either(counts, self.is_bad)):
+            self.products(i, factor)
+
+    def products(self, i: Operand, factor: Operand) -> None:
+        b, count = self.b, self.vector.shape[0]
+        if type(count) is int and count <= UNROLLED:
+            for j in range(count):
+                self.one(i, j, factor)
+            return
+        with b.loop(0, count) as j:
+            self.one(i, j, factor)
+
+    def one(self, i: Operand, j: Operand, factor: Operand) -> None:
+        b = self.b
+        product = b.let("mul", self.type, factor, self.vector.at(b, (j,)))
+        self.target.store(b, (j, i) if self.is_first else (i, j), product)
+
+
+class _Multiplied(Stored):
+    """No array: what is stored here is multiplied by a vector, and the products are added to a matrix."""
+
+    __slots__ = ("products",)
+
+    def __init__(self, products: _Products, shape: Extents) -> None:
+        super().__init__(shape, products.target.array, 0, (0,) * len(shape), False)
+        self.products = products
+
+    def store(self, b: Builder, index: Index, value: Operand) -> None:
+        self.products.add(index[0], value)
+
+
+def _length(form: Form) -> int:
+    (n,) = form.shape
+    return n if type(n) is int else 1 << 30
+
+
+def _without_copies(b: Builder, block: Instructions) -> Instructions:
+    """Copies as loops: of arrays of the lanes' own, and of single rows of others."""
+    found: Instructions = []
+    for item in block:
+        for inner in blocks_of(item):
+            inner[:] = _without_copies(b, inner)
+        found += _copy_as_loop(b, item) if type(item) is Copy else [item]
+    return found
+
+
+def _copy_as_loop(b: Builder, item: Copy) -> Instructions:
+    made: Instructions = []
+    with b.inside(made), b.loop(0, item.count) as i:
+        value = b.load(item.source, b.add(item.source_start, i))
+        b.store(item.target, b.add(item.target_start, i), value)
+    return made
+
+
+SINGLES["tiled"] = _tiled
