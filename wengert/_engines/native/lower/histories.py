@@ -169,6 +169,8 @@ class Kept(Form):
             assert type(place) is Pile
             return Piled(self._inner(b, place.histories, row), self._item(b, place.count, row))
         assert type(place) is Either
+        if not place.histories:
+            return Nothing()
         histories = [None if h is None else self._form(b, h, row) for h in place.histories]
         return OneOf(self._item(b, place.chosen, row), histories)
 
