@@ -41,6 +41,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]]
         wg.grad(lambda x: wg.sum(wg.exp(x - wg.max(x, axis=1, keepdims=True)) / 7)),
         lambda n: (RNG.normal(size=(n, 3 * n)),),
     ),
+    "a constant of each size": (
+        wg.value_and_grad(lambda x: wg.sum(x * np.cos(np.arange(3.0 * x.shape[0] ** 2)).reshape(3, *x.shape) ** 2)),
+        lambda n: (RNG.normal(size=(n, n)),),
+    ),
     "a loop": (
         wg.value_and_grad(lambda x: wg.sum(wg.fori_loop(0, 20, lambda i, c: c + 0.05 * wg.sin(c * (i + 1.0)), x))),
         lambda n: (RNG.normal(size=n),),

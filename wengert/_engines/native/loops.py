@@ -360,6 +360,7 @@ class Function:
             the function (`Give`).
         sizes: registers that hold the sizes at entry, in order.
         body: the instructions; falling off the end returns 0.
+        is_scattered: whether straight code of it is better not made vector code of.
     """
 
     name: str
@@ -367,9 +368,15 @@ class Function:
     outputs: list[Array | None]
     sizes: list[Reg]
     body: Block
+    is_scattered: bool = False
 
     def __str__(self) -> str:
         return function_text(self)
+
+
+def is_step(item: Any) -> bool:
+    """Whether an instruction is a loop that asks for signals: one of many steps, each from the one before."""
+    return type(item) in (For, While) and any(type(x) is Poll for x in item.body)
 
 
 def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
