@@ -119,9 +119,9 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     original = jit.compiled
 
-    def noting(ir: str, title: str) -> bytes:
+    def noting(ir: str, title: str, *options: Any) -> bytes:
         seen.append(ir)
-        return original(ir, title)
+        return original(ir, title, *options)
 
     monkeypatch.setattr(jit, "compiled", noting)
     return seen
