@@ -208,7 +208,7 @@ class Function(Generic[P, R]):
         return compiled.run(tensors, keep)
 
     def _call_kept(self, args: Any, kwargs: Any, bound: int) -> Any:
-        """In a trace that is replayed op by op: a call of the compiled form, if that needs nothing but its arguments."""
+        """In a trace that is replayed op by op: a call of the compiled form, if it needs nothing but its arguments."""
         builder = STATE.builder
         if builder is None or not builder.keeps_calls or STATE.eager_functions or self._has_state:
             return NotImplemented

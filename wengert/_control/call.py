@@ -28,7 +28,6 @@ from .._transforms.reverse import Masked, cut_reason
 from .._transforms.rows import Rows
 from .joint import Joint, RowsAt, joint_of, prepared, serving
 
-
 BATCHES = 16  # sizes and choices of batched inputs for which a program keeps its batched form
 
 
