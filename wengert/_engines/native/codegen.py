@@ -23,6 +23,7 @@ from .loops import (
     FLOATS,
     INTERRUPTED,
     MEMORY,
+    NESTING,
     UNSIGNED,
     WIDTHS,
     Accumulate,
@@ -183,18 +184,19 @@ class _Kernel:
         """The instructions of this function: not those of bodies that are functions of their own."""
         for item in block:
             yield item
-            if item not in self.parallel:
+            if type(item) in NESTING and item not in self.parallel:
                 for inner in blocks_of(item):
                     yield from self.inside(inner)
 
     def plan(self, block: Block) -> None:
         """Finds the arrays and variables, before anything is emitted."""
         # arrays whose address changes have slots for it
-        moved = {item.array for item in self.inside(block) if type(item) is Give}
-        moved |= {array for item in self.inside(block) if type(item) is Swap for array in (item.x, item.y)}
+        items = [*self.inside(block)]
+        moved = {item.array for item in items if type(item) is Give}
+        moved |= {array for item in items if type(item) is Swap for array in (item.x, item.y)}
         self.statics: list[Alloc] = []
-        self.widths |= lanes_of(self.inside(block))
-        for item in self.inside(block):
+        self.widths |= lanes_of(items)
+        for item in items:
             kind = type(item)
             if kind is Local:
                 self.on_stack(item.array, item.count * self.widths.get(item.array, 1))

@@ -145,7 +145,7 @@ class Segment:
             kinds: of the histories that come in.
             is_frugal: whether loops keep snapshots where they might keep all that their steps save.
         """
-        with self._lock, uncollected():
+        with self._lock, uncollected:
             found = self._codes.get((kinds, is_frugal))
             if found is None and not self._is_given_up:
                 try:

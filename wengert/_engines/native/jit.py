@@ -30,7 +30,7 @@ from .dumps import dump, is_dumped
 from .prelude import completed
 from .target import identity, layout, llvm, machine
 
-SHORT = 400  # lines of IR up to which LLVM does all it can
+SHORT = 150  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll loops takes half as long again
 HUGE = 50_000  # ... and from which on code is made without much ado
 STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would take quadratic time
@@ -41,7 +41,7 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"8"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"9"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -92,7 +92,7 @@ def load(
     """
     ir = completed(ir)
     names = declared(ir)
-    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key)
+    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key, repr(effort).encode())
     # what LLVM makes of a module can be shown only while it makes it
     image = None if is_dumped("llvm") or is_dumped("asm") else disk.read(name)
     if image is not None:

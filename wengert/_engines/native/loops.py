@@ -379,6 +379,9 @@ def is_step(item: Any) -> bool:
     return type(item) in (For, While) and any(type(x) is Poll for x in item.body)
 
 
+NESTING = (For, Lanes, While, If)  # instructions with blocks inside
+
+
 def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
     """The blocks inside an instruction, in the order in which they run."""
     if type(instruction) is For or type(instruction) is Lanes:

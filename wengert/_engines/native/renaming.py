@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
-from .loops import Address, Array, Block, For, If, Lanes, Operand, Reg, Typed, While, blocks_of
+from .loops import NESTING, Address, Array, Block, For, If, Lanes, Operand, Reg, Typed, While, blocks_of
 
 
 def walk(block: Block) -> Iterator[Any]:
     """All instructions of a block and of the blocks inside it."""
     for item in block:
         yield item
-        for inner in blocks_of(item):
-            yield from walk(inner)
+        if type(item) in NESTING:
+            for inner in blocks_of(item):
+                yield from walk(inner)
 
 
 def reads(item: Any) -> Iterator[Reg | Array]:

@@ -176,7 +176,7 @@ class Block:
 
     def shape(self, value: Value) -> Extents:
         """A value's extents as operands."""
-        return (*map(self.extent, value.shape),)
+        return value.shape if is_numbers(value.shape) else (*map(self.extent, value.shape),)
 
     def info(self, node: Node) -> Info:
         """What a rule of maps knows of a node."""
