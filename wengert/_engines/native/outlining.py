@@ -79,7 +79,7 @@ def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
     used: dict[Reg | Array, None] = {}
     written: set[Array] = set()
     for item in walk(loop.body):
-        if isinstance(item, _STAYS) and not (type(item) is Alloc and item.array in own):
+        if isinstance(item, _STAYS) and getattr(item, "array", None) not in own:
             return None
         if type(item) is Local:
             own.add(item.array)

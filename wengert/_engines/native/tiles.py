@@ -6,6 +6,8 @@ from the other, to a group that ends in what is stored anyway: results of n rows
 A group becomes one node (`TILED`), which holds the graph of one row; `lower/tiles.py` makes a loop over rows of it.
 
 A group is worth while if it saves memory traffic: the bytes of values that would be stored, and read again, without it.
+Short rows go many side by side; long ones, such as those of a softmax, one by one, if nothing multiplies matrices: that
+is better done for many rows.
 """
 
 from __future__ import annotations

@@ -2,8 +2,13 @@
 
 The graph of one row is lowered as any other, inside `Lanes`: each operation is done for a vector of rows, and what a
 row makes on its way is an array of the lanes' own, small enough for the caches. Rows that are left over go through code
-of their own, for as many lanes as there are; where only the run tells how many, one by one. Sums over rows are added
-up in the order of the rows' blocks.
+of their own, for as many lanes as there are; where only the run tells how many, one by one. Long rows go one by one in
+any case, each as vectors of its own elements.
+
+Many rows are split into parts, which may run in threads. How many there are follows from the graph and its sizes alone,
+and each part adds up its sums over rows by itself, in the order of its blocks; in the end the parts' sums are added up
+in their order. So results are the same for any number of threads. Sums of few elements are kept as vectors, a slot for
+each lane of a vector, and only added up within vectors in the end.
 """
 
 from __future__ import annotations
@@ -307,7 +312,7 @@ class _Tiling:
         for known, other in ((0, 1), (1, 0)):
             form, long = forms[known], values[other]
             if form is not None and forms[other] is None and not is_small(long):
-                if static_size(long.shape) is None or static_size(long.shape) < _length(form):
+                if (static_size(long.shape) or 0) < _length(form):
                     continue
                 shape = (*[inner.shape(v)[0] for v in values],)
                 products = _Products(self.b, form, self.sum(target, shape), known == 0)
