@@ -58,7 +58,10 @@ def main() -> int:
 def run_row(row: str, options: Any) -> dict[str, Any]:
     """A row's figures, from a process of its own."""
     if row in SPECIAL:
-        command = [sys.executable, str(HERE / SPECIAL[row]), "--json", *(["--quick"] if options.quick else [])]
+        command = [
+            sys.executable, str(HERE / SPECIAL[row]), "--json", *(["--quick"] if options.quick else []),
+            *(["--cpu"] if options.cpu and row == "chain" else []),
+        ]  # fmt: skip
     else:
         command = [
             sys.executable, str(HERE / "run.py"), "--one", row, "--libraries", options.libraries,

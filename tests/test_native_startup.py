@@ -16,7 +16,7 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._core.garbage import uncollected
+from wengert._core.garbage import SELDOM, seldom_collected, uncollected
 from wengert._engines.native import codegen, jit
 
 
@@ -119,9 +119,9 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     original = jit.compiled
 
-    def noting(ir: str, title: str) -> bytes:
+    def noting(ir: str, *others: Any) -> bytes:
         seen.append(ir)
-        return original(ir, title)
+        return original(ir, *others)
 
     monkeypatch.setattr(jit, "compiled", noting)
     return seen
@@ -156,10 +156,10 @@ def test_long_programs_become_code_in_blocks_of_bounded_length(modules: list[str
 
 def test_the_collector_rests_and_goes_on() -> None:
     assert gc.isenabled()
-    with uncollected(), uncollected():
+    with uncollected, uncollected:
         assert not gc.isenabled()
     assert gc.isenabled()
-    with pytest.raises(ZeroDivisionError), uncollected():
+    with pytest.raises(ZeroDivisionError), uncollected:
         raise ZeroDivisionError
     assert gc.isenabled()
 
@@ -167,7 +167,7 @@ def test_the_collector_rests_and_goes_on() -> None:
 def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
     try:
-        with uncollected():
+        with uncollected:
             assert not gc.isenabled()
         assert not gc.isenabled()
     finally:
@@ -178,19 +178,54 @@ def test_it_rests_until_the_last_thread_is_done() -> None:
     inside, leave = threading.Event(), threading.Event()
 
     def staying() -> None:
-        with uncollected():
+        with uncollected:
             inside.set()
             leave.wait(10)
 
     thread = threading.Thread(target=staying)
     thread.start()
     assert inside.wait(10)
-    with uncollected():
+    with uncollected:
         pass
     assert not gc.isenabled()
     leave.set()
     thread.join()
     assert gc.isenabled()
+
+
+def test_tracing_collects_seldom() -> None:
+    before = gc.get_threshold()
+    seen: list[int] = []
+
+    def f(x: Any) -> Any:
+        seen.append(gc.get_threshold()[0])
+        return x * 2.0
+
+    wg.function(f)(1.0)
+    assert seen == [SELDOM]
+    assert gc.get_threshold() == before
+
+
+@pytest.mark.parametrize("chosen", [(0, 10, 10), (SELDOM + 1, 5, 5)])
+def test_what_the_user_chose_for_the_collector_stays(chosen: tuple[int, int, int]) -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(*chosen)
+    try:
+        with seldom_collected:
+            assert gc.get_threshold() == chosen
+        assert gc.get_threshold() == chosen
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_what_the_user_chooses_meanwhile_stays() -> None:
+    before = gc.get_threshold()
+    try:
+        with seldom_collected:
+            gc.set_threshold(123, 4, 5)
+        assert gc.get_threshold() == (123, 4, 5)
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_compiling_does_not_collect(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from .._core import dtypes
 from .._core.constant import constant
 from .._core.dims import Dim
 from .._core.engine import is_native
+from .._core.garbage import seldom_collected
 from .._core.graph import Graph
 from .._core.kinds import ARRAYS
 from .._core.state import STATE, building, pinning
@@ -81,7 +82,8 @@ def trace(
     """
     before = (STATE.builder, STATE.recorders, STATE.reading, STATE.pins)
     try:
-        return _traced(f, spec, keys, Graph(name), names)
+        with seldom_collected:
+            return _traced(f, spec, keys, Graph(name), names)
     finally:  # again, for an interrupt may come as an `__exit__` begins
         STATE.builder, STATE.recorders, STATE.reading, STATE.pins = before
 

@@ -182,10 +182,11 @@ class Graph:
         return self._last_site
 
     def _carry_cuts(self, op: Any, operands: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
-        cut = next((t._cut for t in operands if t._cut is not None), None)
-        if cut is not None:
-            for out in outs:
-                out._cut = cut
+        for operand in operands:
+            if operand._cut is not None:
+                for out in outs:
+                    out._cut = operand._cut
+                return
 
     def _new_value(self, shape: Shape, dtype: np.dtype[Any], name: str = "", weak: bool = False) -> Value:
         return Value(tuple(shape), dtype, self.serial, name, weak)

@@ -1,4 +1,4 @@
-"""Graph passes before execution. `optimise` runs the list in order; each pass maps a graph to a graph.
+"""Graph passes before execution. `optimise` runs them in order; each maps a graph to a graph.
 
 They keep NaN, infinities, signed zeros and raised errors: no `x * 0 -> 0`, no `x - x -> 0`, no `x + 0 -> x`.
 """
@@ -12,11 +12,11 @@ from .fold import fold_constants
 from .simplify import simplify
 from .through import drop_rules
 
-PASSES = (drop_rules, simplify, fold_constants, simplify, share_common, drop_unused)
-
 
 def optimise(graph: Graph) -> Graph:
     """The graph after all passes, in order."""
-    for run in PASSES:
-        graph = run(graph)
-    return graph
+    simple = simplify(drop_rules(graph))
+    folded = fold_constants(simple)
+    if folded is not simple:  # with constants there may be more to simplify
+        folded = simplify(folded)
+    return drop_unused(share_common(folded))

@@ -22,20 +22,28 @@ def with_nodes(graph: Graph, nodes: list[Node], outputs: list[Value]) -> Graph:
 
 
 def rewritten(graph: Graph, change: Replacement) -> Graph:
-    """Applies `change` to each node in program order.
+    """Applies `change` to each node in program order; the graph itself where nothing changes.
 
     It may return another node with the same outputs, a value that stands for the node's one output, or None to keep
     the node. Inputs of the nodes it sees are replaced already.
     """
     stands_for: dict[int, Value] = {}
     nodes = []
+    is_same = True
     for node in graph.nodes:
-        node = with_inputs(node, stands_for)
+        if stands_for:
+            node = with_inputs(node, stands_for)
         result = change(node)
+        if result is None:
+            nodes.append(node)
+            continue
+        is_same = False
         if isinstance(result, Value):
             stands_for[node.outputs[0].key] = result
         else:
-            nodes.append(node if result is None else result)
+            nodes.append(result)
+    if is_same:
+        return graph
     return with_nodes(graph, nodes, [stands_for.get(v.key, v) for v in graph.outputs])
 
 

@@ -19,7 +19,7 @@ from .builder import Builder
 from .codegen import module_text
 from .entry import Code, Give, Take, Told
 from .forms import DTYPE_OF
-from .jit import Loaded, load
+from .jit import Loaded, shared
 from .loops import REFUSED, Function, Operand, Reg
 from .lower.blocks import Block, Setting
 from .lower.functions import Lowered, Made
@@ -54,7 +54,7 @@ def entry_of(
         presets.append((len(lowered.atoms), LIMIT.buffer_info()[0]))
     function = layout.derived(guards)
     options = {
-        "sizes": layout.count, "sizes_function": None if function is None else load(module_text(function, "d"), "d"),
+        "sizes": layout.count, "sizes_function": None if function is None else shared(module_text(function, "d"), "d"),
         "on_failure": on_failure, "name": graph.name, "constants": constants, "presets": presets, "kept": numbers,
     }  # fmt: skip
     return Code(loaded, (*takes,), (*gives,), options)

@@ -18,10 +18,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from . import context
+from .jit import SCATTERED
 from .loops import (
     FLOATS,
     INTERRUPTED,
     MEMORY,
+    NESTING,
     UNSIGNED,
     WIDTHS,
     Accumulate,
@@ -165,6 +167,8 @@ class _Kernel:
             "}",
         ]
         attributes = "attributes #0 = { nounwind noinline }"
+        if function.is_scattered:
+            head.insert(0, SCATTERED)
         return "\n".join([*head, *body, *self.parts, *self.declared.values(), attributes, ""])
 
     def find_parallel(self, block: Block) -> None:
@@ -180,18 +184,19 @@ class _Kernel:
         """The instructions of this function: not those of bodies that are functions of their own."""
         for item in block:
             yield item
-            if item not in self.parallel:
+            if type(item) in NESTING and item not in self.parallel:
                 for inner in blocks_of(item):
                     yield from self.inside(inner)
 
     def plan(self, block: Block) -> None:
         """Finds the arrays and variables, before anything is emitted."""
         # arrays whose address changes have slots for it
-        moved = {item.array for item in self.inside(block) if type(item) is Give}
-        moved |= {array for item in self.inside(block) if type(item) is Swap for array in (item.x, item.y)}
+        items = [*self.inside(block)]
+        moved = {item.array for item in items if type(item) is Give}
+        moved |= {array for item in items if type(item) is Swap for array in (item.x, item.y)}
         self.statics: list[Alloc] = []
-        self.widths |= lanes_of(self.inside(block))
-        for item in self.inside(block):
+        self.widths |= lanes_of(items)
+        for item in items:
             kind = type(item)
             if kind is Local:
                 self.on_stack(item.array, item.count * self.widths.get(item.array, 1))

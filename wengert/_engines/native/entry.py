@@ -25,7 +25,7 @@ import numpy as np
 
 from ..._core.constant import callers_own
 from . import context, stub, symbols
-from .jit import FINISHED, Loaded, load
+from .jit import WRITTEN, Loaded, load
 from .target import llvm
 
 
@@ -242,7 +242,7 @@ def _stub_address() -> int:
         return 0
     for name, index in _NUMPY_FUNCTIONS.items():
         symbols.register(name, functools.partial(_numpy_function, index))
-    _kept.append(load(FINISHED + stub.stub_ir(header), stub.NAME))
+    _kept.append(load(stub.stub_ir(header), stub.NAME, effort=WRITTEN))
     return _kept[0].address
 
 

@@ -30,7 +30,7 @@ from .dumps import dump, is_dumped
 from .prelude import completed
 from .target import identity, layout, llvm, machine
 
-SHORT = 400  # lines of IR up to which LLVM does all it can
+SHORT = 150  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll loops takes half as long again
 HUGE = 50_000  # ... and from which on code is made without much ado
 STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would take quadratic time
@@ -38,7 +38,10 @@ STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would ta
 SIDE_BY_SIDE = "; turns side by side\n"  # in a module whose loops are short and have much to do in each turn
 FINISHED = "; as good as passes would make it\n"
 
-PIPELINE = b"6"  # part of the keys on disk: another number wherever the passes or their options change
+# the first line of a module in which straight code does not become vector code
+SCATTERED = "; scattered"
+
+PIPELINE = b"9"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -89,7 +92,7 @@ def load(
     """
     ir = completed(ir)
     names = declared(ir)
-    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key)
+    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key, repr(effort).encode())
     # what LLVM makes of a module can be shown only while it makes it
     image = None if is_dumped("llvm") or is_dumped("asm") else disk.read(name)
     if image is not None:
@@ -199,10 +202,11 @@ def _effort(ir: str) -> _Effort:
     if ir.startswith(FINISHED):
         return _Effort(0, 0)
     lines = ir.split("\n")
+    packs = lines[0] != SCATTERED
     if len(lines) <= (MIDDLE if SIDE_BY_SIDE in ir else SHORT):
-        return _Effort(3, 3, unrolls=True, packs=True)
+        return _Effort(3, 3, unrolls=True, packs=packs)
     if len(lines) <= MIDDLE:
-        return _Effort(2, 2, packs=True)
+        return _Effort(2, 2, packs=packs)
     labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
     longest = max((end - start for start, end in pairwise([0, *labels, len(lines)])), default=0)
     return _Effort(0, 0, is_tidied=True) if longest > STRAIGHT or len(lines) > HUGE else _Effort(2, 2)

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
-from .loops import Address, Array, Block, For, If, Operand, Reg, Typed, While, blocks_of
+from .loops import NESTING, Address, Array, Block, For, If, Lanes, Operand, Reg, Typed, While, blocks_of
 
 
 def walk(block: Block) -> Iterator[Any]:
     """All instructions of a block and of the blocks inside it."""
     for item in block:
         yield item
-        for inner in blocks_of(item):
-            yield from walk(inner)
+        if type(item) in NESTING:
+            for inner in blocks_of(item):
+                yield from walk(inner)
 
 
 def reads(item: Any) -> Iterator[Reg | Array]:
@@ -64,8 +65,8 @@ def renewed(block: Block, names: dict[Reg, Operand], fresh: Callable[[str], Reg]
     """A copy of a block whose registers are fresh ones. `names` has the new names of registers, and gets more."""
     made: Block = []
     for item in block:
-        twin = copy(item)
-        if type(item) is For:
+        twin: Any = copy(item)
+        if isinstance(item, (For, Lanes)):
             twin.index = names[item.index] = fresh("i64")
             twin.body = renewed(item.body, names, fresh)
         elif type(item) is If:

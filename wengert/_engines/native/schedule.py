@@ -21,7 +21,6 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from ..._core.graph import Node
@@ -78,7 +77,12 @@ class Schedule:
 
 def static_size(shape: Sequence[Any]) -> int | None:
     """The number of elements, if it is known now."""
-    return prod(shape) if all(type(n) is int for n in shape) else None
+    size = 1
+    for n in shape:
+        if type(n) is not int:
+            return None
+        size *= n
+    return size
 
 
 class _Limit(threading.local):
@@ -165,11 +169,17 @@ class _Scheduling:
 
     def is_direct(self, place: int, value: Value) -> bool:
         """Whether a member reads a value at its own index from another member of the same shape."""
-        source = self.producer.get(value.key)
+        source, kind = self.producer.get(value.key), self.kinds[place]
         if source is None or self.kinds[source] != "point" or place in self.moving:
             return False
         # one extent may have several names, which a guard makes equal: their loops are different ones all the same
-        return self.kinds[place] in ("point", "reduce") and value.shape == self.domain(place)
+        if kind == "point":
+            return value.shape == self.nodes[place].outputs[0].shape
+        return kind == "reduce" and value.shape == self.nodes[place].inputs[0].shape
+
+    def is_direct_only(self, readers: Sequence[int], value: Value) -> bool:
+        """Whether all readers of a value are members that read it at their own index."""
+        return all(self.is_direct(reader, value) for reader in readers)
 
     def domain(self, place: int) -> Any:
         """The shape over which a member runs."""
@@ -217,7 +227,7 @@ class _Scheduling:
             readers = self.readers[key]
             if key in self.asked or not 2 <= len(readers) <= self.most_repeats(node):
                 continue
-            if any(not self.is_direct(r, node.outputs[0]) for r in readers):
+            if not self.is_direct_only(readers, node.outputs[0]):
                 continue
             if min(self.stage[r] for r in readers) == max(self.stage[r] for r in readers) == stage:
                 continue
@@ -251,10 +261,10 @@ class _Scheduling:
             readers = self.readers[key]
             if not readers or key in self.asked:
                 continue
-            if any(not self.is_direct(r, node.outputs[0]) for r in readers):
+            first = min([self.stage[r] for r in readers])
+            if first <= self.stage[place] or not self.is_direct_only(readers, node.outputs[0]):
                 continue
-            first = min(self.stage[r] for r in readers)
-            if first > self.stage[place] and self.newly_stored(place) <= 1:
+            if self.newly_stored(place) <= 1:
                 self.stage[place] = first
                 self.ready[key] = first + 1
 
@@ -307,9 +317,11 @@ class _Scheduling:
 
         reader: dict[int, int] = {}
         for place in places:
-            for value in (*self.nodes[place].inputs, *self.nodes[place].outputs):
+            node = self.nodes[place]
+            for value in (*node.inputs, *node.outputs):
                 other = reader.setdefault(value.key, place)
-                root[find(place)] = find(other)
+                if other != place:
+                    root[find(place)] = find(other)
         parts: dict[int, list[int]] = defaultdict(list)
         for place in places:
             parts[find(place)].append(place)
@@ -336,9 +348,8 @@ class _Scheduling:
         for place, kind in enumerate(self.kinds):
             if kind == "point":
                 key = self.nodes[place].outputs[0].key
-                if key in self.asked or any(
-                    home.get(r) != home[place] or r in self.moving for r in self.readers[key]
-                ):
+                own = home[place]
+                if key in self.asked or any(home.get(r) != own or r in self.moving for r in self.readers[key]):
                     stored.add(key)
         return stored
 

@@ -22,7 +22,7 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
     """What runs a program on NumPy arrays, compiled on first use."""
     found = program.executables.get("numpy")
     if found is None:
-        with program.lock, uncollected():
+        with program.lock, uncollected:
             found = program.executables.get("numpy")
             if found is None:
                 found = program.executables["numpy"] = _compiled(program, kernels)
