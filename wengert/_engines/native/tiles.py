@@ -75,6 +75,8 @@ def tiled(graph: Graph) -> Graph:
     """The graph with groups of its nodes as one node each."""
     if len(graph.nodes) > LONGEST or not any(map(_is_large, _values(graph.nodes))):
         return graph
+    if any(node.op.has_effect for node in graph.nodes):
+        return graph  # whose order a group could change
     return _Search(graph).run()
 
 
@@ -162,8 +164,18 @@ class _Search:
             if worth:
                 group = max(worth, key=self.saved)
                 found.append(group)
-                self.taken |= {*group.needs}
+                self.take(group)
         return self.replaced(found) if found else self.graph
+
+    def take(self, group: _Group) -> None:
+        """A group is one node from now on: what needs one of its members comes after all that they need."""
+        self.taken |= {*group.needs}
+        for place in range(len(self.nodes)):
+            is_member = group.mask >> place & 1
+            if is_member or self.before[place] & group.mask:
+                self.before[place] |= group.above | group.mask
+            if is_member or self.after[place] & group.mask:
+                self.after[place] |= group.below | group.mask
 
     def is_seed(self, value: Value) -> bool:
         return value.key in self.stored and _is_large(value)
