@@ -265,6 +265,7 @@ class Block:
         through = self._through(plan.kinds)
         last = self._last_reads(plan.steps, through)
         for place, step in enumerate(plan.steps):
+            self.b.check_length()
             if type(step) is Group:
                 self._group(step, plan.stored)
             else:
