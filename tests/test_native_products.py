@@ -231,7 +231,7 @@ FORMS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_blas_and_our_own(form: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: way == "blas")
-    monkeypatch.setattr(matrices, "PACKED_BYTES", 1 << 16)  # so that matrices of a few rows are packed, block by block
+    monkeypatch.setattr(matrices, "PACKED_BYTES", {512: 1 << 16, 256: 1 << 16})  # so that matrices of a few rows are packed, block by block
     for m, k, n in SIZES:
         x, y = RNG.normal(size=(m, k)), RNG.normal(size=(k, n))
         with wg.eager():
@@ -264,3 +264,63 @@ def test_accumulating_rounds_once() -> None:
     assert products.accumulated(Builder(), "f64", None, 2.0, 3.0) is not None
     text = str(text_of(lambda x, y: wg.matmul(x, y), RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))))
     assert "fma.f64" in text
+
+
+# -- sums with products -----------------------------------------------------------------------------------------------
+
+W = RNG.normal(size=(40, 40)) / 10
+SUMS: dict[str, Callable[..., Any]] = {
+    "two products": lambda x, y: wg.matmul(x, y) + wg.matmul(y, x),
+    "three products": lambda x, y: wg.matmul(x, y) + wg.matmul(y, x) + wg.matmul(x, x),
+    "a product and an operand": lambda x, y: x + wg.matmul(x, y),
+    "an operand and a product that is read twice": lambda x, y: (lambda p: (x + p, p))(wg.matmul(x, y)),
+    "a product with itself": lambda x, y: (lambda p: p + p)(wg.matmul(x, y)),
+    "an einsum": lambda x, y: y + wg.einsum("ij,kj->ki", x, y),
+    "two einsums": lambda x, y: wg.einsum("ij,kj->ki", x, y) + wg.einsum("ij,jk->ki", x, y),
+    "an outer product": lambda x, y: wg.matmul(x, y) + wg.einsum("i,j->ij", x[0], y[0]),
+    "a vector's product": lambda x, y: wg.matmul(x, y) + wg.matmul(x[:, :1], y[:1]),
+    "a turned operand": lambda x, y: wg.transpose(x) + wg.matmul(x, y),
+    "a loop's variable": lambda x, y: wg.fori_loop(0, 5, lambda i, c: c + wg.matmul(W, y), x),
+    "a loop's variable that is read, too": lambda x, y: wg.fori_loop(0, 5, lambda i, c: c + wg.matmul(W, c), x),
+    "gradients of steps": lambda x, y: wg.grad(
+        lambda x, y: wg.sum(wg.fori_loop(0, 5, lambda i, c: wg.tanh(wg.matmul(c, x) + wg.matmul(c, y)), W)), argnums=(0, 1)
+    )(x, y),
+    "batches": lambda x, y: (lambda a, b: wg.matmul(a, b) + wg.matmul(b, a))(
+        wg.reshape(x[:36], (4, 9, 40))[:, :, :9], wg.reshape(y[:36], (4, 9, 40))[:, :, :9]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["blas", "own"])
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_with_products(name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: way == "blas")
+    x, y = RNG.normal(size=(40, 40)) / 10, RNG.normal(size=(40, 40)) / 10
+    before = x.copy(), y.copy()
+    with wg.eager():
+        wanted = SUMS[name](x, y)
+    f = wg.function(SUMS[name])
+    for _ in range(2):
+        found = f(x, y)
+        for ours, theirs in zip(*[r if isinstance(r, tuple) else (r,) for r in (found, wanted)], strict=True):
+            np.testing.assert_allclose(ours, np.asarray(theirs), rtol=1e-12, atol=1e-12)  # another order of the sums
+    np.testing.assert_array_equal(before, (x, y))
+
+
+@pytest.mark.parametrize("name", ["two products", "three products", "a product and an operand", "an einsum", "two einsums"])
+def test_sums_with_products_need_no_room(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: False)
+    function = text_of(SUMS[name], W, W)
+    assert not any(isinstance(item, (loops.Alloc, loops.For)) for item in walk(function.body))
+
+
+@pytest.mark.parametrize("way", ["blas", "own"])
+def test_sums_with_products_of_sizes_told_at_run_time(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: way == "blas")
+    signature = [wg.TensorSpec((None, None)), wg.TensorSpec((None, None)), wg.TensorSpec((None, None))]
+    f = wg.function(lambda x, y, z: (z + wg.matmul(x, y), wg.matmul(x, y) + wg.matmul(x * 2, y)), input_signature=signature)
+    for m, k, n in [(0, 0, 0), (3, 0, 4), (1, 1, 1), (2, 70, 90), (70, 300, 260), (100, 9, 250), (5, 600, 1), (1, 600, 5)]:
+        x, y, z = RNG.normal(size=(m, k)), RNG.normal(size=(k, n)), RNG.normal(size=(m, n))
+        first, second = f(x, y, z)
+        np.testing.assert_allclose(first, z + x @ y, rtol=1e-11, atol=1e-11)  # another order of the sums
+        np.testing.assert_allclose(second, 3 * (x @ y), rtol=1e-11, atol=1e-11)

@@ -16,6 +16,15 @@ from wengert._engines.native import engine, jit, sizes
 
 RNG = np.random.default_rng(21)
 
+
+def _inner(c: Any) -> Any:
+    return wg.fori_loop(0, 3, lambda j, d: d + 0.1 * wg.sin(d), c)
+
+
+def _chosen(i: Any, c: Any) -> Any:
+    return wg.cond(wg.sum(c) > 0.0, lambda: c * 0.5 - 0.3, lambda: wg.exp(c * 0.1))
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = {
     "value and gradient": (
         wg.value_and_grad(lambda x: wg.sum(x * wg.sin(x))), lambda n: (RNG.normal(size=n),)
@@ -31,6 +40,37 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]]
     "rows of rows": (
         wg.grad(lambda x: wg.sum(wg.exp(x - wg.max(x, axis=1, keepdims=True)) / 7)),
         lambda n: (RNG.normal(size=(n, 3 * n)),),
+    ),
+    "a constant of each size": (
+        wg.value_and_grad(lambda x: wg.sum(x * np.cos(np.arange(3.0 * x.shape[0] ** 2)).reshape(3, *x.shape) ** 2)),
+        lambda n: (RNG.normal(size=(n, n)),),
+    ),
+    "a loop": (
+        wg.value_and_grad(lambda x: wg.sum(wg.fori_loop(0, 20, lambda i, c: c + 0.05 * wg.sin(c * (i + 1.0)), x))),
+        lambda n: (RNG.normal(size=n),),
+    ),
+    "a loop over rows": (
+        wg.value_and_grad(lambda x: wg.sum(wg.scan(lambda c, r: (wg.tanh(c * 0.9 + wg.sum(r)), c), 0.5, x)[1] ** 2)),
+        lambda n: (RNG.normal(size=(n, 3)),),
+    ),
+    "a loop over long rows": (
+        wg.value_and_grad(lambda x: wg.sum(wg.scan(lambda c, r: (wg.tanh(c + r), wg.sum(c * r)), x[0], x)[1])),
+        lambda n: (RNG.normal(size=(n, n + 30)),),
+    ),
+    "a loop until": (
+        wg.value_and_grad(lambda x: wg.sum(wg.while_loop(lambda c: wg.sum(c * c) < 1e5, lambda c: c * 1.1, x))),
+        lambda n: (RNG.normal(size=n) / np.sqrt(n),),
+    ),
+    "a loop in a loop": (
+        wg.value_and_grad(lambda x: wg.sum(wg.fori_loop(0, 5, lambda i, c: 0.9 * _inner(c), x))),
+        lambda n: (RNG.normal(size=n),),
+    ),
+    "branches": (
+        wg.value_and_grad(lambda x: wg.sum(wg.fori_loop(0, 6, _chosen, x))), lambda n: (RNG.normal(size=n),)
+    ),
+    "snapshots": (
+        wg.value_and_grad(lambda x: wg.sum(wg.fori_loop(0, 20, lambda i, c: wg.sin(c), x, checkpoint="sqrt"))),
+        lambda n: (RNG.normal(size=n),),
     ),
     "mean and slices": (
         wg.grad(lambda x: wg.mean((x[1:] - x[:-1]) ** 2)), lambda n: (RNG.normal(size=n),)
@@ -78,6 +118,24 @@ def test_all_large_sizes_share_a_kernel(name: str, kernels: list[str], monkeypat
     assert compiled.trace_count == 4
     assert counts[1] == 2 * counts[0]  # the first are special, the second ones are for all
     assert counts[1:] == [counts[1]] * 3
+
+
+@pytest.mark.parametrize("policy", ["all", "auto", "sqrt", 5])
+def test_both_halves_of_a_gradient_share_kernels(policy: Any, kernels: list[str]) -> None:
+    """The forward half and the way back, between them histories or stacks of a length that the run tells."""
+    def f(x: Any) -> Any:
+        return wg.sum(wg.while_loop(lambda c: wg.sum(c * c) < 1e5, lambda c: c * 1.1, x, checkpoint=policy))
+
+    g = wg.grad(wg.function(f))
+    counts: list[int] = []
+    for n in (100, 150, 301, 1000):
+        x = RNG.normal(size=n) / np.sqrt(n)
+        g(x)
+        found = g(x)
+        counts.append(len(kernels))
+        with wg.eager():
+            np.testing.assert_allclose(found, wg.grad(f)(x), rtol=1e-11)  # sums in another order
+    assert counts == [2, 4, 4, 4]
 
 
 def test_small_sizes_have_kernels_of_their_own(kernels: list[str]) -> None:

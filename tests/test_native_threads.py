@@ -16,6 +16,10 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._engines.native import jit, symbols
+from wengert._engines.native.codegen import module_text
+from wengert._engines.native.lower.functions import lowered
+from wengert._engines.native.prepare import ready
+from wengert._passes import optimise
 
 THREADS = pytest.mark.skipif(sys.platform == "win32", reason="no POSIX threads: the runtime runs one range after another")
 
@@ -79,12 +83,27 @@ def test_a_child_of_fork_has_threads_too() -> None:
 
 
 X = np.random.default_rng(3).normal(size=400_003)
+ROWS = np.random.default_rng(4).integers(0, 50, 4000)
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "value and gradient": lambda x: wg.value_and_grad(lambda x: wg.sum(x * wg.sin(x)))(x),
     "several reductions": lambda x: (wg.sum(x), wg.max(x), wg.sum(wg.exp(x) * x)),
     "rows": lambda x: wg.sum(wg.exp(wg.reshape(x[:400_000], (1000, 400))), axis=1),
     "all of a matrix": lambda x: wg.sum(wg.transpose(wg.reshape(x[:400_000], (1000, 400))) * 2.0),
     "columns": lambda x: wg.sum(wg.reshape(x[:400_000], (1000, 400)), axis=0),
+    "columns of float32": lambda x: wg.sum(wg.reshape(x[:400_000], (4000, 100)).astype("float32"), axis=0),
+    "largest of columns": lambda x: (
+        wg.max(wg.reshape(x[:400_000], (4000, 100)), axis=0), wg.min(wg.reshape(x[:400_000], (4000, 100)) * 2, axis=0)
+    ),
+    "columns and rows": lambda x: (lambda y: (wg.sum(y, axis=0), wg.sum(y, axis=1), wg.sum(y), y))(
+        wg.exp(wg.reshape(x[:400_000], (4000, 100)) * 0.5)
+    ),
+    "first and last axes": lambda x: wg.sum(wg.reshape(x[:400_000], (400, 20, 50)), axis=(0, 2)),
+    "all but the middle of four": lambda x: wg.sum(wg.reshape(x[:400_000], (40, 20, 10, 50)), axis=(0, 1, 3)),
+    "axes behind the first": lambda x: wg.sum(wg.reshape(x[:400_000], (40, 20, 500)), axis=1),
+    "bias": lambda x: wg.grad(lambda b: wg.sum(wg.tanh(wg.reshape(x[:400_000], (4000, 100)) + b)))(x[:100]),
+    "rows added to places": lambda x: wg.zeros((50, 100)).at[ROWS].add(wg.reshape(x[:400_000], (4000, 100))),
+    "rows put into places": lambda x: wg.zeros((50, 100)).at[ROWS].set(wg.reshape(x[:400_000], (4000, 100))),
+    "gradient of gathered rows": lambda x: wg.grad(lambda t: wg.sum(wg.sin(t[ROWS])))(wg.reshape(x[:5000], (50, 100))),
     "float32": lambda x: wg.sum(wg.sin(x.astype("float32"))),
     "product": lambda x: wg.matmul(wg.reshape(x[:250_000], (1000, 250)), wg.reshape(x[:75_000], (250, 300))),
     "product of few rows": lambda x: wg.matmul(wg.reshape(x[:5000], (20, 250)), wg.reshape(x[:300_000], (250, 1200))),
@@ -92,8 +111,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "turned batch": lambda x: wg.einsum(
         "nki,kji->nkj", wg.reshape(x[:300_000], (500, 30, 20)), wg.reshape(x[:12_000], (30, 20, 20))
     ),
-    "matrix times vector": lambda x: wg.matmul(wg.reshape(x[:400_000], (2000, 200)), x[:200]),
-    "vector times matrix": lambda x: wg.matmul(x[:2000], wg.reshape(x[:400_000], (2000, 200))),
+    "matrix times vector": lambda x: wg.matmul(wg.reshape(wg.concatenate([x, x])[:800_000], (4000, 200)), x[:200]),
+    "vector times matrix": lambda x: wg.matmul(x[:4000], wg.reshape(wg.concatenate([x, x])[:800_000], (4000, 200))),
 }
 
 
@@ -117,7 +136,32 @@ def test_the_same_bits_for_any_number_of_threads(name: str, monkeypatch: pytest.
     monkeypatch.setenv("WENGERT_JIT", "0")
     for ours, theirs in zip(leaves(f(X)), leaves(wg.function(PROGRAMS[name])(X)), strict=True):
         # sums of 400,000 elements in another order; float32's are kept in float64 here
-        np.testing.assert_allclose(ours, theirs, rtol=1e-4 if name == "float32" else 1e-10, atol=1e-8)
+        rtol, atol = (1e-4, 1e-4) if "float32" in name else (1e-10, 1e-8)
+        np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=atol)
+
+
+def test_column_sums_of_sizes_told_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[bytes]] = []
+    for count in ("1", "3"):
+        monkeypatch.setenv("WENGERT_NUM_THREADS", count)
+        f = wg.function(lambda x: wg.sum(wg.exp(x), axis=0), input_signature=[wg.TensorSpec((None, None))])
+        runs: list[bytes] = []
+        for shape in ((0, 0), (0, 3), (3, 0), (1, 1), (5, 7), (4000, 100), (100, 4000), (400_000, 1), (1, 400_000)):
+            x = X[: shape[0] * shape[1]].reshape(shape)
+            sums = f(x)
+            np.testing.assert_allclose(sums, np.exp(x).sum(0), rtol=1e-11)  # another order of the sums
+            runs += bits(sums)
+        found.append(runs)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_threads_share_the_work(name: str) -> None:
+    f = wg.function(PROGRAMS[name])
+    f(X)
+    ((_, form),) = f.traces
+    function = lowered(ready(optimise(form.graph)), "test").function
+    assert "call void @wengert_parallel(" in module_text(function, "test")
 
 
 def test_sizes_told_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from wengert._engines.native import entry, jit, naive
 from wengert._engines.native.builder import Builder
 from wengert._engines.native.codegen import module_text
 from wengert._engines.native.loops import Function, If, Let, Operand, Poll, verify
+from wengert._engines.native.packs import is_scattered
 from wengert._engines.native.renaming import walk
 from wengert._engines.native.signs import Signs
 from wengert._engines.native.tuning import tuned
@@ -199,6 +200,46 @@ def test_facts_of_variables_need_all_loops() -> None:
     untouched = copy.deepcopy(str(function))
     tuned(function, b.reg)
     assert str(function) == untouched
+
+
+def rows(op: str, width: int, count: int) -> Function:
+    """A loop that applies an operation to all elements of a small array, one after the other."""
+    b = Builder()
+    x, y = b.array("f64", "in"), b.array("f64", "out")
+    variables = [b.var("f64", b.load(x, k)) for k in range(width)]
+    with b.loop(0, 3):
+        b.poll()
+        values: list[Operand] = [b.get(v) for v in variables]
+        for _ in range(count):
+            values = [b.let(op, "f64", v, 2.0) for v in values]
+        for variable, value in zip(variables, values, strict=True):
+            b.set(variable, value)
+    for k, variable in enumerate(variables):
+        b.store(y, k, b.get(variable))
+    return b.function("rows", [x], [y], [])
+
+
+def test_vectors_for_steps_on_small_arrays_only() -> None:
+    """An operation on all elements is a row; single numbers one after the other are none."""
+    whole, single = rows("mul", 4, 3), stepped(chain(6))[0]
+    other = rows("mul", 1, 4)
+    assert [is_scattered(f) for f in (whole, single, other)] == [False, True, True]
+    single, b = stepped(chain(6))
+    tuned(single, b.reg)
+    assert single.is_scattered
+    assert module_text(single, "entry").startswith(jit.SCATTERED)
+
+
+def test_code_beside_the_steps_decides_where_there_is_more_of_it() -> None:
+    b = Builder()
+    x, y = b.array("f64", "in"), b.array("f64", "out")
+    var = b.var("f64", 1.0)
+    with b.loop(0, 2):
+        b.poll()
+        b.set(var, b.let("mul", "f64", b.get(var), 0.5))
+    for k in range(4):
+        b.store(y, k, b.let("add", "f64", b.load(x, k), b.get(var)))
+    assert not is_scattered(b.function("beside", [x], [y], []))
 
 
 # -- through the public door ------------------------------------------------------------------------------------------

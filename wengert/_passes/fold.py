@@ -14,7 +14,6 @@ from .rewrite import rewritten
 
 _LIMIT = 64 * 1024  # bytes that a folded result may take
 _SMALL = 1024  # bytes that another order of the same elements may take
-_VIEWS = frozenset({"transpose", "broadcast_to"})
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -32,7 +31,7 @@ def fold_constants(graph: Graph) -> Graph:
             return None  # it raises at run time, as it would have without this pass
         value = np.array(value)
         known[node.outputs[0].key] = value
-        if node.op.name in _VIEWS and value.nbytes > _SMALL:
+        if node.op.name == "transpose" and value.nbytes > _SMALL:
             return None  # a view of a constant costs nothing; what is computed from it is folded all the same
         return node.remade(S.constant, (), (value,))
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from . import context
+from .jit import SCATTERED
 from .loops import (
     FLOATS,
     INTERRUPTED,
@@ -166,6 +167,8 @@ class _Kernel:
             "}",
         ]
         attributes = "attributes #0 = { nounwind noinline }"
+        if function.is_scattered:
+            head.insert(0, SCATTERED)
         return "\n".join([*head, *body, *self.parts, *self.declared.values(), attributes, ""])
 
     def find_parallel(self, block: Block) -> None:
@@ -451,10 +454,10 @@ class _Kernel:
         """The address of the first of an element's slots."""
         if item.slots == 1 or type(item.index) is int:
             return self.element(item.array, item.index * item.slots if type(item.index) is int else item.index)
-        start, place = self.temp(), self.temp()
+        start, place, kind = self.temp(), self.temp(), MEMORY_TYPE[item.array.type]
         self.lines += [
             f"  {start} = mul i64 {self.operand(item.index, 'i64')}, {item.slots}",
-            f"  {place} = getelementptr inbounds {MEMORY_TYPE[item.array.type]}, ptr {self.pointer(item.array)}, i64 {start}",
+            f"  {place} = getelementptr inbounds {kind}, ptr {self.pointer(item.array)}, i64 {start}",
         ]
         return place
 
@@ -583,7 +586,12 @@ class _Kernel:
         values = [("ptr", self.pointer(a)) for a in found.arrays]
         values += [(REGISTER[r.type], f"%v{r.number}") for r in found.registers]
         data = f"%data{number}"
-        self.top.append(f"  {data} = alloca [{max(len(values), 1)} x i64]")
+        self.top.append(f"  {data} = alloca [{len(values) + 1} x i64]")
+        failing = self.temp()
+        self.lines += [
+            f"  {failing} = getelementptr i64, ptr {data}, i64 {len(values)}",
+            f"  store i64 0, ptr {failing}",
+        ]
         threads, place, many, large, both = (self.temp() for _ in range(5))
         split, here, after = self.label(), self.label(), self.label()
         start, stop = self.operand(item.start, "i64"), self.operand(item.stop, "i64")
@@ -606,9 +614,23 @@ class _Kernel:
             f"  call void @wengert_parallel(ptr @{name}, ptr {data}, i64 {start}, i64 {stop}, i64 {threads})",
             f"  br label %{after}",
             f"{here}:",
-            f"  call void @{name}.turns({given}i64 {start}, i64 {stop})",
+            f"  call void @{name}.turns({given}ptr {failing}, i64 {start}, i64 {stop})",
             f"  br label %{after}",
             f"{after}:",
+        ]
+        if part.statics:
+            self.check_parts(failing)
+
+    def check_parts(self, failing: str) -> None:
+        """Goes on if all parts had the memory that they needed."""
+        number, has_failed, bad, good = self.temp(), self.temp(), self.label(), self.label()
+        self.lines += [
+            f"  {number} = load i64, ptr {failing}",
+            f"  {has_failed} = icmp ne i64 {number}, 0",
+            f"  br i1 {has_failed}, label %{bad}, label %{good}",
+            f"{bad}:",
+            *self.out_of_memory(number),
+            f"{good}:",
         ]
 
     def turns(self, item: For) -> None:
@@ -722,6 +744,7 @@ class _Part(_Kernel):
             parameters.append(f"ptr noalias nocapture {'' if array in found.written else 'readonly '}{name}")
         parameters += [f"{REGISTER[r.type]} %v{r.number}" for r in found.registers]
         self.plan(loop.body)
+        self.allocate()
         first, last = Reg("i64", "first"), Reg("i64", "last")
         self.turns(For(loop.index, first, last, loop.body))
         loads: list[str] = []
@@ -729,18 +752,25 @@ class _Part(_Kernel):
         for slot, kind in enumerate(kinds):
             loads.append(f"  %c{slot} = getelementptr i64, ptr %data, i64 {slot}")
             loads.append(f"  %d{slot} = load {kind}, ptr %c{slot}")
+        loads.append(f"  %failing = getelementptr i64, ptr %data, i64 {len(kinds)}")
+        parameters.append("ptr %failing")
         given = "".join(f"{kind} %d{slot}, " for slot, kind in enumerate(kinds))
         return "\n".join([
             f"define internal void @{self.entry}.turns({', '.join([*parameters, 'i64 %vfirst, i64 %vlast'])}) #0 {{",
-            "entry:", *self.top, *self.lines, "  ret void", "}",
+            "entry:", *self.top, *self.checks, *self.lines, "  br label %exit", "exit:", *self.frees, "  ret void", "}",
             f"define internal void @{self.entry}(ptr %data, i64 %first, i64 %last) #0 {{",
-            *loads, f"  call void @{self.entry}.turns({given}i64 %first, i64 %last)", "  ret void", "}",
+            *loads, f"  call void @{self.entry}.turns({given}ptr %failing, i64 %first, i64 %last)", "  ret void", "}",
         ])  # fmt: skip
+
+    def out_of_memory(self, number: str) -> list[str]:
+        """The part ends; the function that it is part of looks whether that has happened."""
+        return [f"  store i64 {number}, ptr %failing", "  br label %exit"]
 
 
 EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {
     Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
-    Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop, While: _Kernel.repeat, If: _Kernel.branch,
+    Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop,
+    While: _Kernel.repeat, If: _Kernel.branch,
     Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
     Swap: _Kernel.swap,
     Call: _Kernel.call, Give: _Kernel.give, SetSize: _Kernel.set_size, Poll: _Kernel.poll, Return: _Kernel.leave,

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._core import budget
 from ..._core.dims import Dim, dims_in
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
@@ -27,7 +28,7 @@ from .dumps import dump
 from .entry import Code as Entry
 from .forms import TYPE_OF
 from .jit import Loaded, shared
-from .loops import verify
+from .loops import OVER_BUDGET, verify
 from .lower.functions import Kinds, Lowered, lowered
 from .passed import Passed, boxed
 from .plan import Part, parts
@@ -56,11 +57,19 @@ def is_on() -> bool:
     return has_llvm() and os.environ.get("WENGERT_JIT", "1") != "0"
 
 
+def _tell(graph: Graph) -> None:
+    budget.tell(
+        "a loop of %s has given up its history: the memory budget is %d bytes (wg.set_memory_budget); the reverse pass "
+        "runs steps again from snapshots", graph.name, budget.limit(),
+    )  # fmt: skip
+
+
 class Kernels:
     """A graph run by NumPy's kernels, where machine code refuses or ends early. It knows no code: no cycles.
 
     Attributes:
         runs: how often they ran.
+        frugal: machine code that runs first where histories are beyond the memory budget.
         owners: what the buffers of the machine code hold, by number.
     """
 
@@ -68,6 +77,7 @@ class Kernels:
         self.graph = graph
         self.runs = 0
         self.owners: dict[int, str] = {}
+        self.frugal: Callable[..., tuple[Any, ...]] | None = None
         self._plain = plain
         self._run: Callable[..., tuple[Any, ...]] | None = None
 
@@ -77,10 +87,18 @@ class Kernels:
         self.runs += 1
         return self._run(*natives)
 
+    def again(self) -> Kernels:
+        """The same kernels, for other code."""
+        return Kernels(self.graph, self._plain)
+
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
         if status == context.OUT_OF_MEMORY:
             raise MemoryError(f"no memory for {self.owners.get(failing, 'a buffer of the compiled code')}")
+        if status == OVER_BUDGET:
+            _tell(self.graph)
+            if self.frugal is not None:
+                return self.frugal(*natives)
         return self(*natives)
 
 
@@ -92,13 +110,11 @@ class Segment:
         kernels: what runs them otherwise.
     """
 
-    _on_failure: Any = None
-
     def __init__(self, graph: Graph, plain: Plain) -> None:
         self.graph = graph
         self.kernels = Kernels(graph, plain)
         self._lock = threading.Lock()
-        self._codes: dict[Kinds, Code] = {}
+        self._codes: dict[tuple[Kinds, bool], Code] = {}
         self._code: Code | None = None  # the only one, where no histories come in
         self._is_given_up = False
 
@@ -122,18 +138,29 @@ class Segment:
         found = code.function(*natives)
         return code.fitted(natives) if found is NotImplemented else found
 
-    def code(self, kinds: Kinds = ()) -> Code | None:
-        """The machine code for histories of these kinds, made now if it is not there yet; None if it cannot be made."""
+    def code(self, kinds: Kinds = (), is_frugal: bool = False) -> Code | None:
+        """The machine code, made now if it is not there yet; None if it cannot be made.
+
+        Args:
+            kinds: of the histories that come in.
+            is_frugal: whether loops keep snapshots where they might keep all that their steps save.
+        """
         with self._lock, uncollected:
-            found = self._codes.get(kinds)
+            found = self._codes.get((kinds, is_frugal))
             if found is None and not self._is_given_up:
                 try:
-                    found = self._codes[kinds] = Code(self.graph, self.kernels, kinds, self._on_failure)
+                    found = self._codes[kinds, is_frugal] = self._made(kinds, is_frugal)
                 except Exception:
                     if IS_STRICT:
                         raise
                     self.give_up()
             return found
+
+    def _made(self, kinds: Kinds, is_frugal: bool) -> Code:
+        code = Code(self.graph, self.kernels)
+        if code.lowered.has_budget:
+            self.kernels.frugal = Frugal(self.graph, self.kernels)
+        return code
 
     def entry(self, guards: Guards | None) -> Entry | None:
         """What built-in functions of the segment are made of; None if there is no code."""
@@ -149,7 +176,6 @@ class Relay(Segment):
 
     def __init__(self, graph: Graph, plain: Plain) -> None:
         super().__init__(graph, plain)
-        self._on_failure = Failure.of
         self._arrays = [i for i, v in enumerate(graph.inputs) if v.dtype != object]
         self._histories = [i for i, v in enumerate(graph.inputs) if v.dtype == object]
         direct = {node.inputs[0].key for node in graph.nodes if node.op.name == "loop_back"}
@@ -161,23 +187,34 @@ class Relay(Segment):
         if self._is_given_up or not all(type(h) is Passed for h in given):
             return self.kernels(*natives)
         given = [h.narrowed() if is_read else h for h, is_read in zip(given, self._read, strict=True)]
-        kinds = (*[h.kind for h in given],)
-        code = self._codes.get(kinds) or self.code(kinds)
-        if code is None:
-            return self.kernels(*natives)
-        held = [a for h in given for a in h.arrays]
         arrays = [natives[i] for i in self._arrays]
+        found = self._tried(arrays, given, False)
+        if type(found) is Failure and found.status == OVER_BUDGET:
+            _tell(self.graph)
+            found = self._tried(arrays, given, True)
+        if found is None:
+            return self.kernels(*natives)
+        return self.kernels.failed(*found, *natives) if type(found) is Failure else found
+
+    def _tried(self, arrays: list[Any], given: Sequence[Passed], is_frugal: bool) -> Any:
+        """What machine code gives: results, a failure, or None where it cannot be used."""
+        kinds = (*[h.kind for h in given],)
+        code = self._codes.get((kinds, is_frugal)) or self.code(kinds, is_frugal)
+        if code is None:
+            return None
+        held = [a for h in given for a in h.arrays]
         found = code.function(*arrays, *held)
         if found is NotImplemented:
             values = [self.graph.inputs[i] for i in self._arrays]
             if any(x.dtype != v.dtype for x, v in zip(arrays, values, strict=True)):
-                return self.kernels(*natives)
+                return None
             found = code.function(*[_plain_array(x, v.dtype) for x, v in zip(arrays, values, strict=True)], *held)
         if found is NotImplemented:
-            return self.kernels(*natives)
-        if type(found) is Failure:
-            return self.kernels.failed(*found, *natives)
-        return self._results(code, found)
+            return None
+        return found if type(found) is Failure else self._results(code, found)
+
+    def _made(self, kinds: Kinds, is_frugal: bool) -> Code:
+        return Code(self.graph, self.kernels, kinds, Failure.of, is_frugal)
 
     def _results(self, code: Code, found: tuple[Any, ...]) -> tuple[Any, ...]:
         layout = code.lowered.layout
@@ -196,6 +233,23 @@ class Relay(Segment):
         return None
 
 
+class Frugal:
+    """Code whose loops keep snapshots, made when it is first needed. Where it ends early, NumPy's kernels run."""
+
+    def __init__(self, graph: Graph, kernels: Kernels) -> None:
+        self._code: Code | None = None
+        self._graph = graph
+        self._again = kernels.again
+        self._lock = threading.Lock()
+
+    def __call__(self, *natives: Any) -> tuple[Any, ...]:
+        with self._lock:
+            if self._code is None:
+                self._code = Code(self._graph, self._again(), (), None, True)
+        found = self._code.function(*natives)
+        return self._code.fitted(natives) if found is NotImplemented else found
+
+
 class Failure(NamedTuple):
     """What a call of code came to that ended early; the arguments are those of the built-in."""
 
@@ -211,14 +265,16 @@ class Failure(NamedTuple):
 class Code:
     """The machine code of a segment, and how it is called."""
 
-    def __init__(self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Any = None) -> None:
+    def __init__(
+        self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Any = None, is_frugal: bool = False
+    ) -> None:  # fmt: skip
         graph, numbers = sized(called)
         self.graph = called
         self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
         self.on_failure = on_failure or kernels.failed
         graph = pooled(graph)
-        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds)
+        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, is_frugal)
         kernels.owners = self.lowered.owners
         dump("graph", graph.name, graph.to_text)
         dump("loops", graph.name, lambda: str(self.lowered.function))

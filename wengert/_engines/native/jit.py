@@ -35,9 +35,13 @@ MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll lo
 HUGE = 50_000  # ... and from which on code is made without much ado
 STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would take quadratic time
 
+SIDE_BY_SIDE = "; turns side by side\n"  # in a module whose loops are short and have much to do in each turn
 FINISHED = "; as good as passes would make it\n"
 
-PIPELINE = b"7"  # part of the keys on disk: another number wherever the passes or their options change
+# the first line of a module in which straight code does not become vector code
+SCATTERED = "; scattered"
+
+PIPELINE = b"9"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -198,10 +202,11 @@ def _effort(ir: str) -> _Effort:
     if ir.startswith(FINISHED):
         return _Effort(0, 0)
     lines = ir.split("\n")
-    if len(lines) <= SHORT:
-        return _Effort(3, 3, unrolls=True, packs=True)
+    packs = lines[0] != SCATTERED
+    if len(lines) <= (MIDDLE if SIDE_BY_SIDE in ir else SHORT):
+        return _Effort(3, 3, unrolls=True, packs=packs)
     if len(lines) <= MIDDLE:
-        return _Effort(2, 2, packs=True)
+        return _Effort(2, 2, packs=packs)
     labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
     longest = max((end - start for start, end in pairwise([0, *labels, len(lines)])), default=0)
     return _Effort(0, 0, is_tidied=True) if longest > STRAIGHT or len(lines) > HUGE else _Effort(2, 2)

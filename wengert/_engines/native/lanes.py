@@ -30,6 +30,7 @@ from .codegen import (
     constant,
     integer_op,
 )
+from .jit import SIDE_BY_SIDE
 from .loops import (
     FLOATS,
     UNSIGNED,
@@ -228,6 +229,7 @@ class _Writer:
         kernel = self.kernel
         before = kernel.emitters
         kernel.emitters = {kind: self.bound(emit) for kind, emit in _WRITES.items()}
+        kernel.lines.append(SIDE_BY_SIDE.rstrip())
         kernel.lines.append(f"  %v{self.index.number} = add i64 0, 0")
         self.block(body)
         kernel.emitters = before

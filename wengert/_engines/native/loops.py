@@ -16,7 +16,7 @@ Frees are never needed: what a function has allocated is freed when it returns, 
 number as count inside a loop makes one array, used in each turn.
 
 Statuses: 0 done, 1 out of memory, 2 linear algebra, 3 an index out of range, 4 interrupted, 5 what only NumPy's kernels
-can do or say (they run in the function's stead).
+can do or say (they run in the function's stead), 6 histories of loops beyond the memory budget.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-OK, MEMORY, LINALG, INDEX, INTERRUPTED, REFUSED = range(6)
+OK, MEMORY, LINALG, INDEX, INTERRUPTED, REFUSED, OVER_BUDGET = range(7)
 
 FLOATS = ("f32", "f64")
 SIGNED = ("i8", "i16", "i32", "i64")
@@ -360,6 +360,7 @@ class Function:
             the function (`Give`).
         sizes: registers that hold the sizes at entry, in order.
         body: the instructions; falling off the end returns 0.
+        is_scattered: whether straight code of it is better not made vector code of.
     """
 
     name: str
@@ -367,9 +368,15 @@ class Function:
     outputs: list[Array | None]
     sizes: list[Reg]
     body: Block
+    is_scattered: bool = False
 
     def __str__(self) -> str:
         return function_text(self)
+
+
+def is_step(item: Any) -> bool:
+    """Whether an instruction is a loop that asks for signals: one of many steps, each from the one before."""
+    return type(item) in (For, While) and any(type(x) is Poll for x in item.body)
 
 
 NESTING = (For, Lanes, While, If)  # instructions with blocks inside

@@ -2,8 +2,10 @@
 
 `scale(ct, slope)` is 0.0 where the cotangent is zero, so that no infinite slope makes a NaN of it. That takes a
 comparison and a selection on the chain of values that the next step waits for. With finite slopes the product is the
-same but for the sign of a zero, so where nobody sees that (`signs`), and the squares of all that slopes are computed
-from add up to a moderate number, a step runs in a version with plain products: the test is not on the chain.
+same but for the sign of a zero, so where nobody sees that (`signs`), and what slopes are computed from passes a test, a
+step runs in a version with plain products: the test is not on the chain. Where slopes are read or known as they are,
+the test is that their sum is finite, which it is not if one of them is not; where they are computed, that the sum of
+the squares of all that they are computed from is a moderate number, with which no product of a few overflows.
 
 Only loops that ask for signals are looked at: those of many small steps one after the other.
 """
@@ -25,11 +27,12 @@ from .loops import (
     Let,
     Load,
     Operand,
-    Poll,
     Reg,
     Select,
     Swap,
+    While,
     blocks_of,
+    is_step,
 )
 from .renaming import reads, renewed, walk
 from .signs import Signs
@@ -37,7 +40,7 @@ from .signs import Signs
 # powers of two: up to the first what slopes are computed from counts as moderate, below the second products are finite
 MODERATE = {"f64": 100, "f32": 30}
 FINITE = {"f64": 1000, "f32": 120}
-LONGEST = 3_000  # instructions of a step that is not copied any more
+LONGEST = 240  # instructions of a step that is not copied any more: of so many, the chain is not what takes the time
 _BOUNDED = {"sin", "cos", "tanh", "atan", "erf"}  # between -2 and 2
 _SAME = {"neg", "abs", "maximum", "minimum", "copysign"}
 
@@ -52,7 +55,7 @@ def _in_block(block: Block, signs: Signs, fresh: Callable[[str], Reg]) -> None:
     for item in block:
         for part in blocks_of(item):
             _in_block(part, signs, fresh)
-        if type(item) is For and any(type(x) is Poll for x in item.body):
+        if isinstance(item, (For, While)) and is_step(item):
             made += _Step(item, signs, fresh).before()
         made.append(item)
     block[:] = made
@@ -61,15 +64,17 @@ def _in_block(block: Block, signs: Signs, fresh: Callable[[str], Reg]) -> None:
 class _Step:
     """A loop's step: what its slopes are computed from, and how large they can be."""
 
-    def __init__(self, loop: For, signs: Signs, fresh: Callable[[str], Reg]) -> None:
+    def __init__(self, loop: For | While, signs: Signs, fresh: Callable[[str], Reg]) -> None:
         self.loop = loop
         self.fresh = fresh
         places = [k for k, item in enumerate(loop.body) if type(item) is Let and item.op == "scale"]
         self.start = places[0] if places else len(loop.body)
-        self.makers = {item.out: item for item in loop.body if getattr(item, "out", None) is not None}
+        outs = ((getattr(item, "out", None), item) for item in loop.body)
+        self.makers: dict[Any, Any] = {out: item for out, item in outs if out is not None}
         self.inner = {r for item in walk(loop.body) for r in (getattr(item, "out", None),) if r is not None}
         self.head = {item.out for item in loop.body[: self.start] if type(item) is Load}
         self.bounds: dict[Reg, float] = {}
+        self.plain: set[Reg] = set()  # slopes as they are, but for their signs
         found = [item for item in map(self._look, loop.body) if item is not None and signs.is_free(item.out)]
         self.scales = [item for item in found if item.type == found[0].type]
 
@@ -81,13 +86,23 @@ class _Step:
         bound = self._bound_of(item)
         if bound < FINITE[out.type]:
             self.bounds[out] = bound
+            if self._is_plain_item(item):
+                self.plain.add(out)
         if type(item) is Let and item.op == "scale" and self._bound(item.args[1], item.type) < FINITE[item.type]:
             return item
         return None
 
+    def _is_plain_item(self, item: Any) -> bool:
+        if type(item) is Select:
+            return self._is_plain(item.x) and self._is_plain(item.y)
+        return type(item) is Load or (type(item) is Let and item.op in _SAME and all(map(self._is_plain, item.args)))
+
+    def _is_plain(self, x: Operand) -> bool:
+        return x in self.plain or x not in self.inner
+
     def _bound(self, x: Operand, type_: str) -> float:
         """A number whose power of two is above an operand, if what it comes from is moderate."""
-        if type(x) is not Reg:
+        if not isinstance(x, Reg):
             return math.frexp(x)[1] if math.isfinite(x) else math.inf
         if x not in self.inner:
             return MODERATE[type_]
@@ -123,10 +138,14 @@ class _Step:
             self.loop.body[:] = [*head, *self._version(other)]
             return []
         outside: Block = []
-        steady = self._squares([r for r in leaves if r not in self.inner], outside)
-        totals = [*steady, *self._squares([r for r in leaves if r in self.inner], head)]
-        total, is_moderate = self._added(totals, head), self.fresh("bool")
-        head.append(Let(is_moderate, "lt", (total, 4.0 ** MODERATE[total.type]), total.type))
+        join = self._sum if all(self._is_plain(item.args[1]) for item in self.scales) else self._sum_of_squares
+        parts = [*self._chains([r for r in leaves if r not in self.inner], outside, join)]
+        parts += self._chains([r for r in leaves if r in self.inner], head, join)
+        total, is_moderate = self._sum(parts, head), self.fresh("bool")
+        limit = math.inf if join == self._sum else 4.0 ** MODERATE[total.type]
+        size = self.fresh(total.type)
+        head.append(Let(size, "abs", (total,), total.type))
+        head.append(Let(is_moderate, "lt", (size, limit), total.type))
         self.loop.body[:] = [*head, If(is_moderate, self._version(other), other, True)]
         return outside
 
@@ -145,10 +164,9 @@ class _Step:
                 waiting += [r for r in reads(self.makers[x]) if type(r) is Reg and r.type in FLOATS]
         return [*found]
 
-    def _squares(self, leaves: list[Reg], block: Block) -> list[Reg]:
-        """Adds up the squares of some, in four chains side by side."""
-        chains: list[list[Reg]] = [leaves[k::4] for k in range(4)]
-        return [self._sum_of_squares(chain, block) for chain in chains if chain]
+    def _chains(self, leaves: list[Reg], block: Block, join: Callable[[list[Reg], Block], Reg]) -> list[Reg]:
+        """Joins some in four chains side by side."""
+        return [join(leaves[k::4], block) for k in range(4) if leaves[k::4]]
 
     def _sum_of_squares(self, leaves: list[Reg], block: Block) -> Reg:
         squares: list[Reg] = []
@@ -156,9 +174,9 @@ class _Step:
             out = self.fresh(x.type)
             block.append(Let(out, "mul", (x, x), x.type))
             squares.append(out)
-        return self._added(squares, block)
+        return self._sum(squares, block)
 
-    def _added(self, terms: list[Reg], block: Block) -> Reg:
+    def _sum(self, terms: list[Reg], block: Block) -> Reg:
         total = terms[0]
         for term in terms[1:]:
             out = self.fresh(total.type)
@@ -166,13 +184,13 @@ class _Step:
             total = out
         return total
 
-    def _version(self, block: Block) -> Block:
+    def _version(self, block: list[Any]) -> Block:
         """The version with products. One of a negated number is the negated product, which sums can subtract."""
         chosen = {item.out for item in self.scales}
         names: dict[Reg, Operand] = {}
         made: Block = []
         for item in block:
-            (twin,) = renewed([item], names, self.fresh)
+            twin: Any = renewed([item], names, self.fresh)[0]
             made.append(twin)
             if getattr(item, "out", None) not in chosen:
                 continue

@@ -1,14 +1,14 @@
 """Bodies of parallel loops as functions of their own: what they need from outside, and whether that can be passed.
 
 A thread runs some turns of a loop as a call of such a function. Registers and addresses are passed by value; variables
-and small arrays that only the body uses are its own. A body that allocates, returns, asks for signals or sets variables
-of the function around it stays where it is.
+and small arrays that only the body uses are its own, and so are those of lanes. A body that allocates others, returns,
+asks for signals or sets variables of the function around it stays where it is.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .loops import (
@@ -75,11 +75,11 @@ def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
     """
     if any(everywhere[var] != count for var, count in var_uses(loop.body).items()):
         return None
-    own: set[Any] = {loop.index}
+    own: set[Any] = {loop.index, *lanes_of(walk(loop.body))}
     used: dict[Reg | Array, None] = {}
     written: set[Array] = set()
     for item in walk(loop.body):
-        if isinstance(item, _STAYS):
+        if isinstance(item, _STAYS) and not (type(item) is Alloc and item.array in own):
             return None
         if type(item) is Local:
             own.add(item.array)

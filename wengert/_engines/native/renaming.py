@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
-from .loops import NESTING, Address, Array, Block, For, If, Operand, Reg, Typed, While, blocks_of
+from .loops import NESTING, Address, Array, Block, For, If, Lanes, Operand, Reg, Typed, While, blocks_of
 
 
 def walk(block: Block) -> Iterator[Any]:
@@ -65,8 +65,8 @@ def renewed(block: Block, names: dict[Reg, Operand], fresh: Callable[[str], Reg]
     """A copy of a block whose registers are fresh ones. `names` has the new names of registers, and gets more."""
     made: Block = []
     for item in block:
-        twin = copy(item)
-        if type(item) is For:
+        twin: Any = copy(item)
+        if isinstance(item, (For, Lanes)):
             twin.index = names[item.index] = fresh("i64")
             twin.body = renewed(item.body, names, fresh)
         elif type(item) is If:

@@ -82,10 +82,13 @@ def _iota(node: Node, axis: int, needs: Needs, xs: Sequence[Tensor], number: Ten
 # -- other shapes -----------------------------------------------------------------------------------------------------
 
 
-def _broadcast_needs(node: Node, axis: int) -> Needs:
+def _broadcast_needs(node: Node, axis: int) -> Needs | None:
     x, out = node.inputs[0].shape, node.outputs[0].shape
     place = axis - (len(out) - len(x))
-    return (place,) if place >= 0 and x[place] == out[axis] else (None,)
+    if place >= 0 and x[place] == out[axis]:
+        return (place,)
+    # an extent may have several names, which a guard makes equal
+    return (None,) if place < 0 or x[place] == 1 else None
 
 
 def _broadcast(node: Node, axis: int, needs: Needs, xs: Sequence[Tensor], number: Tensor) -> Tensor:

@@ -84,7 +84,7 @@ class Signs:
 
     def is_plus(self, x: Operand) -> bool:
         """Whether an operand is never -0.0."""
-        return x in self.plus if type(x) is Reg else x != 0 or math.copysign(1.0, x) > 0
+        return x in self.plus if isinstance(x, Reg) else x != 0 or math.copysign(1.0, x) > 0
 
     def _find_plus(self) -> bool:
         """Registers, given variables; whether that leaves fewer variables."""

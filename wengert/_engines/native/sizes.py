@@ -4,17 +4,29 @@ The first graph of a structure is compiled for its own extents. Where another co
 beyond `SPECIAL` only, its extents (those equal to one another are one) become dimensions, and the code is that of any
 further graph in which the same extents are equal. That it is the same code is seen by its text; the structure compared
 before is a guess of when to begin.
+
+Programs in branches and loops belong to the graph, and so does the number of steps of a loop, which often is an extent.
 """
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..._control.call import Program
+from ..._control.loop import Loop
+from ..._control.loop_back import LoopBack
+from ..._control.switch import Branches
 from ..._core.dims import Atom, Dim
 from ..._core.graph import Graph, Node
+from ..._core.op import REGISTRY
 from ..._core.tensor import Value
+from .prepare import prepared
 
 SPECIAL = 64  # extents up to which code is made for the number itself
 REMEMBERED = 4096  # structures
@@ -45,23 +57,55 @@ def sized(graph: Graph) -> Sized:
             _seen.popitem(last=False)
     if first == numbers:
         return Sized(graph, {})
-    return Sized(_with_dims(graph, table), {dim.atom: n for n, dim in table.items()})
+    return Sized(_Renaming(table).graph(graph), {dim.atom: n for n, dim in table.items()})
 
 
 def _extents(graph: Graph) -> dict[int, Dim]:
     """A dimension for each large extent, in the order in which they come."""
     table: dict[int, Dim] = {}
-    for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs)):
-        for extent in value.shape:
-            if type(extent) is not int:
-                return {}  # it has dimensions already
-            if extent > SPECIAL and extent not in table:
-                table[extent] = Dim.free(f"n{len(table)}")
+    for extent in _numbers(graph):
+        if type(extent) is int and extent > SPECIAL and extent not in table:
+            table[extent] = Dim.free(f"n{len(table)}")
     return table
 
 
+def _numbers(graph: Graph) -> Iterator[Any]:
+    """The extents of a graph and of the programs in it, and the numbers of steps that are written out."""
+    counts = {node.inputs[0].key for node in graph.nodes if node.op.name == "loop" and node.attrs[0].is_counted}
+    for value in graph.inputs:
+        yield from value.shape
+    for node in graph.nodes:
+        for value in node.outputs:
+            yield from value.shape
+            if value.key in counts:
+                yield _whole(node)
+        for program in _programs(node):
+            yield from _numbers(prepared(program))
+
+
+def _whole(node: Node) -> int | None:
+    """The number that a node gives, if it is a whole one of 64 bits; None if it does anything else."""
+    name, out = node.op.name, node.outputs[0]
+    if out.dtype != np.int64 or out.shape:
+        return None
+    value = node.attrs[1] if name == "full" else node.attrs[0] if name == "constant" else None
+    return None if value is None else int(value)
+
+
+def _programs(node: Node) -> tuple[Program, ...]:
+    """The programs that are lowered with a node."""
+    attr = node.attrs[0] if node.attrs else None
+    if type(attr) is Loop:
+        return (attr.body, attr.thin, *(() if attr.condition is None else (attr.condition,)))
+    if type(attr) is LoopBack:
+        return (attr.step.program, attr.spec.body, attr.spec.thin)
+    return attr.programs if type(attr) is Branches else ()
+
+
 def _is_plain(node: Node) -> bool:
-    """Whether the attributes of a node are numbers, words and tuples: nothing that holds programs."""
+    """Whether the attributes of a node are numbers, words and tuples, or programs of such nodes."""
+    if type(node.attrs[0] if node.attrs else None) in (Loop, LoopBack, Branches):
+        return all(_is_plain(inner) for program in _programs(node) for inner in prepared(program).nodes)
     return all(type(a) in (int, float, complex, bool, str, tuple) or _is_constant(a) for a in node.attrs)
 
 
@@ -77,25 +121,65 @@ def _structure(graph: Graph) -> Any:
         for v in node.outputs:
             places[v.key] = len(places)
         rows.append((node.op.name, *[places[v.key] for v in node.inputs], *[len(v.shape) for v in node.outputs]))
+        rows += [_structure(prepared(program)) for program in _programs(node)]
     return (*rows, *[places[v.key] for v in graph.outputs])
 
 
-def _with_dims(graph: Graph, table: dict[int, Dim]) -> Graph:
-    renamed: dict[int, Value] = {}
+class _Renaming:
+    """A graph under renovation: dimensions in the place of extents."""
 
-    def value(v: Value) -> Value:
-        if v.key not in renamed:
-            shape = (*[table.get(n, n) for n in v.shape],)
-            renamed[v.key] = Value(shape, v.dtype, v.graph, v.name, v.weak)
-        return renamed[v.key]
+    def __init__(self, table: dict[int, Dim]) -> None:
+        self.table = table
+        self.programs: dict[int, Program] = {}
 
-    nodes: list[Node] = []
-    inputs = [*map(value, graph.inputs)]
-    for node in graph.nodes:
-        attrs = (*[_attribute(a, table, node.op.name) for a in node.attrs],)
-        operands, outputs = (*map(value, node.inputs),), (*map(value, node.outputs),)
-        nodes.append(Node(node.op, operands, outputs, attrs, node.site, node.is_quiet, node.label))
-    return Graph.of(graph.name, inputs, nodes, [*map(value, graph.outputs)])
+    def graph(self, graph: Graph) -> Graph:
+        """A graph of the same nodes, in which the extents of the table are dimensions."""
+        values: dict[int, Value] = {}
+
+        def value(v: Value) -> Value:
+            if v.key not in values:
+                shape = (*[self.table.get(n, n) for n in v.shape],)
+                values[v.key] = Value(shape, v.dtype, v.graph, v.name, v.weak)
+            return values[v.key]
+
+        inputs = [*map(value, graph.inputs)]
+        nodes = [self._node(n, (*map(value, n.inputs),), (*map(value, n.outputs),)) for n in graph.nodes]
+        return Graph.of(graph.name, inputs, nodes, [*map(value, graph.outputs)])
+
+    def _node(self, node: Node, inputs: tuple[Value, ...], outputs: tuple[Value, ...]) -> Node:
+        number = _whole(node) if not inputs and outputs else None
+        if number in self.table:
+            op = REGISTRY["dim_value"]
+            return Node(op, (), outputs, (self.table[number],), node.site, node.is_quiet, node.label)
+        attrs = (*[self._attribute(a, node.op.name) for a in node.attrs],)
+        return Node(node.op, inputs, outputs, attrs, node.site, node.is_quiet, node.label)
+
+    def _attribute(self, attribute: Any, name: str) -> Any:
+        kind = type(attribute)
+        if kind is Loop:
+            return self._loop(attribute)
+        if kind is LoopBack:
+            step = attribute.step._replace(program=self._program(attribute.step.program))
+            return LoopBack(self._loop(attribute.spec), attribute.stage, step, attribute.length, attribute.lanes)
+        if kind is Branches:
+            programs = (*map(self._program, attribute.programs),)
+            return Branches(programs, attribute.own, attribute.declared, attribute.stages, attribute.results)
+        return _attribute(attribute, self.table, name)
+
+    def _loop(self, spec: Loop) -> Loop:
+        found = copy.copy(spec)
+        found.body, found.thin = self._program(spec.body), self._program(spec.thin)
+        found.condition = None if spec.condition is None else self._program(spec.condition)
+        return found
+
+    def _program(self, program: Program) -> Program:
+        """A program that only machine code is made of: it has the graph that is to be lowered and no derivatives."""
+        found = self.programs.get(id(program))
+        if found is None:
+            graph = self.graph(prepared(program))
+            found = self.programs[id(program)] = Program(graph)
+            found.executables["native graph"] = graph
+        return found
 
 
 def _attribute(attribute: Any, table: dict[int, Dim], name: str) -> Any:

@@ -17,6 +17,7 @@ from .forms import TYPE_OF
 from .lower import convolutions as convolutions
 from .lower import draws as draws
 from .lower import factorisations as factorisations
+from .lower import joins as joins
 from .lower import products as products  # the rules of these files join the table of singles
 from .lower import regions as regions
 from .lower import scans as scans

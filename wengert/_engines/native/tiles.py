@@ -144,11 +144,8 @@ class _Search:
 
     def run(self) -> Graph:
         found: list[_Group] = []
-        seeds = sorted(
-            (p for p, node in enumerate(self.nodes) if any(v.key in self.stored and _is_large(v) for v in node.outputs)),
-            key=lambda p: -_bytes(self.nodes[p].outputs[0]),
-        )  # fmt: skip
-        for seed in seeds:
+        large = (p for p, node in enumerate(self.nodes) if any(map(self.is_seed, node.outputs)))
+        for seed in sorted(large, key=lambda p: -_bytes(self.nodes[p].outputs[0])):
             if seed in self.taken or len(found) == MOST:
                 continue
             group = max(self.candidates(seed), key=self.saved, default=None)
@@ -157,6 +154,9 @@ class _Search:
                 self.taken |= {*group.needs}
         return self.replaced(found) if found else self.graph
 
+    def is_seed(self, value: Value) -> bool:
+        return value.key in self.stored and _is_large(value)
+
     def candidates(self, seed: int) -> Iterator[_Group]:
         (value, *_) = self.nodes[seed].outputs
         for axis, extent in enumerate(value.shape):
@@ -164,7 +164,6 @@ class _Search:
                 group = _Group(extent)
                 if self.add(group, seed, axis):
                     self.grow(group)
-                    self.trim(group)
                     yield group
 
     # -- growing --------------------------------------------------------------------------------------------------
@@ -264,9 +263,6 @@ class _Search:
                     found[value.key, axis] = value
         return found
 
-    def trim(self, group: _Group) -> None:
-        """Nothing is left out yet that could be."""
-
     def saved(self, group: _Group) -> int:
         """The bytes that need not be stored, less those of wide rows that are read or written a few at a time."""
         given = {v.key for v in self.given(group)}
@@ -295,9 +291,8 @@ class _Search:
             if not waiting[id(group)]:
                 made[id(group)] = self.node_of(group)
                 nodes.append(made[id(group)])
-        return Graph.of(
-            self.graph.name, self.graph.inputs, _in_order(nodes, self.graph.inputs), self.graph.outputs, self.graph.guards
-        )
+        graph = self.graph
+        return Graph.of(graph.name, graph.inputs, _in_order(nodes, graph.inputs), graph.outputs, graph.guards)
 
     def node_of(self, group: _Group) -> Node:
         operands, given = self.read(group), self.given(group)

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .loops import FLOATS, For, Function, Let, Poll, Reg
+from .loops import FLOATS, Function, Let, Reg, is_step
 from .moderate import with_versions
+from .packs import is_scattered
 from .renaming import walk
 from .signs import Signs, without_zeros
 
 
 def tuned(function: Function, fresh: Callable[[str], Reg]) -> None:
     """Changes a function in place. `fresh` makes registers that it does not have yet, by type."""
-    if any(type(item) is For and _is_slowed(item) for item in walk(function.body)):
+    steps = [item for item in walk(function.body) if is_step(item)]
+    if any(_may_go(item) for step in steps for item in step.body):
         signs = Signs(function)
         without_zeros(function, signs, fresh)
         with_versions(function, signs, fresh)
-
-
-def _is_slowed(loop: For) -> bool:
-    """Whether a loop of steps has something that can go."""
-    return any(type(item) is Poll for item in loop.body) and any(map(_may_go, loop.body))
+    function.is_scattered = bool(steps) and is_scattered(function)
 
 
 def _may_go(item: object) -> bool:
+    """Whether an instruction slows steps down, perhaps for nothing."""
     return type(item) is Let and item.type in FLOATS and (item.op == "scale" or (item.op == "add" and 0.0 in item.args))

@@ -106,7 +106,8 @@ def _recurrence(product: Any) -> Any:
 
 
 def _restarting(factor: Any, state: Any) -> Any:
-    return np.multiply(factor, state, where=factor != 0, out=np.zeros_like(state))
+    out = np.zeros(np.broadcast_shapes(factor.shape, state.shape), state.dtype)  # blocks share their states
+    return np.multiply(factor, state, where=factor != 0, out=out)
 
 
 _masked = _recurrence(_where_kept)

@@ -6,6 +6,7 @@ lowered by the rule of its primitive in `SINGLES`. Arrays that nothing reads any
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,6 +41,12 @@ Single = Callable[["Block", Node, list[Form]], Sequence[Form]]
 
 # Primitives that are lowered by themselves; the files of their families add them.
 SINGLES: dict[str, Single] = {}
+
+# Primitives that leave the elements of their first operand where they are, perhaps with something added to them.
+IN_PLACE = {"reshape"}
+
+# What is done to a graph before it is lowered: files with rules for several nodes at once add it.
+REWRITES: list[Callable[[Graph], Graph]] = []
 
 
 # fractions that are what they are in a program of any size
@@ -92,14 +99,14 @@ class Setting:
         numbers = [(np.array(self.numbers), self.numbers_array)] if self.numbers else []
         return [*self.constants, *numbers]
 
-    def constant(self, value: np.ndarray[Any, Any]) -> Stored:
+    def constant(self, value: np.ndarray[Any, Any]) -> Array:
         """A large constant, as an operand."""
         for held, array in self.constants:
             if held is value:
-                return Stored(value.shape, array)
+                return array
         array = self.b.array(TYPE_OF[value.dtype], "in")
         self.constants.append((value, array))
-        return Stored(value.shape, array)
+        return array
 
     def memory_budget(self) -> Reg:
         """How many bytes histories may take."""
@@ -210,13 +217,22 @@ class Block:
         """An operand as an array that the node may overwrite: its own if nobody else reads it, else a copy."""
         value = node.inputs[place]
         form = self.forms[value.key]
-        if self.dying.get(value.key) == 1 and type(form) is Stored and form.is_dense:
-            array = self.temporaries.pop(value.key, None)
-            if array is form.array or (value.key in self.owned and array is None):
-                return form
+        if self.may_take(node, place):
+            self.temporaries.pop(value.key, None)
+            assert type(form) is Stored
+            return form
         found = self.fresh(form.shape, form.type)
         nests.copy(self.b, form, found)
         return found
+
+    def may_take(self, node: Node, place: int) -> bool:
+        """Whether a node may overwrite an operand: nobody else reads it, and it is not somebody else's."""
+        value = node.inputs[place]
+        form = self.forms[value.key]
+        if self.dying.get(value.key) != 1 or type(form) is not Stored or not form.is_dense:
+            return False
+        array = self.temporaries.get(value.key)
+        return array is form.array or (value.key in self.owned and array is None)
 
     def stored(self, form: Form) -> Stored:
         """A form in memory, with any strides."""
@@ -254,11 +270,13 @@ class Block:
         Returns:
             The outputs: in registers if small, else stored.
         """
+        for rewrite in REWRITES if not self.b.width else ():
+            self.graph = rewrite(self.graph)
         outputs = self.graph.outputs
         for value, target in zip(outputs, targets, strict=False):
             if target is not None:
                 self.targets.setdefault(value.key, target)
-        self._set_targets_before_reshapes()
+        self._hand_targets_on()
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
         plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width else MOST_REPEATS)
@@ -287,15 +305,19 @@ class Block:
         is_member = axis % len(shape) == len(shape) - 1 and not is_reversed and static_size(shape)
         return "point" if is_member else kind_of(node)
 
-    def _set_targets_before_reshapes(self) -> None:
-        """What a single gives, and an output is another shape of, goes to where the output is to be stored."""
+    def _hand_targets_on(self) -> None:
+        """What a single gives, and an output is another shape of, or is added to it where it lies, goes to where the
+        output is to be stored."""
         singles = {v.key for node in self.graph.nodes if node.op.name in SINGLES for v in node.outputs}
+        reads = Counter(v.key for node in self.graph.nodes for v in node.inputs)
+        reads.update(v.key for v in self.graph.outputs)
         for node in reversed(self.graph.nodes):
-            target = self.targets.get(node.outputs[0].key) if node.op.name == "reshape" else None
+            target = self.targets.get(node.outputs[0].key) if node.op.name in IN_PLACE else None
             if target is None or not target.is_dense:
                 continue
-            (source,) = node.inputs
-            if source.key in singles and not is_small(source):
+            source = node.inputs[0]
+            is_free = reads[source.key] == 1 or node.op.name == "reshape"
+            if source.key in singles and is_free and not is_small(source):
                 shape = self.shape(source)
                 found = Stored(shape, target.array, target.offset, strides_of(self.b, shape), True)
                 self.targets.setdefault(source.key, found)
@@ -390,7 +412,8 @@ class Block:
         if bool(np.all(bits == bits.flat[0])):  # to the sign of zero
             item = self.setting.number(value.flat[0].item(), type_)
             return Lazy(self.shape(node.outputs[0]), type_, lambda b, index: item, lambda b, place: item)
-        return self.setting.constant(value)
+        shape = self.shape(node.outputs[0])
+        return Stored(shape, self.setting.constant(value), 0, strides_of(self.b, shape), True)
 
     def _small(self, node: Node, forms: list[Form]) -> Form:
         name, out = node.op.name, node.outputs[0]
@@ -569,7 +592,7 @@ def kind_of(node: Node) -> str:
         return "single"
     out = node.outputs[0]
     if name in REDUCES:
-        return "small" if is_small(node.inputs[0]) else "reduce"
+        return "small" if is_small(node.inputs[0]) and is_small(out) else "reduce"  # of nothing, much is made
     if is_small(out):
         return "small"
     found = MAPS.get(name)
@@ -588,4 +611,4 @@ def is_lowered(name: str) -> bool:
     )  # fmt: skip
 
 
-__all__ = ["SINGLES", "Block", "Setting", "is_lowered", "kind_of"]
+__all__ = ["IN_PLACE", "REWRITES", "SINGLES", "Block", "Setting", "is_lowered", "kind_of"]

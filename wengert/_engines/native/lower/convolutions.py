@@ -18,13 +18,14 @@ from ..loops import FLOATS, Operand
 from .blocks import SINGLES, Block
 from .direct import Shape, Window, convolved, serves
 from .factorisations import loops_over
+from .orders import laid_out
 from .products import product
 from .ranges import clamped, divided_up
 
 
 def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b = block.b
-    lhs, rhs = block.stored(forms[0]), block.stored(forms[1])
+    lhs, rhs = (laid_out(block, value) for value in node.inputs)
     strides, padding, spreads, dilations, groups, batch_groups = block.attrs(node)
     out = block.shape(node.outputs[0])
     windows = [

@@ -18,14 +18,14 @@ from contextlib import contextmanager
 from math import prod
 from typing import NamedTuple
 
-from ...._core.graph import Graph, Node
-from ...._core.tensor import Value
+from ...._core.graph import Node
 from ..builder import Builder
 from ..forms import Extents, Stored, count_of, is_numbers, row_major, unflattened
 from ..loops import FLOATS, WIDTHS, Address, Operand, Typed
 from ..microtiles import Tile, most_lanes, most_rows
 from . import nests
 from .blocks import Block
+from .orders import fresh_in, readers_order
 from .ranges import smaller
 
 LEAST = 1 << 14  # multiplications from which on tiles are worth the functions that they take
@@ -34,6 +34,8 @@ CACHED = 1 << 18  # bytes of the kernel that a portion of terms takes, for one b
 SCRATCH = 1 << 23  # bytes of images with their zeros, or of results in another order, at a time
 PITCH = 1 << 10  # bytes between terms of the kernel from which on it is packed: they would get into each other's way
 ROWS = 256  # of a task, about
+PARTS = 8  # of the images
+FEW = 8  # positions of an image that are too few for tiles
 TASKS = 4  # where each reads all terms
 UNKNOWN = 16  # an extent that only a run tells counts as so many
 WORTH = 16  # multiplications that take as long as what `work` counts
@@ -84,10 +86,10 @@ class _Columns(NamedTuple):
 
 
 class _Kernel(NamedTuple):
-    """The kernel for blocks of columns: its elements, the axes of its terms, and where a block of a part begins."""
+    """The kernel for blocks of columns: its elements, the step for each axis of terms, and where a part's block is."""
 
     x: Stored
-    terms: list[_Axis]
+    steps: dict[int, int]
     place: Callable[[Operand, Operand], Operand]
 
 
@@ -167,41 +169,113 @@ class _Convolution:
         self.parts = shape.groups * shape.batch_groups
         self.pitch = self.parts * sum(c.blocks * c.width for c in self.columns)
         self.scratch: list[Stored] = []
+        self.target, self.is_direct = self._target()
+        self.kernels = [self._kernel(c) for c in self.columns]
 
     def run(self) -> Stored:
         """Emits it."""
-        b, shape = self.b, self.shape
-        target, is_direct = self._target()
-        kernels = [self._kernel(c) for c in self.columns]
-        most = self._most_images(is_direct)
-        images = shape.images if most is None else most
-        copy = self._zeros(images) if self.is_copied else None
-        room = target if is_direct else self._scratch((*self._row_extents(images), self.pitch))
-        if most is None:
-            self._images(target, is_direct, kernels, copy, room, 0, images)
+        images, size = self.shape.images, self._image_size()
+        known, positions = images if type(images) is int else None, prod(_int(w.positions) for w in self.windows)
+        if self._has_many_channels():
+            self._by_channels()
+        elif size and PARTS * size <= SCRATCH and positions >= FEW and not _is_few(known):
+            self._one_by_one()
+        elif size and positions > 1 and (known is None or known * size > SCRATCH):
+            self._some_at_a_time(max(1, SCRATCH // size))
         else:
-            whole = shape.images
-            with b.loop(0, b.divided(b.add(whole, most - 1), most)) as i:
-                start = b.mul(i, most)
-                self._images(target, is_direct, kernels, copy, room, start, smaller(b, most, b.sub(whole, start)))
+            copy, room = self._copies(images), self._room(images)
+            self._clear(copy)
+            self._images(copy, room, 0, images)
         self._release()
-        return target
+        return self.target
 
-    def _images(
-        self, target: Stored, is_direct: bool, kernels: list[_Kernel], copy: Stored | None, room: Stored,
-        start: Operand, count: Operand,
-    ) -> None:  # fmt: skip
-        """Some of the images."""
+    def _image_size(self) -> int:
+        """How many bytes of copies an image takes; 0 for none, or where images do not lie one behind the other."""
+        if self.order[0] != 0 or self.shape.batch_groups > 1:
+            return 0
+        elements = _int(self.steps[0]) if self.is_copied else 0
+        return (elements + (0 if self.is_direct else self._out_steps()[0])) * WIDTHS[self.x.type]
+
+    def _one_by_one(self) -> None:
+        """Image after image in a few parts, which may be done in threads: copies of an image stay in the cache."""
+        b, whole = self.b, self.shape.images
+        each = b.divided(b.add(whole, PARTS - 1), PARTS)
+        copies, rooms = self._copies(PARTS), self._room(PARTS)
+        with b.loop(0, PARTS, self._work()) as part:
+            first = smaller(b, b.mul(part, each), whole)
+            copy, room = (made and made.row(b, part) for made in (copies, rooms))
+            self._clear(copy)
+            with b.loop(first, smaller(b, b.add(first, each), whole)) as i:
+                self._images(copy, room, i, 1)
+
+    def _some_at_a_time(self, most: int) -> None:
+        """As many images as memory for copies is wanted."""
+        b, whole = self.b, self.shape.images
+        copy, room = self._copies(most), self._room(most)
+        self._clear(copy)
+        with b.loop(0, b.divided(b.add(whole, most - 1), most)) as i:
+            start = b.mul(i, most)
+            self._images(copy, room, start, smaller(b, most, b.sub(whole, start)))
+
+    def _has_many_channels(self) -> bool:
+        """Whether channels lie one behind the other, as the images of a gradient with respect to a kernel do, and the
+        result is small enough to have a few of it."""
+        channels = self.shape.channels
+        if self.order[0] != 1 or self.parts > 1 or _is_few(channels):
+            return False
+        elements = prod(map(_int, self._row_extents(self.shape.images))) * self.pitch
+        copy = _int(self.steps[1]) if self.is_copied else 0
+        return PARTS * (elements + copy) * WIDTHS[self.x.type] <= SCRATCH
+
+    def _by_channels(self) -> None:
+        """Channel after channel in a few parts, which may be done in threads; then the sums of the parts."""
+        b, whole = self.b, self.shape.channels
+        each = b.divided(b.add(whole, PARTS - 1), PARTS)
+        rows = self._row_extents(self.shape.images)
+        copies = self._copies(self.shape.images, PARTS)
+        totals = self._scratch((PARTS, *rows, self.pitch))
+        with b.loop(0, PARTS, self._work()) as part:
+            first = smaller(b, b.mul(part, each), whole)
+            copy, total = copies and copies.row(b, part), totals.row(b, part)
+            self._clear(copy)
+            self._clear(total)
+            with b.loop(first, smaller(b, b.add(first, each), whole)) as channel:
+                source = self._placed(copy, 0, self.shape.images, channel)
+                for columns, kernel in zip(self.columns, self.kernels, strict=True):
+                    axes = self._rows(self.shape.images)
+                    _Product(self, columns, kernel, source, total, axes, channel).emit()
+        out = self.target if self.is_direct else totals.row(b, 0)
+        self._add_up(totals, out)
+        if not self.is_direct:
+            self._put(out, 0, self.shape.images)
+
+    def _add_up(self, totals: Stored, out: Stored) -> None:
+        """The sums of all parts, in their order."""
+        b, count = self.b, count_of(self.b, totals.shape[1:])
+        with b.loop(0, count, b.mul(count, PARTS)) as i:
+            total: Operand = b.load(totals.array, b.add(totals.offset, i))
+            for part in range(1, PARTS):
+                term = b.load(totals.array, b.add(b.add(totals.offset, b.mul(count, part)), i))
+                total = b.let("add", out.type, total, term)
+            b.store(out.array, b.add(out.offset, i), total)
+
+    def _work(self) -> Operand:
+        b, shape = self.b, self.shape
+        positions = [n for w in self.windows for n in (w.positions, w.taps)]
+        each = b.mul(count_of(b, (*positions, self.parts)), _int(shape.columns))
+        return b.divided(b.mul(b.mul(shape.images, shape.channels), each), WORTH)
+
+    def _images(self, copy: Stored | None, room: Stored | None, start: Operand, count: Operand) -> None:
+        """Some of the images, their copies with zeros in one scratch, their results in another one or in place."""
         b = self.b
         source = self._placed(copy, start, count)
-        steps = self._out_steps()
-        offset = b.add(room.offset, b.mul(start, steps[0])) if is_direct else room.offset
-        out = Stored(room.shape, room.array, offset, room.strides, False)
-        rows = self._rows(count)
-        for columns, kernel in zip(self.columns, kernels, strict=True):
-            _Product(self, columns, kernel, source, out, rows).emit()
-        if not is_direct:
-            self._put(out, target, start, count)
+        out = room
+        if out is None:
+            out = Stored((), self.target.array, b.add(self.target.offset, b.mul(start, self._out_steps()[0])), ())
+        for columns, kernel in zip(self.columns, self.kernels, strict=True):
+            _Product(self, columns, kernel, source, out, self._rows(count)).emit()
+        if room is not None:
+            self._put(room, start, count)
 
     # -- the result -----------------------------------------------------------------------------------------------
 
@@ -211,7 +285,7 @@ class _Convolution:
         extents = block.shape(value)
         order = [*range(len(extents))]
         read = None if value.key in block.targets else readers_order(block.graph, value)
-        target = block.room(value) if read is None else _in_order(block, extents, read, self.x.type)
+        target = block.room(value) if read is None else fresh_in(block, extents, read, self.x.type)
         own = [a for a in [*self.row_axes, 1] if not _is_one(extents[a])]
         is_direct = own == [a for a in read or order if not _is_one(extents[a])]
         return target, is_direct and self.pitch == self.parts * _int(self.shape.columns)
@@ -234,9 +308,9 @@ class _Convolution:
         ]  # fmt: skip
         return _merged(axes)
 
-    def _put(self, out: Stored, target: Stored, start: Operand, count: Operand) -> None:
+    def _put(self, out: Stored, start: Operand, count: Operand) -> None:
         """What tiles have written, to where it is wanted."""
-        b, columns = self.b, _int(self.shape.columns)
+        b, target, columns = self.b, self.target, _int(self.shape.columns)
         steps = self._out_steps()
         lead = (count, *[w.positions for w in self.windows])
         from_steps = (steps[0], *[steps[a] for a in range(2, len(self.order))])
@@ -259,32 +333,38 @@ class _Convolution:
             found[axis] = step
         return (*found,)
 
-    def _most_images(self, is_direct: bool) -> int | None:
-        """How many images are done at a time where copies of all would take much memory; None for all of them."""
-        if self.order[0] != 0 or self.shape.batch_groups > 1 or (is_direct and not self.is_copied):
+    def _room(self, images: Operand) -> Stored | None:
+        """Memory for results that are put into another order."""
+        return None if self.is_direct else self._scratch((*self._row_extents(images), self.pitch))
+
+    def _copies(self, images: Operand, channels: Operand | None = None) -> Stored | None:
+        """Memory for copies with zeros."""
+        if not self.is_copied:
             return None
-        size = (_int(self.steps[0]) if self.is_copied else 0) + (0 if is_direct else self._out_steps()[0])
-        most = max(1, SCRATCH // (max(size, 1) * WIDTHS[self.x.type]))
-        return None if type(self.shape.images) is int and self.shape.images <= most else most
+        channels = self.x.shape[1] if channels is None else channels
+        extents = (self.b.mul(images, self.shape.batch_groups), channels, *map(_reach, self.windows))
+        return self._scratch((*[extents[a] for a in self.order],))
 
-    def _zeros(self, images: Operand) -> Stored:
-        """Memory for a copy with zeros; they are where they will be."""
-        extents = (self.b.mul(images, self.shape.batch_groups), self.x.shape[1], *map(_reach, self.windows))
-        made = self._scratch((*[extents[a] for a in self.order],))
-        self.b.fill(made.array, 0, count_of(self.b, made.shape))
-        return made
+    def _clear(self, copy: Stored | None) -> None:
+        """Puts the zeros where they will be, and everywhere else."""
+        if copy is not None:
+            self.b.fill(copy.array, copy.offset, count_of(self.b, copy.shape))
 
-    def _placed(self, copy: Stored | None, start: Operand, count: Operand) -> Stored:
-        """The operand where its windows can be read; the first of the first begins at its offset."""
+    def _placed(
+        self, copy: Stored | None, start: Operand, count: Operand, channel: Operand | None = None
+    ) -> Stored:  # fmt: skip
+        """The operand (or one channel of it) where its windows can be read; the first window begins at its offset."""
         b, x = self.b, self.x
         count = b.mul(count, self.shape.batch_groups)
         offset = b.add(x.offset, b.mul(start, x.strides[0]))
+        if channel is not None:
+            offset = b.add(offset, b.mul(channel, x.strides[1]))
         if copy is None:
             for w, step in zip(self.windows, x.strides[2:], strict=True):
                 offset = b.sub(offset, b.mul(w.low, step))
             return Stored(x.shape, x.array, offset, x.strides, False)
         place: Operand = copy.offset
-        extents, strides = [count, x.shape[1]], [*self.steps[:2]]
+        extents, strides = [count, x.shape[1] if channel is None else 1], [*self.steps[:2]]
         for w, step, own in zip(self.windows, self.steps[2:], x.strides[2:], strict=True):
             first, n = _seen(w)
             extents.append(n)
@@ -303,13 +383,11 @@ class _Convolution:
         b, kernel, width = self.b, self.kernel, _int(self.shape.columns)
         if self._is_packed():
             return self._packed(columns)
-        terms = self._terms(dict(enumerate(map(_int, kernel.strides))))
-
         def place(part: Operand, block: Operand) -> Operand:
             column = b.add(b.mul(part, width), b.add(columns.first, b.mul(block, columns.width)))
             return b.add(kernel.offset, column)
 
-        return _Kernel(kernel, terms, place)
+        return _Kernel(kernel, dict(enumerate(map(_int, kernel.strides))), place)
 
     def _is_packed(self) -> bool:
         """Whether blocks of columns are copied: where columns lie apart, or terms so far that caches suffer from it."""
@@ -322,8 +400,9 @@ class _Convolution:
         rows = images * prod(_int(w.positions) for w in self.windows)
         return far and rows > ROWS
 
-    def _terms(self, others: dict[int, int]) -> list[_Axis]:
-        extents = (0, self.shape.channels, *[w.taps for w in self.windows])
+    def terms(self, others: dict[int, int], channels: Operand) -> list[_Axis]:
+        """The axes of terms, with steps in a kernel."""
+        extents = (0, channels, *[w.taps for w in self.windows])
         gaps = (0, 1, *[w.dilation for w in self.windows])
         axes = [_Axis(extents[a], gaps[a] * _int(self.steps[a]), others[a]) for a in self.term_axes]
         return _merged(axes) or [_Axis(1, 0, 0)]
@@ -352,7 +431,7 @@ class _Convolution:
         def place(part: Operand, block: Operand) -> Operand:
             return b.mul(count, b.add(b.mul(part, columns.blocks), block))
 
-        return _Kernel(made, self._terms(dict(zip(self.term_axes, map(_int, steps), strict=False))), place)
+        return _Kernel(made, dict(zip(self.term_axes, map(_int, steps), strict=False)), place)
 
     # -- memory ---------------------------------------------------------------------------------------------------
 
@@ -367,15 +446,18 @@ class _Convolution:
 
 
 class _Product:
-    """The tiles of some blocks of columns."""
+    """The tiles of some blocks of columns; those of one channel are added to what is there."""
 
     def __init__(
-        self, whole: _Convolution, columns: _Columns, kernel: _Kernel, source: Stored, out: Stored, rows: list[_Axis]
+        self, whole: _Convolution, columns: _Columns, kernel: _Kernel, source: Stored, out: Stored, rows: list[_Axis],
+        channel: Operand | None = None,
     ) -> None:  # fmt: skip
         self.b, self.whole = whole.b, whole
         self.columns, self.kernel, self.source, self.out = columns, kernel, source, out
+        self.channel = channel
         self.grid = _grid(rows, most_rows(columns.vectors))
-        self.slices = _slices(kernel.terms, columns.width * WIDTHS[out.type])
+        self.terms = whole.terms(kernel.steps, whole.shape.channels if channel is None else 1)
+        self.slices = _slices(self.terms, columns.width * WIDTHS[out.type])
 
     def emit(self) -> None:
         """The loops of tasks, which may run in threads, in each group."""
@@ -386,7 +468,7 @@ class _Product:
         if self.slices.cut is not None:
             lines_each = b.divided(b.add(lines, TASKS - 1), TASKS)
         tasks = b.divided(b.sub(b.add(lines, lines_each), 1), lines_each)
-        terms = count_of(b, (*[a.extent for a in self.kernel.terms],))
+        terms = count_of(b, (*[a.extent for a in self.terms],))
         work = b.mul(b.mul(lines, terms), max(1, height * self.columns.blocks * self.columns.width // WORTH))
         images = b.mul(shape.images, steps[0])
         with _maybe_loop(b, shape.batch_groups) as many, _maybe_loop(b, shape.groups) as group:
@@ -398,7 +480,10 @@ class _Product:
                 first = b.mul(b.divided(task, self.columns.blocks), lines_each)
                 last = smaller(b, b.add(first, lines_each), lines)
                 column = b.add(first_column, b.mul(block, self.columns.width))
-                self._task(first, last, start, self.kernel.place(part, block), column)
+                kernel = self.kernel.place(part, block)
+                if self.channel is not None:
+                    kernel = b.add(kernel, b.mul(self.channel, self.kernel.steps[1]))
+                self._task(first, last, start, kernel, column)
 
     def _task(self, first: Operand, last: Operand, start: Operand, kernel: Operand, column: Operand) -> None:
         """Some lines of tiles of one block of columns, portion after portion of the terms."""
@@ -444,7 +529,8 @@ class _Product:
         tile = Tile(
             self.out.type, height, width, grid.down.step, grid.along.step, columns.vectors, columns.lanes, len(terms)
         )
-        numbers = [portion.keeps, grid.down.other, grid.along.other, *(n for axis in terms for n in axis)]
+        keeps = portion.keeps if self.channel is None else 1
+        numbers = [keeps, grid.down.other, grid.along.other, *(n for axis in terms for n in axis)]
         arrays = (self.source.array, self.kernel.x.array, self.out.array)
         addresses = [Address(array, at) for array, at in zip(arrays, place, strict=True)]
         self.b.call(tile.name, [*addresses, *(Typed("i64", n) for n in numbers)])
@@ -553,6 +639,11 @@ def _is_one(n: Operand) -> bool:
     return type(n) is int and n == 1
 
 
+def _is_few(n: Operand | None) -> bool:
+    """Whether there is less than an image for each second part."""
+    return type(n) is int and n <= PARTS // 2
+
+
 def _memory_order(x: Stored) -> list[int]:
     """The axes, the largest step first."""
     return sorted(range(len(x.shape)), key=lambda a: -abs(_int(x.strides[a])) if x.shape[a] != 1 else 0)
@@ -597,26 +688,6 @@ def _seen(window: Window) -> tuple[int, int]:
 # -- order in memory --------------------------------------------------------------------------------------------------
 
 
-def readers_order(graph: Graph, value: Value) -> tuple[int, ...] | None:
-    """The order of axes in which all readers of a value want it; None where they do not agree or take it as it is."""
-    if any(v.key == value.key for v in graph.outputs):
-        return None
-    found: set[tuple[int, ...] | None] = {
-        node.attrs[0] if node.op.name == "transpose" else None
-        for node in graph.nodes if any(v.key == value.key for v in node.inputs)
-    }  # fmt: skip
-    return found.pop() if len(found) == 1 else None
-
-
-def _in_order(block: Block, shape: Extents, order: Sequence[int], type_: str) -> Stored:
-    """A fresh array whose axes lie in an order."""
-    made = block.fresh((*[shape[a] for a in order],), type_)
-    strides: list[Operand] = [0] * len(order)
-    for axis, step in zip(order, made.strides, strict=True):
-        strides[axis] = step
-    return Stored(shape, made.array, made.offset, (*strides,), False)
-
-
 def _copy(b: Builder, source: Stored, target: Stored) -> None:
     """Copies elements in the order of the target's memory, neighbouring axes as one where that can be."""
     order = range(len(target.shape))
@@ -632,4 +703,4 @@ def _copy(b: Builder, source: Stored, target: Stored) -> None:
     )  # fmt: skip
 
 
-__all__ = ["Shape", "Window", "convolved", "readers_order", "serves"]
+__all__ = ["Shape", "Window", "convolved", "serves"]

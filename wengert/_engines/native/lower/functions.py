@@ -75,12 +75,23 @@ class Lowered(NamedTuple):
 Kinds = tuple[tuple[Layout, int, tuple[int, ...]], ...]  # of the histories that are inputs, in order: `Passed.kind`
 
 
-def lowered(graph: Graph, name: str, atoms: Sequence[Atom] = (), kinds: Kinds = ()) -> Lowered:
-    """Lowers a graph that has been made ready; its function takes the sizes of `atoms` first."""
+def lowered(
+    graph: Graph, name: str, atoms: Sequence[Atom] = (), kinds: Kinds = (), is_frugal: bool = False
+) -> Lowered:  # fmt: skip
+    """Lowers a graph that has been made ready.
+
+    Args:
+        graph: what is lowered.
+        name: of the function.
+        atoms: dimensions whose sizes it takes, first of all.
+        kinds: of the histories that come in.
+        is_frugal: whether loops keep snapshots where they might keep all that their steps save.
+    """
     set_limit(count_nodes(graph))
     graph = tiled(graph)
     b = Builder()
     setting = Setting(b, is_shared=bool(atoms))
+    setting.is_frugal = is_frugal
     sizes: dict[Atom, Operand] = {atom: b.reg("i64") for atom in atoms}
     for dim in (d for value in graph.inputs if value.dtype != object for d in value.shape):
         if isinstance(dim, Dim) and dim.is_atom:

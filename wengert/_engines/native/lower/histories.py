@@ -20,7 +20,7 @@ from ...._core.graph import Graph
 from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
-from ..loops import REFUSED, WIDTHS, Alloc, Array, Operand, Reg, Set, Var
+from ..loops import OVER_BUDGET, WIDTHS, Alloc, Array, Operand, Reg, Set, Var
 from ..schedule import is_small, static_size
 from . import nests
 from .blocks import Block
@@ -549,7 +549,7 @@ class Keeper:
             b = self.block.b
             taken = b.mul(b.add(row, 1), size)
             with b.when(b.let("gt", "i64", taken, self.block.setting.memory_budget())):
-                b.leave(REFUSED)
+                b.leave(OVER_BUDGET)
 
     def end(self, steps: Operand) -> None:
         """The loop is over; the next run of it appends to what was saved."""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from .. import multiply
 from ..builder import Builder
 from ..codegen import WORTH_THREADS
-from ..forms import Lazy, Stored, count_of, is_numbers
+from ..forms import Form, Index, Lazy, Stored, count_of, is_numbers
 from ..loops import FLOATS, Address, Array, Operand, Typed
 from ..target import is_x86, vector_bits
 from . import nests
@@ -32,8 +32,8 @@ MOST_ROWS = 4
 FEW = 150  # multiplications up to which loops that LLVM unrolls are faster than a call (some 40 ns) ...
 FEW_EVEN = 1024  # ... and up to which, where the columns are whole vectors of 64 bytes or less
 PACKED_ROWS = 32  # of a left operand from which on packing the right one is worth it, if that is of so many bytes ...
-PACKED_BYTES = 4 << 20
-PACKED_STEP = 8192  # ... or so many bytes lie between its rows: these share few places of the cache
+PACKED_BYTES = {512: 4 << 20}  # (with other vectors tiles have fewer rows, and y goes by more often: 128 kB) ...
+PACKED_STEP = 8192  # ... or if so many bytes lie between its rows: these share few places of the cache
 LOCAL_BYTES = 32 * 1024  # of panels that a thread may have on its stack
 DEPTH = {"f64": 256, "f32": 512}  # terms of a block ...
 BREADTH = 10  # ... and its panels: 480 kB
@@ -53,6 +53,7 @@ class Plan(NamedTuple):
         x, y, out: the product, perhaps the transposed one.
         copies: which of "x", "y" and "out" do not lie as the way needs.
         packs: whether y is put into panels.
+        joins: whether the product is added to what out holds.
     """
 
     way: str
@@ -61,30 +62,53 @@ class Plan(NamedTuple):
     out: Stored
     copies: tuple[str, ...] = ()
     packs: bool = False
+    joins: bool = False
 
     @property
     def needs_room(self) -> bool:
         """Whether memory is needed that the stack does not have; a thread cannot ask for it."""
-        return bool(self.copies) or (self.packs and _local_size(self) is None) or self.way == "blas"
+        if self.copies or self.way == "blas" or (self.joins and self.way != "rows"):
+            return True
+        return self.packs and _local_size(self) is None
 
 
-def product(block: Block, x: Stored, y: Stored, out: Stored, in_thread: bool = False) -> None:
+def product(
+    block: Block, x: Stored, y: Stored, out: Stored, in_thread: bool = False, joins: bool = False
+) -> None:  # fmt: skip
     """out = x @ y, of two matrices.
 
     Args:
         block: where it is emitted.
         x, y, out: with any strides.
         in_thread: whether it is the body of a loop that may run in threads: only for plans that need no room.
+        joins: out += x @ y instead.
     """
-    made = plan(x, y, out)
-    if made.copies:
+    made = plan(x, y, out, joins)
+    if joins and ("out" in made.copies or made.way not in ("rows", "blas")):
+        found = block.fresh(out.shape, out.type)
+        product(block, x, y, found)
+        add(block.b, found, out)
+    elif made.copies:
         _with_copies(block, made)
     else:
         _WAYS[made.way](block, made, in_thread)
 
 
-def plan(x: Stored, y: Stored, out: Stored) -> Plan:
+def add(b: Builder, x: Form, out: Stored) -> None:
+    """out += x, element by element."""
+
+    def total(b: Builder, index: Index) -> Operand:
+        return b.let("add", out.type, out.at(b, index), x.at(b, index))
+
+    nests.copy(b, Lazy(out.shape, out.type, total), out)
+
+
+def plan(x: Stored, y: Stored, out: Stored, joins: bool = False) -> Plan:
     """Chooses the way of a product."""
+    return _chosen(x, y, out)._replace(joins=joins)
+
+
+def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
     if x.type not in FLOATS:
         return Plan("loops", x, y, out)
     if _is_one(out.shape[0]) and not _is_one(out.shape[1]):
@@ -118,8 +142,8 @@ def is_for_blas(m: Operand, k: Operand, n: Operand) -> bool:
     """Whether BLAS is the better choice.
 
     Our code reaches 95 % of what the processor can do (AVX-512, one core: 112 GFLOP/s of float32 and 56 of float64,
-    OpenBLAS 97 and 46; with 256 bits as much as OpenBLAS), in products of any size. On a Mac, SciPy's BLAS is
-    Apple's, with matrix units; on other processors we have not measured.
+    OpenBLAS 97 and 46; with AVX2 on the same 108 and 53, OpenBLAS 101 and 46), in products of any size. On a Mac,
+    SciPy's BLAS is Apple's, with matrix units; on other processors we have not measured.
     """
     if sys.platform != "darwin" and is_x86() and vector_bits() >= 256:
         return False
@@ -152,7 +176,8 @@ def _is_worth_packing(x: Stored, y: Stored) -> bool:
         return False
     if type(k) is not int or type(n) is not int or type(step) is not int:
         return True
-    return k * n * width > PACKED_BYTES or (step * width >= PACKED_STEP and k >= PACKED_ROWS)
+    most = PACKED_BYTES.get(vector_bits(), 1 << 17)
+    return k * n * width > most or (step * width >= PACKED_STEP and k >= PACKED_ROWS)
 
 
 def turned(x: Stored) -> Stored:
@@ -172,7 +197,7 @@ def _with_copies(block: Block, made: Plan) -> None:
     if "y" in made.copies:
         y = block.dense(Stored(y.shape, y.array, y.offset, y.strides, False))
     if "out" not in made.copies:
-        product(block, x, y, out)
+        product(block, x, y, out, joins=made.joins)
         return
     found = block.fresh(out.shape, out.type)
     product(block, x, y, found)
@@ -277,7 +302,7 @@ def _dots(block: Block, made: Plan, in_thread: bool) -> None:
     """Each row times the vector."""
     b, (x, y, out) = block.b, made[1:4]
     (m, k), work = x.shape, _work(b, x.shape, 4)
-    with _shares(b, m, 4 * CHUNK, None if in_thread else work) as (first, count):
+    with nests.shares(b, m, 4 * CHUNK, None if in_thread else work) as (first, count):
         rows, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, 1))
         _call(b, "dots", x.type, count, k, _at(rows), x.strides[0], _at(y), _at(into), out.strides[0])
 
@@ -285,15 +310,15 @@ def _dots(block: Block, made: Plan, in_thread: bool) -> None:
 def _row(block: Block, made: Plan, in_thread: bool) -> None:
     """The sum of multiples of x's columns, which have no gaps. A long one is made of parts, which threads share."""
     b, (x, y, out) = block.b, made[1:4]
-    n, k = x.shape
-    if in_thread or not nests.is_large(count_of(b, x.shape)):
+    (n, k), work = x.shape, _work(b, x.shape, 4)
+    if in_thread or work is None:
         _call(b, "row", x.type, n, k, _at(y), y.strides[0], _at(x), x.strides[1], _at(out))
         return
     sums = block.fresh((PARTS, n), x.type)
     size = b.divided(b.add(k, PARTS - 1), PARTS)
-    with b.loop(0, PARTS, _work(b, x.shape, 4)) as part:
-        first = _at_most(b, b.mul(part, size), k)
-        count = _at_most(b, size, b.sub(k, first))
+    with b.loop(0, PARTS, work) as part:
+        first = nests.at_most(b, b.mul(part, size), k)
+        count = nests.at_most(b, size, b.sub(k, first))
         columns, factors = _part(b, x, 0, first, (n, count)), _part(b, y, first, 0, (count, 1))
         into = sums.row(b, part)
         _call(b, "row", x.type, n, count, _at(factors), y.strides[0], _at(columns), x.strides[1], _at(into))
@@ -304,27 +329,10 @@ def _row(block: Block, made: Plan, in_thread: bool) -> None:
         out.store(b, (j, 0), b.get(total))
 
 
-def _at_most(b: Builder, x: Operand, most: Operand) -> Operand:
-    if type(x) is int and type(most) is int:
-        return min(x, most)
-    return b.select("i64", b.let("lt", "i64", most, x), most, x)
-
-
 def _work(b: Builder, extents: tuple[Operand, ...], per_element: int) -> Operand | None:
     """The work of a product, as loops count it; None if it is too little for threads."""
     work = b.divided(count_of(b, extents), per_element)
     return None if type(work) is int and work < WORTH_THREADS else work
-
-
-@contextmanager
-def _shares(b: Builder, extent: Operand, size: int, work: Operand | None) -> Iterator[tuple[Operand, Operand]]:
-    """`with _shares(...) as (first, count):` all of an extent, or a share of it at a time, which threads may run."""
-    if work is None or (type(extent) is int and extent <= size):
-        yield 0, extent
-        return
-    with b.loop(0, b.divided(b.add(extent, size - 1), size), work) as share:
-        first = b.mul(share, size)
-        yield first, _at_most(b, size, b.sub(extent, first))
 
 
 @contextmanager
@@ -338,7 +346,7 @@ def _blocks(b: Builder, extent: Operand, size: int, least: int = 0) -> Iterator[
         count = b.select("i64", b.let("lt", "i64", count, least), least, count)
     with b.loop(0, count) as number:
         first = b.mul(number, size)
-        yield first, _at_most(b, size, b.sub(extent, first))
+        yield first, nests.at_most(b, size, b.sub(extent, first))
 
 
 # -- matrices ---------------------------------------------------------------------------------------------------------
@@ -348,12 +356,12 @@ def _by_rows(block: Block, made: Plan, in_thread: bool) -> None:
     """All at once, or block by block if the right operand is packed."""
     b, x, y = block.b, made.x, made.y
     if in_thread or not made.packs or _local_size(made) is not None:
-        _block_product(block, made, in_thread, 0)
+        _block_product(block, made, in_thread, int(made.joins))
         return
     m = x.shape[0]
     if _is_unit(y.strides[1]) and type(m) is not int:
         with b.when(b.let("lt", "i64", m, PACKED_ROWS)) as branch:
-            _block_product(block, made._replace(packs=False), in_thread, 0)
+            _block_product(block, made._replace(packs=False), in_thread, int(made.joins))
         with b.inside(branch.other):
             _by_blocks(block, made)
     else:
@@ -368,7 +376,9 @@ def _by_blocks(block: Block, made: Plan) -> None:
     with _blocks(b, n, BREADTH * width) as (j, columns), _blocks(b, k, DEPTH[x.type], 1) as (p, terms):
         left, right = _part(b, x, 0, p, (m, terms)), _part(b, y, p, j, (terms, columns))
         inner = made._replace(x=left, y=right, out=_part(b, out, 0, j, (m, columns)))
-        joins = 0 if type(p) is int else b.select("i64", b.let("gt", "i64", p, 0), 1, 0)
+        joins: Operand = int(made.joins)
+        if not joins and type(p) is not int:
+            joins = b.select("i64", b.let("gt", "i64", p, 0), 1, 0)
         _block_product(block, inner, False, joins, panels)
     if type(k) is int and type(n) is int:
         block.free.setdefault((panels.type, _panel_room(b, made)), []).append(panels)
@@ -390,13 +400,13 @@ def _block_product(
         y, step = Stored((k, n), panels, 0, (width, 1), False), b.mul(k, width)
     work = None if in_thread else _work(b, (m, k, n), PER_ELEMENT)
     if type(m) is int and m <= CHUNK:
-        with _shares(b, n, 2 * width, work) as (first, count):
+        with nests.shares(b, n, 2 * width, work) as (first, count):
             right = Address(y.array, b.add(y.offset, b.mul(b.divided(first, width), step)))
             into = _part(b, out, 0, first, (m, count))
             _call(b, "rows", x.type, m, count, k, _at(x), *x.strides, right, y.strides[0], step, _at(into),
                   out.strides[0], joins)  # fmt: skip
         return
-    with _shares(b, m, CHUNK, work) as (first, count):
+    with nests.shares(b, m, CHUNK, work) as (first, count):
         left, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, n))
         _call(b, "rows", x.type, count, n, k, _at(left), *x.strides, _at(y), y.strides[0], step, _at(into),
               out.strides[0], joins)  # fmt: skip
@@ -405,8 +415,8 @@ def _block_product(
 def _panel_room(b: Builder, made: Plan) -> Operand:
     """How many elements the panels of the largest block need."""
     (k, n), width = made.y.shape, multiply.panel_width(made.y.type)
-    panels = _at_most(b, b.divided(b.add(n, width - 1), width), BREADTH)
-    deep = b.add(b.mul(panels, _at_most(b, k, DEPTH[made.y.type])), multiply.lanes(made.y.type))
+    panels = nests.at_most(b, b.divided(b.add(n, width - 1), width), BREADTH)
+    deep = b.add(b.mul(panels, nests.at_most(b, k, DEPTH[made.y.type])), multiply.lanes(made.y.type))
     return b.mul(deep, width)
 
 
@@ -475,7 +485,8 @@ def _by_blas(block: Block, made: Plan, in_thread: bool) -> None:
     """BLAS, for which the transpose of what we have by rows lies by columns: out' = y' x'."""
     b, (x, y, out) = block.b, made[1:4]
     k = x.shape[1]
-    if type(k) is not int or k == 0:  # BLAS may leave the result alone where there is nothing to sum up
+    # BLAS may leave the result alone where there is nothing to sum up
+    if not made.joins and (type(k) is not int or k == 0):
         with b.when(b.let("eq", "i64", k, 0)):
             b.fill(out.array, out.offset, count_of(b, out.shape))
     left, right = _side(block, x), _side(block, y)
@@ -483,7 +494,7 @@ def _by_blas(block: Block, made: Plan, in_thread: bool) -> None:
     b.call(f"blas.{BLAS_LETTER[x.type]}gemm", [
         letter("T" if right.is_turned else "N"), letter("T" if left.is_turned else "N"), n, m, terms,
         Typed(x.type, 1.0, True), Address(right.array, right.offset), fortran_int(b, right.step),
-        Address(left.array, left.offset), fortran_int(b, left.step), Typed(x.type, 0.0, True),
+        Address(left.array, left.offset), fortran_int(b, left.step), Typed(x.type, float(made.joins), True),
         Address(out.array, out.offset), fortran_int(b, _at_least(b, out.shape[1], 1)),
     ])  # fmt: skip
 

@@ -7,7 +7,8 @@ adds up in the array of its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..builder import Builder
@@ -19,6 +20,7 @@ from .scalars import larger, smaller
 
 LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
 MOST_PARTS = 64
+SHARE = 16  # times as many elements as totals that a part adds up in an array must have
 SHORT = 16
 GRAIN = 1 << 14  # elements of a part, if that does not make too many parts
 ROUND = 64  # parts of a flat nest are multiples of it: whole vectors, whole cache lines
@@ -29,11 +31,30 @@ def is_large(count: Operand) -> bool:
     return type(count) is not int or count >= LARGE
 
 
-def _between(b: Builder, x: Operand, least: int, most: int) -> Operand:
-    if type(x) is int:
+def between(b: Builder, x: Operand, least: int, most: Operand) -> Operand:
+    """A number no less and no more than these."""
+    if type(x) is int and type(most) is int:
         return min(max(x, least), most)
     x = b.select("i64", b.let("lt", "i64", x, least), least, x)
     return b.select("i64", b.let("gt", "i64", x, most), most, x)
+
+
+def at_most(b: Builder, x: Operand, most: Operand) -> Operand:
+    """The smaller of two extents."""
+    if type(x) is int and type(most) is int:
+        return min(x, most)
+    return b.select("i64", b.let("lt", "i64", most, x), most, x)
+
+
+@contextmanager
+def shares(b: Builder, extent: Operand, size: int, work: Operand | None) -> Iterator[tuple[Operand, Operand]]:
+    """`with shares(...) as (first, count):` all of an extent, or a share of it at a time, which threads may run."""
+    if work is None or (type(extent) is int and extent <= size):
+        yield 0, extent
+        return
+    with b.loop(0, b.divided(b.add(extent, size - 1), size), work) as share:
+        first = b.mul(share, size)
+        yield first, at_most(b, size, b.sub(extent, first))
 
 
 class Write:
@@ -95,7 +116,7 @@ def running(name: str, x: Form) -> Running:
 class Sum:
     """A member that reduces a form over axes into a target (None: into registers, of a reduction of everything)."""
 
-    __slots__ = ("axes", "depth", "form", "kept", "kind", "result", "target", "total", "var")
+    __slots__ = ("axes", "depth", "form", "is_shared", "kept", "kind", "parts", "result", "target", "total", "var")
 
     def __init__(self, form: Form, kind: Reduce, axes: tuple[int, ...], target: Stored | None) -> None:
         self.form = form
@@ -106,8 +127,10 @@ class Sum:
         rank = len(form.shape)
         kept = [a for a in range(rank) if a not in axes]
         self.depth = len(kept) if kept == [*range(len(kept))] else -1
+        self.is_shared = self.depth < 0 and 0 in axes  # whether all indices along the first axis add to the same totals
         self.var: Var | None = None
         self.total: Stored | None = None  # where it adds up, if that is an array
+        self.parts: Stored | None = None  # an array for each part of the first axis, if there are several
         self.result: Operand = 0
 
     def start(self, b: Builder) -> None:
@@ -165,12 +188,14 @@ class _Nest:
         for total in self.sums:
             if total.kind.needs_some:
                 self.refuse_none(total)
+        parts = self.most_parts()
+        for total in self.sums:
             if total.depth < 0:
-                self.start_array(total)
+                self.start_array(total, parts)
         if self.is_flat():
             self.flat()
-        elif self.is_parallel():
-            self.in_parts(self.shape[0], 1, count_of(self.b, self.shape), self.rows)
+        elif not (type(parts) is int and parts == 1):
+            self.in_parts(self.shape[0], 1, count_of(self.b, self.shape), self.rows, parts)
         else:
             self.axis(0, ())
         for total in self.sums:
@@ -197,7 +222,7 @@ class _Nest:
     def flat(self) -> None:
         b = self.b
         count = count_of(b, self.shape)
-        if is_large(count):
+        if is_large(count) and not b.width:
             self.in_parts(count, GRAIN, count, self.places)
             return
         for total in self.sums:
@@ -222,23 +247,27 @@ class _Nest:
             total.join(b, total.form.at_flat(b, place), ())
 
     def in_parts(
-        self, count: Operand, grain: int, work: Operand, body: Callable[[Operand, Operand], None]
+        self, count: Operand, grain: int, work: Operand, body: Callable[[Operand, Operand], None],
+        most: Operand = MOST_PARTS,
     ) -> None:  # fmt: skip
         """A range in parts, which may run in threads.
 
-        How many parts there are follows from the range alone, and reductions of everything join the parts' totals in
-        order: so the result is the same for any number of threads.
+        How many parts there are follows from the range alone, and reductions that all parts add to join the parts'
+        totals in order: so the result is the same for any number of threads.
         """
         b = self.b
         sums = [s for s in self.sums if s.depth == 0]
         held = [b.local(s.kept, MOST_PARTS) for s in sums]
-        parts = _between(b, b.divided(b.add(count, grain - 1), grain), 1, MOST_PARTS)
+        shared = [s for s in self.sums if s.parts is not None]
+        parts = between(b, b.divided(b.add(count, grain - 1), grain), 1, most)
         size = b.divided(b.sub(b.add(count, parts), 1), parts)
         if grain > 1:
             size = b.mul(b.divided(b.add(size, ROUND - 1), ROUND), ROUND)
         with b.loop(0, parts, work) as part:
             for total in sums:
                 total.start(b)
+            for total in shared:
+                self.start_part(total, part)
             first = b.mul(part, size)
             last = b.add(first, size)
             body(first, b.select("i64", b.let("lt", "i64", last, count), last, count))
@@ -251,10 +280,24 @@ class _Nest:
             with b.loop(0, parts) as part:
                 b.set(total.var, total.kind.join(b, total.kept, b.get(total.var), b.load(place, part)))
             total.end(b, ())
+        for total in shared:
+            self.join_parts(total, parts)
 
-    def is_parallel(self) -> bool:
-        """Whether the turns of the outermost loop can run side by side, and there is much to do."""
-        return bool(self.shape) and all(s.depth >= 0 for s in self.sums) and is_large(count_of(self.b, self.shape))
+    def most_parts(self) -> Operand:
+        """In how many parts the first axis may go, side by side: 1 where there is little to do.
+
+        Where parts would add to the same totals, in an array, each has an array of its own: few beside what it adds up.
+        """
+        b, count = self.b, count_of(self.b, self.shape)
+        if b.width or not self.shape or not is_large(count) or self.is_flat():
+            return 1
+        found: Operand = MOST_PARTS
+        for total in self.sums:
+            if total.is_shared:
+                assert total.target is not None
+                room = b.add(b.mul(count_of(b, total.target.shape), SHARE), 1)
+                found = between(b, b.divided(count, room), 1, found)
+        return found
 
     def rows(self, start: Operand, stop: Operand) -> None:
         """The elements of a range along the first axis."""
@@ -299,16 +342,41 @@ class _Nest:
 
     # -- reductions that add up in an array -----------------------------------------------------------------------
 
-    def start_array(self, total: Sum) -> None:
+    def start_array(self, total: Sum, parts: Operand) -> None:
         b, target = self.b, total.target
         assert target is not None
+        count = count_of(b, target.shape)
+        if total.is_shared and not (type(parts) is int and parts == 1):
+            total.parts = Stored((parts, count), b.alloc(total.kept, b.mul(parts, count)), 0, (count, 1), True)
+            total.total = Stored(target.shape, total.parts.array, 0, target.strides, True)
+            return
         total.total = target
         if total.kept != target.type:
-            array = b.alloc(total.kept, count_of(b, target.shape))
-            total.total = Stored(target.shape, array, 0, target.strides, True)
-        start = total.kind.start(total.kept)
-        with b.loop(0, count_of(b, target.shape)) as place:
-            b.store(total.total.array, b.add(total.total.offset, place), start)
+            total.total = Stored(target.shape, b.alloc(total.kept, count), 0, target.strides, True)
+        self.start_totals(total, total.total)
+
+    def start_totals(self, total: Sum, totals: Stored) -> None:
+        b, start = self.b, total.kind.start(total.kept)
+        with b.loop(0, count_of(b, totals.shape)) as place:
+            b.store(totals.array, b.add(totals.offset, place), start)
+
+    def start_part(self, total: Sum, part: Operand) -> None:
+        """A part's own totals begin."""
+        assert total.parts is not None
+        assert total.total is not None
+        own = total.parts.row(self.b, part)
+        total.total = Stored(total.total.shape, own.array, own.offset, total.total.strides, True)
+        self.start_totals(total, total.total)
+
+    def join_parts(self, total: Sum, parts: Operand) -> None:
+        """All parts' totals join those of the first, in order."""
+        b, held = self.b, total.parts
+        assert held is not None
+        assert total.total is not None
+        with b.loop(1, parts) as part, b.loop(0, held.shape[1]) as place:
+            joined = total.kind.join(b, total.kept, held.at(b, (0, place)), held.at(b, (part, place)))
+            held.store(b, (0, place), joined)
+        total.total = Stored(total.total.shape, held.array, 0, total.total.strides, True)
 
     def finish_array(self, total: Sum) -> None:
         b, target, found = self.b, total.target, total.total

@@ -20,7 +20,7 @@ from ..forms import Elements, Extents, Form, Stored, all_indices, count_of, is_n
 from ..loops import Operand
 from . import nests
 from .blocks import SINGLES, Block
-from .matrices import BLAS_LETTER, PER_ELEMENT, accumulated, fortran_int, letter, plan, product, zero_of
+from .matrices import BLAS_LETTER, PER_ELEMENT, accumulated, add, fortran_int, letter, plan, product, zero_of
 
 UNROLLED = 64  # multiplications that are written out
 
@@ -28,9 +28,10 @@ UNROLLED = 64  # multiplications that are written out
 def _matmul(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     x, y = forms
     out = node.outputs[0]
-    if is_numbers(x.shape) and is_numbers(y.shape):
+    shape = block.shape(out)  # may be told at run time where a constant operand's is a number
+    if is_numbers(x.shape) and is_numbers(y.shape) and is_numbers(shape):
         count = prod((*x.shape, y.shape[-1]))  # pyright: ignore[reportArgumentType, reportCallIssue]
-        if count <= UNROLLED and prod(block.shape(out)) <= UNROLLED // 4:  # pyright: ignore[reportArgumentType, reportCallIssue]
+        if count <= UNROLLED and prod(shape) <= UNROLLED // 4:  # pyright: ignore[reportArgumentType, reportCallIssue]
             return [_written_out(block, x, y)]
     target = block.room(out)
     batched(block, block.stored(x), block.stored(y), target)
@@ -54,24 +55,29 @@ def _written_out(block: Block, x: Form, y: Form) -> Elements:
 # -- batches ----------------------------------------------------------------------------------------------------------
 
 
-def batched(block: Block, x: Stored, y: Stored, out: Stored, in_thread: bool = False) -> None:
-    """out = x @ y, of which all axes before the last two are a batch, whose products may run in threads."""
+def batched(
+    block: Block, x: Stored, y: Stored, out: Stored, in_thread: bool = False, joins: bool = False
+) -> None:  # fmt: skip
+    """out = x @ y (or += if it joins), of which all axes before the last two are a batch.
+
+    The products of a batch may run in threads.
+    """
     b = block.b
     if len(x.shape) > 2 and x.is_dense and out.is_dense and all(_is_zero(s) for s in y.strides[:-2]):
         # one matrix for all rows of the batch: one large product
         rows = count_of(b, x.shape[:-1])
-        batched(block, _as_rows(b, x, rows), _only(y), _as_rows(b, out, rows))
+        batched(block, _as_rows(b, x, rows), _only(y), _as_rows(b, out, rows), in_thread, joins)
         return
     if len(x.shape) == 2:
-        product(block, x, y, out, in_thread)
+        product(block, x, y, out, in_thread, joins)
         return
-    one = plan(*(_only(form) for form in (x, y, out)))
+    one = plan(*(_only(form) for form in (x, y, out)), joins=joins)
     work = None
     if not in_thread and not one.needs_room:
         work = b.divided(count_of(b, (*x.shape, y.shape[-1])), PER_ELEMENT)
         work = None if type(work) is int and work < WORTH_THREADS else work
     with b.loop(0, cast("tuple[Operand, ...]", x.shape)[0], work) as i:
-        batched(block, x.row(b, i), y.row(b, i), out.row(b, i), in_thread or work is not None)
+        batched(block, x.row(b, i), y.row(b, i), out.row(b, i), in_thread or work is not None, joins)
 
 
 def _is_zero(stride: Operand) -> bool:
@@ -160,13 +166,27 @@ def _summed_out(
     return Elements((*[extents[c] for c in out],), type_, items)
 
 
-def _contract(block: Block, x: Form, y: Form, x_labels: str, y_labels: str, out: str, target: Stored) -> None:
+def add_matmul(block: Block, x: Form, y: Form, target: Stored) -> None:
+    """target += x @ y."""
+    batched(block, block.stored(x), block.stored(y), target, joins=True)
+
+
+def add_einsum(block: Block, x: Form, y: Form, attrs: tuple[Any, ...], target: Stored) -> None:
+    """target += the sum of products of two operands over labelled axes."""
+    (x_labels, y_labels), out = attrs
+    _contract(block, x, y, x_labels, y_labels, out, target, joins=True)
+
+
+def _contract(
+    block: Block, x: Form, y: Form, x_labels: str, y_labels: str, out: str, target: Stored, joins: bool = False
+) -> None:  # fmt: skip
     """Two operands as one batched product of matrices."""
     b = block.b
     shared = [c for c in x_labels if c in y_labels]
     batch, summed = [c for c in shared if c in out], [c for c in shared if c not in out]
     if not summed:
-        nests.copy(b, _outer(x, y, x_labels, y_labels, out, target), target)
+        found = _outer(x, y, x_labels, y_labels, out, target)
+        (add if joins else nests.copy)(b, found, target)
         return
     rows, columns = [c for c in x_labels if c not in shared], [c for c in y_labels if c not in shared]
     left, right = block.stored(x), block.stored(y)
@@ -178,11 +198,11 @@ def _contract(block: Block, x: Form, y: Form, x_labels: str, y_labels: str, out:
     natural = [*batch, *rows, *columns]
     found = _as_matrices(b, _permuted(target, out, natural), len(batch), len(rows))
     if found is not None:
-        batched(block, one, other, found)
+        batched(block, one, other, found, joins=joins)
         return
     made = block.fresh((*[extents[c] for c in natural],), target.type)
     batched(block, one, other, _matrices(b, made, one, other))
-    nests.copy(b, _permuted(made, "".join(natural), out), target)
+    (add if joins else nests.copy)(b, _permuted(made, "".join(natural), out), target)
 
 
 def _outer(x: Form, y: Form, x_labels: str, y_labels: str, out: str, target: Stored) -> Form:

@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ...._control.call import Program
 from ...._control.loop import History, Loop
 from ...._control.loop_back import LoopBack
 from ...._control.switch import Branches
 from ...._core.graph import Graph, Node
-from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
 from ..loops import Array, Operand, Reg, Var
@@ -27,8 +25,8 @@ from ..schedule import is_small
 from . import nests
 from .blocks import SINGLES, Block
 from .histories import Anchor, Keeper, Kept, OneOf, Piled, Rows, Snapshots, histories_of
-from .snapshots import FRUGAL, States, Taker, first_stretch
 from .maps import zero_of
+from .snapshots import FRUGAL, States, Taker, first_stretch
 
 # -- what goes round --------------------------------------------------------------------------------------------------
 
@@ -410,6 +408,8 @@ class _Again:
         self.starts = back.inputs[: spec.carries]
         values = self.thin.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(self.starts, values, strict=True)]
+        for carry in self.carries:
+            carry.target()  # several loops use it, of which any may run no step
         self.xs = [_sliced(block, x) for x in back.inputs[spec.carries : first]]
         self.steady = _steady(block, back.inputs[first:])
         self.moving = moving_of(spec)

@@ -11,6 +11,7 @@ from ...._core.graph import Node
 from ..builder import Builder
 from ..forms import Elements, Extents, Form, Index, count_of, is_numbers, unflattened
 from ..loops import REFUSED, Operand
+from . import nests
 from .blocks import SINGLES, Block
 from .maps import check_range, wrapped
 from .scalars import larger, smaller
@@ -34,6 +35,24 @@ def over(b: Builder, shape: Extents, body: Callable[[Index], None]) -> None:
                 axis(depth + 1, (*index, i))
 
     axis(0, ())
+
+
+COLUMNS = 32  # of a share of a thread: whole cache lines
+
+
+def over_columns(b: Builder, shape: Extents, lead: int, body: Callable[[Index], None]) -> None:
+    """As `over`, of turns that write to one another's places only if they agree in their last index, behind `lead`
+    others.
+
+    Where there is much to do, threads share the columns: so what goes to a place goes there in the same order.
+    """
+    count = count_of(b, shape)
+    is_wide = len(shape) > lead and not (type(shape[-1]) is int and shape[-1] <= COLUMNS)
+    if not is_wide or not nests.is_large(count):
+        over(b, shape, body)
+        return
+    with nests.shares(b, shape[-1], COLUMNS, count) as (first, columns):
+        over(b, (*shape[:-1], columns), lambda index: body((*index[:-1], b.add(first, index[-1]))))
 
 
 def _replace(b: Builder, t: str, old: Operand, new: Operand) -> Operand:
@@ -60,7 +79,7 @@ def _scatter(join: Join) -> Callable[[Block, Node, list[Form]], list[Form]]:
             new = updates.at(b, index)
             target.store(b, place, new if join is _replace else join(b, target.type, target.at(b, place), new))
 
-        over(b, updates.shape, put)
+        over_columns(b, updates.shape, lead, put)
         return [target]
 
     return lower

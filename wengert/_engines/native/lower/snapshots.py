@@ -17,9 +17,9 @@ from typing import Any, cast
 from ..builder import Builder
 from ..forms import Elements, Form, Stored, count_of, strides_of
 from ..loops import WIDTHS, Array, Operand, Var
+from . import nests
 from .blocks import Block
 from .histories import Anchor, Big, Item, Kept, Number, Out, Place, Slot, Small, Snapshots, Template
-from . import nests
 
 FRUGAL = "frugal"  # the policy of an "auto" loop whose history would take too much memory
 NEVER = 2**62  # a step that no loop reaches

@@ -8,15 +8,28 @@ up in the order of the rows' blocks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from ...._core.graph import Node
+from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from .. import lanes
 from ..builder import Builder
-from ..forms import TYPE_OF, Elements, Extents, Form, Index, Lazy, Stored, is_numbers, row_major, spill, strides_of
+from ..forms import (
+    TYPE_OF,
+    Elements,
+    Extents,
+    Form,
+    Index,
+    Lazy,
+    Stored,
+    count_of,
+    is_numbers,
+    row_major,
+    spill,
+    strides_of,
+)
 from ..loops import FLOATS, Copy, Lanes, Operand, Reg, blocks_of
 from ..loops import Block as Instructions
 from ..outlining import walk
@@ -31,6 +44,9 @@ USUAL = 16
 NARROWEST = 8
 NEAR = 24 * 1024  # bytes of the lanes' own arrays that stay in the nearest cache
 SLOTS = 8  # parts of a sum: as many as a vector holds
+SHARE = 150_000  # elements that a part of the rows has at least
+MOST_PARTS = 16
+ALL_SUMS = 512 * 1024  # bytes of the sums of all parts
 FULL = 64 * 1024  # bytes of sums in parts; larger ones are added up at once
 ROOM = 512 * 1024  # bytes that the lanes' own arrays should not exceed
 UNROLLED = 16  # products of a row that are written out
@@ -73,6 +89,11 @@ class _Tiling:
         self.forms = forms
         self.count = block.extent(self.rows.extent)
         self.targets: list[Stored] = []
+        self.work = self.b.mul(self.count, max(1, _cost(self.rows.graph) // 8))
+        most = max(2, min(MOST_PARTS, ALL_SUMS // max(1, self.bytes_of_sums())))
+        self.parts: Operand = nests.between(self.b, self.b.divided(self.work, SHARE), 1, most)
+        self.most: Extents = () if type(self.parts) is int and self.parts == 1 else (most,)
+        self.part: Operand = 0
 
     def run(self) -> Sequence[Form]:
         shared = [self.shared(f) if axis is None else f for f, axis in zip(self.forms, self.rows.takes, strict=True)]
@@ -105,9 +126,18 @@ class _Tiling:
         """Where results are stored or added up."""
         for value, axis in zip(self.node.outputs, self.rows.gives, strict=True):
             if axis is None and self.is_slotted(value):
-                self.targets.append(self.block.fresh((*self.block.shape(value), SLOTS), "f64"))
+                self.targets.append(self.block.fresh((*self.most, *self.block.shape(value), SLOTS), "f64"))
+            elif axis is None and self.most:
+                self.targets.append(self.block.fresh((*self.most, *self.block.shape(value)), TYPE_OF[value.dtype]))
             else:
                 self.targets.append(self.block.room(value))
+
+    def bytes_of_sums(self) -> int:
+        """How much one part of the rows adds up in."""
+        pairs = zip(self.node.outputs, self.rows.gives, strict=True)
+        return sum(
+            8 * (static_size(v.shape) or 1) * (SLOTS if self.is_slotted(v) else 1) for v, axis in pairs if axis is None
+        )
 
     def is_slotted(self, value: Value) -> bool:
         """Whether a sum over rows is added up in parts."""
@@ -119,29 +149,53 @@ class _Tiling:
     def begin(self) -> None:
         for target, axis in zip(self.targets, self.rows.gives, strict=True):
             if axis is None:
-                self.b.fill(target.array, target.offset, nests.count_of(self.b, target.shape))
+                count = count_of(self.b, target.shape[len(self.most) :])
+                self.b.fill(target.array, target.offset, self.b.mul(count, self.parts))
 
     def finish(self) -> list[Form]:
         found: list[Form] = []
         for value, axis, target in zip(self.node.outputs, self.rows.gives, self.targets, strict=True):
             if axis is None and self.is_slotted(value):
-                found.append(self.whole(value, target))
+                found.append(self.from_slots(value, target))
+            elif axis is None and self.most:
+                found.append(self.from_parts(value, target))
             else:
                 found.append(target)
         return found
 
-    def whole(self, value: Value, parts: Stored) -> Stored:
-        """A sum whose parts are along the last axis."""
+    def from_slots(self, value: Value, held: Stored) -> Stored:
+        """A sum over rows, of all slots of all parts."""
         b, whole = self.b, self.block.room(value)
         total = whole if whole.type == "f64" else self.block.fresh(whole.shape, "f64")
-        count = nests.count_of(b, total.shape)
+        count = count_of(b, total.shape)
         b.fill(total.array, total.offset, count)
+        size = b.mul(count, SLOTS)
         with b.lanes(SLOTS) as made, b.loop(0, count) as place:
-            part = b.load(parts.array, b.add(b.mul(place, SLOTS), made.index))
-            b.accumulate(total.array, b.add(total.offset, place), part)
+            slot = b.add(b.mul(place, SLOTS), made.index)
+            found = self.joined("f64", lambda part: b.load(held.array, b.add(b.mul(part, size), slot)))
+            b.accumulate(total.array, b.add(total.offset, place), found)
         if total is not whole:
             nests.copy(b, Lazy(total.shape, "f32", lambda b, i: b.convert("f32", "f64", total.at(b, i))), whole)
         return whole
+
+    def from_parts(self, value: Value, held: Stored) -> Stored:
+        """A sum over rows, of all parts."""
+        b, whole = self.b, self.block.room(value)
+        count = count_of(b, whole.shape)
+        with b.loop(0, count) as place:
+            found = self.joined(held.type, lambda part: b.load(held.array, b.add(b.mul(part, count), place)))
+            b.store(whole.array, b.add(whole.offset, place), found)
+        return whole
+
+    def joined(self, type_: str, of_part: Callable[[Operand], Operand]) -> Operand:
+        """What the parts have, added up in their order."""
+        b = self.b
+        if not self.most:
+            return of_part(0)
+        total = b.var(type_, of_part(0))
+        with b.loop(1, self.parts) as part:
+            b.set(total, b.let("or" if type_ == "bool" else "add", type_, b.get(total), of_part(part)))
+        return b.get(total)
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
@@ -163,7 +217,9 @@ class _Tiling:
         if type(count) is int:
             width = min(width, count)
         whole = b.divided(count, width)
-        if type(whole) is int and whole == 1:
+        if self.most:
+            self.in_parts(forms, whole, width)
+        elif type(whole) is int and whole == 1:
             self.some_rows(forms, 0, width)
         else:
             with b.loop(0, whole) as number:
@@ -176,6 +232,18 @@ class _Tiling:
         else:
             with b.loop(done, count) as row:
                 self.some_rows(forms, row, 1)
+
+    def in_parts(self, forms: Sequence[Form], whole: Operand, width: int) -> None:
+        """All blocks of rows, in parts that may run in threads; how many there are follows from the rows alone."""
+        b = self.b
+        size = b.divided(b.sub(b.add(whole, self.parts), 1), self.parts)
+        with b.loop(0, self.parts, self.work) as part:
+            self.part = part
+            first = b.mul(part, size)
+            last = b.add(first, size)
+            with b.loop(first, b.select("i64", b.let("lt", "i64", last, whole), last, whole)) as number:
+                self.some_rows(forms, b.mul(number, width), width)
+        self.part = 0
 
     def some_rows(self, forms: Sequence[Form], first: Operand, width: int) -> None:
         """So many rows from one on."""
@@ -234,7 +302,7 @@ class _Tiling:
         return None
 
     def taken(self, form: Form, axis: int, row: Operand, shape: Sequence[Any]) -> Form:
-        """One row of an operand: in registers if it is short, else where its elements lie side by side for all lanes."""
+        """One row of an operand, where its elements lie side by side for all lanes."""
         one = _row_of(self.b, form, axis, row)
         if not is_numbers(one.shape):
             return one
@@ -255,8 +323,16 @@ class _Tiling:
     def sum(self, whole: Stored, shape: Extents) -> Accumulated:
         """A sum over rows as something that a row's numbers are added to."""
         place = next(i for i, t in enumerate(self.targets) if t is whole)
-        kind = _Slotted if self.is_slotted(self.node.outputs[place]) else Accumulated
-        return kind(shape, whole.array, whole.offset, strides_of(self.b, shape), False)
+        b, is_slotted = self.b, self.is_slotted(self.node.outputs[place])
+        kind = _Slotted if is_slotted else Accumulated
+        offset = b.add(whole.offset, b.mul(self.part, count_of(b, shape))) if self.most else whole.offset
+        return kind(shape, whole.array, offset, strides_of(b, shape), False)
+
+
+def _cost(graph: Graph) -> int:
+    """About how many elements one row computes."""
+    shapes = [v.shape for node in graph.nodes for v in (*node.outputs, *node.inputs)[:2]]
+    return sum(prod(n for n in shape if type(n) is int) for shape in shapes) // 2
 
 
 def _own(b: Builder, like: Form) -> Stored:

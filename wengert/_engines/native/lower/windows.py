@@ -22,6 +22,7 @@ from ..pooling import BEST, PUT
 from .blocks import SINGLES, Block
 from .factorisations import loops_over
 from .maps import wrapped
+from .orders import fresh_in, laid_out
 from .ranges import clamped, divided_up, smaller
 from .reduces import in_order
 from .scalars import is_nan
@@ -71,6 +72,10 @@ class _Windows(NamedTuple):
         first = clamped(b, b.sub(first, start), count)
         behind = clamped(b, b.sub(behind, start), count)
         return first, behind
+
+    def nothing(self, type_: str) -> Operand:
+        """Where a sum starts: at the zero of the padding, or at what keeps the sign of negative zeros."""
+        return _zero(type_) if self.is_padded or type_ not in FLOATS else -0.0
 
     @property
     def are_apart(self) -> bool:
@@ -202,12 +207,7 @@ def _room(block: Block, value: Value, order: Sequence[int]) -> Stored:
     """Where a result goes: in the order given, unless its place is given."""
     if value.key in block.targets or [*order] == sorted(order):
         return block.room(value)
-    shape = block.shape(value)
-    made = block.fresh((*[shape[a] for a in order],), TYPE_OF[value.dtype])
-    strides: list[Operand] = [0] * len(order)
-    for axis, step in zip(order, made.strides, strict=True):
-        strides[axis] = step
-    return Stored(shape, made.array, made.offset, (*strides,))
+    return fresh_in(block, block.shape(value), order, TYPE_OF[value.dtype])
 
 
 def _memory_order(rows: _Rows) -> list[int]:
@@ -221,7 +221,7 @@ def _memory_order(rows: _Rows) -> list[int]:
 
 
 def _window_sum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
-    b, x = block.b, block.stored(forms[0])
+    b, x = block.b, laid_out(block, node.inputs[0])
     value = node.outputs[0]
     rank = len(node.attrs[0])
     windows = _geometry(x.shape[-rank:] if rank else (), block.attrs(node))
@@ -231,7 +231,7 @@ def _window_sum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     target = block.room(value)
     lead = len(x.shape) - rank
     with loops_over(b, target.shape) as index:
-        total = b.var(x.type, _zero(x.type))
+        total = b.var(x.type, windows.nothing(x.type))
         with loops_over(b, windows.window) as taps:
             is_there, places = windows.places(b, index[lead:], taps)
             with _inside(b, is_there):
@@ -248,14 +248,14 @@ def _sums_in_rows(block: Block, value: Value, x: Stored, rows: _Rows) -> Stored:
         b.store(totals, j, b.let("add", x.type, b.load(totals, j), x.at(b, place)))
 
     with rows.runs() as run:
-        rows.each(run, lambda j, index: b.store(totals, j, _zero(x.type)))
+        rows.each(run, lambda j, index: b.store(totals, j, rows.windows.nothing(x.type)))
         rows.each_tap(run, add)
         rows.each(run, lambda j, index: target.store(b, index, b.load(totals, j)))
     return target
 
 
 def _window_spread(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
-    b, x = block.b, block.stored(forms[0])
+    b, x = block.b, laid_out(block, node.inputs[0])
     value = node.outputs[0]
     sizes, *geometry = block.attrs(node)
     windows = _geometry(sizes, geometry)
@@ -348,7 +348,7 @@ def _window_place(wins: str) -> Callable[..., Sequence[Form]]:
     """The first place of each window's extremum; of NaN the first."""
 
     def rule(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
-        b, x = block.b, block.stored(forms[0])
+        b, x = block.b, laid_out(block, node.inputs[0])
         value = node.outputs[0]
         rank = len(node.attrs[0])
         windows = _geometry(x.shape[-rank:] if rank else (), block.attrs(node))
@@ -400,7 +400,7 @@ def _any_rows(b: Builder, windows: _Windows, shape: Index, x: Stored, is_spread:
 
 def _window_best(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     """The largest element of each window, and the number of the tap that has it."""
-    b, x = block.b, block.stored(forms[0])
+    b, x = block.b, laid_out(block, node.inputs[0])
     value, which = node.outputs
     windows = _geometry(x.shape[-len(node.attrs[0]) :], block.attrs(node))
     rows = _any_rows(b, windows, block.shape(value), x)
@@ -424,7 +424,7 @@ def _window_best(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 
 def _window_put(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     """Each element added to where its window's tap is."""
-    b, ct, taps = block.b, block.stored(forms[0]), block.stored(forms[1])
+    b, ct, taps = block.b, laid_out(block, node.inputs[0]), block.stored(forms[1])
     sizes, *geometry = block.attrs(node)
     rows = _any_rows(b, _geometry(sizes, geometry), ct.shape, ct, True)
 

@@ -1,0 +1,394 @@
+"""Convolutions and pooling in machine code: tiles, portions, orders in memory, and windows, beside NumPy's kernels."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._core.graph import Graph
+from wengert._engines.native import engine, microtiles, pooling, symbols
+from wengert._engines.native.lower import convolutions, direct
+from wengert._engines.native.microtiles import Tile
+from wengert._prims import windows as prims
+from wengert._prims.conv import conv
+
+RNG = np.random.default_rng(3)
+TOLERANCE = {"float64": 1e-12, "float32": 2e-5}  # of the largest entry: sums in another order
+
+
+@pytest.fixture(autouse=True)
+def strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be compiled is an error here, and functions are verified."""
+    monkeypatch.setattr(engine, "IS_STRICT", True)
+    monkeypatch.setattr(engine, "VERIFIES", True)
+
+
+def draw(shape: Any, dtype: str = "float64") -> np.ndarray[Any, Any]:
+    return RNG.normal(size=shape).astype(dtype)
+
+
+def check(f: Callable[..., Any], *operands: Any, calls: int = 2) -> None:
+    """Compares compiled code, called so often, with an eager run."""
+    compiled = wg.function(f)
+    for _ in range(calls):
+        found = compiled(*operands)
+    with wg.eager(), np.errstate(all="ignore"):
+        wanted = compiled(*operands)
+    pairs = zip(found, wanted, strict=True) if isinstance(found, tuple) else [(found, wanted)]
+    for ours, theirs in pairs:
+        same(np.asarray(ours), np.asarray(theirs))
+
+
+def same(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> None:
+    """Equal to rounding; the same infinities, NaNs, and zeros with the same signs."""
+    assert ours.dtype == theirs.dtype
+    if ours.dtype.kind in "iub":
+        np.testing.assert_array_equal(ours, theirs)
+        return
+    scale = np.max(np.abs(theirs[np.isfinite(theirs)]), initial=0.0)
+    tolerance = TOLERANCE[ours.dtype.name]
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * scale)
+
+
+# -- tiles ------------------------------------------------------------------------------------------------------------
+
+TILES = [
+    Tile("f64", 1, 1, 0, 0, 1, 2, 1), Tile("f64", 2, 3, 40, 7, 2, 4, 2), Tile("f32", 1, 14, 0, 3, 2, 16, 2),
+    Tile("f32", 3, 2, -50, -5, 3, 8, 3), Tile("f64", 1, 5, 9, 0, 1, 8, 4), Tile("f32", 4, 1, 1, 0, 1, 4, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tile", TILES, ids=lambda tile: tile.name)
+@pytest.mark.parametrize("keeps", [0, 1])
+@pytest.mark.parametrize("counts", [(3, 2, 4, 1), (1, 5, 1, 3), (0, 2, 2, 2)])
+def test_a_tile_is_what_its_name_says(tile: Tile, keeps: int, counts: tuple[int, ...]) -> None:
+    assert microtiles.tile_of(tile.name) == tile
+    dtype = np.dtype(np.float64 if tile.type == "f64" else np.float32)
+    a, b = draw(3000, dtype.name), draw(6000, dtype.name)
+    c = draw(4000, dtype.name)
+    levels = [(counts[d], 11 + d, tile.columns + 3 * d) for d in range(tile.levels)]
+    down, along, start = tile.columns * 7, tile.columns, 1000
+    wanted = c.copy()
+    for i, j in np.ndindex(tile.down, tile.along):
+        row = slice(i * down + j * along, i * down + j * along + tile.columns)
+        total = wanted[row].astype(np.float64) * keeps
+        for index in np.ndindex(*[n for n, _, _ in levels]):
+            in_a = start + i * tile.down_step + j * tile.along_step + sum(k * s[1] for k, s in zip(index, levels))
+            in_b = sum(k * s[2] for k, s in zip(index, levels))
+            total = total + float(a[in_a]) * b[in_b : in_b + tile.columns].astype(np.float64)
+        wanted[row] = total
+    run_tile(tile, a[start:], b, c, [keeps, down, along, *(n for level in levels for n in level)])
+    same(c, wanted)
+
+
+def run_tile(tile: Tile, a: Any, b: Any, c: Any, numbers: list[int]) -> None:
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * len(numbers))
+    kind(symbols.address(tile.name))(a.ctypes.data, b.ctypes.data, c.ctypes.data, *numbers)
+
+
+def test_a_name_of_no_tile_is_no_symbol() -> None:
+    assert microtiles.tile_of("tile.f16_1x1_0_0_1x2_1") is None
+    assert microtiles.tile_of("tile.f32_1x1") is None
+
+
+# -- convolutions -----------------------------------------------------------------------------------------------------
+
+
+class Case(dict[str, Any]):
+    """A convolution: shapes of operand and kernel, and attributes where they are not the plain ones."""
+
+    def __init__(self, x: tuple[int, ...], kernel: tuple[int, ...], **attrs: Any) -> None:
+        rank = len(x) - 2
+        plain = {
+            "strides": (1,) * rank, "padding": ((0, 0),) * rank, "lhs_dilation": (1,) * rank,
+            "rhs_dilation": (1,) * rank, "groups": 1, "batch_groups": 1,
+        }  # fmt: skip
+        super().__init__({**plain, **attrs})
+        self.x, self.kernel = x, kernel
+
+    def __str__(self) -> str:
+        return f"{self.x} {self.kernel}"
+
+
+CASES = [
+    Case((3, 2, 9, 8), (5, 2, 3, 3), padding=((1, 1), (1, 1))),
+    Case((2, 3, 8, 7), (40, 3, 3, 2), strides=(2, 1), padding=((0, 2), (1, 0))),
+    Case((9, 1, 7, 7), (16, 1, 3, 3), padding=((1, 1), (1, 1))),
+    Case((2, 4, 6, 5), (6, 4, 1, 1)),
+    Case((2, 3, 7, 6), (4, 3, 2, 3), lhs_dilation=(2, 3), padding=((1, 2), (0, 1))),
+    Case((2, 3, 9, 9), (7, 3, 3, 2), rhs_dilation=(2, 3), padding=((2, 1), (-1, 1))),
+    Case((2, 6, 5, 6), (9, 2, 2, 2), groups=3),
+    Case((6, 2, 5, 6), (10, 2, 2, 2), batch_groups=2, padding=((0, 1), (1, 0))),
+    Case((3, 2, 40), (33, 2, 5), strides=(3,), padding=((2, 2),)),
+    Case((2, 2, 4, 5, 4), (17, 2, 2, 1, 3), padding=((1, 0), (0, 0), (1, 1)), strides=(1, 2, 1)),
+    Case((2, 5, 4, 4), (80, 5, 4, 4)),
+    Case((1, 3, 5, 5), (3, 3, 5, 5), padding=((0, 0), (0, 0))),
+    Case((7, 2, 1, 3), (2, 2, 1, 1), padding=((0, 0), (2, 2))),
+    Case((2, 2, 3, 3), (4, 2, 2, 2), padding=((-1, 3), (5, -2))),
+]
+
+
+@pytest.fixture
+def always_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Tiles compute all convolutions that they can; a number for each."""
+    seen: list[int] = []
+    convolved = direct.convolved
+
+    def noting(*args: Any) -> Any:
+        seen.append(1)
+        return convolved(*args)
+
+    monkeypatch.setattr(direct, "LEAST", 1)
+    monkeypatch.setattr(convolutions, "convolved", noting)
+    yield seen
+    assert seen, "no convolution went by tiles"
+
+
+def of_order(case: Case, is_last: bool) -> tuple[Callable[..., Any], Any]:
+    """The convolution as a function, on an operand whose channels come second, or last."""
+    rank = len(case.x)
+    last, first = (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
+    if not is_last:
+        return (lambda x, w: conv(x, w, **case)), case.x
+
+    def f(x: Any, w: Any) -> Any:
+        return wg.transpose(conv(wg.transpose(x, first), w, **case), last)
+
+    return f, (*[case.x[a] for a in last],)
+
+
+def with_gradients(f: Callable[..., Any]) -> Callable[..., Any]:
+    def loss(x: Any, w: Any) -> Any:
+        y = f(x, w)
+        return wg.sum(y * wg.sin(y))
+
+    return lambda x, w: (f(x, w), *wg.grad(loss, (0, 1))(x, w))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_convolutions_by_tiles(case: Case, is_last: bool, dtype: str, always_tiles: list[int]) -> None:
+    f, shape = of_order(case, is_last)
+    check(with_gradients(f), draw(shape, dtype), draw(case.kernel, dtype), calls=1)
+
+
+PORTIONS = {
+    "little cache": {"CACHED": 100}, "little memory": {"SCRATCH": 1}, "some memory": {"SCRATCH": 4000},
+    "packed": {"PITCH": 1, "ROWS": 1}, "few parts": {"PARTS": 2, "FEW": 1, "TASKS": 2},
+    "all of it": {"CACHED": 300, "SCRATCH": 20_000, "PARTS": 2, "FEW": 1, "ROWS": 3},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("limits", PORTIONS.values(), ids=PORTIONS)
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
+@pytest.mark.parametrize("case", CASES[:11:3], ids=str)
+def test_portions_make_no_difference(
+    case: Case, is_last: bool, limits: dict[str, int], always_tiles: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in limits.items():
+        monkeypatch.setattr(direct, name, value)
+    f, shape = of_order(case, is_last)
+    check(with_gradients(f), draw(shape), draw(case.kernel), calls=1)
+
+
+@pytest.mark.parametrize("batch", [1, 3, 70])
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
+def test_the_number_of_images_may_be_unknown(batch: int, is_last: bool, always_tiles: list[int]) -> None:
+    f, shape = of_order(CASES[0], is_last)
+    spec = [wg.TensorSpec((None, *shape[1:])), wg.TensorSpec(CASES[0].kernel)]
+    compiled = wg.function(with_gradients(f), input_signature=spec)
+    x, w = draw((batch, *shape[1:])), draw(CASES[0].kernel)
+    found = compiled(x, w)
+    with wg.eager():
+        wanted = compiled(x, w)
+    for ours, theirs in zip(found, wanted, strict=True):
+        same(np.asarray(ours), np.asarray(theirs))
+
+
+def test_no_images_give_none(always_tiles: list[int]) -> None:
+    f, shape = of_order(CASES[0], True)
+    spec = [wg.TensorSpec((None, *shape[1:])), wg.TensorSpec(CASES[0].kernel)]
+    compiled = wg.function(with_gradients(f), input_signature=spec)
+    out, of_x, of_w = compiled(np.zeros((0, *shape[1:])), draw(CASES[0].kernel))
+    assert out.shape[0] == of_x.shape[0] == 0
+    np.testing.assert_array_equal(np.asarray(of_w), 0.0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_stays_where_it_is(bad: float, always_tiles: list[int]) -> None:
+    f, shape = of_order(CASES[0], True)
+    x, w = draw(shape), draw(CASES[0].kernel)
+    x[1, 4, 5, 0] = bad
+    check(f, x, w)
+
+
+def test_results_in_both_orders(always_tiles: list[int]) -> None:
+    def f(x: Any, w: Any) -> Any:
+        y = conv(x, w, **CASES[0])
+        return wg.transpose(y, (0, 2, 3, 1)), y * 2.0
+
+    check(f, draw(CASES[0].x), draw(CASES[0].kernel))
+
+
+def test_operands_that_are_computed_where_they_are_read(always_tiles: list[int]) -> None:
+    def f(x: Any, w: Any) -> Any:
+        turned = wg.transpose(wg.where(x > 0, x, 0.0), (0, 3, 1, 2))
+        return conv(turned, wg.flip(wg.exp(w), (2, 3)), **CASES[0])
+
+    check(f, draw((3, 9, 8, 2)), draw(CASES[0].kernel))
+
+
+@pytest.mark.parametrize("case", [Case((2, 3, 5, 6), (4, 3, 2, 2)), CASES[6]], ids=str)
+def test_integers_have_no_tiles(case: Case) -> None:
+    x, w = (RNG.integers(-9, 9, shape) for shape in (case.x, case.kernel))
+    check(lambda x, w: conv(x, w, **case), x, w)
+
+
+def test_threads_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, w = draw((16, 20, 20, 8), "float32"), draw((32, 8, 3, 3), "float32")
+    f, _ = of_order(Case((16, 8, 20, 20), w.shape, padding=((1, 1), (1, 1))), True)
+    found: list[list[Any]] = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
+        found.append([np.asarray(y) for y in wg.function(with_gradients(f))(x, w)])
+    for other in found[1:]:
+        for ours, theirs in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+# -- pooling ----------------------------------------------------------------------------------------------------------
+
+GEOMETRIES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "apart": ((2, 3, 8, 6), {"window": (2, 2), "strides": (2, 2)}),
+    "with a rest": ((2, 70, 7, 5), {"window": (2, 2), "strides": (2, 2)}),
+    "overlapping": ((1, 2, 9, 8), {"window": (3, 2), "strides": (2, 1)}),
+    "gaps": ((2, 2, 9, 8), {"window": (2, 1), "strides": (3, 2), "dilation": (2, 1)}),
+    "padded": ((2, 3, 7, 6), {"window": (3, 3), "strides": (2, 1), "padding": ((1, 1), (2, 0))}),
+    "padding only": ((2, 3, 3, 2), {"window": (1, 2), "strides": (1, 1), "padding": ((2, 1), (2, 2))}),
+    "all of it": ((2, 66, 4, 4), {"window": (4, 4), "strides": (1, 1)}),
+    "one element": ((1, 1, 1, 1), {"window": (1, 1), "strides": (1, 1)}),
+    "a line": ((3, 2, 200), {"window": (3,), "strides": (2,), "padding": ((1, 1),)}),
+    "a cube": ((2, 2, 5, 4, 6), {"window": (2, 2, 2), "strides": (2, 1, 2)}),
+}  # fmt: skip
+
+
+def complete(shape: tuple[int, ...], geometry: dict[str, Any]) -> dict[str, Any]:
+    rank = len(shape) - 2
+    return {"padding": ((0, 0),) * rank, "dilation": (1,) * rank, **geometry}
+
+
+def channels_last(f: Callable[[Any], Any], rank: int) -> Callable[[Any], Any]:
+    last, first = (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
+    return lambda x: wg.transpose(f(wg.transpose(x, first)), last)
+
+
+def largest(geometry: dict[str, Any]) -> Callable[[Any], Any]:
+    """The largest element of each window, as `max_pool` has it."""
+
+    def f(x: Any) -> Any:
+        places = prims.window_argmax(x, **geometry)
+        lines = [wg.reshape(v, (*v.shape[:2], -1)) for v in (x, places)]
+        return wg.reshape(prims.take_along(*lines), places.shape)
+
+    return f
+
+
+def peculiar(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    """Numbers with ties, zeros of both signs, NaNs and infinities among them."""
+    x = np.round(RNG.normal(size=shape) * 2) / 2
+    if dtype.startswith("int"):
+        return (x * 2).astype(dtype)
+    for value, share in ((-0.0, 0.2), (np.nan, 0.05), (np.inf, 0.05), (-np.inf, 0.1)):
+        x[RNG.random(shape) < share] = value
+    return x.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_windows(name: str, is_last: bool, dtype: str) -> None:
+    shape, geometry = GEOMETRIES[name][0], complete(*GEOMETRIES[name])
+    rank = len(shape)
+    if is_last:
+        shape = (shape[0], *shape[2:], shape[1])
+    for f in (
+        largest(geometry), lambda x: prims.window_sum(x, **geometry), lambda x: prims.window_argmax(x, **geometry),
+        lambda x: prims.window_argmin(x, **geometry),
+    ):  # fmt: skip
+        check(channels_last(f, rank) if is_last else f, peculiar(shape, dtype), calls=1)
+
+
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_gradients_of_windows(name: str, is_last: bool) -> None:
+    shape, geometry = GEOMETRIES[name][0], complete(*GEOMETRIES[name])
+    rank = len(shape)
+    if is_last:
+        shape = (shape[0], *shape[2:], shape[1])
+    for f in (largest(geometry), lambda x: prims.window_sum(x, **geometry)):
+        g = channels_last(f, rank) if is_last else f
+        check(lambda x, g=g: (g(x), wg.grad(lambda x: wg.sum(g(x) ** 2))(x)), peculiar(shape, "float64"), calls=1)
+
+
+def test_signs_of_zeros_are_kept() -> None:
+    x = np.full((1, 1, 4, 4), -0.0)
+    geometry = complete(x.shape, {"window": (2, 2), "strides": (2, 2)})
+    for f in (largest(geometry), lambda x: prims.window_sum(x, **geometry)):
+        assert np.signbit(np.asarray(wg.function(f)(x))).all()
+
+
+def nodes_of(f: Callable[..., Any], *operands: Any) -> list[str]:
+    """The ops of the compiled graph, pooling joined."""
+    compiled = wg.function(f)
+    compiled(*operands)
+    ((_, form),) = compiled.traces
+    graph: Graph = pooling.pooled(form.graph)
+    return [node.op.name for node in graph.nodes]
+
+
+def test_pooling_is_one_op_and_its_gradient_another() -> None:
+    x = draw((2, 8, 8, 3))
+    forward = nodes_of(lambda x: wg.nn.max_pool(x, 2), x)
+    assert pooling.BEST.name in forward
+    both = nodes_of(wg.value_and_grad(lambda x: wg.sum(wg.nn.max_pool(x, 2) ** 2)), x)
+    assert pooling.BEST.name in both
+    assert pooling.PUT.name in both
+    assert not {"take_along", "add_along", "window_argmax"} & {*forward, *both}
+
+
+def test_places_that_somebody_reads_are_there() -> None:
+    geometry = complete((2, 3, 8, 6), {"window": (2, 2), "strides": (2, 2)})
+    check(lambda x: (prims.window_argmax(x, **geometry), largest(geometry)(x)), draw((2, 3, 8, 6)))
+
+
+def test_pooling_in_a_loop() -> None:
+    def f(x: Any) -> Any:
+        def step(i: Any, y: Any) -> Any:
+            return i + 1, y * 0.5 + wg.nn.max_pool(y, 2, strides=1, padding="same")
+
+        return wg.sum(wg.while_loop(lambda i, y: i < 3, step, (0, x))[1] ** 2)
+
+    check(wg.value_and_grad(f), draw((2, 6, 6, 3)), calls=1)
+
+
+def test_pooling_of_some_size() -> None:
+    compiled = wg.function(
+        wg.value_and_grad(lambda x: wg.sum(wg.nn.max_pool(x, 2) ** 2)),
+        input_signature=[wg.TensorSpec((None, 8, None, 3))],
+    )  # fmt: skip
+    for shape in ((2, 8, 6, 3), (70, 8, 101, 3)):
+        x = draw(shape)
+        found = compiled(x)
+        with wg.eager():
+            wanted = compiled(x)
+        for ours, theirs in zip(found, wanted, strict=True):
+            same(np.asarray(ours), np.asarray(theirs))
