@@ -297,6 +297,7 @@ class Block:
         self.heirs = heirs(plan.steps, makers, plan.stored, last, _is_elementwise)
         self.left_by = {heir: key for key, heir in self.heirs.items()}
         for place, step in enumerate(plan.steps):
+            self.b.check_length()
             if type(step) is Group:
                 self._group(step, plan.stored)
             else:
