@@ -393,10 +393,11 @@ def largest(f: Callable[..., Any], *arrays: Array) -> int:
     function = lowered(graph_of(f, *arrays), "f").function
     inside = {a: item.count for item in walk(function.body) if type(item) is Lanes
               for inner in walk(item.body) if type(inner) is Alloc for a in [inner.array]}  # fmt: skip
-    return max(
+    counts = [
         item.count * inside.get(item.array, 1) for item in walk(function.body)
         if type(item) is Alloc and type(item.count) is int
-    )  # fmt: skip
+    ]  # fmt: skip
+    return max(counts, default=0)
 
 
 @pytest.mark.parametrize("name", ["nearest", "newton", "mixture"])

@@ -33,6 +33,7 @@ FEWEST = 48  # rows
 UNKNOWN = 1024  # what an extent that only the run tells counts as
 LONGEST = 3000  # nodes of a graph that is searched
 MOST = 16  # groups of a graph
+MISSES = 100  # groups that were no gain, after which no others are looked for
 WIDE = 16  # elements of a row; reading and writing longer ones a few rows at a time takes longer than one by one
 LONG = 64  # elements of a row from which on rows can go one by one, each as vectors of its own elements ...
 LEAST_OF_LONG = 1 << 20  # ... and bytes that this must save: what the caches hold, they hold in any case
@@ -157,11 +158,19 @@ class _Search:
     def run(self) -> Graph:
         found: list[_Group] = []
         large = (p for p, node in enumerate(self.nodes) if any(map(self.is_seed, node.outputs)))
+        misses = 0
+        seen: set[int] = set()  # members of groups that were no gain: those that begin with them are no other ones
         for seed in sorted(large, key=lambda p: -_bytes(self.nodes[p].outputs[0])):
-            if seed in self.taken or len(found) == MOST:
+            if seed in self.taken or seed in seen or len(found) == MOST:
                 continue
-            worth = [g for g in self.candidates(seed) if self.saved(g) >= (LEAST_OF_LONG if g.is_single else LEAST)]
-            if worth:
+            groups = [*self.candidates(seed)]
+            worth = [g for g in groups if self.saved(g) >= (LEAST_OF_LONG if g.is_single else LEAST)]
+            if not worth:
+                misses += 1
+                if misses == MISSES:
+                    break
+                seen.update(*(g.needs for g in groups))
+            else:
                 group = max(worth, key=self.saved)
                 found.append(group)
                 self.take(group)
