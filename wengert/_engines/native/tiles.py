@@ -193,6 +193,8 @@ class _Search:
     def joined(self, group: _Group, reader: int) -> bool:
         """Whether a node that reads the group's values has become part of it."""
         node = self.nodes[reader]
+        if not node.outputs:  # a loop that is run for its errors
+            return False
         out = node.outputs[0]
         fits = [a for a, n in enumerate(out.shape) if n == group.extent]
         return any(self.add(group, reader, a) for a in fits) or self.add(group, reader, None)

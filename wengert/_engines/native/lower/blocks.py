@@ -33,6 +33,7 @@ from ..forms import (
 from ..loops import FLOATS, Alloc, Array, Operand, Reg, Set, Var
 from ..schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from . import nests
+from .heirs import heirs
 from .maps import MAPS, Info, Map
 from .reduces import REDUCES
 from .scalars import SCALARS
@@ -142,6 +143,8 @@ class Block:
         self.temporaries: dict[int, Array] = {}
         self.targets: dict[int, Stored] = {}
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
+        self.heirs: dict[int, int] = {}  # by the key of what is read last by a member, the key of what takes its place
+        self.left_by: dict[int, int] = {}  # the other way round
         self.lasting: dict[int, Any] = {}  # histories among the outputs that what follows must not overwrite
         self.dying: dict[int, int] = {}  # by the key of what is read for the last time now, how many operands read it
 
@@ -206,10 +209,18 @@ class Block:
 
     def room(self, value: Value) -> Stored:
         """Where a value that is stored goes: its target, or an array that is free once nothing reads it any more."""
-        target = self.targets.get(value.key)
-        if target is not None:
+        key = value.key
+        while key in self.heirs and key not in self.targets:
+            key = self.heirs[key]
+        target = self.targets.get(key)
+        if target is not None and (key == value.key or type(target) is Stored):  # others add up what is stored there
             return target
-        found = self.fresh(self.shape(value), TYPE_OF[value.dtype])
+        held = self.temporaries.pop(self.left_by.get(value.key, -1), None)
+        if held is None:
+            found = self.fresh(self.shape(value), TYPE_OF[value.dtype])
+        else:
+            shape = self.shape(value)
+            found = Stored(shape, held, 0, strides_of(self.b, shape), True)
         self.temporaries[value.key] = found.array
         return found
 
@@ -282,6 +293,9 @@ class Block:
         plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width else MOST_REPEATS)
         through = self._through(plan.kinds)
         last = self._last_reads(plan.steps, through)
+        makers = {v.key: (n, kind) for n, kind in zip(nodes, plan.kinds, strict=True) for v in n.outputs}
+        self.heirs = heirs(plan.steps, makers, plan.stored, last, _is_elementwise)
+        self.left_by = {heir: key for key, heir in self.heirs.items()}
         for place, step in enumerate(plan.steps):
             self.b.check_length()
             if type(step) is Group:
@@ -583,6 +597,12 @@ def _of_shape(form: Stored, shape: Extents) -> Stored:
     if not is_numbers(shape):
         return form
     return Stored(shape, form.array, form.offset, row_major(shape) if form.is_dense else form.strides, form.is_dense)
+
+
+def _is_elementwise(node: Node) -> bool:
+    """Whether a node computes its elements from those of its operands at the same index."""
+    name = node.op.name
+    return (name in SCALARS or name in CASTS) and name not in RUNNING
 
 
 def kind_of(node: Node) -> str:
