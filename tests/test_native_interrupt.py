@@ -204,3 +204,32 @@ def test_a_large_product_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> 
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("policy", ["auto", "sqrt", 3])
+def test_loops_with_long_steps_end_within_one(policy: Any) -> None:
+    """Steps of a millisecond or more: a thousand of them would keep the user waiting."""
+
+    def handler(number: int, frame: Any) -> None:
+        raise Stopped
+
+    def f(x: Any) -> Any:
+        return wg.sum(wg.fori_loop(0, 3000, lambda i, c: wg.sin(c) + wg.exp(-c), x, checkpoint=policy))
+
+    g = wg.grad(wg.function(f))
+    g(np.linspace(0.0, 1.0, 70_000)[:10])
+    x = np.linspace(0.0, 1.0, 70_000)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)  # while it compiles
+        with pytest.raises(Stopped):
+            g(x)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        started = time.perf_counter()
+        with pytest.raises(Stopped):
+            (*map(g, (x, x)),)
+        assert time.perf_counter() - started < 2  # 0.35 s where nothing else runs, 3 s with a look each 1000 steps
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

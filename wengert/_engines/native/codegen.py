@@ -711,12 +711,15 @@ class _Kernel:
         self.declare("wengert_poll", "declare i32 @wengert_poll(ptr)")
         left, now, is_due, found, stops = (self.temp() for _ in range(5))
         ask, stop, again, after = (self.label() for _ in range(4))
-        self.lines += [
+        counted = [
             f"  {left} = load i32, ptr %polls",
             f"  {now} = add i32 {left}, -{MOST // item.every}",
             f"  store i32 {now}, ptr %polls",
             f"  {is_due} = icmp slt i32 {now}, 0",
             f"  br i1 {is_due}, label %{ask}, label %{after}",
+        ]
+        self.lines += [
+            *(counted if item.every > 1 else [f"  br label %{ask}"]),
             f"{ask}:",
             f"  {found} = call i32 @wengert_poll(ptr %context)",
             f"  {stops} = icmp ne i32 {found}, 0",
