@@ -109,7 +109,8 @@ def main() -> int:
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(first_gradient(*options.one.split(":"), options.cpu))
+        name, which = options.one.split(":")
+        print(first_gradient(name, which, options.cpu))
         return 0
     compileall.compile_dir(package_folder(), quiet=1)
     peers = PEERS[:1] if options.quick else [p for p in PEERS if importlib.util.find_spec(p)]

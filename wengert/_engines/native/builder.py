@@ -55,7 +55,7 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
 LONGEST = 1_000_000  # registers and arrays of a function: to compile them takes a quarter of a minute
 
 
-class TooLong(Exception):
+class TooLong(RuntimeError):
     """A function is too long to be compiled."""
 
 

@@ -81,7 +81,7 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
             ranges.append((end, end + width))
             end += width
     for first, last in ranges:
-        with b.loop(first, last) as index:
+        with b.loop(first, last) as index, b.spanning(index, first, last):  # what was decided for all is so for a part
             body(index)
     return len(ranges)
 
