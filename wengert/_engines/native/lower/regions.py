@@ -18,6 +18,7 @@ from ...._control.loop_back import LoopBack
 from ...._control.switch import Branches
 from ...._core.dims import Dim
 from ...._core.graph import Graph, Node
+from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
 from ..loops import Array, Operand, Reg, Var
