@@ -140,21 +140,6 @@ def _steady(block: Block, forms: Sequence[Form]) -> list[Form]:
     return [f if type(f) in (Elements, Stored) or f.type == "history" else block.dense(f) for f in forms]
 
 
-LONG = 2000  # elements from which on a step asks for signals itself; others do so together, a thousand at a time
-_UNKNOWN = 64  # elements along a dimension that is not known yet
-
-
-def _ask(b: Builder, graph: Graph) -> None:
-    """Lets the user interrupt before a step."""
-    b.poll(1 if _work(graph) >= LONG else 1024)
-
-
-def _work(graph: Graph) -> int:
-    """How many elements a step reads and writes, about; loops in it ask by themselves."""
-    values = [v for node in graph.nodes for v in (*node.inputs, *node.outputs)]
-    return sum(prod(n if type(n) is int else _UNKNOWN for n in v.shape) for v in values)
-
-
 # -- loops ------------------------------------------------------------------------------------------------------------
 
 
@@ -298,7 +283,7 @@ class _Loop:
 
     def step(self, step: Operand) -> None:
         b = self.b
-        _ask(b, self.graph)
+        b.poll()
         if self.taker is not None:
             self.taker.offer(step)
         forms = self.inputs(step)
@@ -404,7 +389,7 @@ class _Back:
     def pull(self, step: Operand, saved: Callable[[], Sequence[Form]]) -> None:
         """One step back."""
         b = self.b
-        _ask(b, self.graph)
+        b.poll()
         row = _row(b, self.spec, self.count, step)
         forms = [*(c.form() for c in self.state), *saved(), *(x.row(b, row) for x in self.read), *self.steady]
         outs = _step_block(self.block, self.graph, forms, self.state)
@@ -455,7 +440,7 @@ class _Again:
         """Runs steps that save nothing."""
         b = self.b
         with b.loop(start, stop) as step:
-            _ask(b, self.thin)
+            b.poll()
             _replace_all(self.carries, self.run(self.thin, step))
 
     def stretches(self) -> None:
@@ -473,7 +458,7 @@ class _Again:
             outs = self.full.outputs
             lasting = {outs[p].key: anchor for p in self.positions if outs[p].dtype == object}
             with b.loop(start, stop) as step:
-                _ask(b, self.full)
+                b.poll()
                 place = b.sub(step, start)
                 found = self.run(self.full, step, keeper.targets(place), lasting)
                 keeper.keep(found, place, place)
