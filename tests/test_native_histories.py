@@ -107,6 +107,14 @@ def branch_of_loop(x: Any) -> Any:
     return wg.cond(wg.sum(x) > 0.0, loop, lambda: wg.sum(x * x))
 
 
+def stacks_of_branch(x: Any) -> Any:
+    """Stacks of a length that only the branch tells, for its way back; none in the other branch."""
+    def loop() -> Any:
+        return wg.sum(wg.while_loop(lambda c: wg.sum(c * c) < 1e3, lambda c: c * 1.1, x * x, checkpoint="all"))
+
+    return wg.cond(wg.sum(x) < 20.0, loop, lambda: wg.sum(x * x))
+
+
 def descent(x: Any) -> Any:
     """A loop whose step takes a gradient of a loop."""
     def inner(c: Any) -> Any:
@@ -123,7 +131,7 @@ def unchanged(x: Any) -> Any:
 
 PROGRAMS: list[Callable[[Any], Any]] = [
     counted, scanned, until, everything, chosen, nested, three, inner_while, never, in_branches, branch_of_loop, descent,
-    unchanged,
+    unchanged, stacks_of_branch,
 ]  # fmt: skip
 
 

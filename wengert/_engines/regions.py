@@ -174,8 +174,10 @@ def _row_of(step: int, spec: Loop, count: int) -> int:
 
 def _rows(arrays: Arrays, x: Any) -> Any:
     """An operand of which each step takes a slice; a stack of histories may be an object of a compiler's."""
-    is_piled = type(x) is np.ndarray and x.dtype.kind == "O" and x.ndim == 0
-    return x[()].piled() if is_piled else arrays.rows(x)
+    if type(x) is not np.ndarray or x.dtype.kind != "O" or x.ndim:
+        return arrays.rows(x)
+    held: Any = x[()]
+    return held.piled()
 
 
 def _opaque(value: Any) -> Any:

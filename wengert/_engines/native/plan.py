@@ -164,7 +164,7 @@ def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value
 def _untold(part: Part) -> set[Any]:
     """The dimensions of a part that nothing tells."""
     given = _told(part.inputs)
-    made = _told(v for node in part.nodes for v in node.outputs if node.op.name == "loop")
+    made = _told(v for node in part.nodes for v in node.outputs if node.op.name in ("loop", "switch"))
     needed = {a for node in part.nodes for a in _atoms_of(node)}
     return needed - given - made
 

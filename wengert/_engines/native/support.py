@@ -78,8 +78,8 @@ def is_native(node: Node) -> bool:
 
 
 def untold(graph: Graph) -> set[Any]:
-    """The dimensions that the nodes of a graph need and that no input and no loop before them tells."""
-    tellers = [*graph.inputs, *(v for node in graph.nodes if node.op.name == "loop" for v in node.outputs)]
+    """The dimensions that the nodes of a graph need and that no input, no loop and no branch tells."""
+    tellers = [*graph.inputs, *(v for node in graph.nodes if node.op.name in ("loop", "switch") for v in node.outputs)]
     told = {d.atom for v in tellers for d in v.shape if isinstance(d, Dim) and d.is_atom}
     needed: set[Any] = set()
     for node in graph.nodes:
@@ -167,8 +167,9 @@ def _first(reasons: Iterable[str]) -> str:
 
 def _switch(node: Node) -> str:
     told = {a for v in node.inputs for a in _atoms(v)}
-    if any(_atoms(v) - told for v in node.outputs):
-        return "results of a size that the branch tells"
+    made = {d for v in node.outputs for d in v.shape if isinstance(d, Dim) and not d.atoms <= told}
+    if any(not d.is_atom for d in made):
+        return "results of a size that follows from one that the branch tells"
     return _first(map(_against_program, node.attrs[0].programs))
 
 

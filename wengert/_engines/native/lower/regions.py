@@ -16,7 +16,9 @@ import numpy as np
 from ...._control.loop import History, Loop
 from ...._control.loop_back import LoopBack
 from ...._control.switch import Branches
+from ...._core.dims import Dim
 from ...._core.graph import Graph, Node
+from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
 from ..loops import Array, Operand, Reg, Var
@@ -511,7 +513,7 @@ def _switch(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     index, *operands = forms
     number = block.number(index)
     count = len(branches.programs)
-    results = [_Histories(b, count) if v.dtype == object else _Result(block, v) for v in node.outputs]
+    results = [_result(block, v, count) for v in node.outputs]
     operands = _steady(block, operands)
 
     def run(branch: int) -> None:
@@ -567,6 +569,38 @@ class _Result:
             assert self.home is not None
             return self.home
         return Elements(self.shape, self.type, [self.b.get(v) for v in self.vars])
+
+
+def _result(block: Block, value: Value, count: int) -> Any:
+    """Where one of so many branches puts a result."""
+    if value.dtype == object:
+        return _Histories(block.b, count)
+    is_told = all(not isinstance(d, Dim) or d.atoms <= block.sizes.keys() for d in value.shape)
+    return _Result(block, value) if is_told else _Grown(block.b, value)
+
+
+class _Grown:
+    """A result whose extents the branch tells."""
+
+    home = None
+
+    def __init__(self, b: Builder, value: Value) -> None:
+        self.b = b
+        self.array = b.array(TYPE_OF[value.dtype], "grown")
+        self.extents = [b.var("i64", 0) for _ in value.shape]
+
+    def put(self, form: Form, branch: int) -> None:
+        """Makes what a branch has computed the result."""
+        b, count = self.b, count_of(self.b, form.shape)
+        b.reserve(self.array, b.add(count, 1))
+        nests.copy(b, form, Stored(form.shape, self.array, 0, strides_of(b, form.shape), True))
+        for var, extent in zip(self.extents, form.shape, strict=True):
+            b.set(var, extent)
+
+    def form(self) -> Form:
+        """The result, behind all branches."""
+        shape = (*map(self.b.get, self.extents),)
+        return Stored(shape, self.array, 0, strides_of(self.b, shape), True)
 
 
 class _Histories:
