@@ -16,6 +16,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 import wengert as wg
 from wengert._engines.native import context, engine, entry, jit
 from wengert._engines.native.entry import Take
+from wengert._engines.native.lower import matrices
 
 F8 = np.dtype(np.float64)
 
@@ -180,3 +181,55 @@ def test_what_a_handler_raises_while_llvm_runs_is_the_callers(monkeypatch: pytes
     monkeypatch.setattr(engine, "shared", lambda *_, **__: [time.sleep(0.01) for _ in range(10_000)])
     x = np.ones(7)
     assert interrupted(lambda: wg.function(lambda x: wg.sum(wg.sin(x) * 3.25))(x)) < 3
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+def test_a_large_product_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def handler(number: int, frame: Any) -> None:
+        raise Stopped
+
+    monkeypatch.setenv("WENGERT_NUM_THREADS", "1")
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: False)
+    f, x = wg.function(lambda x: wg.matmul(x, x)), np.ones((3000, 3000))
+    started = time.process_time()
+    f(x)
+    whole = time.process_time() - started
+    before = signal.signal(signal.SIGPROF, handler)
+    try:
+        started = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, whole / 8)
+        with pytest.raises(Stopped):
+            f(x)
+        assert time.process_time() - started < whole / 2
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("policy", ["auto", "sqrt", 3])
+def test_loops_with_long_steps_end_within_one(policy: Any) -> None:
+    """Steps of a millisecond or more: a thousand of them would keep the user waiting."""
+
+    def handler(number: int, frame: Any) -> None:
+        raise Stopped
+
+    def f(x: Any) -> Any:
+        return wg.sum(wg.fori_loop(0, 3000, lambda i, c: wg.sin(c) + wg.exp(-c), x, checkpoint=policy))
+
+    g = wg.grad(wg.function(f))
+    g(np.linspace(0.0, 1.0, 70_000)[:10])
+    x = np.linspace(0.0, 1.0, 70_000)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)  # while it compiles
+        with pytest.raises(Stopped):
+            g(x)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        started = time.perf_counter()
+        with pytest.raises(Stopped):
+            (*map(g, (x, x)),)
+        assert time.perf_counter() - started < 2  # 0.35 s where nothing else runs, 3 s with a look each 1000 steps
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

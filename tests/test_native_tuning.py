@@ -108,7 +108,8 @@ def test_the_same_bits(recipe: list[Any], xs: list[float], steady: list[float], 
     steady=st.lists(numbers, min_size=2, max_size=2), type_=st.sampled_from(["f32", "f64"]),
 )  # fmt: skip
 def test_the_same_bits_compiled(recipe: list[Any], xs: list[float], steady: list[float], type_: str) -> None:
-    recipe = [r for r in recipe if r[0] not in ("tanh", "exp")]  # these differ from NumPy's in the last bits
+    # these differ from NumPy's in the last bits, and in the signs of zeros
+    recipe = [r for r in recipe if r[0] not in ("tanh", "exp", "maximum", "minimum")]
     function, b = stepped(recipe, type_=type_)
     wanted = results(function, xs, steady, type_)
     tuned(function, b.reg)

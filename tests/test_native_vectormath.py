@@ -142,6 +142,22 @@ def test_the_parts_of_constants() -> None:
     assert found == in_parts(half_pi, 53, 53, 53)
 
 
+def test_the_polynomial_of_the_exponential() -> None:
+    """In exact arithmetic it is within a quarter of a unit of e^r on all of the range."""
+    for place in range(-200, 201):
+        r = Fraction(3466, 10_000) * place / 200
+        exact = sum((r**k / math.factorial(k) for k in range(30)), Fraction(0))
+        found = 1 + r + r * r * sum((Fraction(c) * r**k for k, c in enumerate(polynomials._EXP)), Fraction(0))
+        assert abs(found - exact) <= exact * Fraction(1, 2**55)
+
+
+@pytest.mark.skipif(not target.has_scaling(), reason="one instruction of AVX-512")
+def test_vectors_are_scaled_by_one_instruction() -> None:
+    text = jit.assembly(map_ir("wg.exp.f64", "f64"))
+    assert "vscalefpd" in text
+    assert "_ZGV" not in text  # none of glibc's
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["pow", "atan2", "hypot", "fmod"])
 def test_two_operands(name: str, dtype: str) -> None:

@@ -41,7 +41,7 @@ IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, an
 # What goes wrong in the compiler; what a signal's handler raises meanwhile (a TimeoutError, say) is the caller's.
 FAILURES = (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, RuntimeError, TypeError,
             ValueError, LinkError)  # fmt: skip
-LONGEST = 150_000  # nodes: to compile more takes many seconds, and memory
+LONGEST = 150_000  # nodes: to compile more takes many seconds and much memory; `builder.LONGEST` bounds each function
 
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 
@@ -283,7 +283,9 @@ class Code:
         dump("loops", graph.name, lambda: str(self.lowered.function))
         if VERIFIES:
             verify(self.lowered.function)
-        self.loaded: Loaded = shared(module_text(self.lowered.function, "entry"), "entry")
+        text = module_text(self.lowered.function, "entry")
+        self.lowered.function.body.clear()  # nobody asks for its instructions any more, and they take memory
+        self.loaded: Loaded = shared(text, "entry")
         self.constants = [np.ascontiguousarray(c) for c in self.lowered.constants]
         # of interpreters that no built-in functions can be made for, all calls are the kernels'
         self.function: Callable[..., Any] = self.entry(None).function() or (lambda *natives: NotImplemented)

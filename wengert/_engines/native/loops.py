@@ -104,7 +104,8 @@ OPS: dict[str, OpInfo] = {
     "fma": OpInfo(3, "", FLOATS),
     "neg": OpInfo(1, "", _NUMBERS),
     "abs": OpInfo(1, "", FLOATS),
-    **{name: OpInfo(2, "", FLOATS) for name in ("copysign", "maximum", "minimum")},  # a NaN is the result
+    "copysign": OpInfo(2, "", FLOATS),
+    **{name: OpInfo(2, "", FLOATS) for name in ("maximum", "minimum")},  # a NaN is the result; of zeros, any
     **{name: OpInfo(1, "", FLOATS) for name in ("sqrt", "floor", "ceil", "trunc", "rint")},
     **{name: OpInfo(1, "", FLOATS) for name in UNARY_MATH},
     **{name: OpInfo(2, "", FLOATS) for name in BINARY_MATH},

@@ -1,4 +1,4 @@
-"""Mathematical functions on vectors as IR of our own, for machines whose C library has none.
+"""Mathematical functions on vectors as IR of our own, for machines whose C library has none, or slower ones.
 
 Each is a reduction to a small range, a power series there, and a way back; every step is one operation on a whole
 vector. Fused multiply-adds keep the reductions exact. What no series serves (angles beyond 1e5) goes to the C library,
@@ -12,7 +12,7 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 
-from .target import has_fma
+from .target import has_fma, has_scaling
 
 LARGE_ANGLE = 1e5  # beyond it the three parts of pi / 2 do not suffice
 
@@ -94,6 +94,20 @@ class _Lanes:
         bits = self.bits(self.add(rounded, self.number(magic)))
         return rounded, self.int_op("sub", bits, struct.unpack("q", struct.pack("d", magic))[0])
 
+    def scales(self) -> bool:
+        """Whether one instruction multiplies a vector by powers of two, into overflow and subnormal numbers."""
+        return has_scaling() and self.lanes in (2, 4, 8)
+
+    def scaled(self, x: str, n: str) -> str:
+        """x times 2^n, n being a whole number; asked only where `scales`."""
+        full = f"llvm.x86.avx512.mask.scalef.pd.{64 * self.lanes}"
+        types, given = f"{self.type}, {self.type}, {self.type}, i8", "i8 -1"
+        if self.lanes == 8:  # its form of 512 bits says how to round: as always
+            types, given = f"{types}, i32", f"{given}, i32 4"
+        self.externals[full] = f"declare {self.type} @{full}({types})"
+        operands = f"{self.type} {x}, {self.type} {n}, {self.type} zeroinitializer"
+        return self.emit(f"call {self.type} @{full}({operands}, {given})")
+
     def power_of_two(self, n: str) -> str:
         """2^n for n between -1022 and 1023."""
         return self.floats(self.int_op("shl", self.int_op("add", n, 1023), 52))
@@ -107,7 +121,12 @@ _HALF_PI_1 = 1.5707963267948966
 _HALF_PI_2 = 6.123233995736766e-17
 _HALF_PI_3 = -1.4973849048591698e-33
 
-_EXP = [1 / math.factorial(k) for k in range(2, 15)]  # of (e^r - 1 - r) / r^2
+# of (e^r - 1 - r) / r^2: the polynomial that meets it at the ten Chebyshev points of -0.3466 to 0.3466
+_EXP = [
+    0.5000000000000001, 0.16666666666666669, 0.041666666666624136, 0.008333333333330063, 0.001388888891720967,
+    0.00019841269863050506, 2.4801521302241082e-05, 2.7557268464831627e-06, 2.7620085455018414e-07,
+    2.510038319586702e-08,
+]  # fmt: skip
 _ARTANH = [2 / (2 * k + 3) for k in range(12)]  # of (2 artanh(s) - 2 s) / s^3, in s^2
 _SIN = [(-1) ** (k + 1) / math.factorial(2 * k + 3) for k in range(9)]  # of (sin(r) - r) / r^3, in r^2
 _COS = [(-1) ** k / math.factorial(2 * k + 4) for k in range(8)]  # of (cos(r) - 1 + r^2 / 2) / r^4, in r^2
@@ -116,11 +135,15 @@ _COS = [(-1) ** k / math.factorial(2 * k + 4) for k in range(8)]  # of (cos(r) -
 # -- exponentials -----------------------------------------------------------------------------------------------------
 
 
-def _reduced_exp(w: _Lanes, x: str) -> tuple[str, str]:
-    """expm1(r) and n, where x = n log(2) + r."""
-    rounded, n = w.whole(w.mul(x, w.number(1 / math.log(2))))
-    r = w.less(rounded, _LOG_2_LOW, w.less(rounded, _LOG_2_HIGH, x))
-    return w.fma(w.mul(r, r), w.series(r, _EXP), r), n
+_MAGIC = 1.5 * 2.0**52  # a number below 2^51 that is added to it is rounded, and stands in its last bits
+
+
+def _reduced_exp(w: _Lanes, x: str) -> tuple[str, str, str]:
+    """r and n, as a number and as an integer, where x = n log(2) + r."""
+    raised = w.fma(x, w.number(1 / math.log(2)), w.number(_MAGIC))
+    rounded = w.sub(raised, w.number(_MAGIC))
+    n = w.int_op("sub", w.bits(raised), struct.unpack("q", struct.pack("d", _MAGIC))[0])
+    return w.less(rounded, _LOG_2_LOW, w.less(rounded, _LOG_2_HIGH, x)), rounded, n
 
 
 def _clamped(w: _Lanes, x: str, low: float, high: float) -> str:
@@ -130,14 +153,17 @@ def _clamped(w: _Lanes, x: str, low: float, high: float) -> str:
 
 
 def _exp(w: _Lanes, x: str) -> str:
-    grown, n = _reduced_exp(w, _clamped(w, x, -750.0, 711.0))
+    r, rounded, n = _reduced_exp(w, _clamped(w, x, -750.0, 711.0))
+    found = w.series(r, [1.0, 1.0, *_EXP])
+    if w.scales():
+        return w.scaled(found, rounded)
     half = w.int_op("ashr", n, 1)  # in two steps, for results that are subnormal or just fit
-    found = w.mul(w.add(grown, w.number(1.0)), w.power_of_two(half))
-    return w.mul(found, w.power_of_two(w.int_op("sub", n, half)))
+    return w.mul(w.mul(found, w.power_of_two(half)), w.power_of_two(w.int_op("sub", n, half)))
 
 
 def _expm1(w: _Lanes, x: str) -> str:
-    grown, n = _reduced_exp(w, _clamped(w, x, -50.0, 709.79))
+    r, _, n = _reduced_exp(w, _clamped(w, x, -50.0, 709.79))
+    grown = w.fma(w.mul(r, r), w.series(r, _EXP), r)
     scale = w.power_of_two(w.int_op("sub", n, 1))  # half of 2^n, which may not fit
     found = w.fma(grown, scale, w.sub(scale, w.number(0.5)))
     return w.where("oeq", x, 0.0, x, w.add(found, found))
@@ -243,6 +269,7 @@ _BODIES: dict[str, Callable[[_Lanes, str], str]] = {
     "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log1p": _log1p, "sin": _sin, "cos": _cos, "tan": _tan,
 }  # fmt: skip
 _ANGLES = ("sin", "cos", "tan")
+_FASTER = ("exp", "tanh")
 
 
 # -- functions --------------------------------------------------------------------------------------------------------
@@ -251,6 +278,15 @@ _ANGLES = ("sin", "cos", "tan")
 def has(name: str) -> bool:
     """Whether there is a function of this name here, and the machine can run it."""
     return name in _BODIES and has_fma()
+
+
+def is_faster(name: str, dtype: str) -> bool:
+    """Whether the function here takes less time than glibc's.
+
+    On a Zen 4 with AVX-512, 8 numbers take 4.8 instead of 6.5 ns (exp) and 8.5 instead of 15 ns (tanh): glibc's look
+    numbers up in tables, and such loads take long. Its float32 forms, and those of all other functions, are faster.
+    """
+    return name in _FASTER and dtype == "f64" and has(name) and has_scaling()
 
 
 def symbol(name: str, dtype: str, lanes: int) -> str:

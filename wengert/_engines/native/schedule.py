@@ -317,15 +317,26 @@ class _Scheduling:
 
         reader: dict[int, int] = {}
         for place in places:
-            node = self.nodes[place]
-            for value in (*node.inputs, *node.outputs):
-                other = reader.setdefault(value.key, place)
+            for key in (*self.roots(place), *(v.key for v in self.nodes[place].outputs)):
+                other = reader.setdefault(key, place)
                 if other != place:
                     root[find(place)] = find(other)
         parts: dict[int, list[int]] = defaultdict(list)
         for place in places:
             parts[find(place)].append(place)
         return [*parts.values()]
+
+    def roots(self, place: int) -> set[int]:
+        """What a member reads, by itself or through what is computed where it is read."""
+        found: set[int] = set()
+        waiting = [place]
+        while waiting:
+            for value in self.nodes[waiting.pop()].inputs:
+                source = self.producer.get(value.key, -1)
+                if value.key not in found and source >= 0 and self.kinds[source] == "inline":
+                    waiting.append(source)
+                found.add(value.key)
+        return found
 
     def add_copies(self, groups: list[tuple[int, Group, list[int]]]) -> None:
         """Results that no member and no single makes are copied, each in a loop of its own."""

@@ -68,6 +68,13 @@ def has_fma() -> bool:
 
 
 @functools.cache
+def has_scaling() -> bool:
+    """Whether the machine multiplies vectors of any width by powers of two in one instruction: x86's with AVX-512."""
+    found = llvm().get_host_cpu_features()
+    return is_x86() and bool(found.get("avx512f")) and bool(found.get("avx512vl"))
+
+
+@functools.cache
 def vector_bits() -> int:
     """The width of the host's widest vector registers, in bits."""
     found = llvm().get_host_cpu_features()

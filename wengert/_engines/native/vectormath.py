@@ -78,7 +78,7 @@ def declared(name: str, dtype: str) -> Declared:
     forms = variants(name, dtype)
     text: list[str] = []
     declarations: dict[str, str] = {}
-    if not forms and polynomials.has(name):
+    if polynomials.is_faster(name, dtype) or (not forms and polynomials.has(name)):
         sizes = [bits // _BITS[dtype] for bits in (128, 256, 512) if bits <= vector_bits()]
         forms = (*[(lanes, polynomials.symbol(name, dtype, lanes)) for lanes in sizes],)
         for lanes in sizes:

@@ -33,6 +33,7 @@ from ..forms import (
 from ..loops import FLOATS, Alloc, Array, Operand, Reg, Set, Var
 from ..schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from . import nests
+from .heirs import heirs
 from .maps import MAPS, Info, Map
 from .reduces import REDUCES
 from .scalars import SCALARS
@@ -142,6 +143,8 @@ class Block:
         self.temporaries: dict[int, Array] = {}
         self.targets: dict[int, Stored] = {}
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
+        self.heirs: dict[int, int] = {}  # by the key of what is read last by a member, the key of what takes its place
+        self.left_by: dict[int, int] = {}  # the other way round
         self.lasting: dict[int, Any] = {}  # histories among the outputs that what follows must not overwrite
         self.dying: dict[int, int] = {}  # by the key of what is read for the last time now, how many operands read it
 
@@ -206,10 +209,18 @@ class Block:
 
     def room(self, value: Value) -> Stored:
         """Where a value that is stored goes: its target, or an array that is free once nothing reads it any more."""
-        target = self.targets.get(value.key)
-        if target is not None:
+        key = value.key
+        while key in self.heirs and key not in self.targets:
+            key = self.heirs[key]
+        target = self.targets.get(key)
+        if target is not None and (key == value.key or type(target) is Stored):  # others add up what is stored there
             return target
-        found = self.fresh(self.shape(value), TYPE_OF[value.dtype])
+        held = self.temporaries.pop(self.left_by.get(value.key, -1), None)
+        if held is None:
+            found = self.fresh(self.shape(value), TYPE_OF[value.dtype])
+        else:
+            shape = self.shape(value)
+            found = Stored(shape, held, 0, strides_of(self.b, shape), True)
         self.temporaries[value.key] = found.array
         return found
 
@@ -279,10 +290,14 @@ class Block:
         self._hand_targets_on()
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
-        plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width else MOST_REPEATS)
+        plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width > 1 else MOST_REPEATS)
         through = self._through(plan.kinds)
         last = self._last_reads(plan.steps, through)
+        makers = {v.key: (n, kind) for n, kind in zip(nodes, plan.kinds, strict=True) for v in n.outputs}
+        self.heirs = heirs(plan.steps, makers, plan.stored, last, _is_elementwise)
+        self.left_by = {heir: key for key, heir in self.heirs.items()}
         for place, step in enumerate(plan.steps):
+            self.b.check_length()
             if type(step) is Group:
                 self._group(step, plan.stored)
             else:
@@ -297,7 +312,7 @@ class Block:
 
     def _kind(self, node: Node) -> str:
         """As `kind_of`; in lanes running totals go with the loops of others, which are no vector code in any case."""
-        if not self.b.width or node.op.name not in RUNNING or is_small(node.outputs[0]):
+        if self.b.width < 2 or node.op.name not in RUNNING or is_small(node.outputs[0]):
             return kind_of(node)
         axis, is_reversed = node.attrs
         shape = node.outputs[0].shape
@@ -582,6 +597,12 @@ def _of_shape(form: Stored, shape: Extents) -> Stored:
     if not is_numbers(shape):
         return form
     return Stored(shape, form.array, form.offset, row_major(shape) if form.is_dense else form.strides, form.is_dense)
+
+
+def _is_elementwise(node: Node) -> bool:
+    """Whether a node computes its elements from those of its operands at the same index."""
+    name = node.op.name
+    return (name in SCALARS or name in CASTS) and name not in RUNNING
 
 
 def kind_of(node: Node) -> str:
