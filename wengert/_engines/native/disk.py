@@ -1,11 +1,11 @@
 """Object code kept on disk between processes, so that LLVM runs once for a program and machine.
 
-`WENGERT_CACHE_DIR` names the folder (default: `wengert` in the user's cache folder; empty: nothing is kept). A file is
-named by the digest of all that decides over the code; it holds a mark, the digest of its name and contents (so that a
-file which was renamed is none), and an object file that names the functions it calls, no addresses. Files are written aside and moved into place, so that readers
-see whole files or none; what is damaged, or belongs to somebody else, is as good as absent. Nothing here raises:
-without the cache everything works, slower. Where the folder outgrows `WENGERT_CACHE_MIB` (default 512), the files that
-were not used for the longest time go.
+`WENGERT_CACHE_DIR` names the folder (default: `wengert` in the user's cache folder; empty: nothing is kept). A file
+is named by the digest of all that decides over the code; it holds a mark, the digest of its name and contents (so
+that a file which was renamed is none), and an object file that names the functions it calls, no addresses. Files are
+written aside and moved into place, so that readers see whole files or none; what is damaged, or belongs to somebody
+else, is as good as absent. Nothing here raises: without the cache everything works, slower. Where the folder outgrows
+`WENGERT_CACHE_MIB` (default 512), the files that were not used for the longest time go.
 """
 
 from __future__ import annotations

@@ -74,7 +74,8 @@ def _call(item: Call) -> float:
     """A call; of a function of matrices as long as the product of the three largest numbers that it gets."""
     if not item.name.startswith(_MATRICES):
         return _CALL
-    numbers = [a.value if type(a.value) is int else _UNKNOWN for a in item.args if type(a) is Typed and a.type[0] == "i"]
+    whole = [a.value for a in item.args if type(a) is Typed and a.type[0] == "i"]
+    numbers = [n if type(n) is int else _UNKNOWN for n in whole]
     largest = sorted(numbers, reverse=True)[:3]
     return _CALL + _MULTIPLICATION * math.prod([*largest, *largest[:1] * (3 - len(largest))])
 
