@@ -264,25 +264,28 @@ class _Scheduling:
             first = min([self.stage[r] for r in readers])
             if first <= self.stage[place] or not self.is_direct_only(readers, node.outputs[0]):
                 continue
-            if self.newly_stored(place) <= 1:
+            if self.newly_stored(place, first) <= 1:
                 self.stage[place] = first
                 self.ready[key] = first + 1
 
-    def newly_stored(self, place: int, depth: int = 3) -> int:
-        """How many operands would have to be stored that are not, were the node in a later stage.
+    def newly_stored(self, place: int, stage: int, depth: int = 3) -> int:
+        """How many operands would have to be stored that are not, or for longer, were the node in a later stage.
 
         An operand that nothing else reads can be computed there, too, from its own operands.
         """
         count = 0
         for value in {v.key: v for v in self.nodes[place].inputs}.values():
             source = self.producer.get(value.key)
-            if source is None or self.kinds[source] != "point" or value.key in self.asked:
+            if source is None or value.key in self.asked:
                 continue
             readers = self.readers[value.key]
-            if any(self.stage[r] > self.stage[source] for r in readers if r != place):
+            if self.kinds[source] in ("single", "assemble"):
+                count += not is_small(value) and all(self.stage[r] < stage for r in readers)
+                continue
+            if self.kinds[source] != "point" or any(self.stage[r] > self.stage[source] for r in readers if r != place):
                 continue
             moves = len(readers) == 1 and depth > 0 and self.is_direct(place, value)
-            count += min(1, self.newly_stored(source, depth - 1)) if moves else 1
+            count += min(1, self.newly_stored(source, stage, depth - 1)) if moves else 1
         return count
 
     # -- loops ----------------------------------------------------------------------------------------------------
