@@ -156,7 +156,7 @@ class Maker:
 def _specials(dtype: str) -> np.ndarray[Any, Any]:
     """Without large numbers and small ones, where all rounding is large in the end."""
     found = specials(dtype)
-    return found[~np.isfinite(found) | (found == 0) | ((np.abs(found) < 200) & (np.abs(found) > 0.1))]
+    return found[~np.isfinite(found) | (found == 0) | ((np.abs(found) < 3) & (np.abs(found) > 0.1))]
 
 
 def _is_fit(x: Any, is_special: bool) -> bool:

@@ -298,4 +298,5 @@ def test_a_long_function_is_compiled_and_dropped():
         del f
     """)
     assert first == again == pytest.approx(np.exp(0.003), rel=1e-6)
-    assert grown / 30_000 < 1.25 * BYTES_AN_OP  # the trace, the optimised copy and the compiled program at once
+    # the trace, the optimised copy and what LLVM needs to make code of it at once
+    assert grown / 30_000 < 1.6 * BYTES_AN_OP

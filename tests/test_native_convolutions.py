@@ -133,12 +133,17 @@ CASES = [
     Case((1, 3, 5, 5), (3, 3, 5, 5), padding=((0, 0), (0, 0))),
     Case((7, 2, 1, 3), (2, 2, 1, 1), padding=((0, 0), (2, 2))),
     Case((2, 2, 3, 3), (4, 2, 2, 2), padding=((-1, 3), (5, -2))),
+    Case((3, 70, 6, 5), (70, 1, 3, 2), groups=70, padding=((1, 1), (0, 1)), strides=(2, 1)),
+    Case((70, 3, 6, 7), (70, 3, 6, 7), batch_groups=70, padding=((1, 1), (0, 1))),
+    Case((2, 3, 5, 5), (1, 3, 3, 3), padding=((1, 1), (1, 1))),
+    Case((2, 256, 4, 4), (5, 256, 2, 2), padding=((1, 1), (1, 1))),
 ]
 
 
 @pytest.fixture
 def always_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Tiles compute all convolutions that they can; a number for each."""
+    monkeypatch.setattr(direct, "LEAST", 1)
     seen: list[int] = []
     convolved = direct.convolved
 
@@ -146,7 +151,6 @@ def always_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         seen.append(1)
         return convolved(*args)
 
-    monkeypatch.setattr(direct, "LEAST", 1)
     monkeypatch.setattr(convolutions, "convolved", noting)
     yield seen
     assert seen, "no convolution went by tiles"
@@ -165,6 +169,11 @@ def of_order(case: Case, is_last: bool) -> tuple[Callable[..., Any], Any]:
     return f, (*[case.x[a] for a in last],)
 
 
+def of_kernel(case: Case, dtype: str) -> np.ndarray[Any, Any]:
+    """A kernel that leaves numbers about as large as they are."""
+    return draw(case.kernel, dtype) / np.sqrt(np.prod(case.kernel[1:])).astype(dtype)
+
+
 def with_gradients(f: Callable[..., Any]) -> Callable[..., Any]:
     def loss(x: Any, w: Any) -> Any:
         y = f(x, w)
@@ -177,8 +186,10 @@ def with_gradients(f: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_convolutions_by_tiles(case: Case, is_last: bool, dtype: str, always_tiles: list[int]) -> None:
+    if case["groups"] > 60 and not is_last:
+        always_tiles.append(0)  # there, groups lie apart: image by image, a product of matrices
     f, shape = of_order(case, is_last)
-    check(with_gradients(f), draw(shape, dtype), draw(case.kernel, dtype), calls=1)
+    check(with_gradients(f), draw(shape, dtype), of_kernel(case, dtype), calls=1)
 
 
 PORTIONS = {
@@ -212,6 +223,23 @@ def test_the_number_of_images_may_be_unknown(batch: int, is_last: bool, always_t
         wanted = compiled(x, w)
     for ours, theirs in zip(found, wanted, strict=True):
         same(np.asarray(ours), np.asarray(theirs))
+
+
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
+def test_only_the_number_of_images_is_told_at_run_time(is_last: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    serves = direct.serves
+
+    def noting(x: Any, kernel: Any, shape: Any, windows: Any) -> bool:
+        seen.append((type(shape.images) is int, type(shape.channels) is int))
+        return serves(x, kernel, shape, windows)
+
+    monkeypatch.setattr(convolutions, "serves", noting)
+    for channels, batch in ((70, 2), (80, 2), (80, 67), (80, 99)):
+        f, shape = of_order(Case((batch, channels, 5, 6), (66, channels, 3, 3)), is_last)
+        check(f, draw(shape), draw((66, channels, 3, 3)), calls=1)
+    assert all(known for _, known in seen)
+    assert [images for images, _ in seen] == [True, True, True, False]
 
 
 def test_no_images_give_none(always_tiles: list[int]) -> None:
@@ -253,16 +281,29 @@ def test_integers_have_no_tiles(case: Case) -> None:
     check(lambda x, w: conv(x, w, **case), x, w)
 
 
-def test_threads_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, w = draw((16, 20, 20, 8), "float32"), draw((32, 8, 3, 3), "float32")
-    f, _ = of_order(Case((16, 8, 20, 20), w.shape, padding=((1, 1), (1, 1))), True)
-    found: list[list[Any]] = []
+LARGE = {
+    "channels last": (Case((16, 8, 20, 20), (32, 8, 3, 3), padding=((1, 1), (1, 1))), True),
+    "channels second": (Case((16, 8, 20, 20), (33, 8, 3, 3), padding=((1, 1), (1, 1))), False),
+    "one image": (Case((1, 8, 70, 80), (32, 8, 3, 3), padding=((1, 1), (1, 1))), True),
+    "depthwise": (Case((16, 64, 20, 20), (64, 1, 3, 3), padding=((1, 1), (1, 1)), groups=64), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_threads_make_no_difference(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, is_last = LARGE[name]
+    f, shape = of_order(case, is_last)
+    operands = draw(shape, "float32"), draw(case.kernel, "float32")
+    the_same_bits(with_gradients(f), operands, monkeypatch)
+
+
+def the_same_bits(f: Callable[..., Any], operands: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[bytes]] = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
-        found.append([np.asarray(y) for y in wg.function(with_gradients(f))(x, w)])
-    for other in found[1:]:
-        for ours, theirs in zip(found[0], other, strict=True):
-            np.testing.assert_array_equal(ours, theirs)
+        compiled = wg.function(f)
+        found += [[np.asarray(y).tobytes() for y in compiled(*operands)] for _ in range(3)]
+    assert all(other == found[0] for other in found)
 
 
 # -- pooling ----------------------------------------------------------------------------------------------------------
@@ -337,6 +378,19 @@ def test_gradients_of_windows(name: str, is_last: bool) -> None:
     for f in (largest(geometry), lambda x: prims.window_sum(x, **geometry)):
         g = channels_last(f, rank) if is_last else f
         check(lambda x, g=g: (g(x), wg.grad(lambda x: wg.sum(g(x) ** 2))(x)), peculiar(shape, "float64"), calls=1)
+
+
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
+def test_windows_are_the_same_for_any_number_of_threads(is_last: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    geometry = complete((8, 16, 60, 60), {"window": (3, 3), "strides": (2, 2), "padding": ((1, 1), (1, 1))})
+    sums, most = (lambda x: prims.window_sum(x, **geometry)), largest(geometry)
+    if is_last:
+        sums, most = channels_last(sums, 4), channels_last(most, 4)
+
+    def f(x: Any) -> Any:
+        return sums(x), most(x), wg.grad(lambda x: wg.sum(sums(x) ** 2 + most(x) ** 2))(x)
+
+    the_same_bits(f, (draw((8, 60, 60, 16) if is_last else (8, 16, 60, 60)),), monkeypatch)
 
 
 def test_signs_of_zeros_are_kept() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,77 @@ def test_a_folder_that_cannot_be_is_no_error(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("WENGERT_CACHE_DIR", str(tmp_path / "file" / "cache"))
     assert jit.load(SUM_X_SIN_X, "entry").address
+
+
+def test_a_file_of_another_name_is_not_run(folder: Path) -> None:
+    disk.write("one", b"code")
+    (folder / "one.o").rename(folder / "two.o")
+    assert disk.read("two") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give files away")
+def test_files_and_folders_of_others_are_not_used(folder: Path) -> None:
+    disk.write("name", b"code")
+    os.chown(folder / "name.o", 12345, 12345)
+    assert disk.read("name") is None
+    os.chown(folder, 12345, 12345)
+    disk.write("other", b"code")
+    assert [path.name for path in files(folder)] == ["name.o"]
+
+
+PROGRAM = """
+import numpy as np, sys
+import wengert as wg
+from wengert._engines.native import engine, jit
+engine.IS_STRICT = True
+if sys.argv[1] == "kept":
+    jit.compiled = None  # all that LLVM would make is there
+
+def f(x, m, n):
+    def step(c, y):
+        c = wg.tanh(wg.matmul(m, c)) + y
+        return c, wg.sort(c)
+
+    end, rows = wg.scan(step, x, wg.ones((5, 1)))
+    far = wg.fori_loop(0, n, lambda i, y: y.at[i].set(wg.sin(y[i]) * 2.0), x)
+    factor = wg.linalg.cholesky(wg.matmul(m, wg.transpose(m)) + wg.eye(m.shape[0]))
+    large = wg.sum(wg.exp(wg.broadcast_to(x, (3000, x.shape[0])) * -0.1))
+    return wg.sum(end) + wg.sum(rows * rows) + wg.sum(factor) + large + wg.sum(far) + wg.sum(wg.special.gammaln(x + 2.0))
+
+m = np.linspace(-1.0, 1.0, 70 * 70).reshape(70, 70)
+print([g.tobytes().hex()[:4000] for g in wg.function(wg.grad(f, (0, 1)))(np.linspace(0.0, 1.0, 70), m, np.int64(9))])
+"""
+
+
+def run_program(word: str, **variables: str) -> str:
+    env = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")} | variables
+    env |= {"PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    command = [sys.executable, "-c", PROGRAM, word]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+
+
+def test_another_process_compiles_nothing(folder: Path) -> None:
+    """Loops, threads, BLAS, LAPACK, special functions and memory: all by name, wherever they lie in the process."""
+    assert run_program("made") == run_program("kept")
+
+
+def test_many_processes_write_at_once(folder: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = {*pool.map(run_program, ["made"] * 4)}
+    assert len(found) == 1
+    assert run_program("kept") in found
+    assert {path.suffix for path in files(folder)} == {".o"}
+
+
+@POSIX_ONLY
+def test_the_users_folder_is_private_and_need_not_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WENGERT_CACHE_DIR")
+    run_program("made", HOME=str(tmp_path))
+    (made,) = (tmp_path / ".cache").iterdir()
+    assert made.name == "wengert" and made.stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in made.iterdir())
+    (tmp_path / "file").write_text("in the way")
+    run_program("made", HOME=str(tmp_path / "file"))
 
 
 def test_nothing_unfinished_is_left(folder: Path) -> None:

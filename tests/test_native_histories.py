@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -158,7 +158,7 @@ LEFT = {("second around", descent)}
 
 
 @pytest.fixture
-def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of steps that NumPy's kernels ran, and errors where code cannot be made."""
     seen: list[int] = []
     run, pull = regions._Run._run_steps, regions._Back._pull_saved
@@ -175,7 +175,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     monkeypatch.setattr(regions._Back, "_pull_saved", pull_saved)
     monkeypatch.setattr(engine, "IS_STRICT", True)
     monkeypatch.setattr(engine, "VERIFIES", True)
-    yield seen
+    return seen
 
 
 def leaves(result: Any) -> list[Any]:

@@ -13,8 +13,10 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import context, entry, jit
+import wengert as wg
+from wengert._engines.native import context, engine, entry, jit
 from wengert._engines.native.entry import Take
+from wengert._engines.native.lower import matrices
 
 F8 = np.dtype(np.float64)
 
@@ -113,3 +115,121 @@ def test_other_threads_run_meanwhile() -> None:
         worker.join()
         sys.setswitchinterval(before)
     assert any(begun < tick < ended for tick in ticks)  # within the last and longest call
+
+
+def interrupted(run: Any, after: float = 0.2) -> float:
+    """How long a call goes on after a signal whose handler raises; it must not come to its end."""
+
+    def handler(number: int, frame: Any) -> None:
+        raise Stopped
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        started = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, after)
+        with pytest.raises(Stopped):
+            run()
+        return time.perf_counter() - started - after
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def times(step: Any, x: Any) -> Any:
+    """A loop of more steps than anybody waits for; compiled, and run a few steps."""
+    f = wg.function(lambda x, n: wg.fori_loop(0, n, lambda i, y: step(y), x))
+    f(x, np.int64(2))
+    return lambda: f(x, np.int64(10**12))
+
+
+STEPS: dict[str, Any] = {
+    "numbers in registers": lambda: times(wg.sin, np.ones(3)),
+    "a large product in each step": lambda: times(lambda y: wg.tanh(wg.matmul(y, y)), np.full((300, 300), 1e-3)),
+    "a factorisation in each step": lambda: times(
+        lambda y: wg.linalg.cholesky(wg.matmul(y, wg.transpose(y)) + 5.0 * wg.eye(200)) * 0.01, np.eye(200)
+    ),
+    "a large array in each step": lambda: times(lambda y: wg.cos(wg.cumsum(y) * 1e-9), np.ones(300_000)),
+    "a loop in each step": lambda: times(lambda y: wg.fori_loop(0, 10**6, lambda j, z: z * 0.5 + 1.0, y), np.ones(3)),
+}
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("name", STEPS)
+def test_compiled_loops_ask_often_enough(name: str) -> None:
+    assert interrupted(STEPS[name]()) < 3  # 0.03 s where nothing else runs
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_pass_over_a_large_array_can_be_interrupted(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WENGERT_NUM_THREADS", str(threads))
+
+    def powers(x: Any) -> Any:
+        for _ in range(200):
+            x = wg.sin(x)
+        return x
+
+    f, x = wg.function(powers), np.ones(2_000_000)  # half a second for each
+    f(x)
+    assert interrupted(lambda: [f(x) for _ in range(1000)], 0.05) < 1  # 0.02 s where nothing else runs
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+def test_what_a_handler_raises_while_llvm_runs_is_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no failure of the compiler, after which NumPy's kernels would go on."""
+    monkeypatch.setattr(engine, "IS_STRICT", False)
+    monkeypatch.setattr(engine, "shared", lambda *_, **__: [time.sleep(0.01) for _ in range(10_000)])
+    x = np.ones(7)
+    assert interrupted(lambda: wg.function(lambda x: wg.sum(wg.sin(x) * 3.25))(x)) < 3
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+def test_a_large_product_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def handler(number: int, frame: Any) -> None:
+        raise Stopped
+
+    monkeypatch.setenv("WENGERT_NUM_THREADS", "1")
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: False)
+    f, x = wg.function(lambda x: wg.matmul(x, x)), np.ones((3000, 3000))
+    started = time.process_time()
+    f(x)
+    whole = time.process_time() - started
+    before = signal.signal(signal.SIGPROF, handler)
+    try:
+        started = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, whole / 8)
+        with pytest.raises(Stopped):
+            f(x)
+        assert time.process_time() - started < whole / 2
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("policy", ["auto", "sqrt", 3])
+def test_loops_with_long_steps_end_within_one(policy: Any) -> None:
+    """Steps of a millisecond or more: a thousand of them would keep the user waiting."""
+
+    def handler(number: int, frame: Any) -> None:
+        raise Stopped
+
+    def f(x: Any) -> Any:
+        return wg.sum(wg.fori_loop(0, 3000, lambda i, c: wg.sin(c) + wg.exp(-c), x, checkpoint=policy))
+
+    g = wg.grad(wg.function(f))
+    g(np.linspace(0.0, 1.0, 70_000)[:10])
+    x = np.linspace(0.0, 1.0, 70_000)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)  # while it compiles
+        with pytest.raises(Stopped):
+            g(x)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        started = time.perf_counter()
+        with pytest.raises(Stopped):
+            (*map(g, (x, x)),)
+        assert time.perf_counter() - started < 2  # 0.35 s where nothing else runs, 3 s with a look each 1000 steps
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -14,7 +14,7 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import loops, multiply, symbols
+from wengert._engines.native import jit, loops, multiply, symbols
 from wengert._engines.native.builder import Builder
 from wengert._engines.native.forms import Stored
 from wengert._engines.native.lower import matrices, products
@@ -177,6 +177,14 @@ def text_of(f: Callable[..., Any], *operands: Array) -> loops.Function:
     return lowered(ready(optimise(form.graph)), "test").function
 
 
+def room_of(instructions: list[Any]) -> set[Any]:
+    """The arrays on the heap but for those of panels."""
+    panels = {
+        item.args[-1].array for item in instructions if type(item) is loops.Call and item.name.startswith("product.pack")
+    }
+    return {item.array for item in instructions if type(item) is loops.Alloc} - panels
+
+
 WITHOUT_COPIES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "turned left": (lambda x, y: wg.matmul(x.T, y), ((50, 40), (50, 60))),
     "turned right": (lambda x, y: wg.matmul(x, y.T), ((40, 50), (30, 50))),
@@ -207,7 +215,8 @@ def test_no_copies_are_made(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         wanted = np.asarray(f(*operands))
     np.testing.assert_allclose(wg.function(f)(*operands), wanted, rtol=1e-12, atol=1e-12)  # another order of the sums
     instructions = [*walk(text_of(f, *operands).body)]
-    assert not any(isinstance(item, (loops.Alloc, loops.Copy, loops.Store)) for item in instructions)
+    assert not any(isinstance(item, (loops.Copy, loops.Store)) for item in instructions)
+    assert not room_of(instructions)
     assert any(type(item) is loops.Call and item.name.startswith("product.") for item in instructions)
 
 
@@ -253,6 +262,19 @@ def test_sizes_told_at_run_time(way: str, monkeypatch: pytest.MonkeyPatch) -> No
                 wanted = FORMS[name](x, y)
             for ours, theirs in zip(*[r if isinstance(r, tuple) else (r,) for r in (f(x, y), wanted)], strict=True):
                 np.testing.assert_allclose(ours, np.asarray(theirs), rtol=1e-11, atol=1e-11)  # another order
+
+
+def test_vectors_of_sizes_told_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[bytes] = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
+        f = wg.function(lambda x, v: v @ x, input_signature=[wg.TensorSpec((None, None)), wg.TensorSpec((None,))])
+        for k, n in [(0, 3), (3, 0), (1, 1), (70, 90), (4000, 30), (40_000, 20), (7, 100_000)]:
+            x, v = np.cos(np.arange(k * n)).reshape(k, n), np.sin(np.arange(k))
+            result = np.asarray(f(x, v))
+            np.testing.assert_allclose(result, v @ x, rtol=1e-11, atol=1e-11)  # another order of the sums
+            found.append(result.tobytes())
+    assert found[: len(found) // 2] == found[len(found) // 2 :]
 
 
 def test_what_is_small_enough_is_written_out() -> None:
@@ -310,8 +332,9 @@ def test_sums_with_products(name: str, way: str, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("name", ["two products", "three products", "a product and an operand", "an einsum", "two einsums"])
 def test_sums_with_products_need_no_room(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: False)
-    function = text_of(SUMS[name], W, W)
-    assert not any(isinstance(item, (loops.Alloc, loops.For)) for item in walk(function.body))
+    instructions = [*walk(text_of(SUMS[name], W, W).body)]
+    assert not any(isinstance(item, loops.For) for item in instructions)
+    assert not room_of(instructions)
 
 
 @pytest.mark.parametrize("way", ["blas", "own"])
@@ -324,3 +347,30 @@ def test_sums_with_products_of_sizes_told_at_run_time(way: str, monkeypatch: pyt
         first, second = f(x, y, z)
         np.testing.assert_allclose(first, z + x @ y, rtol=1e-11, atol=1e-11)  # another order of the sums
         np.testing.assert_allclose(second, 3 * (x @ y), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize(("bits", "fma"), [(128, False), (128, True), (256, True)])
+def test_machines_with_other_registers(bits: int, fma: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiply, "vector_bits", lambda: bits)
+    monkeypatch.setattr(multiply, "has_fma", lambda: fma)
+    for type_, dtype in DTYPES.items():
+        width = multiply.panel_width(type_)
+        assert width * multiply.WIDTH[type_] == 3 * bits // 8
+        loaded = {f: jit.load(multiply.module_text(f, type_), f"product.{f}.{type_}") for f in multiply.FUNCTIONS}
+        monkeypatch.setattr(symbols, "address", lambda name, loaded=loaded: loaded[name.split(".")[1]].address)
+        rows, pack, row, dots = (extern(f"{f}.{type_}") for f in multiply.FUNCTIONS)
+        for m, n, k in [(13, 41, 17), (1, 1, 1), (8, 48, 16), (3, 5, 2)]:
+            x, y = RNG.normal(size=(m, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)
+            out, turned = np.empty((m, n), dtype), np.ascontiguousarray(y.T)
+            rows(m, n, k, x, k, 1, y, n, width, out, n, 0)
+            close(out, x, y, type_)
+            panels = np.empty(multiply.packed_size(type_, -(-n // width), k), dtype)
+            for source, strides in ((y, (n, 1)), (turned, (1, k))):
+                pack(k, n, source, *strides, panels)
+                rows(m, n, k, x, k, 1, panels, width, k * width, out, n, 0)
+                close(out, x, y, type_)
+            row(n, k, x, 1, y, n, out)
+            close(out[0], x[0], y, type_)
+            first = np.empty(m, dtype)
+            dots(m, k, x, k, turned, first, 1)
+            close(first, x, y[:, 0], type_)

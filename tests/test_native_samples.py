@@ -11,9 +11,10 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import fuzz_arrays as fuzz
-from native_checks import Twins, numpy_only, require_same
+from native_checks import TOLERANCE, Twins, numpy_only, require_same
 
 import wengert as wg
+from wengert._passes.dce import drop_unused
 
 RNG = np.random.default_rng(8)
 
@@ -75,3 +76,31 @@ def test_axes_of_no_elements(name: str) -> None:
                 x = np.zeros(shape, dtype)
                 found, wanted = Twins(f).both(x)
                 require_same(found, wanted, f"{name} of {dtype}{shape} along {axis}")
+
+
+def test_loops_for_nobody_are_not_run() -> None:
+    """The way back of a way back needs a loop only for its slopes; what was saved for others goes, and so does it."""
+    x, y = RNG.normal(size=(66, 66)), RNG.normal(size=66)
+
+    def f(x: Any, y: Any) -> Any:
+        halves = wg.min(y / (2.0 + wg.square(wg.ops.relu(x))), axis=0)
+        return wg.sum(wg.map(lambda c: wg.sin(c) + 0.5 * c, halves))
+
+    def curvature(x: Any, y: Any) -> Any:
+        return wg.grad(lambda x, y: wg.sum(wg.sin(wg.grad(f)(x, y))), (0, 1))(x, y)
+
+    graph = drop_unused(wg.function(curvature).trace(x, y))
+    assert [node for node in graph.nodes if node.op.name == "loop" and not node.outputs] == []
+    require_same(*Twins(curvature).both(x, y), "curvature", TOLERANCE)
+
+
+def test_loops_that_may_raise_or_not_end_are_run() -> None:
+    def f(x: Any, i: Any) -> Any:
+        wg.scan(lambda c, j: (c + x[j], None), wg.asarray(0.0), i)
+        return x * 2.0
+
+    compiled = wg.function(f)
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(compiled(x, np.array([0, 2])), x * 2.0)
+    with pytest.raises(IndexError):
+        compiled(x, np.array([0, 3]))

@@ -17,7 +17,7 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.garbage import SELDOM, seldom_collected, uncollected
-from wengert._engines.native import codegen, jit
+from wengert._engines.native import builder, codegen, engine, jit
 
 
 def in_a_process(text: str) -> str:
@@ -149,6 +149,24 @@ def test_long_programs_become_code_in_blocks_of_bounded_length(modules: list[str
     wanted_value, wanted_slope = gradient(x)
     np.testing.assert_allclose(value, wanted_value, rtol=1e-12)  # sums in another order
     np.testing.assert_allclose(slope, wanted_slope, rtol=1e-11)  # 3,500 roundings of fused products, one after another
+
+
+def test_what_would_be_too_long_is_left_to_kernels(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(builder, "LONGEST", 20)
+    monkeypatch.setattr(engine, "IS_STRICT", False)
+
+    def f(x: Any) -> Any:
+        for i in range(8):
+            x = wg.sum(wg.cos(x) * (i + 1.0)) + x
+        return x
+
+    x = np.linspace(0.0, 1.0, 100)
+    with wg.eager():
+        wanted = wg.function(f)(x)
+    np.testing.assert_array_equal(wg.function(f)(x), wanted)
+    assert "TooLong" in caplog.text
 
 
 # -- the collector ----------------------------------------------------------------------------------------------------

@@ -52,8 +52,9 @@ end:
 def run_notes(count: int, threads: int) -> np.ndarray[Any, Any]:
     code = jit.load(NOTES, "note")
     notes = np.zeros((count, 2), np.int64)
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-    kind(symbols.address("wengert_parallel"))(code.address, notes.ctypes.data, 0, count, threads)
+    pointers, numbers = [ctypes.c_void_p] * 3, [ctypes.c_int64] * 3
+    parallel = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *numbers)(symbols.address("wengert_parallel"))
+    assert parallel(None, code.address, notes.ctypes.data, 0, count, threads) == 0
     return notes
 
 
@@ -161,7 +162,7 @@ def test_threads_share_the_work(name: str) -> None:
     f(X)
     ((_, form),) = f.traces
     function = lowered(ready(optimise(form.graph)), "test").function
-    assert "call void @wengert_parallel(" in module_text(function, "test")
+    assert "call i32 @wengert_parallel(" in module_text(function, "test")
 
 
 def test_sizes_told_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,6 +133,7 @@ class Function(Generic[P, R]):
         # the default float and what ran last under it, if that was compiled code
         self._last: tuple[Any, Callable[..., Any]] | None = None
         self._lock = threading.RLock()
+        self._has_state = False  # found in a trace that keeps calls: not to be tried there again
         self._watch = _RetraceWatch(f, self._name)
         self.trace_count = 0
 
@@ -194,7 +195,8 @@ class Function(Generic[P, R]):
 
     def _call(self, args: Any, kwargs: Any, bound: int = 0) -> Any:
         if STATE.builder is not None or STATE.eager_functions:
-            return self._call_python(args, kwargs, bound)
+            found = self._call_kept(args, kwargs, bound)
+            return self._call_python(args, kwargs, bound) if found is NotImplemented else found
         keep = caller_kind((*args, *kwargs.values()))
         given = args
         args, kwargs = self._fitted(args, kwargs, bound)
@@ -204,6 +206,22 @@ class Function(Generic[P, R]):
             self._remember_plain(given, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, keep)
+
+    def _call_kept(self, args: Any, kwargs: Any, bound: int) -> Any:
+        """In a trace that is replayed op by op: a call of the compiled form, if it needs nothing but its arguments."""
+        builder = STATE.builder
+        if builder is None or not builder.keeps_calls or STATE.eager_functions or self._has_state:
+            return NotImplemented
+        args, kwargs = self._fitted(args, kwargs, bound)
+        spec, keys, tensors = _signature(args, kwargs)
+        compiled = self._compiled(spec, keys, tensors)
+        if compiled.is_plain:
+            return compiled.run(tensors, True)
+        # what it has captured may be the trace's own
+        self._has_state = True
+        for key in [k for k, known in self._cache.items() if known is compiled]:
+            del self._cache[key]
+        return NotImplemented
 
     def _call_python(self, args: Any, kwargs: Any, bound: int) -> Any:
         """Inside another trace, or where functions are switched off: f itself, on tensors."""

@@ -8,6 +8,7 @@ is split k times, so that the sweep of an outer one finds residuals for what the
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from .._core.apply import apply
 from .._core.dims import Dim, dims_in
 from .._core.graph import Graph, Node, symbol
 from .._core.op import ZERO, Op, general
-from .._core.state import building, recording
+from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
 from .._core.types import TensorType, tensor_type, type_of
 from .._prims.structural import zeros_of
@@ -26,6 +27,8 @@ from .._transforms.replay import replay
 from .._transforms.reverse import Masked, cut_reason
 from .._transforms.rows import Rows
 from .joint import Joint, RowsAt, joint_of, prepared, serving
+
+BATCHES = 16  # sizes and choices of batched inputs for which a program keeps its batched form
 
 
 class Program:
@@ -48,6 +51,17 @@ class Program:
         self.lock = threading.RLock()
         self._splits: dict[tuple[bool, ...], Program] = {}
         self._jvps: dict[tuple[bool, ...], tuple[Program, list[Any]]] = {}
+        self._batches: OrderedDict[Any, Program] = OrderedDict()
+
+    def batched(self, flags: tuple[bool, ...], size: int) -> Program:
+        """The program for a batch of the inputs flagged; all results have the batch axis."""
+        with self.lock:
+            found = self._batches.get((flags, size))
+            if found is None:
+                found = self._batches[flags, size] = _batched(self, flags, size)
+                if len(self._batches) > BATCHES:
+                    self._batches.popitem(last=False)
+            return found
 
     def split(self, active: tuple[bool, ...]) -> Program:
         """The program that also returns what a reverse sweep to the active inputs reads."""
@@ -239,7 +253,20 @@ def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], program: 
 
 def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
     size = next(x.shape[0] for x, b in zip(operands, batched, strict=True) if b)
-    return tuple(batch(attrs[0].graph, operands, batched, size))
+    if STATE.builder is not None or type(size) is not int:
+        return tuple(batch(attrs[0].graph, operands, batched, size))  # the graph around is compiled as a whole
+    return call_program(attrs[0].batched(batched, size), operands)
+
+
+def _batched(program: Program, flags: tuple[bool, ...], size: int) -> Program:
+    many = Graph(program.graph.name)
+    with building(many):
+        arguments = [
+            many.add_input((size, *v.shape) if flag else v.shape, v.dtype, weak=v.weak)
+            for v, flag in zip(program.graph.inputs, flags, strict=True)
+        ]
+        many.finish(batch(program.graph, arguments, flags, size))
+    return Program(many)
 
 
 def _types(operands: tuple[TensorType, ...], program: Program) -> tuple[TensorType, ...]:

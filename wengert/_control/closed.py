@@ -29,6 +29,7 @@ class Closed:
         types: the types of its arguments.
         name: for listings.
         defers: whether an exception is kept until the results are asked for.
+        keeps_calls: whether compiled functions that the function calls stay calls.
 
     Attributes:
         captured: the outer tensors that the function used; `run` takes their values.
@@ -36,8 +37,11 @@ class Closed:
 
     __slots__ = ("captured", "dims", "error", "graph", "present", "writes")
 
-    def __init__(self, function: Function, types: Sequence[TensorType], name: str, defers: bool = True) -> None:
+    def __init__(
+        self, function: Function, types: Sequence[TensorType], name: str, defers: bool = True, keeps_calls: bool = False
+    ) -> None:  # fmt: skip
         self.graph = graph = Graph(name)
+        graph.keeps_calls = keeps_calls
         self.captured: tuple[Tensor, ...] = ()
         self.dims: Callable[[Dim], DimLike] | None = None
         self.error: Exception | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core.dims import DimLike
 from .._core.op import repeat
+from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.types import TensorType, tensor_type, type_of
 from .._core.where import at_user_line
@@ -25,7 +26,8 @@ class Example:
 
     def __init__(self, function: Function, types: Sequence[TensorType], name: str) -> None:
         self.name = name
-        self.closed = Closed(function, types, name, defers=False)
+        # outside of traces the graph is replayed op by op, where one call is better than all that it does
+        self.closed = Closed(function, types, name, defers=False, keeps_calls=STATE.builder is None)
 
     def __call__(self, arguments: Sequence[Tensor], flags: Sequence[bool]) -> list[tuple[Tensor, bool] | None]:
         """The results for a batch: each with whether it has the batch axis (then it is the first), or None.

@@ -453,10 +453,10 @@ def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], spec: Loo
             *results[: spec.carries], *(tangents[i] for i in moving), *(tangents[e] for e in emits)
         ])
     condition = None if spec.condition is None else _with_tangents(spec.condition, spec, flags, moving)
+    length = spec.steps(inputs) if emits else spec.told_steps(inputs)
     both = Loop(
         condition, Program(graph), carries=spec.carries + len(moving), xs=sum(flags[i] + 1 for i in groups[1]),
-        is_reversed=spec.is_reversed, policy=spec.policy, length=spec.steps(inputs) if emits else spec.told_steps(inputs),
-        varying=[*spec.varying], most=spec.most,
+        is_reversed=spec.is_reversed, policy=spec.policy, length=length, varying=[*spec.varying], most=spec.most,
     )  # fmt: skip
     filled = [d if isinstance(d, Tensor) else zeros_of(type_of(x)) for x, d in zip(inputs, dots, strict=True)]
     started = [filled[i] if is_dot else inputs[i] for i, is_dot in order]

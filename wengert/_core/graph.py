@@ -109,6 +109,7 @@ class Graph:
         self.buffers: dict[int, Tensor] = {}  # key of a buffer made here -> its newest version
         self.guards = Guards()
         self.is_frozen = False
+        self.keeps_calls = False  # whether a compiled function that is called stays one node: what replays it runs it
         self.scope: Scope | None = None  # of the nodes that a gradient adds now
         self.lock = threading.RLock()  # held while the graph changes: another thread may run it
         self._names: dict[str, int] = {}

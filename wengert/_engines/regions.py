@@ -174,7 +174,7 @@ def _row_of(step: int, spec: Loop, count: int) -> int:
 
 def _rows(arrays: Arrays, x: Any) -> Any:
     """An operand of which each step takes a slice; a stack of histories may be an object of a compiler's."""
-    is_piled = getattr(x, "dtype", None) == object and getattr(x, "ndim", 1) == 0
+    is_piled = type(x) is np.ndarray and x.dtype.kind == "O" and x.ndim == 0
     return x[()].piled() if is_piled else arrays.rows(x)
 
 

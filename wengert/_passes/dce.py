@@ -13,8 +13,10 @@ def drop_unused(graph: Graph) -> Graph:
     kept = []
     for node in reversed(graph.nodes):
         if node.op.has_effect or node.op.can_raise or not live.isdisjoint([v.key for v in node.outputs]):
-            kept.append(_pruned(node, live))
-            live.update([v.key for v in node.inputs])
+            node = _pruned(node, live)
+            if node.outputs or _matters(node):
+                kept.append(node)
+                live.update([v.key for v in node.inputs])
     return with_nodes(graph, kept[::-1], graph.outputs)
 
 
@@ -30,6 +32,15 @@ def _pruned(node: Node, live: set[int]) -> Node:
     return Node(
         node.op, node.inputs, outputs, (*node.attrs[:-1], attr), node.site, node.is_quiet, node.label
     )
+
+
+def _matters(node: Node) -> bool:
+    """Whether a node without results has an effect, may raise, or need not end."""
+    if node.op.name not in _PRUNED:
+        return node.op.has_effect or node.op.can_raise
+    region = node.attrs[-1]
+    is_while = getattr(region, "condition", None) is not None
+    return is_while or any(_matters(inner) for program in region.inner for inner in program.graph.nodes)
 
 
 _PRUNED = frozenset({"switch", "loop"})

@@ -52,6 +52,12 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
 
+LONGEST = 1_000_000  # registers and arrays of a function: to compile them takes a quarter of a minute
+
+
+class TooLong(Exception):
+    """A function is too long to be compiled."""
+
 
 class Builder:
     """A function under construction. `block` is where instructions go now; `depth` tells blocks apart.
@@ -80,6 +86,11 @@ class Builder:
         """A fresh register, for an instruction added by `emit`."""
         self._count += 1
         return Reg(type_, self._count)
+
+    def check_length(self) -> None:
+        """Refuses to go on with a function that has become too long to be compiled."""
+        if self._count > LONGEST:
+            raise TooLong(f"more than {LONGEST:,} values: to compile it takes too long")
 
     def mark(self) -> int:
         """A number above those of all registers and arrays so far, and below those of all that follow."""

@@ -58,6 +58,7 @@ from .loops import (
     blocks_of,
 )
 from .outlining import Captured, captured, lanes_of, var_uses
+from .polls import MOST
 from .vectormath import ONE_OPERAND
 
 FREE_METADATA = 10  # the number of the first metadata of a loop of its own
@@ -215,7 +216,7 @@ class _Kernel:
                 self.var(item.var)
             elif kind is Poll and not self.has_poll:
                 self.has_poll = True
-                self.top += ["  %polls = alloca i32", f"  store i32 {item.every}, ptr %polls"]
+                self.top += ["  %polls = alloca i32", f"  store i32 {MOST}, ptr %polls"]
 
     def on_stack(self, array: Array, count: int) -> None:
         if array in self.pointers:
@@ -580,13 +581,13 @@ class _Kernel:
             self.in_threads(item, found)
 
     def in_threads(self, item: For, found: Captured) -> None:
-        """A loop whose body is a function: called here, or by threads if that is worth it."""
+        """A loop whose body is a function: called here, or in pieces, by threads too, if there is much to do."""
         number = len(self.parts)
         name = f"part{self.entry}{number}"
         part = _Part(self.function, name)
         self.parts.append(part.text_of(item, found))
         self.declared.update({k: v for k, v in part.declared.items() if k not in self.declared})
-        self.declare("wengert_parallel", "declare void @wengert_parallel(ptr, ptr, i64, i64, i64)")
+        self.declare("wengert_parallel", "declare i32 @wengert_parallel(ptr, ptr, ptr, i64, i64, i64)")
         values = [("ptr", self.pointer(a)) for a in found.arrays]
         values += [(REGISTER[r.type], f"%v{r.number}") for r in found.registers]
         data = f"%data{number}"
@@ -596,17 +597,15 @@ class _Kernel:
             f"  {failing} = getelementptr i64, ptr {data}, i64 {len(values)}",
             f"  store i64 0, ptr {failing}",
         ]
-        threads, place, many, large, both = (self.temp() for _ in range(5))
-        split, here, after = self.label(), self.label(), self.label()
+        threads, place, large, told, stops = (self.temp() for _ in range(5))
+        split, stop_here, here, after = (self.label() for _ in range(4))
         start, stop = self.operand(item.start, "i64"), self.operand(item.stop, "i64")
         assert item.work is not None
         self.lines += [
             f"  {place} = getelementptr i8, ptr %context, i64 {context.THREADS}",
             f"  {threads} = load i64, ptr {place}",
-            f"  {many} = icmp sgt i64 {threads}, 1",
             f"  {large} = icmp sge i64 {self.operand(item.work, 'i64')}, {WORTH_THREADS}",
-            f"  {both} = and i1 {many}, {large}",
-            f"  br i1 {both}, label %{split}, label %{here}",
+            f"  br i1 {large}, label %{split}, label %{here}",
             f"{split}:",
         ]
         for slot, (kind, value) in enumerate(values):
@@ -614,9 +613,14 @@ class _Kernel:
             self.lines.append(f"  {cell} = getelementptr i64, ptr {data}, i64 {slot}")
             self.lines.append(f"  store {kind} {value}, ptr {cell}")
         given = "".join(f"{kind} {value}, " for kind, value in values)
+        shared = f"ptr %context, ptr @{name}, ptr {data}, i64 {start}, i64 {stop}, i64 {threads}"
         self.lines += [
-            f"  call void @wengert_parallel(ptr @{name}, ptr {data}, i64 {start}, i64 {stop}, i64 {threads})",
-            f"  br label %{after}",
+            f"  {told} = call i32 @wengert_parallel({shared})",
+            f"  {stops} = icmp ne i32 {told}, 0",
+            f"  br i1 {stops}, label %{stop_here}, label %{after}",
+            f"{stop_here}:",
+            f"  store i32 {INTERRUPTED}, ptr %status",
+            "  br label %exit",
             f"{here}:",
             f"  call void @{name}.turns({given}ptr {failing}, i64 {start}, i64 {stop})",
             f"  br label %{after}",
@@ -703,15 +707,19 @@ class _Kernel:
         self.lines += [f"  store i32 {item.status}, ptr %status", "  br label %exit", f"{self.label()}:"]
 
     def poll(self, item: Poll) -> None:
+        """Counts down, all loops of a function together: each by its share of the time between two looks."""
         self.declare("wengert_poll", "declare i32 @wengert_poll(ptr)")
         left, now, is_due, found, stops = (self.temp() for _ in range(5))
         ask, stop, again, after = (self.label() for _ in range(4))
-        self.lines += [
+        counted = [
             f"  {left} = load i32, ptr %polls",
-            f"  {now} = add i32 {left}, -1",
+            f"  {now} = add i32 {left}, -{MOST // item.every}",
             f"  store i32 {now}, ptr %polls",
             f"  {is_due} = icmp slt i32 {now}, 0",
             f"  br i1 {is_due}, label %{ask}, label %{after}",
+        ]
+        self.lines += [
+            *(counted if item.every > 1 else [f"  br label %{ask}"]),
             f"{ask}:",
             f"  {found} = call i32 @wengert_poll(ptr %context)",
             f"  {stops} = icmp ne i32 {found}, 0",
@@ -720,7 +728,7 @@ class _Kernel:
             f"  store i32 {INTERRUPTED}, ptr %status",
             "  br label %exit",
             f"{again}:",
-            f"  store i32 {item.every}, ptr %polls",
+            f"  store i32 {MOST}, ptr %polls",
             f"  br label %{after}",
             f"{after}:",
         ]

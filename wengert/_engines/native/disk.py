@@ -1,8 +1,8 @@
 """Object code kept on disk between processes, so that LLVM runs once for a program and machine.
 
 `WENGERT_CACHE_DIR` names the folder (default: `wengert` in the user's cache folder; empty: nothing is kept). A file is
-named by the digest of all that decides over the code; it holds a mark, the digest of its contents, and an object
-file that names the functions it calls, no addresses. Files are written aside and moved into place, so that readers
+named by the digest of all that decides over the code; it holds a mark, the digest of its name and contents (so that a
+file which was renamed is none), and an object file that names the functions it calls, no addresses. Files are written aside and moved into place, so that readers
 see whole files or none; what is damaged, or belongs to somebody else, is as good as absent. Nothing here raises:
 without the cache everything works, slower. Where the folder outgrows `WENGERT_CACHE_MIB` (default 512), the files that
 were not used for the longest time go.
@@ -21,7 +21,7 @@ from pathlib import Path
 FOLDER = "WENGERT_CACHE_DIR"
 LIMIT = "WENGERT_CACHE_MIB"
 
-_MARK = b"wengert object 1\n"
+_MARK = b"wengert object 2\n"
 _SUFFIX = ".o"
 _SWEEP_EVERY = 64  # writes
 
@@ -73,11 +73,15 @@ def read(name: str) -> bytes | None:
         return None
     start = len(_MARK) + 32
     image = held[start:]
-    if held[: len(_MARK)] != _MARK or held[len(_MARK) : start] != hashlib.sha256(image).digest():
+    if held[: len(_MARK)] != _MARK or held[len(_MARK) : start] != _seal(name, image):
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # used now: it goes last
     return image
+
+
+def _seal(name: str, image: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\n" + image).digest()
 
 
 def write(name: str, image: bytes) -> None:
@@ -93,7 +97,7 @@ def write(name: str, image: bytes) -> None:
         handle, aside = tempfile.mkstemp(dir=where, prefix=name[:16], suffix=".part")  # readable by its owner only
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(_MARK + hashlib.sha256(image).digest() + image)
+                file.write(_MARK + _seal(name, image) + image)
             os.replace(aside, where / (name + _SUFFIX))
         except BaseException:
             with contextlib.suppress(OSError):

@@ -27,7 +27,7 @@ from .codegen import module_text
 from .dumps import dump
 from .entry import Code as Entry
 from .forms import TYPE_OF
-from .jit import Loaded, shared
+from .jit import LinkError, Loaded, shared
 from .loops import OVER_BUDGET, verify
 from .lower.functions import Kinds, Lowered, lowered
 from .passed import Passed, boxed
@@ -38,7 +38,10 @@ from .sizes import sized
 from .support import is_native, untold
 
 IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, and not left to NumPy's kernels
-LONGEST = 150_000  # nodes: to compile more takes many seconds, and memory
+# What goes wrong in the compiler; what a signal's handler raises meanwhile (a TimeoutError, say) is the caller's.
+FAILURES = (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, RuntimeError, TypeError,
+            ValueError, LinkError)  # fmt: skip
+LONGEST = 150_000  # nodes: to compile more takes many seconds and much memory; `builder.LONGEST` bounds each function
 
 VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 
@@ -150,7 +153,7 @@ class Segment:
             if found is None and not self._is_given_up:
                 try:
                     found = self._codes[kinds, is_frugal] = self._made(kinds, is_frugal)
-                except Exception:
+                except FAILURES:
                     if IS_STRICT:
                         raise
                     self.give_up()
@@ -280,7 +283,9 @@ class Code:
         dump("loops", graph.name, lambda: str(self.lowered.function))
         if VERIFIES:
             verify(self.lowered.function)
-        self.loaded: Loaded = shared(module_text(self.lowered.function, "entry"), "entry")
+        text = module_text(self.lowered.function, "entry")
+        self.lowered.function.body.clear()  # nobody asks for its instructions any more, and they take memory
+        self.loaded: Loaded = shared(text, "entry")
         self.constants = [np.ascontiguousarray(c) for c in self.lowered.constants]
         # of interpreters that no built-in functions can be made for, all calls are the kernels'
         self.function: Callable[..., Any] = self.entry(None).function() or (lambda *natives: NotImplemented)

@@ -59,7 +59,8 @@ class Give(NamedTuple):
     Attributes:
         dtype: of the result.
         extents: ints, or `Told` for what `sizes` holds once `sizes_function` (for filled ones: the code) has run.
-        is_filled: the code takes memory for it (`wengert_take`) and puts the pointer into the slot, which is null at the start.
+        is_filled: the code takes memory for it (`wengert_take`) and puts the pointer into the slot, which is null at
+            the start.
     """
 
     dtype: np.dtype[Any]

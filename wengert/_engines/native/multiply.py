@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from . import symbols
 from .jit import WRITTEN, Loaded, load
-from .target import is_x86, vector_bits
+from .target import has_fma, is_x86, vector_bits
 
 KIND = {"f64": "double", "f32": "float"}
 WIDTH = {"f64": 8, "f32": 4}
@@ -86,6 +86,8 @@ class _Types:
         return f"  {out} = getelementptr {self.kind}, ptr {base}, i64 {index}"
 
     def fma(self, out: str, x: str, y: str, total: str) -> str:
+        if not has_fma():
+            return f"  {out}.term = fmul {self.vec} {x}, {y}\n  {out} = fadd {self.vec} {out}.term, {total}"
         given = f"{self.vec} {x}, {self.vec} {y}, {self.vec} {total}"
         return f"  {out} = call {self.vec} @llvm.fma.{self.short}({given})"
 

@@ -66,6 +66,11 @@ def lanes_of(items: Iterable[Any]) -> dict[Array, int]:
     }  # fmt: skip
 
 
+def _stays(item: Any, own: set[Any]) -> bool:
+    """Whether an instruction cannot be in a thread; lanes may have arrays of their own."""
+    return isinstance(item, _STAYS) and not (type(item) is Alloc and item.array in own)
+
+
 def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
     """What the body of a loop needs; None if it cannot be a function.
 
@@ -79,7 +84,7 @@ def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
     used: dict[Reg | Array, None] = {}
     written: set[Array] = set()
     for item in walk(loop.body):
-        if isinstance(item, _STAYS) and not (type(item) is Alloc and item.array in own):
+        if _stays(item, own):
             return None
         if type(item) is Local:
             own.add(item.array)

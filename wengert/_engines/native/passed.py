@@ -159,7 +159,7 @@ class _Snapshots:
         """Calls back for all steps, the last first."""
         rows = [self.states.saved(row) for row in range(self.live)]
         kept = Snapshots(max(2, 2 * len(rows)))
-        kept._states = {int(step): carries for step, *carries in rows}  # pyright: ignore[reportPrivateUsage]
+        kept._states = {int(step): carries for step, *carries in rows}
         if steps:
             kept.reverse(steps, advance, pull)
 

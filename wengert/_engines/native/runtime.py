@@ -4,9 +4,10 @@
   handlers run at most every 20 ms, with the GIL, and only in the thread that holds the call. Code calls it often
   enough that no more than 30 ms pass between two calls: each turn of a loop whose body is long, each thousandth of
   one whose body is not.
-- `void wengert_parallel(ptr f, ptr data, i64 start, i64 stop, i64 threads)`: calls `f(data, first, last)` for ranges
-  that make up start to stop, one of them in this thread, each other in a thread that lives as long as the call.
-  Threads are not kept: a child of `fork` has none to miss, and starting one takes less than what is worth splitting.
+- `i32 wengert_parallel(ptr context, ptr f, ptr data, i64 start, i64 stop, i64 threads)`: calls `f(data, first, last)`
+  for ranges that make up start to stop, some of them in this thread, the others in threads that live as long as the
+  call. This thread asks for signals between two ranges; an answer other than 0 ends the work and is returned. Threads
+  are not kept: a child of `fork` has none to miss, and starting one takes less than what is worth splitting.
 """
 
 from __future__ import annotations
@@ -79,12 +80,13 @@ look:
 
 MOST_THREADS = 64
 
-# A task: f, data, first, last, the thread (0 if it could not be had: then the caller does it itself).
-_PARALLEL = """
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_join(i64, ptr)
+PIECES = 64  # in which a thread does its share, so that it can stop between two of them
 
+# A task: f, data, first, last, the thread, whether there is one (if it could not be had, the caller does it itself),
+# where all tasks look whether to stop, and the context with which to ask (only the caller's own task has one).
+_TASKS = """
 define private void @do(ptr %task) {
+entry:
   %f = load ptr, ptr %task
   %p.data = getelementptr i64, ptr %task, i64 1
   %data = load ptr, ptr %p.data
@@ -92,18 +94,57 @@ define private void @do(ptr %task) {
   %first = load i64, ptr %p.first
   %p.last = getelementptr i64, ptr %task, i64 3
   %last = load i64, ptr %p.last
-  call void %f(ptr %data, i64 %first, i64 %last)
+  %p.flag = getelementptr i64, ptr %task, i64 6
+  %flag = load ptr, ptr %p.flag
+  %p.context = getelementptr i64, ptr %task, i64 7
+  %context = load ptr, ptr %p.context
+  %asks = icmp ne ptr %context, null
+  %turns = sub i64 %last, %first
+  %rounded = add i64 %turns, PIECES_LESS_ONE
+  %piece = sdiv i64 %rounded, PIECES
+  br label %next
+next:
+  %from = phi i64 [ %first, %entry ], [ %to, %done ]
+  %more = icmp slt i64 %from, %last
+  br i1 %more, label %look, label %end
+look:
+  %told = load atomic i32, ptr %flag monotonic, align 4
+  %goes.on = icmp eq i32 %told, 0
+  br i1 %goes.on, label %work, label %end
+work:
+  %whole = add i64 %from, %piece
+  %fits = icmp slt i64 %whole, %last
+  %to = select i1 %fits, i64 %whole, i64 %last
+  call void %f(ptr %data, i64 %from, i64 %to)
+  br i1 %asks, label %ask, label %done
+ask:
+  %answer = call i32 @wengert_poll(ptr %context)
+  %stops = icmp ne i32 %answer, 0
+  br i1 %stops, label %tell, label %done
+tell:
+  store atomic i32 %answer, ptr %flag monotonic, align 4
+  br label %done
+done:
+  br label %next
+end:
   ret void
 }
+"""
+
+_PARALLEL = """
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_join(i64, ptr)
 
 define private ptr @run(ptr %task) {
   call void @do(ptr %task)
   ret ptr null
 }
 
-define void @wengert_parallel(ptr %f, ptr %data, i64 %start, i64 %stop, i64 %threads) {
+define i32 @wengert_parallel(ptr %context, ptr %f, ptr %data, i64 %start, i64 %stop, i64 %threads) {
 entry:
-  %tasks = alloca [MOST x [6 x i64]]
+  %tasks = alloca [MOST x [8 x i64]]
+  %flag = alloca i32
+  store i32 0, ptr %flag
   %turns = sub i64 %stop, %start
   %few = icmp slt i64 %turns, %threads
   %wanted = select i1 %few, i64 %turns, i64 %threads
@@ -115,7 +156,7 @@ share:
   %more = icmp slt i64 %i, %count
   br i1 %more, label %set, label %mine
 set:
-  %task = getelementptr [6 x i64], ptr %tasks, i64 %i
+  %task = getelementptr [8 x i64], ptr %tasks, i64 %i
   store ptr %f, ptr %task
   %p.data = getelementptr i64, ptr %task, i64 1
   store ptr %data, ptr %p.data
@@ -132,7 +173,12 @@ set:
   store i64 %last, ptr %p.last
   %p.started = getelementptr i64, ptr %task, i64 5
   store i64 0, ptr %p.started
+  %p.flag = getelementptr i64, ptr %task, i64 6
+  store ptr %flag, ptr %p.flag
   %is.own = icmp eq i64 %i, 0
+  %asker = select i1 %is.own, ptr %context, ptr null
+  %p.context = getelementptr i64, ptr %task, i64 7
+  store ptr %asker, ptr %p.context
   br i1 %is.own, label %shared, label %begin
 begin:
   %p.thread = getelementptr i64, ptr %task, i64 4
@@ -154,7 +200,7 @@ wait:
   %left = icmp slt i64 %j, %count
   br i1 %left, label %look.at, label %end
 look.at:
-  %other = getelementptr [6 x i64], ptr %tasks, i64 %j
+  %other = getelementptr [8 x i64], ptr %tasks, i64 %j
   %p.other.started = getelementptr i64, ptr %other, i64 5
   %other.started = load i64, ptr %p.other.started
   %is.running = icmp ne i64 %other.started, 0
@@ -171,14 +217,30 @@ waited:
   %j.next = add i64 %j, 1
   br label %wait
 end:
-  ret void
+  %answer = load i32, ptr %flag
+  ret i32 %answer
 }
 """
 
 _ONE_AFTER_THE_OTHER = """
-define void @wengert_parallel(ptr %f, ptr %data, i64 %start, i64 %stop, i64 %threads) {
-  call void %f(ptr %data, i64 %start, i64 %stop)
-  ret void
+define i32 @wengert_parallel(ptr %context, ptr %f, ptr %data, i64 %start, i64 %stop, i64 %threads) {
+  %flag = alloca i32
+  store i32 0, ptr %flag
+  %task = alloca [8 x i64]
+  store ptr %f, ptr %task
+  %p.data = getelementptr i64, ptr %task, i64 1
+  store ptr %data, ptr %p.data
+  %p.first = getelementptr i64, ptr %task, i64 2
+  store i64 %start, ptr %p.first
+  %p.last = getelementptr i64, ptr %task, i64 3
+  store i64 %stop, ptr %p.last
+  %p.flag = getelementptr i64, ptr %task, i64 6
+  store ptr %flag, ptr %p.flag
+  %p.context = getelementptr i64, ptr %task, i64 7
+  store ptr %context, ptr %p.context
+  call void @do(ptr %task)
+  %answer = load i32, ptr %flag
+  ret i32 %answer
 }
 """
 
@@ -186,9 +248,11 @@ define void @wengert_parallel(ptr %f, ptr %data, i64 %start, i64 %stop, i64 %thr
 def runtime_ir() -> str:
     """The library as one module."""
     threads = _ONE_AFTER_THE_OTHER if sys.platform == "win32" else _PARALLEL.replace("MOST", str(MOST_THREADS))
+    tasks = _TASKS.replace("PIECES_LESS_ONE", str(PIECES - 1)).replace("PIECES", str(PIECES))
     clock = _CLOCK_ON_WINDOWS if sys.platform == "win32" else _CLOCK
     clock = clock.replace("MONOTONIC", "6" if sys.platform == "darwin" else "1")
-    return threads + clock + _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
+    poll = _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
+    return tasks + threads + clock + poll
 
 
 @functools.cache

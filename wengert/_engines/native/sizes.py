@@ -5,6 +5,8 @@ beyond `SPECIAL` only, its extents (those equal to one another are one) become d
 further graph in which the same extents are equal. That it is the same code is seen by its text; the structure compared
 before is a guess of when to begin.
 
+In programs with windows only numbers of examples vary so (`batches.py`).
+
 Programs in branches and loops belong to the graph, and so does the number of steps of a loop, which often is an extent.
 """
 
@@ -26,6 +28,7 @@ from ..._core.dims import Atom, Dim
 from ..._core.graph import Graph, Node
 from ..._core.op import REGISTRY
 from ..._core.tensor import Value
+from .batches import varying
 from .prepare import prepared
 
 SPECIAL = 64  # extents up to which code is made for the number itself
@@ -63,8 +66,11 @@ def sized(graph: Graph) -> Sized:
 def _extents(graph: Graph) -> dict[int, Dim]:
     """A dimension for each large extent, in the order in which they come."""
     table: dict[int, Dim] = {}
+    allowed = varying(graph)
     for extent in _numbers(graph):
-        if type(extent) is int and extent > SPECIAL and extent not in table:
+        if type(extent) is not int or (allowed is not None and extent not in allowed):
+            continue
+        if extent > SPECIAL and extent not in table:
             table[extent] = Dim.free(f"n{len(table)}")
     return table
 

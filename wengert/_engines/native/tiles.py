@@ -6,6 +6,8 @@ from the other, to a group that ends in what is stored anyway: results of n rows
 A group becomes one node (`TILED`), which holds the graph of one row; `lower/tiles.py` makes a loop over rows of it.
 
 A group is worth while if it saves memory traffic: the bytes of values that would be stored, and read again, without it.
+Short rows go many side by side; long ones, such as those of a softmax, one by one, if nothing multiplies matrices: that
+is better done for many rows.
 """
 
 from __future__ import annotations
@@ -32,6 +34,10 @@ UNKNOWN = 1024  # what an extent that only the run tells counts as
 LONGEST = 3000  # nodes of a graph that is searched
 MOST = 16  # groups of a graph
 WIDE = 16  # elements of a row; reading and writing longer ones a few rows at a time takes longer than one by one
+LONG = 64  # elements of a row from which on rows can go one by one, each as vectors of its own elements ...
+LEAST_OF_LONG = 1 << 20  # ... and bytes that this must save: what the caches hold, they hold in any case
+DENSE = 4096  # elements of a product that each block of rows adds to
+TOO_LONG = 1 << 16  # elements of a row that the caches do not hold
 
 
 class Rows(NamedTuple):
@@ -44,6 +50,7 @@ class Rows(NamedTuple):
         takes: by operand the axis of the rows; None where all rows share it.
         gives: by result the axis of the rows; None for a sum over rows.
         terms: by result of `plain` how many results of `graph` make it: two vectors for a sum of their products.
+        is_single: whether rows go one by one, as they are long, and not many side by side.
     """
 
     graph: Graph
@@ -52,6 +59,7 @@ class Rows(NamedTuple):
     takes: tuple[int | None, ...]
     gives: tuple[int | None, ...]
     terms: tuple[int, ...]
+    is_single: bool = False
 
 
 def _no_types(operands: tuple[Any, ...], rows: Any) -> Any:
@@ -67,6 +75,8 @@ def tiled(graph: Graph) -> Graph:
     """The graph with groups of its nodes as one node each."""
     if len(graph.nodes) > LONGEST or not any(map(_is_large, _values(graph.nodes))):
         return graph
+    if any(node.op.has_effect for node in graph.nodes):
+        return graph  # whose order a group could change
     return _Search(graph).run()
 
 
@@ -90,11 +100,13 @@ class _Group:
     Attributes:
         extent: how many rows.
         needs: by place of a node in the graph, which axes of its operands have the rows.
-        axes: by key of a value made in the group the axis that has the rows; `SUMMED` for a sum over rows.
+        axes: by key of a value made in the group the axis that has the rows; None for a sum over rows.
+        is_single: whether rows are to go one by one.
     """
 
-    def __init__(self, extent: Any) -> None:
+    def __init__(self, extent: Any, is_single: bool) -> None:
         self.extent = extent
+        self.is_single = is_single
         self.needs: dict[int, Needs] = {}
         self.axes: dict[int, int | None] = {}
         self.mask = self.above = self.below = 0
@@ -148,11 +160,22 @@ class _Search:
         for seed in sorted(large, key=lambda p: -_bytes(self.nodes[p].outputs[0])):
             if seed in self.taken or len(found) == MOST:
                 continue
-            group = max(self.candidates(seed), key=self.saved, default=None)
-            if group is not None and self.saved(group) >= LEAST:
+            worth = [g for g in self.candidates(seed) if self.saved(g) >= (LEAST_OF_LONG if g.is_single else LEAST)]
+            if worth:
+                group = max(worth, key=self.saved)
                 found.append(group)
-                self.taken |= {*group.needs}
+                self.take(group)
         return self.replaced(found) if found else self.graph
+
+    def take(self, group: _Group) -> None:
+        """A group is one node from now on: what needs one of its members comes after all that they need."""
+        self.taken |= {*group.needs}
+        for place in range(len(self.nodes)):
+            is_member = group.mask >> place & 1
+            if is_member or self.before[place] & group.mask:
+                self.before[place] |= group.above | group.mask
+            if is_member or self.after[place] & group.mask:
+                self.after[place] |= group.below | group.mask
 
     def is_seed(self, value: Value) -> bool:
         return value.key in self.stored and _is_large(value)
@@ -160,11 +183,19 @@ class _Search:
     def candidates(self, seed: int) -> Iterator[_Group]:
         (value, *_) = self.nodes[seed].outputs
         for axis, extent in enumerate(value.shape):
-            if (extent if type(extent) is int else UNKNOWN) >= FEWEST:
-                group = _Group(extent)
-                if self.add(group, seed, axis):
+            if (extent if type(extent) is int else UNKNOWN) < FEWEST:
+                continue
+            for is_single in (False, True):
+                group = _Group(extent, is_single)
+                if not (is_single and self.is_short(value, axis)) and self.add(group, seed, axis):
                     self.grow(group)
                     yield group
+
+    def is_short(self, value: Value, axis: int) -> bool:
+        """Whether rows are not to go one by one: there is little to do in each, or they do not lie one by one."""
+        last = value.shape[-1]
+        is_apart = axis == len(value.shape) - 1 or (type(last) is int and last < LONG)
+        return is_apart or _width(value, axis) > TOO_LONG
 
     # -- growing --------------------------------------------------------------------------------------------------
 
@@ -193,6 +224,8 @@ class _Search:
     def joined(self, group: _Group, reader: int) -> bool:
         """Whether a node that reads the group's values has become part of it."""
         node = self.nodes[reader]
+        if not node.outputs:  # a loop that is run for its errors
+            return False
         out = node.outputs[0]
         fits = [a for a, n in enumerate(out.shape) if n == group.extent]
         return any(self.add(group, reader, a) for a in fits) or self.add(group, reader, None)
@@ -204,7 +237,7 @@ class _Search:
             return False
         if any(v.dtype not in TYPE_OF for v in (*node.inputs, *node.outputs)):
             return False
-        for needs in self.ways(node, axis):
+        for needs in self.ways(group, node, axis):
             if needs is not None and self.fits(group, place, axis, needs):
                 group.needs[place] = needs
                 group.axes[node.outputs[0].key] = axis
@@ -212,11 +245,31 @@ class _Search:
                 return True
         return False
 
-    def ways(self, node: Node, axis: int | None) -> list[Needs | None]:
+    def ways(self, group: _Group, node: Node, axis: int | None) -> list[Needs | None]:
+        if group.is_single and node.op.name == "matmul":
+            return []  # of many rows at once it is faster
         if axis is not None:
             return [needs_of(node, axis)]
         rule = SUMS.get(node.op.name)
-        return [] if rule is None else [*rule.needs(node)]
+        if rule is None or (node.op.name == "matmul" and not self.is_worth(node)):
+            return []
+        return [*rule.needs(node)]
+
+    def is_worth(self, node: Node) -> bool:
+        """Whether a product that sums up over rows is no better left to others: a small one, or one of many zeros."""
+        size = prod(n if type(n) is int else UNKNOWN for n in node.outputs[0].shape)
+        return size <= DENSE or any(map(self.may_be_zero, node.inputs))
+
+    def may_be_zero(self, value: Value, depth: int = 6) -> bool:
+        """Whether most elements may be zeros, which a choice between two values has left."""
+        source = self.producer.get(value.key)
+        if source is None or depth == 0:
+            return False
+        node = self.nodes[source]
+        if node.op.name == "select":
+            return True
+        is_scaled = node.op.name in ("neg", "times_number", "transpose", "reshape", "mul", "convert")
+        return is_scaled and any(self.may_be_zero(v, depth - 1) for v in node.inputs)
 
     def fits(self, group: _Group, place: int, axis: int | None, needs: Needs) -> bool:
         node = self.nodes[place]
@@ -272,6 +325,8 @@ class _Search:
         )  # fmt: skip
         crossing = [(v, axis) for (_, axis), v in self.read(group).items()]
         crossing += [(v, group.axes[v.key]) for v in self.given(group)]
+        if group.is_single:
+            return saved
         wide = sum(_bytes(v) for v, axis in crossing if axis is not None and _width(v, axis) > WIDE)
         return saved - 2 * wide
 
@@ -303,7 +358,7 @@ class _Search:
                                        [group.needs[p] for p in sorted(group.needs)], operands, given)  # fmt: skip
         takes = (*[axis for _, axis in operands],)
         gives = (*[group.axes[v.key] for v in given],)
-        rows = Rows(graph, plain, group.extent, takes, gives, terms)
+        rows = Rows(graph, plain, group.extent, takes, gives, terms, group.is_single)
         return Node(TILED, (*operands.values(),), (*given,), (rows,), members[0].site)
 
 

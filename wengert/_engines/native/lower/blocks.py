@@ -290,13 +290,14 @@ class Block:
         self._hand_targets_on()
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
-        plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width else MOST_REPEATS)
+        plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width > 1 else MOST_REPEATS)
         through = self._through(plan.kinds)
         last = self._last_reads(plan.steps, through)
         makers = {v.key: (n, kind) for n, kind in zip(nodes, plan.kinds, strict=True) for v in n.outputs}
         self.heirs = heirs(plan.steps, makers, plan.stored, last, _is_elementwise)
         self.left_by = {heir: key for key, heir in self.heirs.items()}
         for place, step in enumerate(plan.steps):
+            self.b.check_length()
             if type(step) is Group:
                 self._group(step, plan.stored)
             else:
@@ -311,7 +312,7 @@ class Block:
 
     def _kind(self, node: Node) -> str:
         """As `kind_of`; in lanes running totals go with the loops of others, which are no vector code in any case."""
-        if not self.b.width or node.op.name not in RUNNING or is_small(node.outputs[0]):
+        if self.b.width < 2 or node.op.name not in RUNNING or is_small(node.outputs[0]):
             return kind_of(node)
         axis, is_reversed = node.attrs
         shape = node.outputs[0].shape

@@ -16,8 +16,9 @@ from ..builder import Builder
 from ..forms import Extents, Form, Index, Stored, count_of, strides_of
 from ..loops import FLOATS, Operand
 from .blocks import SINGLES, Block
-from .direct import Shape, Window, convolved, serves
+from .direct import Shape, convolved, serves
 from .factorisations import loops_over
+from .geometry import Window
 from .orders import laid_out
 from .products import product
 from .ranges import clamped, divided_up

@@ -1,25 +1,26 @@
 """Linear systems and factorisations: loops of our own for small matrices, BLAS and LAPACK for others.
 
 Our matrices lie by rows, LAPACK's by columns, so what we have is the transpose of what it sees. Cholesky's factor and
-triangular systems need no copy for that; pivots depend on the order, so `solve`, `inv`, `lu` and the determinants work
-on a transposed copy, as NumPy does. A matrix that has no result ends the function with the status LINALG: NumPy's
-kernel then runs and has the words.
+triangular systems need no copy for that; pivots depend on the order, so `lu`, and `solve`, `inv` and the determinants
+of more than a few unknowns (`elimination.py` has those), work on a transposed copy, as NumPy does. A matrix that has no
+result ends the function with the status LINALG: NumPy's kernel then runs and has the words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
 from ..builder import Builder
 from ..forms import Form, Index, Stored, strides_of
 from ..loops import LINALG, Address, Array, Operand, Typed
 from .blocks import SINGLES, Block
+from .elimination import WRITTEN_OUT, is_little, system
 from .products import BLAS_LETTER, fortran_int, letter
 
-SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK
+SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK or BLAS
 
 # -- batches ----------------------------------------------------------------------------------------------------------
 
@@ -99,18 +100,80 @@ def _cholesky(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n = a.shape[-1]
-    lapack = None if _is_little(n) else _Lapack.of(block, a.type)
+    if type(n) is int and n <= SMALL_MATRIX:
+        _little_cholesky(b, a, target, n)
+        return [target]
+    lapack = _Lapack.of(block, a.type)
     with loops_over(b, a.shape[:-2]) as index:
         source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
-        if lapack is None:
-            _cholesky_rows(b, source, factor)
-        else:
-            _triangle_copied(b, source, factor)
-            size = fortran_int(b, n)
-            # by columns this is the upper triangle
-            lapack.call("potrf", letter("U"), size, _address(factor), fortran_int(b, _one_at_least(b, n)))
-            lapack.require()
+        _triangle_copied(b, source, factor)
+        size = fortran_int(b, n)
+        # by columns this is the upper triangle
+        lapack.call("potrf", letter("U"), size, _address(factor), fortran_int(b, _one_at_least(b, n)))
+        lapack.require()
     return [target]
+
+
+def _little_cholesky(b: Builder, a: Stored, target: Stored, n: int) -> None:
+    """Factors of few rows: in registers, or in an array on the stack."""
+    bad = b.var("bool", False)
+    room = Stored((n, n), b.local(a.type, n * n)) if n > WRITTEN_OUT else None
+    with loops_over(b, a.shape[:-2]) as index:
+        source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
+        if room is None:
+            is_bad = _cholesky_written(b, source, factor, n)
+        else:
+            is_bad = _cholesky_rows(b, source, factor, room)
+        b.set(bad, b.either(b.get(bad), is_bad))
+    with b.when(b.get(bad)):
+        b.leave(LINALG)
+
+
+def _cholesky_written(b: Builder, a: Stored, out: Stored, n: int) -> Operand:
+    """Each element from those before it in its row and in the row of its column; whether there is no factor."""
+    t, bad = a.type, cast("Operand", False)
+    found: list[list[Operand]] = []
+    for i in range(n):
+        row: list[Operand] = []
+        for j in range(i + 1):
+            rest: Operand = a.at(b, (i, j))
+            other = row if i == j else found[j]
+            for x, y in zip(row, other, strict=False):
+                rest = b.let("fma", t, b.let("neg", t, x), y, rest)
+            if i == j:
+                bad = b.either(bad, b.negated(b.let("gt", t, rest, 0.0)))  # NaN, too
+                row.append(b.let("sqrt", t, rest))
+            else:
+                row.append(b.let("div", t, rest, other[j]))
+        found.append(row)
+        for j in range(n):
+            out.store(b, (i, j), row[j] if j <= i else 0.0)
+    return bad
+
+
+def _cholesky_rows(b: Builder, a: Stored, out: Stored, upper: Stored) -> Operand:
+    """By rows of the transposed factor, whose elements lie side by side; whether there is no factor."""
+    n, t = a.shape[0], a.type
+    bad = b.var("bool", False)
+    with b.loop(0, n) as i, b.loop(i, n) as j:
+        upper.store(b, (i, j), a.at(b, (j, i)))
+    with b.loop(0, n) as step:
+        square = upper.at(b, (step, step))
+        b.set(bad, b.either(b.get(bad), b.negated(b.let("gt", t, square, 0.0))))  # NaN, too
+        root = b.let("sqrt", t, square)
+        with b.loop(step, n) as j:
+            upper.store(b, (step, j), b.let("div", t, upper.at(b, (step, j)), root))
+        with b.loop(b.add(step, 1), n) as i:
+            factor = b.let("neg", t, upper.at(b, (step, i)))
+            with b.loop(i, n) as j:
+                rest = b.let("fma", t, factor, upper.at(b, (step, j)), upper.at(b, (i, j)))
+                upper.store(b, (i, j), rest)
+    with b.loop(0, n) as i:
+        with b.loop(0, b.add(i, 1)) as j:
+            out.store(b, (i, j), upper.at(b, (j, i)))
+        with b.loop(b.add(i, 1), n) as j:
+            out.store(b, (i, j), 0.0)
+    return b.get(bad)
 
 
 def _one_at_least(b: Builder, n: Operand) -> Operand:
@@ -125,33 +188,6 @@ def _triangle_copied(b: Builder, source: Stored, factor: Stored) -> None:
     _fill(b, factor, value)
 
 
-def _cholesky_rows(b: Builder, a: Stored, out: Stored) -> None:
-    """Row by row: each element from those before it in its row and in the row of its column."""
-    n, t = a.shape[0], a.type
-    with b.loop(0, n) as i:
-        with b.loop(0, i) as j:
-            rest = _less_products(b, a.at(b, (i, j)), j, t, lambda k, i=i: out.at(b, (i, k)),
-                                  lambda k, j=j: out.at(b, (j, k)))  # fmt: skip
-            out.store(b, (i, j), b.let("div", t, rest, out.at(b, (j, j))))
-        square = _less_products(b, a.at(b, (i, i)), i, t, lambda k: out.at(b, (i, k)), lambda k: out.at(b, (i, k)))
-        with b.when(b.negated(b.let("gt", t, square, 0.0))):  # NaN, too
-            b.leave(LINALG)
-        out.store(b, (i, i), b.let("sqrt", t, square))
-        with b.loop(b.add(i, 1), n) as j:
-            out.store(b, (i, j), 0.0)
-
-
-def _less_products(
-    b: Builder, start: Operand, count: Operand, t: str, x: Callable[[Operand], Operand],
-    y: Callable[[Operand], Operand],
-) -> Operand:  # fmt: skip
-    """start - sum x(k) y(k) over k below count."""
-    total = b.var(t, start)
-    with b.loop(0, count) as k:
-        b.set(total, b.let("sum", t, b.get(total), b.let("neg", t, b.let("mul", t, x(k), y(k)))))
-    return b.get(total)
-
-
 # -- triangular systems -----------------------------------------------------------------------------------------------
 
 
@@ -160,15 +196,15 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
     lower, trans, unit = node.attrs
     a, right = block.stored(forms[0]), block.stored(forms[1])
     target = block.room(node.outputs[0])
-    is_little = _is_little(a.shape[-1])
-    if not is_little:
+    by_loops = _is_little(a.shape[-1])
+    if not by_loops:
         a = block.dense(a)
     with loops_over(b, a.shape[:-2]) as index:
         matrix, source, out = (matrix_at(b, x, index) for x in (a, right, target))
         if not unit:
             _require_diagonal(b, matrix)
         _fill(b, out, lambda place, source=source: source.at(b, place))
-        if is_little:
+        if by_loops:
             _substitute(b, _turned(matrix) if trans else matrix, out, bool(lower) != bool(trans), unit)
         else:
             _trsm(b, matrix, out, lower, trans, unit)
@@ -247,6 +283,9 @@ def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     a, right = block.stored(forms[0]), block.stored(forms[1])
     target = block.room(node.outputs[0])
     n, k = right.shape[-2:]
+    if is_little(n, k):
+        _little_systems(b, a, right, target)
+        return [target]
     columns, turned = _Columns(block, a.type, n, n), _scratch(block, a.type, k, n)
     with loops_over(b, a.shape[:-2]) as index:
         source, out = matrix_at(b, right, index), matrix_at(b, target, index)
@@ -259,10 +298,36 @@ def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     return [target]
 
 
+def _little_systems(b: Builder, a: Stored, right: Stored | None, target: Stored) -> None:
+    """Systems of few unknowns; without right-hand sides, inverses."""
+    n, k = target.shape[-2:]
+    assert type(n) is int
+    assert type(k) is int
+    found, bad = system(b, a.type, n, k), b.var("bool", False)
+    with loops_over(b, a.shape[:-2]) as index:
+        matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
+        source = None if right is None else matrix_at(b, right, index)
+        found.take(
+            lambda i, j: matrix.at(b, (i, j)),
+            lambda i, c: _of_identity(b, a.type, i, c) if source is None else source.at(b, (i, c)),
+        )
+        b.set(bad, b.either(b.get(bad), found.bad))
+        found.solve(lambda i, c, x: out.store(b, (i, c), x))
+    with b.when(b.get(bad)):
+        b.leave(LINALG)
+
+
+def _of_identity(b: Builder, t: str, i: Operand, j: Operand) -> Operand:
+    return b.select(t, b.let("eq", "i64", i, j), 1.0, 0.0)
+
+
 def _inv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n, t = a.shape[-1], a.type
+    if is_little(n, n):
+        _little_systems(b, a, None, target)
+        return [target]
     columns, turned = _Columns(block, t, n, n), _scratch(block, t, n, n)
     with loops_over(b, a.shape[:-2]) as index:
         out = matrix_at(b, target, index)
@@ -325,21 +390,53 @@ def _determinants(block: Block, form: Form, store: Callable[[Index, Operand, Ope
     """The sign and the logarithm of the size of each determinant."""
     b, a = block.b, block.stored(form)
     n, t = a.shape[-1], a.type
+    if is_little(n, 0):
+        _little_determinants(b, a, store)
+        return
     columns = _Columns(block, t, n, n)
     with loops_over(b, a.shape[:-2]) as index:
         columns.take(matrix_at(b, a, index))
         columns.factorise()
-        sign, size = b.var(t, 1.0), b.var(t, 0.0)
+        total = _Determinant(b, t, 1.0)
         with b.loop(0, n) as i:
             stays = b.let("eq", "i32", b.load(columns.pivots, i), b.convert("i32", "i64", b.add(i, 1)))
-            pivot = columns.matrix.at(b, (i, i))
-            flips = b.let("xor", "bool", b.negated(stays), b.let("lt", t, pivot, 0.0))
-            turned = b.select(t, flips, b.let("neg", t, b.get(sign)), b.get(sign))
-            is_zero = b.let("eq", t, pivot, 0.0)
-            b.set(sign, b.select(t, is_zero, 0.0, turned))
-            b.set(size, b.let("add", t, b.get(size), b.let("log", t, b.let("abs", t, pivot))))
-        is_none = b.let("eq", t, b.get(sign), 0.0)
-        store(index, b.select(t, is_none, 0.0, b.get(sign)), b.get(size))
+            total.join(columns.matrix.at(b, (i, i)), b.negated(stays))
+        store(index, *total.result())
+
+
+def _little_determinants(b: Builder, a: Stored, store: Callable[[Index, Operand, Operand], None]) -> None:
+    n = a.shape[-1]
+    assert type(n) is int
+    found = system(b, a.type, n, 0)
+    with loops_over(b, a.shape[:-2]) as index:
+        matrix = matrix_at(b, a, index)
+        found.take(lambda i, j: matrix.at(b, (i, j)), lambda i, c: 0.0)
+        total = _Determinant(b, a.type, found.sign)
+        found.pivots(lambda pivot: total.join(pivot, False))
+        store(index, *total.result())
+
+
+class _Determinant:
+    """The product of pivots: its sign, and the logarithm of its size."""
+
+    def __init__(self, b: Builder, t: str, sign: Operand) -> None:
+        self.b, self.type = b, t
+        self.sign, self.size = b.var(t, sign), b.var(t, 0.0)
+
+    def join(self, pivot: Operand, is_turned: Operand) -> None:
+        """A factor, of which the rows may have changed places."""
+        b, t = self.b, self.type
+        is_negative = b.let("lt", t, pivot, 0.0)
+        flips = is_negative if is_turned is False else b.let("xor", "bool", is_turned, is_negative)
+        turned = b.select(t, flips, b.let("neg", t, b.get(self.sign)), b.get(self.sign))
+        b.set(self.sign, b.select(t, b.let("eq", t, pivot, 0.0), 0.0, turned))
+        b.set(self.size, b.let("add", t, b.get(self.size), b.let("log", t, b.let("abs", t, pivot))))
+
+    def result(self) -> tuple[Operand, Operand]:
+        """The sign, 0 if it is singular, and the logarithm."""
+        b, t = self.b, self.type
+        sign = b.get(self.sign)
+        return b.select(t, b.let("eq", t, sign, 0.0), 0.0, sign), b.get(self.size)
 
 
 SINGLES.update({

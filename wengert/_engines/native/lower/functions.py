@@ -17,6 +17,7 @@ from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Form, Stored, all_indices, count_of, strides_of
 from ..loops import Array, Function, Operand, Reg
 from ..passed import Layout
+from ..polls import spaced
 from ..prepare import count_nodes
 from ..schedule import is_small, set_limit
 from ..tiles import tiled
@@ -120,6 +121,7 @@ def lowered(
     arrays = [*inputs, *taken, *(array for _, array in constants)]
     function = b.function(name, arrays, outputs, [*registers, *budget])
     tuned(function, b.reg)
+    spaced(function)
     return Lowered(
         function, [value for value, _ in constants], [*sizes], bool(budget), setting.owners, [a.type for a in taken],
         made, layout,

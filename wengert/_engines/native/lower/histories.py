@@ -1,7 +1,7 @@
 """Histories: what the steps of a loop save for their way back, and where it lies.
 
-All small values of a step lie side by side in one array a type that grows (its *columns*), each large one in an array of
-its own; what does not change from step to step is not saved at all. A `Template` says so without naming arrays, so
+All small values of a step lie side by side in one array a type that grows (its *columns*), each large one in an array
+of its own; what does not change from step to step is not saved at all. A `Template` says so without naming arrays, so
 that a history can be handed from one function of machine code to another (`passed.py` has it in between); a `Kept` is a
 template with its arrays, and with the values that it takes from *outside*: what was the same in all steps.
 
@@ -169,6 +169,8 @@ class Kept(Form):
             assert type(place) is Pile
             return Piled(self._inner(b, place.histories, row), self._item(b, place.count, row))
         assert type(place) is Either
+        if not place.histories:
+            return Nothing()
         histories = [None if h is None else self._form(b, h, row) for h in place.histories]
         return OneOf(self._item(b, place.chosen, row), histories)
 
@@ -421,7 +423,7 @@ class Keeper:
         self.carries = carries
         self.changing = changing
         self.emits = histories_of(emits, graph)
-        self.kept: list[Form] = []
+        self.kept: list[Kept] = []
         self.top: Var | None = None
         self.base: Operand = 0
         if lasting is not None and self.emits:
@@ -559,6 +561,6 @@ class Keeper:
 
 
 __all__ = [
-    "Anchor", "Big", "Either", "Inner", "Item", "Keeper", "Kept", "Number", "OneOf", "Out", "Piled", "Record", "Rows", "Slot",
-    "Small", "Snaps", "Snapshots", "Template",
+    "Anchor", "Big", "Either", "Inner", "Item", "Keeper", "Kept", "Number", "OneOf", "Out", "Pile", "Piled", "Place",
+    "Record", "Rows", "Slot", "Small", "Snaps", "Snapshots", "Template", "histories_of",
 ]  # fmt: skip

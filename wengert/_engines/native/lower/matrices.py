@@ -309,11 +309,26 @@ def _dots(block: Block, made: Plan, in_thread: bool) -> None:
 
 def _row(block: Block, made: Plan, in_thread: bool) -> None:
     """The sum of multiples of x's columns, which have no gaps. A long one is made of parts, which threads share."""
-    b, (x, y, out) = block.b, made[1:4]
-    (n, k), work = x.shape, _work(b, x.shape, 4)
+    b, work = block.b, _work(block.b, made.x.shape, 4)
     if in_thread or work is None:
-        _call(b, "row", x.type, n, k, _at(y), y.strides[0], _at(x), x.strides[1], _at(out))
-        return
+        _row_at_once(b, made)
+    elif type(work) is int:
+        _row_in_parts(block, made, work)
+    else:
+        with b.when(b.let("ge", "i64", work, WORTH_THREADS)) as branch:
+            _row_in_parts(block, made, work)
+        with b.inside(branch.other):
+            _row_at_once(b, made)
+
+
+def _row_at_once(b: Builder, made: Plan) -> None:
+    (x, y, out), (n, k) = made[1:4], made.x.shape
+    _call(b, "row", x.type, n, k, _at(y), y.strides[0], _at(x), x.strides[1], _at(out))
+
+
+def _row_in_parts(block: Block, made: Plan, work: Operand) -> None:
+    b, (x, y, out) = block.b, made[1:4]
+    n, k = x.shape
     sums = block.fresh((PARTS, n), x.type)
     size = b.divided(b.add(k, PARTS - 1), PARTS)
     with b.loop(0, PARTS, work) as part:
@@ -353,15 +368,24 @@ def _blocks(b: Builder, extent: Operand, size: int, least: int = 0) -> Iterator[
 
 
 def _by_rows(block: Block, made: Plan, in_thread: bool) -> None:
-    """All at once, or block by block if the right operand is packed."""
+    """All at once, or block by block if the right operand is large."""
     b, x, y = block.b, made.x, made.y
-    if in_thread or not made.packs or _local_size(made) is not None:
-        _block_product(block, made, in_thread, int(made.joins))
+    joins = int(made.joins)
+    if not made.packs:
+        _block_product(block, made, in_thread, joins)
+        return
+    size = _local_size(made)
+    if size is not None:
+        # a thread has room on its stack only; elsewhere many products of a function may share it
+        panels = b.local(y.type, size) if in_thread else block.fresh((size,), y.type).array
+        _block_product(block, made, in_thread, joins, panels)
+        if not in_thread:
+            block.free.setdefault((y.type, size), []).append(panels)
         return
     m = x.shape[0]
     if _is_unit(y.strides[1]) and type(m) is not int:
         with b.when(b.let("lt", "i64", m, PACKED_ROWS)) as branch:
-            _block_product(block, made._replace(packs=False), in_thread, int(made.joins))
+            _block_product(block, made._replace(packs=False), in_thread, joins)
         with b.inside(branch.other):
             _by_blocks(block, made)
     else:
@@ -374,6 +398,7 @@ def _by_blocks(block: Block, made: Plan) -> None:
     panels = _room(block, made)
     # a sum without terms is to be written, too
     with _blocks(b, n, BREADTH * width) as (j, columns), _blocks(b, k, DEPTH[x.type], 1) as (p, terms):
+        b.poll(1)  # a block takes milliseconds
         left, right = _part(b, x, 0, p, (m, terms)), _part(b, y, p, j, (terms, columns))
         inner = made._replace(x=left, y=right, out=_part(b, out, 0, j, (m, columns)))
         joins: Operand = int(made.joins)
@@ -392,10 +417,7 @@ def _block_product(
     (m, k), n, width = x.shape, y.shape[1], multiply.panel_width(x.type)
     step: Operand = width
     if made.packs:
-        if panels is None:
-            size = _local_size(made)
-            assert size is not None
-            panels = b.local(x.type, size)
+        assert panels is not None
         _call(b, "pack", x.type, k, n, _at(y), y.strides[0], y.strides[1], Address(panels))
         y, step = Stored((k, n), panels, 0, (width, 1), False), b.mul(k, width)
     work = None if in_thread else _work(b, (m, k, n), PER_ELEMENT)

@@ -317,7 +317,7 @@ class _Nest:
             self.element(index)
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:
             self.axis(depth + 1, (*index, 0))
-        elif b.width and self.is_short(depth):
+        elif b.width > 1 and self.is_short(depth):
             for i in range(self.shape[depth]):  # pyright: ignore[reportArgumentType]
                 with b.scope():
                     self.axis(depth + 1, (*index, i))

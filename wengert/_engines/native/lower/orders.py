@@ -6,11 +6,16 @@ from collections.abc import Sequence
 
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
-from ..forms import Extents, Stored
+from ..builder import Builder
+from ..forms import Extents, Stored, is_numbers
 from ..loops import Operand
+from . import nests
 from .blocks import Block
+from .cutting import Axis, merged
 from .maps import MAPS
+from .ranges import number_of
 
+LINE = 16  # elements that are copied together where an order changes
 _VIEWS = ("transpose", "flip", "reshape")
 
 
@@ -51,4 +56,43 @@ def _maker(graph: Graph, value: Value) -> Node | None:
     return next((node for node in graph.nodes if any(v.key == value.key for v in node.outputs)), None)
 
 
-__all__ = ["fresh_in", "laid_out", "readers_order"]
+def memory_order(x: Stored) -> list[int]:
+    """The axes, the largest step first."""
+    return sorted(range(len(x.shape)), key=lambda a: -abs(number_of(x.strides[a])) if x.shape[a] != 1 else 0)
+
+
+def copy_in_order(b: Builder, source: Stored, target: Stored) -> None:
+    """Copies elements in the order of the target's memory, neighbouring axes as one where that can be."""
+    if not is_numbers([*source.strides, *target.strides]):
+        nests.copy(b, source, target)
+        return
+    columns = zip(target.shape, map(number_of, source.strides), map(number_of, target.strides), strict=True)
+    axes = merged(sorted((Axis(*c) for c in columns), key=lambda a: -abs(a.other)))
+    near = min(range(len(axes)), key=lambda i: abs(axes[i].step), default=-1)
+    extent = axes[near].extent if axes else 0
+    if near == len(axes) - 1 or type(extent) is not int or extent < LINE:
+        _copy_axes(b, source, target, axes, 0)
+        return
+    # the elements of a line of the source are copied while it is there, to as many lines of the target
+    axis, rest = axes[near], extent % LINE
+    blocks = Axis(extent // LINE, LINE * axis.step, LINE * axis.other)
+    others = [*axes[:near], blocks, *axes[near + 1 :]]
+    _copy_axes(b, source, target, [*others, Axis(LINE, axis.step, axis.other)], 0)
+    if rest:
+        others = [*axes[:near], *axes[near + 1 :]]
+        _copy_axes(b, source, target, [*others, Axis(rest, axis.step, axis.other)], extent - rest, axis)
+
+
+def _copy_axes(
+    b: Builder, source: Stored, target: Stored, axes: list[Axis], first: int, along: Axis | None = None
+) -> None:  # fmt: skip
+    """Copies elements axis by axis, from a first one along one of them."""
+    start, to = (0, 0) if along is None else (first * along.step, first * along.other)
+    shape, own, others = ((*[axis[i] for axis in axes],) for i in range(3))
+    nests.copy(
+        b, Stored(shape, source.array, b.add(source.offset, start), own, False),
+        Stored(shape, target.array, b.add(target.offset, to), others, False),
+    )  # fmt: skip
+
+
+__all__ = ["copy_in_order", "fresh_in", "laid_out", "memory_order", "readers_order"]

@@ -30,3 +30,14 @@ def divided_up(b: Builder, x: Operand, step: int) -> Operand:
         return -(-x // step)
     positive = b.select("i64", b.let("lt", "i64", x, 0), 0, x)
     return b.divided(b.add(positive, step - 1), step)
+
+
+def number_of(x: Operand) -> int:
+    """An extent or step that is known now."""
+    assert type(x) is int
+    return x
+
+
+def is_one(n: Operand) -> bool:
+    """Whether an extent is known to be 1."""
+    return type(n) is int and n == 1

@@ -405,9 +405,8 @@ class _Again:
         self.back, self.block, self.b, self.spec, self.taken = back, block, back.b, spec, taken
         self.thin, self.full = prepared(spec.thin), prepared(spec.body)
         self.positions = back.back.stage.saved
-        self.starts = back.inputs[: spec.carries]
-        values = self.thin.inputs[: spec.carries]
-        self.carries = [Carry(block, f, is_small(v)) for f, v in zip(self.starts, values, strict=True)]
+        starts, values = back.inputs[: spec.carries], self.thin.inputs[: spec.carries]
+        self.carries = [Carry(block, f, is_small(v)) for f, v in zip(starts, values, strict=True)]
         for carry in self.carries:
             carry.target()  # several loops use it, of which any may run no step
         self.xs = [_sliced(block, x) for x in back.inputs[spec.carries : first]]
@@ -421,8 +420,7 @@ class _Again:
 
     def load(self, states: States, row: Operand) -> None:
         """Goes to a state that was kept."""
-        _, forms = states.get(row, self.starts)
-        for carry, form, is_moving in zip(self.carries, forms, self.moving, strict=True):
+        for carry, form, is_moving in zip(self.carries, states.get(row), self.moving, strict=True):
             if is_moving:
                 carry.restore(form)
 

@@ -32,7 +32,7 @@ class States:
     Args:
         block: where they are needed.
         forms: carries, for their types.
-        moving: which of the carries change from step to step; the others are not kept.
+        moving: which of the carries change from step to step; the others are kept once.
         base: the row before the first.
     """
 
@@ -46,11 +46,9 @@ class States:
         self.places: list[Place] = [self._small((), "i64", 1)]
         self.sizes: dict[int, Operand] = {}  # of the rows of arrays with one value each
         for form, is_moving in zip(forms, moving, strict=True):
-            if is_moving:
-                self.places.append(self._place(form))
+            self.places.append(self._place(form) if is_moving else self._same(form))
         columns = (*[(t, array, width) for t, (array, width) in self.columns.items()],)
         self.kept = Kept(Template((*self.places,), columns), self.arrays, self.outside)
-        self.moving = moving
 
     def _array(self, type_: str) -> int:
         self.arrays.append(self.b.array(type_, "grown"))
@@ -69,9 +67,10 @@ class States:
         return Big((*[self._extent(n) for n in form.shape],), form.type, array)
 
     def _extent(self, extent: Operand) -> Item:
-        if type(extent) is int:
-            return Number(extent)
-        self.outside.append(extent)
+        return Number(extent) if type(extent) is int else self._same(extent)
+
+    def _same(self, x: Any) -> Out:
+        self.outside.append(x)
         return Out(len(self.outside) - 1)
 
     def bytes(self) -> Operand:
@@ -95,26 +94,21 @@ class States:
             end = b.mul(b.add(row, 1), size)
             b.reserve(array, end)
             b.set(self.block.setting.length(array), end)
-        moving = [f for f, is_moving in zip(forms, self.moving, strict=True) if is_moving]
-        for place, form in zip(self.places, [Elements((), "i64", [step]), *moving], strict=True):
+        for place, form in zip(self.places, [Elements((), "i64", [step]), *forms], strict=True):
             if type(place) is Small:
                 assert type(form) is Elements
                 array, width = self.columns[place.type]
                 start = b.mul(row, width)
                 for slot, item in zip(place.items, form.items, strict=True):
                     b.store(self.arrays[array], b.add(start, cast(Slot, slot).place), item)
-            else:
-                assert type(place) is Big
+            elif type(place) is Big:
                 start = b.mul(row, self.sizes[place.array])
                 target = Stored(form.shape, self.arrays[place.array], start, strides_of(b, form.shape), True)
                 nests.copy(b, form, target)
 
-    def get(self, row: Operand, steady: Sequence[Form]) -> tuple[Operand, list[Form]]:
-        """A state: its step and the carries, of which some come from `steady`."""
-        (step, *forms) = self.kept.saved(self.b, row)
-        assert type(step) is Elements
-        found = iter(forms)
-        return step.items[0], [next(found) if m else s for m, s in zip(self.moving, steady, strict=True)]
+    def get(self, row: Operand) -> list[Form]:
+        """The carries of a state."""
+        return self.kept.saved(self.b, row)[1:]
 
     def step(self, row: Operand) -> Operand:
         """The step of a state."""

@@ -2,8 +2,13 @@
 
 The graph of one row is lowered as any other, inside `Lanes`: each operation is done for a vector of rows, and what a
 row makes on its way is an array of the lanes' own, small enough for the caches. Rows that are left over go through code
-of their own, for as many lanes as there are; where only the run tells how many, one by one. Sums over rows are added
-up in the order of the rows' blocks.
+of their own, for as many lanes as there are; where only the run tells how many, one by one. Long rows go one by one in
+any case, each as vectors of its own elements.
+
+Many rows are split into parts, which may run in threads. How many there are follows from the graph and its sizes alone,
+and each part adds up its sums over rows by itself, in the order of its blocks; in the end the parts' sums are added up
+in their order. So results are the same for any number of threads. Sums of few elements are kept as vectors, a slot for
+each lane of a vector, and only added up within vectors in the end.
 """
 
 from __future__ import annotations
@@ -47,7 +52,7 @@ SLOTS = 8  # parts of a sum: as many as a vector holds
 SHARE = 150_000  # elements that a part of the rows has at least
 MOST_PARTS = 16
 ALL_SUMS = 512 * 1024  # bytes of the sums of all parts
-FULL = 64 * 1024  # bytes of sums in parts; larger ones are added up at once
+FULL = 128 * 1024  # bytes of sums in parts; larger ones are added up at once
 ROOM = 512 * 1024  # bytes that the lanes' own arrays should not exceed
 UNROLLED = 16  # products of a row that are written out
 SPARSE = 4  # products that are worth to look whether their common factor is zero
@@ -64,6 +69,15 @@ class Accumulated(Stored):
     def add(self, b: Builder, place: Operand, value: Operand) -> None:
         """Adds to the element of a number."""
         b.accumulate(self.array, place, value)
+
+
+class _Wide(Accumulated):
+    """Sums of float32, added up as float64."""
+
+    __slots__ = ()
+
+    def add(self, b: Builder, place: Operand, value: Operand) -> None:
+        b.accumulate(self.array, place, b.convert("f64", "f32", value))
 
 
 class _Slotted(Accumulated):
@@ -125,12 +139,16 @@ class _Tiling:
     def prepare(self) -> None:
         """Where results are stored or added up."""
         for value, axis in zip(self.node.outputs, self.rows.gives, strict=True):
-            if axis is None and self.is_slotted(value):
-                self.targets.append(self.block.fresh((*self.most, *self.block.shape(value), SLOTS), "f64"))
-            elif axis is None and self.most:
-                self.targets.append(self.block.fresh((*self.most, *self.block.shape(value)), TYPE_OF[value.dtype]))
-            else:
+            if axis is not None or self.is_plain(value):
                 self.targets.append(self.block.room(value))
+            else:
+                slots = (SLOTS,) if self.is_slotted(value) else ()
+                shape = (*self.most, *self.block.shape(value), *slots)
+                self.targets.append(self.block.fresh(shape, _kept(value)))
+
+    def is_plain(self, value: Value) -> bool:
+        """Whether a sum over rows is added up where it is to be in the end."""
+        return not (self.most or self.is_slotted(value) or _kept(value) != TYPE_OF[value.dtype])
 
     def bytes_of_sums(self) -> int:
         """How much one part of the rows adds up in."""
@@ -141,7 +159,7 @@ class _Tiling:
 
     def is_slotted(self, value: Value) -> bool:
         """Whether a sum over rows is added up in parts."""
-        if TYPE_OF[value.dtype] not in FLOATS:
+        if TYPE_OF[value.dtype] not in FLOATS or self.rows.is_single:
             return False
         size = static_size(value.shape)
         return value.dtype.itemsize == 4 or (size is not None and size * SLOTS * 8 <= FULL)
@@ -157,7 +175,7 @@ class _Tiling:
         for value, axis, target in zip(self.node.outputs, self.rows.gives, self.targets, strict=True):
             if axis is None and self.is_slotted(value):
                 found.append(self.from_slots(value, target))
-            elif axis is None and self.most:
+            elif axis is None and not self.is_plain(value):
                 found.append(self.from_parts(value, target))
             else:
                 found.append(target)
@@ -184,7 +202,7 @@ class _Tiling:
         count = count_of(b, whole.shape)
         with b.loop(0, count) as place:
             found = self.joined(held.type, lambda part: b.load(held.array, b.add(b.mul(part, count), place)))
-            b.store(whole.array, b.add(whole.offset, place), found)
+            b.store(whole.array, b.add(whole.offset, place), b.convert(whole.type, held.type, found))
         return whole
 
     def joined(self, type_: str, of_part: Callable[[Operand], Operand]) -> Operand:
@@ -202,6 +220,8 @@ class _Tiling:
     def width(self) -> int:
         """How many rows go side by side."""
         graph, width = self.rows.graph, WIDEST
+        if self.rows.is_single:
+            return 1
         plan = schedule(graph.nodes, [*map(kind_of, graph.nodes)], [v for v in graph.outputs if not is_small(v)])
         single = {v.key for node in graph.nodes if kind_of(node) == "single" for v in node.outputs}
         kept = [v for node in graph.nodes for v in node.outputs if v.key in plan.stored or v.key in single]
@@ -292,7 +312,7 @@ class _Tiling:
         for known, other in ((0, 1), (1, 0)):
             form, long = forms[known], values[other]
             if form is not None and forms[other] is None and not is_small(long):
-                if static_size(long.shape) is None or static_size(long.shape) < _length(form):
+                if (static_size(long.shape) or 0) < _length(form):
                     continue
                 shape = (*[inner.shape(v)[0] for v in values],)
                 products = _Products(self.b, form, self.sum(target, shape), known == 0)
@@ -306,7 +326,7 @@ class _Tiling:
         one = _row_of(self.b, form, axis, row)
         if not is_numbers(one.shape):
             return one
-        if prod(shape) <= 1 or (type(one) is Stored and _is_one(form, axis)):
+        if prod(shape) <= 1 or self.rows.is_single or (type(one) is Stored and _is_one(form, axis)):
             return one
         own = _own(self.b, one)
         nests.copy(self.b, one, own)
@@ -323,10 +343,16 @@ class _Tiling:
     def sum(self, whole: Stored, shape: Extents) -> Accumulated:
         """A sum over rows as something that a row's numbers are added to."""
         place = next(i for i, t in enumerate(self.targets) if t is whole)
-        b, is_slotted = self.b, self.is_slotted(self.node.outputs[place])
-        kind = _Slotted if is_slotted else Accumulated
+        b, value = self.b, self.node.outputs[place]
+        kind = _Slotted if self.is_slotted(value) else _Wide if _kept(value) != TYPE_OF[value.dtype] else Accumulated
         offset = b.add(whole.offset, b.mul(self.part, count_of(b, shape))) if self.most else whole.offset
         return kind(shape, whole.array, offset, strides_of(b, shape), False)
+
+
+def _kept(value: Value) -> str:
+    """The type in which a sum over rows is added up."""
+    type_ = TYPE_OF[value.dtype]
+    return "f64" if type_ in FLOATS else type_
 
 
 def _cost(graph: Graph) -> int:

@@ -242,12 +242,12 @@ def _window_sum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 
 def _sums_in_rows(block: Block, value: Value, x: Stored, rows: _Rows) -> Stored:
     b, target = block.b, _room(block, value, _memory_order(rows))
-    totals = b.local(x.type, LANES)
-
-    def add(j: Operand, tap: Operand, index: Index, place: Index) -> None:
-        b.store(totals, j, b.let("add", x.type, b.load(totals, j), x.at(b, place)))
-
     with rows.runs() as run:
+        totals = b.local(x.type, LANES)  # of this run, and so of its thread
+
+        def add(j: Operand, tap: Operand, index: Index, place: Index) -> None:
+            b.store(totals, j, b.let("add", x.type, b.load(totals, j), x.at(b, place)))
+
         rows.each(run, lambda j, index: b.store(totals, j, rows.windows.nothing(x.type)))
         rows.each_tap(run, add)
         rows.each(run, lambda j, index: target.store(b, index, b.load(totals, j)))
@@ -364,12 +364,12 @@ def _window_place(wins: str) -> Callable[..., Sequence[Form]]:
 
 def _places_in_rows(block: Block, value: Value, x: Stored, rows: _Rows, wins: str) -> Stored:
     b, target = block.b, _room(block, value, _memory_order(rows))
-    best = _Best.of(b, x.type, wins, "i64")
-
-    def join(j: Operand, tap: Operand, index: Index, place: Index) -> None:
-        best.join(b, j, x.at(b, place), flat_place(b, rows.windows.sizes, place[rows.lead :]))
-
     with rows.runs() as run:
+        best = _Best.of(b, x.type, wins, "i64")
+
+        def join(j: Operand, tap: Operand, index: Index, place: Index) -> None:
+            best.join(b, j, x.at(b, place), flat_place(b, rows.windows.sizes, place[rows.lead :]))
+
         rows.each(run, lambda j, index: best.begin(b, j))
         rows.each_tap(run, join)
         rows.each(run, lambda j, index: target.store(b, index, b.convert(target.type, "i64", b.load(best.found, j))))
@@ -406,16 +406,16 @@ def _window_best(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     rows = _any_rows(b, windows, block.shape(value), x)
     order = _memory_order(rows)
     values, taps = _room(block, value, order), _room(block, which, order)
-    best = _Best.of(b, x.type, "gt", taps.type)
-
-    def join(j: Operand, tap: Operand, index: Index, place: Index) -> None:
-        best.join(b, j, x.at(b, place), b.convert(taps.type, "i64", tap))
-
-    def end(j: Operand, index: Index) -> None:
-        values.store(b, index, b.load(best.values, j))
-        taps.store(b, index, b.load(best.found, j))
-
     with rows.runs() as run:
+        best = _Best.of(b, x.type, "gt", taps.type)
+
+        def join(j: Operand, tap: Operand, index: Index, place: Index) -> None:
+            best.join(b, j, x.at(b, place), b.convert(taps.type, "i64", tap))
+
+        def end(j: Operand, index: Index) -> None:
+            values.store(b, index, b.load(best.values, j))
+            taps.store(b, index, b.load(best.found, j))
+
         rows.each(run, lambda j, index: best.begin(b, j))
         rows.each_tap(run, join)
         rows.each(run, end)

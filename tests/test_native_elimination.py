@@ -1,0 +1,124 @@
+"""Linear systems of few unknowns in compiled code, beside LAPACK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._engines.native import loops
+from wengert._engines.native.lower.elimination import LITTLE
+from wengert._engines.native.lower.functions import lowered
+from wengert._engines.native.outlining import walk
+from wengert._engines.native.prepare import ready
+from wengert._passes import optimise
+from wengert._prims.decompositions import slogdet
+
+RNG = np.random.default_rng(41)
+OPS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "solve": (wg.linalg.solve, np.linalg.solve),
+    "inv": (lambda a, v: wg.linalg.inv(a), lambda a, v: np.linalg.inv(a)),
+    "det": (lambda a, v: wg.linalg.det(a), lambda a, v: np.linalg.det(a)),
+    "slogdet": (lambda a, v: slogdet(a), lambda a, v: np.linalg.slogdet(a)),
+}
+
+
+def both(name: str, a: Any, v: Any) -> list[tuple[Any, Any]]:
+    ours, theirs = OPS[name]
+    with np.errstate(all="ignore"):
+        found, wanted = wg.function(ours)(a, v), theirs(a, v)
+    if not isinstance(wanted, tuple):
+        return [(found, wanted)]
+    return [*zip(found, wanted, strict=True)]
+
+
+@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7, 16, 32, 33])
+def test_beside_lapack(n: int, dtype: str, name: str) -> None:
+    for lead in ((), (2, 0), (2, 3)):
+        a, v = RNG.normal(size=(*lead, n, n)).astype(dtype), RNG.normal(size=(*lead, n, 2)).astype(dtype)
+        if n > 1:  # the first pivot is in another row
+            a[..., 0, 0] = 0
+        condition = float(np.max(np.linalg.cond(a.astype(np.float64)), initial=1.0))
+        for found, wanted in both(name, a, v):
+            assert np.asarray(found).dtype == wanted.dtype
+            # rounding errors grow with the condition of the matrix
+            rtol = (1e-14 if dtype == "float64" else 1e-5) * condition * n
+            scale = float(np.max(np.abs(wanted), initial=1e-30))
+            np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol * scale)
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 7, 20])
+def test_singular_matrices(n: int) -> None:
+    a = RNG.normal(size=(3, n, n))
+    a[1, :, n - 1] = 0.0
+    v = np.ones((3, n, 1))
+    for name in ("solve", "inv"):
+        with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+            wg.function(OPS[name][0])(a, v)
+    for name in ("det", "slogdet"):
+        for found, wanted in both(name, a, v):
+            np.testing.assert_allclose(found, wanted, rtol=1e-11)  # of n pivots
+    for name in ("det", "slogdet"):
+        for found, wanted in both(name, np.zeros((n, n)), v):
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("n", [2, 4, 9])
+def test_what_is_not_finite(n: int, name: str) -> None:
+    for bad in (np.nan, np.inf, -np.inf):
+        for place in range(n):
+            a = RNG.normal(size=(2, n, n)) + n * np.eye(n)
+            a[0, place, n - 1] = bad
+            v = np.ones((2, n, 1))
+            for found, wanted in both(name, a, v):
+                np.testing.assert_array_equal(np.isfinite(found), np.isfinite(wanted))
+                np.testing.assert_allclose(np.asarray(found)[1], wanted[1], rtol=1e-12)  # rounded otherwise
+
+
+@pytest.mark.parametrize("n", [3, 9])
+def test_gradients(n: int) -> None:
+    a, v = RNG.normal(size=(n, n)) + n * np.eye(n), RNG.normal(size=(n, 2))
+    f = wg.grad(lambda a, v: wg.sum(wg.sin(wg.linalg.solve(a, v))), argnums=(0, 1))
+    with wg.eager():
+        wanted = f(a, v)
+    for ours, theirs in zip(wg.function(f)(a, v), wanted, strict=True):
+        np.testing.assert_allclose(ours, np.asarray(theirs), rtol=1e-10, atol=1e-12)  # rounding, times the condition
+
+
+@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("n", [1, 5, 12, LITTLE])
+def test_no_calls(n: int, name: str) -> None:
+    f = wg.function(OPS[name][0])
+    f(np.eye(n) * 2, np.ones((n, 1)))
+    ((_, form),) = f.traces
+    function = lowered(ready(optimise(form.graph)), "test").function
+    assert not any(type(item) is loops.Call for item in walk(function.body))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 7, 13, 24, 25])
+def test_cholesky(n: int, dtype: str) -> None:
+    f = wg.function(wg.linalg.cholesky)
+    for lead in ((), (2, 0), (2, 3)):
+        a = RNG.normal(size=(*lead, n, n))
+        a = (a @ a.swapaxes(-1, -2) + n * np.eye(n)).astype(dtype)
+        above = a + np.triu(np.full((n, n), np.nan, dtype), 1)  # what lies above the diagonal is not read
+        rtol = 1e-13 if dtype == "float64" else 1e-5  # rounding, of matrices of small condition
+        for given in (a, above):
+            np.testing.assert_allclose(f(given), np.linalg.cholesky(a), rtol=rtol, atol=rtol * n)
+    a = np.broadcast_to(np.eye(n, dtype=dtype), (3, n, n)).copy()
+    for bad in (-1.0, 0.0):
+        a[1, n - 1, n - 1] = bad
+        with pytest.raises(np.linalg.LinAlgError):
+            f(a)
+    a[1, n - 1, n - 1] = np.nan
+    np.testing.assert_array_equal(f(a), np.linalg.cholesky(a))  # LAPACK's word, whatever it is
