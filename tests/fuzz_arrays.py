@@ -118,7 +118,10 @@ class Maker:
         return np.asarray(rng.integers(0 if dtype == "uint8" else -5, 9, shape), dtype)
 
     def attempt(self) -> None:
-        line = self.r.choice(LINES)(self)
+        try:
+            line = self.r.choice(LINES)(self)
+        except LookupError:
+            return
         if not line:
             return
         names = [f"v{self.count + i}" for i in range(line.count("TARGET") or 1)]
@@ -141,13 +144,19 @@ class Maker:
 
     # what lines are made of
 
-    def some(self, fits: Callable[[Variable], bool] = lambda v: True) -> Variable | None:
-        """A value at hand, the newest ones rather."""
+    def some(self, fits: Callable[[Variable], bool] = lambda v: True) -> Variable:
+        """A value at hand, the newest ones rather; LookupError if none fits."""
         known = [Variable(n, tuple(x.shape), np.dtype(x.dtype)) for n, x in self.values.items()]
         known = [v for v in known if fits(v)]
         if not known:
-            return None
+            raise LookupError
         return self.r.choice(known[-4:] if self.r.random() < 0.6 else known)
+
+    def maybe(self, fits: Callable[[Variable], bool]) -> Variable | None:
+        try:
+            return self.some(fits)
+        except LookupError:
+            return None
 
     def axis(self, v: Variable) -> int:
         return self.r.randrange(-len(v.shape), len(v.shape))
@@ -176,29 +185,27 @@ def _has_axes(v: Variable) -> bool:
 
 def smooth(m: Maker) -> str:
     v, name = m.some(_is_float), m.r.choice([*SMOOTH, *SMOOTH, *KINKED])
-    return v and (f"wg.{name.format(v.name)}" if "{" in name else f"wg.{name}({v.name})")
+    return f"wg.{name.format(v.name)}" if "{" in name else f"wg.{name}({v.name})"
 
 
 def pair(m: Maker) -> str:
     v, w = m.some(_is_float), m.some(_is_float)
     number = m.r.choice(["0.5", "2.0", "-1.25", "3"])
-    return v and f"wg.{m.r.choice(PAIRS)}({v.name}, {w.name if m.r.random() < 0.8 else number})"
+    return f"wg.{m.r.choice(PAIRS)}({v.name}, {w.name if m.r.random() < 0.8 else number})"
 
 
 def quotient(m: Maker) -> str:
     v, w = m.some(_is_float), m.some(_is_float)
-    return v and f"{v.name} / (2.0 + wg.{m.r.choice(['abs', 'cos', 'square'])}({w.name}))"
+    return f"{v.name} / (2.0 + wg.{m.r.choice(['abs', 'cos', 'square'])}({w.name}))"
 
 
 def power(m: Maker) -> str:
     v = m.some(_is_float)
-    return v and m.r.choice([f"{v.name} ** {m.r.choice(['2', '3', '0', '1'])}", f"(wg.abs({v.name}) + 0.5) ** {m.r.choice(['0.5', '-1.0', '-2', '1.7'])}"])
+    return m.r.choice([f"{v.name} ** {m.r.choice(['2', '3', '0', '1'])}", f"(wg.abs({v.name}) + 0.5) ** {m.r.choice(['0.5', '-1.0', '-2', '1.7'])}"])
 
 
 def whole(m: Maker) -> str:
     v, w = m.some(lambda v: v.dtype.kind in "iub"), m.some(lambda v: v.dtype.kind in "iub")
-    if v is None:
-        return ""
     return m.r.choice([
         f"wg.{m.r.choice(WHOLE)}({v.name}, {w.name})", f"wg.sum({v.name})", f"wg.astype({v.name}, 'float64') * 0.25",
         f"wg.{m.r.choice(['floor_divide', 'remainder'])}({v.name}, {m.r.choice([2, 3, -3])})", f"wg.cumsum({v.name})",
@@ -208,8 +215,6 @@ def whole(m: Maker) -> str:
 
 def chosen(m: Maker) -> str:
     u, v, w = m.some(_is_float), m.some(_is_float), m.some(_is_float)
-    if u is None:
-        return ""
     test = f"wg.{m.r.choice(COMPARED)}({u.name}, {m.r.choice(['0.0', '0.3', v.name])})"
     return m.r.choice([f"wg.where({test}, {v.name}, {m.r.choice([w.name, '0.0'])})", f"wg.where({test}, wg.log(wg.abs({v.name}) + 1.0), {w.name})", test])
 
@@ -223,8 +228,6 @@ def converted(m: Maker) -> str:
 
 def reduced(m: Maker) -> str:
     v = m.some(_is_float)
-    if v is None:
-        return ""
     axes = [None, *range(len(v.shape))] + ([(0, -1), (0, 1)] if len(v.shape) > 1 else [])
     name = m.r.choice(REDUCED)
     subject = f"wg.tanh({v.name}) + 1.0" if name == "prod" else v.name
@@ -233,12 +236,12 @@ def reduced(m: Maker) -> str:
 
 def along(m: Maker) -> str:
     v = m.some(_has_axes)
-    return v and f"wg.{m.r.choice(ALONG)}({v.name}, axis={m.axis(v)})"
+    return f"wg.{m.r.choice(ALONG)}({v.name}, axis={m.axis(v)})"
 
 
 def placed(m: Maker) -> str:
     v = m.some(_has_axes)
-    return v and f"wg.{m.r.choice(['argmax', 'argmin', 'argsort'])}({v.name}, axis={m.axis(v)})"
+    return f"wg.{m.r.choice(['argmax', 'argmin', 'argsort'])}({v.name}, axis={m.axis(v)})"
 
 
 def reshaped(m: Maker) -> str:
@@ -255,8 +258,6 @@ def reshaped(m: Maker) -> str:
 
 def sliced(m: Maker) -> str:
     v = m.some(lambda v: len(v.shape) > 0)
-    if v is None:
-        return ""
     parts: list[str] = []
     for n in v.shape:
         start, stop = m.r.randint(-1, 2), m.r.choice(["", "-1", str(max(1, n // 2)), ""])
@@ -266,8 +267,6 @@ def sliced(m: Maker) -> str:
 
 def padded(m: Maker) -> str:
     v = m.some(lambda v: len(v.shape) > 0)
-    if v is None:
-        return ""
     widths = (*[(m.r.randint(0, 2), m.r.randint(0, 2)) for _ in v.shape],)
     mode = m.r.choice(["constant", "constant", "edge", "reflect", "wrap"])
     shift = m.r.choice([1, -2, 5])
@@ -276,9 +275,7 @@ def padded(m: Maker) -> str:
 
 def joined(m: Maker) -> str:
     v = m.some(_has_axes)
-    w = v and m.some(lambda w: w.shape == v.shape and w.is_float)
-    if not v:
-        return ""
+    w = m.some(lambda w: w.shape == v.shape and w.is_float)
     return m.r.choice([
         f"wg.concatenate([{v.name}, {w.name}, wg.sin({v.name})], axis={m.axis(v)})", f"wg.stack([{v.name}, {w.name} * 2.0], axis={m.axis(v)})",
         f"wg.concatenate([{v.name}[1:], {w.name}[:1]])",
@@ -287,9 +284,7 @@ def joined(m: Maker) -> str:
 
 def gathered(m: Maker) -> str:
     v = m.some(lambda v: len(v.shape) > 0 and v.shape[0] > 0)
-    i = m.some(lambda v: v.dtype.kind in "iu")
-    if v is None:
-        return ""
+    i = m.maybe(lambda v: v.dtype.kind in "iu")
     places = [m.r.randrange(-v.shape[0], v.shape[0]) for _ in range(m.r.choice([1, 3, 6]))]
     own = f"wg.remainder({i.name}, {v.shape[0]})" if i is not None and m.r.random() < 0.5 else f"np.array({places})"
     return m.r.choice([f"{v.name}[{own}]", f"wg.take({v.name}, {own}, axis=0)"])
@@ -297,8 +292,6 @@ def gathered(m: Maker) -> str:
 
 def written(m: Maker) -> str:
     v = m.some(lambda v: v.is_float and len(v.shape) > 0 and v.shape[0] > 1)
-    if v is None:
-        return ""
     places = [m.r.randrange(-v.shape[0], v.shape[0]) for _ in range(m.r.choice([1, 3, 6]))]
     where = m.r.choice(["0", "-1", "1:", "::2", f"np.array({places})"])
     source = m.r.choice([f"{v.name}[{where}] * 0.5", "0.25", f"wg.sin({v.name}[{where}])"])
@@ -307,8 +300,6 @@ def written(m: Maker) -> str:
 
 def product(m: Maker) -> str:
     v = m.some(lambda v: v.is_float and len(v.shape) == 2)
-    if v is None:
-        return ""
     return m.r.choice([
         f"wg.matmul({v.name}, wg.transpose({v.name})) * 0.1", f"wg.matmul({v.name}, wg.sum({v.name}, axis=0)) * 0.1",
         f"wg.einsum('ij,ij->j', {v.name}, wg.cos({v.name}))", f"wg.einsum('ij,kj,j->ik', {v.name}, {v.name}, wg.mean({v.name}, axis=0)) * 0.1",
@@ -336,8 +327,8 @@ def _step(m: Maker, v: Variable, x: str) -> str:
 
 
 def loop(m: Maker) -> str:
-    v, w = m.some(_is_float), m.some(_has_axes)
-    if v is None or math.prod(v.shape) > 5000:
+    v, w = m.some(_is_float), m.maybe(_has_axes)
+    if math.prod(v.shape) > 5000:
         return ""
     kinds = ["fori", "while", "cond", "switch"] + (["scan", "scan", "vmap", "map"] if w else [])
     kind = m.r.choice(kinds)
@@ -352,6 +343,7 @@ def loop(m: Maker) -> str:
     if kind == "switch":
         branches = ", ".join(f"lambda c: {_step(m, v, '(c * 0.5)')}" for _ in range(3))
         return f"wg.switch(wg.astype(wg.remainder(wg.sum(wg.astype(wg.floor({v.name}), 'int64')), 3), 'int64'), [{branches}], {v.name})"
+    assert w is not None
     if kind == "scan":
         given = m.r.choice(["c * 0.5", "wg.sum(c)", "x", "(c, wg.sin(x))"])
         if "(c, " in given:
