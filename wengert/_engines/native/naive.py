@@ -60,10 +60,14 @@ def _remainder(x: Any, y: Any) -> Any:
     return x.dtype.type(-left if x < 0 else left)
 
 
+def _scaled(x: Any, y: Any) -> Any:
+    return x * y if x else x.dtype.type(0)
+
+
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "sum": operator.add, "div": _divided,
     "rem": _remainder, "fma": lambda x, y, z: x * y + z, "neg": np.negative, "abs": np.abs, "copysign": np.copysign,
-    "scale": lambda x, y: x.dtype.type(0) if x == 0 else x * y, "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil,
+    "scale": _scaled, "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil,
     "trunc": np.trunc, "rint": np.rint, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
     "gt": operator.gt, "ge": operator.ge, "and": operator.and_, "or": operator.or_, "xor": operator.xor,
     "not": np.invert, "shl": operator.lshift, "shr": operator.rshift, "asin": np.arcsin, "acos": np.arccos,
