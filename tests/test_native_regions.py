@@ -171,3 +171,47 @@ def test_a_loop_writes_in_place() -> None:
     assert "poll" in step
     assert "for" not in step, loops
     assert "copy" not in step, loops
+
+
+# -- what invariants decide -------------------------------------------------------------------------------------------
+
+
+def with_invariants(x: Any, c: Any) -> Any:
+    """Of each step, exp and the sum depend on an invariant alone; cos(c) does not."""
+    def step(i: Any, c: Any) -> Any:
+        return 0.5 * wg.cos(c) + wg.exp(2.0 * x) * 3.0 + wg.sum(wg.sin(x))
+
+    return wg.sum(wg.fori_loop(0, 7, step, c))
+
+
+def products_of_invariants(x: Any, c: Any) -> Any:
+    """A product of matrices and its slices, read at each step and in another order."""
+    def step(c: Any, row: Any) -> Any:
+        found = wg.matmul(wg.outer(x, x), wg.sin(x))
+        return wg.tanh(c * row + found[::-1]), wg.sum(found[3:] * c[3:])
+
+    last, rows = wg.scan(step, c, wg.outer(c, c)[:4])
+    return wg.sum(last) + wg.sum(rows)
+
+
+def until_invariants_say(x: Any, c: Any) -> Any:
+    """None of the steps is taken where the first test says so; their invariants cannot fail."""
+    limit = wg.sum(c * c) + 3.0
+    return wg.sum(wg.while_loop(lambda y: wg.sum(y * y) < limit, lambda y: y + 0.1 * wg.log(x), c))
+
+
+@pytest.mark.parametrize("f", [with_invariants, products_of_invariants, until_invariants_say])
+@pytest.mark.parametrize("form", [wg.value_and_grad, lambda f, **k: wg.grad(lambda *a: wg.sum(wg.grad(f)(*a)), **k)])
+def test_invariants_beside_numpys_kernels(f: Any, form: Any) -> None:
+    x, c = RNG.uniform(0.1, 0.5, size=40), RNG.normal(size=40)
+    found = wg.tree.leaves(wg.function(form(f, argnums=(0, 1)))(x, c))
+    for got, wanted in zip(found, wg.tree.leaves(form(f, argnums=(0, 1))(x, c)), strict=True):
+        np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-11, atol=1e-12)
+
+
+def test_what_invariants_decide_is_computed_once() -> None:
+    traced = wg.function(with_invariants).trace(RNG.normal(size=500), RNG.normal(size=500))
+    loops = str(lowered(ready(optimise(traced)), "f").function)
+    before, steps = loops.split("poll", 1)
+    assert "exp.f64" in before and "sin.f64" in before and "cos.f64" in steps
+    assert "exp.f64" not in steps and "sin.f64" not in steps

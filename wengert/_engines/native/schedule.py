@@ -35,7 +35,7 @@ HEAVY = 16  # maps that one map may read through others before it is stored
 
 
 # Points that take less time than to store a value and to load it again, and how often they are computed at most.
-_LIGHT = {
+LIGHT = {
     "add", "sub", "mul", "neg", "abs", "times_number", "add_number", "select", "convert", "maximum", "minimum", "scale",
     "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not",
 }  # fmt: skip
@@ -221,7 +221,7 @@ class _Scheduling:
         """
         found = False
         for place, node in enumerate(self.nodes):
-            if self.kinds[place] != "point" or node.op.name not in _LIGHT or place in self.moving:
+            if self.kinds[place] != "point" or node.op.name not in LIGHT or place in self.moving:
                 continue
             key, stage = node.outputs[0].key, self.stage[place]
             readers = self.readers[key]

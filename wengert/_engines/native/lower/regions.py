@@ -27,6 +27,7 @@ from ..schedule import is_small
 from . import nests
 from .blocks import SINGLES, Block
 from .histories import Anchor, Keeper, Kept, OneOf, Piled, Rows, Snapshots, histories_of
+from .invariants import hoisted
 from .maps import zero_of
 from .snapshots import FRUGAL, States, Taker, first_stretch
 
@@ -170,6 +171,7 @@ class _Loop:
         self.graph = prepared(spec.body if _saves(spec, self.emits) else spec.thin)
         self.xs = [_sliced(block, x) for x in forms[spec.carries : first]]
         self.steady = _steady(block, forms[first:])
+        self.graph, self.hoisted = hoisted(block, self.graph, self.steady)
         values = self.graph.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(forms[: spec.carries], values, strict=True)]
         # numbers that carries start with
@@ -193,7 +195,7 @@ class _Loop:
         """The operands of a step; `is_typed`: only their types matter."""
         row = 0 if is_typed or self.count is None else _row(self.b, self.spec, self.count, step)
         carries = [Form(c.shape, c.type) if is_typed else c.form() for c in self.carries]
-        return [*carries, *(x.row(self.b, row) for x in self.xs), *self.steady]
+        return [*carries, *(x.row(self.b, row) for x in self.xs), *self.steady, *self.hoisted]
 
     def run(self) -> list[Form]:
         b, spec = self.b, self.spec
@@ -367,6 +369,8 @@ class _Back:
         self.state = [Carry(block, f, s) for f, s in zip(starts, small, strict=False)]
         self.read = [_sliced(block, x) for x in (*(self.inputs[i] for i in step.xs), *rest[width:])]
         self.steady = _steady(block, [self.inputs[i] for i in step.invariants])
+        self.graph, found = hoisted(block, self.graph, self.steady)
+        self.steady += found
         self.slices = [
             Rows(block, (*lanes, *self.inputs[i].shape[1:]), self.inputs[i].type, self.count) for i in step.slices
         ]

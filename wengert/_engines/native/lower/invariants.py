@@ -1,0 +1,85 @@
+"""What a loop's step computes from its invariants alone is computed once, before the loop.
+
+LLVM does that with numbers; here it is done with what is large, or takes long: reductions, products and the like, and
+functions of large arrays. What only moves elements stays in the step, where it costs nothing, and so does light
+arithmetic with nothing dear before it, which takes no longer than to read what was stored. Ops that can fail stay, too:
+a loop may have no steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...._core.graph import Graph, Node
+from ...._core.tensor import Value
+from ..forms import Form
+from ..schedule import LIGHT
+from .blocks import Block, kind_of
+
+_REGIONS = frozenset({"loop", "loop_back", "switch", "call"})
+
+
+def hoisted(block: Block, graph: Graph, steady: Sequence[Form]) -> tuple[Graph, list[Form]]:
+    """A step without what its invariants decide, and that, as further invariants behind the others.
+
+    Args:
+        block: the one that the loop is in; what is hoisted is emitted into it.
+        graph: the step, whose last inputs are the invariants.
+        steady: the invariants.
+    """
+    given = graph.inputs[len(graph.inputs) - len(steady) :]
+    before = _before(graph, given)
+    if not before:
+        return graph, []
+    made = {v.key for node in before for v in node.outputs}
+    left = _needed([node for node in graph.nodes if not any(v.key in made for v in node.outputs)], graph.outputs)
+    read = {v.key for node in left for v in node.inputs} | {v.key for v in graph.outputs}
+    found = [v for node in before for v in node.outputs if v.key in read]
+    outside = Graph.of(f"{graph.name}.steady", given, _needed(_steady(graph, given), found), found)
+    forms = Block(block.setting, outside, steady, block.sizes).run()
+    return Graph.of(graph.name, [*graph.inputs, *found], left, graph.outputs), forms
+
+
+def _before(graph: Graph, given: Sequence[Value]) -> list[Node]:
+    """The nodes of a step that are computed before it."""
+    known = {v.key for v in given}
+    stored: set[int] = set()
+    found = []
+    for node in _steady(graph, given):
+        kind = kind_of(node)
+        is_near = all(v.key in stored or v.key in known for v in node.inputs)
+        follows = is_near and any(v.key in stored for v in node.inputs)
+        if _is_dear(node, kind) or (kind == "point" and follows):
+            found.append(node)
+            stored.update(v.key for v in node.outputs)
+    return found
+
+
+def _is_dear(node: Node, kind: str) -> bool:
+    if not node.inputs or node.op.can_raise:
+        return False
+    return kind in ("single", "reduce") or (kind == "point" and node.op.name not in LIGHT)
+
+
+def _steady(graph: Graph, given: Sequence[Value]) -> list[Node]:
+    """The nodes that depend on invariants and constants alone."""
+    known = {v.key for v in given}
+    found = []
+    for node in graph.nodes:
+        if node.op.has_effect or node.op.name in _REGIONS or any(v.dtype == object for v in node.outputs):
+            continue
+        if all(v.key in known for v in node.inputs):
+            known.update(v.key for v in node.outputs)
+            found.append(node)
+    return found
+
+
+def _needed(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:
+    """The nodes that outputs need, or that have an effect."""
+    needed = {v.key for v in outputs}
+    found = []
+    for node in reversed(nodes):
+        if node.op.has_effect or any(v.key in needed for v in node.outputs):
+            found.append(node)
+            needed.update(v.key for v in node.inputs)
+    return found[::-1]
