@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,19 @@ def test_a_loop_writes_in_place() -> None:
     assert "poll" in step
     assert "for" not in step, loops
     assert "copy" not in step, loops
+
+
+def test_the_way_back_writes_in_place() -> None:
+    """What a step back reads of a cotangent it reads before it overwrites an element of it."""
+    def f(x: Any) -> Any:
+        return wg.sum(wg.fori_loop(0, 100, lambda i, c: c.at[i].set(wg.sin(c[i + 1])), x) ** 2)
+
+    x = RNG.normal(size=10_000)
+    loops = str(lowered(ready(optimise(wg.function(wg.grad(f)).trace(x))), "f").function)
+    _, _, back = loops.split("poll")
+    step = "\n".join(takewhile(lambda line: line.startswith("    "), back.split("\n")[1:]))
+    assert "cos.f64" in step and "for" not in step and "copy" not in step and "alloc" not in step, loops
+    np.testing.assert_allclose(wg.function(wg.grad(f))(x), wg.grad(f)(x), rtol=1e-13)
 
 
 # -- what invariants decide -------------------------------------------------------------------------------------------

@@ -154,6 +154,8 @@ def _set_transpose_x(ct: Tensor, updates_type: TensorType, indices: tuple[Tensor
 
 
 def _set_transpose_updates(ct: Tensor, indices: tuple[Tensor, ...]) -> Tensor:
+    if dims.size_of(indices[0].shape) == 1:  # no other can win; `_winners` takes as much memory as x has rows
+        return gather(ct, *indices)
     is_winner = eq(_winners(ct.shape[: len(indices)], indices), _numbers(indices))
     taken = gather(ct, *indices)
     return select(_along_rows(is_winner, taken.shape), taken, fill(taken, 0))

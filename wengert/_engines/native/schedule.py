@@ -45,6 +45,9 @@ MOST_IN_LANES = 6  # of comparisons: where vectors of booleans would have to be 
 # Points that need the one before them: they are members of a loop, and read nowhere else but from memory.
 RUNNING = ("cumsum", "cumprod", "cummax", "cummin")
 
+# What writes to a few places of its first operand, in place if nothing reads that later on.
+_WRITES = frozenset({"scatter_set", "scatter_add", "buffer_set", "buffer_add"})
+
 # Kinds that compute what they alone read.
 _READING = ("map", "inline", "assemble")
 
@@ -377,6 +380,29 @@ class _Scheduling:
             loops[stage].append(group)
         steps: list[Node | Group] = []
         for stage in sorted({*alone, *loops}):
-            steps += alone[stage]
+            steps += self.readers_first(alone[stage])
             steps += loops[stage]
         return steps
+
+    def readers_first(self, nodes: Sequence[Node]) -> list[Node]:
+        """Nodes in an order in which what reads a value comes before what might overwrite it, where that can be."""
+        found = [*nodes]
+        for writer in [n for n in nodes if n.op.name in _WRITES and len(self.readers[n.inputs[0].key]) > 1]:
+            place = found.index(writer)
+            old = writer.inputs[0].key
+            later = [node for node in found[place + 1 :] if any(v.key == old for v in node.inputs)]
+            moved = _with_sources(later, found[place:])
+            if later and writer not in moved:
+                found[place:] = [*moved, *[node for node in found[place:] if node not in moved]]
+        return found
+
+
+def _with_sources(nodes: Sequence[Node], among: Sequence[Node]) -> list[Node]:
+    """Nodes and those of a list that they are computed from, in the order of the list."""
+    needed = {v.key for node in nodes for v in node.inputs}
+    found = {id(node) for node in nodes}
+    for node in reversed(among):
+        if id(node) in found or any(v.key in needed for v in node.outputs):
+            found.add(id(node))
+            needed.update(v.key for v in node.inputs)
+    return [node for node in among if id(node) in found]
