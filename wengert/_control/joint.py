@@ -72,7 +72,7 @@ def joint_of(graph: Graph, active: Sequence[bool], sparse: bool) -> Joint:
         values = [joint.value_of(g) for g in gradients]
         return Joint(
             [joint.value_of(x) for x in inputs], joint.nodes[:boundary], [joint.value_of(out) for out in outs], seeded,
-            [joint.value_of(seed) for seed in seeds], _live(joint.nodes[boundary:], values), values, results,
+            [joint.value_of(seed) for seed in seeds], live(joint.nodes[boundary:], values), values, results,
             zeros_inserted(tape.entries, keys),
         )  # fmt: skip
 
@@ -88,8 +88,9 @@ def _placed(gradient: Any, outputs: list[Tensor]) -> Any:
     return len(outputs) - 1
 
 
-def _live(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
-    """The nodes that results need, or that have an effect: what a sweep computes in vain must not keep residuals."""
+def live(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
+    """The nodes that results need, or that have an effect: of a sweep, what is computed in vain must not keep
+    residuals."""
     needed = {v.key for v in results}
     live = []
     for node in reversed(nodes):

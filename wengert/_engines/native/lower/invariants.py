@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...._control.joint import live
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..forms import Form
@@ -32,10 +33,10 @@ def hoisted(block: Block, graph: Graph, steady: Sequence[Form]) -> tuple[Graph, 
     if not before:
         return graph, []
     made = {v.key for node in before for v in node.outputs}
-    left = _needed([node for node in graph.nodes if not any(v.key in made for v in node.outputs)], graph.outputs)
+    left = live([node for node in graph.nodes if not any(v.key in made for v in node.outputs)], graph.outputs)
     read = {v.key for node in left for v in node.inputs} | {v.key for v in graph.outputs}
     found = [v for node in before for v in node.outputs if v.key in read]
-    outside = Graph.of(f"{graph.name}.steady", given, _needed(_steady(graph, given), found), found)
+    outside = Graph.of(f"{graph.name}.steady", given, live(_steady(graph, given), found), found)
     forms = Block(block.setting, outside, steady, block.sizes).run()
     return Graph.of(graph.name, [*graph.inputs, *found], left, graph.outputs), forms
 
@@ -72,14 +73,3 @@ def _steady(graph: Graph, given: Sequence[Value]) -> list[Node]:
             known.update(v.key for v in node.outputs)
             found.append(node)
     return found
-
-
-def _needed(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:
-    """The nodes that outputs need, or that have an effect."""
-    needed = {v.key for v in outputs}
-    found = []
-    for node in reversed(nodes):
-        if node.op.has_effect or any(v.key in needed for v in node.outputs):
-            found.append(node)
-            needed.update(v.key for v in node.inputs)
-    return found[::-1]
