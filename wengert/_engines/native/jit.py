@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from . import disk, symbols
 from .dumps import dump, is_dumped
 from .prelude import completed
-from .target import identity, layout, llvm, machine
+from .target import identity, layout, llvm, machine, new_machine
 
 SHORT = 150  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll loops takes half as long again
@@ -234,5 +234,5 @@ _lljit: list[Any] = []  # made on first use, under the lock; never closed: code 
 
 def _linker() -> Any:
     if not _lljit:
-        _lljit.append(llvm().create_lljit_compiler(machine(2), use_jit_link=True))
+        _lljit.append(llvm().create_lljit_compiler(new_machine(2), use_jit_link=True))
     return _lljit[0]

@@ -17,15 +17,15 @@ do not depend on how they are cut into tiles.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from . import disk, symbols
-from .dumps import dump
-from .jit import Loaded, link
+from . import symbols
+from .jit import WRITTEN, Loaded, load
 from .loops import WIDTHS
-from .target import identity, is_x86, layout, llvm, machine, vector_bits
+from .target import is_x86, vector_bits
 
 _KINDS = {"f64": "double", "f32": "float"}
 _NAME = re.compile(r"(f32|f64)_(\d+)x(\d+)_(m?\d+)_(m?\d+)_(\d+)x(\d+)_(\d+)")
@@ -209,44 +209,15 @@ def _latch(tile: Tile, depth: int) -> list[str]:
     ]
 
 
-_loaded: dict[str, Loaded] = {}  # kept for as long as the process: other modules call them
+@functools.cache  # for as long as the process: other modules call them
+def _loaded(tile: Tile) -> Loaded:
+    # vector code already: LLVM's passes have nothing to do
+    return load(text_of(tile), "tile", effort=WRITTEN)
 
 
 def _address(name: str) -> int:
     tile = tile_of(name)
-    if tile is None:
-        return 0
-    found = _loaded.get(name)
-    if found is None:
-        found = _loaded.setdefault(name, _made(tile))
-    return found.address
-
-
-def _made(tile: Tile) -> Loaded:
-    """The function of a tile, from the disk if it has been there before."""
-    ir = text_of(tile)
-    name = disk.digest(b"tile", ir.encode(), identity().encode())
-    image = disk.read(name)
-    if image is not None:
-        try:
-            return link(image, "tile", [])
-        except RuntimeError:
-            pass  # whole, but not for this linker: made anew
-    image = _compiled(ir, tile.name)
-    disk.write(name, image)
-    return link(image, "tile", [])
-
-
-def _compiled(ir: str, title: str) -> bytes:
-    """The object file; LLVM's passes have nothing to do here, as the text is vector code already."""
-    binding = llvm()
-    target = machine(1)
-    with binding.parse_assembly(ir, binding.create_context()) as module:
-        module.triple = binding.get_process_triple()
-        module.data_layout = layout()
-        module.verify()
-        dump("asm", title, lambda: target.emit_assembly(module))
-        return target.emit_object(module)
+    return 0 if tile is None else _loaded(tile).address
 
 
 symbols.register_family("tile", _address)

@@ -10,7 +10,9 @@ import ctypes
 import functools
 import importlib
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 _registered: dict[str, Callable[[], int]] = {}
 _families: dict[str, Callable[[str], int]] = {}
@@ -26,9 +28,31 @@ def register_family(family: str, find: Callable[[str], int]) -> None:
     _families[family] = find
 
 
-@functools.cache
+_helpers: dict[str, threading.Thread] = {}
+
+
+def hasten(name: str) -> None:
+    """Has a function found by a thread of its own meanwhile: to compile one takes up to a tenth of a second."""
+    if name not in _helpers:
+        _helpers[name] = threading.Thread(target=_found_or_not, args=(name,), name=f"wengert {name}")
+        _helpers[name].start()
+
+
+def _found_or_not(name: str) -> None:
+    with suppress(Exception):  # who asks for the address will meet it, too
+        _address(name)
+
+
 def address(name: str) -> int:
     """The address of a function of this name, 0 if there is none."""
+    helper = _helpers.get(name)
+    if helper is not None:
+        helper.join()
+    return _address(name)
+
+
+@functools.cache
+def _address(name: str) -> int:
     find = _registered.get(name)
     if find is not None:
         return find()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+import threading
 from typing import Any
 
 # LLVM keeps to 256 bits on some CPUs because the first of them ran slower on 512; our loops gain from the whole width.
@@ -37,9 +38,19 @@ def is_x86() -> bool:
     return llvm().get_process_triple().startswith("x86_64")
 
 
-@functools.cache
+_own = threading.local()
+
+
 def machine(level: int) -> Any:
-    """LLVM's target machine for the host at an optimisation level of 0 to 3."""
+    """LLVM's target machine for the host at an optimisation level of 0 to 3: each thread's own, as LLVM asks for."""
+    made: dict[int, Any] = _own.__dict__.setdefault("machines", {})
+    if level not in made:
+        made[level] = new_machine(level)
+    return made[level]
+
+
+def new_machine(level: int) -> Any:
+    """A target machine for whoever keeps it."""
     binding = llvm()
     target = binding.Target.from_triple(binding.get_process_triple())
     return target.create_target_machine(
