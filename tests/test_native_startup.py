@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from typing import Any
 
@@ -17,7 +18,7 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.garbage import SELDOM, seldom_collected, uncollected
-from wengert._engines.native import builder, codegen, engine, jit
+from wengert._engines.native import builder, codegen, engine, jit, symbols, target
 
 
 def in_a_process(text: str) -> str:
@@ -257,3 +258,32 @@ def test_compiling_does_not_collect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wengert._engines.native.engine.shared", looking)
     wg.function(lambda x: wg.sum(x * wg.cos(x)) * 3.0)(np.linspace(0.0, 1.0, 33))
     assert is_on == [False]
+
+
+def test_what_is_hastened_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks while a thread is at it waits for it; what goes wrong in the thread goes wrong again for who asks."""
+    calls: list[str] = []
+
+    def find(name: str) -> int:
+        calls.append(name)
+        time.sleep(0.05)
+        if name == "broken":
+            raise LookupError(name)
+        return 17
+
+    monkeypatch.setitem(symbols._families, "slow", find)
+    symbols.hasten("slow.one")
+    symbols.hasten("slow.one")
+    assert symbols.address("slow.one") == symbols.address("slow.one") == 17
+    assert calls == ["one"]
+    symbols.hasten("slow.broken")
+    with pytest.raises(LookupError):
+        symbols.address("slow.broken")
+
+
+def test_each_thread_has_its_target_machine() -> None:
+    found: list[object] = []
+    thread = threading.Thread(target=lambda: found.append(target.machine(2)))
+    thread.start()
+    thread.join()
+    assert found and target.machine(2) is target.machine(2) is not found[0]
