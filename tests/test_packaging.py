@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import statistics
 import subprocess
 import sys
 from importlib import metadata, resources
@@ -61,17 +60,14 @@ def test_import_takes_at_most_60_ms_more_than_numpy(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     run_python("import wengert", env)
-    medians: list[float] = []
-    # Even the processor's time stretches on a machine that is shared: a later round then has its chance.
+    found: list[float] = []
+    # On a machine that is shared even the processor's time stretches, by a third and more, and never shrinks: so the
+    # shortest of some runs tells, and a later round has its chance.
     for _ in range(ROUNDS):
-        medians.append(
-            statistics.median(float(run_python(TIMED_IMPORT, env).stdout) for _ in range(RUNS_PER_ROUND))
-        )
-        if medians[-1] <= IMPORT_BUDGET_SECONDS:
+        found.append(min(float(run_python(TIMED_IMPORT, env).stdout) for _ in range(RUNS_PER_ROUND)))
+        if found[-1] <= IMPORT_BUDGET_SECONDS:
             return
-    pytest.fail(
-        f"importing wengert after numpy took {[f'{1e3 * m:.0f} ms' for m in medians]} in {ROUNDS} rounds"
-    )
+    pytest.fail(f"importing wengert after numpy took {[f'{1e3 * s:.0f} ms' for s in found]} in {ROUNDS} rounds")
 
 
 def test_all_is_without_doubles() -> None:

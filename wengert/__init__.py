@@ -13,11 +13,9 @@ from ._core.graph import Graph
 from ._core.later import names_loaded_later
 from ._core.tensor import Tensor
 from .batching import vectorized_map, vmap
-from .buffers import buffer
 from .control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
 from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
-from .extend import not_differentiable, primitive, register_gradient
 from .functional import (
     ValueAndGrad,
     ValueAndGrads,
@@ -29,7 +27,6 @@ from .functional import (
     variable_grads,
 )
 from .graph import Function, TensorSpec, eager, function, jit
-from .inspect.debug_nans import debug_nans
 from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .ops.conversion import constant, debug_print, stop_gradient, tensor
@@ -41,6 +38,7 @@ from .tape import GradientTape
 if TYPE_CHECKING:
     from . import array_api, compat, image, integrate, nn, optimize, random, signal, special, stats
     from .associative import associative_scan
+    from .buffers import buffer
     from .derivatives import (
         ValueAndJacobian,
         hessian,
@@ -52,8 +50,10 @@ if TYPE_CHECKING:
         value_and_jacobian,
         vjp,
     )
+    from .extend import not_differentiable, primitive, register_gradient
     from .frameworks import from_jax, from_tensorflow, from_torch
     from .implicit import custom_linear_solve, custom_root
+    from .inspect.debug_nans import debug_nans
     from .saving import load, save
     from .sparse import Coloring, coloring, sparsity
     from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
@@ -63,12 +63,14 @@ if TYPE_CHECKING:
 _LATER = {
     "AggregationMethod": "symbolic", "Coloring": "sparse", "Gradient": "symbolic", "GradientCheck": "testing",
     "UnconnectedGradients": "symbolic", "ValueAndJacobian": "derivatives", "array_api": "array_api",
-    "associative_scan": "associative", "check_gradients": "testing", "coloring": "sparse", "compat": "compat",
-    "custom_linear_solve": "implicit", "custom_root": "implicit", "from_jax": "frameworks",
-    "from_tensorflow": "frameworks", "from_torch": "frameworks", "gradients": "symbolic", "hessian": "derivatives",
-    "hvp": "derivatives", "image": "image", "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives",
-    "linear_transpose": "derivatives", "linearize": "derivatives", "load": "saving", "nn": "nn", "optimize": "optimize",
-    "random": "random", "save": "saving", "signal": "signal", "sparsity": "sparse", "special": "special",
+    "associative_scan": "associative", "buffer": "buffers", "check_gradients": "testing", "coloring": "sparse",
+    "compat": "compat", "custom_linear_solve": "implicit", "custom_root": "implicit",
+    "debug_nans": f"{__name__}.inspect.debug_nans", "from_jax": "frameworks", "from_tensorflow": "frameworks",
+    "from_torch": "frameworks", "gradients": "symbolic", "hessian": "derivatives", "hvp": "derivatives",
+    "image": "image", "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives",
+    "linear_transpose": "derivatives", "linearize": "derivatives", "load": "saving", "nn": "nn",
+    "not_differentiable": "extend", "optimize": "optimize", "primitive": "extend", "random": "random",
+    "register_gradient": "extend", "save": "saving", "signal": "signal", "sparsity": "sparse", "special": "special",
     "stats": "stats", "symbolic_gradient": "symbolic", "value_and_jacobian": "derivatives", "vjp": "derivatives",
 }  # fmt: skip
 
