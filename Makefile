@@ -1,6 +1,6 @@
 # Every target sets up what it needs: a virtual environment in .venv, made anew when pyproject.toml changes.
 #   make demo   trains the digits classifier and writes demo.svg
-#   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (about an hour)
+#   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (one to two hours)
 #   make docs   writes the documentation to docs/_build/html; warnings are errors
 #   make test   runs all tests and doctests; ENGINES=numpy,python picks the engines they run on, ENGINES=all installs
 #               and tests all of them

@@ -16,8 +16,11 @@ DECADES = 5  # from a tenth to ten thousand times
 
 
 def draw(rows: Sequence[dict[str, Any]]) -> str:
-    """An SVG picture with a logarithmic axis."""
-    lines = [(f"{row['row']}, {case['case']}", case["times"]) for row in rows for case in row["cases"]]
+    """An SVG picture with a logarithmic axis, of the cases that several libraries ran."""
+    lines = [
+        (f"{row['row']}, {case['case']}", case["times"])
+        for row in rows for case in row["cases"] if len(case["times"]) > 1
+    ]  # fmt: skip
     height = TOP + ROW * len(lines) + 20
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 40}" height="{height}" '
@@ -35,14 +38,14 @@ def _x(ratio: float) -> float:
 
 def _legend() -> list[str]:
     return [
-        f'<circle cx="{LEFT + 95 * i}" cy="16" r="5" fill="{colour}"/>'
-        f'<text x="{LEFT + 95 * i + 9}" y="20">{name}</text>'
+        f'<circle cx="{18 + 110 * i}" cy="16" r="5" fill="{colour}"/>'
+        f'<text x="{27 + 110 * i}" y="20">{name}</text>'
         for i, (name, colour) in enumerate(COLOURS.items())
     ]
 
 
 def _axis(height: float) -> list[str]:
-    parts = [f'<text x="12" y="{TOP - 22}">time over that of C (of Wengert where there is no C)</text>']
+    parts = [f'<text x="12" y="{TOP - 22}">time over that of C (or of Wengert)</text>']
     for power in range(-1, DECADES):
         x = _x(10.0**power)
         parts.append(f'<line x1="{x}" y1="{TOP - 10}" x2="{x}" y2="{height - 14}" stroke="#cccccc"/>')
