@@ -202,7 +202,7 @@ def is_numbers(shape: Sequence[Operand]) -> bool:
 def count_of(b: Builder, shape: Sequence[Operand]) -> Operand:
     """How many elements a shape has."""
     if is_numbers(shape):
-        return prod(shape)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        return prod(shape)  # pyright: ignore[reportArgumentType, reportCallIssue]  # extents that are numbers
     key = ("count", (*shape,))
     found = b.known(key)
     if found is None:

@@ -48,6 +48,7 @@ def _alone(name: str) -> Any:
     places = importlib.import_module("scipy").__path__
     folders = [os.path.join(place, *package.split(".")[1:]) for place in places]
     spec = importlib.machinery.PathFinder.find_spec(name, folders)
+    # what `import` itself calls, with its locks; the public way has none
     module = importlib._bootstrap._load(spec)  # pyright: ignore[reportAttributeAccessIssue]
     if package in sys.modules:  # another thread imports it, and has perhaps met the module already
         setattr(sys.modules[package], last, module)

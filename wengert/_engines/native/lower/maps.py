@@ -120,11 +120,11 @@ def _run_end(source: Extents, target: Extents, i: int, j: int) -> tuple[int, int
         if left < right:
             if i == end[0] or type(source[i]) is not int:
                 return end
-            left, i = left * source[i], i + 1  # pyright: ignore[reportOperatorIssue]
+            left, i = left * source[i], i + 1  # pyright: ignore[reportOperatorIssue]  # extents that are numbers
         else:
             if j == end[1] or type(target[j]) is not int:
                 return end
-            right, j = right * target[j], j + 1  # pyright: ignore[reportOperatorIssue]
+            right, j = right * target[j], j + 1  # pyright: ignore[reportOperatorIssue]  # extents that are numbers
 
 
 def _reshape_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operand:
@@ -288,7 +288,7 @@ def _concatenate_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) ->
         start = b.add(start, x.shape[axis])
     place = index[axis]
     if type(place) is int and all(type(s) is int for s in starts):
-        which = max(k for k, s in enumerate(starts) if s <= place)  # pyright: ignore[reportOperatorIssue]
+        which = max(k for k, s in enumerate(starts) if s <= place)  # pyright: ignore[reportOperatorIssue]  # extents that are numbers
         return parts[which].at(b, (*index[:axis], b.sub(place, starts[which]), *index[axis + 1 :]))
     found: Operand = zero_of(info.type)
     for k in range(len(parts) - 1, -1, -1):

@@ -147,7 +147,7 @@ def is_for_blas(m: Operand, k: Operand, n: Operand) -> bool:
     """
     if sys.platform != "darwin" and is_x86() and vector_bits() >= 256:
         return False
-    return not is_numbers((m, k, n)) or m * k * n >= BLAS_FROM  # pyright: ignore[reportOperatorIssue]
+    return not is_numbers((m, k, n)) or m * k * n >= BLAS_FROM  # pyright: ignore[reportOperatorIssue]  # extents that are numbers
 
 
 def _is_little(m: Operand, k: Operand, n: Operand) -> bool:

@@ -318,7 +318,7 @@ class _Nest:
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:
             self.axis(depth + 1, (*index, 0))
         elif b.width > 1 and self.is_short(depth):
-            for i in range(self.shape[depth]):  # pyright: ignore[reportArgumentType]
+            for i in range(self.shape[depth]):  # pyright: ignore[reportArgumentType]  # extents that are numbers
                 with b.scope():
                     self.axis(depth + 1, (*index, i))
         else:
@@ -404,7 +404,7 @@ def reduced_small(b: Builder, form: Form, kind: Reduce, axes: tuple[int, ...], s
     kept = kind.kept(form.type)
     totals: dict[Any, Operand] = {}
     begins = kind.begins and kept in FLOATS
-    for index in all_indices(form.shape):  # pyright: ignore[reportArgumentType]
+    for index in all_indices(form.shape):  # pyright: ignore[reportArgumentType]  # extents that are numbers
         place = (*[i for a, i in enumerate(index) if a not in axes],)
         x = b.convert(kept, form.type, form.at(b, index))
         if begins:

@@ -30,8 +30,8 @@ def _matmul(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     out = node.outputs[0]
     shape = block.shape(out)  # may be told at run time where a constant operand's is a number
     if is_numbers(x.shape) and is_numbers(y.shape) and is_numbers(shape):
-        count = prod((*x.shape, y.shape[-1]))  # pyright: ignore[reportArgumentType, reportCallIssue]
-        if count <= UNROLLED and prod(shape) <= UNROLLED // 4:  # pyright: ignore[reportArgumentType, reportCallIssue]
+        count = prod((*x.shape, y.shape[-1]))  # pyright: ignore[reportArgumentType, reportCallIssue]  # extents that are numbers
+        if count <= UNROLLED and prod(shape) <= UNROLLED // 4:  # pyright: ignore[reportArgumentType, reportCallIssue]  # extents that are numbers
             return [_written_out(block, x, y)]
     target = block.room(out)
     batched(block, block.stored(x), block.stored(y), target)
@@ -43,10 +43,10 @@ def _written_out(block: Block, x: Form, y: Form) -> Elements:
     items: list[Operand] = []
     *lead, m, k = x.shape
     n = y.shape[-1]
-    for index in all_indices((*lead, m, n)):  # pyright: ignore[reportArgumentType]
+    for index in all_indices((*lead, m, n)):  # pyright: ignore[reportArgumentType]  # extents that are numbers
         *places, i, j = index
         total: Operand | None = None
-        for p in range(k):  # pyright: ignore[reportArgumentType]
+        for p in range(k):  # pyright: ignore[reportArgumentType]  # extents that are numbers
             total = accumulated(b, type_, total, x.at(b, (*places, i, p)), y.at(b, (*places, p, j)))
         items.append(zero_of(type_) if total is None else total)
     return Elements((*lead, m, n), type_, items)
@@ -117,7 +117,7 @@ def _einsum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         target = block.room(value)  # a copy: what a single gives shares no memory with what it takes
         nests.copy(block.b, _permuted(block.stored(forms[0]), names, out), target)
         return [target]
-    if is_numbers((*extents.values(),)) and prod(extents.values()) <= UNROLLED:  # pyright: ignore[reportArgumentType, reportCallIssue]
+    if is_numbers((*extents.values(),)) and prod(extents.values()) <= UNROLLED:  # pyright: ignore[reportArgumentType, reportCallIssue]  # extents that are numbers
         return [_summed_out(block, forms, labels, out, extents)]
     target = block.room(value)
     _contract(block, forms[0], forms[1], labels[0], labels[1], out, target)
@@ -156,9 +156,9 @@ def _summed_out(
     b, type_ = block.b, forms[0].type
     summed = [c for c in extents if c not in out]
     items: list[Operand] = []
-    for index in all_indices([extents[c] for c in out]):  # pyright: ignore[reportArgumentType]
+    for index in all_indices([extents[c] for c in out]):  # pyright: ignore[reportArgumentType]  # extents that are numbers
         total: Operand | None = None
-        for rest in all_indices([extents[c] for c in summed]):  # pyright: ignore[reportArgumentType]
+        for rest in all_indices([extents[c] for c in summed]):  # pyright: ignore[reportArgumentType]  # extents that are numbers
             places = dict(zip((*out, *summed), (*index, *rest), strict=True))
             x, y = (f.at(b, (*[places[c] for c in names],)) for f, names in zip(forms, labels, strict=True))
             total = accumulated(b, type_, total, x, y)
@@ -256,7 +256,7 @@ def _one_axis(b: Builder, x: Stored, group: range) -> tuple[Operand, Operand] | 
     if len(axes) > 1 and not x.is_dense:
         if not (is_numbers(x.strides) and is_numbers(x.shape)):
             return None
-        if any(x.strides[a] != x.shape[c] * x.strides[c] for a, c in pairwise(axes)):  # pyright: ignore[reportOperatorIssue]
+        if any(x.strides[a] != x.shape[c] * x.strides[c] for a, c in pairwise(axes)):  # pyright: ignore[reportOperatorIssue]  # extents that are numbers
             return None
     return count_of(b, (*[x.shape[a] for a in axes],)), x.strides[axes[-1]]
 

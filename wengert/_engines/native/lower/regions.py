@@ -126,7 +126,7 @@ def _step_block(
 
 def _zeros(block: Block, shape: Extents, type_: str, is_small_: bool) -> Form:
     if is_small_:
-        return Elements(shape, type_, [zero_of(type_)] * prod(shape))  # pyright: ignore[reportArgumentType, reportCallIssue]
+        return Elements(shape, type_, [zero_of(type_)] * prod(shape))  # pyright: ignore[reportArgumentType, reportCallIssue]  # extents that are numbers
     array = block.b.alloc(type_, count_of(block.b, shape), zero=True)
     return Stored(shape, array, 0, strides_of(block.b, shape), True)
 

@@ -362,7 +362,7 @@ def _cost(graph: Graph) -> int:
 
 
 def _own(b: Builder, like: Form) -> Stored:
-    return Stored(like.shape, b.alloc(like.type, prod(like.shape)), 0, row_major(like.shape), True)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return Stored(like.shape, b.alloc(like.type, prod(like.shape)), 0, row_major(like.shape), True)  # pyright: ignore[reportArgumentType, reportCallIssue]  # extents that are numbers
 
 
 def _is_one(form: Form, axis: int) -> bool:
