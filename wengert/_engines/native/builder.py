@@ -46,9 +46,7 @@ from .loops import (
     Var,
     While,
 )
-from .symbols import hasten
 
-_OURS = ("product.", "tile.")  # functions that are compiled when they are called for the first time
 _FOLDED: dict[str, Callable[[int, int], Any]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
@@ -307,8 +305,6 @@ class Builder:
 
     def call(self, name: str, args: Sequence[Argument], result: str = "") -> Operand:
         """Calls a function outside; its result, if it has one."""
-        if name.startswith(_OURS):
-            hasten(name)  # while the rest of the code is made
         out = self.reg(result) if result else None
         self.block.append(Call(out, name, (*args,)))
         return 0 if out is None else out

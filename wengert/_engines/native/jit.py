@@ -100,6 +100,8 @@ def load(
             return link(image, entry, names, exports)
         except RuntimeError:
             pass  # whole, but not for this linker: made anew
+    for called in filter(symbols.is_compiled, names):
+        symbols.hasten(called)  # beside this module
     image = compiled(ir, entry, effort)
     disk.write(name, image)
     return link(image, entry, names, exports)

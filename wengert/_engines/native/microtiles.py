@@ -220,4 +220,4 @@ def _address(name: str) -> int:
     return 0 if tile is None else _loaded(tile).address
 
 
-symbols.register_family("tile", _address)
+symbols.register_family("tile", _address, is_compiled=True)

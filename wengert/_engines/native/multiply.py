@@ -524,4 +524,4 @@ def _address(name: str) -> int:
     return _loaded(function, type_).address if function in FUNCTIONS and type_ in KIND else 0
 
 
-symbols.register_family("product", _address)
+symbols.register_family("product", _address, is_compiled=True)

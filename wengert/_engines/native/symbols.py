@@ -23,9 +23,22 @@ def register(name: str, find: Callable[[], int]) -> None:
     _registered[name] = find
 
 
-def register_family(family: str, find: Callable[[str], int]) -> None:
-    """Makes functions callable as `FAMILY.NAME`; `find(NAME)` gives the address, 0 if there is none."""
+_compiled: set[str] = set()
+
+
+def register_family(family: str, find: Callable[[str], int], is_compiled: bool = False) -> None:
+    """Makes functions callable as `FAMILY.NAME`; `find(NAME)` gives the address, 0 if there is none.
+
+    `is_compiled`: it compiles the function, if no process of this machine has done so before.
+    """
     _families[family] = find
+    if is_compiled:
+        _compiled.add(family)
+
+
+def is_compiled(name: str) -> bool:
+    """Whether to find a function may take long."""
+    return name.partition(".")[0] in _compiled
 
 
 _helpers: dict[str, threading.Thread] = {}
