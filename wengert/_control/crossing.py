@@ -20,7 +20,6 @@ from typing import Any
 from .._core.graph import Node
 from .._core.tensor import Value
 
-MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "attach", "stop_gradient"})
 _PARTS = frozenset({"slice", "pad", "flip"})  # not concatenations: what reads one must choose among its parts
 _LIGHT = frozenset({
     "add", "sub", "mul", "neg", "abs", "times_number", "add_number", "select", "eq", "ne", "lt", "le", "gt", "ge",
@@ -44,10 +43,6 @@ def _elements(value: Value) -> int:
 
 def is_light(node: Node) -> bool:
     """Whether a node may be computed again instead of being kept."""
-    if node.op.has_effect or node.op.is_multi:
-        return False
-    if not node.inputs or node.op.name in MOVES:
-        return True
     return _elements(node.outputs[0]) > _FEW and (node.op.name in _PARTS or node.op.name in _LIGHT)
 
 
@@ -104,8 +99,6 @@ def _decide(
 
 
 def _again(node: Node) -> int:
-    if not node.inputs or node.op.name in MOVES:
-        return 0
     return _elements(node.outputs[0]) * (1 if node.op.name in _PARTS else _AGAIN)
 
 

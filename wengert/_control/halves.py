@@ -14,8 +14,10 @@ from .._core.dims import Atom, Dim, dims_in
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .call import values_with_own_dims
-from .crossing import MOVES, bytes_of, computed_again
+from .crossing import bytes_of, computed_again
 from .joint import joint_of
+
+_MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "attach", "stop_gradient"})
 
 
 class Halves(NamedTuple):
@@ -83,8 +85,8 @@ class _Cut:
         self._steady = _only_from(forward, steady)
         needed = {v.key for v in results} | {v.key for node in backward for v in node.inputs}
         known = {*self._positions, *self._makers}
-        self._free = self._positions.keys() - carried
-        self._cheap = computed_again(forward, needed & known, self._is_steady, self._cost)
+        self._there = self._positions.keys() - carried
+        self._cheap = computed_again(forward, needed & known, self._is_free, self._cost)
         self._given: set[int] = set()
         self._residuals: dict[int, Value] = {}
         self._again: set[int] = set()
@@ -114,17 +116,17 @@ class _Cut:
                 self._residuals[value.key] = value
 
     def _is_made_again(self, node: Node) -> bool:
+        return self._is_free(node) or node.outputs[0].key in self._cheap
+
+    def _is_free(self, node: Node) -> bool:
+        """Whether a node is computed again without a question: constants, what only moves, what each step shares."""
         if node.op.has_effect or node.op.is_multi:
             return False
-        is_free = not node.inputs or node.op.name in MOVES
-        return is_free or node.outputs[0].key in self._cheap or self._is_steady(node)
-
-    def _is_steady(self, node: Node) -> bool:
-        return not (node.op.has_effect or node.op.is_multi) and node.outputs[0].key in self._steady
+        return not node.inputs or node.op.name in _MOVES or node.outputs[0].key in self._steady
 
     def _cost(self, value: Value) -> int:
         """Of keeping a value: its bytes are written and read."""
-        return 0 if value.key in self._free else 2 * bytes_of(value)
+        return 0 if value.key in self._there else 2 * bytes_of(value)
 
     def _hold_dims(self, inputs: list[Value], forward: list[Node], nodes: list[Node]) -> None:
         """Values that the backward half needs only for the size of an unknown dimension."""
