@@ -363,9 +363,7 @@ def autograd() -> list[Library]:
         one_hot_rows=lambda table, rows, axis: table[:, rows] if axis else table[rows],
     )  # fmt: skip
     return [
-        Library(
-            "autograd", "eager", np=names, loop=python_loop, while_loop=python_while, value_and_grad=value_and_grad
-        )
+        Library("autograd", "eager", np=names, loop=python_loop, while_loop=python_while, value_and_grad=value_and_grad)
     ]
 
 

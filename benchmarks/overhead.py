@@ -217,16 +217,12 @@ def chain(sin: Callable[[Any], Any], x: Any) -> Any:
     return x
 
 
-def program_of_pair(
-    title: str, library: str, kind: str, differentiate: Callable[[Any], Any], x: Any
-) -> Program:
+def program_of_pair(title: str, library: str, kind: str, differentiate: Callable[[Any], Any], x: Any) -> Program:
     """A program from a function that returns value and gradient."""
     return Program(title, library, kind, lambda: differentiate(x), lambda: np.asarray(differentiate(x)[1]))
 
 
-def recorded_in_a_gradient(
-    library: str, sin: Callable[[Any], Any], gradient: Callable[[Any], Any], x: Any
-) -> Program:
+def recorded_in_a_gradient(library: str, sin: Callable[[Any], Any], gradient: Callable[[Any], Any], x: Any) -> Program:
     """Times `sin` while it is recorded, where that happens only inside a function that is differentiated.
 
     The program's call returns its own time per op, so that the cost of entering and sweeping is not in it.
@@ -270,9 +266,7 @@ def expected_gradient(title: str) -> np.ndarray:
 def require_right_gradient(program: Program) -> None:
     if program.gradient is not None:
         name = f"{program.library} ({program.kind}): {program.title}"
-        np.testing.assert_allclose(
-            program.gradient(), expected_gradient(program.title), rtol=1e-9, err_msg=name
-        )
+        np.testing.assert_allclose(program.gradient(), expected_gradient(program.title), rtol=1e-9, err_msg=name)
 
 
 def time_in_turns(programs: list[Program], rounds: int, seconds_per_turn: float) -> list[float]:
@@ -369,9 +363,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compares the cost of a call with other libraries.")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument(
-        "--libraries", default=",".join(LIBRARIES), help="which, with commas (default: %(default)s)"
-    )
+    parser.add_argument("--libraries", default=",".join(LIBRARIES), help="which, with commas (default: %(default)s)")
     options = parser.parse_args()
     wanted = options.libraries.split(",")
     unknown = [name for name in wanted if name not in LIBRARIES]

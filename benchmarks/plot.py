@@ -38,8 +38,7 @@ def _x(ratio: float) -> float:
 
 def _legend() -> list[str]:
     return [
-        f'<circle cx="{18 + 110 * i}" cy="16" r="5" fill="{colour}"/>'
-        f'<text x="{27 + 110 * i}" y="20">{name}</text>'
+        f'<circle cx="{18 + 110 * i}" cy="16" r="5" fill="{colour}"/><text x="{27 + 110 * i}" y="20">{name}</text>'
         for i, (name, colour) in enumerate(COLOURS.items())
     ]
 

@@ -17,7 +17,13 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 # pyright reads the first, and half of its calls are wrong on purpose; the others are programs that need JAX
-collect_ignore = ["typing/usage.py", "data/make_jax_values.py", "data/record_keras.py", "jax_space.py", "many_processes.py"]
+collect_ignore = [
+    "typing/usage.py",
+    "data/make_jax_values.py",
+    "data/record_keras.py",
+    "jax_space.py",
+    "many_processes.py",
+]
 
 # What pytest writes by itself where the author wrote nothing.
 AUTOMATIC_REASONS = {"", "unconditional skip", "all tests skipped by +SKIP option"}

@@ -172,7 +172,9 @@ def _is_fit(x: Any, is_special: bool) -> bool:
     if not isinstance(x, wg.Tensor) or x.size > MOST or np.dtype(x.dtype).kind == "c":
         return False
     data = x.numpy()
-    return is_special or data.dtype.kind != "f" or bool(np.all(np.abs(data) < 1e4))  # no NaN here: they hide what comes behind
+    return (
+        is_special or data.dtype.kind != "f" or bool(np.all(np.abs(data) < 1e4))
+    )  # no NaN here: they hide what comes behind
 
 
 def _is_float(v: Variable) -> bool:
@@ -201,7 +203,12 @@ def quotient(m: Maker) -> str:
 
 def power(m: Maker) -> str:
     v = m.some(_is_float)
-    return m.r.choice([f"{v.name} ** {m.r.choice(['2', '3', '0', '1'])}", f"(wg.abs({v.name}) + 0.5) ** {m.r.choice(['0.5', '-1.0', '-2', '1.7'])}"])
+    return m.r.choice(
+        [
+            f"{v.name} ** {m.r.choice(['2', '3', '0', '1'])}",
+            f"(wg.abs({v.name}) + 0.5) ** {m.r.choice(['0.5', '-1.0', '-2', '1.7'])}",
+        ]
+    )
 
 
 def whole(m: Maker) -> str:
@@ -216,7 +223,13 @@ def whole(m: Maker) -> str:
 def chosen(m: Maker) -> str:
     u, v, w = m.some(_is_float), m.some(_is_float), m.some(_is_float)
     test = f"wg.{m.r.choice(COMPARED)}({u.name}, {m.r.choice(['0.0', '0.3', v.name])})"
-    return m.r.choice([f"wg.where({test}, {v.name}, {m.r.choice([w.name, '0.0'])})", f"wg.where({test}, wg.log(wg.abs({v.name}) + 1.0), {w.name})", test])
+    return m.r.choice(
+        [
+            f"wg.where({test}, {v.name}, {m.r.choice([w.name, '0.0'])})",
+            f"wg.where({test}, wg.log(wg.abs({v.name}) + 1.0), {w.name})",
+            test,
+        ]
+    )
 
 
 def converted(m: Maker) -> str:
@@ -261,7 +274,9 @@ def sliced(m: Maker) -> str:
     parts: list[str] = []
     for n in v.shape:
         start, stop = m.r.randint(-1, 2), m.r.choice(["", "-1", str(max(1, n // 2)), ""])
-        parts.append(m.r.choice([":", f"{start}:{stop}", "::-1", "::2", f":{stop}", "-3:", f"{m.r.randint(0, max(0, n - 1))}"]))
+        parts.append(
+            m.r.choice([":", f"{start}:{stop}", "::-1", "::2", f":{stop}", "-3:", f"{m.r.randint(0, max(0, n - 1))}"])
+        )
     return f"{v.name}[{', '.join(parts[: m.r.randint(1, len(parts))])}]"
 
 
@@ -270,7 +285,14 @@ def padded(m: Maker) -> str:
     widths = (*[(m.r.randint(0, 2), m.r.randint(0, 2)) for _ in v.shape],)
     mode = m.r.choice(["constant", "constant", "edge", "reflect", "wrap"])
     shift = m.r.choice([1, -2, 5])
-    return m.r.choice([f"wg.pad({v.name}, {widths}, '{mode}')", f"wg.roll({v.name}, {shift}, axis={m.axis(v)})", f"wg.tile({v.name}, 2)", f"wg.repeat({v.name}, 3, axis={m.axis(v)})"])
+    return m.r.choice(
+        [
+            f"wg.pad({v.name}, {widths}, '{mode}')",
+            f"wg.roll({v.name}, {shift}, axis={m.axis(v)})",
+            f"wg.tile({v.name}, 2)",
+            f"wg.repeat({v.name}, 3, axis={m.axis(v)})",
+        ]
+    )
 
 
 def joined(m: Maker) -> str:
@@ -312,7 +334,11 @@ def product(m: Maker) -> str:
 INNER = ["wg.sin(c) + 0.5 * {x}", "0.5 * c + wg.tanh({x})", "wg.tanh(c * {x})", "c * 0.9 + wg.mean({x}) * 0.1",
          "wg.where(c > {x}, c * 0.5, {x})", "wg.cos(c) * wg.tanh(wg.sum({x}))", "wg.maximum(c * 0.7, {x})",
          "c / (1.0 + wg.square({x}))", "c - 0.1 * wg.roll(c, 1)", "wg.cumsum(c * 0.1, axis=-1)", "wg.sort(c) + 0.0 * {x}"]  # fmt: skip
-WRITES = ["c.at[0].set(wg.sum({x}) * 0.1)", "c.at[i % c.shape[0]].add(wg.tanh(wg.sum({x})))", "c.at[-1].set(c[0] * 0.5)"]
+WRITES = [
+    "c.at[0].set(wg.sum({x}) * 0.1)",
+    "c.at[i % c.shape[0]].add(wg.tanh(wg.sum({x})))",
+    "c.at[-1].set(c[0] * 0.5)",
+]
 
 
 def _step(m: Maker, v: Variable, x: str) -> str:
@@ -349,7 +375,18 @@ def loop(m: Maker) -> str:
         if "(c, " in given:
             return f"TARGET, (_, TARGET) = wg.scan(lambda c, x: ({_step(m, v, 'x')}, {given}), {v.name}, {w.name}, reverse={reverse})"
         return f"TARGET, TARGET = wg.scan(lambda c, x: ({_step(m, v, 'x')}, {given}), {v.name}, {w.name}, reverse={reverse})"
-    body = m.r.choice([INNER[0], INNER[2], INNER[5], INNER[7], INNER[9], "wg.fori_loop(0, 3, lambda j, c: wg.sin(c) * 0.9, c)", "wg.grad(lambda c: wg.sum(wg.sin(c) * c))(c)", "wg.where(wg.sum(c) > 0.0, wg.max(c), wg.sum(c * c))"])
+    body = m.r.choice(
+        [
+            INNER[0],
+            INNER[2],
+            INNER[5],
+            INNER[7],
+            INNER[9],
+            "wg.fori_loop(0, 3, lambda j, c: wg.sin(c) * 0.9, c)",
+            "wg.grad(lambda c: wg.sum(wg.sin(c) * c))(c)",
+            "wg.where(wg.sum(c) > 0.0, wg.max(c), wg.sum(c * c))",
+        ]
+    )
     return f"wg.{'vmap' if kind == 'vmap' else 'map'}(lambda c: {body.format(x='c')}{')(' if kind == 'vmap' else ', '}{w.name})"
 
 
@@ -384,7 +421,9 @@ def variants(program: Program) -> Iterator[tuple[str, Callable[..., Any]]]:
 
     def squares(*xs: Any) -> Any:
         slopes = gradient(*xs)[1]
-        return sum([wg.sum(wg.sin(g) * _weights(g)) for g in slopes[1:]], wg.sum(wg.sin(slopes[0]) * _weights(slopes[0])))
+        return sum(
+            [wg.sum(wg.sin(g) * _weights(g)) for g in slopes[1:]], wg.sum(wg.sin(slopes[0]) * _weights(slopes[0]))
+        )
 
     yield "second gradient", wg.grad(squares, places)
 
@@ -537,7 +576,10 @@ def main() -> int:
         small = shrunk(program, failure, least)
         told = failure_of(small, least) or failure
         print(f"# seed {seed}, {least=}: {type(told).__name__}: {str(told)[:600]}")
-        print("# inputs: " + ", ".join(f"{x.dtype}{list(x.shape)}" for x in small.inputs) + f"\n{small.source()}", flush=True)
+        print(
+            "# inputs: " + ", ".join(f"{x.dtype}{list(x.shape)}" for x in small.inputs) + f"\n{small.source()}",
+            flush=True,
+        )
         if not options.keep_going:
             break
     print(f"# {options.count} programs, {failures} failed, {time.perf_counter() - began:.0f} s")

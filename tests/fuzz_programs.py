@@ -138,7 +138,9 @@ def main() -> int:
         failures += 1
         if options.keep_going:
             first = str(failure[1]).strip().splitlines() or [""]
-            print(f"seed {seed}: {len(failure[0].source)} characters, {type(failure[1]).__name__}: {first[0]}", flush=True)
+            print(
+                f"seed {seed}: {len(failure[0].source)} characters, {type(failure[1]).__name__}: {first[0]}", flush=True
+            )
             continue
         if options.shrink:
             failure = shrunk(failure[0], seed, failure[1], checked), failure[1]

@@ -234,6 +234,7 @@ def loop_in_a_loop(l: Library, x: Any) -> Any:
 
 def with_many_steps(l: Library, x: Any, steps: Any) -> Any:
     """A while loop whose number of steps is an argument (for jvp)."""
+
     def step(state: Any) -> Any:
         i, v = state
         return i + 1, l.n.sin(v) * x

@@ -13,7 +13,9 @@ import wengert as wg
 def a_scan(policy: Any, reverse: bool = False) -> Callable[[Any], Any]:
     def f(x: Any) -> Any:
         rows = wg.tensor(np.arange(1.0, 30.0)) / 7
-        last, ys = wg.scan(lambda c, t: (wg.sin(c) * x * 0.5 + t, c * c * t), x, rows, reverse=reverse, checkpoint=policy)
+        last, ys = wg.scan(
+            lambda c, t: (wg.sin(c) * x * 0.5 + t, c * c * t), x, rows, reverse=reverse, checkpoint=policy
+        )
         return last * ys.sum()
 
     return f

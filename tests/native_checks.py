@@ -186,7 +186,11 @@ def cases_of(op: Op, dtype: np.dtype[Any]) -> list[Callable[[], checks.Case]]:
         found = checks.cases(op, dtype) if dtype == np.float64 or dtype in checks.low_dtypes(op) else []
         return [lambda number=number: checks.cases(op, dtype)[number] for number in range(len(found))]
     is_integer = op.facts.dtypes.startswith("integer")
-    if op in checks._OF_PROGRAMS or op.name in POSITIONS or not (is_integer or op.facts.dtypes in ("any", "number", "real")):
+    if (
+        op in checks._OF_PROGRAMS
+        or op.name in POSITIONS
+        or not (is_integer or op.facts.dtypes in ("any", "number", "real"))
+    ):
         return []
     found = [
         case.with_operands(x.astype(dtype) if is_integer or x.dtype.kind == "f" else x for x in case.operands)

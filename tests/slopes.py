@@ -27,6 +27,7 @@ def recorded(f: Callable[..., Any], *points: Array) -> tuple[Any, list[Tensor], 
 
 def gradients(f: Callable[..., Any], *points: Array) -> list[Array]:
     """The gradients of the sum of everything that f returns."""
+
     def total(*xs: Tensor) -> Any:
         result = f(*xs)
         parts = result if isinstance(result, (tuple, list)) else (result,)
@@ -39,6 +40,7 @@ def gradients(f: Callable[..., Any], *points: Array) -> list[Array]:
 
 def slopes(f: Callable[..., Any], *points: Array, step: float = 1e-6) -> list[Array]:
     """Central differences of the same sum, with f run on plain arrays."""
+
     def total(*arrays: Array) -> float:
         result = f(*arrays)
         parts = result if isinstance(result, (tuple, list)) else (result,)

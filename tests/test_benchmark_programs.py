@@ -22,7 +22,9 @@ pytestmark = pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="an installed pa
 @pytest.mark.parametrize("row", ROWS)
 def test_gradients_are_those_written_by_hand(row: str) -> None:
     command = [sys.executable, "run.py", "--one", row, "--quick", "--libraries", "wengert"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(BENCHMARKS.parent), os.environ.get("PYTHONPATH", "")])}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(BENCHMARKS.parent), os.environ.get("PYTHONPATH", "")])
+    }
     done = subprocess.run(command, cwd=BENCHMARKS, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.strip().splitlines()[-1])

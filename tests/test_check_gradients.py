@@ -184,9 +184,7 @@ def test_each_mode_is_checked(kernels):
 
 def test_the_second_order_is_checked(kernels):
     """Right slope, but written so that its own slope is lost."""
-    wrong = declared(
-        kernels, "flat_slope", lambda x: x * x, lambda x: wg.stop_gradient(times_number(x, number=2))
-    )
+    wrong = declared(kernels, "flat_slope", lambda x: x * x, lambda x: wg.stop_gradient(times_number(x, number=2)))
     x = np.array([1.0, 2.0])
     wg.check_gradients(lambda x: wrong(x), x, order=1)
     with pytest.raises(wg.GradientCheckError, match="the reverse derivative of the reverse derivative of f disagrees"):

@@ -92,7 +92,9 @@ DEFERRED = {
     "G145": "out of scope: variants (DECISIONS.md, first paragraph)",
     "G162": "out of scope: API.md has no `hessians`; wg.hessian is issue 5",
 }
-_ID = re.compile(r"\b(?:[GSTKJCW]\d+|(?:tfjs|zh|r|g|grad\.op|while\.gf|cond\.gf)\.[a-z0-9_]+(?:\.[a-z0-9_]+)*)(?![\w.]*\w\()")
+_ID = re.compile(
+    r"\b(?:[GSTKJCW]\d+|(?:tfjs|zh|r|g|grad\.op|while\.gf|cond\.gf)\.[a-z0-9_]+(?:\.[a-z0-9_]+)*)(?![\w.]*\w\()"
+)
 
 
 def every_id(rows: dict[str, str], numbers: dict[str, str]) -> set[str]:
@@ -130,7 +132,11 @@ def cited_by_tests() -> set[str]:
         text = path.read_text(encoding="utf-8")
         said = [t.string for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type == tokenize.COMMENT]
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Row" and isinstance(node.args[0], ast.Constant):
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) == "Row"
+                and isinstance(node.args[0], ast.Constant)
+            ):
                 said.append(str(node.args[0].value))
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 said.append(ast.get_docstring(node) or "")

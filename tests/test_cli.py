@@ -63,9 +63,7 @@ def test_too_few_steps_are_an_exit_1(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "below 95%" in said.err
 
 
-def test_text_names_loss_accuracy_check_and_picture(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_text_names_loss_accuracy_check_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["demo", "--iterations", "2", "-o", str(tmp_path / "demo.svg")])
     out = capsys.readouterr().out
     assert [line.split("  ")[0] for line in out.splitlines()] == [

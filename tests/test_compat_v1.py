@@ -181,6 +181,7 @@ def test_placeholder_outside_of_a_graph() -> None:
 def test_a_followed_value_cannot_be_fed(graph: Any) -> None:
     x = v1.placeholder("float64")
     y = x * x
+
     def lost(t: Any) -> Any:
         return v1.Session(graph).run(y, {x: t})
 

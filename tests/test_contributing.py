@@ -55,13 +55,20 @@ def patched(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("git, which applies the diff, is not installed")
     copy = tmp_path_factory.mktemp("checkout")
     for folder in ("wengert", "tests", "docs"):
-        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "_build", "_generated"))
+        shutil.copytree(
+            ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "_build", "_generated")
+        )
     shutil.copy(ROOT / "pyproject.toml", copy)
     (diff,) = DIFF_BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     # git must not take the copy for a part of a repository around it
     subprocess.run(["git", "init", "--quiet", str(copy)], check=True)
     applied = subprocess.run(
-        ["git", "apply", "--whitespace=error-all", "-"], cwd=copy, input=diff, capture_output=True, text=True, check=False
+        ["git", "apply", "--whitespace=error-all", "-"],
+        cwd=copy,
+        input=diff,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert applied.returncode == 0, applied.stderr
     return copy

@@ -224,9 +224,7 @@ def _counted(x):
     return np.sin(x)
 
 
-counted_sin = wg.primitive(
-    "test_counted_sin", spec=lambda x: x, numpy=_counted, vjp=lambda ct, out, x: ct * wg.cos(x)
-)
+counted_sin = wg.primitive("test_counted_sin", spec=lambda x: x, numpy=_counted, vjp=lambda ct, out, x: ct * wg.cos(x))
 
 
 def runs(n, policy, is_traced, is_counted=False):

@@ -19,9 +19,7 @@ CONFIGURATIONS = 1000
 
 def naive_conv(lhs, rhs, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups):
     """The definition, one product at a time."""
-    shape = conv_out_shape(
-        lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups
-    )
+    shape = conv_out_shape(lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
     out = np.zeros(shape, np.result_type(lhs, rhs))
     o_block = rhs.shape[0] // (groups * batch_groups)
     for n, o, *p in np.ndindex(*shape):
@@ -33,10 +31,7 @@ def naive_conv(lhs, rhs, strides, padding, lhs_dilation, rhs_dilation, groups, b
                 pi * s + ki * rd - low
                 for pi, s, ki, rd, (low, _) in zip(p, strides, k, rhs_dilation, padding, strict=True)
             ]
-            if all(
-                a % ld == 0 and 0 <= a // ld < m
-                for a, ld, m in zip(at, lhs_dilation, lhs.shape[2:], strict=True)
-            ):
+            if all(a % ld == 0 and 0 <= a // ld < m for a, ld, m in zip(at, lhs_dilation, lhs.shape[2:], strict=True)):
                 index = (source, first + c, *(a // ld for a, ld in zip(at, lhs_dilation, strict=True)))
                 out[(n, o, *p)] += lhs[index] * rhs[(o, c, *k)]
     return out
@@ -132,9 +127,7 @@ def test_complex_operands_are_not_conjugated():
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "int8", "complex64", "bfloat16"])
 def test_dtype_is_kept(dtype):
-    dtype = (
-        np.dtype(getattr(pytest.importorskip("ml_dtypes"), dtype)) if dtype == "bfloat16" else np.dtype(dtype)
-    )
+    dtype = np.dtype(getattr(pytest.importorskip("ml_dtypes"), dtype)) if dtype == "bfloat16" else np.dtype(dtype)
     u, w = np.ones((1, 2, 5), dtype), np.ones((3, 2, 3), dtype)
     out = conv(u, w, (1,), ((0, 0),), (2,), (1,), 1, 1)
     assert out.dtype == dtype
@@ -144,9 +137,7 @@ def test_dtype_is_kept(dtype):
 
 def test_half_precision_sums_in_float32():
     # 4096 ones: float16 stops counting at 2048.
-    out = conv(
-        np.ones((1, 4096, 1), np.float16), np.ones((1, 4096, 1), np.float16), (1,), ((0, 0),), (1,), (1,)
-    )
+    out = conv(np.ones((1, 4096, 1), np.float16), np.ones((1, 4096, 1), np.float16), (1,), ((0, 0),), (1,), (1,))
     assert out.item() == 4096
 
 
@@ -202,7 +193,4 @@ def test_size_formula_counts_the_window_positions():
     for size, kernel, stride, low, high in product(range(4), range(1, 4), (1, 2, 3), (-2, 0, 2), (-1, 0, 3)):
         room = (size if size else 0) + low + high
         positions = len([p for p in range(0, max(room, 0), stride) if p + kernel <= room])
-        assert (
-            conv_out_shape((1, 1, size), (1, 1, kernel), (stride,), ((low, high),), (1,), (1,))[2]
-            == positions
-        )
+        assert conv_out_shape((1, 1, size), (1, 1, kernel), (stride,), ((low, high),), (1,), (1,))[2] == positions

@@ -633,9 +633,9 @@ def test_a_rule_that_takes_numbers_out_is_not_linear() -> None:
 @pytest.mark.parametrize("push", [pushed, pushed_traced])
 def test_jvp_gives_the_forward_rule(push: Any) -> None:
     def with_jvp(tangent: Any) -> Any:
-        return wg.custom_gradient(
-            jvp=lambda primals, tangents: (primals[0] * primals[0], tangent(primals, tangents))
-        )(lambda x, n=2: (x * x, lambda u: (u * u, None)))
+        return wg.custom_gradient(jvp=lambda primals, tangents: (primals[0] * primals[0], tangent(primals, tangents)))(
+            lambda x, n=2: (x * x, lambda u: (u * u, None))
+        )
 
     assert push(with_jvp(lambda p, t: 50.0 * t[0] * p[0]), (3.0,), (2.0,)) == 300.0
     assert push(lambda x: with_jvp(lambda p, t: t[0] * p[1])(x, 4), (3.0,), (2.0,)) == 8.0

@@ -58,7 +58,9 @@ def test_det_has_the_adjugate_at_singular_matrices(x, cofactors):
 
 def test_second_derivative_of_det_at_a_singular_matrix():
     for x in (RANK_ONE, np.zeros((2, 2))):
-        second = np.array([[gradient(lambda y, i=i, j=j: wg.grad(linalg.det)(y)[i, j], x) for j in range(2)] for i in range(2)])
+        second = np.array(
+            [[gradient(lambda y, i=i, j=j: wg.grad(linalg.det)(y)[i, j], x) for j in range(2)] for i in range(2)]
+        )
         want = np.zeros((2, 2, 2, 2))
         want[0, 0, 1, 1] = want[1, 1, 0, 0] = 1
         want[0, 1, 1, 0] = want[1, 0, 0, 1] = -1

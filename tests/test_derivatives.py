@@ -110,7 +110,11 @@ def test_linearize_is_linear_and_does_the_rest_once():
         (lambda: wg.jvp(wg.sin, X, X), TypeError, "list or tuple as primals, got ndarray"),
         (lambda: wg.jvp(wg.sin, (X,), X), TypeError, "list or tuple as tangents"),
         (lambda: wg.jvp(wg.sin, (X,), (X, X)), ValueError, "one for each of 1 primals, got 2"),
-        (lambda: wg.jvp(wg.sin, (X,), (np.ones(2),)), ValueError, r"shape \(2,\), wanted exactly the primal's shape \(3,\)"),
+        (
+            lambda: wg.jvp(wg.sin, (X,), (np.ones(2),)),
+            ValueError,
+            r"shape \(2,\), wanted exactly the primal's shape \(3,\)",
+        ),
         (lambda: wg.jvp(wg.sin, (X,), (X * 1j,)), TypeError, "complex128.*float64"),
         (lambda: wg.jvp(lambda p: p["a"], ({"a": X},), ({"b": X},)), ValueError, r"structure of p, \{'a': \*\}"),
         (lambda: wg.jvp(lambda x: 3.0, (X,), (X,)), wg.DisconnectedError, "no floating-point result of f depends"),
@@ -185,7 +189,9 @@ def test_auto_takes_the_shorter_side(rows: int, columns: int, mode: str) -> None
 
     f = wg.custom_gradient(marked, jvp=lambda primals, tangents: (primals[0] * 1.0, tangents[0] * 20.0))
     w = RNG.normal(size=(rows, columns))
-    np.testing.assert_allclose(wg.jacobian(lambda x: w @ f(x))(np.ones(columns)), w * {"reverse": 10, "forward": 20}[mode])
+    np.testing.assert_allclose(
+        wg.jacobian(lambda x: w @ f(x))(np.ones(columns)), w * {"reverse": 10, "forward": 20}[mode]
+    )
 
 
 def test_chunks_bound_the_memory():
@@ -455,7 +461,11 @@ def test_loops_that_run_as_plain_python(policy: Any) -> None:
     np.testing.assert_allclose(np.stack([push(e) for e in units], 1), wanted, **EXACT)
     np.testing.assert_allclose(np.stack([pull(e)[0] for e in units]), wanted, **EXACT)
     second = wg.hessian(wg.function(total))(X)
-    for other in (wg.hessian(total), wg.jacobian(wg.grad(total), mode="reverse"), wg.jacobian(wg.jacobian(total, mode="forward"))):
+    for other in (
+        wg.hessian(total),
+        wg.jacobian(wg.grad(total), mode="reverse"),
+        wg.jacobian(wg.jacobian(total, mode="forward")),
+    ):
         np.testing.assert_allclose(other(X), second, rtol=1e-10, atol=1e-10)
 
 

@@ -74,7 +74,11 @@ def test_every_argument_is_documented(function: Any) -> None:
     if not parameters:
         return
     arguments = sections_of(function).get("Args", "")
-    missing = [p for p in parameters if not re.search(rf"^    (\*{{0,2}}\w+, )*\*{{0,2}}{p}(, \*{{0,2}}\w+)*:", arguments, re.MULTILINE)]
+    missing = [
+        p
+        for p in parameters
+        if not re.search(rf"^    (\*{{0,2}}\w+, )*\*{{0,2}}{p}(, \*{{0,2}}\w+)*:", arguments, re.MULTILINE)
+    ]
     assert not missing
 
 

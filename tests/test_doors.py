@@ -125,7 +125,9 @@ def test_every_door_gives_the_same_gradient(name: str, door: Door) -> None:
         np.testing.assert_allclose(one, want, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", [n for n in PROBLEMS if n not in ("solve", "custom rule", "sorted", "unused argument")])
+@pytest.mark.parametrize(
+    "name", [n for n in PROBLEMS if n not in ("solve", "custom rule", "sorted", "unused argument")]
+)
 def test_second_derivatives_agree(name: str) -> None:
     """Of the sum of squares of the first gradient."""
     f, args = PROBLEMS[name][0], arguments(name)

@@ -18,7 +18,7 @@ def model(x: Any, w: Any) -> Any:
     return wg.sum(wg.tanh(x @ w) ** 2)
 
 
-GRAPH = wg.function(wg.value_and_grad(model), name="a <model> & \"more\"").trace(np.ones((3, 4)), np.ones((4, 2)))
+GRAPH = wg.function(wg.value_and_grad(model), name='a <model> & "more"').trace(np.ones((3, 4)), np.ones((4, 2)))
 
 
 def test_svg_shows_every_sort_of_box_and_escapes() -> None:

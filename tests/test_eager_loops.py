@@ -269,7 +269,9 @@ def test_compiled_functions_inside_a_body_that_is_run_again():
     step = wg.function(lambda v, w: wg.tanh(v * w))
     expected = None
     for policy in POLICIES:
-        found = wg.grads(lambda x, w, p=policy: wg.fori_loop(0, 9, lambda i, v: step(v, w), x, checkpoint=p).sum())([X, X])
+        found = wg.grads(lambda x, w, p=policy: wg.fori_loop(0, 9, lambda i, v: step(v, w), x, checkpoint=p).sum())(
+            [X, X]
+        )
         if expected is None:
             expected = found
         for a, b in zip(found, expected, strict=True):
@@ -330,7 +332,9 @@ def test_a_compiled_function_that_assigns_is_noticed():
         return wg.fori_loop(0, 5, lambda i, u: step(u), x, checkpoint=policy)
 
     for policy in POLICIES:
-        assert wg.grad(lambda x, p=policy: f(x, p))(0.7) == pytest.approx(wg.grad(lambda x: f(x, "all"))(0.7), rel=1e-14)
+        assert wg.grad(lambda x, p=policy: f(x, p))(0.7) == pytest.approx(
+            wg.grad(lambda x: f(x, "all"))(0.7), rel=1e-14
+        )
         assert v.numpy() == 6.0
 
 

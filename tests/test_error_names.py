@@ -19,7 +19,16 @@ NOT_OPS = {
     *wnp._own.__all__, "Gradient", "array", "buffer", "checkpoint", "constant", "debug_print", "fftfreq", "gradients", "jacobian",
     "load", "not_differentiable", "register_gradient", "rfftfreq", "save", "set_default_float", "tensor", "value_and_jacobian",
 }  # fmt: skip
-KINDS = (TypeError, ValueError, IndexError, ZeroDivisionError, OverflowError, RuntimeError, NotImplementedError, LookupError)
+KINDS = (
+    TypeError,
+    ValueError,
+    IndexError,
+    ZeroDivisionError,
+    OverflowError,
+    RuntimeError,
+    NotImplementedError,
+    LookupError,
+)
 
 
 def ops() -> list[Any]:
@@ -33,7 +42,9 @@ def ops() -> list[Any]:
                 parameters = [*inspect.signature(f).parameters.values()]
             except ValueError:
                 continue
-            needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+            needed = [
+                p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            ]
             if needed:
                 found.append(pytest.param(f, name, parameters, len(needed), id=f"{home}.{name}"))
     return found

@@ -142,7 +142,11 @@ def test_errors():
 
 
 def test_an_op_may_bear_any_name_in_a_function_too() -> None:
-    f = wg.primitive(fresh_name("any name: 2-fold"), spec=lambda x: x, numpy=lambda x: 2 * x, vjp=lambda ct, out, x: 2 * ct)
-    g = wg.primitive(fresh_name("any name; 2-fold"), spec=lambda x: x, numpy=lambda x: 3 * x, vjp=lambda ct, out, x: 3 * ct)
+    f = wg.primitive(
+        fresh_name("any name: 2-fold"), spec=lambda x: x, numpy=lambda x: 2 * x, vjp=lambda ct, out, x: 2 * ct
+    )
+    g = wg.primitive(
+        fresh_name("any name; 2-fold"), spec=lambda x: x, numpy=lambda x: 3 * x, vjp=lambda ct, out, x: 3 * ct
+    )
     compiled = wg.function(wg.value_and_grad(lambda x: (f(x) * g(x)).sum()))
     np.testing.assert_allclose(compiled(np.ones(2)).grad, [12.0, 12.0])

@@ -232,9 +232,7 @@ def test_one_trace_serves_every_size():
 
 
 def test_gradient_with_unknown_dimensions():
-    f = wg.function(
-        wg.grad(lambda x: total(x * x) * (1.0 / x.shape[0])), input_signature=[wg.TensorSpec((None,))]
-    )
+    f = wg.function(wg.grad(lambda x: total(x * x) * (1.0 / x.shape[0])), input_signature=[wg.TensorSpec((None,))])
     for n in (2, 7):
         np.testing.assert_allclose(f(np.ones(n)), np.full(n, 2.0 / n))
     assert f.trace_count == 1
@@ -530,6 +528,7 @@ def test_a_list_of_numbers_is_an_array():
 
 def test_warnings_come_from_the_forward_part_only(monkeypatch):
     monkeypatch.setenv("WENGERT_JIT", "0")  # machine code warns of nothing
+
     def f(x):
         return total(wg.ops.where(x > 0, wg.sqrt(x), 0.0))
 
@@ -737,6 +736,8 @@ def test_zeros_that_a_function_inserts_stay_structural_outside_it():
     head = wg.function(lambda a: a[1:2])
     zeros = wg.function(lambda a: a * 0.0)
     with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(wg.grad(lambda x: wg.sum(head(wg.sqrt(x))))(np.array([0.0, 4.0, 9.0])), [0, 0.25, 0])
+        np.testing.assert_array_equal(
+            wg.grad(lambda x: wg.sum(head(wg.sqrt(x))))(np.array([0.0, 4.0, 9.0])), [0, 0.25, 0]
+        )
         # an ordinary zero times an infinite slope stays what it is
         assert np.isnan(wg.grad(lambda x: zeros(wg.log(x)))(0.0))

@@ -999,7 +999,9 @@ def test_complex_gradients_are_the_wirtinger_differences(f):
         for unit, part in ((1, found[i].real), (1j, found[i].imag)):
             e = np.zeros(3, complex)
             e[i] = unit
-            difference = (8 * (loss(z + h * e) - loss(z - h * e)) - loss(z + 2 * h * e) + loss(z - 2 * h * e)) / (12 * h)
+            difference = (8 * (loss(z + h * e) - loss(z - h * e)) - loss(z + 2 * h * e) + loss(z - 2 * h * e)) / (
+                12 * h
+            )
             assert part == pytest.approx(difference, rel=1e-7, abs=1e-8)
     close(wg.function(wg.grad(loss))(z), found)
 

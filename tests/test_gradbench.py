@@ -164,7 +164,9 @@ def inputs_of(module: str) -> dict[str, Any]:
         return {"points": points, "centroids": points[-4:]}
     if module == "lstm":
         shapes = {"main_params": (4, 12), "extra_params": (3, 3), "state": (4, 3)}
-        return {n: RNG.random(s).tolist() for n, s in shapes.items()} | {"sequence": RNG.integers(0, 2, (6, 3)).tolist()}
+        return {n: RNG.random(s).tolist() for n, s in shapes.items()} | {
+            "sequence": RNG.integers(0, 2, (6, 3)).tolist()
+        }
     d, k, n = 3, 4, 8
     shapes = {"alpha": (k,), "mu": (k, d), "q": (k, d), "l": (k, d * (d - 1) // 2), "x": (n, d)}
     return {n: RNG.normal(size=s).tolist() for n, s in shapes.items()} | {"d": d, "k": k, "n": n, "m": 1, "gamma": 0.7}
@@ -203,7 +205,10 @@ def test_value_and_gradient(module: str) -> None:
         if isinstance(found, dict):
             ours = np.array(found[name])
         else:
-            ours, found = np.array(found[: by_differences.size]).reshape(by_differences.shape), found[by_differences.size :]
+            ours, found = (
+                np.array(found[: by_differences.size]).reshape(by_differences.shape),
+                found[by_differences.size :],
+            )
         # fourth-order differences with steps of 1e-3: about 1e-10 of the largest slope
         np.testing.assert_allclose(ours, by_differences, rtol=1e-7, atol=1e-8 * np.max(np.abs(by_differences)))
 
@@ -218,6 +223,7 @@ def differences(f: Any, given: dict[str, Any], name: str) -> np.ndarray:
     x, h = np.array(given[name], dtype=np.float64), 1e-3
     slopes = np.empty_like(x)
     for index in np.ndindex(x.shape):
+
         def moved(by: float, index: tuple[int, ...] = index) -> float:
             y = x.copy()
             y[index] += by

@@ -204,7 +204,10 @@ def test_unconnected() -> None:
     for zero in ("zero", wg.UnconnectedGradients.ZERO):
         (found,) = at(lambda a, b, zero=zero: wg.gradients([b], [a], unconnected_gradients=zero), a, b)
         assert (found.tolist(), found.dtype) == ([[0, 0]], np.float32)
-    same(at(lambda a, b: wg.gradients([a * 2.0], [a, b], unconnected_gradients="zero"), a, b), [[[2, 2]], np.zeros((3, 1))])
+    same(
+        at(lambda a, b: wg.gradients([a * 2.0], [a, b], unconnected_gradients="zero"), a, b),
+        [[[2, 2]], np.zeros((3, 1))],
+    )
     for x in (np.array([1, 2]), np.array(True)):
         (found,) = at(lambda x: wg.gradients(2.0, x, unconnected_gradients="zero"), x)
         assert found.dtype == x.dtype
@@ -543,7 +546,9 @@ def peak_of_large_buffers(graph: Graph) -> int:
     return peak
 
 
-@pytest.mark.parametrize("method", [0, 1, 2, None, *METHODS, "ADD_N", "default", "EXPERIMENTAL_TREE", "experimental_accumulate_n"], ids=repr)
+@pytest.mark.parametrize(
+    "method", [0, 1, 2, None, *METHODS, "ADD_N", "default", "EXPERIMENTAL_TREE", "experimental_accumulate_n"], ids=repr
+)
 def test_every_method_gives_the_same_gradient(method: Any) -> None:
     """G100, g.agg."""
 
@@ -557,7 +562,11 @@ def test_every_method_gives_the_same_gradient(method: Any) -> None:
 def test_numbers_of_additions() -> None:
     """G100, G106."""
     adds = {m: (ops_of(fan(m), 0).count("add_n"), ops_of(fan(m)).count("add") - 19) for m in METHODS}
-    assert adds == {METHODS.ADD_N: (1, 0), METHODS.EXPERIMENTAL_TREE: (0, 19), METHODS.EXPERIMENTAL_ACCUMULATE_N: (0, 19)}
+    assert adds == {
+        METHODS.ADD_N: (1, 0),
+        METHODS.EXPERIMENTAL_TREE: (0, 19),
+        METHODS.EXPERIMENTAL_ACCUMULATE_N: (0, 19),
+    }
     assert "add_n" not in ops_of(fan(METHODS.ADD_N, terms=1))
 
 
@@ -657,7 +666,13 @@ def test_names() -> None:
         "gradients/grad_ys_0/full", "gradients/mul_grad/mul", "gradients/mul_grad/mul_1", "gradients/sin_grad/cos",
         "gradients/sin_grad/mul", "gradients/add_n",
     ]  # fmt: skip
-    assert list(dict.fromkeys(n.split("/")[0] for n in labels)) == ["gradients", "gradients_1", "foo", "foo_1", "gradients_2"]
+    assert list(dict.fromkeys(n.split("/")[0] for n in labels)) == [
+        "gradients",
+        "gradients_1",
+        "foo",
+        "foo_1",
+        "gradients_2",
+    ]
     assert "# foo_1/mul_grad/mul" in graph.to_text()
     with pytest.raises(TypeError, match="name"), graph.as_default():
         wg.gradients(y, x, name=3)
@@ -728,7 +743,10 @@ def test_piecewise_constant_functions(f: Any, expected: Any) -> None:
 
 def test_unused_results_are_fed_zeros() -> None:
     """G141."""
-    same(at(lambda x: wg.gradients([*wg.unstack(x)][1] * 2 if hasattr(wg, "unstack") else x[1] * 2, x), [1, 2, 3]), [[0, 2, 0]])
+    same(
+        at(lambda x: wg.gradients([*wg.unstack(x)][1] * 2 if hasattr(wg, "unstack") else x[1] * 2, x), [1, 2, 3]),
+        [[0, 2, 0]],
+    )
 
 
 @pytest.mark.parametrize("what", [None, {"a": 1}, "x"], ids=repr)

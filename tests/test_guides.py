@@ -31,7 +31,9 @@ from making.everything import documented_names
 from making.names import Names
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-BLOCK = re.compile(r"^```(?:python|\{code-cell\} ipython3)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(?:python|\{code-cell\} ipython3)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
+)
 PROMISED_OUTPUT = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 FRAMEWORK = re.compile(r"^\s*(?:import|from) (jax|torch|tensorflow|keras)\b", re.MULTILINE)
 GUIDES = [path for path in sorted(DOCS.rglob("*.md")) if BLOCK.search(path.read_text(encoding="utf-8"))]

@@ -46,7 +46,10 @@ def test_layouts_and_errors():
     x = RNG.random((2, 3, 4, 5))
     first = np.moveaxis(x, 1, -1)
     close(image.rgb_to_hsv(x, "channels_first"), np.moveaxis(np.asarray(image.rgb_to_hsv(first)), -1, 1))
-    close(image.resize(x, (3, 3), data_format="channels_first")[1], image.resize(x[1], (3, 3), data_format="channels_first"))
+    close(
+        image.resize(x, (3, 3), data_format="channels_first")[1],
+        image.resize(x[1], (3, 3), data_format="channels_first"),
+    )
     with pytest.raises(ValueError, match="three channels"):
         image.rgb_to_hsv(x)
     with pytest.raises(ValueError, match="three axes"):
@@ -104,7 +107,13 @@ def test_blur_is_a_product_of_two_bells():
 # -- resampling --------------------------------------------------------------------------------------------------------
 
 # SciPy's name of each mode; its constant mode fades out of the image, as ours does, under another name
-MODES = {"nearest": "nearest", "wrap": "grid-wrap", "mirror": "mirror", "reflect": "reflect", "constant": "grid-constant"}
+MODES = {
+    "nearest": "nearest",
+    "wrap": "grid-wrap",
+    "mirror": "mirror",
+    "reflect": "reflect",
+    "constant": "grid-constant",
+}
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -167,6 +167,4 @@ def test_engines_do_not_import_each_other() -> None:
 
 def test_what_engines_share_knows_no_engine() -> None:
     shared = [found for found in ALL_IMPORTS if found.importer.startswith("wengert._engines")]
-    assert not listed(
-        [f for f in shared if engine_of(f.importer) is None and engine_of(f.imported) is not None]
-    )
+    assert not listed([f for f in shared if engine_of(f.importer) is None and engine_of(f.imported) is not None])

@@ -54,7 +54,16 @@ def of_a_function(f, x):
 
 every_door = pytest.mark.parametrize(
     "door",
-    [by_grad, by_tensors, by_grads, by_value_and_grad, by_tape, by_tape_on_a_variable, by_variable_grads, of_a_function],
+    [
+        by_grad,
+        by_tensors,
+        by_grads,
+        by_value_and_grad,
+        by_tape,
+        by_tape_on_a_variable,
+        by_variable_grads,
+        of_a_function,
+    ],
 )
 
 
@@ -357,7 +366,9 @@ def by_gradients(f, x, **options):
     return run(x)
 
 
-@pytest.mark.parametrize("options", [{}, {"aggregation_method": 1}, {"aggregation_method": 2}, {"gate_gradients": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"aggregation_method": 1}, {"aggregation_method": 2}, {"gate_gradients": True}]
+)
 def test_gradients_of_a_graph_g120_g121(options):
     values, indices, dense = by_gradients(lambda x: wg.take(x, [0, 2, 0], axis=0), TABLE, **options)
     assert values.tolist() == [[1, 1]] * 3 and indices.tolist() == [0, 2, 0]

@@ -273,6 +273,8 @@ wg.from_jax(jnp.sin)(x)
 assert dict(jax.config.values) == before
 assert x.dtype == jnp.float32 and jnp.asarray(1.0).dtype == jnp.float32
 """
-    environment = {k: v for k, v in os.environ.items() if k != "JAX_ENABLE_X64"} | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {k: v for k, v in os.environ.items() if k != "JAX_ENABLE_X64"} | {
+        "PYTHONPATH": os.pathsep.join(sys.path)
+    }
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -42,7 +42,9 @@ def sevenfold(x: Any, save: Any) -> Any:
 recomputed = wg.recompute_grad(lambda x: wg.sin(x) * wg.exp(x))
 compiled = wg.function(lambda x: wg.maximum(x, 1.0) ** 3 * ten_times(x))
 BRIDGED = [ten_times, sevenfold, recomputed, compiled]
-every_bridge = pytest.mark.parametrize("f", BRIDGED, ids=["custom_gradient", "custom_grad", "recompute_grad", "function"])
+every_bridge = pytest.mark.parametrize(
+    "f", BRIDGED, ids=["custom_gradient", "custom_grad", "recompute_grad", "function"]
+)
 
 
 # -- what comes out -----------------------------------------------------------------------------------------------------
@@ -89,7 +91,9 @@ assert "wengert._engines.jax" in sys.modules and g.dtype == "float32", g.dtype
 assert dict(jax.config.values) == before
 """
     environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "PYTHONPATH": ":".join(sys.path)}
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr.decode()
 
 
@@ -198,7 +202,9 @@ def test_transforms_and_control_flow_on_tracers() -> None:
     close(jax.jit(jax.grad(doubling))(x), wg.grad(doubling)(X))
     counted = lambda v: wg.fori_loop(0, 5, lambda i, c: wg.sin(c) * c, v).sum()
     close(jax.jit(jax.grad(counted))(x), wg.grad(counted)(X))
-    from_outside = lambda v: wg.while_loop(lambda i, u: i < wg.tensor(v).sum(), lambda i, u: (i + 1, u * 1.5), (0, 1.0))[1]
+    from_outside = lambda v: wg.while_loop(
+        lambda i, u: i < wg.tensor(v).sum(), lambda i, u: (i + 1, u * 1.5), (0, 1.0)
+    )[1]
     close(jax.jit(from_outside)(x), 1.5**3)
 
 
@@ -317,9 +323,7 @@ def test_a_function_to_jax() -> None:
 
 
 def test_a_primitive_with_a_numpy_kernel_only() -> None:
-    cube = wg.primitive(
-        "jax_test_cube", spec=lambda x: x, numpy=lambda x: x**3, vjp=lambda ct, out, x: ct * 3 * x**2
-    )
+    cube = wg.primitive("jax_test_cube", spec=lambda x: x, numpy=lambda x: x**3, vjp=lambda ct, out, x: ct * 3 * x**2)
     x = jnp.asarray(X)
     for f in (cube, wg.function(cube)):
         total = lambda v, f=f: f(v).sum()

@@ -146,4 +146,7 @@ def test_the_example_on_jax() -> None:
     importlib.util.find_spec("wengert._engines.torch") is None, reason="the engine of torch is not in this package"
 )
 def test_data_parallel_torch() -> None:
-    assert run_example("data_parallel_torch", GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1") == "the same as in one process\n"
+    assert (
+        run_example("data_parallel_torch", GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
+        == "the same as in one process\n"
+    )

@@ -95,7 +95,9 @@ def graph():
 
 
 def graph_with_gradients():
-    g = wg.Graph("same")  # tracemalloc itself keeps each file name that it meets, and generated source bears the graph's
+    g = wg.Graph(
+        "same"
+    )  # tracemalloc itself keeps each file name that it meets, and generated source bears the graph's
     with g.as_default():
         x = wg.compat.v1.placeholder("float64", (3,))
         y = np.sin(x) * W

@@ -99,12 +99,26 @@ def can_be_native(op: Op) -> bool:
     """Whether machine code runs an op on float64, and it stays in the graph until then."""
     if op.name in GONE or op.name in WITHIN_LOOPS:
         return False
-    return any(support.is_native(node) for make in cases_of(op, np.dtype(float)) for node in checks.traced(make()).nodes)
+    return any(
+        support.is_native(node) for make in cases_of(op, np.dtype(float)) for node in checks.traced(make()).nodes
+    )
 
 
 # a caller's small buffers stay NumPy's, which cost less there; test_native_regions.py has those of loops
 WITHIN_LOOPS = {"buffer_value", "buffer_get", "buffer_set", "buffer_add"}
-GONE = {"constant", "dim_value", "absent", "alias", "attach", "stop_gradient", "after", "reassign", "barrier", "conj", "real"}
+GONE = {
+    "constant",
+    "dim_value",
+    "absent",
+    "alias",
+    "attach",
+    "stop_gradient",
+    "after",
+    "reassign",
+    "barrier",
+    "conj",
+    "real",
+}
 
 
 @pytest.mark.parametrize("dtype", DTYPES[:2], ids=str)
@@ -140,7 +154,9 @@ def test_special_numbers(op: Op) -> None:
                 require_same(found, wanted, what)
 
 
-@pytest.mark.parametrize("op", [op for op in ELEMENTWISE if op.kind in checks.DIFFERENTIABLE and op.name not in SUMMED], ids=str)
+@pytest.mark.parametrize(
+    "op", [op for op in ELEMENTWISE if op.kind in checks.DIFFERENTIABLE and op.name not in SUMMED], ids=str
+)
 def test_gradients_at_special_numbers(op: Op) -> None:
     for case in special_cases(op, np.dtype(float)):
         if case.active:
@@ -159,7 +175,8 @@ def special_cases(op: Op, dtype: np.dtype[Any]) -> list[checks.Case]:
         case = make()
         operands = every_pair(dtype, len(case.operands))
         kept = [
-            x if y.dtype == dtype else np.resize(y.ravel(), x.size) for x, y in zip(operands, case.operands, strict=True)
+            x if y.dtype == dtype else np.resize(y.ravel(), x.size)
+            for x, y in zip(operands, case.operands, strict=True)
         ]
         found.setdefault(case.attrs, case.with_operands(kept))
     return [*found.values()]
@@ -431,7 +448,9 @@ def test_many_threads_at_once() -> None:
     f = wg.function(wg.value_and_grad(lambda x: wg.sum(wg.scan(lambda c, y: (wg.sin(c + y), c), x[0], x)[1] * x)))
     operands = [np.random.default_rng(n).normal(size=n) for n in (3, 5, 70, 200, 1000)]
     with numpy_only():
-        plain = wg.function(wg.value_and_grad(lambda x: wg.sum(wg.scan(lambda c, y: (wg.sin(c + y), c), x[0], x)[1] * x)))
+        plain = wg.function(
+            wg.value_and_grad(lambda x: wg.sum(wg.scan(lambda c, y: (wg.sin(c + y), c), x[0], x)[1] * x))
+        )
         wanted = [_leaves(plain(x)) for x in operands]
     barrier, failures = threading.Barrier(8), []
 

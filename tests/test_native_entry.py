@@ -58,7 +58,9 @@ def test_read_only_arrays_are_taken(sum_x_sin_x: Any) -> None:
 
 def test_one_result_alone() -> None:
     takes, gives = [Take("array", F8, (Told(0),))], [Give(F8, (Told(0),))]
-    f = bound(map_ir("llvm.fabs.f64", "f64") + "declare double @llvm.fabs.f64(double)", takes, gives, sizes=1, form=None)
+    f = bound(
+        map_ir("llvm.fabs.f64", "f64") + "declare double @llvm.fabs.f64(double)", takes, gives, sizes=1, form=None
+    )
     np.testing.assert_array_equal(f(X), np.abs(X))
     assert f(np.zeros(0)).shape == (0,)
 

@@ -42,6 +42,7 @@ def until(x: Any) -> Any:
 
 def everything(x: Any) -> Any:
     """Stacks of a length that only the run tells."""
+
     def step(c: Any) -> Any:
         return c * 1.1 + 0.01 * wg.sin(c)
 
@@ -74,6 +75,7 @@ def three(x: Any) -> Any:
 
 def inner_while(x: Any) -> Any:
     """A loop inside whose number of steps differs each time."""
+
     def step(i: Any, c: Any) -> Any:
         return wg.while_loop(lambda d: wg.sum(d * d) < 9.0 * (i + 1.0), lambda d: d * 1.1 + 0.01 * wg.cos(d), c) * 0.5
 
@@ -82,6 +84,7 @@ def inner_while(x: Any) -> Any:
 
 def never(x: Any) -> Any:
     """Loops that run no step, in one that does."""
+
     def step(i: Any, c: Any) -> Any:
         return wg.while_loop(lambda d: wg.sum(d * d) < -1.0, lambda d: d * 2.0, c) * 0.9 + wg.fori_loop(
             0, i - 2, lambda j, d: wg.sin(d), c
@@ -109,6 +112,7 @@ def branch_of_loop(x: Any) -> Any:
 
 def stacks_of_branch(x: Any) -> Any:
     """Stacks of a length that only the branch tells, for its way back; none in the other branch."""
+
     def loop() -> Any:
         return wg.sum(wg.while_loop(lambda c: wg.sum(c * c) < 1e3, lambda c: c * 1.1, x * x, checkpoint="all"))
 
@@ -117,6 +121,7 @@ def stacks_of_branch(x: Any) -> Any:
 
 def descent(x: Any) -> Any:
     """A loop whose step takes a gradient of a loop."""
+
     def inner(c: Any) -> Any:
         return wg.sum(wg.fori_loop(0, 5, lambda j, d: d + 0.1 * wg.sin(d), c) ** 2)
 

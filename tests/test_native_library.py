@@ -161,6 +161,7 @@ def test_matrices_without_a_result_raise_numpys_errors(n: int) -> None:
 
 # -- convolutions and windows -----------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize(("shapes", "attrs"), _SAMPLES)
 def test_convolutions_and_their_gradients(shapes: Any, attrs: Any) -> None:
     names = ("strides", "padding", "lhs_dilation", "rhs_dilation", "groups", "batch_groups")

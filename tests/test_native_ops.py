@@ -74,7 +74,9 @@ def interpreted(graph: Graph, operands: Any) -> Any:
     """The results of the naive interpreter; None where the loops call functions outside."""
     made = lowered(graph, graph.name)
     engine.verify(made.function)
-    if "call" in str(made.function) and any(word in str(made.function) for word in ("special.", "wg_", "blas", "dgemm")):
+    if "call" in str(made.function) and any(
+        word in str(made.function) for word in ("special.", "wg_", "blas", "dgemm")
+    ):
         return None
     flat = [np.ascontiguousarray(x).reshape(-1) for x in (*operands, *made.constants)]
     outs = [np.zeros(int(np.prod(v.shape)), v.dtype) for v in graph.outputs]

@@ -180,7 +180,9 @@ def text_of(f: Callable[..., Any], *operands: Array) -> loops.Function:
 def room_of(instructions: list[Any]) -> set[Any]:
     """The arrays on the heap but for those of panels."""
     panels = {
-        item.args[-1].array for item in instructions if type(item) is loops.Call and item.name.startswith("product.pack")
+        item.args[-1].array
+        for item in instructions
+        if type(item) is loops.Call and item.name.startswith("product.pack")
     }
     return {item.array for item in instructions if type(item) is loops.Alloc} - panels
 
@@ -240,7 +242,9 @@ FORMS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_blas_and_our_own(form: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: way == "blas")
-    monkeypatch.setattr(matrices, "PACKED_BYTES", {512: 1 << 16, 256: 1 << 16})  # so that matrices of a few rows are packed, block by block
+    monkeypatch.setattr(
+        matrices, "PACKED_BYTES", {512: 1 << 16, 256: 1 << 16}
+    )  # so that matrices of a few rows are packed, block by block
     for m, k, n in SIZES:
         x, y = RNG.normal(size=(m, k)), RNG.normal(size=(k, n))
         with wg.eager():
@@ -329,7 +333,9 @@ def test_sums_with_products(name: str, way: str, monkeypatch: pytest.MonkeyPatch
     np.testing.assert_array_equal(before, (x, y))
 
 
-@pytest.mark.parametrize("name", ["two products", "three products", "a product and an operand", "an einsum", "two einsums"])
+@pytest.mark.parametrize(
+    "name", ["two products", "three products", "a product and an operand", "an einsum", "two einsums"]
+)
 def test_sums_with_products_need_no_room(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: False)
     instructions = [*walk(text_of(SUMS[name], W, W).body)]
@@ -341,8 +347,19 @@ def test_sums_with_products_need_no_room(name: str, monkeypatch: pytest.MonkeyPa
 def test_sums_with_products_of_sizes_told_at_run_time(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: way == "blas")
     signature = [wg.TensorSpec((None, None)), wg.TensorSpec((None, None)), wg.TensorSpec((None, None))]
-    f = wg.function(lambda x, y, z: (z + wg.matmul(x, y), wg.matmul(x, y) + wg.matmul(x * 2, y)), input_signature=signature)
-    for m, k, n in [(0, 0, 0), (3, 0, 4), (1, 1, 1), (2, 70, 90), (70, 300, 260), (100, 9, 250), (5, 600, 1), (1, 600, 5)]:
+    f = wg.function(
+        lambda x, y, z: (z + wg.matmul(x, y), wg.matmul(x, y) + wg.matmul(x * 2, y)), input_signature=signature
+    )
+    for m, k, n in [
+        (0, 0, 0),
+        (3, 0, 4),
+        (1, 1, 1),
+        (2, 70, 90),
+        (70, 300, 260),
+        (100, 9, 250),
+        (5, 600, 1),
+        (1, 600, 5),
+    ]:
         x, y, z = RNG.normal(size=(m, k)), RNG.normal(size=(k, n)), RNG.normal(size=(m, n))
         first, second = f(x, y, z)
         np.testing.assert_allclose(first, z + x @ y, rtol=1e-11, atol=1e-11)  # another order of the sums

@@ -30,6 +30,7 @@ def swapped(x: Any) -> Any:
 
 def turned(x: Any) -> Any:
     """Three in a circle, one of them changed in place."""
+
     def step(i: Any, c: Any) -> Any:
         a, b, d = c
         return b, d.at[i].set(wg.sum(a)), a
@@ -40,6 +41,7 @@ def turned(x: Any) -> Any:
 
 def written(x: Any) -> Any:
     """A scan that writes into its variable, element by element."""
+
     def step(c: Any, row: Any) -> Any:
         c = c.at[2].add(wg.sum(row)).at[0].set(row[1])
         return c, wg.max(c)
@@ -59,6 +61,7 @@ def unused_rows(x: Any) -> Any:
 
 def until(x: Any) -> Any:
     """A while loop whose number of steps depends on the values."""
+
     def test(c: Any) -> Any:
         return wg.sum(c * c) < 1e4
 
@@ -74,6 +77,7 @@ def nested(x: Any) -> Any:
 
 def chosen(x: Any) -> Any:
     """A branch in a loop, both of whose sides give large values."""
+
     def step(i: Any, c: Any) -> Any:
         return wg.cond(wg.sum(c) > 0.0, lambda: c * 0.5 - 0.3, lambda: wg.exp(c * 0.1))
 
@@ -176,6 +180,7 @@ def test_a_loop_writes_in_place() -> None:
 
 def test_the_way_back_writes_in_place() -> None:
     """What a step back reads of a cotangent it reads before it overwrites an element of it."""
+
     def f(x: Any) -> Any:
         return wg.sum(wg.fori_loop(0, 100, lambda i, c: c.at[i].set(wg.sin(c[i + 1])), x) ** 2)
 
@@ -192,6 +197,7 @@ def test_the_way_back_writes_in_place() -> None:
 
 def with_invariants(x: Any, c: Any) -> Any:
     """Of each step, exp and the sum depend on an invariant alone; cos(c) does not."""
+
     def step(i: Any, c: Any) -> Any:
         return 0.5 * wg.cos(c) + wg.exp(2.0 * x) * 3.0 + wg.sum(wg.sin(x))
 
@@ -200,6 +206,7 @@ def with_invariants(x: Any, c: Any) -> Any:
 
 def products_of_invariants(x: Any, c: Any) -> Any:
     """A product of matrices and its slices, read at each step and in another order."""
+
     def step(c: Any, row: Any) -> Any:
         found = wg.matmul(wg.outer(x, x), wg.sin(x))
         return wg.tanh(c * row + found[::-1]), wg.sum(found[3:] * c[3:])

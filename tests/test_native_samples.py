@@ -69,6 +69,7 @@ REDUCED = ["sum", "prod", "max", "min", "any", "all", "argmax", "count_nonzero",
 def test_axes_of_no_elements(name: str) -> None:
     for shape in EMPTY:
         for axis in (None, 0, -1):
+
             def f(x: Any, axis: int | None = axis) -> Any:
                 return getattr(wg, name)(x, axis=axis)
 

@@ -123,6 +123,7 @@ def test_all_large_sizes_share_a_kernel(name: str, kernels: list[str], monkeypat
 @pytest.mark.parametrize("policy", ["all", "auto", "sqrt", 5])
 def test_both_halves_of_a_gradient_share_kernels(policy: Any, kernels: list[str]) -> None:
     """The forward half and the way back, between them histories or stacks of a length that the run tells."""
+
     def f(x: Any) -> Any:
         return wg.sum(wg.while_loop(lambda c: wg.sum(c * c) < 1e5, lambda c: c * 1.1, x, checkpoint=policy))
 

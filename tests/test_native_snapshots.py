@@ -35,6 +35,7 @@ def counted(n: int, policy: Any) -> Callable[[Any], Any]:
 
 def until(n: int, policy: Any) -> Callable[[Any], Any]:
     """The number of steps is not known beforehand; a variable that stays as it is is not in the snapshots."""
+
     def test(i: Any, c: Any, k: Any) -> Any:
         return (i < n) & (wg.sum(c * 0.0) < 1.0)
 
@@ -50,6 +51,7 @@ def until(n: int, policy: Any) -> Callable[[Any], Any]:
 
 def scanned(n: int, policy: Any) -> Callable[[Any], Any]:
     """Slices of what is scanned, and stacked results, in the other direction."""
+
     def step(c: Any, row: Any) -> Any:
         return wg.tanh(c * 0.9 + row), wg.sum(c * row)
 
@@ -70,6 +72,7 @@ def nested(n: int, policy: Any) -> Callable[[Any], Any]:
 
 def mixed(n: int, policy: Any) -> Callable[[Any], Any]:
     """Snapshots inside a loop that keeps everything."""
+
     def inner(c: Any) -> Any:
         return wg.while_loop(lambda d: wg.sum(d * d) < 30.0, lambda d: d * 1.1 + 0.01 * wg.sin(d), c, checkpoint=policy)
 
@@ -83,6 +86,7 @@ CASES = [(make, n, SMALL) for make in PROGRAMS for n in (0, 1, 2, 3, 7, 50)] + [
 @pytest.fixture
 def native(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """NumPy's kernels run no step."""
+
     def refused(self: Any, *arguments: Any) -> None:
         raise AssertionError("a step returned to Python")
 

@@ -64,13 +64,17 @@ def test_the_package_is_used_where_it_is_loaded() -> None:
 def test_the_package_is_the_way_out() -> None:
     """Where the module does not load alone: the same functions."""
     said = in_a_process(
-        "import importlib\nimportlib._bootstrap._load = None\n" + PARTS_OF_SCIPY + WHOLE_SCIPY + 'print("scipy.linalg" in sys.modules)'
+        "import importlib\nimportlib._bootstrap._load = None\n"
+        + PARTS_OF_SCIPY
+        + WHOLE_SCIPY
+        + 'print("scipy.linalg" in sys.modules)'
     )
     assert said == "True"
 
 
 def test_another_thread_may_import_the_package_meanwhile() -> None:
-    in_a_process("""
+    in_a_process(
+        """
 import sys, threading
 import numpy as np
 from wengert._engines.native import libraries, symbols
@@ -90,7 +94,9 @@ for thread in threads:
     thread.join()
 assert not failures, failures
 assert all(found)
-""".replace("NAMES", repr(NAMES)) + WHOLE_SCIPY)
+""".replace("NAMES", repr(NAMES))
+        + WHOLE_SCIPY
+    )
 
 
 def test_without_scipy_there_are_no_functions() -> None:

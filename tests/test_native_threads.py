@@ -21,7 +21,9 @@ from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.prepare import ready
 from wengert._passes import optimise
 
-THREADS = pytest.mark.skipif(sys.platform == "win32", reason="no POSIX threads: the runtime runs one range after another")
+THREADS = pytest.mark.skipif(
+    sys.platform == "win32", reason="no POSIX threads: the runtime runs one range after another"
+)
 
 # Part i of a range: notes that it ran, and in which thread.
 NOTES = """
@@ -93,7 +95,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "columns": lambda x: wg.sum(wg.reshape(x[:400_000], (1000, 400)), axis=0),
     "columns of float32": lambda x: wg.sum(wg.reshape(x[:400_000], (4000, 100)).astype("float32"), axis=0),
     "largest of columns": lambda x: (
-        wg.max(wg.reshape(x[:400_000], (4000, 100)), axis=0), wg.min(wg.reshape(x[:400_000], (4000, 100)) * 2, axis=0)
+        wg.max(wg.reshape(x[:400_000], (4000, 100)), axis=0),
+        wg.min(wg.reshape(x[:400_000], (4000, 100)) * 2, axis=0),
     ),
     "columns and rows": lambda x: (lambda y: (wg.sum(y, axis=0), wg.sum(y, axis=1), wg.sum(y), y))(
         wg.exp(wg.reshape(x[:400_000], (4000, 100)) * 0.5)

@@ -257,7 +257,9 @@ def decayed(x: Any, rate: Any, power: float) -> Any:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("start", [[1.0, 2.0, 0.5], [0.0, 1.0, -0.0], [1e-300, 1e30, 4.0], [np.inf, 1.0, np.nan], [3.0]])
+@pytest.mark.parametrize(
+    "start", [[1.0, 2.0, 0.5], [0.0, 1.0, -0.0], [1e-300, 1e30, 4.0], [np.inf, 1.0, np.nan], [3.0]]
+)
 def test_compiled_steps_are_the_eager_ones(start: list[float], dtype: Any) -> None:
     """With masked slopes, infinities, NaN and zeros of both signs."""
     with np.errstate(all="ignore"):

@@ -77,7 +77,9 @@ def check(name: str, operands: tuple[np.ndarray[Any, Any], ...], result: np.ndar
         finite = np.isfinite(rounded) & np.isfinite(result)
         # where the largest number ends, a result next to it may round to infinity
         edge = np.isinf(rounded) != np.isinf(result)
-        assert np.all(np.abs(np.where(np.isinf(rounded), result, rounded)[edge & there]) > 0.999 * np.finfo(result.dtype).max)
+        assert np.all(
+            np.abs(np.where(np.isinf(rounded), result, rounded)[edge & there]) > 0.999 * np.finfo(result.dtype).max
+        )
         error = np.abs(result.astype(wanted.dtype) - wanted) / np.spacing(np.abs(rounded))
     worst = np.argmax(np.where(finite, error, 0))
     assert error[worst] <= ULP or not finite.any(), f"{name}({operands[0][worst]!r}): {error[worst]} units"

@@ -362,7 +362,11 @@ def test_every_argument_is_in_the_table() -> None:
     used: dict[str, set[str]] = {}
     for row in ROWS:
         for node in ast.walk(ast.parse(row)):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "np"):
+            if not (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and ast.unparse(node.func.value) == "np"
+            ):
                 continue
             name = node.func.attr
             f = getattr(wnp, name)
@@ -373,7 +377,12 @@ def test_every_argument_is_in_the_table() -> None:
     for name in wnp.__all__:
         f = getattr(wnp, name)
         is_op = f in vars(wg.ops).values() and not hasattr(f, "__wrapped__")  # their own tests have the very objects
-        if name in wnp._own.__all__ or not isinstance(f, types.FunctionType) or is_op or f.__module__ != f"wengert.numpy.{f.__module__.rpartition('.')[2]}":
+        if (
+            name in wnp._own.__all__
+            or not isinstance(f, types.FunctionType)
+            or is_op
+            or f.__module__ != f"wengert.numpy.{f.__module__.rpartition('.')[2]}"
+        ):
             continue
         if name in ("divmod", "modf"):
             continue  # two arrays and nothing else
@@ -431,7 +440,9 @@ def test_numpy_itself_on_tensors(row: str) -> None:
             return
         theirs = flat(called(row, np, DATA))
         for one, other in zip(ours, theirs, strict=True):
-            np.testing.assert_allclose(one.numpy() if isinstance(one, wg.Tensor) else one, other, rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(
+                one.numpy() if isinstance(one, wg.Tensor) else one, other, rtol=1e-12, atol=1e-14
+            )
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -441,7 +452,9 @@ def test_a_trace_gives_the_same_or_says_what_it_needs(row: str) -> None:
         return
 
     def f(*xs: Any) -> Any:
-        return [wg.tensor(r) for r in flat(called(row, wnp, dict(zip(names, xs, strict=True)))) if not isinstance(r, bool)]
+        return [
+            wg.tensor(r) for r in flat(called(row, wnp, dict(zip(names, xs, strict=True)))) if not isinstance(r, bool)
+        ]
 
     needed = ""
     try:

@@ -392,7 +392,9 @@ def test_descending_order(dtype: Any) -> None:
 def test_descending_order_puts_nan_last_and_has_a_gradient() -> None:
     ordered = wnp.sort([1.0, numpy.nan, 3.0], descending=True)
     numpy.testing.assert_array_equal(ordered, [3.0, 1.0, numpy.nan])
-    gradient = wg.grad(lambda x: wnp.sort(x, descending=True) @ numpy.array([1.0, 10.0, 100.0]))(numpy.array([2.0, 3.0, 1.0]))
+    gradient = wg.grad(lambda x: wnp.sort(x, descending=True) @ numpy.array([1.0, 10.0, 100.0]))(
+        numpy.array([2.0, 3.0, 1.0])
+    )
     assert gradient.tolist() == [10.0, 1.0, 100.0]
 
 
@@ -465,7 +467,22 @@ def test_ediff1d_keeps_its_dtype() -> None:
     assert wg.grad(lambda x: numpy.ediff1d(x, to_end=2) * 3)(x).dtype == numpy.float32
 
 
-_BY_DTYPE = ["square", "power", "floor_divide", "left_shift", "right_shift", "signbit", "rint", "fabs", "modf", "sign", "exp2", "divide", "ldexp", "mod"]
+_BY_DTYPE = [
+    "square",
+    "power",
+    "floor_divide",
+    "left_shift",
+    "right_shift",
+    "signbit",
+    "rint",
+    "fabs",
+    "modf",
+    "sign",
+    "exp2",
+    "divide",
+    "ldexp",
+    "mod",
+]
 
 
 @pytest.mark.parametrize("name", _BY_DTYPE)

@@ -210,7 +210,9 @@ def test_fits_and_their_derivatives(method: Any, loss: str) -> None:
 
 
 def test_least_squares_fields_bounds_and_cost() -> None:
-    result = optimize.least_squares(decay, {"a": 1.0, "k": 1.0}, (Y,), bounds=({"a": 0.0, "k": 0.0}, {"a": 1.5, "k": 9}))
+    result = optimize.least_squares(
+        decay, {"a": 1.0, "k": 1.0}, (Y,), bounds=({"a": 0.0, "k": 0.0}, {"a": 1.5, "k": 9})
+    )
     assert result.x["a"] == pytest.approx(1.5, abs=1e-6)  # trf stays inside
     assert result.jac.shape == (12, 2)
 

@@ -175,7 +175,9 @@ def check(record, results, found, read=values_of):
             loose = max(rtol, 1e-5) if wanted["dtype"] in ("float32", "complex64", "float16", "bfloat16") else rtol
             seen = np.abs if transform == "abs" else np.asarray  # signs of vectors are free
             np.testing.assert_allclose(seen(values), seen(array_of(wanted)), rtol=loose, atol=loose)
-    for gradient, wanted, path in zip(found, record["grads"] if found else (), record["diff"] if found else (), strict=True):
+    for gradient, wanted, path in zip(
+        found, record["grads"] if found else (), record["diff"] if found else (), strict=True
+    ):
         g, w = read(gradient), np.asarray(decoded(wanted))
         if record.get("symmetric_inputs"):
             g = (g + np.swapaxes(g, -1, -2)) / 2

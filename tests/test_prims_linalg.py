@@ -27,17 +27,13 @@ def gradients(case: checks.Case) -> list[Any]:
     return checks.pulled(case, [np.ones_like(out) for out in case.run()])
 
 
-@pytest.mark.parametrize(
-    "text", ["ij,jk->ki", "bij,jb->bi", "i,j->ji", "i,i->", "ab,bc,cd->da", "i,,j->ji", "ij->ji"]
-)
+@pytest.mark.parametrize("text", ["ij,jk->ki", "bij,jb->bi", "i,j->ji", "i,i->", "ab,bc,cd->da", "i,,j->ji", "ij->ji"])
 def test_einsum_is_numpys(text: str) -> None:
     rng = np.random.default_rng(2)
     inputs, out = text.split("->")
     labels = tuple(inputs.split(","))
     xs = [rng.normal(size=[2 + ord(c) % 4 for c in names]) for names in labels]
-    np.testing.assert_allclose(
-        run("einsum", *xs, labels=labels, out=out), np.einsum(text, *xs), rtol=1e-13, atol=1e-13
-    )
+    np.testing.assert_allclose(run("einsum", *xs, labels=labels, out=out), np.einsum(text, *xs), rtol=1e-13, atol=1e-13)
 
 
 def test_einsum_refuses_a_label_of_one_operand_alone() -> None:
@@ -81,9 +77,7 @@ def test_cholesky_reads_the_lower_triangle_and_has_a_symmetric_gradient(upper: f
         case_of("cholesky", [[1.0, 2.0], [2.0, 1.0]]),
         case_of("inv", [[1.0, 1.0], [1.0, 1.0]]),
         case_of("solve", [[1.0, 1.0], [1.0, 1.0]], [[1.0], [2.0]]),
-        case_of(
-            "triangular_solve", np.zeros((2, 2)), np.ones((2, 1)), lower=True, trans=0, unit_diagonal=False
-        ),
+        case_of("triangular_solve", np.zeros((2, 2)), np.ones((2, 1)), lower=True, trans=0, unit_diagonal=False),
     ],
     ids=lambda case: case.op.name,
 )

@@ -43,7 +43,12 @@ def functions() -> list[Any]:
     for home, module in (("np", np), ("np.linalg", np.linalg), ("np.fft", np.fft)):
         for name in sorted(getattr(module, "__all__", dir(module))):
             f = getattr(module, name)
-            if callable(f) and not isinstance(f, (type, types.ModuleType)) and name not in LEFT_OUT and not name.startswith("_"):
+            if (
+                callable(f)
+                and not isinstance(f, (type, types.ModuleType))
+                and name not in LEFT_OUT
+                and not name.startswith("_")
+            ):
                 found.append(pytest.param(f, f"{home}.{name}", id=f"{home}.{name}"))
     return found
 
@@ -149,5 +154,9 @@ def test_numpys_arguments_are_taken(home: str) -> None:
         taken = inspect.signature(g).parameters
         if any(p.kind == p.VAR_KEYWORD for p in taken.values()):
             continue
-        missing += [f"{name}({argument})" for argument in argument_names(f) if argument not in taken and argument not in NOT_TAKEN]
+        missing += [
+            f"{name}({argument})"
+            for argument in argument_names(f)
+            if argument not in taken and argument not in NOT_TAKEN
+        ]
     assert not missing

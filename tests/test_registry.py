@@ -19,9 +19,7 @@ BATCH = 3
 # an operand of loop_back is what a loop has kept of its own operands: tests/test_control_*.py run both together
 OPS = [op for op in REGISTRY.values() if op.name != "loop_back"]
 every_op = pytest.mark.parametrize("op", OPS, ids=str)
-every_differentiable_op = pytest.mark.parametrize(
-    "op", [op for op in OPS if op.kind in checks.DIFFERENTIABLE], ids=str
-)
+every_differentiable_op = pytest.mark.parametrize("op", [op for op in OPS if op.kind in checks.DIFFERENTIABLE], ids=str)
 every_smooth_op = pytest.mark.parametrize(
     "op", [op for op in OPS if op.kind in checks.DIFFERENTIABLE and op.facts.smooth], ids=str
 )

@@ -156,7 +156,9 @@ def test_gradients_take_no_more_memory_than_they_must(name: str, mode: str) -> N
     gradient = wg.function(gradient) if mode == "traced" else gradient
     small = sum(x.nbytes for x in gradient(*xs))  # traces and loads what loads late
     peak = peak_of(lambda: gradient(*xs))
-    assert peak <= small + beside + SLACK, f"{(peak - small) / 1e6:.1f} MB beside the gradients, {beside / 1e6:.1f} expected"
+    assert peak <= small + beside + SLACK, (
+        f"{(peak - small) / 1e6:.1f} MB beside the gradients, {beside / 1e6:.1f} expected"
+    )
 
 
 # -- sums --------------------------------------------------------------------------------------------------------------
@@ -279,7 +281,8 @@ def calls_of(f: Callable[[], Any]) -> int:
 LAYERS: dict[str, Callable[[int, int], tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "conv": lambda b, n: (lambda x, k: ops.conv(x, k, padding="same"), (draw(b, n, n, 3), draw(3, 3, 3, 4))),
     "conv with strides": lambda b, n: (
-        lambda x, k: ops.conv(x, k, strides=2, padding="same"), (draw(b, n, n, 3), draw(3, 3, 3, 4))
+        lambda x, k: ops.conv(x, k, strides=2, padding="same"),
+        (draw(b, n, n, 3), draw(3, 3, 3, 4)),
     ),
     "grouped": lambda b, n: (lambda x, k: ops.conv(x, k), (draw(b, n, n, 4), draw(3, 3, 2, 4))),
     "dilated": lambda b, n: (lambda x, k: ops.conv(x, k, dilation_rate=2), (draw(b, n, n, 3), draw(3, 3, 3, 4))),

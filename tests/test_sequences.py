@@ -79,7 +79,9 @@ def collapsed(path, blank):
     return tuple(k for k, _ in itertools.groupby(path) if k != blank)
 
 
-@pytest.mark.parametrize(("labels", "steps"), [((1, 2), 4), ((1, 1), 3), ((1, 1), 2), ((), 3), ((2,), 1), ((2, 1, 2), 4)])
+@pytest.mark.parametrize(
+    ("labels", "steps"), [((1, 2), 4), ((1, 1), 3), ((1, 1), 2), ((), 3), ((2,), 1), ((2, 1, 2), 4)]
+)
 @pytest.mark.parametrize("blank", [0, 2])
 def test_ctc_loss_sums_over_all_paths(labels, steps, blank):
     labels = tuple(v if v != blank else 0 for v in labels)

@@ -225,7 +225,9 @@ def bundle_adjustment(cameras: int, points: int, observations: int, rng: Any) ->
         moved = pts - cams[:, 3:6] + np.cross(cams[:, :3], pts)
         plane = moved[:, :2] / (4 + moved[:, 2:])
         radius = (plane**2).sum(axis=1, keepdims=True)
-        bent = plane * (1 + cams[:, 9:10] * radius + cams[:, 10:11] * radius**2) * cams[:, 6:7] + cams[:, 7:9] @ np.array([[1.0, 0.1], [0.0, 1.0]])
+        bent = plane * (1 + cams[:, 9:10] * radius + cams[:, 10:11] * radius**2) * cams[:, 6:7] + cams[
+            :, 7:9
+        ] @ np.array([[1.0, 0.1], [0.0, 1.0]])
         return np.concatenate([(weights[:, None] * bent).reshape(-1), 1 - weights**2])
 
     return residuals, 11 * cameras + 3 * points + observations
@@ -239,7 +241,9 @@ def test_bundle_adjustment_takes_15_passes() -> None:
     assert np.diff(pattern.indptr).max() == 15
     assert wg.coloring(pattern).count == 15
     dense = wg.jacobian(f)(x)
-    np.testing.assert_allclose(wg.jacobian(f, sparsity="detect")(x).toarray(), dense, rtol=1e-12, atol=1e-12)  # rounding
+    np.testing.assert_allclose(
+        wg.jacobian(f, sparsity="detect")(x).toarray(), dense, rtol=1e-12, atol=1e-12
+    )  # rounding
     shuffled = pattern[:, rng.permutation(size)]
     assert wg.coloring(shuffled).count == 15
 

@@ -17,7 +17,9 @@ import scipy.special
 import wengert as wg
 from wengert import special
 
-RECORDS: dict[str, list[Any]] = json.loads(pathlib.Path(__file__).with_name("data").joinpath("special.json").read_text())
+RECORDS: dict[str, list[Any]] = json.loads(
+    pathlib.Path(__file__).with_name("data").joinpath("special.json").read_text()
+)
 EPS = 2.0**-52
 CASES = sorted({(name, tuple(row[1])) for name, rows in RECORDS.items() for row in rows})
 
@@ -53,7 +55,9 @@ def test_special_functions_are_exact(name: str, orders: tuple[int, ...]) -> None
     # in the parameters of betainc the terms of a continued fraction cancel to some 1e-12 where one of them is tiny
     least = 1e-12 if name == "betainc" and any(orders[:2]) else 1e-13
     if any(orders) and name.startswith(("ive", "kve")):
-        least = np.maximum(least, 8 * EPS * xs[0])  # two neighbours and the function itself cancel to 1 / x of their size
+        least = np.maximum(
+            least, 8 * EPS * xs[0]
+        )  # two neighbours and the function itself cancel to 1 / x of their size
     allowed = np.maximum(least, 4 * EPS * condition)
     with np.errstate(all="ignore"):
         found = derivative(function_of(name, special), orders)(*xs)

@@ -290,7 +290,9 @@ def test_dirichlet_is_scipys() -> None:
     np.testing.assert_array_equal(gradient, np.zeros(3))
 
 
-SHARES = np.array([1e-300, 1e-100, 1e-20, 1e-5, 0.01, 0.2, 0.4, 0.4999, 0.5, 0.5 + 1e-9, 0.51, 0.75, 0.76, 0.9, 0.99999])
+SHARES = np.array(
+    [1e-300, 1e-100, 1e-20, 1e-5, 0.01, 0.2, 0.4, 0.4999, 0.5, 0.5 + 1e-9, 0.51, 0.75, 0.76, 0.9, 0.99999]
+)
 QUANTILES = [
     *[("t", (df,)) for df in (0.1, 0.5, 1.0, 3.3, 30.0, 1e3)],
     *[("truncnorm", ab) for ab in ((-1.0, 2.0), (2.0, 5.0), (-6.0, -3.0), (-np.inf, 1.0), (0.5, np.inf), (30.0, 40.0))],
@@ -311,10 +313,14 @@ def test_quantiles_solve_for_the_mass(name: str, shapes: tuple[float, ...]) -> N
         assert np.all(error <= 4e-13 * shares + step), (shares[error > 4e-13 * shares + step], find)
 
 
-@pytest.mark.parametrize(("name", "shapes"), [("t", (3.3,)), ("t", (0.7,)), ("truncnorm", (-1.0, 2.0)), ("vonmises", (2.0,))])
+@pytest.mark.parametrize(
+    ("name", "shapes"), [("t", (3.3,)), ("t", (0.7,)), ("truncnorm", (-1.0, 2.0)), ("vonmises", (2.0,))]
+)
 def test_gradients_of_quantiles(name: str, shapes: tuple[float, ...]) -> None:
     distribution, q = getattr(stats, name), np.array([1e-5, 0.2, 0.4, 0.7, 0.99])
-    wg.check_gradients(lambda q, *s: distribution.ppf(q, *s, loc=0.3, scale=1.7), q[1:], *map(np.array, shapes), order=2)
+    wg.check_gradients(
+        lambda q, *s: distribution.ppf(q, *s, loc=0.3, scale=1.7), q[1:], *map(np.array, shapes), order=2
+    )
     x = distribution.ppf(q, *shapes)
     np.testing.assert_allclose(
         wg.grad(lambda q: wg.sum(distribution.ppf(q, *shapes)))(q), 1 / distribution.pdf(x, *shapes), rtol=1e-10

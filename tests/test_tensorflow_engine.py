@@ -277,7 +277,9 @@ def test_unknown_extents_in_a_graph() -> None:
         data = np.random.default_rng(0).normal(size=(rows, 3))
         close(f(tf.constant(data)), 2 * (data - data.mean(0)))
     layer = wg.function(lambda x, w: wg.tanh(x @ w).reshape(-1, 1).sum())
-    g = tf.function(lambda v: gradient_of(lambda u: layer(u, tf.constant(A[:, :1].repeat(3, 0)[:3])), v), input_signature=[spec])
+    g = tf.function(
+        lambda v: gradient_of(lambda u: layer(u, tf.constant(A[:, :1].repeat(3, 0)[:3])), v), input_signature=[spec]
+    )
     data = np.ones((4, 3))
     close(g(tf.constant(data)), wg.grad(lambda u: layer(u, A[:, :1].repeat(3, 0)[:3]))(data))
 
@@ -347,7 +349,9 @@ def test_a_tensorflow_function_with_a_rule_of_its_own_structures_and_integers() 
     def doubled(x: Any) -> Any:
         return x * 2, lambda ct: ct * 100
 
-    f = wg.from_tensorflow(lambda d, k: {"a": doubled(d["u"]) * k, "i": tf.range(3), "z": tf.tensordot(d["w"], d["w"], 1)})
+    f = wg.from_tensorflow(
+        lambda d, k: {"a": doubled(d["u"]) * k, "i": tf.range(3), "z": tf.tensordot(d["w"], d["w"], 1)}
+    )
     gradient = wg.grad(lambda d: f(d, 3)["a"].sum() + f(d, 3)["z"])({"u": X, "w": X})
     close(gradient["u"], [300.0] * 3)
     close(gradient["w"], 2 * X)
@@ -397,7 +401,11 @@ def test_a_kernel_written_once_in_numpy() -> None:
     close(second_of(op, x), 6 * X)
     assert set(calls) == {np.ndarray}
     own = wg.primitive(
-        "tensorflow_own", spec=lambda x: x, numpy=cube, tensorflow=lambda x: tf.pow(x, 3), vjp=lambda ct, out, x: ct * 3 * x**2
+        "tensorflow_own",
+        spec=lambda x: x,
+        numpy=cube,
+        tensorflow=lambda x: tf.pow(x, 3),
+        vjp=lambda ct, out, x: ct * 3 * x**2,
     )
     calls.clear()
     close(tf.function(lambda v: gradient_of(own, v))(x), 3 * X**2)

@@ -79,7 +79,9 @@ assert "wengert._engines.torch" in sys.modules and g.dtype is torch.float32, g.d
 assert settings() == before
 """
     environment = {"PATH": "", "PYTHONPATH": ":".join(sys.path)}
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr.decode()
 
 
@@ -341,9 +343,7 @@ def test_a_function_to_torch() -> None:
 
 
 def test_a_primitive_with_a_numpy_kernel_only() -> None:
-    cube = wg.primitive(
-        "torch_test_cube", spec=lambda x: x, numpy=lambda x: x**3, vjp=lambda ct, out, x: ct * 3 * x**2
-    )
+    cube = wg.primitive("torch_test_cube", spec=lambda x: x, numpy=lambda x: x**3, vjp=lambda ct, out, x: ct * 3 * x**2)
     x = torch.tensor(X)
     for f in (cube, wg.function(cube)):
         close(f(x), X**3)

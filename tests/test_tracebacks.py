@@ -666,7 +666,9 @@ def test_everything_stays_where_the_environment_says_so(monkeypatch):
     frames = frames_of(raised_by(f_under_grad, ZeroDivisionError))
     assert any(f.filename.startswith(PACKAGE) for f in frames)
     monkeypatch.setenv("WENGERT_FULL_TRACEBACK", "0")
-    assert [(f.lineno, f.line) for f in frames_of(raised_by(f_under_grad, ZeroDivisionError))] == user_lines(f_under_grad)
+    assert [(f.lineno, f.line) for f in frames_of(raised_by(f_under_grad, ZeroDivisionError))] == user_lines(
+        f_under_grad
+    )
 
 
 def test_faults_of_ours_keep_our_frames(monkeypatch):

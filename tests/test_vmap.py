@@ -54,7 +54,9 @@ def test_whole_arguments_reach_f_as_they_are():
 
 
 def test_keyword_arguments_are_mapped_over():
-    np.testing.assert_allclose(wg.vmap(lambda x, *, scale: x * scale)(ROWS, scale=np.arange(4.0)), ROWS * np.arange(4.0)[:, None])
+    np.testing.assert_allclose(
+        wg.vmap(lambda x, *, scale: x * scale)(ROWS, scale=np.arange(4.0)), ROWS * np.arange(4.0)[:, None]
+    )
 
 
 def test_results_that_do_not_depend_on_the_example_are_repeated():
@@ -87,7 +89,11 @@ def test_no_examples():
         (lambda: wg.vmap(np.sin, in_axes=None)(ROWS), ValueError, "nothing to map over"),
         (lambda: wg.vmap(np.sin, in_axes=((0, 0),))(ROWS), ValueError, r"in_axes\[0\] is \(0, 0\), which does not fit"),
         (lambda: wg.vmap(np.sin, out_axes=(0, 0))(ROWS), ValueError, r"out_axes is \(0, 0\), which does not fit"),
-        (lambda: wg.vmap(np.sin, out_axes=2)(ROWS), ValueError, "has 2 axes with that of the examples; out_axes says 2"),
+        (
+            lambda: wg.vmap(np.sin, out_axes=2)(ROWS),
+            ValueError,
+            "has 2 axes with that of the examples; out_axes says 2",
+        ),
         (lambda: wg.vmap(np.sin, out_axes=None)(ROWS), ValueError, "depends on the example, but out_axes says None"),
     ],
 )
@@ -236,7 +242,9 @@ POLICIES = ("all", "auto", "sqrt", 2)
 
 
 def _until_large(policy: Any) -> Any:
-    return lambda x: wg.while_loop(lambda v: (v * v).sum() < 50, lambda v: v * 1.5 + wg.sin(v) * (v @ v), x, checkpoint=policy)
+    return lambda x: wg.while_loop(
+        lambda v: (v * v).sum() < 50, lambda v: v * 1.5 + wg.sin(v) * (v @ v), x, checkpoint=policy
+    )
 
 
 def _recurrent(policy: Any) -> Any:
@@ -249,7 +257,9 @@ def _recurrent(policy: Any) -> Any:
 
 def _branching(policy: Any) -> Any:
     def step(v: Any) -> Any:
-        return wg.cond(v.sum() > 0, lambda u: u * 1.5 + wg.sin(u), lambda u: 2 * u - wg.linalg.inv(wg.diag(u * u + 1)).sum(0), v)
+        return wg.cond(
+            v.sum() > 0, lambda u: u * 1.5 + wg.sin(u), lambda u: 2 * u - wg.linalg.inv(wg.diag(u * u + 1)).sum(0), v
+        )
 
     return lambda x: wg.while_loop(lambda v: (v * v).sum() < 50, step, x, checkpoint=policy)
 
@@ -312,7 +322,13 @@ def test_no_nan_from_an_example_that_has_ended():
 def test_random_bodies(seed: int) -> None:
     """Loops of random steps with a random branch in them."""
     rng = np.random.default_rng(seed)
-    moves = [lambda v: wg.sin(v) + 0.1, lambda v: v * v / 2, lambda v: wg.tanh(v)[::-1], lambda v: v / (1 + v @ v), lambda v: wg.cumsum(v) / 3]
+    moves = [
+        lambda v: wg.sin(v) + 0.1,
+        lambda v: v * v / 2,
+        lambda v: wg.tanh(v)[::-1],
+        lambda v: v / (1 + v @ v),
+        lambda v: wg.cumsum(v) / 3,
+    ]
     a, b, c = (moves[i] for i in rng.integers(0, len(moves), 3))
     limit = float(rng.uniform(2, 6))
 
@@ -330,9 +346,9 @@ def test_random_bodies(seed: int) -> None:
 
 def test_carries_that_change_their_shape_cannot_end_apart():
     def f(x: Any) -> Any:
-        return wg.while_loop(
-            lambda v: v.sum() < 5, lambda v: wg.concatenate([v, v]), [x], shape_invariants=[(None,)]
-        )[0].sum()
+        return wg.while_loop(lambda v: v.sum() < 5, lambda v: wg.concatenate([v, v]), [x], shape_invariants=[(None,)])[
+            0
+        ].sum()
 
     with pytest.raises(NotImplementedError, match="change their shape cannot be batched"):
         wg.vmap(f)(np.abs(ROWS))

@@ -103,14 +103,25 @@ def draw(op: str) -> Draw:
     return Draw(zlib.crc32(op.encode()) + 7919 * _COUNT.get(op, 0))
 
 
-def add(op: str, make: Callable[[Draw], Any], *, smooth: bool = True, seen: str = "value", fixed: tuple[int, ...] = (),
-        sources: str = "", symmetric: bool = False, **kwargs: Any) -> None:
+def add(
+    op: str,
+    make: Callable[[Draw], Any],
+    *,
+    smooth: bool = True,
+    seen: str = "value",
+    fixed: tuple[int, ...] = (),
+    sources: str = "",
+    symmetric: bool = False,
+    **kwargs: Any,
+) -> None:
     """One case: what make gives are the arguments; kwargs that are functions of draws are called, too."""
     d = draw(op)
     number = _COUNT.get(op, 0)
     args = make(d)
     named = {k: v(d) if callable(v) and not isinstance(v, Program) else v for k, v in kwargs.items()}
-    CASES.append(Case(op, number, args if isinstance(args, tuple) else (args,), named, smooth, seen, fixed, sources, symmetric))
+    CASES.append(
+        Case(op, number, args if isinstance(args, tuple) else (args,), named, smooth, seen, fixed, sources, symmetric)
+    )
     _COUNT[op] = number + 1
 
 
@@ -131,6 +142,8 @@ def cast(make: Callable[[Draw], Any], dtype: Any) -> Callable[[Draw], Any]:
 
 SHAPES = ((), (3,), (2, 3), (2, 1, 3), (0,), (2, 0, 3))
 
+# The rest is a table: one case a line.
+# fmt: off
 # -- elementwise -----------------------------------------------------------------------------------------------------
 
 _DOMAINS = {

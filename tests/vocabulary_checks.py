@@ -43,7 +43,9 @@ def map_arrays(value: Any, change: Callable[[Array], Any]) -> Any:
 def call(case: Case, args: Any = None, kwargs: Any = None) -> list[Any]:
     args, kwargs = case.args if args is None else args, case.kwargs if kwargs is None else kwargs
     same = lambda x: x
-    return leaves(op_of(case)(*(map_arrays(a, same) for a in args), **{k: map_arrays(v, same) for k, v in kwargs.items()}))
+    return leaves(
+        op_of(case)(*(map_arrays(a, same) for a in args), **{k: map_arrays(v, same) for k, v in kwargs.items()})
+    )
 
 
 def sources(case: Case) -> list[Array]:
@@ -73,6 +75,7 @@ def with_sources(case: Case, values: Any) -> list[Any]:
 
 def _plain_call(case: Case, args: Any, kwargs: Any) -> list[Any]:
     """A call on arguments that may hold tensors."""
+
     def ready(value: Any) -> Any:
         if isinstance(value, Program):
             return value.build(ops)
@@ -83,6 +86,7 @@ def _plain_call(case: Case, args: Any, kwargs: Any) -> list[Any]:
 
 def loss(case: Case) -> Callable[..., Any]:
     """The results, weighed and added up."""
+
     def run(*values: Any) -> Any:
         rng = np.random.default_rng(zlib.crc32(case.name.encode()) + 1)
         total: Any = 0.0
@@ -118,6 +122,7 @@ def direction(case: Case, xs: list[Array], salt: int = 0) -> list[Array]:
 
 def slope(f: Callable[..., Any], xs: list[Array], v: list[Array], step: float = STEP) -> Any:
     """The derivative of f along v by differences."""
+
     def at(t: float) -> Any:
         return f(*(np.asarray(x + t * step * d) for x, d in zip(xs, v, strict=True)))
 
@@ -147,7 +152,10 @@ def check_derivatives(case: Case, second: bool = True) -> None:
     plain = lambda *values: np.asarray(f(*values))
     if case.op == "imag" and not np.iscomplexobj(xs[0]):  # a constant
         return
-    if not any(isinstance(r, wg.Tensor) and np.dtype(r.dtype).kind in "fc" for r in with_sources(case, [wg.tensor(x) for x in xs])):
+    if not any(
+        isinstance(r, wg.Tensor) and np.dtype(r.dtype).kind in "fc"
+        for r in with_sources(case, [wg.tensor(x) for x in xs])
+    ):
         return
     # a stencil may straddle a kink; then a narrower one tells, with fewer digits
     try:
@@ -157,13 +165,22 @@ def check_derivatives(case: Case, second: bool = True) -> None:
     close(float(np.asarray(wg.jvp(f, (*xs,), (*v,))[1])), dot(g, v), 1e-10, "forward and reverse")
     if second:
         of_gradient = lambda *values: dot(u, gradient(case, list(values)))
-        inner = lambda *values: _product(u, wg.grad(f, argnums=(*range(len(xs)),), unconnected_gradients="zero")(*values))
+        inner = lambda *values: _product(
+            u, wg.grad(f, argnums=(*range(len(xs)),), unconnected_gradients="zero")(*values)
+        )
         twice = wg.grad(inner, argnums=(*range(len(xs)),), unconnected_gradients="zero")(*xs)
         try:
             close(dot(list(twice), v), float(slope(of_gradient, xs, v)), 1e-6, "second order and differences")
         except AssertionError:
-            close(dot(list(twice), v), float(slope(of_gradient, xs, v, STEP / 50)), 1e-5, "second order and differences")
-        close(float(np.asarray(wg.jvp(inner, (*xs,), (*v,))[1])), dot(list(twice), v), 1e-9, "forward over reverse and reverse over reverse")
+            close(
+                dot(list(twice), v), float(slope(of_gradient, xs, v, STEP / 50)), 1e-5, "second order and differences"
+            )
+        close(
+            float(np.asarray(wg.jvp(inner, (*xs,), (*v,))[1])),
+            dot(list(twice), v),
+            1e-9,
+            "forward over reverse and reverse over reverse",
+        )
 
 
 def _product(u: list[Array], g: Any) -> Any:
@@ -213,7 +230,11 @@ def told(case: Case, result: Any) -> Told:
     is_narrow = array.dtype.itemsize <= (8 if kind == "c" else 4) and kind in "fc"
     values = np.abs(array) if case.seen == "abs" else array
     line = np.stack([values.real, values.imag], -1).ravel() if kind == "c" else values.ravel().astype(float)
-    line = np.where(np.isfinite(line), line, np.where(np.isnan(line), 1e3, np.sign(line) * 1e4)) if line.size > FEW else line
+    line = (
+        np.where(np.isfinite(line), line, np.where(np.isnan(line), 1e3, np.sign(line) * 1e4))
+        if line.size > FEW
+        else line
+    )
     if line.size > FEW:
         line = np.random.default_rng(line.size).uniform(0.5, 1.5, (6, line.size)) @ line / np.sqrt(line.size)
     return Told(array.shape, kind, is_narrow, np.zeros(0) if case.seen == "shape" else line)

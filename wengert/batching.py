@@ -152,9 +152,12 @@ class _Examples:
         if not self.mapped:
             self.size, self._first = extent, name
         elif not same_dim(extent, self.size):
-            raise ValueError(at_user_line(
-                f"{name} has {extent} examples along the axis that is mapped over, but {self._first} has {self.size}"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"{name} has {extent} examples along the axis that is mapped over, but {self._first} has "
+                    f"{self.size}"
+                )
+            )
 
     def call(self, f: Callable[..., Any], examples: Sequence[Tensor]) -> Any:
         """f on one example."""
@@ -209,9 +212,9 @@ def _to_front(x: Tensor, axis: int, name: str) -> Tensor:
     count = len(x.shape)
     if not -count <= axis < count:
         what = f"shape {x.shape}" if count else "no axes"
-        raise ValueError(at_user_line(
-            f"{name} has {what}, so there is no axis {axis} to map over; in_axes=None passes it whole"
-        ))
+        raise ValueError(
+            at_user_line(f"{name} has {what}, so there is no axis {axis} to map over; in_axes=None passes it whole")
+        )
     return _moved(x, axis % count, 0)
 
 
@@ -246,13 +249,13 @@ def _of_arguments(in_axes: Any, count: int) -> Sequence[Any]:
     if _is_axis(in_axes):
         return (in_axes,) * count
     if not isinstance(in_axes, SEQUENCES):
-        raise TypeError(at_user_line(
-            f"vmap: wanted a tuple with an entry for each argument as in_axes, got {in_axes!r}"
-        ))
+        raise TypeError(
+            at_user_line(f"vmap: wanted a tuple with an entry for each argument as in_axes, got {in_axes!r}")
+        )
     if len(in_axes) != count:
-        raise ValueError(at_user_line(
-            f"vmap: in_axes has {len(in_axes)} entries, but there are {count} positional arguments"
-        ))
+        raise ValueError(
+            at_user_line(f"vmap: in_axes has {len(in_axes)} entries, but there are {count} positional arguments")
+        )
     return in_axes
 
 
@@ -263,9 +266,7 @@ def _spread(axes: Any, spec: Spec | None, name: str) -> list[Any]:
     children = None if spec is None else _children(axes, spec)
     if spec is None or children is None:
         raise ValueError(at_user_line(f"{name} is {axes!r}, which does not fit the structure {describe(spec)}"))
-    return [
-        axis for part, child in zip(children, spec.children, strict=True) for axis in _spread(part, child, name)
-    ]
+    return [axis for part, child in zip(children, spec.children, strict=True) for axis in _spread(part, child, name)]
 
 
 def _children(axes: Any, spec: Spec) -> list[Any] | None:

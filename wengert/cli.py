@@ -76,12 +76,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Trains a classifier of handwritten digits with SciPy's L-BFGS on exact gradients, "
         f"checks the gradient and draws the result. Exits 1 below {REQUIRED_ACCURACY:.0%} held-out accuracy.",
     )
-    demo.add_argument(
-        "-o", "--output", type=Path, default=Path("demo.svg"), help="the picture (default: %(default)s)"
-    )
-    demo.add_argument(
-        "--iterations", type=_positive, default=150, help="the most L-BFGS steps (default: %(default)s)"
-    )
+    demo.add_argument("-o", "--output", type=Path, default=Path("demo.svg"), help="the picture (default: %(default)s)")
+    demo.add_argument("--iterations", type=_positive, default=150, help="the most L-BFGS steps (default: %(default)s)")
     demo.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     demo.set_defaults(run=_run_demo)
 
@@ -136,9 +132,7 @@ def _run_demo(options: argparse.Namespace) -> int:
     say(f"accuracy        {share:.1%} of the held-out digits ({round(share * held_out)} of {held_out})")
 
     try:
-        options.output.write_text(
-            _draw_training(training, train_digits, test_digits, share), encoding="utf-8"
-        )
+        options.output.write_text(_draw_training(training, train_digits, test_digits, share), encoding="utf-8")
     except OSError as error:
         return _complain(f"cannot write {options.output}: {error.strerror}", CANNOT_WORK)
     say(f"picture         {options.output}")

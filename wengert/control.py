@@ -49,7 +49,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-
 # -- branches ---------------------------------------------------------------------------------------------------------
 
 
@@ -148,9 +147,11 @@ def _predicate(pred: Any, what: str) -> bool | Tensor:
         return bool(cast(Any, pred))
     tensor = as_tensor(pred, f"{what}: pred")
     if tensor.dtype != dtypes.bool_:
-        raise TypeError(at_user_line(
-            f"{what}: wanted one boolean as predicate, got {tensor.dtype.name}; compare (x > 0) to get one"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{what}: wanted one boolean as predicate, got {tensor.dtype.name}; compare (x > 0) to get one"
+            )
+        )
     tensor = _one_element(tensor, f"{what}: pred")
     if type(tensor._data) is Value or STATE.builder is not None:
         return tensor
@@ -380,10 +381,12 @@ def _spread(function: Callable[..., Any], variables: Sequence[Any], name: str) -
         if _takes(function, variables) or not _takes(function, (variables,)):
             raise
     letters = ", ".join(f"v{i}" for i in range(len(variables)))
-    raise TypeError(at_user_line(
-        f"while_loop: {name} takes one argument, but the {len(variables)} loop variables are spread into its "
-        f"arguments; write {name} as lambda {letters}: ..., or make them one variable: loop_vars=(({letters}),)"
-    ))
+    raise TypeError(
+        at_user_line(
+            f"while_loop: {name} takes one argument, but the {len(variables)} loop variables are spread into its "
+            f"arguments; write {name} as lambda {letters}: ..., or make them one variable: loop_vars=(({letters}),)"
+        )
+    )
 
 
 def _takes(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
@@ -430,9 +433,11 @@ def checkpoint_policy(checkpoint: Any, what: str) -> Any:
         return checkpoint
     if isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool) and checkpoint > 0:
         return int(cast(Any, checkpoint))
-    raise ValueError(at_user_line(
-        f"{what}: unknown checkpoint {checkpoint!r}; wanted 'all', 'sqrt', 'auto' or a number of snapshots"
-    ))
+    raise ValueError(
+        at_user_line(
+            f"{what}: unknown checkpoint {checkpoint!r}; wanted 'all', 'sqrt', 'auto' or a number of snapshots"
+        )
+    )
 
 
 def _while(
@@ -620,19 +625,23 @@ def _scan_length(rows: Leaves, length: Any, what: str) -> Any:
     if length is not None:
         extents.append(_whole(length))
     if not extents:
-        raise ValueError(at_user_line(
-            f"{what}: the number of steps is not known: give xs or length"
-            if what == "scan"
-            else f"{what}: there is no array in xs"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"{what}: the number of steps is not known: give xs or length"
+                if what == "scan"
+                else f"{what}: there is no array in xs"
+            )
+        )
     for index, extent in enumerate(extents[1:], 1):
         if not same_dim(extents[0], extent):
             other = rows.path(index) if index < len(rows.tensors) else "length"
-            raise ValueError(at_user_line(
-                f"{what}: {rows.path(0)} has {extents[0]} slices along its first axis, but {other} is {extent}"
-                if other == "length"
-                else f"{what}: {rows.path(0)} has {extents[0]} slices along its first axis, {other} has {extent}"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"{what}: {rows.path(0)} has {extents[0]} slices along its first axis, but {other} is {extent}"
+                    if other == "length"
+                    else f"{what}: {rows.path(0)} has {extents[0]} slices along its first axis, {other} has {extent}"
+                )
+            )
     return extents[0]
 
 
@@ -744,9 +753,7 @@ def set_memory_budget(size: int) -> None:
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  # users
         raise TypeError(at_user_line(f"set_memory_budget: wanted a number of bytes, got {size!r}"))
     if size < 0:
-        raise ValueError(at_user_line(
-            f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"
-        ))
+        raise ValueError(at_user_line(f"set_memory_budget: wanted a number of bytes that is not negative, got {size}"))
     budget.set_limit(int(size))
 
 

@@ -268,10 +268,12 @@ def _moved(
         if not _is_followed(value):
             continue
         if word not in places:
-            raise TypeError(at_user_line(
-                f"{name}: the tensor given as {word}= takes part in differentiation, but {word} is not the name of a "
-                f"positional argument, so the custom gradient cannot know it; pass it by position"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"{name}: the tensor given as {word}= takes part in differentiation, but {word} is not the name "
+                    f"of a positional argument, so the custom gradient cannot know it; pass it by position"
+                )
+            )
         last = max(last, places[word])
     positional, words = list(args), dict(kwargs)
     for parameter in parameters[len(args) : last + 1]:
@@ -412,11 +414,13 @@ class _Wanted:
             if found is not None:
                 return found
         count = len(flatten(returned)[0]) if not is_sequence else len(returned)
-        raise ValueError(at_user_line(
-            f"{self.name}: its gradient function returned {count} gradient{'s' * (count != 1)} "
-            f"({describe(flatten(returned)[1])}), wanted {self.total}, one for each input "
-            f"({describe(self.spec)})"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"{self.name}: its gradient function returned {count} gradient{'s' * (count != 1)} "
+                f"({describe(flatten(returned)[1])}), wanted {self.total}, one for each input "
+                f"({describe(self.spec)})"
+            )
+        )
 
     def _only_argument(self) -> tuple[Spec | None, ...]:
         return self.spec.children if self.spec is not None and len(self.spec.children) == 1 else ()
@@ -488,10 +492,12 @@ def _call_custom_gradient(
     output, grad_fn = _pair(returned, name)
     variables = reads.trainable(call.variables)
     if variables and not _takes_variables(grad_fn):
-        raise TypeError(at_user_line(
-            f"{name}: its gradient function must take the keyword argument 'variables', since the function reads the "
-            f"trainable Variables {[v.name for v, _ in variables]}"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{name}: its gradient function must take the keyword argument 'variables', since the function reads "
+                f"the trainable Variables {[v.name for v, _ in variables]}"
+            )
+        )
     result = _Output(output, name)
     if not _is_following():
         return result.result(result.tensors, call.keep)
@@ -506,10 +512,12 @@ def _name_of(f: Callable[..., Any]) -> str:
 
 def _pair(returned: Any, name: str) -> tuple[Any, Callable[..., Any]]:
     if not isinstance(returned, SEQUENCES) or len(returned) != 2 or not callable(returned[1]):
-        raise TypeError(at_user_line(
-            f"{name}: a function with a custom gradient must return a pair (output, grad_fn), got "
-            f"{_described(returned)}"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{name}: a function with a custom gradient must return a pair (output, grad_fn), got "
+                f"{_described(returned)}"
+            )
+        )
     return returned[0], returned[1]
 
 
@@ -567,10 +575,12 @@ class _UserPull:
         if not self._variables:
             return self._wanted.checked(returned)
         if not isinstance(returned, SEQUENCES) or len(returned) != 2:
-            raise TypeError(at_user_line(
-                f"{self._name}: a gradient function that gets variables must return the pair "
-                f"(argument gradients, variable gradients), got {_described(returned)}"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"{self._name}: a gradient function that gets variables must return the pair "
+                    f"(argument gradients, variable gradients), got {_described(returned)}"
+                )
+            )
         return [*self._wanted.checked(returned[0]), *self._of_variables(returned[1])]
 
     def _of_variables(self, gradients: Any) -> list[Tensor | None]:
@@ -580,10 +590,12 @@ class _UserPull:
         if not isinstance(gradients, SEQUENCES):
             gradients = [gradients]
         if len(gradients) != len(variables):
-            raise ValueError(at_user_line(
-                f"{self._name}: its gradient function returned {len(gradients)} Variable gradients for the "
-                f"{len(variables)} Variables {[v.name for v in variables]}"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"{self._name}: its gradient function returned {len(gradients)} Variable gradients for the "
+                    f"{len(variables)} Variables {[v.name for v in variables]}"
+                )
+            )
         return [
             checked_gradient(g, type_of(v), f"{self._name}: the gradient for the Variable {v.name}")
             for g, v in zip(gradients, variables, strict=True)
@@ -610,15 +622,17 @@ class _UserPush:
             dots[place] = tangent
         returned = self._jvp(self._args, unflatten(spec, dots))
         if not isinstance(returned, SEQUENCES) or len(returned) != 2:
-            raise TypeError(at_user_line(
-                f"{self._name}: jvp must return the pair (output, tangent), got {_described(returned)}"
-            ))
+            raise TypeError(
+                at_user_line(f"{self._name}: jvp must return the pair (output, tangent), got {_described(returned)}")
+            )
         found = matched(self._spec, returned[1])
         if found is None:
-            raise ValueError(at_user_line(
-                f"{self._name}: the tangent that jvp returned is {describe(flatten(returned[1])[1])}, wanted the "
-                f"output's structure {describe(self._spec)}"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"{self._name}: the tangent that jvp returned is {describe(flatten(returned[1])[1])}, wanted the "
+                    f"output's structure {describe(self._spec)}"
+                )
+            )
         return [
             checked_gradient(found[place], wanted, f"{self._name}: the tangent of output {place}")
             for place, wanted in self._types.items()
@@ -641,9 +655,7 @@ class _Saver:
         entries: Sequence[Any] = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], SEQUENCES) else tensors
         for entry in entries:
             if not (is_tensor_or_variable(entry) or isinstance(entry, np.ndarray)):
-                raise TypeError(at_user_line(
-                    f"save: wanted tensors, or a list of them, got {type(entry).__name__}"
-                ))
+                raise TypeError(at_user_line(f"save: wanted tensors, or a list of them, got {type(entry).__name__}"))
         if self.is_open:
             self.saved = [as_tensor(entry, "save") for entry in entries]
 
@@ -660,9 +672,11 @@ def _call_custom_grad(
     value, grad_func = _value_and_function(returned, name)
     output = _Output(value, name)
     if output.spec is not LEAF or not output.tensors:
-        raise TypeError(at_user_line(
-            f"{name}: the value of a function passed to custom_grad must be one tensor, got {type(value).__name__}"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{name}: the value of a function passed to custom_grad must be one tensor, got {type(value).__name__}"
+            )
+        )
     if not save.is_open:
         return output.result(output.tensors, call.keep)
     wanted = _Wanted(name, call)
@@ -692,16 +706,20 @@ def _with_save(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 def _value_and_function(returned: Any, name: str) -> tuple[Any, Callable[..., Any]]:
     if isinstance(returned, DICTS):
         if "value" not in returned or not callable(returned.get("grad_func")):
-            raise TypeError(at_user_line(
-                f"{name}: a function passed to custom_grad must return value and a callable grad_func, got a mapping "
-                f"with the keys {list(returned)}"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"{name}: a function passed to custom_grad must return value and a callable grad_func, got a "
+                    f"mapping with the keys {list(returned)}"
+                )
+            )
         return returned["value"], returned["grad_func"]
     if not isinstance(returned, SEQUENCES) or len(returned) != 2 or not callable(returned[1]):
-        raise TypeError(at_user_line(
-            f"{name}: a function passed to custom_grad must return a pair (value, grad_func) or a mapping with those "
-            f"keys, grad_func callable; got {_described(returned)}"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{name}: a function passed to custom_grad must return a pair (value, grad_func) or a mapping with "
+                f"those keys, grad_func callable; got {_described(returned)}"
+            )
+        )
     return returned[0], returned[1]
 
 
@@ -744,10 +762,12 @@ class _Captures:
         self.keys.add(tensor._key)
 
     def on_write(self, buffer: Any) -> None:
-        raise TypeError(at_user_line(
-            "recompute_grad: a buffer that was made outside is written to inside, where no gradient can follow; write "
-            "what the function returns"
-        ))
+        raise TypeError(
+            at_user_line(
+                "recompute_grad: a buffer that was made outside is written to inside, where no gradient can follow; "
+                "write what the function returns"
+            )
+        )
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         is_followed = False

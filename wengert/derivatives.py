@@ -423,9 +423,9 @@ def _with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     if not has_aux:
         return result, None
     if not isinstance(result, TUPLES) or len(result) != 2:
-        raise TypeError(at_user_line(
-            f"{name}: with has_aux=True f must return a pair (y, aux), got {type(result).__name__}"
-        ))
+        raise TypeError(
+            at_user_line(f"{name}: with has_aux=True f must return a pair (y, aux), got {type(result).__name__}")
+        )
     return result[0], result[1]
 
 
@@ -453,9 +453,7 @@ def _pulled(
     keys = [x._key for x in sources]
     with quietly():
         found = sweep(tape.entries, seeds, keys, [masks] * len(seeds))
-        return [
-            ct if ct is None or isinstance(ct, Tensor) else zeros_of(type_of(x)) for ct, x in zip(found, sources)
-        ]
+        return [ct if ct is None or isinstance(ct, Tensor) else zeros_of(type_of(x)) for ct, x in zip(found, sources)]
 
 
 def _as_sources(
@@ -514,10 +512,12 @@ def _direction(given: Any, x: Tensor, what: str) -> Tensor:
     if dot.shape != x.shape:
         raise ValueError(at_user_line(f"{what} has shape {dot.shape}, wanted exactly the primal's shape {x.shape}"))
     if dtypes.is_complex(dot.dtype) != dtypes.is_complex(x.dtype) or dot.dtype == dtypes.bool_:
-        raise TypeError(at_user_line(
-            f"{what} has dtype {dot.dtype.name}, but the primal has dtype {x.dtype.name}: real goes with real, complex "
-            f"with complex"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{what} has dtype {dot.dtype.name}, but the primal has dtype {x.dtype.name}: real goes with real, "
+                f"complex with complex"
+            )
+        )
     dot = beside(dot, x)
     return dot if dot.dtype == x.dtype else convert(dot, dtype=x.dtype)
 
@@ -527,9 +527,9 @@ def _as_tangents(found: Sequence[Any], y: Leaves, mode: str, name: str) -> Any:
     floats = [dtypes.is_inexact(x.dtype) for x in y.tensors]
     if all(dot is None for dot, is_float in zip(found, floats, strict=True) if is_float):
         if mode == "error":
-            raise DisconnectedError(at_user_line(
-                f"{name}: no floating-point result of f depends on its arguments by a differentiable path"
-            ))
+            raise DisconnectedError(
+                at_user_line(f"{name}: no floating-point result of f depends on its arguments by a differentiable path")
+            )
         if mode == "none":
             return _in_places(y, [None] * len(floats))
     return _in_places(y, [
@@ -563,9 +563,7 @@ class _Wish:
 
     def check(self, name: str) -> None:
         if self.mode not in ("auto", "reverse", "forward", "forward if possible"):
-            raise ValueError(at_user_line(
-                f"{name}: unknown mode {self.mode!r}; wanted 'auto', 'reverse' or 'forward'"
-            ))
+            raise ValueError(at_user_line(f"{name}: unknown mode {self.mode!r}; wanted 'auto', 'reverse' or 'forward'"))
         if self.chunk is not None and not _is_positive(self.chunk):
             raise ValueError(at_user_line(f"{name}: wanted a positive integer or None as chunk, got {self.chunk!r}"))
         if self.sparsity is not None and self.holomorphic:
@@ -651,10 +649,12 @@ class _Run:
         results: list[list[Any]] = []
         for y in self.y.tensors:
             row = by_key.get(id(y), [None] * len(self.tensors))
-            results.append([
-                None if none else self._finished(block, y, x)
-                for block, x, none in zip(row, self.tensors, is_none, strict=True)
-            ])
+            results.append(
+                [
+                    None if none else self._finished(block, y, x)
+                    for block, x, none in zip(row, self.tensors, is_none, strict=True)
+                ]
+            )
         return results
 
     def _finished(self, block: Tensor | None, y: Tensor, x: Tensor) -> Tensor:
@@ -683,9 +683,11 @@ class _Run:
             return self._backward()
         if self._is_real_of_complex():
             if mode == "forward":
-                raise TypeError(at_user_line(
-                    f"{self.name}: the gradient of a real result by a complex argument needs mode='reverse'"
-                ))
+                raise TypeError(
+                    at_user_line(
+                        f"{self.name}: the gradient of a real result by a complex argument needs mode='reverse'"
+                    )
+                )
             return self._backward()
         if mode == "forward":
             return self._forward()
@@ -716,10 +718,12 @@ class _Run:
                     return _pulled(tape, [(y, seed)], self.tensors, masks=True)
 
                 found = images(pull, y, self.wish.chunk, self.name)
-            rows.append([
-                None if image is None else self._conjugated(as_rows(image, y, x))
-                for image, x in zip(found, self.tensors, strict=True)
-            ])
+            rows.append(
+                [
+                    None if image is None else self._conjugated(as_rows(image, y, x))
+                    for image, x in zip(found, self.tensors, strict=True)
+                ]
+            )
         return rows
 
     def _conjugated(self, block: Tensor) -> Tensor:
@@ -738,9 +742,12 @@ class _Run:
                 ]
 
             found = images(push, x, self.wish.chunk, self.name)
-            columns.append([
-                None if image is None else as_columns(image, y, x) for image, y in zip(found, self.floats, strict=True)
-            ])
+            columns.append(
+                [
+                    None if image is None else as_columns(image, y, x)
+                    for image, y in zip(found, self.floats, strict=True)
+                ]
+            )
         return [[column[i] for column in columns] for i in range(len(self.floats))]
 
 
@@ -756,13 +763,15 @@ def require_kinds(results: Sequence[Tensor], sources: Sequence[Any], holomorphic
     if holomorphic:
         wrong = [x.dtype.name for x in (*results, *sources) if not dtypes.is_complex(x.dtype)]
         if wrong:
-            raise TypeError(at_user_line(
-                f"{name}: with holomorphic=True the result and the arguments are complex, got {wrong[0]}"
-            ))
+            raise TypeError(
+                at_user_line(f"{name}: with holomorphic=True the result and the arguments are complex, got {wrong[0]}")
+            )
         return
     found = [y.dtype.name for y in results if dtypes.is_complex(y.dtype)]
     if found:
-        raise TypeError(at_user_line(
-            f"{name}: the result is complex ({found[0]}); pass holomorphic=True if it is a holomorphic function of the "
-            f"arguments"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{name}: the result is complex ({found[0]}); pass holomorphic=True if it is a holomorphic function "
+                f"of the arguments"
+            )
+        )

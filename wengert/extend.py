@@ -197,9 +197,11 @@ def _cotangents(name: str, found: Any, inputs: tuple[Tensor, ...]) -> tuple[Tens
     """What a user's rule returned: one for each input, as a tensor in the input's dtype if it was a number."""
     results = tuple(cast("Sequence[Any]", found)) if isinstance(found, (tuple, list)) else (found,)
     if len(results) != len(inputs):
-        raise ValueError(at_user_line(
-            f"{name}: its gradient must return one result for each of the {len(inputs)} inputs, got {len(results)}"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"{name}: its gradient must return one result for each of the {len(inputs)} inputs, got {len(results)}"
+            )
+        )
     return tuple(None if g is None else as_tensor(g, name) for g in results)
 
 

@@ -307,10 +307,12 @@ def _list_function(
                 again = _list_function(f, name, unconnected, sparse, combine)  # made anew, as above
                 return as_program(again, (args, dy), {}, name)
             if not isinstance(args, SEQUENCES):
-                raise TypeError(at_user_line(
-                    f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one argument use "
-                    f"grad"
-                ))
+                raise TypeError(
+                    at_user_line(
+                        f"{name}: wanted a list or tuple of f's arguments, got {type(args).__name__}; for one "
+                        f"argument use grad"
+                    )
+                )
             if not args:
                 raise ValueError(at_user_line(f"{name}: the list of arguments is empty"))
             keep = caller_kind(args) or (dy is not None and caller_kind((dy,)))
@@ -353,9 +355,11 @@ class _Run:
         self.aux: Any = None
         if has_aux:
             if not isinstance(result, TUPLES) or len(result) != 2:
-                raise TypeError(at_user_line(
-                    f"{name}: with has_aux=True f must return a pair (y, aux), got {type(result).__name__}"
-                ))
+                raise TypeError(
+                    at_user_line(
+                        f"{name}: with has_aux=True f must return a pair (y, aux), got {type(result).__name__}"
+                    )
+                )
             result, self.aux = result
         self.y = one_tensor(result, name)
 
@@ -395,9 +399,7 @@ class _Run:
         """The gradient of gathered rows: its values are what an outer gradient follows."""
         found = slices_of(rows, source)
         values = attach(found.values, self.y) if STATE.recorders or STATE.builder is not None else found.values
-        return IndexedSlices(
-            result_of(values, keep, self.own), result_of(found.indices, keep, self.own), found.shape
-        )
+        return IndexedSlices(result_of(values, keep, self.own), result_of(found.indices, keep, self.own), found.shape)
 
     def _seed(self, dy: Any) -> Tensor | None:
         """The cotangent of y: ones, or dy in y's dtype. None where y cannot carry a gradient."""
@@ -409,9 +411,11 @@ class _Run:
         if not dtypes.is_inexact(dtype):
             return None
         if dtype.kind == "c":
-            raise TypeError(at_user_line(
-                f"{self.name}: f returned complex values ({dtype.name}); give dy, or return a real function of them"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"{self.name}: f returned complex values ({dtype.name}); give dy, or return a real function of them"
+                )
+            )
         seed = apply(full, (), (data.shape, 1, dtype))
         return seed if type(seed._data) is type(data) else beside(seed, y)
 
@@ -425,10 +429,12 @@ def checked_seed(seed: Any, y: Tensor, what: str) -> Tensor | None:
     if given.shape != y.shape:
         raise ValueError(at_user_line(f"{what} has shape {given.shape}, wanted exactly f(x)'s shape {y.shape}"))
     if dtypes.is_complex(given.dtype) != dtypes.is_complex(y.dtype) or given.dtype == dtypes.bool_:
-        raise TypeError(at_user_line(
-            f"{what} has dtype {given.dtype.name}, but f(x) has dtype {y.dtype.name}: real goes with real, complex "
-            f"with complex"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{what} has dtype {given.dtype.name}, but f(x) has dtype {y.dtype.name}: real goes with real, complex "
+                f"with complex"
+            )
+        )
     if not dtypes.is_inexact(y.dtype):
         return None
     given = beside(given, y)
@@ -440,9 +446,9 @@ def unconnected_mode(option: Any) -> str:
     value = getattr(option, "value", option)
     if isinstance(value, str) and value in ("error", "zero", "none"):
         return value
-    raise ValueError(at_user_line(
-        f"unknown value for unconnected_gradients: {option!r}; wanted 'error', 'zero' or 'none'"
-    ))
+    raise ValueError(
+        at_user_line(f"unknown value for unconnected_gradients: {option!r}; wanted 'error', 'zero' or 'none'")
+    )
 
 
 def positions_of(argnums: Any, name: str) -> int | tuple[int, ...]:
@@ -464,9 +470,11 @@ def chosen_arguments(positions: int | tuple[int, ...], args: tuple[Any, ...], na
     wanted = (positions,) if isinstance(positions, int) else positions
     for position in wanted:
         if not -count <= position < count:
-            raise ValueError(at_user_line(
-                f"{name}: argnums {positions} asks for positional argument {position}, but {len(args)} were given"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"{name}: argnums {positions} asks for positional argument {position}, but {len(args)} were given"
+                )
+            )
     chosen = (*[p % count for p in wanted],)
     if len(set(chosen)) != len(chosen):
         raise ValueError(at_user_line(f"{name}: argnums {positions} names one of the {count} arguments twice"))
@@ -579,10 +587,12 @@ def variable_grads(
         if gradient is not None:
             grads[variable.name] = gradient
     if not grads:
-        raise ValueError(at_user_line(
-            "variable_grads: no trainable Variable is connected to the result of f; make sure that f reads the "
-            "Variables themselves and does all the operations that lead to the result"
-        ))
+        raise ValueError(
+            at_user_line(
+                "variable_grads: no trainable Variable is connected to the result of f; make sure that f reads the "
+                "Variables themselves and does all the operations that lead to the result"
+            )
+        )
     if y.shape != ():
         raise ValueError(at_user_line(f"variable_grads: f must return a scalar, but it returned shape {y.shape}"))
     for variable in wanted or ():
@@ -591,9 +601,7 @@ def variable_grads(
     return VariableGrads(y, grads)
 
 
-def _variable_cotangents(
-    tape: Tape, y: Tensor, used: Sequence[tuple[Variable, list[int]]], sparse: bool
-) -> list[Any]:
+def _variable_cotangents(tape: Tape, y: Tensor, used: Sequence[tuple[Variable, list[int]]], sparse: bool) -> list[Any]:
     """One gradient a Variable, summed over its reads; None where the result does not depend on it."""
     if not dtypes.is_inexact(y.dtype):
         return [None] * len(used)
@@ -626,10 +634,12 @@ def _checked_list(var_list: Any) -> list[Variable]:
 
 def _require_trainable(variables: Sequence[Variable]) -> None:
     if not any(v.trainable for v in variables):
-        raise ValueError(at_user_line(
-            f"variable_grads: wanted at least one trainable Variable, but none of the {len(variables)} Variables is "
-            f"trainable"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"variable_grads: wanted at least one trainable Variable, but none of the {len(variables)} Variables "
+                f"is trainable"
+            )
+        )
 
 
 def _require_distinct(variables: Sequence[Variable]) -> None:

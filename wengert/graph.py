@@ -255,10 +255,12 @@ class Function(Generic[P, R]):
         if kwargs:
             args, kwargs = _bound(self._f, args, kwargs, self._name), {}
         if len(args) - bound != len(self._signature):
-            raise TypeError(at_user_line(
-                f"{self._name}: the input_signature has {len(self._signature)} entries, but {len(args) - bound} "
-                f"arguments came"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"{self._name}: the input_signature has {len(self._signature)} entries, but {len(args) - bound} "
+                    f"arguments came"
+                )
+            )
         pairs = zip(args[bound:], self._signature, strict=True)
         return (*args[:bound], *[_fit(a, s, i, self._name) for i, (a, s) in enumerate(pairs)]), {}
 
@@ -536,10 +538,12 @@ def _fit(argument: Any, entry: Any, index: int, name: str) -> Any:
     specs, wanted = flatten(entry)
     leaves, given = flatten(argument)
     if given != wanted:
-        raise TypeError(at_user_line(
-            f"{name}: argument {index} has the structure {describe(given)}, but its input_signature says "
-            f"{describe(wanted)}"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{name}: argument {index} has the structure {describe(given)}, but its input_signature says "
+                f"{describe(wanted)}"
+            )
+        )
     return unflatten(wanted, [_fit_one(a, s, index, name) for a, s in zip(leaves, specs, strict=True)])
 
 
@@ -547,23 +551,29 @@ def _fit_one(argument: Any, spec: TensorSpec, index: int, name: str) -> Tensor:
     if isinstance(argument, ARRAYS) or is_tensor_or_variable(argument):
         tensor = as_tensor(argument, name)
         if tensor.dtype != spec.dtype:
-            raise TypeError(at_user_line(
-                f"{name}: argument {index} has dtype {tensor.dtype.name}, but its TensorSpec says {spec.dtype.name}"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"{name}: argument {index} has dtype {tensor.dtype.name}, but its TensorSpec says {spec.dtype.name}"
+                )
+            )
     else:
         given = as_tensor(argument, f"{name}: argument {index}")
         if _kind_rank(given.dtype) > _kind_rank(spec.dtype):
-            raise TypeError(at_user_line(
-                f"{name}: argument {index} is {given.dtype.name}, but its TensorSpec says {spec.dtype.name}"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"{name}: argument {index} is {given.dtype.name}, but its TensorSpec says {spec.dtype.name}"
+                )
+            )
         tensor = Tensor(cast(given, spec.dtype)._data, next_serial())
     fits = len(tensor.shape) == len(spec.shape) and all(
         s is None or s == d for s, d in zip(spec.shape, tensor.shape, strict=True)
     )
     if not fits:
-        raise ValueError(at_user_line(
-            f"{name}: argument {index} has shape {tensor.shape}, which does not fit its TensorSpec's {spec.shape}"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"{name}: argument {index} has shape {tensor.shape}, which does not fit its TensorSpec's {spec.shape}"
+            )
+        )
     return tensor
 
 

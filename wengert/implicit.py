@@ -131,9 +131,9 @@ def custom_linear_solve(
                 f"custom_linear_solve: {what} must be callable, got {type(given).__name__}"
             ))  # fmt: skip
     if transpose_solve is not None and not callable(transpose_solve):
-        raise TypeError(at_user_line(
-            f"custom_linear_solve: transpose_solve must be callable, got {type(transpose_solve).__name__}"
-        ))
+        raise TypeError(
+            at_user_line(f"custom_linear_solve: transpose_solve must be callable, got {type(transpose_solve).__name__}")
+        )
     start = started(b, "custom_linear_solve: b")
     x = _Equation(matvec, start, solve, transpose_solve).solution()
     return result_of(x, caller_kind((b,)))
@@ -159,9 +159,9 @@ def answered(found: Any, start: Leaves, what: str) -> list[Tensor]:
     """What a solver has returned, as tensors like those at the start, which nobody follows."""
     leaves, spec = flatten(found)
     if spec != start.spec and not (start.spec is None and len(leaves) == 1):
-        raise ValueError(at_user_line(
-            f"{what} returned {describe(spec)}, wanted the structure at the start: {describe(start.spec)}"
-        ))
+        raise ValueError(
+            at_user_line(f"{what} returned {describe(spec)}, wanted the structure at the start: {describe(start.spec)}")
+        )
     results: list[Tensor] = []
     for i, (place, wanted) in enumerate(zip(start.places, start.tensors, strict=True)):
         x = as_tensor(leaves[place], f"{what}: {start.path(i)}")
@@ -287,9 +287,7 @@ class _Equation:
 
     def _traced(self, solve: Solve, own: Sequence[Tensor]) -> Solve:
         """A solver as a graph: it may use symbols from outside, which become operands."""
-        closed = Closed(
-            lambda a: [solve(a[0], a[1:])], [type_of(self.flat), *map(type_of, own)], "custom_linear_solve"
-        )
+        closed = Closed(lambda a: [solve(a[0], a[1:])], [type_of(self.flat), *map(type_of, own)], "custom_linear_solve")
         first, count = len(self.rest), len(own)
         self.rest += closed.captured
         last = len(self.rest)
@@ -327,11 +325,13 @@ class _Equation:
 
         found = self._solved(self.solve, counted, b, "solve")
         if not calls:
-            raise ValueError(at_user_line(
-                "custom_linear_solve: on the way back the transposed equation is solved, but solve does not use the "
-                "function that it is given, so it would solve the first one again; give transpose_solve (solve itself, "
-                "if the matrix is symmetric)"
-            ))
+            raise ValueError(
+                at_user_line(
+                    "custom_linear_solve: on the way back the transposed equation is solved, but solve does not use "
+                    "the function that it is given, so it would solve the first one again; give transpose_solve (solve "
+                    "itself, if the matrix is symmetric)"
+                )
+            )
         return found
 
     def _solved(self, solve: Callable[..., Any], operator: Operator, b: Tensor, what: str) -> Tensor:

@@ -728,8 +728,7 @@ def _best_splits(matrices: list[Tensor]) -> dict[tuple[int, int], int]:
         for i in range(len(matrices) - length):
             j = i + length
             price, at = min(
-                (cost[i, k] + cost[k + 1, j] + known[i] * known[k + 1] * known[j + 1], k)
-                for k in range(i, j)
+                (cost[i, k] + cost[k + 1, j] + known[i] * known[k + 1] * known[j + 1], k) for k in range(i, j)
             )
             cost[i, j], splits[i, j] = price, at
     return splits

@@ -191,10 +191,12 @@ class _Problem:
     def __init__(self, name: str, fun: Callable[..., Any], x0: Any, args: Any) -> None:
         require_callable(fun, name)
         if STATE.builder is not None:
-            raise TracingError(at_user_line(
-                f"{name}: SciPy needs numbers, which a trace (a function, vmap, a loop's body) has not; call it "
-                f"outside, or use wg.custom_root with a solver of wg's functions"
-            ))
+            raise TracingError(
+                at_user_line(
+                    f"{name}: SciPy needs numbers, which a trace (a function, vmap, a loop's body) has not; call it "
+                    f"outside, or use wg.custom_root with a solver of wg's functions"
+                )
+            )
         args = args if isinstance(args, TUPLES) else (args,)
         self.name = name
         self.fun = fun
@@ -370,10 +372,12 @@ def _supplied(objective: Callable[..., Any], args: tuple[Any, ...], method: Any,
     """The function and the derivatives that a method takes."""
     name = method.lower() if isinstance(method, str) else ""
     if sparsity is not None and name not in _WITH_SPARSE_HESSIAN:
-        raise ValueError(at_user_line(
-            f"minimize: sparsity is for the methods that take sparse Hessians, Newton-CG and trust-constr, not for "
-            f"{method!r}"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"minimize: sparsity is for the methods that take sparse Hessians, Newton-CG and trust-constr, not for "
+                f"{method!r}"
+            )
+        )
     if name in _WITHOUT_GRADIENT:
 
         def value_only(x: Array) -> float:
@@ -428,9 +432,11 @@ def _constraints(problem: _Problem, constraints: Any) -> tuple[Any, list[_Constr
 def _constraint(problem: _Problem, item: Any) -> _Constraint:
     if isinstance(item, DICTS):
         if item.get("type") not in ("eq", "ineq") or not callable(item.get("fun")):
-            raise ValueError(at_user_line(
-                "minimize: a constraint is a dict with type 'eq' or 'ineq' and a callable fun, or SciPy's object"
-            ))
+            raise ValueError(
+                at_user_line(
+                    "minimize: a constraint is a dict with type 'eq' or 'ineq' and a callable fun, or SciPy's object"
+                )
+            )
         further = item.get("args", ())
         args = (*map(array_argument, further if isinstance(further, TUPLES) else (further,)),)
         upper = 0.0 if item["type"] == "eq" else np.inf
@@ -555,10 +561,12 @@ def _least_squares(
         raise ValueError(at_user_line(f"least_squares: unknown loss {loss!r}; wanted one of {', '.join(_LOSSES)}"))
     wrong = {"jac", "jac_sparsity", "kwargs", "diff_step"} & options.keys()
     if wrong:
-        raise TypeError(at_user_line(
-            f"least_squares: {', '.join(sorted(wrong))} is not an option here: the Jacobian is exact; sparsity= makes "
-            f"it sparse"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"least_squares: {', '.join(sorted(wrong))} is not an option here: the Jacobian is exact; sparsity= "
+                f"makes it sparse"
+            )
+        )
     lower, upper = problem.element_bounds(bounds)
     args = problem.args
     matrix = jacobian(problem.vector, sparsity=sparsity, unconnected_gradients="zero")

@@ -168,9 +168,12 @@ def _unsaved(name: str) -> Any:
     """What stands where the Python function was: a call that needs a new trace ends here."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        raise TypeError(at_user_line(
-            f"{name}: these arguments have a signature (structure, shapes, dtypes, static values) that was not saved"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{name}: these arguments have a signature (structure, shapes, dtypes, static values) that was not "
+                "saved"
+            )
+        )
 
     return function
 

@@ -72,10 +72,12 @@ class IndexedSlices:
             and same_shape(rows.shape[1:], shape[1:])
         )
         if not fits:
-            raise ValueError(at_user_line(
-                f"IndexedSlices: wanted values of shape (n, *dense_shape[1:]) and n indices, got values of shape "
-                f"{rows.shape}, indices of shape {numbers.shape} and the dense_shape {shape}"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"IndexedSlices: wanted values of shape (n, *dense_shape[1:]) and n indices, got values of shape "
+                    f"{rows.shape}, indices of shape {numbers.shape} and the dense_shape {shape}"
+                )
+            )
         self._values = rows
         self._indices = numbers
         self._dense_shape: Shape = shape

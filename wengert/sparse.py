@@ -181,9 +181,11 @@ def _pattern_of(given: Any, name: str) -> Matrix:
         nonzero: Any = given != 0
         found = sparse.csr_array(nonzero)
     else:
-        raise TypeError(at_user_line(
-            f"{name}: wanted a SciPy sparse matrix, 'detect' or a Coloring as the pattern, got {_kind_of(given)}"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{name}: wanted a SciPy sparse matrix, 'detect' or a Coloring as the pattern, got {_kind_of(given)}"
+            )
+        )
     found.sum_duplicates()
     return found
 
@@ -224,10 +226,12 @@ class _Call:
         path = names[place] if place < len(names) else f"args[{place}]"
         source = Differentiated(args[place], path)
         if source.spec is not LEAF:
-            raise TypeError(at_user_line(
-                f"{name}: with sparsity {path} is one array, got {describe(source.spec)}; join its parts with "
-                f"wg.tree.ravel"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"{name}: with sparsity {path} is one array, got {describe(source.spec)}; join its parts with "
+                    f"wg.tree.ravel"
+                )
+            )
         self.f = f
         self.name = name
         self.place = place
@@ -270,10 +274,12 @@ class _Call:
         self._record(forward=plan.forward > 0, backward=plan.backward > 0)
         wanted = (structure.size_of(self.y), structure.size_of(self.x))
         if coloring.pattern.shape != wanted:
-            raise ValueError(at_user_line(
-                f"{self.name}: the pattern has shape {coloring.pattern.shape}, wanted {wanted}: one row for each "
-                f"element of f(x), one column for each of x"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"{self.name}: the pattern has shape {coloring.pattern.shape}, wanted {wanted}: one row for each "
+                    f"element of f(x), one column for each of x"
+                )
+            )
         try:
             found = self._matrix(plan, coloring.pattern, chunk)
         except LookupError:  # an op or a custom gradient without a forward derivative
@@ -365,15 +371,19 @@ def _only_position(argnums: Any, name: str) -> int:
 def _require_numbers(y: Tensor, name: str) -> None:
     """Raises unless y is an array of numbers that nobody follows: SciPy's matrices hold numbers only."""
     if type(y._data) is Value:
-        raise TracingError(at_user_line(
-            f"{name}: a sparse matrix holds numbers, and f(x) is symbolic here; call it outside of the trace, or leave "
-            f"out sparsity"
-        ))
+        raise TracingError(
+            at_user_line(
+                f"{name}: a sparse matrix holds numbers, and f(x) is symbolic here; call it outside of the trace, or "
+                f"leave out sparsity"
+            )
+        )
     if y.is_followed:
-        raise LostGradientError(at_user_line(
-            f"{name}: a sparse matrix holds numbers, through which no gradient can follow, but f(x) takes part in "
-            f"differentiation; leave out sparsity, or use wg.jvp and wg.vjp"
-        ))
+        raise LostGradientError(
+            at_user_line(
+                f"{name}: a sparse matrix holds numbers, through which no gradient can follow, but f(x) takes part in "
+                f"differentiation; leave out sparsity, or use wg.jvp and wg.vjp"
+            )
+        )
 
 
 def _require_real(x: Tensor, name: str, path: str) -> None:
@@ -384,10 +394,12 @@ def _require_real(x: Tensor, name: str, path: str) -> None:
 def _one_array(result: Any, name: str) -> Tensor:
     leaves = Leaves(result, "f(x)")
     if leaves.spec is not LEAF or not leaves.tensors:
-        raise TypeError(at_user_line(
-            f"{name}: with sparsity f returns one array, got {describe(leaves.spec) or type(result).__name__}; join "
-            f"the parts with wg.tree.ravel"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{name}: with sparsity f returns one array, got {describe(leaves.spec) or type(result).__name__}; "
+                f"join the parts with wg.tree.ravel"
+            )
+        )
     return leaves.tensors[0]
 
 
@@ -446,6 +458,6 @@ def _require_use(coloring: Coloring, wanted: str, is_hessian: bool, name: str) -
         raise ValueError(at_user_line(f"{name}: a symmetric coloring is for Hessians; make one with mode='auto'"))
     plan = coloring._plan
     if (wanted == "column" and plan.backward) or (wanted == "row" and plan.forward):
-        raise ValueError(at_user_line(
-            f"{name}: the coloring is by {coloring.mode}, which is not what mode asks for; leave out mode"
-        ))
+        raise ValueError(
+            at_user_line(f"{name}: the coloring is by {coloring.mode}, which is not what mode asks for; leave out mode")
+        )

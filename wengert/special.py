@@ -113,8 +113,10 @@ def _of_arrays(f: Callable[..., Any], name: str, op: Op, operands: str, sample: 
     lines = [f"        {n}: an array of real values, or a number; shapes broadcast." for n in operands.split()]
     described(f, name, op, "\n".join(lines), f"wg.special.{name}({sample})", __name__)
     # the op is a family; the function is its first member
-    f.__doc__ = (f.__doc__ or "").replace(", or its derivative in a of the given order", "").replace(
-        ", or its derivative in a and b of the given orders", ""
+    f.__doc__ = (
+        (f.__doc__ or "")
+        .replace(", or its derivative in a of the given order", "")
+        .replace(", or its derivative in a and b of the given orders", "")
     )
     return f
 

@@ -137,10 +137,12 @@ class Variable(Operators):
         tell_effect(f"assigns the Variable {self.name}", self)
         cut = Cut(f"{self.name}.assign", "stores a value, a constant from there on", site, value._key)
         if not ENGINE_OF[type(value._data)].is_concrete(value._data):
-            raise TypeError(at_user_line(
-                f"{self.name} cannot be assigned where a framework compiles, batches or differentiates: the value "
-                "would be one of its tracers; return it instead"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"{self.name} cannot be assigned where a framework compiles, batches or differentiates: the value "
+                    "would be one of its tracers; return it instead"
+                )
+            )
         held = beside(value, self._tensor)
         return Tensor(own_copy(held._data), next_serial(), cut if STATE.recorders else None)
 
@@ -156,9 +158,11 @@ class Variable(Operators):
             raise ValueError(at_user_line(f"{self.name}.assign: wanted shape {self.shape}, got {new.shape}"))
         if new.dtype != self.dtype:
             if not _keeps_kind(new.dtype, self.dtype):
-                raise TypeError(at_user_line(
-                    f"{self.name}.assign: a {self.dtype.name} Variable cannot hold {new.dtype.name} values"
-                ))
+                raise TypeError(
+                    at_user_line(
+                        f"{self.name}.assign: a {self.dtype.name} Variable cannot hold {new.dtype.name} values"
+                    )
+                )
             new = structural.convert(new, dtype=self.dtype)
         return beside(new, self._tensor)
 
@@ -173,9 +177,11 @@ class Variable(Operators):
         return getattr(self.value, name)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise TypeError(at_user_line(
-            f"{self.name}: elements of a Variable are not assigned one by one; use v.assign(v.at[index].set(value))"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{self.name}: elements of a Variable are not assigned one by one; use v.assign(v.at[index].set(value))"
+            )
+        )
 
     def __reduce__(self) -> Any:
         # copying and unpickling make another Variable of that name, with an identity of its own

@@ -221,10 +221,12 @@ def _undone_on_error(builder: Graph) -> Generator[None]:
 def _current_graph(what: str) -> Graph:
     builder = STATE.builder
     if builder is None:
-        raise RuntimeError(at_user_line(
-            f"{what} works on a graph under construction: call it in a wg.function or under wg.Graph().as_default(), "
-            f"or use wg.grad for values at hand"
-        ))
+        raise RuntimeError(
+            at_user_line(
+                f"{what} works on a graph under construction: call it in a wg.function or under "
+                f"wg.Graph().as_default(), or use wg.grad for values at hand"
+            )
+        )
     return builder
 
 
@@ -243,10 +245,12 @@ def _unconnected(option: Any) -> UnconnectedGradients:
     try:
         return UnconnectedGradients(option)
     except ValueError:
-        raise ValueError(at_user_line(
-            f"Unknown value for unconnected_gradients: {option!r}; wanted 'none', 'zero' or a member of "
-            f"UnconnectedGradients"
-        )) from None
+        raise ValueError(
+            at_user_line(
+                f"Unknown value for unconnected_gradients: {option!r}; wanted 'none', 'zero' or a member of "
+                f"UnconnectedGradients"
+            )
+        ) from None
 
 
 def _method(option: Any) -> Method:
@@ -262,10 +266,12 @@ def _method(option: Any) -> Method:
             return Method(operator.index(option))
         except (TypeError, ValueError):
             pass
-    raise ValueError(at_user_line(
-        f"Invalid `aggregation_method` specified {option!r}. Accepted values are [0, 1, 2], the members of "
-        f"AggregationMethod and their names"
-    ))
+    raise ValueError(
+        at_user_line(
+            f"Invalid `aggregation_method` specified {option!r}. Accepted values are [0, 1, 2], the members of "
+            f"AggregationMethod and their names"
+        )
+    )
 
 
 def _kind(x: Any) -> str:
@@ -288,10 +294,12 @@ def _place(x: Any, what: str, builder: Graph) -> _Place:
     if isinstance(x, Variable):
         return _Place(x._key, type_of(x), x)
     if isinstance(x, IndexedSlices):
-        raise TypeError(at_user_line(
-            f"{what}: wanted a tensor, got IndexedSlices; pass its values, or make the array in full of it, with "
-            f"wg.tensor, before anything is computed from it"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{what}: wanted a tensor, got IndexedSlices; pass its values, or make the array in full of it, with "
+                f"wg.tensor, before anything is computed from it"
+            )
+        )
     if isinstance(x, (dict, str, type(None))) or (isinstance(x, (list, tuple)) and not is_number_list([*x])):
         raise TypeError(at_user_line(f"{what}: wanted a tensor or a list of tensors, got {_kind(x)} in it"))
     return _Place(None, _type_of_constant(x, what), x)
@@ -323,9 +331,7 @@ def _checked_grad_ys(given: Any, targets: Sequence[_Place]) -> list[Any]:
     """One seed (or None) for each y, of its shape and kind."""
     seeds: list[Any] = [None] * len(targets) if given is None else _listed(given)
     if len(seeds) != len(targets):
-        raise ValueError(at_user_line(
-            f"gradients: Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys"
-        ))
+        raise ValueError(at_user_line(f"gradients: Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys"))
     for index, (seed, y) in enumerate(zip(seeds, targets, strict=True)):
         if isinstance(seed, (list, tuple)) and is_tensor_like(seed):
             seeds[index] = seed = as_tensor(seed, f"gradients: grad_ys[{index}]")
@@ -336,9 +342,9 @@ def _checked_grad_ys(given: Any, targets: Sequence[_Place]) -> list[Any]:
 def _check_seed(seed: Any, y: TensorType, index: int) -> None:
     if seed is None:
         if dtypes.is_complex(y.dtype):
-            raise TypeError(at_user_line(
-                f"Gradients of complex tensors must set grad_ys (ys[{index}] has dtype {y.dtype.name})"
-            ))
+            raise TypeError(
+                at_user_line(f"Gradients of complex tensors must set grad_ys (ys[{index}] has dtype {y.dtype.name})")
+            )
         return
     what = f"gradients: grad_ys[{index}]"
     if isinstance(seed, (str, dict)):
@@ -348,10 +354,12 @@ def _check_seed(seed: Any, y: TensorType, index: int) -> None:
     if not same_shape(shape, y.shape):
         raise ValueError(at_user_line(f"{what} has shape {shape}, wanted exactly the shape {y.shape} of its y"))
     if dtypes.is_complex(dtype) != dtypes.is_complex(y.dtype) or (dtype == dtypes.bool_) != (y.dtype == dtypes.bool_):
-        raise TypeError(at_user_line(
-            f"{what} has dtype {dtype.name}, but its y has dtype {y.dtype.name}: real goes with real, complex with "
-            f"complex"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{what} has dtype {dtype.name}, but its y has dtype {y.dtype.name}: real goes with real, complex with "
+                f"complex"
+            )
+        )
 
 
 # -- the gradient of a function as an op ------------------------------------------------------------------------------
@@ -389,10 +397,12 @@ def symbolic_gradient(inputs: Sequence[Any], f: Callable[..., Any], name: str | 
     scope = _checked_name(name, "symbolic_gradient")
     count = _input_count(f)
     if len(inputs) < count:
-        raise ValueError(at_user_line(
-            f"symbolic_gradient: f has {count} inputs, but only {len(inputs)} tensors came; wanted the inputs, "
-            f"then one gradient for each output"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"symbolic_gradient: f has {count} inputs, but only {len(inputs)} tensors came; wanted the inputs, "
+                f"then one gradient for each output"
+            )
+        )
     builder = STATE.builder
     if builder is None:
         return _gradients_of_call(inputs, f, count)
@@ -412,10 +422,12 @@ def _gradients_of_call(inputs: Sequence[Any], f: Callable[..., Any], count: int)
         ys = _outputs(f(*sources))
     upstream = inputs[count:]
     if len(upstream) != len(ys):
-        raise ValueError(at_user_line(
-            f"symbolic_gradient: f has {count} inputs and {len(ys)} outputs, so {count + len(ys)} tensors are wanted, "
-            f"but {len(inputs)} came"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"symbolic_gradient: f has {count} inputs and {len(ys)} outputs, so {count + len(ys)} tensors are "
+                f"wanted, but {len(inputs)} came"
+            )
+        )
     seeds: list[tuple[int, Tensor]] = []
     for index, (dy, y) in enumerate(zip(upstream, ys, strict=True)):
         seed = checked_seed(dy, y, f"symbolic_gradient: the gradient of output {index}")
@@ -455,8 +467,10 @@ def _input_count(f: Callable[..., Any]) -> int:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     found = [p for p in parameters if p.kind in positional]
     if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters) or not parameters:
-        raise TypeError(at_user_line(
-            "symbolic_gradient: how many inputs f has is not known: give it positional parameters, or an "
-            "input_signature"
-        ))
+        raise TypeError(
+            at_user_line(
+                "symbolic_gradient: how many inputs f has is not known: give it positional parameters, or an "
+                "input_signature"
+            )
+        )
     return len(found)

@@ -133,16 +133,20 @@ class GradientTape:
         """
         core, reads = self._core, self._reads
         if core is None or reads is None:
-            raise AttributeError(at_user_line(
-                "GradientTape.watch: the tape is not recording; call watch inside `with GradientTape() as tape:`"
-            ))
+            raise AttributeError(
+                at_user_line(
+                    "GradientTape.watch: the tape is not recording; call watch inside `with GradientTape() as tape:`"
+                )
+            )
         leaves: list[Any] = flatten(tensor)[0]
         for leaf in leaves:
             if not isinstance(leaf, (Tensor, Variable)):
-                raise ValueError(at_user_line(
-                    f"GradientTape.watch: wanted Tensors and Variables, got {type(leaf).__name__} {leaf!r:.60}; a "
-                    f"number or an array becomes a tensor by wg.tensor"
-                ))
+                raise ValueError(
+                    at_user_line(
+                        f"GradientTape.watch: wanted Tensors and Variables, got {type(leaf).__name__} {leaf!r:.60}; a "
+                        f"number or an array becomes a tensor by wg.tensor"
+                    )
+                )
         for leaf in leaves:
             if not dtypes.is_inexact(leaf.dtype):
                 warn(
@@ -377,10 +381,12 @@ class GradientTape:
         found_sources = _Sources([source], reads, "batch_jacobian")
         (x,) = found_sources.leaves
         if len(y.shape) < 2 or len(x.shape) < 2 or y.shape[0] != x.shape[0]:
-            raise ValueError(at_user_line(
-                f"GradientTape.batch_jacobian: wanted a target and a source of two axes at least whose first "
-                f"extents agree, got shapes {y.shape} and {x.shape}"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"GradientTape.batch_jacobian: wanted a target and a source of two axes at least whose first "
+                    f"extents agree, got shapes {y.shape} and {x.shape}"
+                )
+            )
         _require_kinds(y, [x], holomorphic, "batch_jacobian")
         self._settle("batch_jacobian")
         (block,) = found_sources.rows(core, y, "batch_jacobian", 1)
@@ -465,10 +471,12 @@ class GradientTape:
     def _recorded(self, what: str) -> tuple[Tape, _Reads]:
         """What there is to ask."""
         if self._core is None or self._reads is None:
-            raise RuntimeError(at_user_line(
-                f"GradientTape.{what}: a tape that is not persistent can be asked once, after it has recorded "
-                f"something; use GradientTape(persistent=True) for more than one gradient or jacobian"
-            ))
+            raise RuntimeError(
+                at_user_line(
+                    f"GradientTape.{what}: a tape that is not persistent can be asked once, after it has recorded "
+                    f"something; use GradientTape(persistent=True) for more than one gradient or jacobian"
+                )
+            )
         return self._core, self._reads
 
     def _settle(self, what: str) -> None:
@@ -540,10 +548,12 @@ class _Sources:
         self.keys: list[list[int]] = []
         for leaf in leaves:
             if not isinstance(leaf, (Tensor, Variable)):
-                raise TypeError(at_user_line(
-                    f"GradientTape.{what}: wanted Tensors and Variables as sources, got {type(leaf).__name__} "
-                    f"{leaf!r:.60}; wrap an array with wg.tensor and watch the tensor"
-                ))
+                raise TypeError(
+                    at_user_line(
+                        f"GradientTape.{what}: wanted Tensors and Variables as sources, got {type(leaf).__name__} "
+                        f"{leaf!r:.60}; wrap an array with wg.tensor and watch the tensor"
+                    )
+                )
             self.keys.append(reads.keys_of(leaf) if isinstance(leaf, Variable) else [leaf._key])
 
     def result(self, gradients: Sequence[Any]) -> Any:
@@ -600,19 +610,23 @@ def _target(leaf: Any, what: str) -> Tensor:
     kind: type[Any] = type(leaf)  # pyright: ignore[reportUnknownVariableType]
     known = kind is Tensor or hasattr(kind, "__wengert_tensor__") or isinstance(leaf, ARRAYS) or is_number(leaf)
     if not known:
-        raise TypeError(at_user_line(
-            f"GradientTape.{what}: wanted a Tensor, a Variable or a structure of them as target, got "
-            f"{kind.__name__}"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"GradientTape.{what}: wanted a Tensor, a Variable or a structure of them as target, got "
+                f"{kind.__name__}"
+            )
+        )
     return as_tensor(leaf, f"GradientTape.{what}: target")
 
 
 def _one_target(target: Any, what: str) -> Tensor:
     if flatten(target)[1] is not LEAF or isinstance(target, SEQUENCES):
-        raise AttributeError(at_user_line(
-            f"GradientTape.{what}: wanted one tensor as target, got {type(target).__name__}; ask for each by itself, "
-            f"or stack them"
-        ))
+        raise AttributeError(
+            at_user_line(
+                f"GradientTape.{what}: wanted one tensor as target, got {type(target).__name__}; ask for each by "
+                f"itself, or stack them"
+            )
+        )
     return _target(target, what)
 
 
@@ -621,9 +635,9 @@ def _seeds(targets: Sequence[Tensor], spec: Spec | None, given: Any) -> list[tup
     what = "GradientTape.gradient: output_gradients"
     cotangents = [None] * len(targets) if given is None else matched(given, spec, what, "the targets")
     if given is not None and any(c is None for c in cotangents):
-        raise ValueError(at_user_line(
-            f"{what} has a None; give a cotangent for each target, or no output_gradients at all"
-        ))
+        raise ValueError(
+            at_user_line(f"{what} has a None; give a cotangent for each target, or no output_gradients at all")
+        )
     seeds: list[tuple[Tensor, Tensor]] = []
     for y, cotangent in zip(targets, cotangents):
         if cotangent is not None:
@@ -631,10 +645,12 @@ def _seeds(targets: Sequence[Tensor], spec: Spec | None, given: Any) -> list[tup
             if seed is not None:
                 seeds.append((y, seed))
         elif dtypes.is_complex(y.dtype):
-            raise TypeError(at_user_line(
-                f"GradientTape.gradient: the target is complex ({y.dtype.name}); give output_gradients, or take a "
-                f"real function of it"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"GradientTape.gradient: the target is complex ({y.dtype.name}); give output_gradients, or take a "
+                    f"real function of it"
+                )
+            )
         elif dtypes.is_inexact(y.dtype):
             seeds.append((y, beside(ones_like_type(type_of(y)), y)))
     return seeds
@@ -647,14 +663,18 @@ def _require_kinds(y: Tensor, sources: Sequence[Any], holomorphic: bool, what: s
     if holomorphic:
         wrong = [x.dtype.name for x in (y, *sources) if not dtypes.is_complex(x.dtype)]
         if wrong:
-            raise TypeError(at_user_line(
-                f"GradientTape.{what}: with holomorphic=True target and sources are complex, got {wrong[0]}"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"GradientTape.{what}: with holomorphic=True target and sources are complex, got {wrong[0]}"
+                )
+            )
     elif dtypes.is_complex(y.dtype):
-        raise TypeError(at_user_line(
-            f"GradientTape.{what}: the target is complex ({y.dtype.name}); pass holomorphic=True if it is a "
-            f"holomorphic function of the sources"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"GradientTape.{what}: the target is complex ({y.dtype.name}); pass holomorphic=True if it is a "
+                f"holomorphic function of the sources"
+            )
+        )
 
 
 def _unconnected(option: Any, what: str) -> str:
@@ -662,6 +682,8 @@ def _unconnected(option: Any, what: str) -> str:
     value = getattr(option, "value", option)
     if isinstance(value, str) and value in ("none", "zero"):
         return value
-    raise ValueError(at_user_line(
-        f"GradientTape.{what}: unknown value for unconnected_gradients: {option!r}; wanted 'none' or 'zero'"
-    ))
+    raise ValueError(
+        at_user_line(
+            f"GradientTape.{what}: unknown value for unconnected_gradients: {option!r}; wanted 'none' or 'zero'"
+        )
+    )

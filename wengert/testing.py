@@ -221,9 +221,11 @@ class _Arguments:
         self.places = [i for i, leaf in enumerate(self.leaves) if _is_floating(leaf)]
         if not self.places:
             kinds = ", ".join(type(a).__name__ for a in args) or "none"
-            raise TypeError(at_user_line(
-                f"check_gradients: no argument of f is floating (got {kinds}); integers are passed on as they are"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"check_gradients: no argument of f is floating (got {kinds}); integers are passed on as they are"
+                )
+            )
         tensors = [as_tensor(self.leaves[i], labels[i]) for i in self.places]
         self.point = _Point(tensors, [labels[i] for i in self.places])
         self.leaves = [array_argument(leaf) for leaf in self.leaves]
@@ -443,10 +445,12 @@ def _require_finite(results: Sequence[Tensor], what: str) -> None:
             value = array[tuple(bad[0])]
             place = f"[{', '.join(map(str, bad[0]))}]" if array.ndim else ""
             which = f"result {number}" if len(results) > 1 else "the result"
-            raise GradientCheckError(at_user_line(
-                f"check_gradients: {which}{place} of {what} is {value} at these arguments, so there is nothing to "
-                f"compare"
-            ))
+            raise GradientCheckError(
+                at_user_line(
+                    f"check_gradients: {which}{place} of {what} is {value} at these arguments, so there is nothing to "
+                    f"compare"
+                )
+            )
 
 
 class _Differences:

@@ -1,6 +1,6 @@
 """PyTorch's DistributedDataParallel around a module whose loss is Wengert's: two processes, each with its rows.
 
-    python examples/many_machines/data_parallel_torch.py
+python examples/many_machines/data_parallel_torch.py
 """
 
 from __future__ import annotations

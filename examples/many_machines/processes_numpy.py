@@ -1,6 +1,6 @@
 """A loss that is a sum over rows, added up over processes: values and gradients of parts are just added.
 
-    python examples/many_machines/processes_numpy.py
+python examples/many_machines/processes_numpy.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rows over eight devices: the compiled gradient of a loss runs where its arrays lie.
 
-    XLA_FLAGS=--xla_force_host_platform_device_count=8 python examples/many_machines/sharded_jax.py
+XLA_FLAGS=--xla_force_host_platform_device_count=8 python examples/many_machines/sharded_jax.py
 """
 
 from __future__ import annotations

@@ -37,7 +37,11 @@ def main(names: list[str]) -> None:
     numbers: list[Any] = []
     for case in CASES:
         ours = plain_results(case)
-        having = [(b, told_by[case.name]) for b, told_by in backends.items() if "error" not in told_by.get(case.name, {"error": 0})]
+        having = [
+            (b, told_by[case.name])
+            for b, told_by in backends.items()
+            if "error" not in told_by.get(case.name, {"error": 0})
+        ]
         if not having:
             continue
         lists = [(b, [said[str(i)] for i in range(len(said))]) for b, said in having]

@@ -36,7 +36,12 @@ def record(name: str, f: Callable[..., Any], points: Points, orders: Iterable[tu
                 value, condition = _derivative(f, point, order)
             except (ValueError, ZeroDivisionError, mpmath.libmp.NoConvergence):
                 continue
-            if mpmath.isnan(value) or mpmath.isinf(value) or isinstance(value, mpmath.mpc) or not least < abs(value) < 1e300:
+            if (
+                mpmath.isnan(value)
+                or mpmath.isinf(value)
+                or isinstance(value, mpmath.mpc)
+                or not least < abs(value) < 1e300
+            ):
                 continue
             rows.append([list(point), list(order), float(value), float(f"{float(condition):.3g}")])
 
@@ -88,7 +93,9 @@ POSITIVE = [*TINY, 0.1, 0.5, 0.9, 1.0, 1.2, 1.46163, 2.0, 2.5, 7.3, 12.0, 30.5, 
 NEAR_POLES = [-1e-8, -0.3, -0.5, -1.0 + 1e-6, -1.0 - 1e-6, -1.5, -2.5, -3.0 + 1e-9, -7.2, -30.1, -100.7]
 LINE = [-1e3, -50.0, -30.0, -8.0, -3.0, -1.0, -0.4, -1e-5, -1e-20, 1e-20, 1e-5, 0.3, 0.7, 1.0, 2.0, 4.5, 8.0, 19.0, 21.0, 30.0,
         50.0, 1e3, 1e5, 1e10]  # fmt: skip
+# fmt: off
 SHARES = [1e-300, 1e-100, 1e-20, 1e-8, 1e-3, 0.1, 0.3, 0.47, 0.5 - 1e-9, 0.5, 0.5 + 1e-7, 0.62, 0.9, 0.999, 1 - 1e-9, 1 - 2**-52]
+# fmt: on
 
 
 def log(x: Any) -> Any:
@@ -164,22 +171,58 @@ def gamma_and_relatives() -> None:
     pairs = grid([1e-20, 1e-3, 0.4, 1.0, 3.3, 50.0, 1e4, 1e8], [1e-10, 0.01, 0.7, 1.0, 5.5, 200.0, 1e5])
     record("betaln", betaln, pairs)
     record("beta", lambda a, b: mp.exp(betaln(a, b)), pairs)
-    record("zeta", zeta, grid([1 + 1e-8, 1.01, 1.5, 2.0, 3.7, 12.0, 60.0], [1e-3, 0.2, 1.0, 2.5, 30.0, 1e4]),
-           [(0, 0), (1, 0), (0, 1)])
-    record("comb", lambda n, k: mp.binomial(n, k), [(5.0, 2.0), (5.5, 2.25), (60.0, 30.0), (1e3, 7.0), (1e3, 0.5), (1e6, 2.0), (1e10, 1.0), (300.0, 150.0)])
-    record("poch", lambda z, m: mp.rf(z, m), [(1.0, 3.0), (0.5, 2.5), (1e-8, 1.0), (50.0, 20.0), (1e5, 1e-3), (1e8, 2.0), (1e3, 60.0), (2.5, -1.25), (1e10, 0.5), (7.0, 1e-10)])
+    record(
+        "zeta",
+        zeta,
+        grid([1 + 1e-8, 1.01, 1.5, 2.0, 3.7, 12.0, 60.0], [1e-3, 0.2, 1.0, 2.5, 30.0, 1e4]),
+        [(0, 0), (1, 0), (0, 1)],
+    )
+    record(
+        "comb",
+        lambda n, k: mp.binomial(n, k),
+        [(5.0, 2.0), (5.5, 2.25), (60.0, 30.0), (1e3, 7.0), (1e3, 0.5), (1e6, 2.0), (1e10, 1.0), (300.0, 150.0)],
+    )
+    record(
+        "poch",
+        lambda z, m: mp.rf(z, m),
+        [
+            (1.0, 3.0),
+            (0.5, 2.5),
+            (1e-8, 1.0),
+            (50.0, 20.0),
+            (1e5, 1e-3),
+            (1e8, 2.0),
+            (1e3, 60.0),
+            (2.5, -1.25),
+            (1e10, 0.5),
+            (7.0, 1e-10),
+        ],
+    )
     record("factorial", lambda n: mp.gamma(n + 1), [0.0, 0.5, 3.0, 20.0, 100.5, 170.0])
-    record("multigammaln 3", lambda a: 3 * log(mp.pi) / 2 + sum(mp.loggamma(a - mpf(j) / 2) for j in range(3)), [1.0 + 1e-8, 1.5, 3.0, 77.0, 1e6])
+    record(
+        "multigammaln 3",
+        lambda a: 3 * log(mp.pi) / 2 + sum(mp.loggamma(a - mpf(j) / 2) for j in range(3)),
+        [1.0 + 1e-8, 1.5, 3.0, 77.0, 1e6],
+    )
 
 
 def incomplete() -> None:
     points = [(a, a * r) for a in (0.1, 1.0, 2.5, 30.0, 1e3) for r in (1e-6, 0.3, 0.97, 1.03, 2.0)]
-    points += [(1e-6, 1e-3), (0.5, 1e-20), (0.5, 30.0), (2.5, 300.0), (20.0, 0.05), (1e6, 1e6 + 500.0), (1e6, 1e6 - 2e3)]
+    points += [
+        (1e-6, 1e-3),
+        (0.5, 1e-20),
+        (0.5, 30.0),
+        (2.5, 300.0),
+        (20.0, 0.05),
+        (1e6, 1e6 + 500.0),
+        (1e6, 1e6 - 2e3),
+    ]
     record("gammainc", gammainc, points, [(0, 0), (1, 0), (0, 1)])
     record("gammaincc", gammaincc, points, [(0, 0), (0, 1)])
     three = grid([1e-3, 0.5, 4.0, 60.0], [0.02, 1.0, 7.5, 300.0], [1e-10, 0.1, 0.5, 0.9])
-    record("betainc", betainc, three, [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)],
-           least=1e-40)  # less is lost in the differences of a value near 1
+    record(
+        "betainc", betainc, three, [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], least=1e-40
+    )  # less is lost in the differences of a value near 1
     record("betaincc", betaincc, three[::3], [(0, 0, 0), (0, 0, 1)])
 
 
@@ -188,8 +231,12 @@ def errors() -> None:
     record("erfc", mp.erfc, LINE)
     record("erfcx", erfcx, [x for x in [*LINE, 5.0, 10.0, 15.0, 25.0] if x > -26], [(0,), (1,), (2,)])
     record("ndtr", ndtr, LINE)
-    record("log_ndtr", lambda x: log(ndtr(x)) if x < 3 else mp.log1p(-ndtr(-x)), [x for x in LINE if -2e3 < x < 35] + [-1e5],
-           [(0,), (1,), (2,)])
+    record(
+        "log_ndtr",
+        lambda x: log(ndtr(x)) if x < 3 else mp.log1p(-ndtr(-x)),
+        [x for x in LINE if -2e3 < x < 35] + [-1e5],
+        [(0,), (1,), (2,)],
+    )
     record("ndtri", ndtri, [p for p in SHARES if p != 0.5])
     record("erfinv", lambda y: mp.erfinv(y), [1e-300, 1e-20, 1e-5, 0.1, 0.5, 0.9, -0.3, 0.999, 1 - 1e-9])
     record("erfcinv", erfcinv, [1e-300, 1e-100, 1e-20, 1e-5, 0.1, 0.5, 0.9, 1.3])
@@ -205,7 +252,9 @@ def elementary() -> None:
     record("kl_div", lambda x, y: x * log(x / y) - x + y, pairs)
     record("xlogy", lambda x, y: x * log(y), pairs)
     record("xlog1py", lambda x, y: x * mp.log1p(y), [*pairs, (2.0, -0.5), (2.0, -1e-12)])
-    record("expi", mp.ei, [*POSITIVE[1:14], 30.0, 0.37, 0.372507, 0.373, 100.0, 600.0, -1e-5, -0.5, -3.0, -50.0, -600.0])
+    record(
+        "expi", mp.ei, [*POSITIVE[1:14], 30.0, 0.37, 0.372507, 0.373, 100.0, 600.0, -1e-5, -0.5, -3.0, -50.0, -600.0]
+    )
     record("exp1", mp.e1, [*POSITIVE[1:14], 50.0, 600.0])
     record("sinc", lambda x: mp.sin(mp.pi * x) / (mp.pi * x), [1e-300, 1e-8, 1e-3, 0.1, 0.5, 1.3, 2.5, 10.1, 100.3])
 
@@ -236,4 +285,6 @@ if __name__ == "__main__":
             part()
             lines = [f"{json.dumps(name)}: {json.dumps(rows)}" for name, rows in sorted({**known, **RECORDS}.items())]
             path.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
-            print(part.__name__, sum(map(len, RECORDS.values())), math.ceil(path.stat().st_size / 1024), "KiB", flush=True)
+            print(
+                part.__name__, sum(map(len, RECORDS.values())), math.ceil(path.stat().st_size / 1024), "KiB", flush=True
+            )

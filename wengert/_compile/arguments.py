@@ -163,10 +163,12 @@ def _path(argument: Differentiated, position: int) -> str:
 
 def _require_inexact(dtype: np.dtype[Any], argument: Differentiated, position: int) -> None:
     if not dtypes.is_inexact(dtype):
-        raise TypeError(at_user_line(
-            f"{_path(argument, position)}: cannot differentiate with respect to an array of dtype {dtype.name}; "
-            f"convert it to a floating dtype first"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{_path(argument, position)}: cannot differentiate with respect to an array of dtype {dtype.name}; "
+                f"convert it to a floating dtype first"
+            )
+        )
 
 
 def _short(value: Any) -> str:
@@ -250,7 +252,9 @@ def one_tensor(value: Any, what: str) -> Tensor:
         return number(value)
     if is_native(type(value)):
         return entered(value)
-    raise TypeError(at_user_line(
-        f"{what}: f must return one tensor, got {type(value).__name__} {_short(value)}"
-        + ("; return (y, aux) with has_aux=True for more than one result" if isinstance(value, tuple) else "")
-    ))
+    raise TypeError(
+        at_user_line(
+            f"{what}: f must return one tensor, got {type(value).__name__} {_short(value)}"
+            + ("; return (y, aux) with has_aux=True for more than one result" if isinstance(value, tuple) else "")
+        )
+    )

@@ -26,9 +26,12 @@ def matched(given: Any, spec: Spec | None, what: str, of: str, is_top: bool = Tr
         return [given]
     parts = _parts(given, spec)
     if parts is None:
-        raise ValueError(at_user_line(
-            f"{what} must have the structure of {of}, {describe(spec)}, one for each, got {describe(flatten(given)[1])}"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"{what} must have the structure of {of}, {describe(spec)}, one for each, got "
+                f"{describe(flatten(given)[1])}"
+            )
+        )
     return [found for part, child in zip(parts, spec.children) for found in matched(part, child, what, of, False)]
 
 

@@ -122,9 +122,12 @@ def _place(leaf: Any, outputs: list[Tensor]) -> Any:
 def with_dims(key: ArrayKey, index: int) -> ArrayKey:
     """A key with a fresh unknown dimension in place of each None."""
     names = "nmkpqrst"
-    shape = (*[
-        Dim.free(f"{names[(index + axis) % len(names)]}{index}") if d is None else d for axis, d in enumerate(key.shape)
-    ],)
+    shape = (
+        *[
+            Dim.free(f"{names[(index + axis) % len(names)]}{index}") if d is None else d
+            for axis, d in enumerate(key.shape)
+        ],
+    )
     return ArrayKey(shape, key.dtype, key.weak)
 
 

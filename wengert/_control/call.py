@@ -245,10 +245,12 @@ def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], program: 
     active = (*[d is not None for d in operands_dot],)
     pushed, places = program.jvp(active)
     found = call_program(pushed, [*operands, *(d for d in operands_dot if d is not None)])
-    return (*[
-        found[p] if isinstance(p, int) else zeros_of(v) if p is ZERO else None
-        for p, v in zip(places, map(type_of, program.graph.outputs), strict=True)
-    ],)
+    return (
+        *[
+            found[p] if isinstance(p, int) else zeros_of(v) if p is ZERO else None
+            for p, v in zip(places, map(type_of, program.graph.outputs), strict=True)
+        ],
+    )
 
 
 def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:

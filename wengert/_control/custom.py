@@ -89,10 +89,12 @@ def pushed(push: Push, primals: Sequence[Tensor], tangents: Sequence[Any], outs:
     """The results' tangents by a forward rule, which sees zeros for inputs without a tangent."""
     if all(t is None for t in tangents):
         return (None,) * len(outs)
-    found = push([
-        None if not dtypes.is_inexact(x.dtype) else zeros_of(type_of(x)) if t is None or t is ZERO else t
-        for x, t in zip(primals, tangents, strict=True)
-    ])
+    found = push(
+        [
+            None if not dtypes.is_inexact(x.dtype) else zeros_of(type_of(x)) if t is None or t is ZERO else t
+            for x, t in zip(primals, tangents, strict=True)
+        ]
+    )
     return (*[ZERO if t is None else t for t in found],)
 
 
@@ -257,9 +259,7 @@ def _type_rule(*types_and_rule: Any) -> tuple[TensorType, ...]:
 
 
 def _pull(ct: Sequence[Any], times: Any, rule: CustomRule, outs_type: Sequence[TensorType], *kept: Tensor) -> Any:
-    cotangents = [
-        zeros_of(t) if c is None or c is ZERO else c for c, t in zip(ct, outs_type, strict=True)
-    ]
+    cotangents = [zeros_of(t) if c is None or c is ZERO else c for c, t in zip(ct, outs_type, strict=True)]
     # structural zeros are plain zeros to the rule, but a rule that goes on with a sweep may pass them on
     found = rule.pull(cotangents, kept, times is scale or any(c is None or c is ZERO for c in ct))
     if all(c is None or c is ZERO for c in ct):

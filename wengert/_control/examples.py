@@ -46,9 +46,9 @@ class Example:
         count = sum(closed.present)
         for variable, (tensor, flag) in zip(closed.writes, found[count:], strict=True):
             if flag:
-                raise TypeError(at_user_line(
-                    f"{self.name}: {variable.name} cannot be assigned what differs between examples"
-                ))
+                raise TypeError(
+                    at_user_line(f"{self.name}: {variable.name} cannot be assigned what differs between examples")
+                )
             variable._put(tensor)
         results = iter(found)
         return [next(results) if present else None for present in closed.present]

@@ -133,10 +133,12 @@ def _solved(matrix: Tensor, vector: Tensor, name: str) -> Tensor:
     try:
         return reshape(solve(matrix, reshape(vector, shape=(n, 1))), shape=(n,))
     except np.linalg.LinAlgError:
-        raise np.linalg.LinAlgError(at_user_line(
-            f"{name}: the derivative of the equation by its solution is singular there, so the solution has no "
-            f"derivative: it is not isolated, or not a simple one"
-        )) from None
+        raise np.linalg.LinAlgError(
+            at_user_line(
+                f"{name}: the derivative of the equation by its solution is singular there, so the solution has no "
+                f"derivative: it is not isolated, or not a simple one"
+            )
+        ) from None
 
 
 class _Lanes(ImplicitRule):

@@ -69,8 +69,7 @@ def _keeps_linear(op: Op, operands: Sequence[Tensor], attrs: tuple[Any, ...], de
         return depends[0] != depends[1]
     if op.kind == "linear":
         return all(
-            (op.rules[op.position(i)] is not None and (d or is_zero(x)))
-            or (op.rules[op.position(i)] is None and not d)
+            (op.rules[op.position(i)] is not None and (d or is_zero(x))) or (op.rules[op.position(i)] is None and not d)
             for i, (x, d) in enumerate(zip(operands, depends, strict=True))
         )
     if sum(depends) != 1 or op.kind not in ("multilinear", "elementwise"):
@@ -145,7 +144,9 @@ def _or_zero(tangent: Any) -> Any:
 
 def _not_linear(name: str, index: int, why: str) -> LookupError:
     reason = f" (because of {why})" if why else ""
-    return LookupError(at_user_line(
-        f"{name}: forward mode needs the rule's transpose, but the gradient for input {index} is not linear in the "
-        f"upstream gradient{reason}; give jvp= to custom_gradient"
-    ))
+    return LookupError(
+        at_user_line(
+            f"{name}: forward mode needs the rule's transpose, but the gradient for input {index} is not linear in the "
+            f"upstream gradient{reason}; give jvp= to custom_gradient"
+        )
+    )

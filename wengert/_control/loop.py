@@ -348,14 +348,14 @@ def step_back(spec: Loop, stage: Stage, stacked: tuple[int, ...], wanted: Sequen
         values = dict(zip([*stage.given, *xs, *invariants], given, strict=True))
         terms = [*zip(stage.carries, cotangents, strict=True), *zip(emitted, of_stacks, strict=True)]
         seeds = [_seed(position, terms, outputs[position]) for position in halves.seeded]
-        found = replay(
-            halves.backward, [*(values[i] for i in halves.given), *saved[len(stage.given) :], *seeds]
+        found = replay(halves.backward, [*(values[i] for i in halves.given), *saved[len(stage.given) :], *seeds])
+        graph.finish(
+            [
+                *(_made(found, halves.results[i], types[i]) for i in stage.carries),
+                *(add(total, found[halves.results[i]]) for i, total in zip(sums, totals, strict=True)),
+                *(found[halves.results[i]] for i in slices),
+            ]
         )
-        graph.finish([
-            *(_made(found, halves.results[i], types[i]) for i in stage.carries),
-            *(add(total, found[halves.results[i]]) for i, total in zip(sums, totals, strict=True)),
-            *(found[halves.results[i]] for i in slices),
-        ])
     return Step(Program(graph), stage.carries, sums, xs, stacked, invariants, slices)
 
 
@@ -449,9 +449,7 @@ def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], spec: Loo
         results = replay(spec.body.graph, primals)
         found = replay(pushed.graph, [*primals, *(values[i, True] for i, flag in enumerate(flags) if flag)])
         tangents = [_made(found, place, t) for place, t in zip(places, types, strict=True)]
-        graph.finish([
-            *results[: spec.carries], *(tangents[i] for i in moving), *(tangents[e] for e in emits)
-        ])
+        graph.finish([*results[: spec.carries], *(tangents[i] for i in moving), *(tangents[e] for e in emits)])
     condition = None if spec.condition is None else _with_tangents(spec.condition, spec, flags, moving)
     length = spec.steps(inputs) if emits else spec.told_steps(inputs)
     both = Loop(
@@ -556,9 +554,9 @@ def _parting(
     steps each has taken; a counted loop, which slice is next.
     """
     if spec.varying:
-        raise NotImplementedError(at_user_line(
-            "a loop whose variables change their shape cannot be batched where the lanes end apart"
-        ))
+        raise NotImplementedError(
+            at_user_line("a loop whose variables change their shape cannot be batched where the lanes end apart")
+        )
     offset = int(spec.is_counted)
     have = batched[offset:]
     first = spec.invariants_from()

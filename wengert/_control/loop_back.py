@@ -140,10 +140,14 @@ def _pull_back(ct: tuple[Any, ...], needed: tuple[bool, ...], operands: tuple[Te
         outs = back.again(sources)
     seeds = [(out._key, c) for out, c in zip(outs, ct, strict=True) if isinstance(c, Tensor)]
     found = sweep(tape.entries, seeds, keys, [c.shape != () for _, c in seeds])
-    return ((*[
-        None if not (flag and dtypes.is_inexact(x.dtype)) else Masked(g) if isinstance(g, Tensor) else ZERO
-        for g, x, flag in zip(found, sources, needed, strict=True)
-    ],),)
+    return (
+        (
+            *[
+                None if not (flag and dtypes.is_inexact(x.dtype)) else Masked(g) if isinstance(g, Tensor) else ZERO
+                for g, x, flag in zip(found, sources, needed, strict=True)
+            ],
+        ),
+    )
 
 
 def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], back: LoopBack) -> tuple[Any, ...]:

@@ -59,9 +59,7 @@ class RecomputeRule(CustomRule):
         tape = Tape(sources[i]._key for i in floats)
         with recording(tape):
             results = self.run(sources[: self.held])
-        seeds = [
-            (y._key, ct) for y, ct in zip(results, cotangents, strict=True) if dtypes.is_inexact(y.dtype)
-        ]
+        seeds = [(y._key, ct) for y, ct in zip(results, cotangents, strict=True) if dtypes.is_inexact(y.dtype)]
         found = sweep(tape.entries, seeds, [sources[i]._key for i in floats], [may_hold_zeros] * len(seeds))
         pulled: list[Any] = [None] * self.inputs
         for i, ct in zip(floats, found, strict=True):

@@ -249,9 +249,11 @@ class Carried:
         else:
             found = _shapes_in(invariants)
         if len(found) != len(given.fixed):
-            raise ValueError(at_user_line(
-                f"{self.what}: shape_invariants has {len(found)} entries for {len(given.fixed)} loop variables"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"{self.what}: shape_invariants has {len(found)} entries for {len(given.fixed)} loop variables"
+                )
+            )
         self.free = [self._free_axes(index, _shape_of(found[place])) for index, place in enumerate(given.places)]
 
     def _free_axes(self, index: int, shape: Any) -> frozenset[int]:
@@ -261,9 +263,11 @@ class Carried:
         fits = len(shape) == len(known) and all(s is None or same_dim(s, d) for s, d in zip(shape, known, strict=True))
         if not fits:
             path = self.given.path(index)
-            raise ValueError(at_user_line(
-                f"{self.what}: the shape invariant {(*shape,)} does not hold for {path}, which has shape {known}"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"{self.what}: the shape invariant {(*shape,)} does not hold for {path}, which has shape {known}"
+                )
+            )
         return frozenset(axis for axis, extent in enumerate(shape) if extent is None)
 
 

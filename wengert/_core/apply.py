@@ -97,9 +97,9 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
     for engine in engines or {default_engine()}:
         if op.name not in engine.kernels:
             reason = engine.unsupported.get(op.name, "it has no kernel there")
-            return NotImplementedError(at_user_line(
-                f"{op.name} is not supported on the {engine.name} engine: {reason}"
-            ))
+            return NotImplementedError(
+                at_user_line(f"{op.name} is not supported on the {engine.name} engine: {reason}")
+            )
     try:
         op.type_rule(*op.group((*map(_type_of, operands),)), *attrs)
     except Exception as explanation:
@@ -117,10 +117,12 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
 
 def _stray_symbol(op: Op, operand: Tensor) -> Exception:
     from_where = f"a symbolic tensor {operand!r}"
-    return ValueError(at_user_line(
-        f"{op.name}: {from_where} was used outside the trace that it belongs to; return it from the traced function "
-        f"instead of keeping it"
-    ))
+    return ValueError(
+        at_user_line(
+            f"{op.name}: {from_where} was used outside the trace that it belongs to; return it from the traced "
+            f"function instead of keeping it"
+        )
+    )
 
 
 def _type_of(tensor: Tensor) -> Any:

@@ -113,9 +113,7 @@ def conv_out_shape(
         >>> conv_out_shape((2, 3, 8, 8), (4, 3, 3, 3), (2, 2), ((1, 1), (0, 0)), (1, 1), (1, 1))
         (2, 4, 4, 3)
     """
-    _require_consistent(
-        lhs_shape, rhs_shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups
-    )
+    _require_consistent(lhs_shape, rhs_shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
     spatial = (
         conv_out_size(size, kernel, stride, low, high, ld, rd)
         for size, kernel, stride, (low, high), ld, rd in zip(
@@ -243,13 +241,11 @@ def _require_groups(lhs_shape: Shape, rhs_shape: Shape, groups: int, batch_group
     n, c, o, c_group = *lhs_shape[:2], *rhs_shape[:2]
     if groups < 1 or batch_groups < 1 or (groups > 1 and batch_groups > 1):
         raise ValueError(
-            f"conv: groups is {groups} and batch_groups is {batch_groups}, "
-            "wanted both at least 1 and one equal to 1"
+            f"conv: groups is {groups} and batch_groups is {batch_groups}, wanted both at least 1 and one equal to 1"
         )
     if not same_dim(c_group * groups, c):
         raise ValueError(
-            f"conv: lhs has {c} features, rhs of shape {rhs_shape} with groups={groups} "
-            f"wants {c_group * groups}"
+            f"conv: lhs has {c} features, rhs of shape {rhs_shape} with groups={groups} wants {c_group * groups}"
         )
     if isinstance(o, int) and o % (groups * batch_groups):
         raise ValueError(

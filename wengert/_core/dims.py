@@ -189,10 +189,12 @@ class Dim:
         return " + ".join(terms) or "0"
 
     def _refusal(self, use: str) -> TracingError:
-        return TracingError(at_user_line(
-            f"{use} needs the value of dimension {self}, which is not known while tracing; compute with the "
-            f"dimension, use wg.fori_loop, or trace without None for it in the input_signature"
-        ))
+        return TracingError(
+            at_user_line(
+                f"{use} needs the value of dimension {self}, which is not known while tracing; compute with the "
+                f"dimension, use wg.fori_loop, or trace without None for it in the input_signature"
+            )
+        )
 
 
 def _atom_value(atom: Atom, sizes: Mapping[Atom, int]) -> int:

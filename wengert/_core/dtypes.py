@@ -88,9 +88,9 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     except TypeError:
         raise TypeError(at_user_line(f"{dtype!r} is not a dtype; wanted one of {', '.join(SUPPORTED_NAMES)}")) from None
     if result.name not in SUPPORTED_NAMES:
-        raise TypeError(at_user_line(
-            f"dtype {result.name} is not supported; wanted one of {', '.join(SUPPORTED_NAMES)}"
-        ))
+        raise TypeError(
+            at_user_line(f"dtype {result.name} is not supported; wanted one of {', '.join(SUPPORTED_NAMES)}")
+        )
     return result if result.isnative else result.newbyteorder("=")
 
 

@@ -201,10 +201,12 @@ class Graph:
         if known is not None:
             return known[1]
         if type(data) is Value and not self._encloses(data.graph):
-            raise ValueError(at_user_line(
-                f"{tensor!r} belongs to another graph than {self.name}; symbolic tensors can only be used in the "
-                f"trace that made them or in one inside it"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"{tensor!r} belongs to another graph than {self.name}; symbolic tensors can only be used in the "
+                    f"trace that made them or in one inside it"
+                )
+            )
         value = self._new_value(data.shape, data.dtype, weak=tensor._weak)
         self.captures[tensor._key] = (tensor, value)
         return value

@@ -181,9 +181,7 @@ def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     for other in rest:
         other_leaves, other_spec = flatten(other)
         if other_spec != spec:
-            raise ValueError(at_user_line(
-                f"tree.map: structures differ: {describe(spec)} and {describe(other_spec)}"
-            ))
+            raise ValueError(at_user_line(f"tree.map: structures differ: {describe(spec)} and {describe(other_spec)}"))
         others.append(other_leaves)
     return unflatten(spec, [f(*group) for group in zip(leaves, *others, strict=True)])
 

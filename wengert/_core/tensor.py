@@ -201,10 +201,12 @@ class Tensor(Operators):
 
     def _require_concrete(self, what: str) -> None:
         if type(self._data) is Value:
-            raise TracingError(at_user_line(
-                f"{what} needs the value of a symbolic tensor of shape {self.shape}, which is not known while "
-                f"tracing; compute with wg functions, or use wg.debug_print to see it at run time"
-            ))
+            raise TracingError(
+                at_user_line(
+                    f"{what} needs the value of a symbolic tensor of shape {self.shape}, which is not known while "
+                    f"tracing; compute with wg functions, or use wg.debug_print to see it at run time"
+                )
+            )
 
     def _require_plain(self, what: str, cure: str) -> None:
         if self.is_followed:
@@ -212,10 +214,12 @@ class Tensor(Operators):
 
     def _refuse(self, what: str, cure: str) -> NoReturn:
         state = "being traced" if type(self._data) is Value else "under differentiation"
-        raise LostGradientError(at_user_line(
-            f"{what} would turn a tensor of shape {self.shape} that is {state} into plain numbers, and its "
-            f"gradient would be lost; {cure}"
-        ))
+        raise LostGradientError(
+            at_user_line(
+                f"{what} would turn a tensor of shape {self.shape} that is {state} into plain numbers, and its "
+                f"gradient would be lost; {cure}"
+            )
+        )
 
     def _refuse_numbers(self, protocol: str) -> NoReturn:
         who = asker()
@@ -276,24 +280,28 @@ class Tensor(Operators):
 
     def __bool__(self) -> bool:
         if type(self._data) is Value:
-            raise TracingError(at_user_line(
-                f"the truth of a symbolic tensor of shape {self.shape} is not known while tracing; use wg.cond for "
-                f"`if`, wg.while_loop for `while`, and wg.where for a choice per element"
-            ))
+            raise TracingError(
+                at_user_line(
+                    f"the truth of a symbolic tensor of shape {self.shape} is not known while tracing; use wg.cond for "
+                    f"`if`, wg.while_loop for `while`, and wg.where for a choice per element"
+                )
+            )
         if self.size != 1:
-            raise ValueError(at_user_line(
-                f"the truth of a tensor with {self.size} elements is ambiguous; use .any() or .all()"
-            ))
+            raise ValueError(
+                at_user_line(f"the truth of a tensor with {self.size} elements is ambiguous; use .any() or .all()")
+            )
         self._note_exit("bool(Tensor)")
         return bool(self._data)
 
     # -- being a value ----------------------------------------------------------------------------------
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise TypeError(at_user_line(
-            "tensors are immutable: use x.at[index].set(value), which returns a new tensor, or wg.buffer to write "
-            "in place"
-        ))
+        raise TypeError(
+            at_user_line(
+                "tensors are immutable: use x.at[index].set(value), which returns a new tensor, or wg.buffer to write "
+                "in place"
+            )
+        )
 
     def __delitem__(self, index: Any) -> NoReturn:
         raise TypeError(at_user_line("tensors are immutable: their elements cannot be deleted"))

@@ -28,8 +28,20 @@ PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.s
 # Frames of these libraries stand between the user and us when they call a tensor's methods.
 _LIBRARY_PARTS = tuple(
     os.sep + name + os.sep
-    for name in ("numpy", "scipy", "ml_dtypes", "pandas", "sklearn", "matplotlib", "autograd", "jax", "torch",
-                 "tensorflow", "keras", "numba")
+    for name in (
+        "numpy",
+        "scipy",
+        "ml_dtypes",
+        "pandas",
+        "sklearn",
+        "matplotlib",
+        "autograd",
+        "jax",
+        "torch",
+        "tensorflow",
+        "keras",
+        "numba",
+    )
 )
 _STDLIB_DIR = os.path.dirname(os.__file__) + os.sep
 

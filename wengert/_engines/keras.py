@@ -14,10 +14,12 @@ from . import engine_named
 
 
 def _refuse(x: Any) -> NoReturn:
-    raise ValueError(at_user_line(
-        f"a KerasTensor of shape {x.shape} has no values and is no tensor of the backend: call the function in the "
-        "`call` method of a keras.Layer, which gets the backend's tensors"
-    ))
+    raise ValueError(
+        at_user_line(
+            f"a KerasTensor of shape {x.shape} has no values and is no tensor of the backend: call the function in the "
+            "`call` method of a keras.Layer, which gets the backend's tensors"
+        )
+    )
 
 
 _keras: Any = sys.modules["keras"]

@@ -162,9 +162,7 @@ def _extents(value: Value, spec: Loop, inputs: Sequence[Any]) -> list[int]:
     for place, (known, x) in enumerate(zip(spec.body.graph.inputs, inputs, strict=True)):
         shape = x.shape[1:] if first <= place < last else x.shape
         sizes.update({d.atom: n for d, n in zip(known.shape, shape, strict=True) if isinstance(d, Dim) and d.is_atom})
-    return [
-        d if not isinstance(d, Dim) else d.evaluate(sizes) if d.atoms <= sizes.keys() else 0 for d in value.shape
-    ]
+    return [d if not isinstance(d, Dim) else d.evaluate(sizes) if d.atoms <= sizes.keys() else 0 for d in value.shape]
 
 
 def _row_of(step: int, spec: Loop, count: int) -> int:
@@ -297,8 +295,10 @@ class _Back:
     def _stacked(self, rows: list[Any], position: int) -> Any:
         if not rows:
             x = self.inputs[position]
-            return self.arrays.like(x) if not self.lanes else self.arrays.zeros(
-                (x.shape[0], *self.lanes, *x.shape[1:]), x.dtype
+            return (
+                self.arrays.like(x)
+                if not self.lanes
+                else self.arrays.zeros((x.shape[0], *self.lanes, *x.shape[1:]), x.dtype)
             )
         return self.arrays.stack(rows if self.spec.is_reversed else rows[::-1])
 

@@ -29,9 +29,7 @@ def _pruned(node: Node, live: set[int]) -> Node:
     if all(kept):
         return node
     outputs = (*[v for v, is_kept in zip(node.outputs, kept, strict=True) if is_kept],)
-    return Node(
-        node.op, node.inputs, outputs, (*node.attrs[:-1], attr), node.site, node.is_quiet, node.label
-    )
+    return Node(node.op, node.inputs, outputs, (*node.attrs[:-1], attr), node.site, node.is_quiet, node.label)
 
 
 def _matters(node: Node) -> bool:

@@ -389,9 +389,7 @@ def _assembled(square: Tensor, below: Tensor | None, beside: Tensor | None) -> T
 
 def _over_upper(x: Tensor, packed: Tensor, is_adjoint: bool) -> Tensor:
     """x U^-1, or x U^-H."""
-    return adjoint(
-        triangular_solve(packed, adjoint(x), lower=False, trans=0 if is_adjoint else 2, unit_diagonal=False)
-    )
+    return adjoint(triangular_solve(packed, adjoint(x), lower=False, trans=0 if is_adjoint else 2, unit_diagonal=False))
 
 
 def _under_lower(packed: Tensor, x: Tensor, is_adjoint: bool) -> Tensor:

@@ -75,9 +75,7 @@ power = elementwise(
 # -- exponentials and logarithms ----------------------------------------------------------------------------------
 
 exp = elementwise("exp", "x", partials=lambda out: out, doc="e ** x")
-exp2 = elementwise(
-    "exp2", "x", partials=lambda out: times_number(out, number=math.log(2)), doc="2 ** x"
-)
+exp2 = elementwise("exp2", "x", partials=lambda out: times_number(out, number=math.log(2)), doc="2 ** x")
 expm1 = elementwise("expm1", "x", partials=lambda out: add_number(out, number=1), doc="e ** x - 1, exact near 0")
 log = elementwise("log", "x", partials=lambda x: reciprocal(x), domain=_POSITIVE, doc="the natural logarithm")
 log2 = elementwise(

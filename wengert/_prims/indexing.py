@@ -172,9 +172,7 @@ scatter_set = linear(
 # -- scatter_max, scatter_min ----------------------------------------------------------------------
 
 
-def _ties(
-    x: Tensor, updates: Tensor, indices: tuple[Tensor, ...], out: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+def _ties(x: Tensor, updates: Tensor, indices: tuple[Tensor, ...], out: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Whether the entry of x, and each update, attains the result; and how many do, in the dtype of x."""
     is_x = eq(x, out)
     is_update = eq(updates, gather(out, *indices))

@@ -40,9 +40,7 @@ def adjoint(x: Tensor) -> Tensor:
 def _matmul_type(x: TensorType, y: TensorType) -> TensorType:
     _require_matrices("matmul", ("x", "y"), (x, y))
     if not same_dim(x.shape[-1], y.shape[-2]):
-        raise ValueError(
-            f"matmul: x has shape {x.shape} and y has shape {y.shape}, whose inner extents differ"
-        )
+        raise ValueError(f"matmul: x has shape {x.shape} and y has shape {y.shape}, whose inner extents differ")
     return tensor_type((*x.shape[:-1], y.shape[-1]), x.dtype)
 
 
@@ -52,9 +50,7 @@ def _require_matrices(name: str, names: tuple[str, ...], types: tuple[TensorType
         if len(x.shape) < 2:
             raise ValueError(f"{name}: {operand} has shape {x.shape}, wanted at least two axes")
         if x.dtype != first.dtype:
-            raise TypeError(
-                f"{name}: {names[0]} has dtype {first.dtype.name} and {operand} has {x.dtype.name}"
-            )
+            raise TypeError(f"{name}: {names[0]} has dtype {first.dtype.name} and {operand} has {x.dtype.name}")
         if not same_shape(x.shape[:-2], first.shape[:-2]):
             raise ValueError(
                 f"{name}: {names[0]} has shape {first.shape} and {operand} has shape {x.shape}, "
@@ -99,9 +95,7 @@ def _require_labels(labels: tuple[str, ...], out: str) -> None:
     everywhere = "".join((*labels, *set(out)))
     alone = [name for names in labels for name in names if everywhere.count(name) < 2]
     if alone:
-        raise ValueError(
-            f"einsum: label {alone[0]!r} appears in one operand only and not in out; sum that axis first"
-        )
+        raise ValueError(f"einsum: label {alone[0]!r} appears in one operand only and not in out; sum that axis first")
     if len(set(out)) != len(out) or not set(out) <= set("".join(labels)):
         raise ValueError(f"einsum: out {out!r} must name labels of the operands {labels}, each once")
 

@@ -35,9 +35,7 @@ def _fold_type(key: TensorType, data: TensorType) -> TensorType:
     _require_key("random_fold_in", key)
     require_dtype("random_fold_in", "data", data, "integer")
     if not same_shape(key.shape[:-1], data.shape):
-        raise ValueError(
-            f"random_fold_in: data has shape {data.shape}, wanted one integer a key: {key.shape[:-1]}"
-        )
+        raise ValueError(f"random_fold_in: data has shape {data.shape}, wanted one integer a key: {key.shape[:-1]}")
     return tensor_type(key.shape, dtypes.uint32)
 
 

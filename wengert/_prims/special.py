@@ -56,6 +56,8 @@ erfcx_integral = _special(
 )  # fmt: skip
 
 ndtr = _special("ndtr", lambda x: _exp_square(x, -0.5, _ONE_OVER_ROOT_2PI), "the standard normal distribution function")
+
+
 def _ndtri_slope(x: Tensor, out: Tensor) -> Tensor:
     """1 / density: for small x by the hazard, since a rounding error of a large result would be magnified by exp."""
     is_small = logical_and(gt(x, fill(x, 0)), gt(fill(x, 0.1), x))

@@ -115,10 +115,14 @@ def _push_elementwise(op: Op, operands: Any, attrs: Any, outs: Any, dots: list[A
 
 def _push_general(op: Op, operands: Any, attrs: Any, outs: Any, dots: list[Any]) -> Any:
     # a user's rule is told which operands have no tangent: its results may not be connected to the others
-    filled = dots if op.kind == "custom" else [
-        d if _is_tensor(d) else zeros_of(type_of(x)) if dtypes.is_inexact(x.dtype) else None
-        for x, d in zip(operands, dots, strict=True)
-    ]
+    filled = (
+        dots
+        if op.kind == "custom"
+        else [
+            d if _is_tensor(d) else zeros_of(type_of(x)) if dtypes.is_inexact(x.dtype) else None
+            for x, d in zip(operands, dots, strict=True)
+        ]
+    )
     types = (*map(type_of, operands),)
     assert op.jvp is not None  # push() has asked
     results = (outs,) if op.has_many_outs else outs  # several results under one name are one tuple to the rule

@@ -40,9 +40,7 @@ def entry_environment(graph: Graph, arguments: Sequence[Tensor]) -> dict[int, Te
     return env
 
 
-def replay(
-    graph: Graph, arguments: Sequence[Tensor], dims_of: Callable[[Dim], DimLike] | None = None
-) -> list[Tensor]:
+def replay(graph: Graph, arguments: Sequence[Tensor], dims_of: Callable[[Dim], DimLike] | None = None) -> list[Tensor]:
     """The outputs of a graph for these arguments, each op applied anew.
 
     Args:

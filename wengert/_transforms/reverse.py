@@ -426,14 +426,14 @@ def _require_type(op: Op, index: int, term: Any, wanted: TensorType) -> None:
     data = term._data
     if data.shape != wanted[0] and not same_shape(data.shape, wanted[0]):
         name = op.operands[op.position(index)]
-        raise ValueError(at_user_line(
-            f"{op.name}: its gradient for {name} has shape {data.shape}, but {name} has shape {wanted[0]}"
-        ))
+        raise ValueError(
+            at_user_line(f"{op.name}: its gradient for {name} has shape {data.shape}, but {name} has shape {wanted[0]}")
+        )
     if data.dtype != wanted[1] and not _is_narrowed(data, wanted[1]):
         name = op.operands[op.position(index)]
-        raise TypeError(at_user_line(
-            f"{op.name}: its gradient for {name} has dtype {data.dtype}, but {name} has dtype {wanted[1]}"
-        ))
+        raise TypeError(
+            at_user_line(f"{op.name}: its gradient for {name} has dtype {data.dtype}, but {name} has dtype {wanted[1]}")
+        )
 
 
 def zeros_inserted(entries: Sequence[Entry], keys: Sequence[int]) -> tuple[bool, ...]:

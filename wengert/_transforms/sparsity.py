@@ -148,9 +148,7 @@ def size_of(value: Any) -> int:
     """How many elements a value has."""
     if any(isinstance(extent, Dim) for extent in value.shape):
         raise ValueError(
-            at_user_line(
-                f"sparsity: an array of shape {value.shape} depends on values; give the pattern instead"
-            )
+            at_user_line(f"sparsity: an array of shape {value.shape} depends on values; give the pattern instead")
         )
     return math.prod(value.shape)
 

@@ -74,9 +74,7 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Te
         raise ValueError(at_user_line(f"astype: device is {device!r}; wanted 'cpu' or None"))
     if dtypes.is_complex(tensor.dtype) and not dtypes.is_complex(wanted) and wanted != bool:
         raise TypeError(
-            at_user_line(
-                f"astype: x is {tensor.dtype.name} and has no {wanted.name} values; real(x) or abs(x) has"
-            )
+            at_user_line(f"astype: x is {tensor.dtype.name} and has no {wanted.name} values; real(x) or abs(x) has")
         )
     return cast(tensor, wanted)
 

@@ -59,9 +59,9 @@ def placeholder(dtype: Any, shape: Any = (), name: str | None = None) -> Tensor:
     """
     builder = STATE.builder
     if builder is None:
-        raise RuntimeError(at_user_line(
-            "placeholder: wanted a graph under construction: with Graph().as_default(): ..."
-        ))
+        raise RuntimeError(
+            at_user_line("placeholder: wanted a graph under construction: with Graph().as_default(): ...")
+        )
     spec = TensorSpec(shape, dtype)
     with builder.lock:
         unique = builder.unique_name(name or "Placeholder")
@@ -117,10 +117,12 @@ class Session:
             program, used = self._program(graph, wanted, feeds)
             values = [feeds[key][1] for key in used]
             if not program.admits(values):
-                raise ValueError(at_user_line(
-                    "Session.run: the values' shapes do not fit each other: "
-                    + ", ".join(f"{feeds[key][0]!r} has {feeds[key][1].shape}" for key in used)
-                ))
+                raise ValueError(
+                    at_user_line(
+                        "Session.run: the values' shapes do not fit each other: "
+                        + ", ".join(f"{feeds[key][0]!r} has {feeds[key][1].shape}" for key in used)
+                    )
+                )
             found = iter(program.run(values, False))
         return unflatten(spec, [None if leaf is None else next(found) for leaf in leaves])
 
@@ -174,9 +176,9 @@ def _checked_feeds(feed_dict: Any, graph: Graph) -> dict[int, Any]:
     feeds: dict[int, Any] = {}
     for key, value in feed_dict.items():
         if not isinstance(key, Tensor) or type(key._data) is not Value:
-            raise TypeError(at_user_line(
-                f"Session.run: cannot feed {key!r}; wanted a placeholder or tensor of the graph"
-            ))
+            raise TypeError(
+                at_user_line(f"Session.run: cannot feed {key!r}; wanted a placeholder or tensor of the graph")
+            )
         place = key._data
         if place.graph != graph.serial:
             raise ValueError(at_user_line(f"Session.run: {key!r} is not of the graph {graph.name}"))
@@ -194,13 +196,15 @@ def _fed(value: Any, place: Value) -> Tensor:
             isinstance(d, Dim) or d == size for d, size in zip(place.shape, given.shape, strict=True)
         )
         if not fits:
-            raise ValueError(at_user_line(
-                f"Session.run: the value for {place!r} has shape {given.shape}, wanted {place.shape}"
-            ))
+            raise ValueError(
+                at_user_line(f"Session.run: the value for {place!r} has shape {given.shape}, wanted {place.shape}")
+            )
         if not _keeps_kind(given.dtype, place.dtype):
-            raise TypeError(at_user_line(
-                f"Session.run: the value for {place!r} has dtype {given.dtype.name}, wanted {place.dtype.name}"
-            ))
+            raise TypeError(
+                at_user_line(
+                    f"Session.run: the value for {place!r} has dtype {given.dtype.name}, wanted {place.dtype.name}"
+                )
+            )
         return cast(given, place.dtype)
 
 
@@ -223,17 +227,17 @@ def _part(graph: Graph, outputs: list[Value], writes: set[int], feeds: dict[int,
     for value in graph.inputs:
         own = {d.atom for d in value.shape if isinstance(d, Dim) and d.is_atom}
         if (value.key in needed or atoms & own) and value.key not in feeds:
-            raise ValueError(at_user_line(
-                f"Session.run: the placeholder {value.name!r} needs a value in feed_dict"
-            ))
+            raise ValueError(at_user_line(f"Session.run: the placeholder {value.name!r} needs a value in feed_dict"))
     part.inputs = [place for place, _ in feeds.values()]
     known = {d.atom for v in part.inputs for d in v.shape if isinstance(d, Dim) and d.is_atom}
     for value in part.inputs:
         if any(not d.atoms <= known for d in dims_in(value.shape)):
-            raise ValueError(at_user_line(
-                f"Session.run: the extents {value.shape} of {value!r} are known only if the placeholder that they come "
-                f"from is fed, too"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"Session.run: the extents {value.shape} of {value!r} are known only if the placeholder that "
+                    f"they come from is fed, too"
+                )
+            )
     part.captures = {k: pair for k, pair in graph.captures.items() if pair[1].key in needed}
     part.reads = {k: pair for k, pair in graph.reads.items() if pair[1].key in needed or k in writes}
     part.writes = written

@@ -108,9 +108,7 @@ def _weights_panel(weights: np.ndarray, x: float, y: float) -> list[str]:
     ]
     for unit in range(weights.shape[1]):
         row, column = divmod(unit, per_row)
-        parts += _heat_map(
-            weights[:, unit] / scale, x + column * (size + gap), y + 36 + row * (size + gap), cell
-        )
+        parts += _heat_map(weights[:, unit] / scale, x + column * (size + gap), y + 36 + row * (size + gap), cell)
     return parts
 
 
@@ -200,9 +198,7 @@ def _loss_curves(train_losses: Sequence[float], test_losses: Sequence[float], bo
         (f"held out: {test_losses[-1]:.3f}", TEST_COLOUR),
         (f"training: {train_losses[-1]:.3f}", TRAIN_COLOUR),
     )
-    parts.append(
-        f'<rect x="{across(steps) - 158:g}" y="{box.y + 6:g}" width="158" height="54" fill="#ffffff"/>'
-    )
+    parts.append(f'<rect x="{across(steps) - 158:g}" y="{box.y + 6:g}" width="158" height="54" fill="#ffffff"/>')
     for row, (label, colour) in enumerate(legend):
         top = box.y + 22 + 22 * row
         parts.append(_line(across(steps) - 148, top, across(steps) - 122, top, colour, width=3))
@@ -256,6 +252,4 @@ def _text(x: float, y: float, words: str, style: str = "", anchor: str = "start"
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, colour: str, width: float = 1) -> str:
-    return (
-        f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke="{colour}" stroke-width="{width:g}"/>'
-    )
+    return f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke="{colour}" stroke-width="{width:g}"/>'

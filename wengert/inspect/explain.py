@@ -76,9 +76,7 @@ def explain(y: Any, x: Any) -> str:
     y_value, x_value = _value_of(y, "y"), _value_of(x, "x")
     graph = graph_holding(y_value)
     if graph is None:
-        raise ValueError(at_user_line(
-            "explain: the graph that y belongs to is gone; keep it while you ask about it"
-        ))
+        raise ValueError(at_user_line("explain: the graph that y belongs to is gone; keep it while you ask about it"))
     return explain_graph(graph, y_value, x_value)
 
 
@@ -90,10 +88,12 @@ def _value_of(tensor: Any, name: str) -> Value:
     if type(tensor) is Tensor and type(tensor._data) is Value:
         return tensor._data
     if type(tensor) is Tensor:
-        raise TypeError(at_user_line(
-            f"explain: {name} is a concrete tensor, which does not know how it was computed; explain symbolic tensors "
-            f"(in a function or a graph), or ask the tape that recorded it: tape.explain(y, x)"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"explain: {name} is a concrete tensor, which does not know how it was computed; explain symbolic "
+                f"tensors (in a function or a graph), or ask the tape that recorded it: tape.explain(y, x)"
+            )
+        )
     raise TypeError(at_user_line(f"explain: {name} must be a symbolic tensor, got {type(tensor).__name__}"))
 
 

@@ -113,9 +113,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     bounds = [None] * width if range is None else [*range]
     if len(many) != width or len(bounds) != width:
         raise ValueError(
-            at_user_line(
-                f"np.histogramdd: {width} coordinates, got bins for {len(many)} and ranges for {len(bounds)}"
-            )
+            at_user_line(f"np.histogramdd: {width} coordinates, got bins for {len(many)} and ranges for {len(bounds)}")
         )
     edges = [
         _edges(points[:, i], number, bound, None, "histogramdd")

@@ -284,9 +284,11 @@ def _slopes(values: Tensor, spacing: Tensor, axis: int, edge_order: int) -> Tens
         return values[(*before, places)]
 
     if spacing.ndim > 1 or (spacing.ndim == 1 and spacing.shape[0] != values.shape[axis]):
-        raise ValueError(at_user_line(
-            f"np.gradient: axis {axis} has {values.shape[axis]} samples, but coordinates of shape {spacing.shape}"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"np.gradient: axis {axis} has {values.shape[axis]} samples, but coordinates of shape {spacing.shape}"
+            )
+        )
 
     def step(places: Any) -> Tensor:
         """Steps between neighbours, along the axis; a lone spacing is all of them."""
@@ -383,9 +385,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.28318
 
 
 @as_numpy
-def geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Any:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Values whose ratios are equal. Negative ends keep their sign, complex ones go round in a spiral.
 
     Example:

@@ -79,10 +79,12 @@ def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dic
 def _called(ours: Callable[..., Any], ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     dtype = kwargs.pop("dtype", None)
     if kwargs.pop("where", True) is not True:
-        raise TypeError(at_user_line(
-            f"{_ufunc_name(ufunc)}: where= leaves the other elements to chance; use np.where(condition, "
-            f"{_ufunc_name(ufunc)}(x), other)"
-        ))
+        raise TypeError(
+            at_user_line(
+                f"{_ufunc_name(ufunc)}: where= leaves the other elements to chance; use np.where(condition, "
+                f"{_ufunc_name(ufunc)}(x), other)"
+            )
+        )
     if dtype is not None:
         inputs = (*[cast(as_tensor(x), np.dtype(dtype)) for x in inputs],)
     return ours(*inputs, **kwargs)
@@ -159,9 +161,9 @@ def array_function(self: Any, func: Callable[..., Any], types: Any, args: Any, k
 def array_namespace(self: Any, /, *, api_version: str | None = None) -> ModuleType:
     """The array API's protocol: the standard's namespace, whose functions take tensors; also for older versions."""
     if api_version is not None and api_version not in _VERSIONS:
-        raise ValueError(at_user_line(
-            f"__array_namespace__: api_version is {api_version!r}; wanted one of {', '.join(_VERSIONS)}"
-        ))
+        raise ValueError(
+            at_user_line(f"__array_namespace__: api_version is {api_version!r}; wanted one of {', '.join(_VERSIONS)}")
+        )
     return importlib.import_module(_STANDARD)  # it stands above this module, and loads when it is asked for
 
 
@@ -200,10 +202,12 @@ def _refuse(name: str) -> NoReturn:
     elif not who.written or who.name in ("[]", "=", "+="):
         module, _, last = name.rpartition(".")
         who = who._replace(module=module.replace("np", "numpy", 1) or "numpy", name=last, written="")
-    raise LostGradientError(at_user_line(
-        f"{described(who, function=name)} is not recorded, and the gradient of a tensor that is under "
-        f"differentiation or being traced would be lost; {cure_for(who)}"
-    ))
+    raise LostGradientError(
+        at_user_line(
+            f"{described(who, function=name)} is not recorded, and the gradient of a tensor that is under "
+            f"differentiation or being traced would be lost; {cure_for(who)}"
+        )
+    )
 
 
 def _is_followed(tree: Any) -> bool:

@@ -144,9 +144,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     elif not index.is_symbolic:
         values = ndarray_of(index._data)
         if values.size and not (values.min() >= 0 and values.max() < len(tensors)):
-            raise ValueError(at_user_line(
-                f"np.choose: indices go from {values.min()} to {values.max()}; wanted 0 to {len(tensors) - 1}"
-            ))
+            raise ValueError(
+                at_user_line(
+                    f"np.choose: indices go from {values.min()} to {values.max()}; wanted 0 to {len(tensors) - 1}"
+                )
+            )
     result = tensors[-1]
     for number in reversed(range(len(tensors) - 1)):
         result = ops.where(ops.equal(index, number), tensors[number], result)
@@ -643,10 +645,12 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """
     places = _found("bincount", x)
     if places.ndim != 1 or (places.size and (places.dtype.kind not in "iub" or places.min() < 0)):
-        raise ValueError(at_user_line(
-            f"np.bincount: x has shape {places.shape} and dtype {places.dtype.name}; wanted one axis of integers that "
-            f"are not negative"
-        ))
+        raise ValueError(
+            at_user_line(
+                f"np.bincount: x has shape {places.shape} and dtype {places.dtype.name}; wanted one axis of integers "
+                f"that are not negative"
+            )
+        )
     if weights is None:
         return as_tensor(np.bincount(places, minlength=minlength))
     size = max(int(places.max()) + 1 if places.size else 0, minlength)

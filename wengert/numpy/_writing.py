@@ -116,9 +116,11 @@ def written(result: Any, out: Any, name: str) -> Any:
 
 def refuse_target(out: Any, name: str) -> NoReturn:
     """Refuses to write into something that is not an ndarray."""
-    raise TypeError(at_user_line(
-        f"{name}: out= takes a NumPy array, got {type(out).__name__}; tensors are immutable, use the result instead"
-    ))
+    raise TypeError(
+        at_user_line(
+            f"{name}: out= takes a NumPy array, got {type(out).__name__}; tensors are immutable, use the result instead"
+        )
+    )
 
 
 def refuse_out(name: str) -> NoReturn:
@@ -127,14 +129,19 @@ def refuse_out(name: str) -> NoReturn:
     if who.name == "+=":
         name, cure = f"{who.written} ({name} into an ndarray)", cure_for(who)
     else:
-        name, cure = f"{name} with out=", (
-            "leave out= away and use the result; x.at[index].set(value) and wg.buffer, which write into arrays, are "
-            "recorded"
+        name, cure = (
+            f"{name} with out=",
+            (
+                "leave out= away and use the result; x.at[index].set(value) and wg.buffer, which write into arrays, "
+                "are recorded"
+            ),
         )
-    raise LostGradientError(at_user_line(
-        f"{name} would write a tensor that is under differentiation or being traced into a NumPy array, and its "
-        f"gradient would be lost; {cure}"
-    ))
+    raise LostGradientError(
+        at_user_line(
+            f"{name} would write a tensor that is under differentiation or being traced into a NumPy array, and its "
+            f"gradient would be lost; {cure}"
+        )
+    )
 
 
 def named_dtype(dtype: Any) -> np.dtype[Any]:

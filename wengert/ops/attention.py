@@ -110,13 +110,9 @@ def _lengths(lengths: Any, q: Tensor, name: str) -> Tensor | None:
         return None
     found = as_tensor(lengths, "dot_product_attention")
     if not dtypes.is_integer(found.dtype):
-        raise TypeError(
-            at_user_line(f"dot_product_attention: {name} has dtype {found.dtype.name}, wanted integers")
-        )
+        raise TypeError(at_user_line(f"dot_product_attention: {name} has dtype {found.dtype.name}, wanted integers"))
     if not same_shape(found.shape, (q.shape[0],)):
-        raise ValueError(
-            at_user_line(f"dot_product_attention: {name} has shape {found.shape}, wanted {(q.shape[0],)}")
-        )
+        raise ValueError(at_user_line(f"dot_product_attention: {name} has shape {found.shape}, wanted {(q.shape[0],)}"))
     return S.reshape(promotion.cast(found, dtypes.int64), shape=(q.shape[0], 1, 1, 1))
 
 

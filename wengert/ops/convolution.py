@@ -346,14 +346,12 @@ def conv_transpose(
     steps = per_axis(strides, rank, "conv_transpose", "strides")
     gaps = per_axis(dilation_rate, rank, "conv_transpose", "dilation_rate")
     more = (
-        (None,) * rank
-        if output_padding is None
-        else per_axis(output_padding, rank, "conv_transpose", "output_padding")
+        (None,) * rank if output_padding is None else per_axis(output_padding, rank, "conv_transpose", "output_padding")
     )
     sizes = [x.shape[i] for i in layout.lhs[2:]]
-    pads = (*[
-        _transposed_padding(n, k, s, g, m, is_same) for n, k, s, g, m in zip(sizes, w.shape[:-2], steps, gaps, more)
-    ],)
+    pads = (
+        *[_transposed_padding(n, k, s, g, m, is_same) for n, k, s, g, m in zip(sizes, w.shape[:-2], steps, gaps, more)],
+    )
     flipped = S.flip(w, axes=tuple(range(rank)))
     to_kernel = (w.ndim - 2, w.ndim - 1, *range(rank))  # the kernel's filters and channels stand the other way round
     result = _convolved(x, flipped, layout._replace(rhs=to_kernel), 1, pads, steps, gaps, 1, 1, "conv_transpose")

@@ -27,7 +27,6 @@ _MODES = ("full", "valid", "same")
 _FEW_PRODUCTS = 64
 
 
-
 def _pair(first: Any, second: Any, what: str) -> tuple[Tensor, Tensor]:
     a, b = as_tensor(first, what), as_tensor(second, what)
     if a.ndim != b.ndim:

@@ -1,5 +1,5 @@
-"""Fourier transforms: Keras's, on pairs of real and imaginary parts, and the general ones that `wengert/fft.py` names.
-"""
+"""Fourier transforms: Keras's, on pairs of real and imaginary parts, and the general ones that `wengert/fft.py` "
+"names."""
 
 from __future__ import annotations
 

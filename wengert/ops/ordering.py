@@ -287,14 +287,16 @@ def _segments_in(ids: Any, what: str) -> int:
     if promotion.is_tensor_like(ids):
         known = as_tensor(ids, what)
         if promotion.is_symbolic(known):
-            raise TracingError(at_user_line(
-                f"{what}: how many segments symbolic ids name is not known while tracing; give num_segments"
-            ))
+            raise TracingError(
+                at_user_line(
+                    f"{what}: how many segments symbolic ids name is not known while tracing; give num_segments"
+                )
+            )
         known = ndarray_of(known._data)
     return int(np.max(np.asarray(known), initial=-1)) + 1
 
 
-_SEGMENT_DOC = '''{what} of the rows of each segment.
+_SEGMENT_DOC = """{what} of the rows of each segment.
 
     At kinks: {kink}
 
@@ -316,7 +318,7 @@ _SEGMENT_DOC = '''{what} of the rows of each segment.
         >>> import wengert as wg
         >>> wg.ops.{name}([1.0, 2.0, 4.0], [0, 1, 0])
         {example}
-    '''
+    """
 
 
 def _segment_op(name: str, op: Op, start: Any, what: str, kink: str, empty: str, example: str) -> Any:

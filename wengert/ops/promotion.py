@@ -381,9 +381,9 @@ def normal_axis(axis: Any, ndim: int, what: str) -> int:
     except AttributeError:
         raise TypeError(at_user_line(f"{what}: axis must be an integer, got {axis!r}")) from None
     if not -ndim <= number_ < ndim:
-        raise np.exceptions.AxisError(at_user_line(
-            f"{what}: axis {number_} is out of bounds for an array of {ndim} dimensions"
-        ))
+        raise np.exceptions.AxisError(
+            at_user_line(f"{what}: axis {number_} is out of bounds for an array of {ndim} dimensions")
+        )
     return number_ % ndim
 
 

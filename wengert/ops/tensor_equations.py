@@ -40,10 +40,12 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     shape = left.shape[right.ndim :]
     count = math.prod(shape)
     if math.prod(left.shape) != count * count or math.prod(right.shape) != count:
-        raise LinAlgError(at_user_line(
-            f"tensorsolve: a has shape {left.shape} and b {right.shape}; wanted as many elements in a's first "
-            f"{right.ndim} axes, and in b, as in the others"
-        ))
+        raise LinAlgError(
+            at_user_line(
+                f"tensorsolve: a has shape {left.shape} and b {right.shape}; wanted as many elements in a's first "
+                f"{right.ndim} axes, and in b, as in the others"
+            )
+        )
     found = solve(reshaped(left, (count, count)), reshaped(right, (count,)))
     return outward(reshaped(found, shape), a, b)
 
@@ -74,9 +76,12 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     first, rest = array.shape[:ind], array.shape[ind:]
     count = math.prod(first)
     if math.prod(rest) != count:
-        raise LinAlgError(at_user_line(
-            f"tensorinv: a has shape {array.shape}; wanted as many elements in its first {ind} axes as in the others"
-        ))
+        raise LinAlgError(
+            at_user_line(
+                f"tensorinv: a has shape {array.shape}; wanted as many elements in its first {ind} axes as in the "
+                "others"
+            )
+        )
     return outward(reshaped(inv(reshaped(array, (count, count))), (*rest, *first)), a)
 
 

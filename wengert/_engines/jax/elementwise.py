@@ -233,4 +233,3 @@ KERNELS: dict[str, Any] = {
     "xlogy": in_float32(_xlogy),
     "xlog1py": in_float32(_xlog1py),
 }
-

@@ -262,8 +262,7 @@ def _pulled(divided: Program, residuals: Natives, cts: Natives) -> list[Any]:
     """
     stage = divided.stages[-1]
     seeds = [
-        jnp.zeros(ct.aval.shape, ct.aval.dtype) if type(ct) is ad.Zero else _conjugated(jnp.asarray(ct))
-        for ct in cts
+        jnp.zeros(ct.aval.shape, ct.aval.dtype) if type(ct) is ad.Zero else _conjugated(jnp.asarray(ct)) for ct in cts
     ]
     found = bound(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
     results: list[Any] = []

@@ -99,9 +99,7 @@ def _highest(dtype: Any) -> Any:
 def _conv(
     lhs: Any, rhs: Any, strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, groups: int, batch_groups: int
 ) -> Any:
-    shape = conv_out_shape(
-        lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups
-    )
+    shape = conv_out_shape(lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
     if not (prod(shape) and lhs.size and rhs.size):
         return jnp.zeros(shape, lhs.dtype)
     options = {

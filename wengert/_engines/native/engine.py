@@ -292,9 +292,7 @@ class Code:
 
     def entry(self, guards: Guards | None) -> Entry:
         """What built-in functions are made of; they refuse arguments for which a guard fails."""
-        return entry_of(
-            self.graph, self.lowered, self.loaded, self.constants, self.on_failure, guards, self.numbers
-        )
+        return entry_of(self.graph, self.lowered, self.loaded, self.constants, self.on_failure, guards, self.numbers)
 
     def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of any layout and kind."""

@@ -346,8 +346,29 @@ class Return:
 
 
 Instruction = (
-    Let | Select | Convert | Get | Set | Load | Store | Accumulate | For | Lanes | While | If | Local | Alloc | Reserve
-    | Fill | Copy | Swap | Call | Give | SetSize | Poll | Return
+    Let
+    | Select
+    | Convert
+    | Get
+    | Set
+    | Load
+    | Store
+    | Accumulate
+    | For
+    | Lanes
+    | While
+    | If
+    | Local
+    | Alloc
+    | Reserve
+    | Fill
+    | Copy
+    | Swap
+    | Call
+    | Give
+    | SetSize
+    | Poll
+    | Return
 )
 Block = list[Instruction]
 
@@ -462,9 +483,7 @@ def _statement(item: Any) -> str:
     if kind is Fill:
         return f"fill {item.array}[{item.start} ..+ {item.count}] = 0"
     if kind is Copy:
-        return (
-            f"copy {item.target}[{item.target_start} ..+ {item.count}] = {item.source}[{item.source_start} ..]"
-        )
+        return f"copy {item.target}[{item.target_start} ..+ {item.count}] = {item.source}[{item.source_start} ..]"
     if kind is Swap:
         return f"swap {item.x}, {item.y}"
     if kind is Give:

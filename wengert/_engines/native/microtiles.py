@@ -105,10 +105,7 @@ def text_of(tile: Tile) -> str:
         *(f"  %old{r}.{v} = load {vector}, ptr %c{r}.{v}, align {WIDTHS[tile.type]}" for r, v in _cells(tile)),
         "  br label %begin",
         "begin:",
-        *(
-            f"  %s{r}.{v} = phi {vector} [ zeroinitializer, %entry ], [ %old{r}.{v}, %load ]"
-            for r, v in _cells(tile)
-        ),
+        *(f"  %s{r}.{v} = phi {vector} [ zeroinitializer, %entry ], [ %old{r}.{v}, %load ]" for r, v in _cells(tile)),
         "  br label %head0",
     ]
     for depth in levels:

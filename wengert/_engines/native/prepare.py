@@ -214,9 +214,7 @@ def _is_ones(node: Node) -> bool:
 def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:
     shape = x.shape[1:]
     zeros, ones = (0,) * len(shape), (1,) * len(shape)
-    rows = [
-        _op("slice")(x, starts=(k, *zeros), limits=(k + 1, *shape), strides=(1, *ones)) for k in range(size)
-    ]
+    rows = [_op("slice")(x, starts=(k, *zeros), limits=(k + 1, *shape), strides=(1, *ones)) for k in range(size)]
     return (*[_op("reshape")(row, shape=shape) for row in rows],)
 
 

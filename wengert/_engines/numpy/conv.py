@@ -58,9 +58,7 @@ def conv(lhs, rhs, strides, padding, lhs_dilation, rhs_dilation, groups=1, batch
     Raises:
         ValueError: if the shapes and parameters do not fit together.
     """
-    out_shape = conv_out_shape(
-        lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups
-    )
+    out_shape = conv_out_shape(lhs.shape, rhs.shape, strides, padding, lhs_dilation, rhs_dilation, groups, batch_groups)
     dtype = np.result_type(lhs, rhs)
     axes = [
         _phases(stride, low, ld, rd)

@@ -120,9 +120,7 @@ def _lu(a: Any) -> tuple[Any, ...]:
     if not a.size:
         return packed, pivots, order
     (getrf,) = get_lapack_funcs(("getrf",), (a,))
-    rows = zip(
-        a.reshape(-1, m, n), packed.reshape(-1, m, n), pivots.reshape(-1, k), order.reshape(-1, m), strict=True
-    )
+    rows = zip(a.reshape(-1, m, n), packed.reshape(-1, m, n), pivots.reshape(-1, k), order.reshape(-1, m), strict=True)
     for matrix, factors, exchanged, places in rows:
         factors[...], exchanged[...], _ = getrf(matrix)
         for i, j in enumerate(exchanged):

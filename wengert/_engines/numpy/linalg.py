@@ -55,9 +55,7 @@ def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any
     if not out.size:
         return out
     n, k = b.shape[-2:]
-    for target, matrix, right in zip(
-        out.reshape(-1, n, k), a.reshape(-1, n, n), b.reshape(-1, n, k), strict=True
-    ):
+    for target, matrix, right in zip(out.reshape(-1, n, k), a.reshape(-1, n, n), b.reshape(-1, n, k), strict=True):
         target[...] = solve_triangular(
             matrix, right, lower=lower, trans=trans, unit_diagonal=unit_diagonal, check_finite=False
         )

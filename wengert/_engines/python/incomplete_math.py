@@ -261,5 +261,7 @@ BINARY: dict[str, Callable[[float, float], float]] = {
     "poch": poch, "gamma_size": gamma_size,
 }  # fmt: skip
 BINARY_ORDERED: dict[str, Callable[[float, float, int], float]] = {
-    "gammainc": gammainc, "zeta": zeta, "polygamma_step": polygamma_step,
+    "gammainc": gammainc,
+    "zeta": zeta,
+    "polygamma_step": polygamma_step,
 }

@@ -330,9 +330,7 @@ def flat(values: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
 def rebuilt(form: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """The inverse of `flat`."""
     following = iter(leaves)
-    return [
-        next(following) if part is None else Kept([next(following) for _ in part[0]], *part) for part in form
-    ]
+    return [next(following) if part is None else Kept([next(following) for _ in part[0]], *part) for part in form]
 
 
 def dtype_of(dtype: Any) -> Any:

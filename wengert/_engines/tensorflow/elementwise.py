@@ -32,9 +32,7 @@ def _of(x: Any, value: Any) -> Any:
 def _unless_complex(name: str, function: Any) -> Any:
     """TensorFlow's function of real numbers; complex ones are the host's, for it has none of them."""
     host, plain = on_host(name), in_float32(function)
-    return on_host_when(
-        "complex numbers", lambda x, *rest: host(x, *rest) if x.dtype.is_complex else plain(x, *rest)
-    )
+    return on_host_when("complex numbers", lambda x, *rest: host(x, *rest) if x.dtype.is_complex else plain(x, *rest))
 
 
 def _bitwise(function: Any, on_bools: Any) -> Any:

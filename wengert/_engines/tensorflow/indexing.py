@@ -208,8 +208,10 @@ def _add_along(x: Any, index: Any, size: int, counted: Any = _counted) -> Any:
     _require_inside((size,), (index,))
     lead, width = extents(x)[:-1], extents(x)[-1]
     rows = count_of(lead)
-    first = tf.range(rows, dtype=tf.int64)[:, None] * size if not isinstance(rows, tf.Tensor) else (
-        tf.cast(tf.range(rows), tf.int64)[:, None] * size
+    first = (
+        tf.range(rows, dtype=tf.int64)[:, None] * size
+        if not isinstance(rows, tf.Tensor)
+        else (tf.cast(tf.range(rows), tf.int64)[:, None] * size)
     )
     places = tf.reshape(first + tf.reshape(tf.cast(counted(index, size), tf.int64), as_shape([rows, width])), [-1])
     total = any_integer(lambda v: tf.math.unsorted_segment_sum(v, places, rows * size))(tf.reshape(x, [-1]))

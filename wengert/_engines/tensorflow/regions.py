@@ -71,9 +71,7 @@ def _put(handle: Any, place: Any, value: Any) -> Any:
 
 
 def _got(handle: Any, place: Any, kind: Kind) -> Any:
-    out = _raw.TensorListGetItem(
-        input_handle=handle, index=place, element_shape=_shape(kind), element_dtype=kind.dtype
-    )
+    out = _raw.TensorListGetItem(input_handle=handle, index=place, element_shape=_shape(kind), element_dtype=kind.dtype)
     if kind.shape is not None:
         out.set_shape(kind.shape)
     return out

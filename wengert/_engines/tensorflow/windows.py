@@ -281,7 +281,9 @@ def _recurrence(product: Any) -> Any:
         perm = [axis, *[i for i in range(len(term.shape)) if i != axis]]
         factor, term = tf.transpose(factor, perm), tf.transpose(term, perm)
         states = tf.scan(
-            lambda state, pair: product(pair[0], state) + pair[1], (factor, term), tf.zeros_like(term[0]),
+            lambda state, pair: product(pair[0], state) + pair[1],
+            (factor, term),
+            tf.zeros_like(term[0]),
             reverse=reverse,
         )
         return tf.transpose(states, sorted(range(len(perm)), key=perm.__getitem__))

@@ -108,8 +108,7 @@ def _of_large_kernel(lhs: Any, rhs: Any, strides: Any, padding: Any, rhs_dilatio
         for p, d, k, s in zip(rhs.shape[2:], rhs_dilation, shape[2:], strides, strict=True)
     ]
     is_even = all(
-        low == high >= 0 and n + 2 * low == r
-        for (low, high), n, r in zip(padding, lhs.shape[2:], reach, strict=True)
+        low == high >= 0 and n + 2 * low == r for (low, high), n, r in zip(padding, lhs.shape[2:], reach, strict=True)
     )
     if is_even:
         widths = [low for low, _ in padding]

@@ -141,9 +141,7 @@ def _transformed(x: Tensor, rows: Tensor, interpolation: Any, mode: Any, filler:
         k = 0 if rows.shape[0] == 1 else i
         a = [reshaped(part(part(rows, 0, k, k + 1), 1, j, j + 1), ()) for j in range(8)]
         scale = add(add(multiply(a[6], along), multiply(a[7], y)), 1.0)
-        source = [
-            divide(add(add(multiply(a[j], along), multiply(a[j + 1], y)), a[j + 2]), scale) for j in (0, 3)
-        ]
+        source = [divide(add(add(multiply(a[j], along), multiply(a[j + 1], y)), a[j + 2]), scale) for j in (0, 3)]
         if interpolation == "nearest":
             source = [_rounded(place) for place in source]
         image = reshaped(part(x, 0, i, i + 1), x.shape[1:])

@@ -378,6 +378,7 @@ class _Convolution:
         b, kernel, width = self.b, self.kernel, number_of(self.shape.columns)
         if self._is_packed():
             return self._packed(columns)
+
         def place(part: Operand, block: Operand) -> Operand:
             column = b.add(b.mul(part, width), b.add(columns.first, b.mul(block, columns.width)))
             return b.add(kernel.offset, column)

@@ -180,9 +180,7 @@ class Kept(Form):
         return Stored(shape, self.arrays[place.array], start, strides_of(b, shape), True)
 
     def _inner(self, b: Builder, place: Inner, row: Operand) -> Kept:
-        outside = [
-            self._item(b, x, row) if type(x) in (Slot, Number) else self._form(b, x, row) for x in place.outside
-        ]
+        outside = [self._item(b, x, row) if type(x) in (Slot, Number) else self._form(b, x, row) for x in place.outside]
         return Kept(place.template, [self.arrays[i] for i in place.arrays], outside)
 
 
@@ -307,8 +305,10 @@ class Record:
     def is_outside(self, form: Stored) -> bool:
         """Whether an array is there, and the same, in all rows."""
         operands = (form.offset, *form.shape, *form.strides)
-        return form.array.number < self.mark and form.array not in self.changing and all(
-            not isinstance(x, Reg) or cast(int, x.number) < self.mark for x in operands
+        return (
+            form.array.number < self.mark
+            and form.array not in self.changing
+            and all(not isinstance(x, Reg) or cast(int, x.number) < self.mark for x in operands)
         )
 
     def place(self, form: Form, stored: Callable[[Stored], Place]) -> Place:
@@ -365,9 +365,7 @@ class Rows:
         self.shape = shape
         self.size = count_of(block.b, shape)
         self.is_growing = count is None
-        self.array = (
-            block.b.grown(type_, 1) if count is None else block.b.alloc(type_, block.b.mul(count, self.size))
-        )
+        self.array = block.b.grown(type_, 1) if count is None else block.b.alloc(type_, block.b.mul(count, self.size))
 
     def place(self, row: Operand) -> Stored:
         """Where the result of a step goes."""

@@ -206,9 +206,7 @@ def _viewed(shape: Extents, x: Stored, offset: Operand, strides: Extents) -> Sto
 
 def _flip_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operand:
     (axes,) = info.attrs
-    places = [
-        b.sub(b.sub(n, 1), i) if a in axes else i for a, (i, n) in enumerate(zip(index, info.shape, strict=True))
-    ]
+    places = [b.sub(b.sub(n, 1), i) if a in axes else i for a, (i, n) in enumerate(zip(index, info.shape, strict=True))]
     return xs[0].at(b, (*places,))
 
 
@@ -382,16 +380,22 @@ def _same(at: Callable[..., Operand]) -> Callable[..., Operand]:
 
 MAPS: dict[str, Map] = {
     "after": Map(
-        lambda b, info, xs, index: xs[0].at(b, index), lambda b, info, xs: xs[0] if type(xs[0]) is Stored else None,
-        lambda b, info, xs, place: xs[0].at_flat(b, place), lambda info, xs: xs[0].is_flat(),
+        lambda b, info, xs, index: xs[0].at(b, index),
+        lambda b, info, xs: xs[0] if type(xs[0]) is Stored else None,
+        lambda b, info, xs, place: xs[0].at_flat(b, place),
+        lambda info, xs: xs[0].is_flat(),
     ),
     "broadcast_to": Map(
-        lambda b, info, xs, index: xs[0].at(b, _broadcast_index(xs[0], index)), _broadcast_view,
-        lambda b, info, xs, place: xs[0].at_flat(b, 0), lambda info, xs: _is_single(xs[0]) and xs[0].is_flat(),
+        lambda b, info, xs, index: xs[0].at(b, _broadcast_index(xs[0], index)),
+        _broadcast_view,
+        lambda b, info, xs, place: xs[0].at_flat(b, 0),
+        lambda info, xs: _is_single(xs[0]) and xs[0].is_flat(),
         repeats=True,
     ),
     "reshape": Map(
-        _reshape_at, _reshape_view, lambda b, info, xs, place: xs[0].at_flat(b, place),
+        _reshape_at,
+        _reshape_view,
+        lambda b, info, xs, place: xs[0].at_flat(b, place),
         lambda info, xs: xs[0].is_flat(),
     ),
     "transpose": Map(lambda b, info, xs, index: xs[0].at(b, _transposed(info, index)), _transpose_view),
@@ -409,7 +413,8 @@ MAPS: dict[str, Map] = {
     "iota": Map(_iota_at, flat=_same(_iota_at), is_flat=lambda info, xs: True),
     "full": Map(_full_at, flat=_same(_full_at), is_flat=lambda info, xs: True),
     "absent": Map(
-        lambda b, info, xs, index: zero_of(info.type), flat=lambda b, info, xs, place: zero_of(info.type),
+        lambda b, info, xs, index: zero_of(info.type),
+        flat=lambda b, info, xs, place: zero_of(info.type),
         is_flat=lambda info, xs: True,
     ),
 }

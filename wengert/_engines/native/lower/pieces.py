@@ -89,9 +89,7 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
 def _is_repeatable(block: Block) -> bool:
     """Whether the turns of a loop only write what none of them reads."""
     read = {id(item.array) for item in block if type(item) is Load}
-    return all(
-        type(item) in _PLAIN or (type(item) is Store and id(item.array) not in read) for item in block
-    )
+    return all(type(item) in _PLAIN or (type(item) is Store and id(item.array) not in read) for item in block)
 
 
 def _calls(block: Block) -> bool:

@@ -282,4 +282,3 @@ SINGLES.update({
     "argsort": _sort(True),
     "searchsorted": _searchsorted,
 })  # fmt: skip
-
