@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-TESTS = ("test_engines.py", "test_engines_kinks.py", "test_engines_control.py", "test_engines_oracle.py")
+TESTS = [f"tests/engines/test_{name}.py" for name in ("conformance", "kinks", "control", "oracle")]
 # what tells each framework where to work, and where the tests find its arrays
 SETTINGS = {
     "torch": {"WENGERT_TEST_DEVICE": "cuda", "WENGERT_BENCH_DEVICE": "cuda"},
@@ -34,7 +34,7 @@ def main() -> int:
     failed = False
     for framework in options.frameworks.split(","):
         environment = os.environ | SETTINGS[framework] | {"WENGERT_TEST_ENGINES": framework}
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "4", *(str(HERE.parent / "tests" / t) for t in TESTS)]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "4", *(str(HERE.parent / t) for t in TESTS)]
         done = subprocess.run(command, cwd=HERE.parent, env=environment, stdout=subprocess.PIPE, text=True, check=False)
         (results / f"gpu-{framework}.txt").write_text(done.stdout)
         print(f"{framework}: {(done.stdout.strip().splitlines() or ['no output'])[-1]}", flush=True)

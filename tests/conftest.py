@@ -12,18 +12,12 @@ import pytest
 from wengert._engines.native import engine as native
 
 # JAX reads this when it loads: the conformance tests compare float64 with NumPy's. What happens without it is tested in
-# test_jax_engine.py, in contexts and processes of their own.
+# tests/engines/jax/test_engine.py, in contexts and processes of their own.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 # pyright reads the first, and half of its calls are wrong on purpose; the others are programs that need JAX
-collect_ignore = [
-    "typing/usage.py",
-    "data/make_jax_values.py",
-    "data/record_keras.py",
-    "jax_space.py",
-    "many_processes.py",
-]
+collect_ignore = ["repository/typing/usage.py", "spec", "support/jax_space.py", "support/many_processes.py"]
 
 # What pytest writes by itself where the author wrote nothing.
 AUTOMATIC_REASONS = {"", "unconditional skip", "all tests skipped by +SKIP option"}

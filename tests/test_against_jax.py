@@ -1,17 +1,17 @@
-"""Derivatives beside JAX's, in float64: what JAX says is recorded by `data/make_jax_values.py`."""
+"""Derivatives beside JAX's, in float64: what JAX says is recorded by `tests/spec/make_jax_values.py`."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from jax_functions import CASES, Case, Library, questions, with_many_steps
 
 import wengert as wg
+from tests.support.jax_functions import CASES, Case, Library, questions, with_many_steps
+from tests.support.paths import SPEC
 
-RECORDED = np.load(Path(__file__).parent / "data" / "jax_values.npz")
+RECORDED = np.load(SPEC / "jax_values.npz")
 KINDS = ("jacobian", "jvp", "grad of vmap", "vmap of jacobian", "hessian", "vmap of grad")
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from modes import every_way, mapped, pushed
 
 import wengert as wg
+from tests.support.modes import every_way, mapped, pushed
 
 
 @wg.custom_grad

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from modes import every_way, graph_of, mapped, pushed, pushed_traced
 
 import wengert as wg
+from tests.support.modes import every_way, graph_of, mapped, pushed, pushed_traced
 from wengert._core.state import STATE, recording
 from wengert._passes import optimise
 from wengert._transforms.forward import Tangents

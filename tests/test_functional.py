@@ -24,9 +24,9 @@ from wengert._core.state import STATE
 from wengert.ops.promotion import as_tensor
 
 NOT_HERE = {
-    "J40": "counts live tensors of a runtime without a garbage collector; test_memory.py holds ours against growth",
+    "J40": "counts live tensors of a runtime without a garbage collector; tests/test_memory.py holds ours against growth",
     "J41": "as J40",
-    "J43": "as J40; that errors leave nothing behind is in test_memory.py and test_errors.py",
+    "J43": "as J40; that errors leave nothing behind is in tests/test_memory.py and tests/test_bad_input.py",
     "J44": "as J40",
     "tfjs.cg.*": "custom gradients have a test file of their own",
 }

@@ -35,10 +35,10 @@ import scipy.sparse
 import scipy.special
 import scipy.stats
 from scipy.special import logsumexp as lse
-from slopes import check, recorded
 
 import wengert as wg
 import wengert.numpy as wnp
+from tests.support.slopes import check, recorded
 from wengert import LostGradientError, Tensor
 
 X = np.array([0.3, 0.5, 0.7])

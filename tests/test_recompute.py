@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from modes import every_way, mapped, pushed, pushed_traced
 
 import wengert as wg
+from tests.support.modes import every_way, mapped, pushed, pushed_traced
 from wengert._core.state import STATE, recording
 from wengert._prims.structural import alias
 from wengert._transforms.reverse import Tape

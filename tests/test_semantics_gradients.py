@@ -1,4 +1,4 @@
-"""`wg.gradients`: values of SEMANTICS.md section 1 that test_gradients.py and test_gradients_values.py leave open.
+"""`wg.gradients`: values of SEMANTICS.md section 1 that tests/test_gradients.py and tests/test_gradients_values.py leave open.
 
 A measured value is cited by its number (G1, ...); a line of DECISIONS.md or API.md that overrides one is named.
 """
@@ -12,10 +12,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from modes import pushed, pushed_traced
 from scipy import sparse
 
 import wengert as wg
+from tests.support.modes import pushed, pushed_traced
 from wengert._core.graph import Graph
 
 ROWS = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -296,7 +296,7 @@ def test_an_op_without_gradient_off_the_path() -> None:
     ],
 )  # fmt: skip
 def test_functions_that_have_no_gradient_or_a_zero_one(f: Any, expected: Any) -> None:
-    """G133, beside those of test_gradients.py; trunc and its kin are connected (DECISIONS.md 2)."""
+    """G133, beside those of tests/test_gradients.py; trunc and its kin are connected (DECISIONS.md 2)."""
     (found,) = at(lambda x: wg.gradients(f(x), x), [1.5, -2.5])
     assert (None if found is None else found.tolist()) == expected
 

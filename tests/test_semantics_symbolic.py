@@ -1,4 +1,4 @@
-"""`wg.symbolic_gradient`: values of SEMANTICS.md section 4 that test_symbolic_gradient.py leaves open, by id."""
+"""`wg.symbolic_gradient`: values of SEMANTICS.md section 4 that tests/test_symbolic_gradient.py leaves open, by id."""
 
 from __future__ import annotations
 

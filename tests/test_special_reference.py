@@ -1,4 +1,4 @@
-"""Special functions over their whole domains, against mpmath's values in `data/special.json` (made by `make_special.py`).
+"""Special functions over their whole domains, against mpmath's values in `tests/spec/special.json` (made by `make_special.py`).
 
 A value is right if its relative error is at most 1e-13, or what SciPy has there, or a few units of the last place of the
 arguments make as much (the record tells how much one unit makes).
@@ -7,7 +7,6 @@ arguments make as much (the record tells how much one unit makes).
 from __future__ import annotations
 
 import json
-import pathlib
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,10 @@ import pytest
 import scipy.special
 
 import wengert as wg
+from tests.support.paths import SPEC
 from wengert import special
 
-RECORDS: dict[str, list[Any]] = json.loads(
-    pathlib.Path(__file__).with_name("data").joinpath("special.json").read_text()
-)
+RECORDS: dict[str, list[Any]] = json.loads((SPEC / "special.json").read_text())
 EPS = 2.0**-52
 CASES = sorted({(name, tuple(row[1])) for name, rows in RECORDS.items() for row in rows})
 

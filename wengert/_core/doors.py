@@ -23,7 +23,7 @@ def door(f: Callable[P, R]) -> Callable[P, R]:
     """f as a public door; one that returns a function makes that a door, too.
 
     Signature, docstring, name and module stay f's. Functions in which a Python call more is felt (the hot calls that
-    tests/test_counts.py counts) have the same handler written out.
+    tests/core/test_call_counts.py counts) have the same handler written out.
 
     Args:
         f: a plain function or method.

@@ -3,7 +3,7 @@
 Each is a reduction to a small range, a power series there, and a way back; every step is one operation on a whole
 vector. Fused multiply-adds keep the reductions exact. What no series serves (angles beyond 1e5) goes to the C library,
 lane by lane. float32 is computed in float64. All are within 4 units in the last place of float64, with C's values for
-NaN, infinities and signed zeros (`tests/test_native_vectormath.py`).
+NaN, infinities and signed zeros (`tests/engines/native/test_vectormath.py`).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Generated code calls `@wg.NAME.f64` or `@wg.NAME.f32` (NAME in `ONE_OPERAND` or `TWO_OPERANDS`) on scalars and declares
 nothing; `prelude.py` puts in what this module says. LLVM's loop vectoriser turns such calls into calls of the vector
 functions that the declaration names in its attribute "vector-function-abi-variant". All are within 4 units in the
-last place, with NumPy's NaNs, infinities and signed zeros (`tests/test_native_vectormath.py`). They read and write
-no memory: `errno` is nobody's business here.
+last place, with NumPy's NaNs, infinities and signed zeros (`tests/engines/native/test_vectormath.py`). They read and
+write no memory: `errno` is nobody's business here.
 
 Which lanes run as vectors depends on the trip count of a loop alone, so a kernel gives the same bits in each run.
 """

@@ -1,0 +1,135 @@
+"""Programs with branches and loops that were wrong once: the smallest forms of what `tests/fuzz/programs.py` found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.support.modes import every_way
+
+X, H = wg.tensor(0.3), 0.7
+Derive = Callable[..., Callable[..., Any]]
+
+
+def close(a: Any, b: float) -> None:
+    np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
+@every_way
+@pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "in a function"])
+def test_gradient_in_a_body_through_a_call_that_ignores_its_variable(derive: Derive, wrapped: bool) -> None:
+    """Two tapes follow different operands of one call: each has a way back of its own."""
+    first = wg.function(lambda a, b: a)
+
+    def slope(x: Any) -> Any:
+        return wg.grad(lambda s: wg.sin(s + first(x, s)))(wg.tensor(H))
+
+    close(derive(wg.function(slope) if wrapped else slope)(X), -np.sin(H + 0.3))
+
+
+@every_way
+def test_call_without_results_under_a_tape(derive: Derive) -> None:
+    constant = wg.function(lambda a: 2.0)
+    close(derive(lambda x: x * constant(x))(X), 2.0)
+
+
+@every_way
+def test_scan_without_results_under_a_tape(derive: Derive) -> None:
+    def f(x: Any) -> Any:
+        assert wg.scan(lambda c, row: (None, None), None, wg.stack([x, x])) == (None, None)
+        return x * x
+
+    close(derive(f)(X), 0.6)
+
+
+@every_way
+def test_recomputed_function_whose_argument_is_captured_too(derive: Derive) -> None:
+    def f(x: Any) -> Any:
+        return wg.recompute_grad(lambda y: wg.sin(x) * y)(x)
+
+    close(derive(f)(X), np.cos(0.3) * 0.3 + np.sin(0.3))
+
+
+@every_way
+def test_recomputed_function_that_ignores_its_argument(derive: Derive) -> None:
+    def f(x: Any) -> Any:
+        return wg.recompute_grad(lambda y: wg.sin(x))(x)
+
+    close(derive(f)(X), np.cos(0.3))
+
+
+@every_way
+def test_recomputed_function_that_returns_a_captured_tensor(derive: Derive) -> None:
+    def f(x: Any) -> Any:
+        return wg.recompute_grad(lambda y: x)(2.0 * x)
+
+    close(derive(f)(X), 1.0)
+
+
+@every_way
+def test_recomputed_function_with_a_function_that_reads_a_variable(derive: Derive) -> None:
+    variable = wg.Variable(0.4)
+
+    def f(x: Any) -> Any:
+        @wg.recompute_grad
+        def again(y: Any) -> Any:
+            return wg.function(lambda u: u * variable)(x) * y
+
+        return again(x)
+
+    close(derive(f)(X), 0.24)
+
+
+@every_way
+@pytest.mark.parametrize("x", [0.3, 0.5])
+@pytest.mark.parametrize("steps", [0, 3])
+@pytest.mark.parametrize("order", [1, 2])
+def test_branch_with_a_loop_that_keeps_everything(derive: Derive, x: float, steps: int, order: int) -> None:
+    """What a loop of unknown length in a branch has saved has no extent where the other branch runs."""
+
+    def f(x: Any, n: Any) -> Any:
+        def loop() -> Any:
+            return wg.fori_loop(0, n, lambda i, v: v * x, x, checkpoint="all")
+
+        return wg.cond(x > 0.4, loop, lambda: x * x)
+
+    power = steps + 1 if x > 0.4 else 2
+    wanted = power * x ** (power - 1) if order == 1 else power * (power - 1) * x ** max(power - 2, 0)
+    g = f if order == 1 else wg.grad(f)
+    close(derive(g)(wg.tensor(x), wg.tensor(np.int64(steps))), wanted)
+
+
+@every_way
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_inner_loops_of_different_lengths_that_keep_everything(derive: Derive, steps: int) -> None:
+    """Rows of different shapes are no array with an axis for each of their dimensions."""
+
+    def f(x: Any, n: Any) -> Any:
+        def body(i: Any, carry: Any) -> Any:
+            count, s = carry
+            return i, wg.fori_loop(0, count, lambda j, u: u * s, x, checkpoint="all")
+
+        return wg.fori_loop(0, 3, body, (n, x), checkpoint="all")[1]
+
+    power = 1  # the counts are n, 0, 1
+    for count in (steps, 0, 1):
+        power = 1 + count * power
+    close(derive(f)(X, wg.tensor(np.int64(steps))), power * 0.3 ** (power - 1))
+
+
+@every_way
+def test_gradient_in_a_branch_of_a_loop_that_saves_nothing(derive: Derive) -> None:
+    """Nothing tells the number of steps of such a loop as a dimension, and nothing needs to."""
+
+    def f(x: Any, n: Any) -> Any:
+        def last(s: Any) -> Any:
+            return wg.while_loop(lambda i, a, b: i < n, lambda i, a, b: (i + 1, b, b), (0, x, s), checkpoint="all")[1]
+
+        return wg.cond(n > 0, lambda: wg.grad(last)(x) * x, lambda: 0.5 * x)
+
+    close(derive(f)(X, wg.tensor(np.int64(2))), 1.0)
+    close(derive(f)(X, wg.tensor(np.int64(0))), 0.5)

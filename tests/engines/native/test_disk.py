@@ -1,0 +1,207 @@
+"""The cache of compiled code on disk: what is found again, what is not trusted, how it is bounded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from tests.support.native_kernels import SUM_X_SIN_X
+from wengert._engines.native import disk, jit
+
+POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="Windows has no permission bits of this kind")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    where = tmp_path / "a" / "cache"
+    monkeypatch.setenv("WENGERT_CACHE_DIR", str(where))
+    return where
+
+
+def files(where: Path) -> list[Path]:
+    return sorted(where.iterdir())
+
+
+def test_what_was_written_is_read(folder: Path) -> None:
+    disk.write("name", b"code")
+    assert disk.read("name") == b"code"
+    assert disk.read("other") is None
+
+
+def test_an_empty_variable_turns_it_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "")
+    monkeypatch.chdir(tmp_path)
+    disk.write("name", b"code")
+    assert disk.read("name") is None
+    assert not files(tmp_path)
+
+
+def test_the_second_load_does_not_compile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jit.load(SUM_X_SIN_X, "entry")
+    monkeypatch.setattr(jit, "compiled", lambda *_: pytest.fail("LLVM ran though the object was there"))
+    assert jit.load(SUM_X_SIN_X, "entry").address
+
+
+def test_what_else_decides_makes_another_file(folder: Path) -> None:
+    jit.load(SUM_X_SIN_X, "entry", b"one")
+    jit.load(SUM_X_SIN_X, "entry", b"two")
+    assert len(files(folder)) == 2
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda held: held[:-1] + bytes([held[-1] ^ 1]),
+    lambda held: held[: len(held) // 2],
+    lambda held: b"",
+    lambda held: b"something else\n" + held,
+])  # fmt: skip
+def test_damaged_files_are_made_anew(folder: Path, spoil: object) -> None:
+    jit.load(SUM_X_SIN_X, "entry")
+    (path,) = files(folder)
+    whole = path.read_bytes()
+    path.write_bytes(spoil(whole))  # pyright: ignore[reportCallIssue]
+    assert disk.read(path.stem) is None
+    assert jit.load(SUM_X_SIN_X, "entry").address
+    assert path.read_bytes() == whole
+
+
+@POSIX_ONLY
+def test_files_are_their_owners_alone(folder: Path) -> None:
+    disk.write("name", b"code")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert files(folder)[0].stat().st_mode & 0o777 == 0o600
+
+
+@POSIX_ONLY
+def test_files_that_others_may_write_are_not_run(folder: Path) -> None:
+    disk.write("name", b"code")
+    files(folder)[0].chmod(0o666)
+    assert disk.read("name") is None
+
+
+@POSIX_ONLY
+def test_nothing_is_written_where_others_may_write(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    disk.write("name", b"code")
+    assert not files(folder)
+
+
+def test_a_folder_that_cannot_be_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("WENGERT_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert jit.load(SUM_X_SIN_X, "entry").address
+
+
+def test_a_file_of_another_name_is_not_run(folder: Path) -> None:
+    disk.write("one", b"code")
+    (folder / "one.o").rename(folder / "two.o")
+    assert disk.read("two") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give files away")
+def test_files_and_folders_of_others_are_not_used(folder: Path) -> None:
+    disk.write("name", b"code")
+    os.chown(folder / "name.o", 12345, 12345)
+    assert disk.read("name") is None
+    os.chown(folder, 12345, 12345)
+    disk.write("other", b"code")
+    assert [path.name for path in files(folder)] == ["name.o"]
+
+
+PROGRAM = """
+import numpy as np, sys
+import wengert as wg
+from wengert._engines.native import engine, jit
+engine.IS_STRICT = True
+if sys.argv[1] == "kept":
+    jit.compiled = None  # all that LLVM would make is there
+
+def f(x, m, n):
+    def step(c, y):
+        c = wg.tanh(wg.matmul(m, c)) + y
+        return c, wg.sort(c)
+
+    end, rows = wg.scan(step, x, wg.ones((5, 1)))
+    far = wg.fori_loop(0, n, lambda i, y: y.at[i].set(wg.sin(y[i]) * 2.0), x)
+    factor = wg.linalg.cholesky(wg.matmul(m, wg.transpose(m)) + wg.eye(m.shape[0]))
+    large = wg.sum(wg.exp(wg.broadcast_to(x, (3000, x.shape[0])) * -0.1))
+    return wg.sum(end) + wg.sum(rows * rows) + wg.sum(factor) + large + wg.sum(far) + wg.sum(wg.special.gammaln(x + 2.0))
+
+m = np.linspace(-1.0, 1.0, 70 * 70).reshape(70, 70)
+print([g.tobytes().hex()[:4000] for g in wg.function(wg.grad(f, (0, 1)))(np.linspace(0.0, 1.0, 70), m, np.int64(9))])
+"""
+
+
+def run_program(word: str, **variables: str) -> str:
+    env = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")} | variables
+    env |= {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", PROGRAM, word]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+
+
+def test_another_process_compiles_nothing(folder: Path) -> None:
+    """Loops, threads, BLAS, LAPACK, special functions and memory: all by name, wherever they lie in the process."""
+    assert run_program("made") == run_program("kept")
+
+
+def test_many_processes_write_at_once(folder: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = {*pool.map(run_program, ["made"] * 4)}
+    assert len(found) == 1
+    assert run_program("kept") in found
+    assert {path.suffix for path in files(folder)} == {".o"}
+
+
+@POSIX_ONLY
+def test_the_users_folder_is_private_and_need_not_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WENGERT_CACHE_DIR")
+    run_program("made", HOME=str(tmp_path))
+    (made,) = (tmp_path / ".cache").iterdir()
+    assert made.name == "wengert" and made.stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in made.iterdir())
+    (tmp_path / "file").write_text("in the way")
+    run_program("made", HOME=str(tmp_path / "file"))
+
+
+def test_nothing_unfinished_is_left(folder: Path) -> None:
+    disk.write("name", b"code")
+    assert [path.suffix for path in files(folder)] == [".o"]
+
+
+def test_the_files_not_used_for_longest_go_first(folder: Path) -> None:
+    for age, name in enumerate("abcd"):
+        disk.write(name, b"x" * 1000)
+        os.utime(folder / f"{name}.o", (1e9 - age, 1e9 - age))
+    assert disk.read("d") is not None  # the oldest, but used now
+    disk.sweep(folder, 2500)
+    assert [path.stem for path in files(folder)] == ["a", "d"]
+
+
+def test_objects_hold_no_addresses(folder: Path) -> None:
+    """Another process, whose libraries lie elsewhere, runs the object that this one made."""
+    program = (
+        "from tests.native_kernels import SUM_X_SIN_X\n"
+        "from wengert._engines.native import entry, jit\n"
+        "import numpy as np, sys\n"
+        "if len(sys.argv) > 1: jit.compiled = None\n"
+        "code = jit.load(SUM_X_SIN_X, 'entry')\n"
+        "x, s, g = np.arange(10.0), np.zeros(()), np.zeros(10)\n"
+        "assert entry.called(code, [x], [s, g], [])[0] == 0\n"
+        "print(float(s).hex())\n"
+    )
+    root = ROOT
+    env = {**os.environ, "PYTHONPATH": str(root)}
+    runs = [
+        subprocess.run([sys.executable, "-c", program, *extra], env=env, capture_output=True, text=True, check=True)
+        for extra in ((), ("again",))
+    ]
+    assert runs[0].stdout == runs[1].stdout

@@ -1,0 +1,106 @@
+"""Array programs that were wrong once: the smallest forms of what `tests/fuzz/arrays.py` found; and some fresh ones."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+import wengert as wg
+from tests.fuzz import arrays as fuzz
+from tests.support.native_checks import TOLERANCE, Twins, numpy_only, require_same
+from wengert._passes.dce import drop_unused
+
+RNG = np.random.default_rng(8)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 12))
+def test_random_arrays(first: int) -> None:
+    for seed in range(first, first + 12):
+        numbers = random.Random(seed)
+        program = fuzz.Maker(numbers, numbers.randint(1, 6)).program()
+        failure = fuzz.failure_of(program, numbers.choice([None, None, 8, 64]))
+        assert failure is None, f"python tests/fuzz/arrays.py --seed {seed} --length 6: {failure}\n{program.source()}"
+
+
+# inputs, lines, results; and from which extent on sizes are told at run time
+SAMPLES: dict[str, tuple[list[Any], list[str], list[str], int | None]] = {
+    "a product with a constant whose rows are told": (
+        [RNG.normal(size=(16, 1))], ["v0 = wg.matmul(x0, wg.sum(x0, axis=0)) * 0.1"], ["v0"], 8,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples(name: str) -> None:
+    inputs, lines, results, least = SAMPLES[name]
+    failure = fuzz.failure_of(fuzz.Program(inputs, lines, results), least)
+    if failure is not None:
+        raise failure
+
+
+@pytest.mark.parametrize("engine", ["machine code", "NumPy's kernels"])
+def test_products_with_a_nan_in_a_long_axis_have_second_derivatives(engine: str) -> None:
+    """NumPy's kernel scans the blocks of a long axis side by side."""
+    x = RNG.normal(size=195)
+    x[17] = np.nan
+
+    def curvature(x: Any) -> Any:
+        return wg.grad(lambda x: wg.sum(wg.sin(wg.grad(wg.prod)(x))))(x)
+
+    if engine == "machine code":
+        found = np.asarray(wg.function(curvature)(x))
+    else:
+        with numpy_only():
+            found = np.asarray(wg.function(curvature)(x))
+    assert np.isnan(found).all()
+
+
+EMPTY = [(0,), (64, 0), (0, 64), (3, 0), (100, 0), (0, 100), (2, 0, 5)]
+REDUCED = ["sum", "prod", "max", "min", "any", "all", "argmax", "count_nonzero", "cumsum", "cumprod", "sort", "flip"]
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_axes_of_no_elements(name: str) -> None:
+    for shape in EMPTY:
+        for axis in (None, 0, -1):
+
+            def f(x: Any, axis: int | None = axis) -> Any:
+                return getattr(wg, name)(x, axis=axis)
+
+            for dtype in ("float64", "float32", "int64", "bool"):
+                x = np.zeros(shape, dtype)
+                found, wanted = Twins(f).both(x)
+                require_same(found, wanted, f"{name} of {dtype}{shape} along {axis}")
+
+
+def test_loops_for_nobody_are_not_run() -> None:
+    """The way back of a way back needs a loop only for its slopes; what was saved for others goes, and so does it."""
+    x, y = RNG.normal(size=(66, 66)), RNG.normal(size=66)
+
+    def f(x: Any, y: Any) -> Any:
+        halves = wg.min(y / (2.0 + wg.square(wg.ops.relu(x))), axis=0)
+        return wg.sum(wg.map(lambda c: wg.sin(c) + 0.5 * c, halves))
+
+    def curvature(x: Any, y: Any) -> Any:
+        return wg.grad(lambda x, y: wg.sum(wg.sin(wg.grad(f)(x, y))), (0, 1))(x, y)
+
+    graph = drop_unused(wg.function(curvature).trace(x, y))
+    assert [node for node in graph.nodes if node.op.name == "loop" and not node.outputs] == []
+    require_same(*Twins(curvature).both(x, y), "curvature", TOLERANCE)
+
+
+def test_loops_that_may_raise_or_not_end_are_run() -> None:
+    def f(x: Any, i: Any) -> Any:
+        wg.scan(lambda c, j: (c + x[j], None), wg.asarray(0.0), i)
+        return x * 2.0
+
+    compiled = wg.function(f)
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(compiled(x, np.array([0, 2])), x * 2.0)
+    with pytest.raises(IndexError):
+        compiled(x, np.array([0, 3]))

@@ -1,0 +1,208 @@
+"""Mathematical functions of compiled code, over whole domains: accuracy, hard points, and that they run as vectors."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from tests.support.native_kernels import SUM_X_SIN_X, map_ir
+from wengert._engines.native import entry, jit, polynomials, symbols, target, vectormath
+
+DTYPES = {"f64": np.float64, "f32": np.float32}
+NUMPY_NAMES = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "pow": "power", "atan2": "arctan2",
+}  # fmt: skip
+ONLY_IN_C = {"erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma, "tgamma": math.gamma}
+WIDE = np.finfo(np.longdouble).nmant > 60
+
+ULP = 4.0
+
+
+def hard_points(kind: Any) -> np.ndarray[Any, Any]:
+    info = np.finfo(kind)
+    positive = [0.0, 0.25, 0.5, 1.0, 2.0, 3.0, np.inf, info.tiny, info.smallest_subnormal, info.max, info.eps, 1 + info.eps,
+                1 - info.eps, math.pi / 2, math.pi, 709.0, 88.0, 1e5]  # fmt: skip
+    return np.array([*positive, *[-p for p in positive], np.nan], kind)
+
+
+def samples(kind: Any, count: int = 20_000) -> np.ndarray[Any, Any]:
+    """All magnitudes alike, then the ranges where functions bend, then the hard points."""
+    rng = np.random.default_rng(5)
+    bits = np.iinfo(np.int64 if kind is np.float64 else np.int32)
+    anything = rng.integers(bits.min, bits.max, 2 * count, dtype=bits.dtype).view(kind)
+    ranges = [rng.uniform(-s, s, count).astype(kind) for s in (0.01, 1, 2, 10, 100, 800, 1e5)]
+    near_one = (1 + rng.uniform(-1e-3, 1e-3, count)).astype(kind)
+    return np.concatenate([anything, *ranges, near_one, hard_points(kind)])
+
+
+def run(name: str, dtype: str, *operands: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    code = jit.load(map_ir(f"wg.{name}.{dtype}", dtype, len(operands)), "entry")
+    result = np.empty_like(operands[0])
+    assert entry.called(code, operands, [result], [len(result)]) == (0, 0)
+    return result
+
+
+def exact(name: str, operands: tuple[np.ndarray[Any, Any], ...]) -> np.ndarray[Any, Any]:
+    """The function in a wider type."""
+    if name in ONLY_IN_C:
+        return np.array([in_c(ONLY_IN_C[name], float(v)) for v in operands[0]])
+    wide = np.float64 if operands[0].dtype == np.float32 else np.longdouble
+    return getattr(np, NUMPY_NAMES.get(name, name))(*[v.astype(wide) for v in operands])
+
+
+def in_c(f: Any, v: float) -> float:
+    """As the C function: infinities and NaN where Python's raises."""
+    try:
+        return f(v)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.copysign(math.inf, v) if v == 0 else math.inf if f is math.lgamma else math.nan
+
+
+def check(name: str, operands: tuple[np.ndarray[Any, Any], ...], result: np.ndarray[Any, Any]) -> None:
+    with np.errstate(all="ignore"):
+        wanted = exact(name, operands)
+        rounded = wanted.astype(result.dtype)
+        np.testing.assert_array_equal(np.isnan(result), np.isnan(rounded))
+        there = ~np.isnan(rounded)
+        np.testing.assert_array_equal(np.signbit(result[there]), np.signbit(rounded[there]))
+        finite = np.isfinite(rounded) & np.isfinite(result)
+        # where the largest number ends, a result next to it may round to infinity
+        edge = np.isinf(rounded) != np.isinf(result)
+        assert np.all(
+            np.abs(np.where(np.isinf(rounded), result, rounded)[edge & there]) > 0.999 * np.finfo(result.dtype).max
+        )
+        error = np.abs(result.astype(wanted.dtype) - wanted) / np.spacing(np.abs(rounded))
+    worst = np.argmax(np.where(finite, error, 0))
+    assert error[worst] <= ULP or not finite.any(), f"{name}({operands[0][worst]!r}): {error[worst]} units"
+
+
+def needs_reference(name: str, dtype: str) -> None:
+    if dtype == "f64" and not WIDE:
+        pytest.skip("long double is no wider than double here: there is nothing to compare with")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [n for n in vectormath.ONE_OPERAND if n not in ("lgamma", "tgamma")])
+def test_within_four_units_over_the_whole_domain(name: str, dtype: str) -> None:
+    needs_reference(name, dtype)
+    x = samples(DTYPES[dtype], 2_000 if name in ONLY_IN_C else 20_000)
+    check(name, (x,), run(name, dtype, x))
+
+
+@pytest.fixture
+def without_libmvec(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """As on a machine whose C library has no vector functions."""
+    if not target.has_fma():
+        pytest.skip("our own functions need fused multiply-adds")
+    monkeypatch.setattr(symbols, "has_libmvec", lambda: False)
+    vectormath.variants.cache_clear()
+    yield
+    vectormath.variants.cache_clear()
+
+
+@pytest.mark.usefixtures("without_libmvec")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", polynomials._BODIES)
+def test_our_own_are_within_four_units(name: str, dtype: str) -> None:
+    needs_reference(name, dtype)
+    x = samples(DTYPES[dtype])
+    text = jit.assembly(map_ir(f"wg.{name}.{dtype}", dtype))
+    assert "_ZGV" not in text
+    assert f"wengert_{name}_{dtype}_" in text  # called, or standing there
+    check(name, (x,), run(name, dtype, x))
+
+
+def in_parts(value: Fraction, *bits: int) -> tuple[float, ...]:
+    """A number as a sum of doubles, each of at most so many bits."""
+    found: list[float] = []
+    for size in bits:
+        scale = Fraction(2) ** (size - math.frexp(float(value))[1])
+        part = Fraction(round(value * scale)) / scale
+        found.append(float(part))
+        value -= part
+    return (*found,)
+
+
+def arctan_of_inverse(n: int, terms: int) -> Fraction:
+    return sum((Fraction((-1) ** k, (2 * k + 1) * n ** (2 * k + 1)) for k in range(terms)), Fraction(0))
+
+
+def test_the_parts_of_constants() -> None:
+    log_2 = sum((Fraction(2, (2 * k + 1) * 3 ** (2 * k + 1)) for k in range(80)), Fraction(0))  # 2 artanh(1 / 3)
+    assert in_parts(log_2, 40, 53) == (polynomials._LOG_2_HIGH, polynomials._LOG_2_LOW)
+    half_pi = 8 * arctan_of_inverse(5, 80) - 2 * arctan_of_inverse(239, 30)  # Machin's formula
+    found = (polynomials._HALF_PI_1, polynomials._HALF_PI_2, polynomials._HALF_PI_3)
+    assert found == in_parts(half_pi, 53, 53, 53)
+
+
+def test_the_polynomial_of_the_exponential() -> None:
+    """In exact arithmetic it is within a quarter of a unit of e^r on all of the range."""
+    for place in range(-200, 201):
+        r = Fraction(3466, 10_000) * place / 200
+        exact = sum((r**k / math.factorial(k) for k in range(30)), Fraction(0))
+        found = 1 + r + r * r * sum((Fraction(c) * r**k for k, c in enumerate(polynomials._EXP)), Fraction(0))
+        assert abs(found - exact) <= exact * Fraction(1, 2**55)
+
+
+@pytest.mark.skipif(not target.has_scaling(), reason="one instruction of AVX-512")
+def test_vectors_are_scaled_by_one_instruction() -> None:
+    text = jit.assembly(map_ir("wg.exp.f64", "f64"))
+    assert "vscalefpd" in text
+    assert "_ZGV" not in text  # none of glibc's
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["pow", "atan2", "hypot", "fmod"])
+def test_two_operands(name: str, dtype: str) -> None:
+    needs_reference(name, dtype)
+    x = samples(DTYPES[dtype], 5_000)
+    y = np.random.default_rng(6).permutation(x)
+    points = hard_points(DTYPES[dtype])
+    grid = np.meshgrid(points, points)
+    x, y = np.concatenate([x, grid[0].ravel()]), np.concatenate([y, grid[1].ravel()])
+    check(name, (x, y), run(name, dtype, x, y))
+
+
+@pytest.mark.parametrize("name", ["lgamma", "tgamma"])
+def test_gamma_functions_are_cs(name: str) -> None:
+    x = np.concatenate([np.linspace(-5.5, 30.5, 997), [0.5, 1.0, 2.0, np.inf, np.nan]])
+    # C's own beside Python's: a few units apart, more beside the zeros of lgamma
+    np.testing.assert_allclose(run(name, "f64", x), exact(name, (x,)), rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("count", range(40))
+def test_each_trip_count_gives_the_same_values(count: int) -> None:
+    """Vectors, their remainder and single elements: whichever ran, within the same bounds, and nothing beyond."""
+    x = np.linspace(-3, 3, 64)
+    code = jit.load(map_ir("wg.exp.f64", "f64"), "entry")
+    result = np.full(64, -7.0)
+    assert entry.called(code, [x], [result], [count]) == (0, 0)
+    np.testing.assert_allclose(result[:count], np.exp(x[:count]), rtol=1e-15)  # 4 units
+    np.testing.assert_array_equal(result[count:], -7.0)
+
+
+def test_loops_use_the_widest_registers() -> None:
+    if not target.is_x86():
+        pytest.skip("the names of vector registers are x86's")
+    width = target.vector_bits()
+    if width < 256:
+        pytest.skip("this machine has no registers wider than 128 bits")
+    register = "%zmm" if width == 512 else "%ymm"
+    text = jit.assembly(map_ir("llvm.sqrt.f64", "f64") + "declare double @llvm.sqrt.f64(double)")
+    assert any("vsqrtpd" in line and register in line for line in text.splitlines())
+    if symbols.has_libmvec():
+        letter = "e" if width == 512 else "d"
+        assert f"_ZGV{letter}N{width // 64}v_sin" in jit.assembly(SUM_X_SIN_X.replace("i64 %j, 10", "i64 %j, 1000"))
+
+
+def test_unused_functions_leave_nothing_behind() -> None:
+    assert "_ZGV" not in jit.assembly("define double @entry(double %x) {\n  ret double %x\n}\n")

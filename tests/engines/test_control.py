@@ -1,0 +1,73 @@
+"""Branches and loops on every engine: the rows of tests/control/test_values.py, and random programs, all as NumPy's."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.control.test_values import ROWS, Row, ids, total
+from tests.support.control_checks import choices_of, eager, found_by, random_point, traced
+from tests.support.control_programs import random_program
+from tests.support.engines import each_program, every_users_engine, native, ndarray, skip_what_it_cannot
+from wengert._core.state import STATE
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def functional(row: Row) -> Callable[..., Any]:
+    """The value of a row's program and its gradients, as a function of its predicates and sources."""
+
+    def run(given: Any, xs: Any) -> Any:
+        return wg.value_and_grads(total(row.f, given), unconnected_gradients="zero")(xs)
+
+    return run
+
+
+@every_users_engine
+@pytest.mark.parametrize("row", ROWS, ids=ids(ROWS))
+def test_a_row(row: Row, engine: str) -> None:
+    skip_what_it_cannot(engine, row.cites)
+    sources = [np.asarray(x, float) for x in row.xs]
+    given = (*map(np.asarray, row.given),)
+    on_numpy = (*map(wg.tensor, given),), [*map(wg.tensor, sources)]
+    ours = (*[wg.tensor(native(engine, g)) for g in given],), [wg.tensor(native(engine, x)) for x in sources]
+    for derive in (functional(row), wg.function(functional(row))):
+        want, got = derive(*on_numpy), derive(*ours)
+        for a, b in zip([got.value, *got.grads], [want.value, *want.grads], strict=True):
+            np.testing.assert_allclose(ndarray(a), ndarray(b), rtol=1e-12, atol=1e-12)
+
+
+# the random programs of tests/control/test_programs.py, written for a namespace: here one that makes an engine's arrays
+class Namespace:
+    """`wg`, whose `asarray` gives tensors of an engine."""
+
+    def __init__(self, engine: str) -> None:
+        self.engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(wg, name)
+
+    def asarray(self, x: Any, dtype: Any = None) -> Any:
+        found = wg.asarray(x, dtype=dtype)
+        if isinstance(x, wg.Tensor) or not isinstance(found, wg.Tensor) or STATE.builder is not None:
+            return found
+        return wg.tensor(native(self.engine, found.numpy()))
+
+
+@each_program()
+def test_a_random_program(engine: str, seed: int) -> None:
+    program = random_program(random.Random(seed))
+    skip_what_it_cannot(engine, f"program {seed}")
+    point = random_point(choices_of(seed))
+    want = found_by(eager, program, point)
+    for way in (eager, traced):
+        namespace = program.namespace()
+        f = namespace["make"](Namespace(engine), "float64", "auto")  # XLA keeps all only where a bound is known
+        value, (of_x, of_v) = way(f)(*[wg.tensor(native(engine, t.numpy())) for t in point.tensors()])
+        for a, b in zip((value, of_x, of_v, namespace["make"].state.value), want, strict=True):
+            np.testing.assert_allclose(ndarray(a), b, rtol=1e-10, atol=1e-10, err_msg=program.source)

@@ -1,0 +1,473 @@
+"""Custom gradients of ours in Keras, one source for every backend: `python tests/support/keras_rows.py` with KERAS_BACKEND set.
+
+Each function is a row of what Keras's own custom gradient does differently on its backends (SEMANTICS.md, 5.2), with the
+one right answer, or a model that trains. Prints a line of JSON: the name of each and "ok", or what was wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+import wengert as wg
+
+BACKEND = keras.backend.backend()
+ROWS: dict[str, Callable[[], None]] = {}
+
+
+def row(f: Callable[[], None]) -> Callable[[], None]:
+    ROWS[f.__name__] = f
+    return f
+
+
+def array(x: Any, dtype: str = "float32") -> Any:
+    """An array of the backend."""
+    return keras.ops.convert_to_tensor(np.asarray(x, dtype))
+
+
+def gradients(f: Callable[..., Any], *xs: Any) -> list[Any]:
+    """The backend's own gradients of the sum of f(*xs); None, where the backend can say so, for no gradient."""
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            tape.watch([x for x in xs if not isinstance(x, keras.Variable)])
+            y = tf.reduce_sum(f(*xs))
+        return tape.gradient(y, [x.value if isinstance(x, keras.Variable) else x for x in xs])
+    if BACKEND == "jax":
+        import jax
+
+        places = [i for i, x in enumerate(xs) if "float" in str(x.dtype)]
+
+        def of_floats(*floats: Any) -> Any:
+            args = [*xs]
+            for i, v in zip(places, floats, strict=True):
+                args[i] = v
+            return f(*args).sum()
+
+        found = jax.grad(of_floats, (*range(len(places)),))(*[xs[i] for i in places])
+        return [found[places.index(i)] if i in places else None for i in range(len(xs))]
+    import torch
+
+    leaves = [x.value if isinstance(x, keras.Variable) else x.clone() for x in xs]
+    for x in leaves:
+        if x.dtype.is_floating_point:
+            x.requires_grad_(True)
+    wanted = [x for x in leaves if x.requires_grad]
+    found = iter(torch.autograd.grad(f(*leaves).sum(), wanted, allow_unused=True))
+    return [next(found) if x.requires_grad else None for x in leaves]
+
+
+def second(f: Callable[[Any], Any], x: Any) -> Any:
+    """The second derivative, by the backend."""
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            slope = tape.gradient(y, x)
+        return outer.gradient(slope, x)
+    if BACKEND == "jax":
+        import jax
+
+        return jax.grad(jax.grad(f))(x)
+    import torch
+
+    x = x.clone().requires_grad_(True)
+    (slope,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(slope, x)[0]
+
+
+def close(got: Any, want: Any) -> None:
+    np.testing.assert_allclose(keras.ops.convert_to_numpy(got), want, rtol=1e-5, atol=1e-6)  # float32
+
+
+def nothing(got: Any) -> None:
+    """No gradient: None, or zeros where the backend knows no None."""
+    assert got is None or (BACKEND == "jax" and not np.any(np.asarray(got)))
+
+
+def refused(kind: type[BaseException], f: Callable[..., Any], *xs: Any) -> None:
+    try:
+        gradients(f, *xs)
+    except kind:
+        return
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def with_rule(rule: Callable[..., Any]) -> Callable[[Any], Any]:
+    """x * x with a gradient of its own."""
+    return wg.custom_gradient(lambda x: (x * x, rule))
+
+
+# -- what the rule is given ---------------------------------------------------------------------------------------------
+
+
+@row
+def K60() -> None:
+    """One cotangent for one output."""
+    seen: list[Any] = []
+
+    @wg.custom_gradient
+    def f(x: Any) -> Any:
+        def rule(*given: Any) -> Any:
+            seen.append(len(given))
+            return given[0] * 3
+
+        return x * x, rule
+
+    close(gradients(f, array(2.0))[0], 3.0)
+    assert set(seen) == {1}
+
+
+@row
+def K61() -> None:
+    """The form that works on all of Keras's backends."""
+
+    @wg.custom_gradient
+    def log1pexp(x: Any) -> Any:
+        e = wg.exp(x)
+
+        def rule(*args: Any, upstream: Any = None) -> Any:
+            if upstream is None:
+                (upstream,) = args
+            return upstream * (1 - 1 / (1 + e))
+
+        return wg.log(1 + e), rule
+
+    close(gradients(log1pexp, array(100.0))[0], 1.0)
+
+
+@row
+def K62() -> None:
+    close(gradients(with_rule(lambda upstream: upstream * 7), array(2.0))[0], 7.0)
+
+
+@row
+def K63() -> None:
+    def rule(*args: Any, upstream: Any) -> Any:
+        (x,) = args
+        return upstream * x * 10
+
+    close(gradients(with_rule(rule), array(2.0))[0], 20.0)
+
+
+# -- what it gives ------------------------------------------------------------------------------------------------------
+
+
+def two_inputs(rule: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    return wg.custom_gradient(lambda a, b: (a * b, rule))
+
+
+@row
+def K64() -> None:
+    found = gradients(two_inputs(lambda up: (up * 10, up * 100)), array(2.0), array(3.0))
+    close(found[0], 10.0)
+    close(found[1], 100.0)
+
+
+@row
+def K65() -> None:
+    found = gradients(two_inputs(lambda up: [up * 10, up * 100]), array(2.0), array(3.0))
+    close(found[0], 10.0)
+    close(found[1], 100.0)
+
+
+@row
+def K66() -> None:
+    refused(ValueError, two_inputs(lambda up: (up,)), array(2.0), array(3.0))
+    refused(ValueError, two_inputs(lambda up: (up, up, up)), array(2.0), array(3.0))
+
+
+@row
+def K67() -> None:
+    found = gradients(two_inputs(lambda up: (None, up)), array(2.0), array(3.0))
+    nothing(found[0])
+    close(found[1], 1.0)
+
+
+@row
+def K68() -> None:
+    nothing(gradients(with_rule(lambda up: None), array(2.0))[0])
+
+
+@row
+def K69() -> None:
+    f = wg.custom_gradient(lambda x: ((x, x * x), lambda da, db: 10 * da + 100 * db))
+    close(gradients(lambda x: f(x)[1], array(2.0))[0], 100.0)
+
+
+@row
+def K70() -> None:
+    f = wg.custom_gradient(lambda d: (d["a"] * d["b"], lambda up: (up * 5, up * 7)))
+    found = gradients(lambda a, b: f({"a": a, "b": b}), array(2.0), array(3.0))
+    close(found[0], 5.0)
+    close(found[1], 7.0)
+
+
+@row
+def K71() -> None:
+    f = wg.custom_gradient(lambda x, scale=1.0: (x * scale, lambda up: up * 4))
+    close(f(array(2.0), scale=3.0), 6.0)
+    close(gradients(lambda x: f(x, scale=3.0), array(2.0))[0], 4.0)
+
+
+@row
+def K72() -> None:
+    f = wg.custom_gradient(lambda x, scale: (x * scale, lambda up: (up * 4, None)))
+    close(gradients(lambda x: f(x, 3.0), array(2.0))[0], 4.0)
+
+
+@row
+def K73() -> None:
+    refused(TypeError, wg.custom_gradient(lambda x: x * x), array(2.0))
+
+
+@row
+def K74() -> None:
+    calls = []
+
+    @wg.custom_gradient
+    def f(x: Any) -> Any:
+        calls.append(1)
+        raise RuntimeError("no")
+
+    refused(RuntimeError, f, array(2.0))
+    assert len(calls) == 1
+
+
+# -- second order -------------------------------------------------------------------------------------------------------
+
+
+@row
+def K75() -> None:
+    close(second(wg.custom_gradient(lambda x: (x * x, lambda up: 10 * up * x)), array(3.0)), 10.0)
+
+
+@row
+def K76() -> None:
+    """The rule uses the result, u * y: its own derivative is that of y."""
+
+    @wg.custom_gradient
+    def f(x: Any) -> Any:
+        y = x * x
+        return y, lambda up: up * y
+
+    close(second(f, array(3.0)), 6.0)
+
+
+@row
+def K77() -> None:
+    def rule(*args: Any, upstream: Any) -> Any:
+        return upstream * args[0] * args[0]
+
+    close(second(with_rule(rule), array(3.0)), 6.0)
+
+
+# -- variables, constants, wrong gradients --------------------------------------------------------------------------------
+
+
+@row
+def K78() -> None:
+    v = keras.Variable(np.float32(2.0))
+    f = with_rule(lambda up: up * 10)
+    close(f(v), 4.0)
+    if BACKEND != "jax":  # JAX differentiates arrays: Keras hands it the variables' values
+        close(gradients(f, v)[0], 10.0)
+    close(gradients(f, v.value if BACKEND == "jax" else array(2.0))[0], 10.0)
+
+
+@row
+def K79() -> None:
+    """What the function takes from outside has no gradient by its rule."""
+
+    def outer(x: Any, w: Any) -> Any:
+        f = wg.custom_gradient(lambda t: (t * wg.tensor(w), lambda up: up * 3))
+        return f(x)
+
+    found = gradients(outer, array(2.0), array(5.0))
+    close(found[0], 3.0)
+    nothing(found[1])
+
+
+@row
+def K80() -> None:
+    refused(ValueError, with_rule(lambda up: np.ones(5, np.float32)), array(2.0))
+
+
+@row
+def K81() -> None:
+    refused(TypeError, with_rule(lambda up: np.float16(1.0)), array(2.0))
+
+
+@row
+def K82() -> None:
+    close(gradients(with_rule(lambda up: 7.0), array(2.0))[0], 7.0)
+
+
+@row
+def K83() -> None:
+    f = wg.custom_gradient(lambda x, i: (x * wg.ops.cast(i, "float32"), lambda up: (up * 6, None)))
+    found = gradients(f, array(2.0), array(3, "int32"))
+    close(found[0], 6.0)
+    assert found[1] is None
+
+
+@row
+def K84() -> None:
+    """Forward mode uses the rule, which is linear in its cotangent."""
+    f = wg.custom_gradient(lambda x: (x * x, lambda up: 10 * up * x))
+    close(wg.jvp(f, (array(3.0),), (array(1.0),))[1], 30.0)
+    if BACKEND == "jax":
+        import jax
+
+        close(jax.jvp(f, (array(3.0),), (array(1.0),))[1], 30.0)
+
+
+@row
+def K85() -> None:
+    with pytest.raises(ValueError, match="Layer"):
+        with_rule(lambda up: up)(keras.Input((3,)))
+
+
+@row
+def K87() -> None:
+    @wg.custom_gradient
+    def log1pexp(x: Any) -> Any:
+        e = wg.exp(x)
+        return wg.log(1 + e), lambda upstream: upstream * (1 - 1 / (1 + e))
+
+    close(gradients(log1pexp, array([0.0, 1.0, 100.0]))[0], [0.5, 0.7310586, 1.0])
+
+
+# -- models ---------------------------------------------------------------------------------------------------------------
+
+
+@wg.custom_gradient
+def straight_through(x: Any) -> Any:
+    """Rounds, and passes the gradient as if it did not."""
+    return wg.round(x * 4) / 4, lambda upstream: upstream
+
+
+@wg.custom_grad
+def doubled(x: Any, save: Any) -> Any:
+    save([x])
+    return wg.tanh(x), lambda dy, saved: dy * (1 - wg.tanh(saved[0]) ** 2) * 2
+
+
+smooth = wg.function(lambda x: wg.log(1 + wg.exp(-wg.abs(x))) + wg.maximum(x, 0.0))
+lean = wg.recompute_grad(lambda x, w: wg.tanh(x @ w))
+cubic = wg.primitive("keras_cubic", spec=lambda x: x, numpy=lambda x: x**3, vjp=lambda ct, out, x: ct * 3 * x**2)
+
+
+class Quantised(keras.layers.Layer):
+    def __init__(self, units: int, act: Callable[..., Any]) -> None:
+        super().__init__()
+        self.units = units
+        self.act = act
+
+    def build(self, shape: Any) -> None:
+        self.w = self.add_weight(shape=(shape[-1], self.units), initializer="glorot_uniform")
+
+    def call(self, x: Any) -> Any:
+        if self.act is lean:
+            return lean(x, self.w)
+        return self.act(keras.ops.matmul(x, straight_through(self.w)))
+
+
+def fitted(act: Callable[..., Any], **options: Any) -> None:
+    """A model with a layer of ours learns, the last batch smaller than the others."""
+    keras.utils.set_random_seed(3)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(70, 4)).astype("float32")
+    y = np.tanh(x @ rng.normal(size=(4, 1)).astype("float32"))
+    layer = Quantised(8, act)
+    model = keras.Sequential([keras.Input((4,)), layer, keras.layers.Dense(1)])
+    before = keras.ops.convert_to_numpy(layer.w) if layer.built else None
+    model.compile(keras.optimizers.Adam(0.02), "mse", **options)
+    losses = model.fit(x, y, batch_size=32, epochs=8, verbose=0).history["loss"]
+    assert losses[-1] < 0.7 * losses[0], losses
+    assert before is not None
+    assert np.abs(keras.ops.convert_to_numpy(layer.w) - before).max() > 1e-3
+    close(model.predict(x, verbose=0), keras.ops.convert_to_numpy(model(x)))
+
+
+@row
+def fit_custom_gradient() -> None:
+    fitted(straight_through)
+
+
+@row
+def fit_custom_grad() -> None:
+    fitted(doubled)
+
+
+@row
+def fit_function() -> None:
+    fitted(smooth)
+
+
+@row
+def fit_recompute_grad() -> None:
+    fitted(lean)
+
+
+@row
+def fit_a_numpy_kernel() -> None:
+    # a call to the host is nothing that XLA could compile
+    fitted(cubic, **({"jit_compile": False} if BACKEND == "tensorflow" else {}))
+
+
+@row
+def the_weights_gradient_is_the_rules() -> None:
+    layer = Quantised(2, smooth)
+    x = array(np.arange(6.0).reshape(2, 3) / 7)
+    layer.build(x.shape)
+    w = keras.ops.convert_to_numpy(layer.w)
+    pushed = smooth_slope(keras.ops.convert_to_numpy(x) @ (np.round(w * 4) / 4))
+    want = keras.ops.convert_to_numpy(x).T @ pushed
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(layer(x))
+        close(tape.gradient(y, layer.trainable_weights[0].value), want)
+    elif BACKEND == "jax":
+        import jax
+
+        def loss(values: Any) -> Any:
+            return layer.stateless_call(values, [], x)[0].sum()
+
+        close(jax.grad(loss)([layer.w.value])[0], want)
+    else:
+        layer(x).sum().backward()
+        close(layer.w.value.grad, want)
+
+
+def smooth_slope(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def main() -> None:
+    found = {}
+    for name, check in ROWS.items():
+        try:
+            check()
+            found[name] = "ok"
+        except BaseException:
+            found[name] = traceback.format_exc()
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
