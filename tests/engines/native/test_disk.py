@@ -189,7 +189,7 @@ def test_the_files_not_used_for_longest_go_first(folder: Path) -> None:
 def test_objects_hold_no_addresses(folder: Path) -> None:
     """Another process, whose libraries lie elsewhere, runs the object that this one made."""
     program = (
-        "from tests.native_kernels import SUM_X_SIN_X\n"
+        "from tests.support.native_kernels import SUM_X_SIN_X\n"
         "from wengert._engines.native import entry, jit\n"
         "import numpy as np, sys\n"
         "if len(sys.argv) > 1: jit.compiled = None\n"
@@ -198,8 +198,7 @@ def test_objects_hold_no_addresses(folder: Path) -> None:
         "assert entry.called(code, [x], [s, g], [])[0] == 0\n"
         "print(float(s).hex())\n"
     )
-    root = ROOT
-    env = {**os.environ, "PYTHONPATH": str(root)}
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     runs = [
         subprocess.run([sys.executable, "-c", program, *extra], env=env, capture_output=True, text=True, check=True)
         for extra in ((), ("again",))
