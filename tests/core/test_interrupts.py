@@ -9,6 +9,7 @@ the user's own are no doors: where a case has one, those points are passed over.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import sys
 import threading
@@ -60,11 +61,13 @@ def interrupt_everywhere(
 ) -> None:
     """A case makes what is run, and what must hold after it whether or not it came to its end."""
     n = 1
+    collector = gc.get_threshold()
     while True:
         run, check = case()
         was_hit = interrupted_at(n, run, in_exits)
         assert STATE.recorders == () and STATE.reading == ()
         assert STATE.builder is None and STATE.pins is None and not STATE.is_quiet and not STATE.eager_functions
+        assert gc.isenabled() and gc.get_threshold() == collector, "the collector rests"
         assert STATE.effects == () and (BUDGET.used, BUDGET.depth, BUDGET.meter) == (0, 0, None)
         check()
         if not was_hit:

@@ -82,8 +82,7 @@ def trace(
     """
     before = (STATE.builder, STATE.recorders, STATE.reading, STATE.pins)
     try:
-        with seldom_collected:
-            return _traced(f, spec, keys, Graph(name), names)
+        return seldom_collected.run(_traced, f, spec, keys, Graph(name), names)
     finally:  # again, for an interrupt may come as an `__exit__` begins
         STATE.builder, STATE.recorders, STATE.reading, STATE.pins = before
 

@@ -9,38 +9,52 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+R = TypeVar("R")
 SELDOM = 10_000  # objects that are made between two looks at the youngest
 
 
 class _Eased:
-    """A context manager for all threads: the first block that is open eases the collector, the last one restores it."""
+    """Runs functions with the collector eased, for all threads: the first that begins eases it, the last restores it.
 
-    def __init__(self, ease: Callable[[], Any], restore: Callable[[Any], None]) -> None:
+    An interrupt may come between any two lines, and as any function is entered. So what is there to be restored is kept
+    before anything changes, and what ends a run does no harm when it is done again.
+    """
+
+    def __init__(self, look: Callable[[], Any], ease: Callable[[], None], restore: Callable[[Any], None]) -> None:
+        self._look = look
         self._ease = ease
         self._restore = restore
         self._lock = threading.Lock()
-        self._open = 0
+        self._runs: set[object] = set()
         self._before: Any = None
 
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._open:
-                self._before = self._ease()
-            self._open += 1
+    def run(self, f: Callable[..., R], *args: Any) -> R:
+        """What f gives, called while the collector is eased."""
+        this = object()
+        try:
+            self._begin(this)
+            try:
+                return f(*args)
+            finally:
+                self._end(this)
+        finally:  # again, for an interrupt may come as the first begins
+            self._end(this)
 
-    def __exit__(self, *exc: object) -> None:
+    def _begin(self, run: object) -> None:
         with self._lock:
-            self._open -= 1
-            if not self._open:
+            if not self._runs:
+                self._before = self._look()
+                self._ease()
+            self._runs.add(run)
+
+    def _end(self, run: object) -> None:
+        with self._lock:
+            self._runs.discard(run)
+            if not self._runs and self._before is not None:
                 self._restore(self._before)
-
-
-def _switch_off() -> bool:
-    was_on = gc.isenabled()
-    gc.disable()
-    return was_on
+                self._before = None
 
 
 def _switch_on(was_on: bool) -> None:
@@ -48,21 +62,19 @@ def _switch_on(was_on: bool) -> None:
         gc.enable()
 
 
-def _look_less_often() -> tuple[int, ...] | None:
+def _look_less_often() -> None:
     young, *others = gc.get_threshold()
-    if not 0 < young < SELDOM:
-        return None
-    gc.set_threshold(SELDOM, *others)
-    return (young, *others)
+    if 0 < young < SELDOM:
+        gc.set_threshold(SELDOM, *others)
 
 
-def _look_as_often(before: tuple[int, ...] | None) -> None:
-    if before is not None and gc.get_threshold()[0] == SELDOM:
+def _look_as_often(before: tuple[int, ...]) -> None:
+    if 0 < before[0] < SELDOM == gc.get_threshold()[0]:
         gc.set_threshold(*before)
 
 
-uncollected = _Eased(_switch_off, _switch_on)
+uncollected = _Eased(gc.isenabled, gc.disable, _switch_on)
 """For code of our own that makes no garbage: the collector rests."""
 
-seldom_collected = _Eased(_look_less_often, _look_as_often)
+seldom_collected = _Eased(gc.get_threshold, _look_less_often, _look_as_often)
 """For code of users', too, which may make garbage: the collector looks less often."""

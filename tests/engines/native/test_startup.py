@@ -181,19 +181,17 @@ def test_what_would_be_too_long_is_left_to_kernels(
 
 def test_the_collector_rests_and_goes_on() -> None:
     assert gc.isenabled()
-    with uncollected, uncollected:
-        assert not gc.isenabled()
+    assert not uncollected.run(lambda: uncollected.run(gc.isenabled) or gc.isenabled())
     assert gc.isenabled()
-    with pytest.raises(ZeroDivisionError), uncollected:
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        uncollected.run(lambda: 1 // 0)
     assert gc.isenabled()
 
 
 def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
     try:
-        with uncollected:
-            assert not gc.isenabled()
+        assert not uncollected.run(gc.isenabled)
         assert not gc.isenabled()
     finally:
         gc.enable()
@@ -203,15 +201,13 @@ def test_it_rests_until_the_last_thread_is_done() -> None:
     inside, leave = threading.Event(), threading.Event()
 
     def staying() -> None:
-        with uncollected:
-            inside.set()
-            leave.wait(10)
+        inside.set()
+        leave.wait()
 
-    thread = threading.Thread(target=staying)
+    thread = threading.Thread(target=uncollected.run, args=(staying,))
     thread.start()
-    assert inside.wait(10)
-    with uncollected:
-        pass
+    inside.wait()
+    uncollected.run(int)
     assert not gc.isenabled()
     leave.set()
     thread.join()
@@ -236,8 +232,7 @@ def test_what_the_user_chose_for_the_collector_stays(chosen: tuple[int, int, int
     before = gc.get_threshold()
     gc.set_threshold(*chosen)
     try:
-        with seldom_collected:
-            assert gc.get_threshold() == chosen
+        assert seldom_collected.run(gc.get_threshold) == chosen
         assert gc.get_threshold() == chosen
     finally:
         gc.set_threshold(*before)
@@ -246,8 +241,7 @@ def test_what_the_user_chose_for_the_collector_stays(chosen: tuple[int, int, int
 def test_what_the_user_chooses_meanwhile_stays() -> None:
     before = gc.get_threshold()
     try:
-        with seldom_collected:
-            gc.set_threshold(123, 4, 5)
+        seldom_collected.run(gc.set_threshold, 123, 4, 5)
         assert gc.get_threshold() == (123, 4, 5)
     finally:
         gc.set_threshold(*before)

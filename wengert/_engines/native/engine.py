@@ -148,11 +148,11 @@ class Segment:
             kinds: of the histories that come in.
             is_frugal: whether loops keep snapshots where they might keep all that their steps save.
         """
-        with self._lock, uncollected:
+        with self._lock:
             found = self._codes.get((kinds, is_frugal))
             if found is None and not self._is_given_up:
                 try:
-                    found = self._codes[kinds, is_frugal] = self._made(kinds, is_frugal)
+                    found = self._codes[kinds, is_frugal] = uncollected.run(self._made, kinds, is_frugal)
                 except FAILURES:
                     if IS_STRICT:
                         raise

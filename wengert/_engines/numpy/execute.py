@@ -22,10 +22,10 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
     """What runs a program on NumPy arrays, compiled on first use."""
     found = program.executables.get("numpy")
     if found is None:
-        with program.lock, uncollected:
+        with program.lock:
             found = program.executables.get("numpy")
             if found is None:
-                found = program.executables["numpy"] = _compiled(program, kernels)
+                found = program.executables["numpy"] = uncollected.run(_compiled, program, kernels)
     return found
 
 
