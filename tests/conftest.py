@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
 import pytest
 
 from wengert._engines.native import engine as native
@@ -17,7 +19,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 # pyright reads the first, and half of its calls are wrong on purpose; the others are programs that need JAX
-collect_ignore = ["repository/typing/usage.py", "spec", "support/jax_space.py", "support/many_processes.py"]
+collect_ignore = ["repository/typing/usage.py", "spec", "support", "fuzz"]
 
 # What pytest writes by itself where the author wrote nothing.
 AUTOMATIC_REASONS = {"", "unconditional skip", "all tests skipped by +SKIP option"}
@@ -52,6 +54,14 @@ class SkipReasons:
         reason = reason_of(report)
         if reason is not None and reason.strip() in AUTOMATIC_REASONS:
             self.unexplained.add(report.nodeid)
+
+
+@pytest.fixture(autouse=True)
+def _numpy_warns_as_before() -> Iterator[None]:
+    """No test, and nothing of ours that it calls, leaves NumPy's error state changed."""
+    before = np.geterr()
+    yield
+    assert np.geterr() == before
 
 
 def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str | None:

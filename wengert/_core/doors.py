@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import suppress
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -52,8 +53,12 @@ def unconverted(f: C) -> C:
 
 
 def reopen(before: dict[str, Any]) -> None:
-    """Puts the thread's state back to `vars(STATE).copy()` of before."""
+    """Puts the thread's state back to `vars(STATE).copy()` of before, and NumPy's warnings with it."""
     now = vars(STATE)
+    known = before.get("silences", ())
+    for silence in reversed(now.get("silences", ())[len(known) :]):
+        with suppress(RuntimeError, TypeError):  # it has ended already, or has not begun
+            silence.__exit__(None, None, None)
     now.clear()
     now.update(before)
 

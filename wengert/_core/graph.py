@@ -298,18 +298,19 @@ def open_graph(serial: int) -> Graph | None:
 class quietly:
     """Context manager for reverse sweeps: no floating-point warnings from what runs or is traced inside."""
 
-    __slots__ = ("_before", "_errstate")
+    __slots__ = ("_before", "_silence")
 
     def __enter__(self) -> None:
-        self._before = STATE.is_quiet
-        self._errstate = None
+        self._before = (STATE.is_quiet, STATE.silences)
+        self._silence = None
         if STATE.builder is not None:
             STATE.is_quiet = True
         else:
-            self._errstate = np.errstate(all="ignore")
-            self._errstate.__enter__()
+            self._silence = np.errstate(all="ignore")
+            STATE.silences = (*STATE.silences, self._silence)  # for an interrupt may come as `__exit__` begins
+            self._silence.__enter__()
 
     def __exit__(self, *exc: Any) -> None:
-        STATE.is_quiet = self._before
-        if self._errstate is not None:
-            self._errstate.__exit__(*exc)
+        if self._silence is not None:
+            self._silence.__exit__(*exc)
+        STATE.is_quiet, STATE.silences = self._before
