@@ -2,14 +2,16 @@
 #   make demo   trains the digits classifier and writes demo.svg
 #   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (one to two hours)
 #   make docs   writes the documentation to docs/_build/html; warnings are errors
-#   make test   runs all tests and doctests; ENGINES=numpy,python picks the engines they run on, ENGINES=all installs
-#               and tests all of them
+#   make test      runs a sample of the tests, every feature touched, in a few minutes; SEED=... draws the same sample again
+#   make test-all  runs all tests and doctests
+# Both take ENGINES=numpy,python, which picks the engines that tests run on; ENGINES=all installs and tests all of them.
+# TESTS=tests/engines runs those of a folder or file; VENV=... names another environment.
 
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench demo docs test lint types clean
+.PHONY: bench demo docs test test-all lint types clean
 
 demo: $(VENV)/.installed
 	$(BIN)/wengert demo
@@ -27,11 +29,19 @@ RELEASE_torch := torch==2.13.0
 comma := ,
 WANTED = $(if $(filter all,$(ENGINES)),$(FRAMEWORKS),$(filter $(FRAMEWORKS),$(subst $(comma), ,$(ENGINES))))
 
-test: $(VENV)/.installed-dev $(WANTED:%=$(VENV)/.installed-%)
-	$(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m pytest -n 2
+TESTED = $(VENV)/.installed-dev $(WANTED:%=$(VENV)/.installed-%)
+PYTEST = $(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m pytest -n $(WORKERS)
+WORKERS ?= 2
+
+test: $(TESTED)
+	$(PYTEST) --sample$(SEED:%==%) $(TESTS)
+
+test-all: $(TESTED)
+	$(PYTEST) $(TESTS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 
 types: $(VENV)/.installed-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python

@@ -1,10 +1,28 @@
-"""What pytest collects for doctests: an engine's folder only where its framework is installed."""
+"""What pytest collects for doctests: an engine's folder only where its framework is installed; and which tests it runs."""
 
 from __future__ import annotations
 
 import importlib.util
 
+import pytest
+
+from tests.support.sampling import DRAWN, MARKS, Sampling
+
 # the top package of a framework is the name of its engine's folder, and each of its files imports it
 FRAMEWORKS = ("jax", "torch", "tensorflow")
 collect_ignore = [f"wengert/_engines/{name}" for name in FRAMEWORKS if importlib.util.find_spec(name) is None]
 collect_ignore.append("wengert/_engines/keras.py")  # loads only where Keras is in use
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    told = "run a sample of the suite, drawn by this seed (by one of its own if none is given)"
+    parser.addoption("--sample", nargs="?", const=DRAWN, default=None, metavar="SEED", help=told)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for mark in MARKS:
+        config.addinivalue_line("markers", mark)
+    if not config.pluginmanager.hasplugin("xdist"):  # where it is switched off
+        config.addinivalue_line("markers", "xdist_group(name): tests that one process runs")
+    if config.option.sample is not None:
+        config.pluginmanager.register(Sampling(config), "sampling")

@@ -487,7 +487,7 @@ def test_eight_thousand_writes(size: int | None) -> None:
             assert g(1.0) == pytest.approx(0.999**n)
             found.append(time.process_time() - start)
         times.append(min(found))
-    assert times[1] < 14 * times[0]  # 8, and room for caches and the collector; quadratic time would be 64
+    assert times[1] < 30 * times[0]  # 8, and room for caches that others use, too; quadratic time would be 64
 
 
 # -- traces ------------------------------------------------------------------------------------------------------------

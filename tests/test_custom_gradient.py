@@ -744,6 +744,7 @@ def test_a_masked_zero_meets_the_rule_as_a_plain_zero() -> None:
 # -- memory -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)  # two seconds each
 @pytest.mark.parametrize("call", [wg.grad(square10), wg.grad(wg.grad(square10)), wg.function(wg.grad(square10))])
 def test_calls_leave_nothing_behind(call: Any) -> None:
     x = wg.tensor(3.0)

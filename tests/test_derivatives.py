@@ -357,6 +357,7 @@ def _constructs(seed: int, policy: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.sampled(2)  # four seconds each
 @pytest.mark.parametrize(
     ("name", "policy"),
     [("cond", None), ("switch", None), *((n, p) for n in ("scan", "while") for p in ("all", "auto", 2))],

@@ -143,6 +143,7 @@ def peak_of(call: Callable[[], Any]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.sampled(6)  # a second each
 @pytest.mark.parametrize("mode", ["eager", "traced"])
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_take_no_more_memory_than_they_must(name: str, mode: str) -> None:

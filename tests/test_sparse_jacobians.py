@@ -252,11 +252,11 @@ def test_a_large_bundle_adjustment_takes_15_passes() -> None:
     rng = np.random.default_rng(1)
     f, size = bundle_adjustment(49, 7776, 31843, rng)
     x = rng.normal(size=size) * 0.1
-    start = time.perf_counter()
+    start = time.thread_time()
     pattern = wg.sparsity(f)(x)
     coloring = wg.coloring(pattern)
     assert coloring.count == 15
-    assert time.perf_counter() - start < 60  # seconds: two are usual; a quadratic search would take hours
+    assert time.thread_time() - start < 60  # seconds: two are usual; a quadratic search would take hours
 
 
 @pytest.mark.parametrize("width", [3, 5])
@@ -267,9 +267,9 @@ def test_100_000_banded_rows_take_as_many_passes_as_the_band_is_wide(width: int)
         return sum((k + 1) * x[k : size - width + 1 + k] ** 2 for k in range(width))
 
     x = np.random.default_rng(0).normal(size=size)
-    start = time.perf_counter()
+    start = time.thread_time()
     found = wg.jacobian(f, sparsity="detect")(x)
-    assert time.perf_counter() - start < 60  # seconds: one is usual; the dense matrix would have 80 GB
+    assert time.thread_time() - start < 60  # seconds: one is usual; the dense matrix would have 80 GB
     assert wg.coloring(found).count == width
     assert found.shape == (size - width + 1, size)
     rows = np.arange(size - width + 1)

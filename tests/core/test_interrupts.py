@@ -113,12 +113,13 @@ def require_all_or_nothing(step, a, b, before=(1.0, 10.0)):
     assert a.numpy() == start + 1 and b.numpy() == level - 0.5
 
 
-def test_while_a_function_is_traced_and_compiled():
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
+def test_while_a_function_is_traced_and_compiled(step):
     def case():
         step, a, b = stateful()
         return lambda: step(0.5), lambda: require_all_or_nothing(step, a, b)
 
-    interrupt_everywhere(case, in_exits=True)
+    interrupt_everywhere(case, step, in_exits=True)
 
 
 def test_while_a_compiled_function_runs():
@@ -130,12 +131,13 @@ def test_while_a_compiled_function_runs():
     interrupt_everywhere(case)
 
 
-def test_in_the_gradient_of_a_compiled_function():
+@pytest.mark.parametrize("step", [23, pytest.param(2, marks=pytest.mark.slow)])
+def test_in_the_gradient_of_a_compiled_function(step):
     def case():
         f = wg.function(lambda x: np.sum(np.sin(x * x)))
         return lambda: wg.grad(f)(X), lambda: np.testing.assert_allclose(wg.grad(f)(X), SLOPES)
 
-    interrupt_everywhere(case, step=2, in_exits=True)
+    interrupt_everywhere(case, step, in_exits=True)
 
 
 def test_while_gradients_are_built():

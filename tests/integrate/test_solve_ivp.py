@@ -148,6 +148,7 @@ def test_gradients_of_the_oscillator(method: str, is_traced: bool) -> None:
         np.testing.assert_allclose(found, exact, rtol=1e-6)  # what the tolerance of the solution lets expect
 
 
+@pytest.mark.sampled(1)  # five seconds each
 @pytest.mark.parametrize("method", METHODS)
 def test_second_and_third_derivatives(method: str) -> None:
     y0, w, t0, t1 = POINT

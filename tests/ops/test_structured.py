@@ -46,6 +46,7 @@ def test_sylvester():
     wg.check_gradients(linalg.solve_sylvester, A, B, Q)
 
 
+@pytest.mark.sampled(1)  # two seconds each
 @pytest.mark.parametrize("trans", [0, 1, 2])
 def test_lu_solve(trans):
     matrix, b = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 2))

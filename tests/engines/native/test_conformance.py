@@ -558,6 +558,7 @@ MEMORY: dict[str, tuple[Callable[..., Any], int]] = {
 }
 
 
+@pytest.mark.sampled(2)  # four seconds each
 @pytest.mark.parametrize("name", MEMORY)
 def test_ten_thousand_calls_keep_nothing(name: str) -> None:
     psutil = pytest.importorskip("psutil", reason="reads this process's memory")

@@ -95,10 +95,10 @@ def test_a_compiled_loop_can_be_interrupted(second: bool) -> None:
     before = signal.signal(signal.SIGALRM, handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
-        started = time.perf_counter()
+        started = time.thread_time()  # what other processes take does not count
         with pytest.raises(Stopped):
             f(x, 1e15)
-        assert time.perf_counter() - started < 10  # 0.25 s where nothing else runs
+        assert time.thread_time() - started < 5  # 0.2 s is usual
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -65,10 +65,10 @@ def test_a_signal_handler_that_raises_ends_the_call() -> None:
     before = signal.signal(signal.SIGALRM, handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
-        started = time.perf_counter()
+        started = time.thread_time()  # what other processes take does not count, here and below
         with pytest.raises(Stopped):
             f(1e15)
-        assert time.perf_counter() - started < 5  # 0.12 s where nothing else runs
+        assert time.thread_time() - started < 3  # 0.1 s is usual
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -103,9 +103,10 @@ def test_other_threads_run_meanwhile() -> None:
     before = sys.getswitchinterval()
     worker.start()
     try:
-        started = time.perf_counter()
-        turns = 1e6
-        while time.perf_counter() - started < 0.2:
+        turns, begun, ended = 1e6, 0.0, 0.0
+        # until a tick lies within a call, however slow this machine is; a call that lets nobody run has none
+        while not any(begun < tick < ended for tick in ticks):
+            assert ended - begun < 30, "a call of half a minute in which no other thread ran"
             begun = time.perf_counter()
             f(turns)
             ended = time.perf_counter()
@@ -114,22 +115,21 @@ def test_other_threads_run_meanwhile() -> None:
         done.set()
         worker.join()
         sys.setswitchinterval(before)
-    assert any(begun < tick < ended for tick in ticks)  # within the last and longest call
 
 
 def interrupted(run: Any, after: float = 0.2) -> float:
-    """How long a call goes on after a signal whose handler raises; it must not come to its end."""
+    """How long this thread works on a call after a signal whose handler raises; the call must not come to its end."""
 
     def handler(number: int, frame: Any) -> None:
         raise Stopped
 
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        started = time.perf_counter()
+        started = time.thread_time()
         signal.setitimer(signal.ITIMER_REAL, after)
         with pytest.raises(Stopped):
             run()
-        return time.perf_counter() - started - after
+        return time.thread_time() - started - after
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -226,10 +226,10 @@ def test_loops_with_long_steps_end_within_one(policy: Any) -> None:
         with pytest.raises(Stopped):
             g(x)
         signal.setitimer(signal.ITIMER_REAL, 0.3)
-        started = time.perf_counter()
+        started = time.thread_time()
         with pytest.raises(Stopped):
             (*map(g, (x, x)),)
-        assert time.perf_counter() - started < 2  # 0.35 s where nothing else runs, 3 s with a look each 1000 steps
+        assert time.thread_time() - started < 2  # 0.3 s is usual, 3 s with a look each 1000 steps
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

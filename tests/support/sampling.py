@@ -1,0 +1,76 @@
+"""Which tests `make test` runs: every test function, of those with many cases a sample drawn by a seed.
+
+`--sample` draws a seed, prints it and takes it along to the processes of pytest-xdist; `--sample=SEED` draws the same
+cases again. Without it, as in `make test-all`, everything runs. A test function says by a mark what is to be done:
+
+- `slow`: it, or one of its cases, runs in the full suite only, where something lighter touches the same feature;
+- `whole`: all its cases run in a sample, too, since they are quick and each touches something else;
+- `sampled(n)`: so many of its cases run in a sample.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import zlib
+from collections import defaultdict
+from collections.abc import Sequence
+
+import pytest
+
+LEAST = 3  # cases of a function that run in any case
+SHARE = 0.15  # of the cases of a function that has many
+DRAWN = "drawn"  # what --sample without a seed says
+
+MARKS = (
+    "slow: runs in `make test-all` only",
+    "whole: all its cases run in `make test`, too",
+    "sampled(n): so many of its cases run in `make test`",
+)
+
+
+class Sampling:
+    """A plugin that drops what a sample leaves out."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        if config.option.sample == DRAWN:
+            config.option.sample = str(secrets.randbelow(10**6))
+        self.seed: str = config.option.sample
+
+    def pytest_report_header(self) -> str:
+        return f"a sample of the suite, of seed {self.seed}; `make test SEED={self.seed}` runs the same"
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.line(f"This was a sample of the suite. To run it again: make test SEED={self.seed}")
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        kept = chosen(items, self.seed)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
+
+
+def chosen(items: Sequence[pytest.Item], seed: str) -> set[pytest.Item]:
+    """The items that are in the sample."""
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("slow") is None:
+            cases[item.nodeid.partition("[")[0]].append(item)
+    return {item for group in cases.values() for item in drawn(group, seed)}
+
+
+def drawn(group: list[pytest.Item], seed: str) -> list[pytest.Item]:
+    """Of the cases of one function those that are in the sample."""
+    ranked = sorted(group, key=lambda item: (is_skipped(item), zlib.crc32(f"{seed} {item.nodeid}".encode())))
+    return ranked[: _count(group)]
+
+
+def is_skipped(item: pytest.Item) -> bool:
+    """Whether it will be skipped for what is not installed: then others are drawn before it."""
+    return any(mark.args[:1] == (True,) for mark in item.iter_markers("skipif"))
+
+
+def _count(group: list[pytest.Item]) -> int:
+    if group[0].get_closest_marker("whole") is not None:
+        return len(group)
+    said = group[0].get_closest_marker("sampled")
+    return said.args[0] if said is not None else max(LEAST, math.ceil(SHARE * len(group)))
