@@ -43,8 +43,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.installed-dev
+# The engines of the frameworks are nothing without their types: they are checked where all are asked for, and installed.
+types: $(TESTED)
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(if $(filter all,$(ENGINES)),$(BIN)/pyright --project pyright_frameworks.json --pythonpath $(BIN)/python)
 
 clean:
 	rm -rf $(VENV) docs/_build docs/_generated docs/ops docs/primitives

@@ -1,4 +1,4 @@
-"""What pytest collects for doctests: an engine's folder only where its framework is installed; and which tests it runs."""
+"""What pytest collects for doctests: an engine's folder only where its framework is installed; and samples of tests."""
 
 from __future__ import annotations
 

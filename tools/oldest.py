@@ -1,6 +1,6 @@
 """Prints the oldest versions that pyproject.toml admits, as pip takes them: `python tools/oldest.py jax torch`.
 
-They are those of the run-time dependencies and of the extras that are named: each `name>=version` becomes `name==version`.
+They are those of the run-time dependencies and of the extras that are named: `name>=version` becomes `name==version`.
 """
 
 from __future__ import annotations

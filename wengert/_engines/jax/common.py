@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 
@@ -87,7 +88,7 @@ def on_host(name: str) -> Kernel:
         found = host_call(run, operands, types if op.is_multi else (types,))
         return found if op.is_multi else found[0]
 
-    kernel.is_on_host = True  # pyright: ignore[reportFunctionMemberAccess]  (read by `support_of`)
+    kernel.is_on_host = True  # read by `support_of`
     return kernel
 
 

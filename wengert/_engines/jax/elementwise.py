@@ -133,7 +133,7 @@ def _bitcast(x: Any, dtype: Any) -> Any:
     return found.reshape((*found.shape[:-2], -1)) if wide < narrow else found
 
 
-_bitcast.on_host_when = "complex numbers"  # pyright: ignore[reportFunctionMemberAccess]
+_bitcast.on_host_when = "complex numbers"
 
 
 def _angle(x: Any) -> Any:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.core
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Primitive
 from jax.interpreters import ad, batching, mlir
@@ -69,7 +70,7 @@ class Form:
 
     def jaxpr(self, tree: Any, avals: Natives) -> tuple[ClosedJaxpr, Any]:
         """The program for operands of these types, flat, and the structure of its results."""
-        key = (tree, *[(a.shape, a.dtype, a.weak_type) for a in avals], jax.config.jax_enable_x64)
+        key = (tree, *[(a.shape, a.dtype, a.weak_type) for a in avals], jax.config.jax_enable_x64)  # pyright: ignore[reportAttributeAccessIssue]  # set by JAX as it loads
         found = self._jaxprs.get(key)
         if found is None:
             shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
@@ -262,7 +263,10 @@ def _pulled(divided: Program, residuals: Natives, cts: Natives) -> list[Any]:
     """
     stage = divided.stages[-1]
     seeds = [
-        jnp.zeros(ct.aval.shape, ct.aval.dtype) if type(ct) is ad.Zero else _conjugated(jnp.asarray(ct)) for ct in cts
+        jnp.zeros(ct.aval.shape, ct.aval.dtype)  # pyright: ignore[reportAttributeAccessIssue]  # of an array
+        if type(ct) is ad.Zero
+        else _conjugated(jnp.asarray(ct))
+        for ct in cts
     ]
     found = bound(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
     results: list[Any] = []
@@ -298,7 +302,7 @@ def _parts(leaves: Natives, tree: Any, residual_tree: Any) -> tuple[list[Any], l
 
 
 def _seeded(program: Program, active: tuple[bool, ...]) -> list[int]:
-    return program.split(active).stages[-1].seeded
+    return [*program.split(active).stages[-1].seeded]
 
 
 def _linear_types(*avals: Any, program: Program, active: tuple[bool, ...], tree: Any, residual_tree: Any) -> Any:

@@ -161,7 +161,7 @@ class _Run:
         def one(state: Any) -> Any:
             step, carries, stacks, kept = state
             kept = [r.before(step, carries, k) for r, k in zip(self.recorders, kept, strict=True)]
-            row = last - 1 - step if spec.is_reversed else step
+            row = last - 1 - step if spec.is_reversed else step  # pyright: ignore[reportOptionalOperand]  # counted if reversed
             outs = body(*carries, *[_row(x, row) for x in self.xs], *self.steady)
             stacks = [_with_row(s, row, outs[e]) for s, e in zip(stacks, self.stacked, strict=True)]
             kept = [r.after(step, outs, k) for r, k in zip(self.recorders, kept, strict=True)]

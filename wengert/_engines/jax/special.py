@@ -19,7 +19,7 @@ def _unless_derived(name: str, function: Any, orders: int) -> Any:
         operands = operands_and_orders[:-orders]
         return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
 
-    kernel.on_host_when = "derivatives in the parameters"  # pyright: ignore[reportFunctionMemberAccess]
+    kernel.on_host_when = "derivatives in the parameters"
     return kernel
 
 

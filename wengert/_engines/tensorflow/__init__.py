@@ -77,7 +77,7 @@ def _region(name: str) -> Any:
         if not tf.executing_eagerly():
             return compiled(*operands)
         found = eager(*operands)
-        return (*[tf.constant(x) if isinstance(x, np.generic) else x for x in found],)
+        return (*[tf.constant(x) if isinstance(x, np.generic) else x for x in found],)  # pyright: ignore[reportArgumentType]  # the stubs know less than TensorFlow
 
     return kernel
 

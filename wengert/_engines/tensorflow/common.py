@@ -84,7 +84,7 @@ def held(x: Any) -> Any:
     """A kernel's result as a native; what a loop has kept passes as it is."""
     if isinstance(x, tf.Tensor):
         return Native(x)
-    return Native(tf.constant(x)) if isinstance(x, np.generic) else x
+    return Native(tf.constant(x)) if isinstance(x, np.generic) else x  # pyright: ignore[reportArgumentType]  # the stubs know less than TensorFlow
 
 
 def opened(x: Any) -> Any:

@@ -32,7 +32,7 @@ class TensorFlowFunction(Foreign):
         self._derived: dict[Any, TensorFlowFunction] = {}
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
-        specs = [tf.TensorSpec(t.shape, tf.as_dtype(t.dtype)) for t in operands]
+        specs = [tf.TensorSpec(t.shape, tf.as_dtype(t.dtype)) for t in operands]  # pyright: ignore[reportArgumentType]  # a trace for TensorFlow has no unknown sizes
         outs = self._compiled.get_concrete_function(*specs).structured_outputs
         for y in outs:
             if not y.shape.is_fully_defined():

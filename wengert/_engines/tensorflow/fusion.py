@@ -93,7 +93,7 @@ def _pool_back(ct: Any, x: Any, window: Any, strides: Any, padding: Any, dilatio
     def general() -> Any:
         planes, lines = tf.transpose(turned, _FIRST), _in_lines(tf.transpose(back, _FIRST))
         places = WINDOWS["window_argmax"](planes, window, strides, padding, dilation)
-        added = FROM_THE_FRONT["add_along"](lines, _in_lines(places), prod(planes.shape[2:]))
+        added = FROM_THE_FRONT["add_along"](lines, _in_lines(places), planes.shape[2:].num_elements())
         return tf.transpose(tf.reshape(added, planes.shape), _LAST)
 
     def fast() -> Any:

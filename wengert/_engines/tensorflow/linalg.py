@@ -142,7 +142,7 @@ _WIDER = {tf.float16: tf.float64, tf.bfloat16: tf.float64, tf.float32: tf.float6
 
 def _in_double(function: Any) -> Any:
     """A kernel that computes in double precision, for products over all singular values lose digits."""
-    return lambda a: tf.cast(function(tf.cast(a, _WIDER.get(a.dtype, a.dtype))), a.dtype)
+    return lambda a: tf.cast(function(tf.cast(a, _WIDER.get(a.dtype, a.dtype))), a.dtype)  # pyright: ignore[reportCallIssue, reportArgumentType]  # the stubs know less than TensorFlow
 
 
 def _cofactor(a: Any) -> Any:
@@ -169,7 +169,7 @@ def _pinv(a: Any, rcond: Any) -> Any:
     cutoff = tf.cast(rcond, s.dtype) * tf.reduce_max(s, -1, keepdims=True)
     is_kept = s > cutoff
     weight = tf.where(is_kept, 1 / tf.where(is_kept, s, tf.ones((), s.dtype)), tf.zeros((), s.dtype))
-    return tf.matmul(v * tf.cast(weight, a.dtype)[..., None, :], u, adjoint_b=True)
+    return tf.matmul(v * tf.cast(weight, a.dtype)[..., None, :], u, adjoint_b=True)  # pyright: ignore[reportArgumentType]  # the stubs know less than TensorFlow
 
 
 def _slogdet(a: Any) -> tuple[Any, ...]:

@@ -55,7 +55,7 @@ def _random_bits(key: Any, shape: Any) -> Any:
     size, lead = prod(shape), key.shape.as_list()[:-1]
     words = _of_numbers(key, (size + 1) // 2, 0)
     flat = tf.reshape(words, [*lead, words.shape[-2] * 2])
-    return tf.reshape(flat[..., :size], as_shape([*lead, *shape]))
+    return tf.reshape(flat[..., :size], as_shape([*lead, *shape]))  # pyright: ignore[reportArgumentType]  # the stubs know less than TensorFlow
 
 
 def _random_split(key: Any, count: int) -> Any:

@@ -226,7 +226,7 @@ class _Run:
             (step,), carries, *rest = parts.cut(state)
             rows, histories = rest[: len(stacks)], rest[len(stacks) :]
             histories = [r.before(step, carries, h) for r, h in zip(self.recorders, histories, strict=True)]
-            index = place_of(last - 1 - step if spec.is_reversed else step)
+            index = place_of(last - 1 - step if spec.is_reversed else step)  # pyright: ignore[reportOptionalOperand]  # counted if reversed
             outs = body(*rebuilt(carry_form, carries), *[_row(x, index) for x in self.xs], *self.steady)
             rows = [s.put(h, index, outs[e]) for s, h, e in zip(stacks, rows, self.stacked, strict=True)]
             histories = [r.after(step, outs, h) for r, h in zip(self.recorders, histories, strict=True)]

@@ -132,7 +132,7 @@ def _place_by_taps(x: Any, places: Any, window: Any, strides: Any, dilation: Any
             takes = tf.logical_or(takes, is_first_nan)
         best, chosen = tf.where(takes, value, best), tf.where(takes, offset, chosen)
     begun = tf.constant(places[..., 0][..., None] if lead else places[..., 0], tf.int32)
-    return tf.cast(tf.transpose(chosen + begun, np.argsort(turn)), tf.int64)
+    return tf.cast(tf.transpose(chosen + begun, np.argsort(turn)), tf.int64)  # pyright: ignore[reportOptionalOperand]  # the stubs know less than TensorFlow
 
 
 def _lowest(dtype: Any) -> Any:

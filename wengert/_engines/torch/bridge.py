@@ -24,7 +24,7 @@ from .programs import device_of, form_for
 from .structural import OPAQUE
 
 Tensors = Sequence[Any]
-_functorch = torch._C._functorch
+_functorch = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
 
 
 def is_followed(x: Any) -> bool:

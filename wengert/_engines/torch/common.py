@@ -160,5 +160,5 @@ def on_host(name: str) -> Kernel:
             return (*[from_numpy(x, device) for x in found],)
         return from_numpy(found, device)
 
-    kernel.is_on_host = True  # pyright: ignore[reportFunctionMemberAccess]  (read by `support_of`)
+    kernel.is_on_host = True  # read by `support_of`
     return kernel

@@ -178,7 +178,7 @@ def _batch(function: Function, flags: tuple[bool, ...]) -> Function:
 
 
 def _zeros(type_: TensorType) -> torch.Tensor:
-    return torch.zeros((*type_.shape,), dtype=torch_dtype(type_.dtype))
+    return torch.zeros((*type_.shape,), dtype=torch_dtype(type_.dtype))  # pyright: ignore[reportCallIssue, reportArgumentType]  # torch has no unknown sizes
 
 
 def _plain(y: torch.Tensor) -> torch.Tensor:

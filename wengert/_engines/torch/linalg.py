@@ -19,7 +19,7 @@ def _or_error(function: Any) -> Any:
     def kernel(*args: Any) -> Any:
         try:
             return function(*args)
-        except torch.linalg.LinAlgError as error:
+        except torch.linalg.LinAlgError as error:  # pyright: ignore[reportPrivateImportUsage]  # documented as public
             raise np.linalg.LinAlgError(_reason(str(error))) from None
 
     return kernel

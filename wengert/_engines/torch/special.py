@@ -20,7 +20,7 @@ def _unless_derived(name: str, function: Any, orders: int) -> Any:
         operands = operands_and_orders[:-orders]
         return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
 
-    kernel.on_host_when = "derivatives in the parameters"  # pyright: ignore[reportFunctionMemberAccess]
+    kernel.on_host_when = "derivatives in the parameters"
     return kernel
 
 
@@ -32,7 +32,7 @@ def _with_whole_order(name: str, functions: tuple[Any, Any]) -> Any:
     def kernel(x: Any, order: float) -> Any:
         return whole[int(order)](x) if order in (0, 1) else host(x, order)
 
-    kernel.on_host_when = "orders but 0 and 1"  # pyright: ignore[reportFunctionMemberAccess]
+    kernel.on_host_when = "orders but 0 and 1"
     return kernel
 
 

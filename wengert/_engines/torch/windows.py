@@ -95,7 +95,8 @@ def is_pooling(window: Any, padding: Any) -> bool:
 def pooled(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> tuple[Any, Any]:
     """The place of the largest element of each window, and the element; x has two axes in front."""
     widths = [low for low, _ in padding]
-    return _POOLS[len(window)](x, window, strides, widths, dilation, False, True)[::-1]
+    largest, places = _POOLS[len(window)](x, window, strides, widths, dilation, False, True)
+    return places, largest
 
 
 def _by_pooling(general: Any, sign: int) -> Any:
