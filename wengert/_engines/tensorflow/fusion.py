@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import tensorflow as tf
