@@ -18,6 +18,9 @@ import pytest
 import wengert as wg
 import wengert.numpy as wnp
 
+# NumPy 2.5 does, and it is what ours are held against
+pytestmark = pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
+
 MODULES = "a module of its own, not a function of arrays"
 FILES = "reads or writes files"
 TEXT = "text, bytes and records are no numbers"

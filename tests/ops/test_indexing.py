@@ -233,3 +233,9 @@ def test_a_tensor_with_axes_is_not_one_index():
     with pytest.raises(TypeError, match="no axes"):
         [10, 20][wg.tensor([1])]
     assert [10, 20][wg.tensor(1)] == 20
+
+
+@pytest.mark.parametrize("k", [0.5, 1.0, "1", None])
+def test_a_number_of_quarters_is_an_integer(k: object) -> None:
+    with pytest.raises(TypeError, match="rot90: k counts quarters and must be an integer"):
+        wg.rot90(np.ones((2, 3)), k)

@@ -534,6 +534,7 @@ def rot90(array: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
     Raises:
         ValueError: if `axes` are not two different axes.
+        TypeError: if `k` is not an integer.
 
     Example:
         >>> import wengert as wg
@@ -545,7 +546,10 @@ def rot90(array: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     plane = normal_axes(tuple(axes), a.ndim, "rot90")
     if len(plane) != 2:
         raise ValueError(at_user_line(f"rot90: wanted two axes, got {axes}"))
-    quarters = k % 4
+    try:
+        quarters = operator.index(k) % 4
+    except TypeError:
+        raise TypeError(at_user_line(f"rot90: k counts quarters and must be an integer, got {k!r}")) from None
     if quarters == 2:
         return S.flip(a, axes=plane)
     if quarters == 1:
