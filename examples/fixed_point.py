@@ -12,6 +12,7 @@ through; here a curve is fitted with L-BFGS.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,8 +157,10 @@ def plot(result: Result, path: str) -> None:
 def main(arguments: list[str] | None = None) -> Result:
     """Runs the example, checks and prints what it finds."""
     parser = argparse.ArgumentParser(description="A layer whose output is a fixed point")
-    parser.add_argument("--plot", metavar="FILE", help="write a picture, as SVG or PNG (needs matplotlib)")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture, as SVG or PNG (needs the extra wengert[plot])")
     options = parser.parse_args(arguments)
+    if options.plot and importlib.util.find_spec("matplotlib") is None:
+        parser.error("--plot needs matplotlib, which is not installed: pip install 'wengert[plot]'")
     result = run()
     print("tolerance   relative difference of the gradients, through the iteration and implicit")
     for tolerance, difference in result.differences.items():

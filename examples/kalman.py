@@ -11,6 +11,7 @@ levels, which SciPy's BFGS then fits. Their standard errors come from the second
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,8 +150,10 @@ def plot(result: Result, path: str) -> None:
 def main(arguments: list[str] | None = None) -> Result:
     """Runs the example, checks and prints what it finds."""
     parser = argparse.ArgumentParser(description="A Kalman filter by scan, fitted by maximum likelihood")
-    parser.add_argument("--plot", metavar="FILE", help="write a picture, as SVG or PNG (needs matplotlib)")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture, as SVG or PNG (needs the extra wengert[plot])")
     options = parser.parse_args(arguments)
+    if options.plot and importlib.util.find_spec("matplotlib") is None:
+        parser.error("--plot needs matplotlib, which is not installed: pip install 'wengert[plot]'")
     result = run()
     print(f"gradient at the start: {result.gradients[0].round(5)}, by differences {result.gradients[1].round(5)}")
     assert np.allclose(*result.gradients, rtol=1e-7)

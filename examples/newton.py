@@ -16,6 +16,7 @@ more step for each order, as `extra` does here.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,8 +118,10 @@ def plot(result: Result, path: str) -> None:
 def main(arguments: list[str] | None = None) -> Result:
     """Runs the example, checks and prints what it finds."""
     parser = argparse.ArgumentParser(description="Newton's method, differentiated through its stopping test")
-    parser.add_argument("--plot", metavar="FILE", help="write a picture, as SVG or PNG (needs matplotlib)")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture, as SVG or PNG (needs the extra wengert[plot])")
     options = parser.parse_args(arguments)
+    if options.plot and importlib.util.find_spec("matplotlib") is None:
+        parser.error("--plot needs matplotlib, which is not installed: pip install 'wengert[plot]'")
     result = run()
     print(f"Kepler's equation, Newton's method to a residual of {TOLERANCE:g}")
     print("steps taken, by eccentricity:", {e: f"{n.min()} to {n.max()}" for e, n in result.steps.items()})

@@ -10,6 +10,7 @@ goes back through those that it took, and SciPy's BFGS uses it. Standard errors 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,8 +101,10 @@ def plot(result: Result, path: str) -> None:
 def main(arguments: list[str] | None = None) -> Result:
     """Runs the example, checks and prints what it finds."""
     parser = argparse.ArgumentParser(description="The parameters of a differential equation, fitted to data")
-    parser.add_argument("--plot", metavar="FILE", help="write a picture, as SVG or PNG (needs matplotlib)")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture, as SVG or PNG (needs the extra wengert[plot])")
     options = parser.parse_args(arguments)
+    if options.plot and importlib.util.find_spec("matplotlib") is None:
+        parser.error("--plot needs matplotlib, which is not installed: pip install 'wengert[plot]'")
     result = run()
     print("gradient of the misfit at the start, and by central differences:")
     for pair in result.gradients:

@@ -93,6 +93,33 @@ def test_ode_fit(capsys: pytest.CaptureFixture[str]) -> None:
     assert "fitted in" in capsys.readouterr().out
 
 
+WITHOUT_MATPLOTLIB = """
+import runpy, sys
+from importlib import util
+find_spec = util.find_spec
+util.find_spec = lambda name, package=None: None if name == "matplotlib" else find_spec(name, package)
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def run_script(source: str, example: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return subprocess.run(
+        [sys.executable, "-c", source, str(EXAMPLES[example]), *arguments], cwd=folder,
+        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_picture_without_matplotlib_is_refused_before_anything_is_computed(example: str, tmp_path: Path) -> None:
+    run = run_script(WITHOUT_MATPLOTLIB, example, "--plot", "picture.svg", folder=tmp_path)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert "pip install 'wengert[plot]'" in run.stderr
+    assert not [*tmp_path.iterdir()]
+
+
 ALONE = """
 import runpy, sys
 sys.argv = sys.argv[1:]
@@ -102,10 +129,6 @@ assert "matplotlib" not in sys.modules
 
 
 def test_a_script_runs_by_itself_without_matplotlib(tmp_path: Path) -> None:
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    run = subprocess.run(
-        [sys.executable, "-c", ALONE, str(EXAMPLES["newton"])], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path},
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    run = run_script(ALONE, "newton", folder=tmp_path)
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("Kepler's equation")
