@@ -2,6 +2,7 @@
 #   make demo   trains the digits classifier and writes demo.svg
 #   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (one to two hours)
 #   make docs   writes the documentation to docs/_build/html; warnings are errors
+#   make release  builds a wheel and a source archive and tries them out as a user would; CONTRIBUTING.md says how
 #   make test      runs a sample of the tests, every feature touched, in a few minutes; SEED=... draws the same sample again
 #   make test-all  runs all tests and doctests
 # Both take ENGINES=numpy,python, which picks the engines that tests run on; ENGINES=all installs and tests all of them.
@@ -11,7 +12,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench demo docs test test-all lint types clean
+.PHONY: bench demo docs release test test-all lint types clean
 
 demo: $(VENV)/.installed
 	$(BIN)/wengert demo
@@ -39,6 +40,9 @@ test: $(TESTED)
 test-all: $(TESTED)
 	$(PYTEST) $(TESTS)
 
+release: $(VENV)/.installed-release
+	$(BIN)/python -m tools.release $(RELEASE_torch)
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -49,7 +53,7 @@ types: $(TESTED)
 	$(if $(filter all,$(ENGINES)),$(BIN)/pyright --project pyright_frameworks.json --pythonpath $(BIN)/python)
 
 clean:
-	rm -rf $(VENV) docs/_build docs/_generated docs/ops docs/primitives
+	rm -rf $(VENV) dist docs/_build docs/_generated docs/ops docs/primitives
 
 # The stamps are written last, so that an install that was cut off is done again.
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
@@ -66,6 +70,10 @@ $(VENV)/.installed-bench: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-release: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	touch $@ $(VENV)/.installed
 
 $(FRAMEWORKS:%=$(VENV)/.installed-%): $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python

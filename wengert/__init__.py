@@ -87,7 +87,7 @@ ops.vectorized_map, ops.vectorize = vectorized_map, numpy.vectorize
 ops._LATER["associative_scan"] = f"{__name__}.associative"
 ops._LATER["jvp"] = f"{__name__}.compat.keras"
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AggregationMethod", "Coloring", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",

@@ -8,7 +8,6 @@ To a block its page is a file `script.py` of its own, so that line numbers in me
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import linecache
 import pydoc
@@ -23,6 +22,7 @@ from numpy.lib import NumpyVersion
 
 import wengert as wg
 from tests.support.paths import DOCS
+from tools.readme import PROMISED_OUTPUT, missing_framework
 from wengert._core.op import REGISTRY
 
 sys.path.insert(0, str(DOCS))
@@ -34,8 +34,6 @@ from making.names import Names
 BLOCK = re.compile(
     r"^```(?:python|\{code-cell\} ipython3)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
 )
-PROMISED_OUTPUT = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
-FRAMEWORK = re.compile(r"^\s*(?:import|from) (jax|torch|tensorflow|keras)\b", re.MULTILINE)
 GUIDES = [path for path in sorted(DOCS.rglob("*.md")) if BLOCK.search(path.read_text(encoding="utf-8"))]
 
 
@@ -60,9 +58,9 @@ def test_blocks_run_and_print_what_the_page_says(guide: Path) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in BLOCK.finditer(text):
         source, shown = block.groups()
-        for framework in FRAMEWORK.findall(source):
-            if importlib.util.find_spec(framework) is None:  # what comes before it has run, what follows may need it
-                pytest.skip(f"{framework} is not installed")
+        missing = missing_framework(source)
+        if missing is not None:  # what comes before it has run, what follows may need it
+            pytest.skip(f"{missing} is not installed")
         wanted = PROMISED_OUTPUT.findall(source) if shown is None else shown.splitlines()
         line = text[: block.start()].count("\n") + 1
         assert printed_by(source, namespace) == wanted, f"the block at {guide.name}:{line}"

@@ -6,14 +6,12 @@ tested in tests/repository/test_packaging.py.
 
 from __future__ import annotations
 
-import ast
 import graphlib
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.support.paths import ROOT
+from tools.modules import Import, imports_among, sources_of
 
 PACKAGE = ROOT / "wengert"
 
@@ -35,25 +33,7 @@ PROGRAM_LAYER = TOP_LAYER + 1
 PROGRAMS = {"cli", "commands", "demo", "__main__"}
 
 
-class Import(NamedTuple):
-    """An import of one of our modules by another."""
-
-    importer: str
-    imported: str
-    line: int
-    in_function: bool
-    for_types: bool  # below `if TYPE_CHECKING:`, where it loads nothing
-
-    def __str__(self) -> str:
-        return f"{self.importer}, line {self.line}, imports {self.imported}"
-
-
-def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+SOURCES = sources_of(PACKAGE)
 
 
 def layer_of(module: str) -> int:
@@ -73,48 +53,7 @@ def engine_of(module: str) -> str | None:
     return parts[2]
 
 
-def imports_of(module: str) -> list[Import]:
-    path = SOURCES[module]
-    found: list[Import] = []
-
-    def visit(node: ast.AST, in_function: bool, for_types: bool) -> None:
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = targets_of_from(module, path.name == "__init__.py", node)
-        else:
-            names = []
-        for name in names:
-            if name.split(".")[0] == "wengert":
-                found.append(Import(module, name, getattr(node, "lineno", 0), in_function, for_types))
-        inside = in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for child in ast.iter_child_nodes(node):
-            visit(child, inside, for_types or is_types_only(node, child))
-
-    visit(ast.parse(path.read_text(encoding="utf-8"), str(path)), False, False)
-    return found
-
-
-def is_types_only(node: ast.AST, child: ast.AST) -> bool:
-    """Whether `child` stands in the body of an `if TYPE_CHECKING:`."""
-    return (
-        isinstance(node, ast.If)
-        and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
-        and child in node.body
-    )
-
-
-def targets_of_from(module: str, is_package: bool, node: ast.ImportFrom) -> list[str]:
-    """The modules that `from base import names` reads: a submodule where a name is one, else the base."""
-    base = node.module or ""
-    if node.level:
-        anchor = module.split(".")
-        drop = node.level - 1 if is_package else node.level
-        base = ".".join([*anchor[: len(anchor) - drop], *([node.module] if node.module else [])])
-    return sorted({f"{base}.{a.name}" if f"{base}.{a.name}" in SOURCES else base for a in node.names})
-
-
-ALL_IMPORTS = [found for module in SOURCES for found in imports_of(module)]
+ALL_IMPORTS = imports_among(SOURCES)
 
 
 def listed(imports: list[Import]) -> str:
