@@ -1,5 +1,6 @@
 """PyTorch's DistributedDataParallel around a module whose loss is Wengert's: two processes, each with its rows.
 
+pip install '.[torch]'
 python examples/many_machines/data_parallel_torch.py
 """
 

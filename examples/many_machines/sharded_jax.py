@@ -1,5 +1,6 @@
 """Rows over eight devices: the compiled gradient of a loss runs where its arrays lie.
 
+pip install '.[jax]'
 XLA_FLAGS=--xla_force_host_platform_device_count=8 python examples/many_machines/sharded_jax.py
 """
 
