@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import json
 import subprocess
 import sys
@@ -46,6 +47,9 @@ def main() -> int:
     if options.one:
         print(json.dumps(measured(options.one, options)))
         return 0
+    for framework in options.frameworks.split(","):  # before anything is measured, and recorded figures written over
+        if importlib.util.find_spec(framework) is None:
+            parser.error(f"{framework} is not installed: pip install '.[{framework}]', or leave it out of --frameworks")
     for framework in options.frameworks.split(","):
         rows = []
         for program in options.programs or PROGRAMS:
