@@ -10,6 +10,7 @@ import ctypes
 import gc
 import hashlib
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -44,6 +45,11 @@ class Measured(NamedTuple):
     error: str | None = None
 
 
+def c_compiler() -> str | None:
+    """The machine's C compiler (`CC`, else gcc), or None where there is none."""
+    return shutil.which(os.environ.get("CC", "gcc"))
+
+
 def compiled_c(name: str) -> ctypes.CDLL:
     """The library made of c/NAME.c with the machine's own compiler, kept by the hash of source, flags and machine.
 
@@ -58,7 +64,9 @@ def compiled_c(name: str) -> ctypes.CDLL:
     target = folder / f"{name}-{digest}.so"
     if not target.exists():
         made = target.with_suffix(f".{os.getpid()}")
-        compiler = os.environ.get("CC", "gcc")
+        compiler = c_compiler()
+        if compiler is None:
+            raise FileNotFoundError(f"c/{name}.c needs a C compiler: neither $CC nor gcc was found")
         subprocess.run([compiler, *C_FLAGS, str(source), "-o", str(made), "-lmvec", "-lm"], check=True)
         made.replace(target)
     return ctypes.CDLL(str(target))

@@ -105,7 +105,8 @@ def contenders_of(program: Any, parameters: dict[str, Any], found: Sequence[libr
 
     arrays = program.arguments(parameters)
     contenders = []
-    written = program.c_call(parameters, arrays)
+    # without a compiler C is left out, and what the first library gives is what the others are compared with
+    written = program.c_call(parameters, arrays) if harness.c_compiler() else None
     if written is not None:
         name, function, arguments, places = written
 
