@@ -12,8 +12,28 @@ import io
 import sys
 from pathlib import Path
 
+from wengert._core.engine import HOST_KERNELS, Engine
+from wengert._engines import engine_named
+
 FILE = Path(__file__).resolve().parents[1] / "engines.tsv"
 ENGINES = ("jax", "torch", "tensorflow")  # NumPy's has a kernel for everything
+
+
+def support_of(engine: Engine) -> dict[str, str]:
+    """For each primitive that an engine does not simply run: "host", "host: when", or "unsupported: why".
+
+    A kernel may say of itself `is_on_host` (it always runs as NumPy's, on the host) or `on_host_when` (in which cases).
+    """
+    found = {name: f"unsupported: {why}" for name, why in engine.unsupported.items()}
+    for name, kernel in engine.kernels.items():
+        if name in HOST_KERNELS:
+            continue  # of users' primitives, and functions of frameworks
+        when = getattr(kernel, "on_host_when", None)
+        if when is not None:
+            found[name] = f"host: {when}"
+        elif getattr(kernel, "is_on_host", False):
+            found[name] = "host"
+    return found
 
 
 def columns() -> dict[str, dict[str, str]]:
@@ -58,9 +78,6 @@ def native_table() -> str:
 
 
 def main() -> None:
-    from wengert._engines import engine_named
-    from wengert._engines.support import support_of
-
     found = columns()
     for name in ENGINES:
         has_engine = importlib.util.find_spec(f"wengert._engines.{name}") is not None

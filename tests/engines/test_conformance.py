@@ -29,7 +29,6 @@ from wengert._core.op import REGISTRY, ZERO, Op
 from wengert._core.state import recording
 from wengert._core.tensor import Tensor, fresh
 from wengert._engines import engine_named, move
-from wengert._engines.support import support_of
 from wengert._prims import (
     conv,
     cumulative,
@@ -97,7 +96,7 @@ def test_table_has_a_kernel_or_a_reason_for_every_op(engine: str) -> None:
 @every_users_engine
 def test_the_documentations_table_of_an_engine_is_up_to_date(engine: str) -> None:
     found = making_engines.columns()[engine]
-    assert found == support_of(engine_named(engine)), "run docs/making/engines.py"
+    assert found == making_engines.support_of(engine_named(engine)), "run docs/making/engines.py"
 
 
 def test_an_unknown_engine_is_refused() -> None:
