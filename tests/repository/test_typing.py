@@ -14,7 +14,15 @@ from tests.support.paths import ROOT
 
 @pytest.mark.skipif(importlib.util.find_spec("pyright") is None, reason="pyright is not installed")
 def test_typed_usage_is_as_it_says():
-    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "tests/repository/typing"]
+    command = [
+        sys.executable,
+        "-m",
+        "pyright",
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+        "tests/repository/typing",
+    ]
     finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     try:
         report = json.loads(finished.stdout)
