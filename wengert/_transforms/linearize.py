@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .._core.apply import apply
 from .._core.dtypes import is_inexact
 from .._core.graph import Graph, Node
 from .._core.op import Op
 from .._core.state import building
 from .._core.tensor import Tensor
 from .forward import push
-from .replay import store
+from .replay import run_again, store
 
 
 class Step(NamedTuple):
@@ -81,7 +80,7 @@ class LinearPart:
         """The targets' tangents: a tensor, ZERO, or None where a target does not depend on the sources."""
         env = {**self._known, **{v.key: x for v, x in zip(self._inputs, tangents, strict=True)}}
         for node in self._nodes:
-            store(env, node, apply(node.op, (*[env[v.key] for v in node.inputs],), node.attrs))
+            store(env, node, run_again(node, (*[env[v.key] for v in node.inputs],), node.attrs))
         outs = iter(self._outputs)
         return [env[next(outs).key] if isinstance(dot, Tensor) else dot for dot in self._found]
 
@@ -103,7 +102,7 @@ def _run_ahead(graph: Graph) -> tuple[dict[int, Tensor], list[Node]]:
     left: list[Node] = []
     for node in reversed(live):
         if all(v.key in known for v in node.inputs) and not node.op.has_effect:
-            store(known, node, apply(node.op, (*[known[v.key] for v in node.inputs],), node.attrs))
+            store(known, node, run_again(node, (*[known[v.key] for v in node.inputs],), node.attrs))
         else:
             left.append(node)
     return known, left
