@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from .._core import dtypes
-from .._core.graph import Graph, Node, graph_holding, quietly
+from .._core.graph import Graph, Node, graph_holding, quietly, symbol
 from .._core.state import STATE, building, recording
 from .._core.tensor import Tensor, Value
 from .._core.types import type_of
@@ -151,7 +151,7 @@ def preparing(takers: Callable[[tuple[Tensor, ...], Any], Sequence[Tensor]]) -> 
 
 
 def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any) -> tuple[Any, tuple[Tensor, ...]]:
-    """Gives a node of a graph under construction more results: what a way back reads. Open tapes learn of them."""
+    """Gives a node of a graph under construction more results: what a way back reads. Open recorders learn of them."""
     node, graph = _node_of(outs[0])
     attr = node.attrs[-1].split(active)
     with graph.lock:
@@ -159,9 +159,13 @@ def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any) -> tup
         types = node.op.type_rule(*node.op.group((*map(type_of, node.inputs),)), *node.attrs)
         fresh = graph.extend(node, types[len(node.outputs) :])
     everything = (*outs, *fresh)
+    outer = {value.key: tensor for tensor, value in graph.captures.values()}
+    operands = (*[outer[v.key] if v.key in outer else symbol(v) for v in node.inputs],)
     for recorder in STATE.recorders:
-        if isinstance(recorder, Tape):
-            recorder.extend(outs[0]._key, everything, node.attrs)
+        if not getattr(recorder, "is_watch", False):
+            # what only files results files them once more
+            learn = getattr(recorder, "extend", recorder.observe)
+            learn(node.op, operands, node.attrs, everything)
     return attr, everything
 
 

@@ -50,6 +50,14 @@ class Steps:
         self.steps.append(Step(op, operands, attrs, outs))
         self._tracked.update(out._key for out in outs if is_inexact(out.dtype))
 
+    def extend(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
+        """Takes note that an op has more results now than when it was observed."""
+        for index in range(len(self.steps) - 1, -1, -1):
+            if self.steps[index].outs[0]._key == outs[0]._key:
+                self.steps[index] = self.steps[index]._replace(attrs=attrs, outs=outs)
+                self._tracked.update(out._key for out in outs if is_inexact(out.dtype))
+                return
+
 
 class LinearPart:
     """From tangents of sources to tangents of targets.
