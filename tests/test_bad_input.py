@@ -135,7 +135,7 @@ CASES = [
     Case("unravel another length", lambda: wg.tree.ravel({"a": X})[1](np.ones(3)), ValueError, ("unravel", "2 numbers", "(3,)")),
     # -- gradient checks
     Case("check of a number", lambda: wg.check_gradients(3, X), TypeError, ("check_gradients", "callable", "got int")),
-    Case("check of integers", lambda: wg.check_gradients(np.sin, 3), TypeError, ("check_gradients", "no argument of f is floating", "int")),
+    Case("check of text", lambda: wg.check_gradients(np.sin, "3"), TypeError, ("check_gradients", "no argument of f is floating", "str")),
     Case("check in a mode", lambda: wg.check_gradients(np.sin, X, modes="sideways"), ValueError, ("check_gradients", "'sideways'", "'reverse' or 'forward'")),
 ]
 # fmt: on

@@ -623,6 +623,53 @@ def test_k43_a_rule_that_is_not_linear_is_an_error_never_the_natural_derivative(
         assert push(rule(lambda x: x * x, linear), (4.0,), (1.0,)) == slope
 
 
+LINEAR = {
+    "a sum of terms": lambda u, x: sum([u * x, u * x]),
+    "a loop": lambda u, x: wg.fori_loop(0, 2, lambda i, c: c + u * x, wg.zeros_like(x)),
+    "a loop over u": lambda u, x: wg.fori_loop(0, 1, lambda i, c: c * 2, u) * x,
+    "a loop that carries constants": lambda u, x: wg.while_loop(
+        lambda i, s, c: i < 2, lambda i, s, c: (i + 1, s, c + s * u), (0, x, wg.zeros_like(u))
+    )[2],
+    "a scan": lambda u, x: wg.scan(lambda c, e: (c + e * u * x, c), u * 0, np.array([0.5, 1.5]))[0],
+    "stacked results": lambda u, x: wg.sum(wg.scan(lambda c, e: (c, c * e), u, np.array([0.5, 1.5]))[1], axis=0) * x,
+    "slices of u": lambda u, x: wg.scan(lambda c, e: (c, 2 * e), 0.0, u)[1] * x,
+    "a branch": lambda u, x: wg.cond(wg.sum(x) > 0, lambda: 2 * u * x, lambda: wg.zeros_like(x)),
+    "a solve": lambda u, x: wg.linalg.solve(np.diag([0.5, 0.5]), u) * x,
+}
+NOT_LINEAR = {
+    "1 added": lambda u, x: sum([u * x, u * x], 1.0),
+    "1 added in a loop": lambda u, x: wg.fori_loop(0, 2, lambda i, c: c + u * x, wg.ones_like(x)),
+    "a power of u": lambda u, x: wg.fori_loop(0, 2, lambda i, c: c * u, u),
+    "a branch on u": lambda u, x: wg.cond(wg.sum(u) > 0, lambda: 2 * u * x, lambda: u * x),
+    "a branch that is constant": lambda u, x: wg.cond(wg.sum(x) > 0, lambda: x, lambda: 2 * u * x),
+    "steps that u counts": lambda u, x: wg.while_loop(lambda i, c: i < wg.sum(u) + 3, lambda i, c: (i + 1, c), (0, u))[
+        1
+    ],
+}
+
+
+def compiled(rule: Any) -> Any:
+    return lambda u, x: wg.function(rule)(u, x)
+
+
+@pytest.mark.parametrize("wrap", [lambda rule: rule, compiled], ids=["as it is", "compiled"])
+@pytest.mark.parametrize("name", LINEAR)
+def test_rules_that_are_linear_through_programs_are_transposed(name: str, wrap: Any) -> None:
+    f = rule(lambda x: x * x, wrap(LINEAR[name]))
+    x, dx = np.array([1.0, 3.0]), np.array([1.0, 10.0])
+    np.testing.assert_allclose(pushed(f, (x,), (dx,)), 2 * x * dx)
+    np.testing.assert_allclose(wg.grad(lambda x: wg.sum(wg.jvp(f, (x,), (dx,))[1]))(x), 2 * dx)
+
+
+@pytest.mark.parametrize("push", [pushed, pushed_traced])
+@pytest.mark.parametrize("wrap", [lambda rule: rule, compiled], ids=["as it is", "compiled"])
+@pytest.mark.parametrize("name", NOT_LINEAR)
+def test_rules_that_are_not_linear_in_programs_are_errors(name: str, wrap: Any, push: Any) -> None:
+    f = rule(lambda x: x * x, wrap(NOT_LINEAR[name]))
+    with pytest.raises(LookupError, match="f: forward mode needs the rule's transpose"):
+        push(f, (np.array([1.0, 3.0]),), (np.array([1.0, 10.0]),))
+
+
 def test_a_rule_that_takes_numbers_out_is_not_linear() -> None:
     f = rule(lambda x: x * x, lambda u, x: u if u.item() > 1 else 2 * u)
     assert wg.grad(f)(3.0) == 2.0

@@ -410,11 +410,50 @@ def test_every_leaf_has_an_identity_of_its_own():
     assert wg.grads(lambda a, b: a * b * b)([shared, shared]) == [9, 18]
 
 
-@pytest.mark.parametrize("x", [np.array([2, 3]), np.array([True]), wg.tensor([1, 2]), np.int32(3), True, [True, False]])
+@pytest.mark.parametrize("x", [np.array([2, 3]), np.array([True]), wg.tensor([1, 2]), np.array(3), True, [True, False]])
 def test_integers_are_not_differentiated(x):
     """J15, in our form: decisions 2 and 12."""
     with pytest.raises(TypeError, match="cannot differentiate with respect to"):
         wg.grad(square)(x)
+
+
+@pytest.mark.parametrize("x", [3, np.int64(3), np.uint8(3)])
+def test_integer_numbers_count_as_floats(x):
+    assert wg.grad(square)(x) == 6
+    assert wg.hvp(square, x, x) == 6
+    assert wg.vjp(square, x)[1](np.int64(1))[0] == 6
+    assert wg.jvp(square, (x,), (np.int64(1),))[1] == 6
+    assert wg.hessian(square)(x) == 2
+
+
+MIXED = {
+    "x": 2.0,
+    "fast": True,
+    "name": "a",
+    "none": None,
+    "rest": ...,
+    "f": len,
+    "flags": [True, False],
+    "b": np.True_,
+}
+
+
+def test_leaves_that_are_not_numeric_pass_through_gradients():
+    seen = []
+
+    def f(p):
+        seen.append({k: v for k, v in p.items() if k != "x"})
+        return p["x"] ** 3 if p["fast"] else p["x"]
+
+    none = dict.fromkeys(MIXED)
+    assert wg.grad(f)(MIXED) == none | {"x": 12.0}
+    assert wg.hvp(f, MIXED, MIXED) == none | {"x": 24.0}
+    assert wg.hvp(f, MIXED, wg.grad(f)(MIXED)) == none | {"x": 144.0}
+    assert wg.vjp(f, MIXED)[1](1.0) == (none | {"x": 12.0},)
+    assert wg.check_gradients(f, MIXED).checked
+    assert all(
+        s["name"] == "a" and s["fast"] is True and np.asarray(s["flags"]).tolist() == [True, False] for s in seen
+    )
 
 
 def test_a_cast_to_integer_cuts():

@@ -153,7 +153,7 @@ def test_errors_of_roots() -> None:
     with pytest.raises(TypeError, match="must be callable"):
         wg.custom_root(3, secant)
     with pytest.raises(TypeError, match="not floating"):
-        square_root(np.array([1]), 2.0)
+        square_root(np.array([True]), 2.0)
     with pytest.raises(ValueError, match=r"returned shape \(3,\) for .*x0, wanted \(2,\)"):
         wg.custom_root(lambda x, a: x - a, lambda f, x0, a: np.zeros(3))(np.zeros(2), 1.0)
     with pytest.raises(ValueError, match="wanted the structure at the start"):
@@ -246,7 +246,7 @@ def test_errors_of_linear_solves() -> None:
     with pytest.raises(TypeError, match="transpose_solve must be callable"):
         wg.custom_linear_solve(lambda x: x, RIGHT, gmres, 3)
     with pytest.raises(TypeError, match="not floating"):
-        wg.custom_linear_solve(lambda x: x, np.array([1, 2]), gmres)
+        wg.custom_linear_solve(lambda x: x, np.array([True, False]), gmres)
     with pytest.raises(ValueError, match="holds 2 numbers, wanted as many as x, 3"):
         wg.custom_linear_solve(lambda x: x[:2], RIGHT, lambda mv, b: mv(b))
     with pytest.raises(ValueError, match=r"returned shape \(1,\)"):

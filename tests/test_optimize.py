@@ -261,11 +261,20 @@ def test_the_jacobian_is_supplied_to_root() -> None:
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("x0", [[3, 4], np.array([3, 4]), np.array([3, 4], np.uint8)])
+def test_a_start_of_integers_counts_as_floats(x0) -> None:
+    found = optimize.minimize(lambda x: ((x - 0.5) ** 2).sum(), x0)
+    np.testing.assert_allclose(found.x, [0.5, 0.5], atol=1e-6)
+    assert found.x.dtype == np.float64
+    assert optimize.root(lambda x: x**2 - 2, np.int64(1)).x == pytest.approx(2**0.5)
+    np.testing.assert_allclose(optimize.least_squares(lambda x: x - 0.5, x0).x, [0.5, 0.5], atol=1e-6)
+
+
 def test_errors() -> None:
     with pytest.raises(TypeError, match="must be callable"):
         optimize.minimize(3, np.zeros(2))
     with pytest.raises(TypeError, match="not floating"):
-        optimize.minimize(rosenbrock, np.array([1, 2]))
+        optimize.minimize(rosenbrock, np.array([True, False]))
     with pytest.raises(TypeError, match="complex"):
         optimize.minimize(rosenbrock, np.array([1j, 2]))
     with pytest.raises(ValueError, match="must return a scalar"):

@@ -29,6 +29,43 @@ def through_a_file(f, tmp_path: Path, *calls):
     return wg.load(path)
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda g: lambda x: g(x) * 2,
+        lambda g: lambda x: g(wg.sin(x)) @ x,
+        lambda g: lambda x: wg.cond(x[0] > 0, lambda: g(x), lambda: x),
+        lambda g: lambda x: wg.scan(lambda c, e: (g(c) * e, c), x, x)[0],
+        lambda g: lambda x: wg.grad(g)(x),
+        lambda g: lambda x: wg.vmap(g)(wg.stack([x, 2 * x])),
+    ],
+)
+def test_a_loaded_function_is_called_inside_traces(tmp_path, use):
+    f = lambda x: x * x + 1 / x
+    g = through_a_file(wg.function(f), tmp_path, (X,))
+    np.testing.assert_allclose(wg.function(use(g))(X), use(f)(X), rtol=1e-14)
+    gradient = wg.grad(lambda x: wg.sum(use(f)(x)))(X)
+    np.testing.assert_allclose(wg.grad(lambda x: wg.sum(wg.function(use(g))(x)))(X), gradient, rtol=1e-13)
+    with wg.eager():
+        np.testing.assert_allclose(use(g)(X), use(f)(X), rtol=1e-14)
+
+
+def test_a_loaded_function_writes_its_variables_inside_traces(tmp_path):
+    v = wg.Variable(1.0)
+
+    def step(x):
+        v.assign_add(wg.sum(x))
+        return x * v
+
+    g = through_a_file(wg.function(step), tmp_path, (X,))
+    twice = wg.function(lambda x: (g(x), g(x)))
+    first, second = twice(X)
+    held = float(v.numpy())
+    np.testing.assert_allclose(first, X * (held + X.sum()))
+    np.testing.assert_allclose(second, X * (held + 2 * X.sum()))
+    np.testing.assert_allclose(g(X), X * (held + 3 * X.sum()))
+
+
 def test_values_structures_and_statics_come_back(tmp_path):
     table = np.arange(12.0).reshape(3, 4)
 

@@ -819,6 +819,28 @@ def test_as_the_functional_api(f):
         np.testing.assert_array_equal(found.numpy(), wanted)
 
 
+def test_a_variable_as_target_is_read_there():
+    v = wg.Variable([1.0, 2.0])
+    with wg.GradientTape(persistent=True) as tape:
+        y = v * v
+    np.testing.assert_array_equal(tape.gradient(v, v), [1, 1])
+    np.testing.assert_array_equal(tape.gradient([v, y], v), [3, 5])
+    np.testing.assert_array_equal(tape.gradient(v, v, output_gradients=[3.0, 4.0]), [3, 4])
+    np.testing.assert_array_equal(tape.jacobian(v, v), np.eye(2))
+    with wg.GradientTape() as tape:
+        pass
+    np.testing.assert_array_equal(tape.gradient(v, v), [1, 1])
+    fixed = wg.Variable(1.0, trainable=False)
+    with wg.GradientTape(persistent=True) as tape:
+        pass
+    assert tape.gradient(fixed, fixed) is None
+    assert tape.gradient(v, fixed) is None
+    with wg.GradientTape(watch_accessed_variables=False, persistent=True) as tape:
+        tape.watch(fixed)
+    assert tape.gradient(fixed, fixed) == 1
+    assert tape.gradient(v, v) is None
+
+
 # -- explanations ------------------------------------------------------------------------------------------------------
 
 

@@ -255,7 +255,7 @@ def test_bad_calls():
     with pytest.raises(TypeError, match="must be callable, got int"):
         wg.check_gradients(3, x)
     with pytest.raises(TypeError, match="no argument of f is floating"):
-        wg.check_gradients(lambda n: n, 3)
+        wg.check_gradients(lambda n: n, "3")
     with pytest.raises(TypeError, match="no argument of f is floating"):
         wg.check_gradients(lambda: 1.0)
     with pytest.raises(TypeError, match="f must return floating tensors, got"):
@@ -269,6 +269,18 @@ def test_bad_calls():
     for order in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="order must be an integer"):
             wg.check_gradients(np.sin, x, order=order)
+
+
+@pytest.mark.parametrize("x", [3, np.int64(3), [3, 4], np.array([3, 4]), wg.tensor([3, 4]), {"a": 3, "b": [1, 2]}])
+def test_integers_alone_count_as_floats(x):
+    square = lambda t: sum(wg.sum(v * v) for v in t.values()) if isinstance(t, dict) else wg.sum(t * t)
+    assert wg.check_gradients(square, x).checked >= 2
+
+
+def test_integers_beside_floats_are_passed_on():
+    assert wg.check_gradients(lambda x, n: x[n] ** n, np.array([1.0, 2.0, 3.0]), 2).checked
+    with pytest.raises(TypeError, match="no argument of f is floating"):
+        wg.check_gradients(lambda x: x, True)
 
 
 def test_an_exception_in_f_comes_through():

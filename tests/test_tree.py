@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from wengert._core.structure import flatten, paths
+from wengert._core.structure import EVERY, flatten, paths
 
 
 class Pair(NamedTuple):
@@ -66,15 +66,19 @@ def test_flatten_and_unflatten(tree):
 
 @given(trees)
 def test_map_over_leaves(tree):
+    numbers = [x for x in wg.tree.leaves(tree) if isinstance(x, (int, float)) and not isinstance(x, bool)]
     tagged = wg.tree.map(lambda leaf: ("leaf", leaf), tree)
     counted = wg.tree.leaves(tagged)
-    assert len(counted) == 2 * len(wg.tree.leaves(tree))
+    assert len(counted) == len(wg.tree.leaves(tree)) + len(numbers)
+    seen = []
+    wg.tree.map(seen.append, tree)
+    assert seen == numbers
     assert wg.tree.map(lambda a, b: a, tree, tree) == tree
 
 
 @given(trees)
 def test_paths_lead_to_the_leaves(tree):
-    found, spec = flatten(tree)
+    found, spec = flatten(tree, EVERY)
     for path, leaf in zip(paths(spec, "tree"), found, strict=True):
         if isinstance(tree, Registered) or "Registered" in repr(spec):
             continue  # children of a registered class are numbered
@@ -84,16 +88,74 @@ def test_paths_lead_to_the_leaves(tree):
 @pytest.mark.parametrize(
     ("tree", "count"),
     [
-        ([1.0, 2.0], 1), ([[1, 2], [3, 4]], 1), ([1.0, np.float32(2)], 1), ([], 0), ([[]], 0),
-        ([np.ones(2)], 1), ([np.ones(2), 1.0], 2), ([wg.tensor(1.0), [1.0, 2.0]], 2), (["a", 1.0], 2),
+        ([1.0, 2.0], 2), ([[1, 2], [3, 4]], 4), ([1.0, np.float32(2)], 2), ([], 0), ([[]], 0),
+        ([np.ones(2)], 1), ([np.ones(2), 1.0], 2), ([wg.tensor(1.0), [1.0, 2.0]], 3), (["a", 1.0], 2),
         ([None], 1),
-        ((1.0, 2.0), 2), ((), 0), ({}, 0), ({"a": [1, 2], "b": (3, 4)}, 3), (Pair(1, [2, 3]), 2), (Frozen(1), 2),
+        ((1.0, 2.0), 2), ((), 0), ({}, 0), ({"a": [1, 2], "b": (3, 4)}, 4), (Pair(1, [2, 3]), 3), (Frozen(1), 2),
         (Slotted([np.ones(1)] * 2), 2), (3, 1), ("text", 1), (None, 1), (np.ones((2, 2)), 1), ({1, 2}, 1),
         (range(3), 1), (Frozen, 1),
     ],
 )  # fmt: skip
 def test_what_is_a_leaf(tree, count):
     assert len(wg.tree.leaves(tree)) == count
+
+
+def test_a_list_of_numbers_is_a_list_of_leaves():
+    assert wg.tree.map(lambda x: x * 2, [1.0, 2.0]) == [2.0, 4.0]
+    assert wg.tree.map(lambda x, y: x + y, {"a": [1, [2, 3]]}, {"a": [10, [20, 30]]}) == {"a": [11, [22, 33]]}
+    found, spec = wg.tree.flatten([1.0, 2.0])
+    assert wg.tree.unflatten(spec, [3, 4]) == [3, 4]
+    flat, unravel = wg.tree.ravel([[1.0, 2.0], 3.0])
+    assert unravel(flat * 2) == [[2.0, 4.0], 6.0]
+    with pytest.raises(ValueError, match=r"structures differ: \[\*, \*\] and \[\*, \*, \*\]"):
+        wg.tree.map(lambda x, y: x, [1, 2], [1, 2, 3])
+
+
+def test_what_is_not_numeric_stays_as_it_is():
+    rest = {"s": "text", "n": None, "b": True, "e": ..., "f": len, "t": float, "o": object(), "B": np.bool_}
+    tree = {"x": [1.0, np.ones(2)], **rest}
+    mapped = wg.tree.map(lambda x: x * 2, tree)
+    assert {k: mapped[k] for k in rest} == rest
+    assert mapped["x"][0] == 2
+    assert wg.tree.map(lambda p, g: p - g, tree, tree | dict.fromkeys(rest))["o"] is rest["o"]
+    flat, unravel = wg.tree.ravel(tree)
+    assert flat.tolist() == [1, 1, 1]
+    assert {k: unravel(flat)[k] for k in rest} == rest
+
+
+def test_the_order_of_keys_is_no_structure():
+    a, b = {"x": 1.0, "y": {"p": 2.0, "q": 3.0}}, {"y": {"q": 30.0, "p": 20.0}, "x": 10.0}
+    summed = wg.tree.map(lambda u, v: u + v, a, b)
+    assert summed == {"x": 11, "y": {"p": 22, "q": 33}}
+    assert list(summed) == ["x", "y"]
+    assert wg.jvp(lambda t: t["x"] * t["y"]["p"], (a,), (b,))[1] == 1 * 20 + 2 * 10
+
+
+def test_branches_and_steps_may_order_keys_as_they_like():
+    f = wg.function(lambda x: wg.cond(x > 0, lambda: {"a": x, "b": 2 * x}, lambda: {"b": 3 * x, "a": 4 * x}))
+    assert f(-1.0) == {"a": -4, "b": -3}
+    step = lambda i, c: {"b": c["a"], "a": c["b"] + 1.0}
+    loop = lambda x: wg.fori_loop(0, 3, step, {"a": x, "b": 10 * x})
+    assert loop(1.0) == wg.function(loop)(1.0) == {"a": 12.0, "b": 2.0}
+
+
+@dataclasses.dataclass
+class Layer:
+    w: Any
+    name: str = dataclasses.field(default="layer", metadata={"static": True})
+    units: int = dataclasses.field(default=3, metadata={"static": True})
+
+
+def test_static_fields_belong_to_the_structure():
+    layer = Layer(2.0, "first", 5)
+    assert wg.tree.leaves(layer) == [2.0]
+    assert wg.tree.map(lambda v: v * 2, layer) == Layer(4.0, "first", 5)
+    assert wg.grad(lambda p: p.w**2 * p.units)(layer) == Layer(20.0, "first", 5)
+    assert wg.jvp(lambda p: p.w**2, (layer,), (Layer(1.0, "first", 5),))[1] == 4
+    f = wg.function(lambda p: p.w * p.units)
+    assert (f(layer), f(Layer(2.0, "first", 7))) == (10, 14)
+    with pytest.raises(ValueError, match="structures differ"):
+        wg.tree.map(lambda a, b: a, layer, Layer(2.0, "second", 5))
 
 
 def test_kinds_of_dicts_and_sequences():

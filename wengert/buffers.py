@@ -18,6 +18,7 @@ from ._core.dims import Dim, DimLike, Shape
 from ._core.doors import door
 from ._core.engine import ndarray_of
 from ._core.folding import fold
+from ._core.foreign_arrays import no_mask
 from ._core.moving import beside
 from ._core.operators import Operators
 from ._core.state import STATE, next_serial, tell_effect
@@ -36,6 +37,7 @@ class Buffer(Operators):
     """An array that can be written to; `wg.buffer` makes them."""
 
     __slots__ = ("__weakref__", "_key", "_tensor", "_type")
+    _mask = no_mask
     __array_priority__ = 1000
     name = "buffer"  # in listings of graphs that read or write it
     trainable = False

@@ -154,7 +154,10 @@ def _value(text: str) -> Any:
         value: Any = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text  # a word is a string
-    return np.array(cast("list[Any]", value)) if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    array = np.array(cast("list[Any]", value))
+    return array.astype(np.float64) if array.dtype.kind in "iu" else array  # [1, 2] is a point as [1.0, 2.0] is
 
 
 def spec_of(word: str) -> wg.TensorSpec:

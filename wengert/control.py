@@ -18,6 +18,7 @@ import numpy as np
 from ._compile.arguments import caller_kind, require_callable, result_of
 from ._compile.bridge import as_program, has_tracers, is_known
 from ._control.eager_loop import ScanSteps, WhileSteps, run_eagerly
+from ._control.linearity import Linearity
 from ._control.loop import Loop, run_loop
 from ._control.region import Body, close_body, closure_of, trace_body
 from ._control.switch import Branches, switch_branches
@@ -35,6 +36,7 @@ from ._core.dims import Dim
 from ._core.doors import door
 from ._core.kinds import SEQUENCES
 from ._core.state import STATE, building
+from ._core.structure import LEAF
 from ._core.tensor import Tensor, Value
 from ._core.types import TensorType, same_dim, tensor_type, type_of
 from ._core.where import at_user_line
@@ -142,7 +144,7 @@ _PLAIN = frozenset({np.bool_, np.ndarray})
 def _predicate(pred: Any, what: str) -> bool | Tensor:
     """A predicate as a bool where its value is at hand, else as a symbolic scalar."""
     if type(pred) is Tensor and type(pred._data) in _PLAIN and pred._data.dtype is dtypes.bool_ and not pred.shape:
-        return bool(pred._data) if STATE.builder is None else pred
+        return pred if STATE.builder is not None else _known(pred, what)
     if isinstance(pred, (bool, np.bool_)):
         return bool(cast(Any, pred))
     tensor = as_tensor(pred, f"{what}: pred")
@@ -157,7 +159,15 @@ def _predicate(pred: Any, what: str) -> bool | Tensor:
         return tensor
     if not is_known(tensor):
         raise _NotKnown(at_user_line(f"{what}: the predicate is a tracer: pass what it is computed from as an operand"))
-    return bool(tensor._data)
+    return _known(tensor, what)
+
+
+def _known(pred: Tensor, what: str) -> bool:
+    """A predicate's value; a rule that asks for one is not linear in it."""
+    for recorder in STATE.recorders:
+        if type(recorder) is Linearity:
+            recorder.note_exit(pred, f"the predicate of {what}")
+    return bool(pred._data)
 
 
 def _one_element(tensor: Tensor, what: str) -> Tensor:
@@ -190,7 +200,8 @@ def _branch(
 
     def traced(function: Callable[..., Any], name: str) -> Body:
         def run(arguments: list[Tensor]) -> list[Tensor]:
-            results.append(Leaves(function(*given.rebuilt(arguments)), "the result"))
+            like = results[0].spec if results else LEAF
+            results.append(Leaves(function(*given.rebuilt(arguments)), "the result", like=like))
             return results[-1].tensors
 
         return trace_body(run, types, f"{what}.{name}")
@@ -250,8 +261,9 @@ def while_loop(
         cond: from loop variables to one boolean.
         body: from loop variables to the next ones: the same structure, shapes and dtypes. With one spread variable it
             may return it bare.
-        loop_vars: a list or tuple of loop variables, which is spread into the arguments of `cond` and `body`, or
-            anything else as one variable. Python numbers take the body's dtype; strings and None must not change.
+        loop_vars: a list or tuple of loop variables, which is spread into the arguments of `cond` and `body` (a list
+            of numbers, too, is as many variables), or anything else as one variable. Python numbers take the body's
+            dtype; strings and None must not change.
         maximum_iterations: an integer, or an integer tensor: the most steps taken.
         shape_invariants: the shapes that hold for all steps, in `loop_vars`' structure: `TensorSpec`s or tuples with
             None for a dimension that varies (None in a place: the shape does not change).
@@ -279,15 +291,18 @@ def while_loop(
     require_callable(cond, "while_loop: cond")
     require_callable(body, "while_loop: body")
 
-    def again(variables: Any, most: Any) -> Any:
-        return while_loop(cond, body, variables, most, shape_invariants, checkpoint)
+    is_spread = type(loop_vars) in (list, tuple)
+
+    def again(most: Any, *variables: Any) -> Any:
+        given = type(loop_vars)(variables) if is_spread else variables[0]
+        return while_loop(cond, body, given, most, shape_invariants, checkpoint)
 
     def as_one() -> Any:
-        return as_program(again, (loop_vars, maximum_iterations), {}, "while_loop")
+        # each loop variable by itself: a list of numbers would be one array
+        return as_program(again, (maximum_iterations, *(loop_vars if is_spread else (loop_vars,))), {}, "while_loop")
 
     if has_tracers((loop_vars, maximum_iterations)):
         return as_one()
-    is_spread = type(loop_vars) in (list, tuple)
 
     def test(variables: Any) -> bool | Tensor:
         holds = _spread(cond, variables, "cond") if is_spread else cond(variables)
@@ -300,7 +315,7 @@ def while_loop(
         return _bare(_spread(body, variables, "body"), variables)
 
     step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
-    carried = Carried(Leaves(loop_vars, "loop_vars"), shape_invariants, "while_loop", is_spread)
+    carried = Carried(Leaves(loop_vars, "loop_vars", lists=int(is_spread)), shape_invariants, "while_loop", is_spread)
     policy = checkpoint_policy(checkpoint, "while_loop")
     try:
         return _while(test, step, carried, _most_steps(maximum_iterations), policy)

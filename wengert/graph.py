@@ -133,6 +133,7 @@ class Function(Generic[P, R]):
         # the default float and what ran last under it, if that was compiled code
         self._last: tuple[Any, Callable[..., Any]] | None = None
         self._lock = threading.RLock()
+        self._is_compiled_only = False  # what `load` has read: there is no Python function to trace again
         self._has_state = False  # found in a trace that keeps calls: not to be tried there again
         self._watch = _RetraceWatch(f, self._name)
         self.trace_count = 0
@@ -194,7 +195,7 @@ class Function(Generic[P, R]):
     # -- the general path -------------------------------------------------------------------------------
 
     def _call(self, args: Any, kwargs: Any, bound: int = 0) -> Any:
-        if STATE.builder is not None or STATE.eager_functions:
+        if (STATE.builder is not None or STATE.eager_functions) and not self._is_compiled_only:
             found = self._call_kept(args, kwargs, bound)
             return self._call_python(args, kwargs, bound) if found is NotImplemented else found
         keep = caller_kind((*args, *kwargs.values()))
@@ -202,6 +203,8 @@ class Function(Generic[P, R]):
         args, kwargs = self._fitted(args, kwargs, bound)
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
+        if STATE.builder is not None:
+            return compiled.inlined(tensors)
         if compiled.is_plain and keep is not True and not kwargs and not STATE.recorders:
             self._remember_plain(given, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
@@ -307,7 +310,8 @@ class Function(Generic[P, R]):
         return list(self._cache.items())
 
     def add_trace(self, signature: Any, compiled: Compiled) -> None:
-        """Adds a compiled form for a signature, as `load` does."""
+        """Adds a compiled form for a signature, as `load` does: such a function has no other ones."""
+        self._is_compiled_only = True
         self._cache[signature] = compiled
 
     def _generalised(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -143,13 +143,13 @@ def custom_linear_solve(
 
 
 def started(x0: Any, what: str) -> Leaves:
-    """A start or right-hand side: its leaves as floating tensors."""
+    """A start or right-hand side: its leaves as floating tensors; integers count as floats."""
     start = Leaves(x0, what)
     if not start.tensors:
         raise TypeError(at_user_line(f"{what} holds no array, got {describe(start.spec)}"))
     for i, x in enumerate(start.tensors):
         if not dtypes.is_inexact(x.dtype):
-            if not x._weak:
+            if not dtypes.is_integer(x.dtype):
                 raise TypeError(at_user_line(f"{start.path(i)} is not floating: it has dtype {x.dtype.name}"))
             start.tensors[i] = cast(x, dtypes.default_float())
     return start

@@ -18,6 +18,7 @@ import numpy as np
 from ._core import dtypes
 from ._core.constant import own_copy
 from ._core.engine import ENGINE_OF, ndarray_of
+from ._core.foreign_arrays import no_mask
 from ._core.moving import beside
 from ._core.operators import Operators
 from ._core.state import STATE, next_serial, tell_effect
@@ -52,6 +53,7 @@ class Variable(Operators):
     """
 
     __slots__ = ("__weakref__", "_key", "_tensor", "name", "trainable")
+    _mask = no_mask
     __array_priority__ = 1000
 
     name: str

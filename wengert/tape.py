@@ -276,7 +276,7 @@ class GradientTape:
         try:  # as `door` does: a Python call more would be felt
             mode = _unconnected(unconnected_gradients, "gradient")
             core, reads = self._recorded("gradient")
-            targets, spec = _targets(target)
+            targets, spec = _targets(target, reads)
             found_sources = _Sources(sources, reads, "gradient")
             seeds = _seeds(targets, spec, output_gradients)
             self._settle("gradient")
@@ -324,7 +324,7 @@ class GradientTape:
         """
         mode = _unconnected(unconnected_gradients, "jacobian")
         core, reads = self._recorded("jacobian")
-        y = _one_target(target, "jacobian")
+        y = _one_target(target, "jacobian", reads)
         found_sources = _Sources(sources, reads, "jacobian")
         _require_kinds(y, found_sources.leaves, holomorphic, "jacobian")
         self._settle("jacobian")
@@ -377,7 +377,7 @@ class GradientTape:
         """
         mode = _unconnected(unconnected_gradients, "batch_jacobian")
         core, reads = self._recorded("batch_jacobian")
-        y = _one_target(target, "batch_jacobian")
+        y = _one_target(target, "batch_jacobian", reads)
         found_sources = _Sources([source], reads, "batch_jacobian")
         (x,) = found_sources.leaves
         if len(y.shape) < 2 or len(x.shape) < 2 or y.shape[0] != x.shape[0]:
@@ -428,7 +428,7 @@ class GradientTape:
             True
         """
         core, reads = self._recorded("explain")
-        target = _one_target(y, "explain")
+        target = _one_target(y, "explain", reads)
         (key,) = _Sources([x], reads, "explain").keys
         if isinstance(x, Variable):  # for the explanation its last read stands for it
             source, name = Tensor(x._tensor._data, key[-1] if key else x._tensor._key), x.name
@@ -600,13 +600,13 @@ def _beside(x: Tensor, source: Any) -> Tensor:
 # -- targets and seeds ------------------------------------------------------------------------------------------------
 
 
-def _targets(target: Any) -> tuple[list[Tensor], Spec | None]:
+def _targets(target: Any, reads: _Reads) -> tuple[list[Tensor], Spec | None]:
     leaves, spec = flatten(target)
-    return [_target(leaf, "gradient") for leaf in leaves], spec
+    return [_target(leaf, "gradient", reads) for leaf in leaves], spec
 
 
-def _target(leaf: Any, what: str) -> Tensor:
-    """A target as a tensor; numbers and arrays are constants."""
+def _target(leaf: Any, what: str, reads: _Reads) -> Tensor:
+    """A target as a tensor; numbers and arrays are constants. A Variable is read here, which counts as watched."""
     kind: type[Any] = type(leaf)  # pyright: ignore[reportUnknownVariableType]
     known = kind is Tensor or hasattr(kind, "__wengert_tensor__") or isinstance(leaf, ARRAYS) or is_number(leaf)
     if not known:
@@ -616,10 +616,13 @@ def _target(leaf: Any, what: str) -> Tensor:
                 f"{kind.__name__}"
             )
         )
-    return as_tensor(leaf, f"GradientTape.{what}: target")
+    tensor = as_tensor(leaf, f"GradientTape.{what}: target")
+    if isinstance(leaf, Variable):
+        reads.on_read(leaf, tensor)
+    return tensor
 
 
-def _one_target(target: Any, what: str) -> Tensor:
+def _one_target(target: Any, what: str, reads: _Reads) -> Tensor:
     if flatten(target)[1] is not LEAF or isinstance(target, SEQUENCES):
         raise AttributeError(
             at_user_line(
@@ -627,7 +630,7 @@ def _one_target(target: Any, what: str) -> Tensor:
                 f"itself, or stack them"
             )
         )
-    return _target(target, what)
+    return _target(target, what, reads)
 
 
 def _seeds(targets: Sequence[Tensor], spec: Spec | None, given: Any) -> list[tuple[Tensor, Tensor]]:

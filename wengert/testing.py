@@ -20,13 +20,14 @@ from ._compile.parameters import positional_names
 from ._core import dtypes
 from ._core.constant import constant, is_number
 from ._core.doors import door
+from ._core.kinds import ARRAYS
 from ._core.op import ZERO
 from ._core.state import next_serial, recording
 from ._core.structure import flatten, is_number_list, paths, unflatten
 from ._core.tensor import Tensor
 from ._core.types import type_of
 from ._core.where import at_user_line
-from ._prims.structural import alias, conj_of, mul, real, reduce_sum, zeros_of
+from ._prims.structural import alias, cast, conj_of, mul, real, reduce_sum, zeros_of
 from ._transforms.forward import Tangents
 from .errors import GradientCheckError
 from .functional import grad
@@ -218,13 +219,13 @@ class _Arguments:
         self.leaves, self.spec = flatten(args)
         names = positional_names(f, len(args))
         labels = [p for name, child in zip(names, self._children(), strict=True) for p in paths(child, name)]
+        if not any(map(_is_floating, self.leaves)):  # a bare 3 means 3.0; beside floats, integers are passed on
+            self.leaves = [_as_floats(leaf) for leaf in self.leaves]
         self.places = [i for i, leaf in enumerate(self.leaves) if _is_floating(leaf)]
         if not self.places:
             kinds = ", ".join(type(a).__name__ for a in args) or "none"
             raise TypeError(
-                at_user_line(
-                    f"check_gradients: no argument of f is floating (got {kinds}); integers are passed on as they are"
-                )
+                at_user_line(f"check_gradients: no argument of f is floating (got {kinds}); pass a number or an array")
             )
         tensors = [as_tensor(self.leaves[i], labels[i]) for i in self.places]
         self.point = _Point(tensors, [labels[i] for i in self.places])
@@ -244,6 +245,17 @@ class _Arguments:
             kinds = ", ".join(type(r).__name__ for r in results) or "nothing"
             raise TypeError(at_user_line(f"check_gradients: f must return floating tensors, got {kinds}"))
         return found
+
+
+def _as_floats(leaf: Any) -> Any:
+    """Integers as floats; anything else as it is."""
+    if isinstance(leaf, int) and not isinstance(leaf, bool):
+        return float(leaf)
+    is_array = type(leaf) is Tensor or hasattr(type(leaf), "__wengert_tensor__") or isinstance(leaf, ARRAYS)
+    if not is_array and not is_number_list([leaf]):
+        return leaf
+    tensor = as_tensor(leaf)
+    return cast(tensor, dtypes.default_float()) if dtypes.is_integer(tensor.dtype) else leaf
 
 
 def _is_floating(leaf: Any) -> bool:

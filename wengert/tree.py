@@ -1,20 +1,22 @@
 """Nested structures of arrays: map, flatten, put together again, and ravel into one vector.
 
-A list of plain numbers is one array; any other list, every tuple, dict, named tuple, dataclass and registered class
-is structure; everything else is a leaf.
+Every list, tuple, dict, named tuple, dataclass and registered class is structure; everything else is a leaf. (As an
+argument of a gradient function, a list of plain numbers is one array; here it is a list of leaves.) A field of a
+dataclass with `metadata={"static": True}` is no leaf but part of the structure. Leaves that are neither numbers nor
+arrays (None, strings, bools, functions, ...) stay as they are. The order of a dictionary's keys is no structure.
 """
 
 # pyright: strict, reportPrivateUsage=false
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ._core.dims import DimLike, size_of
+from ._core.structure import EVERY, passes_through, register, unflatten
 from ._core.structure import flatten as _flatten
 from ._core.structure import map_structure as map
-from ._core.structure import register, unflatten
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from ._prims import structural
@@ -26,19 +28,22 @@ map.__doc__ = """Applies a function to the leaves of one or more structures of t
 
     Args:
         f: called with one leaf of each structure.
-        tree: a nested structure.
-        *rest: more structures of exactly that shape.
+        tree: a nested structure. Leaves that are neither numbers nor arrays (None, strings, bools, functions, ...)
+            are not mapped, and stay.
+        *rest: more structures of exactly that shape; the order of a dictionary's keys does not matter.
 
     Returns:
         The structure with the results as leaves.
 
     Raises:
-        ValueError: if the structures differ.
+        ValueError: if the structures differ; the message shows both.
 
     Example:
         >>> import wengert as wg
         >>> wg.tree.map(lambda a, b: a + b, {"x": 1, "y": (2, 3)}, {"x": 10, "y": (20, 30)})
         {'x': 11, 'y': (22, 33)}
+        >>> wg.tree.map(lambda a: 2 * a, {"scale": [1.0, 2.0], "name": "scaling"})
+        {'scale': [2.0, 4.0], 'name': 'scaling'}
     """
 unflatten.__doc__ = """Puts a structure together from leaves.
 
@@ -74,7 +79,7 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
         >>> wg.tree.flatten({"a": 1.0, "b": (2.0, "name")})[0]
         [1.0, 2.0, 'name']
     """
-    return _flatten(tree)
+    return _flatten(tree, EVERY)
 
 
 def leaves(tree: Any) -> list[Any]:
@@ -91,21 +96,22 @@ def leaves(tree: Any) -> list[Any]:
         >>> wg.tree.leaves([{"a": 1.0}, (2.0, None)])
         [1.0, 2.0, None]
     """
-    return _flatten(tree)[0]
+    return _flatten(tree, EVERY)[0]
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """All numbers of a structure in one vector, and the function that undoes it.
 
     Args:
-        tree: a nested structure whose leaves are arrays, tensors or numbers.
+        tree: a nested structure of arrays, tensors and numbers. Leaves of other kinds (None, strings, bools, ...) are
+            left out of the vector, and put back where they were.
 
     Returns:
         (flat, unravel): a vector in the leaves' common dtype, and a function from such a vector (array or tensor,
         differentiable) to the structure, each leaf in its own shape and dtype.
 
     Raises:
-        TypeError: if a leaf is not numeric.
+        TypeError: if an array holds no numbers, or no leaf is numeric.
         ValueError: (from `unravel`) if the vector has another length.
 
     Example:
@@ -113,10 +119,12 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         >>> flat, unravel = wg.tree.ravel({"w": [[1.0, 2.0]], "b": 3.0})
         >>> flat
         array([1., 2., 3.])
-        >>> unravel(flat)["w"]
-        array([[1., 2.]])
+        >>> unravel(flat)
+        {'w': [[np.float64(1.0), np.float64(2.0)]], 'b': np.float64(3.0)}
     """
-    found, spec = _flatten(tree)
+    every, spec = _flatten(tree, EVERY)
+    numeric = [leaf for leaf in every if not passes_through(leaf)]
+    found = numeric or every  # nothing but text is an error, which as_tensor tells
     tensors = [as_tensor(leaf, "tree.ravel") for leaf in found]
     types = [(t.shape, t.dtype) for t in tensors]
     flat = _join(tensors)
@@ -134,8 +142,8 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
             part = structural.slice_(x, starts=(start,), limits=(stop,), strides=(1,))
             parts.append(structural.cast(structural.reshape(part, shape=shape), dtype))
             start = stop
-        kept: Iterable[Any] = parts if is_tensor_like(vector) else [outward(p) for p in parts]
-        return unflatten(spec, kept)
+        kept: Iterator[Any] = iter(parts if is_tensor_like(vector) else [outward(p) for p in parts])
+        return unflatten(spec, [leaf if passes_through(leaf) else next(kept) for leaf in every])
 
     return outward(flat, *found), unravel
 

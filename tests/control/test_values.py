@@ -818,3 +818,15 @@ def test_c21_c22_what_a_branch_saves() -> None:
 
     wg.function(f).trace(np.bool_(True), 1.0, 2.0)
     wg.function(linear).trace(np.bool_(True), 1.0)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "function"])
+def test_a_list_of_numbers_is_as_many_loop_variables(wrap):
+    two = wrap(lambda: wg.while_loop(lambda i, v: i < 5, lambda i, v: (i + 1, v + i), [0, 0]))
+    assert [int(x) for x in two()] == [5, 10]
+    assert type(two()) is list
+    for step in (lambda i: i + 1, lambda i: [i + 1], lambda i: (i + 1,)):
+        assert [int(x) for x in wrap(lambda step=step: wg.while_loop(lambda i: i < 5, step, [0]))()] == [5]
+    assert int(wrap(lambda: wg.ops.while_loop(lambda i: i < 5, lambda i: i + 1, [0]))()[0]) == 5
+    nested = wrap(lambda: wg.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0), [0, [1.0, 2.0]]))
+    np.testing.assert_array_equal(nested()[1], [8, 16])  # inside, a list of numbers is one array

@@ -176,3 +176,19 @@ def test_errors_say_what_came_and_what_was_wanted(call: Any, error: type[Excepti
     with pytest.raises(error) as caught:
         call()
     assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_submodules_are_imported_by_name():
+    import wengert.numpy as wnp
+    from wengert.numpy import fft, linalg, random
+    from wengert.numpy.fft import rfft
+    from wengert.numpy.linalg import LinAlgError, solve
+    from wengert.numpy.random import default_rng, normal
+
+    assert (solve, LinAlgError, rfft) == (wg.linalg.solve, np.linalg.LinAlgError, wg.fft.rfft)
+    assert (default_rng, normal) == (np.random.default_rng, np.random.normal)
+    assert (wnp.linalg, wnp.fft, wnp.random) == (linalg, fft, random)
+    gradient = wg.grad(lambda b: wnp.linalg.solve(np.eye(2) * 2, b).sum())(np.ones(2))
+    np.testing.assert_array_equal(gradient, [0.5, 0.5])
+    with pytest.raises(AttributeError, match="nowhere"):
+        linalg.nowhere

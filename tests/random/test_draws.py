@@ -19,6 +19,22 @@ def test_keys_are_words_of_the_seed():
         random.key(1.5)
 
 
+@pytest.mark.parametrize("seed", [0, 5, (3 << 32) | 5, -1, -(2**40), np.int8(-3), np.uint64(2**64 - 2), np.int32(7)])
+def test_a_traced_seed_gives_the_key_of_its_value(seed):
+    wanted = random.key(int(seed)).numpy()
+    key = wg.function(random.key)
+    for given in (wg.tensor(seed), np.asarray(seed)):
+        np.testing.assert_array_equal(key(given), wanted)
+    sine = wg.function(lambda s: np.sin(random.key(s)))
+    np.testing.assert_allclose(sine(np.asarray(seed)), np.sin(wanted), rtol=1e-15)
+    keys = wg.vmap(random.key)(np.asarray([seed, seed]))
+    np.testing.assert_array_equal(keys, [wanted, wanted])
+    with pytest.raises(TypeError, match="seed must be an integer"):
+        key(np.array(1.5))
+    with pytest.raises(TypeError, match="seed must be an integer"):
+        key(np.array([1, 2]))
+
+
 def test_draws_repeat_and_children_differ():
     key = random.key(0)
     first, second = random.split(key)

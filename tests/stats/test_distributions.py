@@ -346,3 +346,45 @@ def test_quantiles_of_counts(name: str, shapes: tuple[float, ...]) -> None:
         assert wg.grad(lambda p, f=f: f(0.4, *shapes[:-1], p))(shapes[-1]) == 0
         np.testing.assert_array_equal(wg.function(f)(q, *shapes), f(q, *shapes))
     assert np.isnan(getattr(stats, name).ppf([-0.1, 1.1, np.nan], *shapes)).all()
+
+
+COV2, MEAN2 = np.array([[2.0, 0.3], [0.3, 1.0]]), np.array([0.5, -0.2])
+
+
+@pytest.mark.parametrize("shape", [(2,), (1, 2), (3, 2), (2, 3, 2), (1, 3, 2), (3, 1, 2)])
+def test_normal_vectors_in_every_mode(shape):
+    x = np.linspace(-1.0, 2.0, int(np.prod(shape))).reshape(shape)
+    f = lambda x, mean, cov: wg.stats.multivariate_normal.logpdf(x, mean, cov)
+    wanted = scipy.stats.multivariate_normal.logpdf(x, MEAN2, COV2)
+    for found in (
+        f(x, MEAN2, COV2),
+        wg.function(f)(x, MEAN2, COV2),
+        wg.function(lambda x: f(x, MEAN2, COV2))(x),
+        wg.linearize(f, x, MEAN2, COV2)[0],
+        wg.vmap(f)(*(np.stack([a, a]) for a in (x, MEAN2, COV2)))[1],
+        wg.vmap(lambda x: f(x, MEAN2, COV2))(np.stack([x, x]))[0],
+    ):
+        assert np.shape(found) == np.shape(wanted)
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+    factor = np.linalg.cholesky(COV2)
+    wg.check_gradients(lambda x, mean, a: f(x, mean, a @ a.T), x, MEAN2, factor, order=1)
+
+
+@pytest.mark.parametrize("x", [0.3, [0.3], [[0.3]], [0.3, 0.4], [[0.3], [0.4]]])
+def test_normal_vectors_of_one_component_have_scipys_shapes(x):
+    for mean, cov in ((0.0, 1.0), ([0.1], [[2.0]]), ([0.1], [2.0])):
+        wanted = scipy.stats.multivariate_normal.logpdf(x, mean, cov)
+        found = wg.stats.multivariate_normal.logpdf(x, mean, cov)
+        assert np.shape(found) == np.shape(wanted)
+        np.testing.assert_allclose(found, wanted)
+        np.testing.assert_allclose(
+            wg.function(lambda x, mean=mean, cov=cov: wg.stats.multivariate_normal.logpdf(x, mean, cov))(x), wanted
+        )
+
+
+@pytest.mark.parametrize("x", [[0.25, 0.75], [[0.25], [0.75]], [[0.25, 0.5], [0.75, 0.5]], [0.25]])
+def test_dirichlet_has_scipys_shapes(x):
+    wanted = scipy.stats.dirichlet.logpdf(x, [2.0, 3.0])
+    found = wg.stats.dirichlet.logpdf(x, [2.0, 3.0])
+    assert np.shape(found) == np.shape(wanted)
+    np.testing.assert_allclose(found, wanted)

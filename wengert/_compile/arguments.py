@@ -125,12 +125,18 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
         return Tensor(leaf._data, next_serial(), None, leaf._weak)
     if kind is np.ndarray and leaf.dtype in _EVERYDAY and STATE.builder is None:
         return Tensor(leaf.view(), next_serial())
+    if isinstance(leaf, np.integer):
+        return number(float(leaf))
     if isinstance(leaf, ARRAYS):
         if leaf.dtype.kind in "USOMmV" and not dtypes.is_supported(leaf.dtype):
+            return None
+        if isinstance(leaf, np.bool_) and argument.spec is not LEAF:
             return None
         _require_inexact(leaf.dtype, argument, position)
         return constant(checked_array(leaf, argument.name))
     if isinstance(leaf, bool):
+        if argument.spec is not LEAF:
+            return None
         raise TypeError(at_user_line(f"{_path(argument, position)}: cannot differentiate with respect to a bool"))
     if isinstance(leaf, _SCALARS):
         return number(leaf if isinstance(leaf, complex) else float(leaf))
@@ -144,13 +150,15 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
     return None
 
 
-def _list_source(leaf: list[Any], argument: Differentiated, position: int) -> Tensor:
+def _list_source(leaf: list[Any], argument: Differentiated, position: int) -> Tensor | None:
     try:
         array = np.array(leaf)
     except ValueError:
         where = _path(argument, position)
         raise ValueError(at_user_line(f"{where}: the nested list is ragged: {_short(leaf)}")) from None
     if array.dtype.kind == "b":
+        if argument.spec is not LEAF:
+            return None
         raise TypeError(at_user_line(f"{_path(argument, position)}: cannot differentiate with respect to bools"))
     if array.dtype.kind in "iuf":
         array = array.astype(dtypes.default_float())

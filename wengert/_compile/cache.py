@@ -19,6 +19,7 @@ from .._core.where import user_site
 from .._engines.interpret import dim_sources
 from .._engines.numpy import NUMPY
 from .._engines.numpy.execute import executable
+from .._transforms.replay import replay
 from .trace import Static, Traced
 
 _commit_lock = threading.Lock()
@@ -114,6 +115,13 @@ class Compiled:
         if kind is False:
             return self.rebuild(_distinct([*map(to_numpy_result, results)]))
         return self.rebuild(results if kind is True else (*[native_result(x, kind) for x in results],))
+
+    def inlined(self, arguments: Sequence[Tensor]) -> Any:
+        """The results inside another trace, which gets the program's nodes: as if f were traced there."""
+        outs = replay(self.graph, arguments)
+        for variable, value in zip(self.written, outs[self.result_count :], strict=True):
+            variable._put(value)
+        return self.rebuild((*outs[: self.result_count],))
 
     def _commit(self, values: Sequence[Tensor]) -> None:
         if STATE.pins is not None:  # a computation is repeated: what it writes stays inside

@@ -26,7 +26,7 @@ from .._transforms.forward import Tangents
 from .._transforms.replay import replay
 from .._transforms.reverse import Masked, cut_reason
 from .._transforms.rows import Rows
-from .joint import Joint, RowsAt, joint_of, prepared, serving
+from .joint import Joint, RowsAt, extended, joint_of, prepared, preparing, serving
 
 BATCHES = 16  # sizes and choices of batched inputs for which a program keeps its batched form
 
@@ -222,10 +222,11 @@ def _pull_back(
 ) -> Any:  # fmt: skip
     """The joint rule: the stage behind every output that has a cotangent, for the operands that want one, works."""
     last = max(i for i, c in enumerate(ct) if isinstance(c, Tensor))
-    wanted = [flag and dtypes.is_inexact(t.dtype) for flag, t in zip(needed, operands_type, strict=True)]
+    wanted = (*[flag and dtypes.is_inexact(t.dtype) for flag, t in zip(needed, operands_type, strict=True)],)
     stage = serving(program.stages, wanted, last)
     if stage is None:
-        raise LookupError("a program that was called without a tape has no way back")
+        program, outs = extended(outs, wanted, program)
+        stage = program.stages[-1]
     residuals = outs[stage.stop : stage.end]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
@@ -279,5 +280,6 @@ call = general(
     "call", "*operands", attrs="program", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=_batch,
     takes_missing=True, dtypes="any", can_raise=True, doc="the results of a traced program",
 )  # fmt: skip
+call.prepare = preparing(lambda operands, program: operands)
 
 __all__ = ["Program", "call", "call_program", "closed", "cut_inside", "inner_programs", "leads_through", "symbol"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from .._core import dtypes
-from .._core.graph import Graph, Node, quietly
+from .._core.graph import Graph, Node, graph_holding, quietly, symbol
 from .._core.state import STATE, building, recording
 from .._core.tensor import Tensor, Value
+from .._core.types import type_of
 from .._transforms.replay import replay
 from .._transforms.reverse import Tape, sweep, zeros_inserted
 from .._transforms.rows import Rows
@@ -130,3 +131,50 @@ def prepared(what: Any, operands: Sequence[Tensor]) -> Any:
             if any(active):
                 what = what.split(active)
     return what
+
+
+def preparing(takers: Callable[[tuple[Tensor, ...], Any], Sequence[Tensor]]) -> Any:
+    """How an op that holds a program, branches or a loop as its attribute is prepared where it is applied anew.
+
+    In a trace it is not: what a sweep there asks for, `extended` adds.
+
+    Args:
+        takers: from the op's operands and its attribute to the operands that the program takes.
+    """
+
+    def prepare(operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> tuple[Any, ...]:
+        if STATE.builder is not None:
+            return attrs
+        return (prepared(attrs[0], takers(operands, attrs[0])),)
+
+    return prepare
+
+
+def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any) -> tuple[Any, tuple[Tensor, ...]]:
+    """Gives a node of a graph under construction more results: what a way back reads. Open recorders learn of them."""
+    node, graph = _node_of(outs[0])
+    attr = node.attrs[-1].split(active)
+    with graph.lock:
+        node.attrs = (*node.attrs[:-1], attr)
+        types = node.op.type_rule(*node.op.group((*map(type_of, node.inputs),)), *node.attrs)
+        fresh = graph.extend(node, types[len(node.outputs) :])
+    everything = (*outs, *fresh)
+    outer = {value.key: tensor for tensor, value in graph.captures.values()}
+    operands = (*[outer[v.key] if v.key in outer else symbol(v) for v in node.inputs],)
+    for recorder in STATE.recorders:
+        if not getattr(recorder, "is_watch", False):
+            # what only files results files them once more
+            learn = getattr(recorder, "extend", recorder.observe)
+            learn(node.op, operands, node.attrs, everything)
+    return attr, everything
+
+
+def _node_of(out: Tensor) -> tuple[Node, Graph]:
+    data = out._data
+    graph = graph_holding(data) if type(data) is Value else None
+    node = None if graph is None else next(
+        (n for n in reversed(graph.nodes) if any(v.key == out._key for v in n.outputs)), None
+    )  # fmt: skip
+    if graph is None or node is None or graph.is_frozen:
+        raise LookupError("a branch, a loop or a compiled function that ran without a tape has no way back")
+    return node, graph

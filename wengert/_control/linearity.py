@@ -1,11 +1,13 @@
 """Transposes a user's gradient rule for forward mode, if it is linear in its cotangents.
 
 A rule maps cotangents of the outputs to cotangents of the inputs. Forward mode needs the transposed map. It exists
-only where the rule is linear, so a recorder checks that, op by op, while the rule runs once on zeros.
+only where the rule is linear, so a recorder checks that, op by op, while the rule runs once on zeros. Each value has a
+`Share`: how it depends on the cotangents. Programs of calls, branches and loops are followed node by node.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +26,22 @@ from .._transforms.reverse import Tape, sweep
 _ZERO_PRESERVING = frozenset({
     "broadcast_to", "reshape", "transpose", "convert", "alias", "stop_gradient", "neg", "buffer_new", "buffer_value",
 })  # fmt: skip
+
+
+# ops with rules of their own, and the operand in which they are linear
+_LINEAR_IN = {"unstack": "x", "solve": "b", "triangular_solve": "b"}
+
+
+class Share(enum.Enum):
+    """How a value depends on the sources."""
+
+    ZERO = "zero"
+    CONSTANT = "constant"
+    LINEAR = "linear"
+    OTHER = "other"
+
+
+Shares = list[Share]
 
 
 class Linearity:
@@ -50,36 +68,138 @@ class Linearity:
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Files the results of an op."""
-        depends = [self.tracks(x._key) for x in operands]
-        if not any(depends):
+        if not any(self.tracks(x._key) for x in operands):
             return
-        is_linear = self.other.isdisjoint(x._key for x in operands) and _keeps_linear(op, operands, attrs, depends)
-        if is_linear and all(dtypes.is_inexact(out.dtype) for out in outs):
-            self.linear.update(out._key for out in outs)
-        else:
-            self.other.update(out._key for out in outs)
-            self.why = self.why or f"the op {op.name}"
+        shares = [self._share(x, op.kind == "linear" or op.name in _REGIONS) for x in operands]
+        for out, share in zip(outs, _results(op, shares, attrs, outs), strict=True):
+            if share is Share.LINEAR:
+                self.linear.add(out._key)
+            elif share is Share.OTHER:
+                self.other.add(out._key)
+                self.why = self.why or f"the op {op.name}"
+
+    def _share(self, x: Tensor, is_asked_for_zeros: bool) -> Share:
+        if x._key in self.linear:
+            return Share.LINEAR
+        if x._key in self.other:
+            return Share.OTHER
+        return Share.ZERO if is_asked_for_zeros and is_zero(x) else Share.CONSTANT
 
 
-def _keeps_linear(op: Op, operands: Sequence[Tensor], attrs: tuple[Any, ...], depends: Sequence[bool]) -> bool:
+def _results(op: Op, shares: Shares, attrs: tuple[Any, ...], outs: Sequence[Any]) -> Shares:
+    """The share of each result of an op."""
+    if Share.LINEAR not in shares and Share.OTHER not in shares:
+        return [_without_sources(op, shares, attrs)] * len(outs)
+    region = _REGIONS.get(op.name)
+    if region is not None:
+        found = region(shares, attrs[0])
+    else:
+        is_linear = Share.OTHER not in shares and _keeps_linear(op, shares, attrs)
+        found = [Share.LINEAR if is_linear else Share.OTHER] * len(outs)
+    is_lost = [share is Share.LINEAR and not dtypes.is_inexact(out.dtype) for share, out in zip(found, outs)]
+    return [Share.OTHER if lost else share for lost, share in zip(is_lost, found)]
+
+
+def _without_sources(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> Share:
+    """The share of results that do not depend on the sources: whether they are known to be zeros."""
+    if op.name == "full":
+        is_known = dict(zip(op.attrs, attrs, strict=True))["value"] == 0
+    elif op.name == "constant":
+        is_known = not np.any(attrs[0])
+    else:
+        is_known = op.name == "absent" or (op.name in _ZERO_PRESERVING and shares[0] is Share.ZERO)
+    return Share.ZERO if is_known else Share.CONSTANT
+
+
+def _keeps_linear(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> bool:
     """Whether an op's results are linear in the operands that depend (all linearly) on the sources."""
+    depends = [share is Share.LINEAR for share in shares]
     if op.name == "attach":
         return depends[0]
+    if op.name == "add_number":
+        return attrs[0] == 0  # `sum` of a list of terms begins so
     if op.name == "scale":
         return depends[0] != depends[1]
     if op.kind == "linear":
         return all(
-            (op.rules[op.position(i)] is not None and (d or is_zero(x))) or (op.rules[op.position(i)] is None and not d)
-            for i, (x, d) in enumerate(zip(operands, depends, strict=True))
+            share in (Share.LINEAR, Share.ZERO) if op.rules[op.position(i)] is not None else share is not Share.LINEAR
+            for i, share in enumerate(shares)
         )
-    if sum(depends) != 1 or op.kind not in ("multilinear", "elementwise"):
+    if sum(depends) != 1:
         return False
     index = depends.index(True)
+    if op.kind not in ("multilinear", "elementwise"):
+        return _LINEAR_IN.get(op.name) == op.operands[index]
     rule = op.rules[op.position(index)]
     if rule is None:
         return False
     # the slope along an operand tells: it is constant if its formula reads neither the operand nor the result
     return op.kind == "multilinear" or rule.reads.isdisjoint({op.operands[index], *op.outs})
+
+
+# -- ops that hold programs ---------------------------------------------------------------------
+
+
+def _through(graph: Any, shares: Shares) -> Shares:
+    """The shares of a graph's outputs, from those of its inputs."""
+    found = {value.key: share for value, share in zip(graph.inputs, shares, strict=True)}
+    for node in graph.nodes:
+        given = [found.get(value.key, Share.CONSTANT) for value in node.inputs]
+        for value, share in zip(node.outputs, _results(node.op, given, node.attrs, node.outputs), strict=True):
+            found[value.key] = share
+    return [found.get(value.key, Share.CONSTANT) for value in graph.outputs]
+
+
+def _met(first: Share, second: Share) -> Share:
+    """The share of a value that is one or the other."""
+    if first is second or second is Share.ZERO:
+        return first
+    return second if first is Share.ZERO else Share.OTHER  # a constant or a linear value is neither
+
+
+def _of_call(shares: Shares, program: Any) -> Shares:
+    return _through(program.graph, shares)
+
+
+def _of_switch(shares: Shares, branches: Any) -> Shares:
+    columns = zip(*[_through(program.graph, shares[1:]) for program in branches.programs], strict=True)
+    if shares[0] in (Share.LINEAR, Share.OTHER):
+        return [Share.OTHER for _ in columns]
+    found: Shares = []
+    for first, *rest in columns:
+        for share in rest:
+            first = _met(first, share)
+        found.append(first)
+    return found
+
+
+def _of_loop(shares: Shares, spec: Any) -> Shares:
+    """The shares that hold after any number of steps."""
+    operands = shares[spec.is_counted :]
+    carries, rest = operands[: spec.carries], operands[spec.carries :]
+    while True:
+        outs = _through(spec.body.graph, [*carries, *rest])
+        grown = [*map(_met, carries, outs[: spec.carries])]
+        if grown == carries:
+            break
+        carries = grown
+    is_chosen = not spec.is_counted and _depends(
+        _through(spec.condition.graph, [*carries, *operands[spec.invariants_from() :]])
+    )
+    between = [] if spec.is_counted else [Share.CONSTANT]
+    emitted = [outs[emit] if isinstance(emit, int) else Share.OTHER for emit in spec.emits]  # else a history
+    found = [*carries, *between, *emitted]
+    return [Share.OTHER] * len(found) if is_chosen else found
+
+
+def _depends(shares: Shares) -> bool:
+    return Share.LINEAR in shares or Share.OTHER in shares
+
+
+_REGIONS: dict[str, Callable[[Shares, Any], Shares]] = {"call": _of_call, "switch": _of_switch, "loop": _of_loop}
+
+
+# -- transposition ---------------------------------------------------------------------
 
 
 def is_zero(x: Tensor) -> bool:

@@ -35,7 +35,7 @@ from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import Masked
 from .call import Program
 from .halves import Halves, halves_of
-from .joint import prepared, serving
+from .joint import extended, prepared, preparing, serving
 from .lanes import (
     add_lanes,
     batched_program,
@@ -50,7 +50,6 @@ from .lanes import (
     where_live,
     zeroed,
 )
-from .switch import extended
 
 OPAQUE = np.dtype(object)  # of a history, which no op but `loop_back` reads
 
@@ -649,3 +648,4 @@ loop = general(
     "loop", "*operands", attrs="spec", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=run_in_lanes,
     takes_missing=True, dtypes="any", can_raise=True, doc="a step run until a condition fails, or a number of times",
 )  # fmt: skip
+loop.prepare = preparing(lambda operands, spec: operands[spec.is_counted :])

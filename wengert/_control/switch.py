@@ -13,19 +13,19 @@ from typing import Any
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike, dims_in, map_attribute
-from .._core.graph import Graph, Node, graph_holding, quietly
+from .._core.graph import Graph, quietly
 from .._core.op import ZERO, batch_size, general, tensor_type
 from .._core.state import STATE, building
-from .._core.tensor import Tensor, Value
+from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.discrete import eq, logical_not
 from .._prims.structural import absent, attach, cast, fill, full, iota, zeros_of
 from .._transforms.replay import bind_dims, replay
-from .._transforms.reverse import Masked, Tape
+from .._transforms.reverse import Masked
 from .._transforms.rows import Rows
 from .call import Program
 from .halves import Halves, halves_of
-from .joint import RowsAt, prepared, serving
+from .joint import RowsAt, extended, prepared, preparing, serving
 from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, size_inside, some, where_live
 
 
@@ -189,32 +189,6 @@ def _pull_back(
         ZERO if g is None and flag and i < branches.declared else g for i, (g, flag) in enumerate(zip(found, wanted))
     ],)  # fmt: skip
     return (None, connected)
-
-
-def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any) -> tuple[Any, tuple[Tensor, ...]]:
-    """Gives a node of a graph under construction more results: what a way back reads. Open tapes learn of them."""
-    node, graph = _node_of(outs[0])
-    attr = node.attrs[-1].split(active)
-    with graph.lock:
-        node.attrs = (*node.attrs[:-1], attr)
-        types = node.op.type_rule(*node.op.group((*map(type_of, node.inputs),)), *node.attrs)
-        fresh = graph.extend(node, types[len(node.outputs) :])
-    everything = (*outs, *fresh)
-    for recorder in STATE.recorders:
-        if isinstance(recorder, Tape):
-            recorder.extend(outs[0]._key, everything, node.attrs)
-    return attr, everything
-
-
-def _node_of(out: Tensor) -> tuple[Node, Graph]:
-    data = out._data
-    graph = graph_holding(data) if type(data) is Value else None
-    node = None if graph is None else next(
-        (n for n in reversed(graph.nodes) if any(v.key == out._key for v in n.outputs)), None
-    )  # fmt: skip
-    if graph is None or node is None or graph.is_frozen:
-        raise LookupError("a branch or loop that ran without a tape has no way back")
-    return node, graph
 
 
 def _cotangents(
@@ -437,5 +411,6 @@ switch = general(
     takes_missing=True, dtypes="any", can_raise=True,
     doc="the results of one of several branches; an index out of range takes the last one, False the second",
 )  # fmt: skip
+switch.prepare = preparing(lambda operands, branches: operands[1:])
 
-__all__ = ["Branches", "extended", "switch", "switch_branches"]
+__all__ = ["Branches", "switch", "switch_branches"]

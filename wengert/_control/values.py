@@ -36,14 +36,25 @@ def leaf_tensor(leaf: Any) -> Tensor | None:
 
 
 class Leaves:
-    """A nested value: its numeric leaves as tensors, and the rest as it is."""
+    """A nested value: its numeric leaves as tensors, and the rest as it is.
 
-    __slots__ = ("fixed", "has_tensors", "name", "names", "places", "spec", "tensors")
+    Args:
+        value: the nested value.
+        name: for messages.
+        names: of the entries of the top level, where these have names of their own.
+        lists: in how many levels from the top a list of numbers is structure, not an array.
+        like: a spec whose order of keys dictionaries are taken in.
+    """
 
-    def __init__(self, value: Any, name: str = "operands", names: tuple[str, ...] = ()) -> None:
+    __slots__ = ("fixed", "has_tensors", "lists", "name", "names", "places", "spec", "tensors")
+
+    def __init__(
+        self, value: Any, name: str = "operands", names: tuple[str, ...] = (), lists: int = 0, like: Spec | None = LEAF
+    ) -> None:
         self.name = name
-        self.names = names  # of the entries of the top level, where these have names of their own
-        leaves, self.spec = flatten(value)
+        self.names = names
+        self.lists = lists
+        leaves, self.spec = flatten(value, lists, like)
         self.tensors: list[Tensor] = []
         # whether the caller works with tensors, or with which framework: so are the results
         self.has_tensors = kind_of(leaves)
@@ -219,7 +230,7 @@ class Carried:
             elif type(value) in self._flat and len(value) == len(before) and all(map(_is_alike, before, value)):
                 # a list may be changed behind our back
                 return (value, value) if type(value) is tuple else (value, (*value,))
-        after = Leaves(value, self.given.name)
+        after = Leaves(value, self.given.name, lists=self.given.lists, like=self.given.spec)
         require_same_structure(self.what, self.given, after, ("before the step", "after it"))
         tensors = [self.fitted(i, x, y) for i, (x, y) in enumerate(zip(before, after.tensors, strict=True))]
         return self.given.rebuilt(tensors), tensors

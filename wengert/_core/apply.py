@@ -67,6 +67,16 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
     return out
 
 
+def apply_prepared(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> Any:
+    """As `apply`, for ops that may hold programs or rules, and for all that run again what ran or was traced before.
+
+    Such an op is prepared for the recorders that are open now: those that were when it was made are not the same.
+    """
+    if op.prepare is not None and STATE.recorders:
+        attrs = op.prepare(operands, attrs)
+    return apply(op, operands, attrs)
+
+
 def _run(name: str, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
     """A kernel's result where there are no operands, or operands that may be of NumPy's engine and one other."""
     if not operands:

@@ -10,6 +10,7 @@ import numpy as np
 from . import dtypes
 from .apply import apply
 from .engine import ENGINE_OF, Engine, default_engine, framework_of, only_engine, transferred
+from .foreign_arrays import require_plain
 from .kinds import NUMBERS
 from .op import REGISTRY
 from .state import STATE, next_serial
@@ -21,6 +22,7 @@ COPY_LIMIT = 64 * 1024  # bytes; larger arrays that a trace captures are held, n
 
 def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Tensor:
     """A tensor of NumPy values, borrowed: in a trace a `constant` node, else a concrete tensor."""
+    require_plain(type(array))
     if not array.dtype.isnative:  # dtypes of another byte order would differ from all others
         array = array.astype(array.dtype.newbyteorder("="))
     if STATE.builder is not None:

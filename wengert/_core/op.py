@@ -107,6 +107,8 @@ class Op:
     """A primitive. Calling it with operands, and attributes by name, applies it.
 
     `walks` marks an op whose attribute sweeps entries of its own (`walk_back`), into the sums of the sweep under way.
+    `prepare`, set by ops that hold programs or rules, gives the attributes with which the op is to be applied to these
+    operands under the open recorders (or raises); `apply_prepared` asks it.
     """
 
     def __init__(
@@ -133,6 +135,7 @@ class Op:
         self.rules: tuple[Rule | None, ...] = ()
         self.joint: Rule | None = None
         self.jvp: Rule | None = None
+        self.prepare: Callable[[tuple[Tensor, ...], tuple[Any, ...]], tuple[Any, ...]] | None = None
         self.plans: dict[tuple[bool, ...], Plan] = {}
         self.is_multi = has_many_outs or len(outs) != 1
         self.fixed = len(operands) - is_variadic

@@ -1,7 +1,8 @@
 """Nested structures: which containers are entered, what their leaves are, and how to put them together again.
 
-A list whose leaves are all Python numbers is one array, hence a leaf; any other list, and every tuple, dict, named
-tuple, dataclass or registered class is structure.
+As an argument, a list whose leaves are all Python numbers is one array, hence a leaf; in `wg.tree`, where no array is
+wanted, it is a list of leaves. Any other list, and every tuple, dict, named tuple, dataclass or registered class is
+structure. A field of a dataclass with `metadata={"static": True}` belongs to the structure, with its value.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from .tensor import Tensor
 from .where import at_user_line
 
 _LEAVES = (*NUMBERS, np.generic)
+_NUMERIC = frozenset({Tensor, np.ndarray, float, int, complex})
 _ATOMIC = frozenset({Tensor, np.ndarray, float, int, complex, bool, str, type(None)})
 
 
 class Spec(NamedTuple):
-    """The shape of a structure: its type, what identifies the children, and their own specs."""
+    """The shape of a structure: its type, what identifies the children, and their own specs.
+
+    The keys of a dataclass are the names of its fields, and after them (name, value) of each static one.
+    """
 
     kind: type[Any]
     keys: Any
@@ -85,7 +90,10 @@ def is_number_list(value: Any) -> bool:
     return found
 
 
-def _open(value: Any) -> tuple[list[Any], Any] | None:
+EVERY = -1  # how many levels of lists of numbers are opened: all
+
+
+def _open(value: Any, lists: int) -> tuple[list[Any], Any] | None:
     """A container's children and keys, or None for a leaf."""
     kind = type(value)
     if kind in _ATOMIC:
@@ -94,7 +102,7 @@ def _open(value: Any) -> tuple[list[Any], Any] | None:
         children, static = _registered[kind].flatten(value)
         return list(children), static
     if isinstance(value, list):
-        return None if is_number_list(value) else (list(value), None)
+        return None if lists == 0 and is_number_list(value) else (list(value), None)
     if isinstance(value, tuple):
         return list(value), None
     if isinstance(value, dict):
@@ -102,24 +110,54 @@ def _open(value: Any) -> tuple[list[Any], Any] | None:
     if _is_dataclass(type(value)):
         import dataclasses  # who passes one has loaded it
 
-        names = (*[f.name for f in dataclasses.fields(value)],)
-        return [getattr(value, n) for n in names], names
+        fields = dataclasses.fields(value)
+        names = [f.name for f in fields if not f.metadata.get("static")]
+        static = [(f.name, getattr(value, f.name)) for f in fields if f.metadata.get("static")]
+        return [getattr(value, n) for n in names], (*names, *static)
     return None
 
 
-def flatten(tree: Any) -> tuple[list[Any], Spec | None]:
-    """The leaves of a structure, in order, and its spec."""
-    opened = _open(tree)
+def flatten(tree: Any, lists: int = 0, like: Spec | None = LEAF) -> tuple[list[Any], Spec | None]:
+    """The leaves of a structure, in order, and its spec.
+
+    Args:
+        tree: a nested structure.
+        lists: in how many levels from the top a list of numbers is a list of leaves, not an array; `EVERY`: in all.
+        like: a spec that gives the order in which dictionaries with its keys are taken.
+    """
+    opened = _open(tree, lists)
     if opened is None:
         return [tree], LEAF
     children, keys = opened
+    models: Sequence[Spec | None] = ()
+    if like is not None:
+        if isinstance(tree, dict) and keys != like.keys and _is_reordered(keys, like):
+            keys = like.keys
+            children = [tree[key] for key in keys]
+        models = like.children
     leaves: list[Any] = []
     specs = []
-    for child in children:
-        found, spec = flatten(child)
+    for child, model in itertools.zip_longest(children, models[: len(children)]):
+        found, spec = flatten(child, lists - 1 if lists > 0 else lists, model)
         leaves += found
         specs.append(spec)
     return leaves, Spec(type(tree), keys, tuple(specs))
+
+
+def _is_reordered(keys: tuple[Any, ...], like: Spec) -> bool:
+    return issubclass(like.kind, dict) and len(keys) == len(like.keys) and set(keys) == set(like.keys)
+
+
+def passes_through(leaf: Any) -> bool:
+    """Whether a leaf is no number and no array: what is done to leaves leaves it as it is."""
+    kind = type(leaf)
+    if kind in _NUMERIC:
+        return False
+    if isinstance(leaf, (bool, str, type)) or leaf is None:
+        return True
+    if isinstance(leaf, _LEAVES) or hasattr(kind, "__wengert_tensor__"):
+        return False
+    return not (hasattr(leaf, "dtype") or hasattr(leaf, "__array__"))
 
 
 def unflatten(spec: Spec | None, leaves: Iterable[Any]) -> Any:
@@ -150,7 +188,8 @@ def _build(spec: Spec | None, leaves: Any) -> Any:
         return kind(*children) if hasattr(kind, "_fields") else kind(children)
     if issubclass(kind, list):
         return kind(children)
-    return _rebuilt_dataclass(kind, dict(zip(spec.keys, children, strict=True)))
+    names, static = spec.keys[: len(children)], spec.keys[len(children) :]
+    return _rebuilt_dataclass(kind, dict(zip(names, children, strict=True)) | dict(static))
 
 
 def _rebuilt_dict(kind: type, items: Iterable[tuple[Any, Any]]) -> Any:
@@ -175,15 +214,16 @@ def _rebuilt_dataclass(kind: type, values: dict[str, Any]) -> Any:
 
 
 def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
-    """Applies f to the leaves of structures of one shape."""
-    leaves, spec = flatten(tree)
+    """Applies f to the numeric leaves of structures of one shape; the first one's others stay."""
+    leaves, spec = flatten(tree, EVERY)
     others = []
     for other in rest:
-        other_leaves, other_spec = flatten(other)
+        other_leaves, other_spec = flatten(other, EVERY, spec)
         if other_spec != spec:
             raise ValueError(at_user_line(f"tree.map: structures differ: {describe(spec)} and {describe(other_spec)}"))
         others.append(other_leaves)
-    return unflatten(spec, [f(*group) for group in zip(leaves, *others, strict=True)])
+    groups = zip(leaves, *others, strict=True)
+    return unflatten(spec, [group[0] if passes_through(group[0]) else f(*group) for group in groups])
 
 
 def paths(spec: Spec | None, prefix: str, names: Sequence[str] = ()) -> list[str]:

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import LostGradientError, TracingError
 from .dims import DimLike, size_of
 from .engine import ENGINE_OF, array_of, ndarray_of
+from .foreign_arrays import no_mask, no_masked_ufunc
 from .operators import Operators
 from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
@@ -75,6 +76,8 @@ class Value:
     def __repr__(self) -> str:
         return f"%{self.name or self.key}"
 
+    __array_ufunc__ = no_masked_ufunc  # only `np.ma` gets here: it computes on the data of what it is given
+
 
 def _asks_for_a_turn(frame: FrameType) -> bool:
     """Whether SciPy's sparse product asks for an array: if it gets none, Python gives `Tensor.__rmatmul__` its turn."""
@@ -96,6 +99,7 @@ class Tensor(Operators):
 
     __slots__ = ("__weakref__", "_cut", "_data", "_key", "_weak")
     __array_priority__ = 1000
+    _mask = no_mask
 
     def __init__(self, data: Any, key: int, cut: Cut | None = None, weak: bool = False) -> None:
         self._data = data

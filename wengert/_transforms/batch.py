@@ -5,19 +5,15 @@ The batch axis of a batched value is always its first; values that do not depend
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike, Shape
-from .._core.graph import Graph, Node, quietly
+from .._core.graph import Graph, Node
 from .._core.op import repeat
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
-from .replay import attrs_for, bind_dims, entry_environment, store
-
-_AS_USUAL = contextlib.nullcontext()
+from .replay import as_quiet_as, attrs_for, bind_dims, entry_environment, run_again, store
 
 
 def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], size: DimLike) -> list[Tensor]:
@@ -42,8 +38,7 @@ def batch_some(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool
         operands = (*[env[v.key] for v in node.inputs],)
         of_operands = (*[v.key in flags for v in node.inputs],)
         attrs = attrs_for(node, sizes)
-        with quietly() if node.is_quiet else _AS_USUAL:
-            results = _of_node(node, operands, of_operands, attrs)
+        results = _of_node(node, operands, of_operands, attrs)
         store(env, node, results)
         _learn_dims(node, [env[v.key] for v in node.outputs], flags, sizes)
     return [(env[v.key], v.key in flags) for v in graph.outputs]
@@ -51,10 +46,11 @@ def batch_some(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool
 
 def _of_node(node: Node, operands: tuple[Tensor, ...], flags: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
     if not any(flags):
-        return apply(node.op, operands, attrs)
+        return run_again(node, operands, attrs)
     if node.op.batch_rule is None:
         raise NotImplementedError(at_user_line(f"{node.op.name} has no batch rule"))
-    return node.op.batch_rule(node.op, operands, flags, attrs)
+    with as_quiet_as(node):
+        return node.op.batch_rule(node.op, operands, flags, attrs)
 
 
 def reached(nodes: Iterable[Node], batched: Iterable[Value]) -> set[int]:

@@ -14,7 +14,7 @@ from .._core import dtypes
 from .._core.apply import apply
 from .._core.op import ZERO, Op
 from .._core.state import STATE, pausing
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Value
 from .._core.types import type_of
 from .._core.where import at_user_line
 from .._prims.structural import add, mul, zeros_of
@@ -24,7 +24,7 @@ class Tangents:
     """The forward recorder."""
 
     def __init__(self) -> None:
-        self._tangents: dict[int, tuple[Any, weakref.ref[Tensor]]] = {}
+        self._tangents: dict[int, tuple[Any, weakref.ref[Tensor] | None]] = {}
 
     def tracks(self, key: int) -> bool:
         return key in self._tangents
@@ -32,6 +32,9 @@ class Tangents:
     def set(self, primal: Tensor, tangent: Any) -> None:
         """Gives a primal its tangent (a tensor of its type, or ZERO)."""
         key, tangents = primal._key, self._tangents
+        if type(primal._data) is Value:  # an op of a trace may be given more results later, and be pushed through again
+            tangents[key] = (tangent, None)
+            return
         # `tangents.pop(key, reference)`, and no function in Python, for in a callback of that kind Ctrl-C gets lost
         tangents[key] = (tangent, weakref.ref(primal, functools.partial(tangents.pop, key)))
 
@@ -47,7 +50,7 @@ class Tangents:
         """Variables have no tangents of their own."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
-        """Pushes the operands' tangents through an op."""
+        """Pushes the operands' tangents through an op (again, if it has more results now than when it ran)."""
         dots = [self.of(x) for x in operands]
         if all(d is None for d in dots) or op.kind == "stop":
             return

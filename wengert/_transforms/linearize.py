@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .._core.apply import apply
 from .._core.dtypes import is_inexact
 from .._core.graph import Graph, Node
 from .._core.op import Op
 from .._core.state import building
 from .._core.tensor import Tensor
 from .forward import push
-from .replay import store
+from .replay import run_again, store
 
 
 class Step(NamedTuple):
@@ -51,6 +50,14 @@ class Steps:
         self.steps.append(Step(op, operands, attrs, outs))
         self._tracked.update(out._key for out in outs if is_inexact(out.dtype))
 
+    def extend(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
+        """Takes note that an op has more results now than when it was observed."""
+        for index in range(len(self.steps) - 1, -1, -1):
+            if self.steps[index].outs[0]._key == outs[0]._key:
+                self.steps[index] = self.steps[index]._replace(attrs=attrs, outs=outs)
+                self._tracked.update(out._key for out in outs if is_inexact(out.dtype))
+                return
+
 
 class LinearPart:
     """From tangents of sources to tangents of targets.
@@ -81,7 +88,7 @@ class LinearPart:
         """The targets' tangents: a tensor, ZERO, or None where a target does not depend on the sources."""
         env = {**self._known, **{v.key: x for v, x in zip(self._inputs, tangents, strict=True)}}
         for node in self._nodes:
-            store(env, node, apply(node.op, (*[env[v.key] for v in node.inputs],), node.attrs))
+            store(env, node, run_again(node, (*[env[v.key] for v in node.inputs],), node.attrs))
         outs = iter(self._outputs)
         return [env[next(outs).key] if isinstance(dot, Tensor) else dot for dot in self._found]
 
@@ -103,7 +110,7 @@ def _run_ahead(graph: Graph) -> tuple[dict[int, Tensor], list[Node]]:
     left: list[Node] = []
     for node in reversed(live):
         if all(v.key in known for v in node.inputs) and not node.op.has_effect:
-            store(known, node, apply(node.op, (*[known[v.key] for v in node.inputs],), node.attrs))
+            store(known, node, run_again(node, (*[known[v.key] for v in node.inputs],), node.attrs))
         else:
             left.append(node)
     return known, left

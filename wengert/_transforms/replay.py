@@ -3,15 +3,35 @@ recorders."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import dims
-from .._core.apply import apply
+from .._core.apply import apply_prepared
 from .._core.dims import Atom, Dim, DimLike, Shape
-from .._core.graph import Graph, Node
+from .._core.graph import Graph, Node, quietly
 from .._core.tensor import Tensor, Value
 from .._core.unrolled import unwatched
+
+_AS_USUAL = contextlib.nullcontext()
+
+
+def as_quiet_as(node: Node) -> Any:
+    """A context manager that is as quiet about floating-point numbers as a node is."""
+    return quietly() if node.is_quiet else _AS_USUAL
+
+
+def run_again(node: Node, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
+    """The results of a node for these operands: the one way in which nodes are applied anew.
+
+    Branches, loops and calls are prepared for the tapes that are open now (outside of traces: in one, a sweep asks them
+    for more results when it comes to them), and what was quiet stays so.
+    """
+    with as_quiet_as(node):
+        results = apply_prepared(node.op, operands, attrs)
+    # what was prepared has further results, for the tapes
+    return results[: len(node.outputs)] if node.op.is_multi else results
 
 
 def bind_dims(graph: Graph, shapes: Sequence[Shape]) -> dict[Atom, DimLike]:
@@ -52,7 +72,7 @@ def replay(graph: Graph, arguments: Sequence[Tensor], dims_of: Callable[[Dim], D
     sizes = bind_dims(graph, [x.shape for x in arguments])
     with unwatched():
         for node in graph.nodes:
-            results = apply(node.op, (*[env[v.key] for v in node.inputs],), attrs_for(node, sizes, dims_of))
+            results = run_again(node, (*[env[v.key] for v in node.inputs],), attrs_for(node, sizes, dims_of))
             store(env, node, results)
             bind_results(node, results, sizes)
     return [env[value.key] for value in graph.outputs]

@@ -110,8 +110,9 @@ class Tape:
         self.entries.append(_new_entry((op, attrs, plan, keys, types, out_keys, out_types, saved)))
         self.tracked.update(map(_key_of, filter(_carries, outs)))
 
-    def extend(self, key: int, outs: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> None:
-        """Takes note that the op whose first result goes by a key has more results now (a branch or a loop)."""
+    def extend(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
+        """Takes note that an op has more results now than when it was observed (a call, a branch or a loop)."""
+        key = outs[0]._key
         for index in range(len(self.entries) - 1, -1, -1):
             entry = self.entries[index]
             if entry.out_keys[0] == key:

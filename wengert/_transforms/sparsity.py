@@ -26,6 +26,7 @@ from .._core.state import building
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
 from .._prims.buffer import buffer_get, buffer_new, buffer_value
+from .replay import run_again
 
 MOST_ENTRIES = 400_000_000
 """A pattern with more entries than this is refused: a dense derivative takes less memory."""
@@ -135,7 +136,7 @@ def _computed(node: Node, operands: Sequence[Any]) -> Sequence[Known]:
     """The values of what does not depend on the sources; unknown where computing fails, which f itself will tell."""
     try:
         with building(None), np.errstate(all="ignore"):
-            results = apply(node.op, (*operands,), node.attrs)
+            results = run_again(node, (*operands,), node.attrs)
     except Exception:
         return (UNKNOWN,) * len(node.outputs)
     return [Known(x, None) for x in (results if node.op.is_multi else (results,))]

@@ -16,7 +16,6 @@ import numpy as np
 
 from .._control.call import cut_inside, inner_programs, leads_through
 from .._core import dtypes
-from .._core.apply import apply
 from .._core.doors import door
 from .._core.engine import ndarray_of
 from .._core.graph import Graph, graph_holding, quietly
@@ -26,7 +25,7 @@ from .._core.tensor import Cut, Tensor, Value
 from .._core.types import type_of
 from .._core.where import Site, at_user_line
 from .._prims.structural import attach
-from .._transforms.replay import store
+from .._transforms.replay import run_again, store
 from .._transforms.reverse import STOPS, Entry, Tape, ancestors, cut_reason, ones_like_type, sweep
 
 __all__ = ["disconnection", "explain", "explain_entries", "explain_graph"]
@@ -172,7 +171,7 @@ def _swept_graph(graph: Graph, y: Value, x: Value) -> Any:
             for node in graph.nodes:
                 if x.key in env:
                     tape.watch(env[x.key])
-                store(env, node, apply(node.op, (*[env[v.key] for v in node.inputs],), node.attrs))
+                store(env, node, run_again(node, (*[env[v.key] for v in node.inputs],), node.attrs))
         source = env[x.key]
         tape.watch(source)
         with quietly():

@@ -28,6 +28,7 @@ from .._core.constant import (
 from .._core.dims import Dim, DimLike, Shape
 from .._core.doors import unconverted
 from .._core.engine import Engine, framework_of, is_native
+from .._core.foreign_arrays import require_plain
 from .._core.kinds import ARRAYS
 from .._core.op import Op
 from .._core.structure import is_number_list
@@ -89,6 +90,8 @@ def is_followed_inside(x: Any) -> bool:
                 waiting.append(item)
             elif kind in _NOT_ARRAYS:
                 continue
+            elif isinstance(item, np.ndarray):
+                require_plain(kind)
             elif kind is Tensor or kind is Dim or hasattr(kind, "__wengert_tensor__") or framework_of(kind) is not None:
                 return True
     return False

@@ -14,21 +14,22 @@ from .._core.where import at_user_line
 from .._prims import random as Z
 from ..ops import promotion
 from ..ops.draws import float_dtype, key_of, standard_normal, unit
-from ..ops.elementwise import add, multiply, subtract
-from ..ops.promotion import as_tensor
-from ..ops.shapes import new_shape
+from ..ops.elementwise import add, bitwise_and, multiply, right_shift, subtract
+from ..ops.promotion import as_tensor, cast
+from ..ops.shapes import joined, new_shape, with_axis
 
 __all__ = ["bits", "fold_in", "key", "normal", "split", "uniform"]
 
 _UINT32 = np.dtype(np.uint32)
 _UINT64 = np.dtype(np.uint64)
+_LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
-def key(seed: int) -> Tensor:
+def key(seed: Any) -> Tensor:
     """The key that belongs to a seed.
 
     Args:
-        seed: an integer; its low 64 bits count.
+        seed: an integer, which may be a tensor (in a trace, too); its low 64 bits count.
 
     Returns:
         A tensor of two uint32 words.
@@ -44,8 +45,18 @@ def key(seed: int) -> Tensor:
     try:
         number = operator.index(seed)
     except TypeError:
-        raise TypeError(at_user_line(f"random.key: seed must be an integer, got {seed!r}")) from None
+        return _key_of_tensor(seed)
     return constant(np.array([number >> 32 & 0xFFFFFFFF, number & 0xFFFFFFFF], np.uint32))
+
+
+def _key_of_tensor(seed: Any) -> Tensor:
+    """The key of a seed whose value is not known while tracing."""
+    number = as_tensor(seed, "random.key: seed")
+    if not dtypes.is_integer(number.dtype) or number.shape != ():
+        raise TypeError(at_user_line(f"random.key: seed must be an integer, got {seed!r}"))
+    wide = cast(cast(number, dtypes.int64), _UINT64) if number.dtype.kind == "i" else cast(number, _UINT64)
+    words = (cast(bitwise_and(word, _LOW), _UINT32) for word in (right_shift(wide, _HALF), wide))
+    return joined([with_axis(word, 0) for word in words], 0)
 
 
 def split(key: Any, n: int = 2) -> Tensor:

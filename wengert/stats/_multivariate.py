@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.dims import size_of
 from .._core.tensor import Tensor
+from .._core.types import is_one
 from .._core.where import at_user_line
 from ..ops import promotion
 from ..ops.creation import eye
@@ -43,6 +45,11 @@ def _with_dimension(x: Any, mean: Any, cov: Any, what: str) -> tuple[Tensor, Ten
     return points, broadcast_to(centre, (size,)), spread
 
 
+def _squeezed(values: Tensor) -> Tensor:
+    """As SciPy gives densities: without axes of extent 1."""
+    return reshaped(values, (*[d for d in values.shape if not is_one(d)],))
+
+
 class MultivariateNormal:
     """The normal distribution of vectors.
 
@@ -66,7 +73,7 @@ class MultivariateNormal:
             cov: the covariance (n, n), positive definite; a vector is its diagonal, a number a multiple of the unit.
 
         Returns:
-            The values (...) in the kind of array that came in.
+            The values (...), without axes of extent 1 as SciPy's, in the kind of array that came in.
 
         Raises:
             ValueError: for shapes that do not fit.
@@ -80,9 +87,9 @@ class MultivariateNormal:
         points, centre, spread = _with_dimension(x, mean, cov, "stats.multivariate_normal")
         size = spread.shape[0]
         factor = cholesky(spread)
-        rows = reshaped(points - centre, (-1, size)) if points.ndim != 2 else points - centre
+        rows = reshaped(points - centre, (size_of(points.shape[:-1]), size))
         apart = solve_triangular(factor, matrix_transpose(rows), lower=True)
-        distance = reshaped(total(apart * apart, axis=0), points.shape[:-1])
+        distance = _squeezed(reshaped(total(apart * apart, axis=0), points.shape[:-1]))
         log_det = total(log(diagonal(factor))) * 2.0
         return outward((distance + log_det + size * _LOG_2PI) * -0.5, x, mean, cov)
 
@@ -125,8 +132,8 @@ class Dirichlet:
             alpha: the n positive parameters, a vector.
 
         Returns:
-            The values, in the kind of array that came in: -inf, with gradient 0, for points that are no shares
-            (SciPy raises there), NaN for parameters that are not positive.
+            The values, without axes of extent 1 as SciPy's, in the kind of array that came in: -inf, with gradient 0,
+            for points that are no shares (SciPy raises there), NaN for parameters that are not positive.
 
         Raises:
             ValueError: for shapes that do not fit.
@@ -146,8 +153,10 @@ class Dirichlet:
         is_valid = every(less(0.0, weights))
         weights = where(is_valid, weights, 1.0)
         shares = moveaxis(where(inside, points, 1.0 / float(points.shape[0])), 0, -1)
-        value = total(xlogy(weights - 1.0, shares), axis=-1) + gammaln(total(weights)) - total(gammaln(weights))
-        return outward(where(is_valid, where(inside, value, -math.inf), math.nan), x, alpha)
+        value = (
+            _squeezed(total(xlogy(weights - 1.0, shares), axis=-1)) + gammaln(total(weights)) - total(gammaln(weights))
+        )
+        return outward(where(is_valid, where(_squeezed(inside), value, -math.inf), math.nan), x, alpha)
 
     def pdf(self, x: Any, alpha: Any) -> Any:
         """The density.
