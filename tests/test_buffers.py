@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.python_engine.array import PyArray, to_nested
+from tests.support.python_engine.interop import from_numpy
 from wengert._control.call import Program, call, closed
 from wengert._core.state import recording
 from wengert._core.tensor import Tensor, fresh
 from wengert._engines.numpy import NUMPY
 from wengert._engines.numpy.buffer import BufferArray
-from wengert._engines.python.array import PyArray, to_nested
-from wengert._engines.python.interop import from_numpy
 from wengert._passes import optimise
 from wengert._prims.buffer import buffer_add, buffer_new, buffer_set, buffer_value
 from wengert._transforms.forward import Tangents

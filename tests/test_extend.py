@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.engines import move
 from wengert._core.graph import Graph
 from wengert._core.state import recording
-from wengert._engines import move
 from wengert._transforms.batch import batch
 from wengert._transforms.forward import Tangents
 

@@ -227,8 +227,6 @@ def _engine_names() -> list[str]:
 
 
 def _engine_state(engine: str) -> str:
-    if engine == "python":
-        return f"ready (Python {platform.python_version()})"
     package = ENGINE_PACKAGES.get(engine, engine)
     if importlib.util.find_spec(package) is None:
         return f"absent ({package} is not installed)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import wengert._engines.python  # noqa: F401  # registers the engine in plain Python, which tests use
 from wengert._core.engine import ENGINES
 from wengert._core.op import REGISTRY, Op
 

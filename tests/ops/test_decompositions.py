@@ -13,9 +13,9 @@ import pytest
 import scipy.linalg
 
 import wengert as wg
+from tests.support.python_engine.interop import from_numpy, to_numpy
 from wengert import linalg
 from wengert._core.state import recording
-from wengert._engines.python.interop import from_numpy, to_numpy
 from wengert._transforms.forward import Tangents
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
+from tests.support.python_engine import threefry as plain
 from wengert._engines.numpy import threefry as fast
-from wengert._engines.python import threefry as plain
 
 # Random123's known answers for threefry2x32 with 20 rounds: counter, key, result.
 KNOWN_ANSWERS = [

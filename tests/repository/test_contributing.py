@@ -17,9 +17,8 @@ DIFF_BLOCK = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 USE_OF_THE_OP = """
 import numpy as np
 import wengert as wg
-import wengert._engines.python
+from tests.support.engines import move
 from wengert._core.tensor import fresh
-from wengert._engines import move
 
 points = np.array([-1000.0, -1.5, 0.0, 0.5, 1000.0])
 moderate = points[1:4]

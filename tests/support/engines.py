@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-import wengert._engines.python  # registers the engine  # noqa: F401
+import tests.support.python_engine  # registers the engine  # noqa: F401
 from wengert._core.engine import is_native, ndarray_of
+from wengert._core.moving import moved
 from wengert._core.tensor import Tensor
 from wengert._engines import engine_named
 
@@ -89,6 +90,11 @@ def native(engine: str, array: Any) -> Any:
     home = engine_named(engine)
     found = home.leave(home.from_numpy(np.asarray(array)))
     return found.to(_DEVICE) if _DEVICE and hasattr(found, "to") else found
+
+
+def move(x: Tensor, engine: str) -> Tensor:
+    """A tensor on the engine of a name; gradients flow back through the move."""
+    return moved(x, engine_named(engine))
 
 
 def placed(engine: str, value: Any) -> Any:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 
 from .._core.engine import ENGINES, FRAMEWORKS, Engine
-from .._core.moving import moved
-from .._core.tensor import Tensor
 
 FRAMEWORKS.update({
     "jax": f"{__name__}.jax", "jaxlib": f"{__name__}.jax", "tensorflow": f"{__name__}.tensorflow",
@@ -29,14 +27,3 @@ def engine_named(name: str) -> Engine:
     if name not in ENGINES:
         raise ValueError(f"there is no engine named {name!r}")
     return ENGINES[name]
-
-
-def move(x: Tensor, engine: str) -> Tensor:
-    """A tensor on the engine of a name; gradients flow back through the move.
-
-    Example:
-        >>> import wengert as wg
-        >>> move(wg.tensor([1.0, 2.0]), "python").engine
-        'python'
-    """
-    return moved(x, engine_named(engine))

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import entry, jit, naive, target
+from tests.support import naive_loops as naive
+from wengert._engines.native import entry, jit, target
 from wengert._engines.native.builder import Builder
 from wengert._engines.native.codegen import constant, module_text
 from wengert._engines.native.loops import OPS, Function, Let, Load, Return, Select, Store, verify

@@ -10,11 +10,12 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
+from tests.support import naive_loops as naive
 from tests.support.op_checks import Case, cases, traced
 from wengert._core.dims import Dim
 from wengert._core.graph import Graph
 from wengert._core.op import REGISTRY, Op
-from wengert._engines.native import engine, naive, support
+from wengert._engines.native import engine, support
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.lower.scalars import SCALARS
 from wengert._engines.native.prepare import ready

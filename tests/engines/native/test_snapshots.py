@@ -12,12 +12,12 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
+from tests.support.naive_loops import run
 from tests.support.native_checks import numpy_only
 from wengert._engines import regions
 from wengert._engines.native import engine
 from wengert._engines.native.builder import Builder
 from wengert._engines.native.lower.snapshots import first_stretch, root
-from wengert._engines.native.naive import run
 from wengert._engines.native.passed import Passed
 from wengert._transforms.snapshots import _first_stretch
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
-from wengert._engines.native import entry, jit, naive
+from tests.support import naive_loops as naive
+from wengert._engines.native import entry, jit
 from wengert._engines.native.builder import Builder
 from wengert._engines.native.codegen import module_text
 from wengert._engines.native.loops import Function, If, Let, Operand, Poll, verify

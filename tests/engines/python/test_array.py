@@ -10,12 +10,12 @@ import pytest
 import scipy.linalg
 import scipy.special
 
-import wengert._engines.python.array as pa
+import tests.support.python_engine.array as pa
+from tests.support.python_engine import PYTHON, dtypes, special_math
+from tests.support.python_engine.interop import from_numpy, to_numpy
 from wengert._core.conv_shape import ConvParams
 from wengert._engines.numpy import NUMPY, threefry
 from wengert._engines.numpy.conv import conv
-from wengert._engines.python import PYTHON, dtypes, special_math
-from wengert._engines.python.interop import from_numpy, to_numpy
 
 ENGINE = Path(pa.__file__).parent
 

@@ -1,8 +1,8 @@
 """Counter-based keyed random bits on NumPy arrays: Threefry-2x32 with 20 rounds.
 
 Owns the block function and the scheme that turns a key into bits, into child keys, and into a key that has
-an integer folded in. The plain-Python twin `_engines/python/threefry.py` gives the same bits and states the
-same scheme; every other engine must agree with both.
+an integer folded in. The plain-Python twin among the tests gives the same bits and states the same scheme;
+every other engine must agree with both.
 
 Source: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from wengert._engines.python import special_math
-from wengert._engines.python.quadrature import integral
-from wengert._engines.python.safe_math import INF, NAN
+from tests.support.python_engine import special_math
+from tests.support.python_engine.quadrature import integral
+from tests.support.python_engine.safe_math import INF, NAN
 
 
 def _is_whole(order: float) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from wengert._engines.python.quadrature import integral, tail_integral, unit_integral
-from wengert._engines.python.safe_math import INF, NAN
-from wengert._engines.python.special_math import digamma, polygamma
+from tests.support.python_engine.quadrature import integral, tail_integral, unit_integral
+from tests.support.python_engine.safe_math import INF, NAN
+from tests.support.python_engine.special_math import digamma, polygamma
 
 
 def _derivatives_of_exp(slopes: list[float]) -> list[float]:

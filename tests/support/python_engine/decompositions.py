@@ -10,12 +10,12 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from tests.support.python_engine.array import PyArray, make
+from tests.support.python_engine.interop import LinAlgError
+from tests.support.python_engine.linear import Matrix, dot
+from tests.support.python_engine.linear import _matrices as matrices
+from tests.support.python_engine.linear import inv as inverse
 from wengert._core import dtypes
-from wengert._engines.python.array import PyArray, make
-from wengert._engines.python.interop import LinAlgError
-from wengert._engines.python.linear import Matrix, dot
-from wengert._engines.python.linear import _matrices as matrices
-from wengert._engines.python.linear import inv as inverse
 
 Vector = list[Any]
 

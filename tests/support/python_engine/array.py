@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from wengert._engines.python.dtypes import rounder
+from tests.support.python_engine.dtypes import rounder
 
 Shape = tuple[int, ...]
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.python_engine.array import PyArray, along
 from wengert._core import dtypes
-from wengert._engines.python.array import PyArray, along
 
 
 def _transformed(lane: list[Any], sign: int, count: int) -> list[Any]:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from wengert._engines.python import array as a
-from wengert._engines.python.array import PyArray
-from wengert._engines.python.dtypes import INT64
-from wengert._engines.python.interop import from_numpy, to_text
+from tests.support.python_engine import array as a
+from tests.support.python_engine.array import PyArray
+from tests.support.python_engine.dtypes import INT64
+from tests.support.python_engine.interop import from_numpy, to_text
 
 
 def pad(x: PyArray, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> PyArray:

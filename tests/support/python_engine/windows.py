@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
+from tests.support.python_engine.array import PyArray, indices, make, strides
 from wengert._core import dtypes
-from wengert._engines.python.array import PyArray, indices, make, strides
 
 Geometry = tuple[Any, Any, Any, Any]
 

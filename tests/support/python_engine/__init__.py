@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._control.call import Program
-from ..._core.engine import Engine, register_engine
-from ..interpret import compile_instructions
-from ..regions import Arrays, region_kernels
+from wengert._control.call import Program
+from wengert._core.engine import Engine, register_engine
+from wengert._engines.interpret import compile_instructions
+from wengert._engines.regions import Arrays, region_kernels
+
 from . import (
     buffer,
     decompositions,

@@ -12,9 +12,9 @@ from functools import reduce as fold
 from math import prod
 from typing import Any, cast
 
+from tests.support.python_engine.array import PyArray, indices, make, offsets, strides, take_flat, transpose
+from tests.support.python_engine.interop import LinAlgError
 from wengert._core.conv_shape import Ints, Padding, conv_out_shape
-from wengert._engines.python.array import PyArray, indices, make, offsets, strides, take_flat, transpose
-from wengert._engines.python.interop import LinAlgError
 
 Matrix = list[list[Any]]
 

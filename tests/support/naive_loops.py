@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .loops import (
+from wengert._engines.native.loops import (
     OK,
     Accumulate,
     Address,

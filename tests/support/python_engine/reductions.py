@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from wengert._engines.python.array import PyArray, along, flip, lanes, make, reduce, strict_partner
-from wengert._engines.python.dtypes import BOOL, INT64
-from wengert._engines.python.elementwise import maximum, minimum, order_key
-from wengert._engines.python.safe_math import FUNCTIONS, divide, logaddexp
+from tests.support.python_engine.array import PyArray, along, flip, lanes, make, reduce, strict_partner
+from tests.support.python_engine.dtypes import BOOL, INT64
+from tests.support.python_engine.elementwise import maximum, minimum, order_key
+from tests.support.python_engine.safe_math import FUNCTIONS, divide, logaddexp
 
 _exp, _log = FUNCTIONS["exp"], FUNCTIONS["log"]
 

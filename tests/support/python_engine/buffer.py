@@ -7,10 +7,10 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from wengert._engines.python import array as a
-from wengert._engines.python.array import PyArray
-from wengert._engines.python.dtypes import BOOL
-from wengert._engines.python.indexing import wrap_index
+from tests.support.python_engine import array as a
+from tests.support.python_engine.array import PyArray
+from tests.support.python_engine.dtypes import BOOL
+from tests.support.python_engine.indexing import wrap_index
 
 
 def _places(b: PyArray, indices: tuple[PyArray, ...], template: tuple[Any, ...]) -> tuple[tuple[int, ...], list[int]]:

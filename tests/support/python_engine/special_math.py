@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from wengert._engines.python.safe_math import INF, NAN
+from tests.support.python_engine.safe_math import INF, NAN
 
 # -- the error function and the normal distribution -----------------------------------------------------------------
 

@@ -11,12 +11,12 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from wengert._engines.python import bessel_math, incomplete_math, quantiles_math
-from wengert._engines.python import safe_math as m
-from wengert._engines.python import special_math as special
-from wengert._engines.python.array import PyArray, convert, make, map1, map2, strict_partner
-from wengert._engines.python.dtypes import BOOL, INT32, LARGEST, SIGNIFICANCE, complex_of, real_of, rounder
-from wengert._engines.python.interop import from_numpy, to_numpy
+from tests.support.python_engine import bessel_math, incomplete_math, quantiles_math
+from tests.support.python_engine import safe_math as m
+from tests.support.python_engine import special_math as special
+from tests.support.python_engine.array import PyArray, convert, make, map1, map2, strict_partner
+from tests.support.python_engine.dtypes import BOOL, INT32, LARGEST, SIGNIFICANCE, complex_of, real_of, rounder
+from tests.support.python_engine.interop import from_numpy, to_numpy
 
 Kernel = Callable[..., PyArray]
 

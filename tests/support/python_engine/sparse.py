@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert._engines.python import linear
-from wengert._engines.python.array import PyArray, make
+from tests.support.python_engine import linear
+from tests.support.python_engine.array import PyArray, make
 
 
 def sparse_matmul(data: PyArray, rows: PyArray, columns: PyArray, x: PyArray, height: int) -> PyArray:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from wengert._engines.python import array as a
-from wengert._engines.python.array import PyArray
-from wengert._engines.python.elementwise import maximum, minimum
+from tests.support.python_engine import array as a
+from tests.support.python_engine.array import PyArray
+from tests.support.python_engine.elementwise import maximum, minimum
 
 
 def wrap_index(index: int, length: int) -> int:

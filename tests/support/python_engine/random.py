@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from wengert._engines.python import array as a
-from wengert._engines.python import threefry
-from wengert._engines.python.array import PyArray
-from wengert._engines.python.dtypes import UINT32
+from tests.support.python_engine import array as a
+from tests.support.python_engine import threefry
+from tests.support.python_engine.array import PyArray
+from tests.support.python_engine.dtypes import UINT32
 
 
 def random_bits(keys: PyArray, shape: Sequence[int]) -> PyArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from wengert._engines.python.array import PyArray, make
+from tests.support.python_engine.array import PyArray, make
 
 __all__ = ["LinAlgError", "from_numpy", "row", "stack", "to_numpy", "to_text", "zeros"]
 
