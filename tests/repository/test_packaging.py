@@ -96,9 +96,6 @@ def test_a_module_that_only_tests_use_is_found(tmp_path: Path) -> None:
     assert out_of_reach(sources, used_by_users(sources)) == ["wengert._engines.naive"]
 
 
-@pytest.mark.xfail(
-    reason="the plain-Python engine and the naive interpreter of loops are still to move under tests/", strict=False
-)
 def test_nothing_that_only_tests_use_ships() -> None:
     sources = sources_of(ROOT / "wengert")
     assert out_of_reach(sources, used_by_users(sources)) == []
