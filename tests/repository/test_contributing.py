@@ -54,11 +54,12 @@ def patched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("git") is None:
         pytest.skip("git, which applies the diff, is not installed")
     copy = tmp_path_factory.mktemp("checkout")
-    for folder in ("wengert", "tests", "docs"):
+    for folder in ("wengert", "tests", "docs", "tools"):
         shutil.copytree(
             ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "_build", "_generated")
         )
-    shutil.copy(ROOT / "pyproject.toml", copy)
+    for file in ("pyproject.toml", "conftest.py"):
+        shutil.copy(ROOT / file, copy)
     (diff,) = DIFF_BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     # git must not take the copy for a part of a repository around it
     subprocess.run(["git", "init", "--quiet", str(copy)], check=True)
@@ -81,7 +82,10 @@ def run_python(folder: Path, *arguments: str) -> None:
 
 
 def test_the_new_op_passes_the_tests_of_the_registry_on_every_engine(patched: Path) -> None:
-    tests = ("tests/prims/test_registry.py", "tests/engines/test_conformance.py", "wengert/ops/elementwise.py")
+    tests = (
+        "tests/prims/test_registry.py", "tests/engines/test_conformance.py", "tests/engines/native/test_conformance.py",
+        "tests/engines/native/test_ops.py", "wengert/ops/elementwise.py",
+    )  # fmt: skip
     run_python(patched, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests, "-k", "log_cosh")
 
 
