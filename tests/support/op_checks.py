@@ -15,6 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+import tests.support.python_engine  # registers the engine  # noqa: F401
 from wengert._control.call import Program, call, call_program
 from wengert._control.loop import Loop, loop, run_loop
 from wengert._control.switch import Branches, switch, switch_branches
