@@ -1,5 +1,5 @@
-"""`custom_grad`: TensorFlow.js's customGrad (rows K90 to K100 of SEMANTICS.md; tfjs.cg and zh of CHECKLIST.md), as
-DECISIONS.md corrects it, in eager and traced programs."""
+"""`custom_grad`: TensorFlow.js's customGrad, as docs/semantics/custom_gradients.md has it, in eager and traced
+programs."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ def square_abs(x: Any, save: Any) -> Any:
 
 
 @every_way
-def test_k90_the_example(derive: Any) -> None:
+def test_the_example(derive: Any) -> None:
     x = np.array([-1.0, -2.0, 3.0])
-    assert square_abs(x).tolist() == [1.0, 4.0, 9.0]  # tfjs.cg.f, tfjs.cg.returns, tfjs.cg.ex.value
-    assert derive(square_abs)(x).tolist() == [1.0, 2.0, 3.0]  # tfjs.cg.ex.grad, tfjs.cg.saved
+    assert square_abs(x).tolist() == [1.0, 4.0, 9.0]
+    assert derive(square_abs)(x).tolist() == [1.0, 2.0, 3.0]
 
 
 @every_way
 def test_zh_examples(derive: Any) -> None:
     a = np.array([0.0, -1.0, 1.0, 2.0])
-    assert square_abs(a).tolist() == [0.0, 1.0, 1.0, 4.0]  # zh.ex1.f, zh.return: g gives the value
-    assert derive(square_abs)(a).tolist() == [0.0, 1.0, 1.0, 2.0]  # zh.ex1.grad, zh.ex1.saved.comment
+    assert square_abs(a).tolist() == [0.0, 1.0, 1.0, 4.0]  # g gives the value
+    assert derive(square_abs)(a).tolist() == [0.0, 1.0, 1.0, 2.0]
 
     def cube(a: Any, save: Any) -> Any:
         save(a)
         return a * a * a, lambda dy, saved: dy * abs(saved[0])
 
-    a = np.array([0.0, -1.0, 2.0, -2.0, 0.3], np.float32)  # zh.ex1.block2 is this one, too
-    assert wg.custom_grad(cube)(a).tolist() == [0.0, -1.0, 8.0, -8.0, np.float32(0.3) ** 3]  # zh.ex2.f, zh.param.f
-    assert derive(wg.custom_grad(cube))(a).tolist() == np.abs(a).tolist()  # zh.ex2.grad
+    a = np.array([0.0, -1.0, 2.0, -2.0, 0.3], np.float32)
+    assert wg.custom_grad(cube)(a).tolist() == [0.0, -1.0, 8.0, -8.0, np.float32(0.3) ** 3]
+    assert derive(wg.custom_grad(cube))(a).tolist() == np.abs(a).tolist()
 
 
 @every_way
-def test_k91_a_bare_tensor_and_a_list(derive: Any) -> None:
+def test_a_bare_tensor_and_a_list(derive: Any) -> None:
     tenth = wg.custom_grad(lambda x, save: (x * x, lambda dy: 0.1 * dy))
-    assert derive(lambda x: 4.0 * tenth(x))(3.0) == 0.4  # tfjs.cg.gradfunc.bare, K100: dy carries upstream factors
+    assert derive(lambda x: 4.0 * tenth(x))(3.0) == 0.4  # dy carries upstream factors
     pair = wg.custom_grad(lambda x, y, save: (x * y, lambda dy, saved: [5.0 * dy, 7.0 * dy]))
-    assert derive(pair, argnums=(0, 1))(3.0, 4.0) == (5.0, 7.0)  # tfjs.cg.backward, tfjs.cg.gradfunc.list
-    assert derive(lambda x: pair(x, x))(3.0) == 12.0  # K100
+    assert derive(pair, argnums=(0, 1))(3.0, 4.0) == (5.0, 7.0)
+    assert derive(lambda x: pair(x, x))(3.0) == 12.0
 
 
 @every_way
-def test_k92_saved_is_a_sequence_in_the_order_of_save(derive: Any) -> None:
+def test_saved_is_a_sequence_in_the_order_of_save(derive: Any) -> None:
     seen = []
 
     def check(*expected: float) -> Any:
@@ -79,7 +79,7 @@ def test_k92_saved_is_a_sequence_in_the_order_of_save(derive: Any) -> None:
     assert sorted(set(seen)) == [0, 1, 2, 3]
 
 
-def test_k92_save_outside_of_differentiation_keeps_nothing() -> None:
+def test_save_outside_of_differentiation_keeps_nothing() -> None:
     references = []
 
     @wg.custom_grad
@@ -99,7 +99,7 @@ def test_k92_save_outside_of_differentiation_keeps_nothing() -> None:
 
 
 @every_way
-def test_k93_save_takes_tensors_only(derive: Any) -> None:
+def test_save_takes_tensors_only(derive: Any) -> None:
     for what in (3, [3], "x", [None]):
         f = wg.custom_grad(lambda x, save, what=what: (save(what), (x, lambda dy: dy))[1])
         for call in (f, derive(f)):
@@ -108,7 +108,7 @@ def test_k93_save_takes_tensors_only(derive: Any) -> None:
 
 
 @every_way
-def test_k94_closures_work_and_save_keeps_intermediates(derive: Any) -> None:
+def test_closures_work_and_save_keeps_intermediates(derive: Any) -> None:
     def closed(x: Any, save: Any) -> Any:
         e = wg.exp(x)
         return e, lambda dy: dy * e
@@ -119,10 +119,10 @@ def test_k94_closures_work_and_save_keeps_intermediates(derive: Any) -> None:
         return e, lambda dy, saved: dy * saved[0]
 
     assert derive(wg.custom_grad(closed))(0.0) == 1.0
-    assert derive(wg.custom_grad(saved))(0.0) == 1.0  # tfjs.cg.save
+    assert derive(wg.custom_grad(saved))(0.0) == 1.0
 
 
-def test_k95_what_f_is_and_returns_is_checked() -> None:
+def test_what_f_is_and_returns_is_checked() -> None:
     with pytest.raises(TypeError, match="must be callable, got int"):
         wg.custom_grad(3)
     grad_func = lambda dy: dy
@@ -139,7 +139,7 @@ def test_k95_what_f_is_and_returns_is_checked() -> None:
 
 
 @every_way
-def test_k95_k96_what_the_backward_function_returns_is_checked(derive: Any) -> None:
+def test_what_the_backward_function_returns_is_checked(derive: Any) -> None:
     for returned, error, says in [
         (lambda dy: [dy], ValueError, "1 gradient"), (lambda dy: [dy, dy, dy], ValueError, "3 gradients"),
         (lambda dy: dy, ValueError, "wanted 2"), (lambda dy: [dy, "a"], TypeError, "not an array"),
@@ -156,13 +156,13 @@ def test_k95_k96_what_the_backward_function_returns_is_checked(derive: Any) -> N
 
 
 @every_way
-def test_k98_a_value_that_is_the_input_is_not_counted_twice(derive: Any) -> None:
+def test_a_value_that_is_the_input_is_not_counted_twice(derive: Any) -> None:
     f = wg.custom_grad(lambda x, save: (x, lambda dy: 9.0 * dy))
     assert derive(f)(3.0) == 9.0
 
 
 @every_way
-def test_k99_second_order_through_inputs_intermediates_and_constants(derive: Any) -> None:
+def test_second_order_through_inputs_intermediates_and_constants(derive: Any) -> None:
     def by(what: Any) -> Any:
         def f(x: Any, save: Any) -> Any:
             square = x * x
@@ -187,7 +187,7 @@ def test_captured_tensors_get_their_other_paths_only(derive: Any) -> None:
     assert derive(f, argnums=(0, 1))(2.0, 5.0) == (1.0, 1.0)
 
 
-def test_k100_no_inputs_and_kinds() -> None:
+def test_no_inputs_and_kinds_of_results() -> None:
     f = wg.custom_grad(lambda save: (wg.tensor(3.0), lambda dy: []))
     assert f().item() == 3.0
     assert wg.grad(lambda x: x * f())(2.0) == 3.0
@@ -224,7 +224,7 @@ def test_forward_mode_and_batches() -> None:
     assert wg.grad(lambda x: wg.sum(mapped(square_abs, x)))(x).tolist() == [1.0, 2.0, 3.0]
 
 
-def test_k97_trainable_variables_are_constants_to_it() -> None:
+def test_trainable_variables_are_constants_to_it() -> None:
     w = wg.Variable(5.0, name="w")
     f = wg.custom_grad(lambda x, save: (x * w, lambda dy: 2.0 * dy))
     assert wg.grad(f)(3.0) == 2.0
@@ -232,7 +232,7 @@ def test_k97_trainable_variables_are_constants_to_it() -> None:
 
 
 @every_way
-def test_k97_what_is_captured_is_a_constant_and_an_error_alone(derive: Any) -> None:
+def test_what_is_captured_is_a_constant_and_an_error_alone(derive: Any) -> None:
     def held(a: Any) -> Any:
         return wg.custom_grad(lambda x, save: (x * a, lambda dy: 10 * dy))(2.0)
 

@@ -1,4 +1,4 @@
-"""`wg.gradients`: gathered rows (SEMANTICS.md 1.8, as dense arrays), registered rules (1.9) and the table of kinks (1.12)."""
+"""`wg.gradients`: gathered rows (as dense arrays), registered rules and a table of hard points."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROWS = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 
 
 def test_gathered_rows() -> None:
-    """G120: duplicates add up."""
+    """Duplicates add up."""
     (found,) = gradient(lambda x: wg.take(x, np.array([0, 2, 0]), axis=0), ROWS)
     assert found.tolist() == [[2, 2], [0, 0], [1, 1]]
     weights = np.array([[1.0], [10.0], [100.0]])
@@ -47,13 +47,11 @@ def test_gathered_rows() -> None:
 
 
 def test_gathered_rows_beside_a_dense_use() -> None:
-    """G107, G121."""
     (found,) = gradient(lambda x: wg.sum(wg.take(x, np.array([0]), axis=0)) + wg.sum(x * x), ROWS)
     assert found.tolist() == [[3, 5], [6, 8], [10, 12]]
 
 
 def test_second_order_through_gathered_rows() -> None:
-    """G124."""
 
     def orders(x: Any) -> Any:
         (g,) = wg.gradients(wg.take(x, np.array([0, 2, 0])) ** 2, x)
@@ -65,7 +63,6 @@ def test_second_order_through_gathered_rows() -> None:
 
 
 def test_gathered_rows_of_a_variable() -> None:
-    """G125."""
     v, other = wg.Variable(ROWS), wg.Variable(ROWS)
     (found, zeros) = at(lambda: wg.gradients(v[np.array([1])], [v, other], unconnected_gradients="zero"))
     assert found.tolist() == [[0, 0], [1, 1], [0, 0]]
@@ -76,7 +73,7 @@ def test_gathered_rows_of_a_variable() -> None:
 
 
 def test_registered_rules() -> None:
-    """G26, G143: a rule is used, and differentiated again."""
+    """A rule is used, and differentiated again."""
     twice = identity_with(lambda op, dy: 2 * dy * op.inputs[0])
     assert gradient(twice, 3) == [6]
     assert at(lambda x: wg.gradients(wg.gradients(twice(x), x), x), 3) == [2]
@@ -88,10 +85,10 @@ def test_registered_rules() -> None:
 @pytest.mark.parametrize(
     ("rule", "error"),
     [
-        (lambda op, dy: (dy, dy), ValueError),  # G138
-        (lambda op, dy: wg.ones(5), ValueError),  # G139
-        (lambda op, dy: "text", TypeError),  # G140
-        (lambda op, dy: dy.astype("float32"), TypeError),  # G86 is overridden by DECISIONS.md 9
+        (lambda op, dy: (dy, dy), ValueError),
+        (lambda op, dy: wg.ones(5), ValueError),
+        (lambda op, dy: "text", TypeError),
+        (lambda op, dy: dy.astype("float32"), TypeError),  # decision 9
     ],
 )
 def test_wrong_results_of_rules(rule: Any, error: type[Exception]) -> None:
@@ -116,7 +113,7 @@ def test_a_failing_rule_adds_nothing() -> None:
 
 
 def test_product_with_a_hessian() -> None:
-    """G163: v counts as a constant there."""
+    """v counts as a constant there."""
     a, v = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 0.0])
 
     def product(x: Any) -> Any:
@@ -130,35 +127,35 @@ def test_product_with_a_hessian() -> None:
 
 NAN, INF = np.nan, np.inf
 POINTS = [-1, 0, 4]
-KINKS = [  # the case as section 1.12 spells it, and, in brackets, what overrides its value
+KINKS = [  # the case, and, in brackets, the decision behind its value
     ("abs at -1,0,4", wg.abs, POINTS, [-1, 0, 1]),
     ("relu at 0", wg.nn.relu, [0], [0]),
-    ("maximum(x,0) at x=0 (half at a tie: DECISIONS.md 23)", lambda x: wg.maximum(x, 0.0), [0], [0.5]),
-    ("maximum(x,0) at x=0, other order (DECISIONS.md 23)", lambda x: wg.maximum(0.0, x), [0], [0.5]),
-    ("minimum(x,0) at 0 (half at a tie: DECISIONS.md 23)", lambda x: wg.minimum(x, 0.0), [0], [0.5]),
+    ("maximum(x,0) at x=0 (half at a tie: decision 23)", lambda x: wg.maximum(x, 0.0), [0], [0.5]),
+    ("maximum(x,0) at x=0, other order (decision 23)", lambda x: wg.maximum(0.0, x), [0], [0.5]),
+    ("minimum(x,0) at 0 (half at a tie: decision 23)", lambda x: wg.minimum(x, 0.0), [0], [0.5]),
     ("reduce_max [3,3,1]", wg.max, [3, 3, 1], [0.5, 0.5, 0]),
     ("clip(x,-1,0) at -1,0,4", lambda x: wg.clip(x, -1, 0), POINTS, [1, 1, 0]),
     ("sqrt at -1,0,4", wg.sqrt, POINTS, [NAN, INF, 0.25]),
     ("where(x>0,sqrt(x),0) at -1,0,4", lambda x: wg.where(x > 0, wg.sqrt(x), 0.0), POINTS, [0, 0, 0.25]),
     (
-        "where(x>0,log x,0) (stays zero: DECISIONS.md 24)",
+        "where(x>0,log x,0) (stays zero: decision 24)",
         lambda x: wg.where(x > 0, wg.log(x), 0.0),
         POINTS,
         [0, 0, 0.25],
     ),
-    ("where(x>0,1/x,0) (stays zero: DECISIONS.md 24)", lambda x: wg.where(x > 0, 1 / x, 0.0), POINTS, [0, 0, -0.0625]),
-    ("where(x>0,x**.5,0) (stays zero: DECISIONS.md 24)", lambda x: wg.where(x > 0, x**0.5, 0.0), POINTS, [0, 0, 0.25]),
+    ("where(x>0,1/x,0) (stays zero: decision 24)", lambda x: wg.where(x > 0, 1 / x, 0.0), POINTS, [0, 0, -0.0625]),
+    ("where(x>0,x**.5,0) (stays zero: decision 24)", lambda x: wg.where(x > 0, x**0.5, 0.0), POINTS, [0, 0, 0.25]),
     (
-        "where(x<0,asin 2x,0) at -1,0,4 (stays zero: DECISIONS.md 24)",
+        "where(x<0,asin 2x,0) at -1,0,4 (stays zero: decision 24)",
         lambda x: wg.where(x < 0, wg.arcsin(2 * x), 0.0),
         POINTS,
         [NAN, 0, 0],
     ),
     ("double-where fix", lambda x: wg.where(x > 0, wg.log(wg.where(x > 0, x, 1.0)), 0.0), [0, 4], [0, 0.25]),
-    ("norm at 0 vector (zero: DECISIONS.md 23)", wg.linalg.norm, [0, 0], [0, 0]),
-    ("pow 0**0 wrt base (zero: DECISIONS.md 25)", lambda x: x**0.0, [0], [0]),
+    ("norm at 0 vector (zero: decision 23)", wg.linalg.norm, [0, 0], [0, 0]),
+    ("pow 0**0 wrt base (zero: decision 25)", lambda x: x**0.0, [0], [0]),
     ("pow 0**0 wrt base, 0**2", lambda x: x**2.0, [0], [0]),
-    ("x**x at 0 (zero: DECISIONS.md 25), at -1", lambda x: x**x, [0, -1, 2], [0, -1, 4 + 4 * np.log(2)]),
+    ("x**x at 0 (zero: decision 25), at -1", lambda x: x**x, [0, -1, 2], [0, -1, 4 + 4 * np.log(2)]),
     ("divide_no_nan(1,x) at 0", lambda x: wg.ops.divide_no_nan(1.0, x), [0], [0]),
     ("xlogy(x,x) at -1,0,4", lambda x: wg.special.xlogy(x, x), POINTS, [NAN, 0, np.log(4) + 1]),
     ("reduce_prod [2,0,3] / [0,0,3]", wg.prod, [2, 0, 3], [0, 6, 0]),
@@ -175,6 +172,6 @@ def test_kinks(f: Any, x: Any, expected: Any) -> None:
 
 
 def test_ties_of_two_arguments() -> None:
-    """`maximum(x,y) x=y`: DECISIONS.md 23 overrides [1, 0]."""
+    """`maximum(x,y) x=y`: decision 23 overrides [1, 0]."""
     for f in (wg.maximum, wg.minimum):
         np.testing.assert_array_equal(gradient(f, 2, 2), [0.5, 0.5])

@@ -1,4 +1,4 @@
-"""`recompute_grad`: the numbers of the plain function, without its intermediate values (K50 to K53)."""
+"""`recompute_grad`: the numbers of the plain function, without its intermediate values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def close(x: Any, y: Any) -> None:
     np.testing.assert_allclose(x, y, rtol=1e-14)
 
 
-def test_k50_forward_runs_once_and_once_more_for_each_backward_pass() -> None:
+def test_forward_runs_once_and_once_more_for_each_backward_pass() -> None:
     runs = []
 
     @wg.recompute_grad
@@ -45,7 +45,7 @@ def test_k50_forward_runs_once_and_once_more_for_each_backward_pass() -> None:
 
 
 @every_way
-def test_k50_second_and_third_order(derive: Any) -> None:
+def test_second_and_third_order(derive: Any) -> None:
     cube = wg.recompute_grad(lambda x: x * x * x)
     assert cube(2.0) == 8.0
     assert derive(cube)(2.0) == 12.0
@@ -54,7 +54,7 @@ def test_k50_second_and_third_order(derive: Any) -> None:
 
 
 @every_way
-def test_k51_keywords_structures_integers_unused(derive: Any) -> None:
+def test_keywords_structures_integers_unused(derive: Any) -> None:
     keyword = wg.recompute_grad(lambda x, scale=1.0: x * scale)
     assert derive(lambda s: keyword(2.0, scale=s))(3.0) == 2.0
     assert derive(lambda x: keyword(x=x, scale=3.0))(2.0) == 3.0
@@ -72,7 +72,7 @@ def test_k51_keywords_structures_integers_unused(derive: Any) -> None:
     assert derive(lambda x: wg.recompute_grad(lambda a, b: a * b * b)(x, x))(3.0) == 27.0
 
 
-def test_k52_the_second_run_sees_the_variables_of_the_first() -> None:
+def test_the_second_run_sees_the_variables_of_the_first() -> None:
     v = wg.Variable(2.0, name="v")
 
     @wg.recompute_grad
@@ -124,7 +124,7 @@ def test_captured_tensors_get_their_gradients(derive: Any) -> None:
     close(derive(wg.grad(f), argnums=(0, 1))(0.5, 3.0), (6 * np.exp(0.5), 2 * np.exp(0.5)))
 
 
-def test_k53_wrapped_names_methods() -> None:
+def test_wrapped_names_methods() -> None:
     def f(x: Any) -> Any:
         "doc"
         return x
@@ -147,7 +147,7 @@ def test_k53_wrapped_names_methods() -> None:
 
 
 @pytest.mark.parametrize("push", [pushed, pushed_traced])
-def test_k53_forward_mode(push: Any) -> None:
+def test_forward_mode_through_recomputation(push: Any) -> None:
     f = wg.recompute_grad(lambda x, y: wg.exp(x) * y)
     close(push(f, (0.5, 3.0), (2.0, 1.0)), 7 * np.exp(0.5))
     close(push(f, (0.5, 3.0), (None, 1.0)), np.exp(0.5))

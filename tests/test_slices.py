@@ -1,4 +1,4 @@
-"""`IndexedSlices`: where gradients of gathered rows are sparse (SEMANTICS.md section 1.8, by id), through every door."""
+"""`IndexedSlices`: where gradients of gathered rows are sparse (docs/semantics/graphs.md), through every door."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def parts(slices):
 
 
 @every_door
-def test_rows_gathered_g120(door):
+def test_rows_gathered(door):
     slices = door(lambda x: wg.take(x, [0, 2, 0], axis=0), TABLE)
     assert parts(slices) == ([[1, 1]] * 3, [0, 2, 0], (3, 2))  # duplicates are not merged
     assert np.asarray(slices).tolist() == [[2, 2], [0, 0], [1, 1]]
@@ -86,7 +86,7 @@ def test_rows_gathered_g120(door):
 
 
 @every_door
-def test_two_gathers_concatenate_g121(door):
+def test_two_gathers_concatenate(door):
     slices = door(lambda x: wg.sum(wg.take(x, [0], axis=0)) * 3.0 + wg.sum(wg.take(x, [2, 1], axis=0)), TABLE)
     values, indices, shape = parts(slices)
     assert sorted(zip(indices, values)) == [(0, [3, 3]), (1, [1, 1]), (2, [1, 1])] and shape == (3, 2)
@@ -94,7 +94,7 @@ def test_two_gathers_concatenate_g121(door):
 
 
 @every_door
-def test_gather_and_a_dense_use_g121(door):
+def test_gather_and_a_dense_use(door):
     dense = door(lambda x: wg.sum(wg.take(x, [0], axis=0)) + wg.sum(x * x), TABLE)
     assert type(dense) is not wg.IndexedSlices
     assert np.asarray(dense).tolist() == [[3, 5], [6, 8], [10, 12]]
@@ -109,7 +109,7 @@ def test_gather_and_a_dense_use_g121(door):
         (lambda x: x[np.array([True, False, True])], True), (lambda x: x[:, [0]], False),
     ],
 )  # fmt: skip
-def test_whole_rows_along_the_first_axis_g122(door, f, is_sparse):
+def test_whole_rows_along_the_first_axis(door, f, is_sparse):
     found = door(f, TABLE)
     assert (type(found) is wg.IndexedSlices) is is_sparse
     np.testing.assert_array_equal(np.asarray(found), wg.grad(f)(TABLE))
@@ -117,7 +117,7 @@ def test_whole_rows_along_the_first_axis_g122(door, f, is_sparse):
         assert found.values.shape == (found.indices.shape[0], 2)  # indices are flattened
 
 
-def test_first_op_below_densifies_g123():
+def test_first_op_below_densifies():
     x = wg.tensor(TABLE)
     with wg.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -130,7 +130,7 @@ def test_first_op_below_densifies_g123():
     assert type(tape.gradient(same, x, sparse=True)) is wg.Tensor
 
 
-def test_identity_keeps_rows_g123():
+def test_identity_keeps_rows():
     def f(x):  # the argument of an inner gradient is a copy under a new identity
         return wg.grad(lambda a: wg.sum(wg.take(a, [1], axis=0) ** 2.0), sparse=True)(x).values
 
@@ -138,7 +138,7 @@ def test_identity_keeps_rows_g123():
     assert np.asarray(by_grad(f, TABLE)).tolist() == [[0, 0], [2, 2], [0, 0]]
 
 
-def test_second_order_g124():
+def test_second_order():
     x = wg.tensor([1.0, 2.0, 3.0])
     with wg.GradientTape() as outer:
         outer.watch(x)
@@ -160,10 +160,10 @@ def test_second_order_functional():
     np.testing.assert_allclose(wg.grad(first)(x), [12, 0, 18])
     assert parts(wg.grad(first, sparse=True)(x))[1] == [0, 2, 0]
     linear = wg.grad(lambda x: wg.tensor(wg.grad(lambda a: a[[0, 2]], sparse=True)(x)))(x)
-    assert linear.tolist() == [0, 0, 0]  # connected, DECISIONS 3
+    assert linear.tolist() == [0, 0, 0]  # connected, decision 3
 
 
-def test_variables_g125():
+def test_rows_of_variables():
     v, unused = wg.Variable(TABLE), wg.Variable([1.0, 2.0])
     with wg.GradientTape(persistent=True) as tape:
         y = wg.take(v, [2], axis=0)
@@ -175,7 +175,7 @@ def test_variables_g125():
     assert type(zero) is wg.Tensor and zero.numpy().tolist() == [0, 0]
 
 
-def test_gradient_inside_a_function_g126():
+def test_gradient_inside_a_function():
     @wg.function
     def step(x):
         slices = wg.grad(lambda a: wg.sum(wg.take(a, [0, 2, -3], axis=0) ** 2.0), sparse=True)(x)
@@ -369,7 +369,7 @@ def by_gradients(f, x, **options):
 @pytest.mark.parametrize(
     "options", [{}, {"aggregation_method": 1}, {"aggregation_method": 2}, {"gate_gradients": True}]
 )
-def test_gradients_of_a_graph_g120_g121(options):
+def test_gradients_of_a_graph(options):
     values, indices, dense = by_gradients(lambda x: wg.take(x, [0, 2, 0], axis=0), TABLE, **options)
     assert values.tolist() == [[1, 1]] * 3 and indices.tolist() == [0, 2, 0]
     assert dense.tolist() == [[2, 2], [0, 0], [1, 1]]
@@ -381,7 +381,7 @@ def test_gradients_of_a_graph_g120_g121(options):
     assert indices is None and dense.tolist() == [[4, 6], [6, 8], [10, 12]]
 
 
-def test_gradients_with_respect_to_a_variable_g125():
+def test_gradients_with_respect_to_a_variable():
     v, unused = wg.Variable(TABLE), wg.Variable([1.0, 2.0])
 
     @wg.function
@@ -395,7 +395,7 @@ def test_gradients_with_respect_to_a_variable_g125():
     assert np.asarray(indices).tolist() == [2, 2] and np.asarray(zero).tolist() == [0, 0]
 
 
-def test_second_order_in_a_graph_g124():
+def test_second_order_in_a_graph():
     @wg.function
     def run(x):
         (g,) = wg.gradients(wg.take(x, [0, 2, 0], axis=0) ** 2.0, x, sparse=True)

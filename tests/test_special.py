@@ -91,7 +91,7 @@ def test_incomplete_gamma_in_its_parameter(share):
 
 
 def test_incomplete_gamma_at_known_points():
-    # KINKS.md "igamma(a=2,x=1.5) d/da" and "igamma(a=2,x=0)"
+    # docs/semantics/hard_points.md: "igamma(a=2,x=1.5) d/da" and "igamma(a=2,x=0)"
     np.testing.assert_allclose(wg.grad(lambda a: special.gammainc(a, 1.5))(2.0), -0.31348863782507924, rtol=1e-13)
     np.testing.assert_allclose(wg.grad(lambda x: special.gammainc(2.0, x))(1.5), 0.3346952402226446, rtol=1e-13)
     assert wg.grad(special.gammainc, argnums=(0, 1))(2.0, 0.0) == (0.0, 0.0)
@@ -134,7 +134,7 @@ def test_incomplete_beta_in_its_parameters():
 
 
 def test_zeta_in_both_arguments():
-    # KINKS.md "zeta(2.5,1.5)"
+    # docs/semantics/hard_points.md: "zeta(2.5,1.5)"
     np.testing.assert_allclose(
         wg.grad(special.zeta, argnums=(0, 1))(2.5, 1.5), (-0.4648123481394763, -0.7677404111428354), rtol=1e-13
     )

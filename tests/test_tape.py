@@ -1,4 +1,4 @@
-"""`GradientTape`: the measured values of SEMANTICS.md section 7 by their ids, what DECISIONS.md changes in them, and
+"""`GradientTape`: what docs/semantics/tape.md promises, value by value, and
 tapes in functions, around functions, nested, interleaved, interrupted and used 10,000 times."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def taped(f, *values, persistent=False):
 # -- what is watched, and when a tape may be asked ---------------------------------------------------------------------
 
 
-def test_watch_t1():
+def test_what_is_watched_in_time_has_a_gradient():
     tape, (x,), y = taped(lambda x: x * x, 3.0)
     assert tape.gradient(y, x).item() == 6
     x = wg.tensor(3.0)
@@ -53,7 +53,7 @@ def test_watch_t1():
     assert tape.gradient(y, x) is None
 
 
-def test_one_question_t2():
+def test_one_question_for_each_recording():
     tape, (x,), y = taped(lambda x: x * x, 3.0)
     tape.gradient(y, x)
     with pytest.raises(RuntimeError, match="not persistent can be asked once"):
@@ -64,7 +64,7 @@ def test_one_question_t2():
         wg.GradientTape().gradient(y, x)
 
 
-def test_asking_inside_stops_recording_t2():
+def test_asking_inside_stops_recording():
     x = wg.tensor(3.0)
     with wg.GradientTape() as tape:
         tape.watch(x)
@@ -76,7 +76,7 @@ def test_asking_inside_stops_recording_t2():
             tape.gradient(z, x)
 
 
-def test_persistent_t3():
+def test_persistent():
     x = wg.tensor(3.0)
     with wg.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -87,7 +87,7 @@ def test_persistent_t3():
     assert tape.gradient(z, y).item() == 18
 
 
-def test_persistent_inside_is_recorded_t3():
+def test_persistent_inside_is_recorded():
     x = wg.tensor(3.0)
     with wg.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -104,7 +104,7 @@ def test_persistent_inside_is_recorded_t3():
     assert tape.gradient(z, x).item() == 54
 
 
-def test_entering_again_t4():
+def test_entering_again():
     x = wg.tensor(3.0)
     with wg.GradientTape() as tape:
         tape.watch(x)
@@ -118,7 +118,7 @@ def test_entering_again_t4():
     assert tape.gradient(y, x).item() == 5
 
 
-def test_active_tape_cannot_be_entered_t4():
+def test_active_tape_cannot_be_entered():
     with wg.GradientTape() as tape:
         with pytest.raises(ValueError, match="still recording"), tape:
             pass
@@ -128,7 +128,7 @@ def test_active_tape_cannot_be_entered_t4():
 # -- targets, sources, cotangents --------------------------------------------------------------------------------------
 
 
-def test_targets_t5():
+def test_targets_that_are_constants_or_sources():
     tape, (x,), y = taped(lambda x: x * x, 3.0, persistent=True)
     with pytest.raises(TypeError, match="target"):
         tape.gradient(None, x)
@@ -139,7 +139,7 @@ def test_targets_t5():
     assert tape.gradient(x, x).item() == 1
 
 
-def test_target_is_an_unwatched_source_decisions_overrides_t5():
+def test_a_target_that_is_an_unwatched_source():
     x = wg.tensor(3.0)
     with wg.GradientTape(persistent=True) as tape:
         pass
@@ -153,7 +153,7 @@ class Parameters:
     b: Tensor
 
 
-def test_structures_t6():
+def test_structures():
     w, b, c = wg.tensor([1.0, 2.0]), wg.tensor(3.0), wg.tensor(5.0)
     with wg.GradientTape(persistent=True) as tape:
         tape.watch({"w": w, "rest": (b, [c])})
@@ -164,12 +164,12 @@ def test_structures_t6():
     assert isinstance(found, Parameters) and found.b.item() == 3
     assert tape.gradient(y, []) == []
     assert tape.gradient([], [w]) == [None]
-    assert tape.gradient([y, y], b).item() == 6  # G4
+    assert tape.gradient([y, y], b).item() == 6
     twice = tape.gradient(y, (b, b))
     assert numbers(twice) == (3, 3)
 
 
-def test_targets_that_depend_on_each_other_g5():
+def test_targets_that_depend_on_each_other():
     x = wg.tensor(3.0)
     with wg.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -178,10 +178,10 @@ def test_targets_that_depend_on_each_other_g5():
         y2 = y1 * y1
     assert tape.gradient([y, y2], x).item() == 17502
     assert tape.gradient([y, y2], y).item() == 2917
-    assert tape.gradient([x, y], x, [100.0, 1.0]).item() == 106  # G9
+    assert tape.gradient([x, y], x, [100.0, 1.0]).item() == 106
 
 
-def test_output_gradients_t7():
+def test_output_gradients():
     tape, (x,), y = taped(lambda x: x * x, [3.0, 1.0], persistent=True)
     assert numbers(tape.gradient(y, x, output_gradients=[1.0, 10.0])) == [6, 20]
     assert numbers(tape.gradient(y, x, output_gradients=wg.tensor([1.0, 10.0]))) == [6, 20]
@@ -193,8 +193,8 @@ def test_output_gradients_t7():
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        (2.0, ValueError),  # T7 broadcasts; DECISIONS 8 does not
-        ([[1.0, 2.0]], ValueError),  # T7 flattens; DECISIONS 8 does not
+        (2.0, ValueError),  # TensorFlow broadcasts; decision 8 does not
+        ([[1.0, 2.0]], ValueError),  # TensorFlow flattens; decision 8 does not
         ([1.0, 2.0, 3.0], ValueError), ([None], ValueError), (np.array([1j, 1j]), TypeError),
         (np.array([True, True]), TypeError), ("ones", TypeError),
     ],
@@ -212,13 +212,13 @@ def test_output_gradients_of_several_targets_decisions_8():
     assert tape.gradient({"y": y, "z": (z,)}, x, {"y": 2.0, "z": (3.0,)}).item() == 27
     for short in ([2.0], [2.0, 3.0, 4.0], 2.0, [2.0, None], {"y": 2.0}, np.ones(2)):
         with pytest.raises(ValueError, match="output_gradients"):
-            tape.gradient([y, z], x, short)  # T7 pads with ones; DECISIONS 8 does not
+            tape.gradient([y, z], x, short)  # TensorFlow pads with ones; decision 8 does not
     with pytest.raises(ValueError, match="structure"):
         tape.gradient(Parameters(y, z), x, {"w": 1.0})
     assert tape.gradient(Parameters(y, z), x, Parameters(2.0, 3.0)).item() == 27
 
 
-def test_unconnected_t8():
+def test_unconnected():
     x, other, integers = wg.tensor(3.0), wg.tensor(np.ones((2, 3), np.float32)), wg.tensor([1, 2])
     with wg.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -244,7 +244,7 @@ def test_sources_are_tensors_and_variables():
 # -- watching ----------------------------------------------------------------------------------------------------------
 
 
-def test_watch_t9():
+def test_what_can_be_watched():
     with pytest.raises(AttributeError, match="not recording"):
         wg.GradientTape().watch(wg.tensor(1.0))
     with wg.GradientTape() as tape:
@@ -255,7 +255,7 @@ def test_watch_t9():
             tape.watch(wg.tensor([1, 2]))
 
 
-def test_watch_accessed_variables_t10():
+def test_watch_accessed_variables():
     v, w = wg.Variable(2.0), wg.Variable(3.0)
     with wg.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(v)
@@ -271,7 +271,7 @@ def test_watch_accessed_variables_t10():
     assert tape.gradient(y, fixed).item() == 4
 
 
-def test_watched_variables_t11():
+def test_watched_variables():
     a, b, c = wg.Variable(1.0), wg.Variable(2.0), wg.Variable(3.0)
     tape = wg.GradientTape()
     assert tape.watched_variables() == ()
@@ -283,7 +283,7 @@ def test_watched_variables_t11():
     assert b not in tape.watched_variables()
 
 
-def test_stop_recording_t12():
+def test_stop_recording():
     x = wg.tensor(3.0)
     with wg.GradientTape() as tape:
         tape.watch(x)
@@ -321,7 +321,7 @@ def test_variables_are_not_watched_while_stopped():
     assert tape.gradient(y, v) is None
 
 
-def test_reset_t13():
+def test_reset():
     x = wg.tensor(3.0)
     with wg.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -340,7 +340,7 @@ def test_reset_t13():
 # -- higher orders -----------------------------------------------------------------------------------------------------
 
 
-def test_nested_t14():
+def test_nested_tapes():
     x = wg.tensor(5.0)
     with wg.GradientTape() as outer:
         outer.watch(x)
@@ -361,7 +361,7 @@ def test_nested_t14():
             inner.watch(x)
             y = x * 3.0
         first = inner.gradient(y, x)
-    assert outer.gradient(first, x) is None  # DECISIONS 3: the tape says None
+    assert outer.gradient(first, x) is None  # decision 3: the tape says None
 
 
 def test_fifth_derivative():
@@ -404,7 +404,7 @@ def test_tape_stopped_inside_a_functional_gradient_does_not_come_back():
 # -- Jacobians ---------------------------------------------------------------------------------------------------------
 
 
-def test_jacobian_t15():
+def test_jacobian():
     tape, (x,), y = taped(lambda x: x * x, [1.0, 2.0], persistent=True)
     assert numbers(tape.jacobian(y, x)) == [[2, 0], [0, 4]]
     other = wg.tensor([1.0, 2.0, 3.0])
@@ -422,7 +422,7 @@ def test_jacobian_t15():
         tape.jacobian(y, x)
 
 
-def test_jacobian_of_gathered_rows_is_dense_t15():
+def test_jacobian_of_gathered_rows_is_dense():
     tape, (x,), y = taped(lambda x: wg.take(x, [0, 2, 0], axis=0), [1.0, 2.0, 3.0])
     assert numbers(tape.jacobian(y, x)) == [[1, 0, 0], [0, 0, 1], [1, 0, 0]]
 
@@ -454,8 +454,8 @@ def test_jacobian_of_a_complex_function_decisions_15():
         tape.jacobian(y, x, holomorphic=True)
 
 
-def test_batch_jacobian_t16():
-    """DECISIONS overrides T16's zeros: an unconnected source is None, or zeros on request."""
+def test_batch_jacobian():
+    """Unlike TensorFlow's zeros: an unconnected source is None, or zeros on request."""
     rows = [[1.0, 2.0], [3.0, 4.0]]
     tape, (x,), y = taped(lambda x: x * x, rows, persistent=True)
     assert numbers(tape.batch_jacobian(y, x)) == [[[2, 0], [0, 4]], [[6, 0], [0, 8]]]
@@ -478,7 +478,7 @@ def test_batch_jacobian_shapes():
     np.testing.assert_array_equal(found.numpy(), whole[np.arange(4), :, :, np.arange(4)])
 
 
-def test_hessian_t17():
+def test_hessian():
     x = wg.tensor([1.0, 2.0])
     with wg.GradientTape() as outer:
         outer.watch(x)
@@ -492,7 +492,7 @@ def test_hessian_t17():
 # -- functions ---------------------------------------------------------------------------------------------------------
 
 
-def test_tape_in_a_function_t18():
+def test_tape_in_a_function():
     @wg.function
     def f(x):
         with wg.GradientTape() as tape:
@@ -505,7 +505,7 @@ def test_tape_in_a_function_t18():
     assert wg.grad(f)(2.0) == 12
 
 
-def test_function_under_a_tape_t18():
+def test_function_under_a_tape():
     cube = wg.function(lambda x: x * x * x)
     tape, (x,), y = taped(cube, 2.0)
     assert tape.gradient(y, x).item() == 12
@@ -518,7 +518,7 @@ def test_function_of_variables_under_a_tape():
     with wg.GradientTape() as tape:
         tape.watch(x)
         y = f(x)
-    assert numbers(tape.gradient(y, [x, v, w])) == [4, 12, None]  # G153
+    assert numbers(tape.gradient(y, [x, v, w])) == [4, 12, None]
     assert [u is v for u in tape.watched_variables()] == [True]
 
 
@@ -591,7 +591,7 @@ def test_tape_inside_grad_and_grad_inside_a_tape():
 # -- Variables ---------------------------------------------------------------------------------------------------------
 
 
-def test_reads_count_by_value_t19():
+def test_reads_count_by_value():
     v = wg.Variable(2.0)
     with wg.GradientTape(persistent=True) as tape:
         y = v * v
@@ -606,7 +606,7 @@ def test_reads_count_by_value_t19():
     assert tape.gradient(y, v).item() == 4
 
 
-def test_assign_is_not_differentiable_t19_g158():
+def test_assign_is_not_differentiable():
     v, w = wg.Variable(2.0), wg.Variable(1.0)
     with wg.GradientTape() as tape:
         w.assign(3.0 * v)
@@ -614,7 +614,7 @@ def test_assign_is_not_differentiable_t19_g158():
     assert numbers(tape.gradient(y, [v, w])) == [None, 12]
 
 
-def test_assign_is_not_differentiable_in_a_function_g158():
+def test_assign_is_not_differentiable_in_a_function():
     v, w = wg.Variable(2.0), wg.Variable(1.0)
 
     @wg.function
@@ -629,7 +629,7 @@ def test_assign_is_not_differentiable_in_a_function_g158():
     assert found[0] is None and found[1] == 17
 
 
-def test_a_read_value_has_its_own_gradient_g154():
+def test_a_read_value_has_its_own_gradient():
     v = wg.Variable(2.0)
     with wg.GradientTape(persistent=True) as tape:
         a = v.value
@@ -639,7 +639,7 @@ def test_a_read_value_has_its_own_gradient_g154():
     assert numbers(tape.gradient(y, [a, b, v])) == [5, 2, 7]
 
 
-def test_variable_as_target_g155():
+def test_variable_as_target():
     v = wg.Variable(2.0)
     with wg.GradientTape() as tape:
         v * 1.0
@@ -658,7 +658,7 @@ def test_watching_a_value_by_hand_does_not_hide_its_variable():
 # -- complex numbers, kinds --------------------------------------------------------------------------------------------
 
 
-def test_complex_target_needs_output_gradients_decisions_15_overrides_t35():
+def test_a_complex_target_needs_output_gradients():
     tape, (x,), y = taped(lambda x: x * x, 3.0 + 4.0j, persistent=True)
     with pytest.raises(TypeError, match="output_gradients"):
         tape.gradient(y, x)
@@ -790,7 +790,7 @@ def test_a_used_tape_lets_go():
     assert tape._core is None and tape._reads is None
 
 
-def test_long_chains_need_no_recursion_g13():
+def test_long_chains_need_no_recursion():
     def chain(x):
         for _ in range(3000):
             x = x + 0.0

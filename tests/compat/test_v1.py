@@ -31,7 +31,7 @@ def test_values_and_gradients(graph: Any) -> None:
 
 
 def test_nested_fetches(graph: Any) -> None:
-    """API.md section 4; None is not an error (G30 and g.unconn.ex.none say what upstream does)."""
+    """None among the results is no error, as it is in TensorFlow's sessions."""
     a = v1.placeholder("float64")
     found = v1.Session(graph).run({"a": [a, None], "b": (2 * a,)}, {a: 3.0})
     assert found == {"a": [3, None], "b": (6,)}
@@ -190,7 +190,7 @@ def test_a_followed_value_cannot_be_fed(graph: Any) -> None:
 
 
 def test_building_while_running() -> None:
-    """g.lock: one thread builds, seven run."""
+    """One thread builds, seven run."""
     graph = v1.Graph("busy")
     with graph.as_default():
         x = v1.placeholder("float64")

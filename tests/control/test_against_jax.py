@@ -1,4 +1,4 @@
-"""Random programs with branches and loops against JAX, where JAX can differentiate them (issue 4)."""
+"""Random programs with branches and loops against JAX, where JAX can differentiate them."""
 
 from __future__ import annotations
 

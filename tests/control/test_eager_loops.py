@@ -29,7 +29,7 @@ def gradients(f, *sources):
     return [None if g is None else g.numpy() for g in tape.gradient(y, tensors)]
 
 
-# -- captures always count (DECISIONS 5) ------------------------------------------------------------------------------
+# -- captures always count (decision 5) ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -91,7 +91,7 @@ def test_variables_that_only_the_condition_reads_are_connected():
 
 
 def test_cond_connects_no_capture_of_the_branch_not_taken():
-    # DECISIONS 6: eagerly, only what ran is known
+    # decision 6: eagerly, only what ran is known
     _, dc = gradients(lambda x, c: wg.cond(True, lambda v: v * 2.0, lambda v: v * c, x), X, X)
     assert dc is None
 
@@ -275,7 +275,7 @@ def test_compiled_functions_inside_a_body_that_is_run_again():
         if expected is None:
             expected = found
         for a, b in zip(found, expected, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-12)  # DECISIONS 27: compiled forms differ in how they sum
+            np.testing.assert_allclose(a, b, rtol=1e-12)  # decision 27: compiled forms differ in how they sum
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -25,7 +25,7 @@ class Refusal(NamedTuple):
         call: with x = 2.0, v = [1.0, 2.0] and p = True as tensors.
         kind: of the error.
         says: parts of its message, in this order.
-        modes: where it is one: eager runs check only what ran (DECISIONS 6).
+        modes: where it is one: eager runs check only what ran (decision 6).
     """
 
     call: Callable[..., Any]
@@ -37,7 +37,7 @@ class Refusal(NamedTuple):
 TRACED = ("traced",)
 forever = lambda *_: wg.full((), True)
 REFUSALS = {
-    # branches that disagree: both sides, and the leaf's path (C15, C16; DECISIONS 18)
+    # branches that disagree: both sides, and the leaf's path (decision 18)
     "cond structure": Refusal(lambda x, v, p: wg.cond(p, lambda: (x, x), lambda: x), TypeError,
         ("cond: the structures differ", "true_fn", "(float64[], float64[])", "false_fn", "float64[]"), TRACED),
     "cond count": Refusal(lambda x, v, p: wg.cond(p, lambda: (x, x), lambda: (x, x, x)), TypeError,
@@ -52,7 +52,7 @@ REFUSALS = {
         ("cond: the result[1] differs in dtype", "true_fn ", "float64[]", "false_fn", "float32[]"), TRACED),
     "switch shape": Refusal(lambda x, v, p: wg.switch(wg.astype(x, int), [lambda: x, lambda: x, lambda: v]), TypeError,
         ("switch: the result differs in shape", "branches[0]", "float64[]", "branches[2]", "float64[2]"), TRACED),
-    # bodies that disagree (W35, W34)
+    # bodies that disagree
     "while structure": Refusal(lambda x, v, p: wg.while_loop(lambda u: p, lambda u: (u, u), x), TypeError,
         ("while_loop: the structures differ", "before the step", "float64[]", "after it", "(float64[], float64[])")),
     "while shape": Refusal(lambda x, v, p: wg.while_loop(lambda u: p, lambda u: wg.concatenate([u, u]), v), TypeError,
@@ -85,7 +85,7 @@ REFUSALS = {
         ("scan: init differs in dtype", "float64[]", "float32[]")),
     "scan pair": Refusal(lambda x, v, p: wg.scan(lambda c, r: c, x, v), TypeError,
         ("scan: f must return a pair (carry, y), got Tensor",)),
-    # predicates (C6)
+    # predicates
     "cond integer": Refusal(lambda x, v, p: wg.cond(1, lambda: x, lambda: x), TypeError,
         ("cond: wanted one boolean as predicate, got int64; compare (x > 0) to get one",)),
     "cond float": Refusal(lambda x, v, p: wg.cond(x, lambda: x, lambda: x), TypeError,
@@ -101,7 +101,7 @@ REFUSALS = {
     "switch vector": Refusal(lambda x, v, p: wg.switch(np.array([0, 1]), [lambda: x]), ValueError,
         ("switch: index has shape (2,), wanted one element",)),
     "switch none": Refusal(lambda x, v, p: wg.switch(0, []), ValueError, ("switch: wanted a list of at least one branch",)),
-    # what is not callable (W35)
+    # what is not callable
     "cond not callable": Refusal(lambda x, v, p: wg.cond(p, x, lambda: x), TypeError, ("cond", "callable", "Tensor")),
     "switch not callable": Refusal(lambda x, v, p: wg.switch(0, [lambda: x, 3]), TypeError, ("switch", "callable", "int")),
     "while cond not callable": Refusal(lambda x, v, p: wg.while_loop(True, lambda u: u, x), TypeError,
@@ -113,7 +113,7 @@ REFUSALS = {
     "map not callable": Refusal(lambda x, v, p: wg.map(v, v), TypeError, ("map", "callable", "Tensor")),
     "vectorized_map not callable": Refusal(lambda x, v, p: wg.vectorized_map(v, v), TypeError,
         ("vectorized_map", "callable", "Tensor")),
-    # maximum_iterations (W30; DECISIONS 18)
+    # maximum_iterations (decision 18)
     **{f"maximum_iterations {given!r}": Refusal(
         lambda x, v, p, given=given: wg.while_loop(forever, lambda u: u, x, maximum_iterations=given), ValueError,
         ("while_loop: wanted an integer that is not negative as maximum_iterations, got", said))
@@ -169,12 +169,12 @@ def test_refusals(name: str, mode: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n, r in REFUSALS.items() if r.modes == TRACED])
 def test_an_eager_run_checks_what_ran(name: str) -> None:
-    """DECISIONS 6: branches that disagree are reported in traces; C14: so branches may differ in shape eagerly."""
+    """Decision 6: branches that disagree are reported in traces; so branches may differ in shape eagerly."""
     REFUSALS[name].call(wg.tensor(X), wg.tensor(V), wg.tensor(true))
 
 
-def test_w30_a_negative_maximum_that_is_known_at_run_time_only() -> None:
-    """W30, where upstream takes no step: a ValueError (DECISIONS 18), in a trace and in a branch of one, too."""
+def test_a_negative_maximum_that_is_known_at_run_time_only() -> None:
+    """Where TensorFlow takes no step: a ValueError (decision 18), in a trace and in a branch of one, too."""
     run = lambda n, x: wg.while_loop(forever, lambda u: u * 2, x, maximum_iterations=n)
     nested = lambda n, x: wg.cond(x > 0, lambda: run(n, x), lambda: x)
     for f in (run, wg.function(run), wg.function(wg.function(run)), wg.function(nested)):
@@ -186,8 +186,8 @@ def test_w30_a_negative_maximum_that_is_known_at_run_time_only() -> None:
     assert wg.function(nested)(np.int64(-1), -2.0) == -2
 
 
-def test_c14_branches_of_different_shapes() -> None:
-    """C14: eagerly the gradient of the branch taken; in a trace a TypeError (DECISIONS 18; "cond shape" above)."""
+def test_branches_of_different_shapes() -> None:
+    """Eagerly the gradient of the branch taken; in a trace a TypeError (decision 18; "cond shape" above)."""
     f = lambda x, p: wg.cond(p, lambda: x[:1], lambda: 2 * x)
     assert wg.grad(f)(np.ones(3), true).tolist() == [1, 0, 0]
     assert wg.grad(f)(np.ones(3), np.bool_(False)).tolist() == [2, 2, 2]
@@ -249,15 +249,15 @@ def taped(f: Any, x: Any) -> Any:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_c18_w36_a_missing_gradient_in_a_branch_or_a_body(door: str) -> None:
-    """C18, W36: LookupError when the gradient is built, whichever branch is taken and however many steps run."""
+def test_a_missing_gradient_in_a_branch_or_a_body(door: str) -> None:
+    """LookupError when the gradient is built, whichever branch is taken and however many steps run."""
     branches = lambda x: wg.cond(x > 0, lambda: x * x, lambda: _no_gradient(x))
     body = lambda x: wg.while_loop(lambda v: v < 0, lambda v: _no_gradient(v), x)
     for f in (branches, body):
         with pytest.raises(LookupError, match="no_gradient_for_errors") as caught:
             wg.function(DOORS[door](f)).trace(2.0)
         assert "\n  at " in str(caught.value)
-    # an eager run differentiates what ran (DECISIONS 6)
+    # an eager run differentiates what ran (decision 6)
     assert wg.grad(branches)(2.0) == 4
     assert wg.grad(body)(2.0) == 1
 
@@ -275,7 +275,7 @@ def unrolled(count: int) -> Any:
 
 
 def test_a_long_python_loop_in_a_trace_warns_once() -> None:
-    """API.md section 5: more than 1,000 times, once, naming the line and fori_loop and scan."""
+    """More than 1,000 times, once, naming the line and fori_loop and scan."""
     with pytest.warns(UserWarning, match=r"fori_loop.*scan") as told:
         wg.function(unrolled(1500)).trace(1.0)
     assert len(told) == 1

@@ -1,4 +1,4 @@
-"""Random programs with branches and loops: every mode, policy and reference gives the same derivatives (issue 4).
+"""Random programs with branches and loops: every mode, policy and reference gives the same derivatives.
 
 `tests/fuzz/programs.py` runs as many as one likes. What it found is among the samples of `tests/control/test_samples.py`.
 """

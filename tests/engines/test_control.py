@@ -31,7 +31,7 @@ def functional(row: Row) -> Callable[..., Any]:
 @every_users_engine
 @pytest.mark.parametrize("row", ROWS, ids=ids(ROWS))
 def test_a_row(row: Row, engine: str) -> None:
-    skip_what_it_cannot(engine, row.cites)
+    skip_what_it_cannot(engine, row.name)
     sources = [np.asarray(x, float) for x in row.xs]
     given = (*map(np.asarray, row.given),)
     on_numpy = (*map(wg.tensor, given),), [*map(wg.tensor, sources)]

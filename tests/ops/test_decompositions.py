@@ -1,6 +1,6 @@
 """Determinants, factorisations and pseudo-inverses: hard points, complex matrices, NumPy's names.
 
-The rows of KINKS.md, section linalg, with the value of its column "recommended"; smooth points are in
+The hard points of linear algebra in docs/semantics/hard_points.md; smooth points are in
 tests/prims/test_registry.py and tests/ops/test_oracle.py.
 """
 
@@ -42,7 +42,7 @@ def close(got, want, atol=1e-10):
     np.testing.assert_allclose(np.asarray(got), want, rtol=1e-9, atol=atol)
 
 
-# -- determinants (KINKS.md "det ...") -----------------------------------------------------------------------------
+# -- determinants -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("x", "cofactors"), [

@@ -61,7 +61,7 @@ def numbers(data):
 
 
 def kind(dtype):
-    """The kind of a dtype: which width it has is NumPy's business (DECISIONS 14)."""
+    """The kind of a dtype: which width it has is NumPy's business (decision 14)."""
     return {"u": "i"}.get(np.dtype(dtype).kind, np.dtype(dtype).kind)
 
 

@@ -1,6 +1,6 @@
 """Largest elements, quantiles, segments, counts and distinct values: ties, NaN, empty segments, NumPy's values.
 
-The rows of KINKS.md, sections sorting and segment/scatter, with the value of its column "recommended".
+The hard points of sorting, segments and scattering in docs/semantics/hard_points.md.
 """
 
 from __future__ import annotations

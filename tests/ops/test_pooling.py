@@ -1,4 +1,4 @@
-"""Pooling: ties (KINKS.md, section conv-pool), padding, layouts, against windows written out."""
+"""Pooling: ties (docs/semantics/hard_points.md), padding, layouts, against windows written out."""
 
 from __future__ import annotations
 

@@ -25,12 +25,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # hard points
 
 # Where Keras is not followed, and why
 NOT_KERAS = {
-    "sparsemax": "Keras 3.15.1's support is wrong (KINKS.md)",
+    "sparsemax": "Keras 3.15.1's support is wrong (docs/semantics/hard_points.md)",
     "image.gaussian_blur": "Keras lays out kernels that are not square by a wrong shape",
     "ceil": "an integer is its own ceiling, and stays one, as in NumPy",
     "floor": "as ceil", "hard_tanh": "integers become floats",
     "var": "of complex numbers it is real, in double precision, as in NumPy", "arange": "Keras casts the step, 0.5, to 0",
-    "full": "of integers it holds integers, as in NumPy (DECISIONS 14)",
+    "full": "of integers it holds integers, as in NumPy (decision 14)",
     "saturate_cast": "Keras gives the smallest number for all integers",
 }  # fmt: skip
 

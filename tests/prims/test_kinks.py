@@ -1,4 +1,5 @@
-"""KINKS.md at the user's level: each row of an op that exists, through `wg.grad`, plain and compiled.
+"""The hard points (docs/semantics/hard_points.md) at the user's level: each row of an op that exists, through `wg.grad`, plain
+and compiled.
 
 A row is the case as the page spells it, f, the arguments, the gradients of sum(w * f), and w. A row that `needs` an op
 which is not there yet waits for it. `VALUES` has the page's second table. The cases of the page are in
@@ -28,7 +29,7 @@ class Row(NamedTuple):
     args: tuple[Any, ...]
     gradients: tuple[Any, ...]
     weights: Any = None
-    needs: str = ""  # a name in wg that comes with the whole vocabulary (issue 6); the row is tested once it is there
+    needs: str = ""  # a name in wg that comes with the whole vocabulary; the row is tested once it is there
 
 
 def unary(case: str, f: Any, x: Any, gradient: Any, weights: Any = None, needs: str = "") -> Row:
@@ -346,7 +347,7 @@ ROWS = [
         ([[[[1.0, 2.0]]]], [[[[1.0, 0.0]], [[0.0, 1.0]]]], [[[[1.0, 2.0]], [[5.0, 10.0]]]]),
         ([[[[0, 0]]]], [[[[0, 0]], [[0, 0]]]], [[[[0.5, 0.5]], [[0.5, 0.5]]]]), needs="ops.dot_product_attention",
     ),
-    # equal channels share the slope of the largest and of the smallest evenly, as every maximum does (DECISIONS 23)
+    # equal channels share the slope of the largest and of the smallest evenly, as every maximum does (decision 23)
     unary("rgb_to_hsv grey pixel", wg.image.rgb_to_hsv, [[[0.5, 0.5, 0.5]]], [[[1, 1, 1]]], HSV_WEIGHTS),
     unary(
         "rgb_to_hsv two channels tied for max", wg.image.rgb_to_hsv, [[[0.5, 0.5, 0.2]]],

@@ -1,7 +1,8 @@
 """Custom gradients of ours in Keras, one source for every backend: `python tests/support/keras_rows.py` with KERAS_BACKEND set.
 
-Each function is a row of what Keras's own custom gradient does differently on its backends (SEMANTICS.md, 5.2), with the
-one right answer, or a model that trains. Prints a line of JSON: the name of each and "ok", or what was wrong.
+Each function is a case of what Keras's own custom gradient does differently on its backends
+(docs/semantics/custom_gradients.md), with the one right answer, or a model that trains. Prints a line of
+JSON: the name of each and "ok", or what was wrong.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def with_rule(rule: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 @row
-def K60() -> None:
+def one_cotangent_for_one_output() -> None:
     """One cotangent for one output."""
     seen: list[Any] = []
 
@@ -131,7 +132,7 @@ def K60() -> None:
 
 
 @row
-def K61() -> None:
+def the_form_that_suits_every_backend() -> None:
     """The form that works on all of Keras's backends."""
 
     @wg.custom_gradient
@@ -149,12 +150,12 @@ def K61() -> None:
 
 
 @row
-def K62() -> None:
+def a_rule_of_the_cotangent_alone() -> None:
     close(gradients(with_rule(lambda upstream: upstream * 7), array(2.0))[0], 7.0)
 
 
 @row
-def K63() -> None:
+def a_rule_with_the_cotangent_by_keyword() -> None:
     def rule(*args: Any, upstream: Any) -> Any:
         (x,) = args
         return upstream * x * 10
@@ -170,45 +171,45 @@ def two_inputs(rule: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 @row
-def K64() -> None:
+def a_tuple_of_gradients() -> None:
     found = gradients(two_inputs(lambda up: (up * 10, up * 100)), array(2.0), array(3.0))
     close(found[0], 10.0)
     close(found[1], 100.0)
 
 
 @row
-def K65() -> None:
+def a_list_of_gradients() -> None:
     found = gradients(two_inputs(lambda up: [up * 10, up * 100]), array(2.0), array(3.0))
     close(found[0], 10.0)
     close(found[1], 100.0)
 
 
 @row
-def K66() -> None:
+def too_few_and_too_many_gradients() -> None:
     refused(ValueError, two_inputs(lambda up: (up,)), array(2.0), array(3.0))
     refused(ValueError, two_inputs(lambda up: (up, up, up)), array(2.0), array(3.0))
 
 
 @row
-def K67() -> None:
+def none_for_one_of_two_inputs() -> None:
     found = gradients(two_inputs(lambda up: (None, up)), array(2.0), array(3.0))
     nothing(found[0])
     close(found[1], 1.0)
 
 
 @row
-def K68() -> None:
+def none_for_the_only_input() -> None:
     nothing(gradients(with_rule(lambda up: None), array(2.0))[0])
 
 
 @row
-def K69() -> None:
+def two_outputs() -> None:
     f = wg.custom_gradient(lambda x: ((x, x * x), lambda da, db: 10 * da + 100 * db))
     close(gradients(lambda x: f(x)[1], array(2.0))[0], 100.0)
 
 
 @row
-def K70() -> None:
+def dicts() -> None:
     f = wg.custom_gradient(lambda d: (d["a"] * d["b"], lambda up: (up * 5, up * 7)))
     found = gradients(lambda a, b: f({"a": a, "b": b}), array(2.0), array(3.0))
     close(found[0], 5.0)
@@ -216,25 +217,25 @@ def K70() -> None:
 
 
 @row
-def K71() -> None:
+def keyword_arguments() -> None:
     f = wg.custom_gradient(lambda x, scale=1.0: (x * scale, lambda up: up * 4))
     close(f(array(2.0), scale=3.0), 6.0)
     close(gradients(lambda x: f(x, scale=3.0), array(2.0))[0], 4.0)
 
 
 @row
-def K72() -> None:
+def numbers_as_arguments() -> None:
     f = wg.custom_gradient(lambda x, scale: (x * scale, lambda up: (up * 4, None)))
     close(gradients(lambda x: f(x, 3.0), array(2.0))[0], 4.0)
 
 
 @row
-def K73() -> None:
+def no_pair() -> None:
     refused(TypeError, wg.custom_gradient(lambda x: x * x), array(2.0))
 
 
 @row
-def K74() -> None:
+def an_error_in_the_function() -> None:
     calls = []
 
     @wg.custom_gradient
@@ -250,12 +251,12 @@ def K74() -> None:
 
 
 @row
-def K75() -> None:
+def second_order() -> None:
     close(second(wg.custom_gradient(lambda x: (x * x, lambda up: 10 * up * x)), array(3.0)), 10.0)
 
 
 @row
-def K76() -> None:
+def second_order_through_the_result() -> None:
     """The rule uses the result, u * y: its own derivative is that of y."""
 
     @wg.custom_gradient
@@ -267,7 +268,7 @@ def K76() -> None:
 
 
 @row
-def K77() -> None:
+def second_order_through_the_arguments() -> None:
     def rule(*args: Any, upstream: Any) -> Any:
         return upstream * args[0] * args[0]
 
@@ -278,7 +279,7 @@ def K77() -> None:
 
 
 @row
-def K78() -> None:
+def variables_as_arguments() -> None:
     v = keras.Variable(np.float32(2.0))
     f = with_rule(lambda up: up * 10)
     close(f(v), 4.0)
@@ -288,7 +289,7 @@ def K78() -> None:
 
 
 @row
-def K79() -> None:
+def captured_tensors() -> None:
     """What the function takes from outside has no gradient by its rule."""
 
     def outer(x: Any, w: Any) -> Any:
@@ -301,22 +302,22 @@ def K79() -> None:
 
 
 @row
-def K80() -> None:
+def a_gradient_of_another_shape() -> None:
     refused(ValueError, with_rule(lambda up: np.ones(5, np.float32)), array(2.0))
 
 
 @row
-def K81() -> None:
+def a_gradient_of_another_dtype() -> None:
     refused(TypeError, with_rule(lambda up: np.float16(1.0)), array(2.0))
 
 
 @row
-def K82() -> None:
+def a_number_as_gradient() -> None:
     close(gradients(with_rule(lambda up: 7.0), array(2.0))[0], 7.0)
 
 
 @row
-def K83() -> None:
+def integer_inputs() -> None:
     f = wg.custom_gradient(lambda x, i: (x * wg.ops.cast(i, "float32"), lambda up: (up * 6, None)))
     found = gradients(f, array(2.0), array(3, "int32"))
     close(found[0], 6.0)
@@ -324,7 +325,7 @@ def K83() -> None:
 
 
 @row
-def K84() -> None:
+def forward_mode() -> None:
     """Forward mode uses the rule, which is linear in its cotangent."""
     f = wg.custom_gradient(lambda x: (x * x, lambda up: 10 * up * x))
     close(wg.jvp(f, (array(3.0),), (array(1.0),))[1], 30.0)
@@ -335,13 +336,13 @@ def K84() -> None:
 
 
 @row
-def K85() -> None:
+def symbolic_tensors() -> None:
     with pytest.raises(ValueError, match="Layer"):
         with_rule(lambda up: up)(keras.Input((3,)))
 
 
 @row
-def K87() -> None:
+def the_form_on_a_vector() -> None:
     @wg.custom_gradient
     def log1pexp(x: Any) -> Any:
         e = wg.exp(x)

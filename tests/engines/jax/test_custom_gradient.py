@@ -1,5 +1,5 @@
-"""What Keras promises of custom gradients, row by row (SEMANTICS.md 5.2), under `jax.grad`, compiled or not; and the rows of
-the functional interface (section 7, J ids) on JAX arrays."""
+"""What Keras promises of custom gradients, case by case (docs/semantics/custom_gradients.md), under `jax.grad`,
+compiled or not; and the functional interface (docs/semantics/functional.md) on JAX arrays."""
 
 from __future__ import annotations
 
@@ -51,48 +51,48 @@ def by_position(e: Any) -> Any:
 
 
 @every_way
-@pytest.mark.parametrize("rule", [agnostic, by_position, keyword_only], ids=["K61", "K60 K62", "K63"])
+@pytest.mark.parametrize("rule", [agnostic, by_position, keyword_only], ids=["agnostic", "by position", "keyword only"])
 def test_every_form_of_a_gradient_function(rule: Any, way: Any) -> None:
     assert derivative(way, log1pexp(rule), 100.0) == 1.0
     got = derivative(way, log1pexp(rule), [0.0, 1.0, 100.0])
-    np.testing.assert_allclose(got, [0.5, 1 / (1 + np.exp(-1.0)), 1.0], rtol=1e-15)  # K87; rounding
+    np.testing.assert_allclose(got, [0.5, 1 / (1 + np.exp(-1.0)), 1.0], rtol=1e-15)  # rounding
 
 
 @every_way
-def test_k64_k65_tuples_and_lists(way: Any) -> None:
+def test_tuples_and_lists(way: Any) -> None:
     for kind in (tuple, list):
         f = wg.custom_gradient(lambda a, b, kind=kind: (a * b, lambda u: kind([10 * u, 100 * u])))
         assert derivative(way, f, 2.0, 3.0) == (10.0, 100.0)
 
 
 @every_way
-def test_k66_too_few_and_too_many(way: Any) -> None:
+def test_too_few_and_too_many(way: Any) -> None:
     for rule in (lambda u: (u,), lambda u: (u, u, u)):
         with pytest.raises(ValueError, match="wanted 2"):
             derivative(way, wg.custom_gradient(lambda a, b, rule=rule: (a * b, rule)), 2.0, 3.0)
 
 
 @every_way
-def test_k67_k68_none_is_no_contribution(way: Any) -> None:
+def test_none_is_no_contribution(way: Any) -> None:
     assert derivative(way, wg.custom_gradient(lambda a, b: (a * b, lambda u: (None, u))), 2.0, 3.0) == (0.0, 1.0)
     assert derivative(way, wg.custom_gradient(lambda a: (a * 2, lambda u: None)), 2.0) == 0.0
 
 
 @every_way
-def test_k69_two_outputs(way: Any) -> None:
+def test_two_outputs(way: Any) -> None:
     f = wg.custom_gradient(lambda a: ((a, 3 * a), lambda da, db: 10 * da + 100 * db))
     assert derivative(way, lambda a: f(a)[1], 2.0) == 100.0
     assert derivative(way, lambda a: f(a)[0] + f(a)[1], 2.0) == 110.0
 
 
 @every_way
-def test_k70_dicts(way: Any) -> None:
+def test_dicts(way: Any) -> None:
     f = wg.custom_gradient(lambda d: (d["a"] * d["b"], lambda u: {"a": 5 * u, "b": 7 * u}))
     assert way(jax.grad(f))({"a": 2.0, "b": 3.0}) == {"a": 5.0, "b": 7.0}
 
 
 @every_way
-def test_k71_k72_keywords_and_numbers(way: Any) -> None:
+def test_keywords_and_numbers(way: Any) -> None:
     @wg.custom_gradient
     def f(x: Any, scale: Any = 1.0) -> Any:
         return x * scale, lambda u: 7 * u
@@ -103,7 +103,7 @@ def test_k71_k72_keywords_and_numbers(way: Any) -> None:
 
 
 @every_way
-def test_k73_k74_no_pair_and_an_error_forward(way: Any) -> None:
+def test_no_pair_and_an_error_forward(way: Any) -> None:
     with pytest.raises(TypeError, match="pair"):
         derivative(way, wg.custom_gradient(lambda x: x * 2), 2.0)
     calls: list[int] = []
@@ -119,7 +119,7 @@ def test_k73_k74_no_pair_and_an_error_forward(way: Any) -> None:
 
 
 @every_way
-def test_k75_k76_k77_second_order(way: Any) -> None:
+def test_second_order(way: Any) -> None:
     def by_output(x: Any) -> Any:
         y = x * x
         return y, lambda u: u * y
@@ -133,7 +133,7 @@ def test_k75_k76_k77_second_order(way: Any) -> None:
 
 
 @every_way
-def test_k78_k79_variables_and_captured_arrays(way: Any) -> None:
+def test_variables_and_captured_arrays(way: Any) -> None:
     v = wg.Variable(2.0)
     f = wg.custom_gradient(lambda x, w: (x * w, lambda u: (u * 3, u * 5)))
     assert way(jax.grad(lambda x: f(x, v).native))(2.0) == 3.0
@@ -146,7 +146,7 @@ def test_k78_k79_variables_and_captured_arrays(way: Any) -> None:
 
 
 @every_way
-def test_k80_to_k83_what_a_gradient_must_be(way: Any) -> None:
+def test_what_a_gradient_must_be(way: Any) -> None:
     with pytest.raises(ValueError, match="shape"):
         derivative(way, wg.custom_gradient(lambda x: (x * 2, lambda u: np.ones(5))), 2.0)
     with pytest.raises(TypeError, match="dtype"):
@@ -156,7 +156,7 @@ def test_k80_to_k83_what_a_gradient_must_be(way: Any) -> None:
     assert derivative(way, lambda x: f(x, jnp.asarray(3)), 2.0) == 4.0
 
 
-def test_k84_k85_forward_mode_and_symbols() -> None:
+def test_forward_mode_and_symbols() -> None:
     f = wg.custom_gradient(lambda x: (x * x, lambda u: 10 * u * x))
     assert jax.jvp(f, (3.0,), (1.0,))[1] == 30.0
     assert jax.jit(lambda x: jax.jvp(f, (x,), (x,))[1])(3.0) == 90.0
@@ -170,9 +170,9 @@ def test_k84_k85_forward_mode_and_symbols() -> None:
 @every_way
 def test_rows_of_custom_grad(way: Any) -> None:
     f = wg.custom_grad(lambda x, save: (x * x, lambda dy, saved: dy * abs(save([x]) or x)))
-    np.testing.assert_array_equal(derivative(way, f, [-1.0, -2.0, 3.0]), [1.0, 2.0, 3.0])  # K90
+    np.testing.assert_array_equal(derivative(way, f, [-1.0, -2.0, 3.0]), [1.0, 2.0, 3.0])
     same = wg.custom_grad(lambda x, save: (x, lambda dy, saved: 9 * dy))
-    np.testing.assert_array_equal(derivative(way, same, [-1.0, -2.0, 3.0]), [9.0] * 3)  # K98
+    np.testing.assert_array_equal(derivative(way, same, [-1.0, -2.0, 3.0]), [9.0] * 3)
 
 
 # -- the functional interface --------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def same(got: Any, want: Any) -> None:
 X = jnp.asarray([2.0, 3.0])
 
 
-def test_j1_values() -> None:
+def test_values_of_the_functional_examples() -> None:
     same(wg.grad(lambda x: x**2)(X), [4, 6])
     same(wg.grad(wg.grad(lambda x: x**3))(X), [12, 18])
     da, db = wg.grads(lambda a, b: a * b)([X, -X])
@@ -206,30 +206,30 @@ def test_j1_values() -> None:
     same(slopes["b"].native, [1, 2])
 
 
-def test_j2_j10_sums_weights_and_reuse() -> None:
+def test_sums_weights_and_reuse() -> None:
     gradient = wg.grad(lambda x: x**2)
     same(gradient(X), [4, 6])
     same(gradient(X, dy=jnp.asarray([10.0, 100.0])), [40, 600])
     same(gradient(X, dy=[10.0, 100.0]), [40, 600])
-    for dy in (jnp.ones(1), 10.0, jnp.ones(3)):  # J8, J9: checked first, and never broadcast
+    for dy in (jnp.ones(1), 10.0, jnp.ones(3)):  # checked first, and never broadcast
         with pytest.raises(ValueError, match="dy"):
             gradient(X, dy=dy)
 
 
-def test_j11_j12_j13_what_f_gives() -> None:
+def test_what_f_gives() -> None:
     with pytest.raises(TypeError, match="tensor"):
         wg.grad(lambda x: "no")(X)
     with pytest.raises(wg.DisconnectedError):
         wg.grad(lambda x: jnp.ones(2))(X)
     with pytest.raises(wg.DisconnectedError, match="b"):
         wg.grads(lambda a, b: a * a)([X, X])
-    same(wg.grad(lambda x: x)(X), [1, 1])  # DECISIONS 4
-    same(wg.grad(wg.grad(lambda x: 3 * x))(X), [0, 0])  # DECISIONS 3
+    same(wg.grad(lambda x: x)(X), [1, 1])  # decision 4
+    same(wg.grad(wg.grad(lambda x: 3 * x))(X), [0, 0])  # decision 3
     with pytest.raises(TypeError, match="int"):
         wg.grad(lambda x: x * x)(jnp.arange(3))
 
 
-def test_j17_j20_j21_j23() -> None:
+def test_broadcasts_unused_outputs_python_loops_and_third_order() -> None:
     da, db = wg.grads(lambda a, b: a * b)([jnp.asarray(2.0), jnp.asarray([3.0, 4.0])])
     same(da, 7)
     same(db, [2, 2])
@@ -245,7 +245,7 @@ def test_j17_j20_j21_j23() -> None:
     same(wg.grad(wg.grad(wg.grad(lambda x: x**3)))(jnp.asarray(1.0)), 6)
 
 
-def test_j18_an_error_leaves_nothing_open() -> None:
+def test_an_error_leaves_nothing_open() -> None:
     def f(x: Any) -> Any:
         raise ZeroDivisionError
 

@@ -327,7 +327,7 @@ if __name__ == "__main__":
     assert done.returncode == 0, done.stderr.decode()
 
 
-# -- custom gradients: what Keras promises, row by row (SEMANTICS.md 5.2) -------------------------------------------------
+# -- custom gradients: what Keras promises, case by case -------------------------------------------------
 
 
 def log1pexp(rule: Any) -> Any:
@@ -354,12 +354,12 @@ def by_position(e: Any) -> Any:
     return lambda upstream: upstream * (1 - 1 / (1 + e))
 
 
-@pytest.mark.parametrize("rule", [agnostic, by_position, keyword_only], ids=["K61", "K62", "K63"])
+@pytest.mark.parametrize("rule", [agnostic, by_position, keyword_only], ids=["agnostic", "by position", "keyword only"])
 def test_every_form_of_a_gradient_function(rule: Any) -> None:
     p = leaf(100.0)
     close(derivative(log1pexp(rule)(p), p), 1.0)
     q = leaf([0.0, 1.0, 100.0])
-    close(derivative(log1pexp(rule)(q).sum(), q), [0.5, 1 / (1 + np.exp(-1.0)), 1.0])  # K87
+    close(derivative(log1pexp(rule)(q).sum(), q), [0.5, 1 / (1 + np.exp(-1.0)), 1.0])
 
 
 def given(f: Any, *values: Any, pick: Any = lambda y: y) -> Any:
@@ -368,18 +368,18 @@ def given(f: Any, *values: Any, pick: Any = lambda y: y) -> Any:
     return derivative(pick(wg.custom_gradient(f)(*xs)), *xs)
 
 
-def test_k64_and_k65_tuples_and_lists() -> None:
+def test_tuples_and_lists() -> None:
     assert [g.item() for g in given(lambda a, b: (a * b, lambda u: (10 * u, 100 * u)), 2.0, 3.0)] == [10.0, 100.0]
     assert [g.item() for g in given(lambda a, b: (a * b, lambda u: [10 * u, 100 * u]), 2.0, 3.0)] == [10.0, 100.0]
 
 
-def test_k66_too_few_and_too_many() -> None:
+def test_too_few_and_too_many() -> None:
     for rule in (lambda u: (u,), lambda u: (u, u, u)):
         with pytest.raises(ValueError, match="wanted 2"):
             given(lambda a, b, rule=rule: (a * b, rule), 2.0, 3.0)
 
 
-def test_k67_and_k68_none_is_no_contribution() -> None:
+def test_none_is_no_contribution() -> None:
     first, second = given(lambda a, b: (a * b, lambda u: (None, u)), 2.0, 3.0)
     assert first is None or first.item() == 0.0
     assert second.item() == 1.0
@@ -387,12 +387,12 @@ def test_k67_and_k68_none_is_no_contribution() -> None:
     assert alone is None or alone.item() == 0.0
 
 
-def test_k69_two_outputs() -> None:
+def test_two_outputs() -> None:
     rule = lambda a: ((a, 3 * a), lambda da, db: 10 * da + 100 * db)
     close(given(rule, 2.0, pick=lambda y: y[1]), 100.0)
 
 
-def test_k70_dicts() -> None:
+def test_dicts() -> None:
     @wg.custom_gradient
     def f(d: Any) -> Any:
         return d["a"] * d["b"], lambda u: {"a": 5 * u, "b": 7 * u}
@@ -401,7 +401,7 @@ def test_k70_dicts() -> None:
     assert [g.item() for g in derivative(f({"a": a, "b": b}), a, b)] == [5.0, 7.0]
 
 
-def test_k71_and_k72_keywords_and_numbers() -> None:
+def test_keywords_and_numbers() -> None:
     @wg.custom_gradient
     def f(x: Any, scale: Any = 1.0) -> Any:
         return x * scale, lambda u: 7 * u
@@ -412,7 +412,7 @@ def test_k71_and_k72_keywords_and_numbers() -> None:
     close(derivative(g(p, 3.0), p), 9.0)
 
 
-def test_k73_and_k74_no_pair_and_an_error_forward() -> None:
+def test_no_pair_and_an_error_forward() -> None:
     with pytest.raises(TypeError, match="pair"):
         wg.custom_gradient(lambda x: x * 2)(leaf(2.0))
     calls: list[int] = []
@@ -427,7 +427,7 @@ def test_k73_and_k74_no_pair_and_an_error_forward() -> None:
     assert len(calls) == 1
 
 
-def test_k75_to_k77_second_order() -> None:
+def test_second_order() -> None:
     def slopes(f: Any) -> float:
         p = leaf(3.0)
         return derivative(derivative(wg.custom_gradient(f)(p), p), p).item()
@@ -441,7 +441,7 @@ def test_k75_to_k77_second_order() -> None:
     assert slopes(lambda x: (x * x, lambda *args, upstream: upstream * args[0] * args[0])) == 6.0
 
 
-def test_k78_and_k79_variables_and_captured_tensors() -> None:
+def test_variables_and_captured_tensors() -> None:
     v = wg.Variable(2.0)
     f = wg.custom_gradient(lambda x, w: (x * w, lambda u: (u * 3, u * 5)))
     p = leaf(2.0)
@@ -453,7 +453,7 @@ def test_k78_and_k79_variables_and_captured_tensors() -> None:
     assert found[1] is None or found[1].item() == 0.0
 
 
-def test_k80_to_k83_what_a_gradient_must_be() -> None:
+def test_what_a_gradient_must_be() -> None:
     with pytest.raises(ValueError, match="shape"):
         given(lambda x: (x * 2, lambda u: np.ones(5)), 2.0)
     with pytest.raises(TypeError, match="dtype"):
@@ -464,7 +464,7 @@ def test_k80_to_k83_what_a_gradient_must_be() -> None:
     close(derivative(f(p, torch.tensor(3)), p), 4.0)
 
 
-def test_k84_forward_mode_holds_to_the_rule() -> None:
+def test_forward_mode_holds_to_the_rule() -> None:
     f = wg.custom_gradient(lambda x: (x * x, lambda u: 10 * u * x))
     x = torch.tensor(3.0, dtype=torch.float64)
     close(torch.func.jvp(f, (x,), (torch.ones_like(x),))[1], 30.0)
@@ -473,6 +473,6 @@ def test_k84_forward_mode_holds_to_the_rule() -> None:
 def test_rows_of_custom_grad() -> None:
     f = wg.custom_grad(lambda x, save: (x * x, lambda dy, saved: dy * abs(save([x]) or x)))
     p = leaf([-1.0, -2.0, 3.0])
-    close(derivative(f(p).sum(), p), [1.0, 2.0, 3.0])  # K90
+    close(derivative(f(p).sum(), p), [1.0, 2.0, 3.0])
     same = wg.custom_grad(lambda x, save: (x, lambda dy, saved: 9 * dy))
-    close(derivative(same(p).sum(), p), [9.0] * 3)  # K98
+    close(derivative(same(p).sum(), p), [9.0] * 3)

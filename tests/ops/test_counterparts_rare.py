@@ -1,6 +1,7 @@
 """What serious libraries have beyond Keras's list and their users sometimes ask for.
 
-`ROWS` says what ours gives, what an independent reference gives, and the operands, as in `tests/ops/test_beyond.py`.
+`ROWS` says what ours gives, what an independent reference gives, and the operands, as in
+`tests/ops/test_counterparts_common.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""`wg.gradients`: values of SEMANTICS.md section 1 that tests/test_gradients.py and tests/test_gradients_values.py leave open.
+"""`wg.gradients`: its arguments, beside tests/test_gradients.py: weights, stops, options and names; dtypes; ops without a
+gradient; second derivatives and forward mode.
 
-A measured value is cited by its number (G1, ...); a line of DECISIONS.md or API.md that overrides one is named.
+A test names the decision (docs/semantics/decisions.md) where we differ from TensorFlow.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _unique = wg.primitive("unique_for_semantics", spec=lambda x: wg.TensorSpec(x.sh
 
 
 def test_zeros_have_the_dtype_of_their_x() -> None:
-    """G21, G22: also where another x is connected."""
+    """Also where another x is connected."""
     a, b = np.array([1.0, 2.0], np.float32), np.array([[3.0]])
 
     def gradient(a: Any, b: Any) -> Any:
@@ -51,12 +52,12 @@ def test_zeros_have_the_dtype_of_their_x() -> None:
 
 @pytest.mark.parametrize("option", ["none", wg.UnconnectedGradients.NONE])
 def test_none_by_name(option: Any) -> None:
-    """G24: the string or the member."""
+    """The string or the member."""
     assert at(lambda x: wg.gradients([2.0, x * x], [x, wg.tensor(1.0)], unconnected_gradients=option), 3) == [6, None]
 
 
 def test_default_seeds_have_the_type_of_y() -> None:
-    """G40: ones of y's shape and dtype."""
+    """Ones of y's shape and dtype."""
     graph = Graph()
     with graph.as_default():
         x = graph.add_input((2, 3), np.dtype(np.float32), "x")
@@ -71,7 +72,7 @@ SEED = wg.IndexedSlices(np.array([[5.0, 6.0]]), np.array([1]), (2, 2))
 
 
 def test_rows_as_weights_stay_rows() -> None:
-    """G49: through an identity, and where y is x; the first op that reads them makes them dense (G123)."""
+    """Through an identity, and where y is x; the first op that reads them makes them dense."""
 
     def gradient(x: Any) -> Any:
         same = wg.positive(x)
@@ -93,7 +94,7 @@ def test_rows_as_weights_stay_rows() -> None:
 
 
 def test_rows_as_weights_are_checked() -> None:
-    """DECISIONS.md 8."""
+    """Decision 8."""
     with pytest.raises(ValueError, match=r"\(2, 2\)"):
         at(lambda x: wg.gradients(x, x, grad_ys=[SEED], sparse=True), np.ones((3, 2)))
     values = at(lambda x: wg.gradients(x, x, grad_ys=[SEED], sparse=True)[0].values, np.ones((2, 2), np.float32))
@@ -101,7 +102,6 @@ def test_rows_as_weights_are_checked() -> None:
 
 
 def test_lists_with_tensors_as_weights() -> None:
-    """G43."""
     (found,) = at(lambda x: wg.gradients(x * x, x, grad_ys=[[x[0], 2.0]]), [3, 4])
     assert found.tolist() == [18, 16]
     graph = Graph()
@@ -116,7 +116,7 @@ def test_lists_with_tensors_as_weights() -> None:
 
 
 def test_indices_of_two_dtypes() -> None:
-    """G121: the result counts in the wider one."""
+    """The result counts in the wider one."""
     narrow, wide = np.array([0], np.int32), np.array([2])
 
     def gradient(x: Any) -> Any:
@@ -129,7 +129,7 @@ def test_indices_of_two_dtypes() -> None:
 
 
 def test_sparse_sources_are_refused() -> None:
-    """G127, whose ragged half is out of scope; a TypeError here: the kind of a value is wrong (API.md section 4)."""
+    """A TypeError: the kind of a value is wrong."""
     with pytest.raises(TypeError, match="csr_array"):
         at(lambda x: wg.gradients(x, sparse.csr_array(np.eye(2))), 1)
     for which in ((SEED, 1.0), (1.0, SEED)):
@@ -147,7 +147,7 @@ def test_sparse_sources_are_refused() -> None:
 
 
 def test_stops_inside_a_function() -> None:
-    """G70, without its cond: an outer tensor that an inner function uses."""
+    """An outer tensor that an inner function uses."""
 
     def gradient(x: Any) -> Any:
         u = x * x
@@ -158,7 +158,7 @@ def test_stops_inside_a_function() -> None:
 
 
 def test_a_stop_that_is_the_only_factor() -> None:
-    """G61 at its own numbers, G63."""
+    """And one that is x itself."""
     assert at(lambda a: wg.gradients((a * a) * a, a), 1) == [3]
 
     def gradient(a: Any) -> Any:
@@ -174,7 +174,6 @@ def test_a_stop_that_is_the_only_factor() -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16, "float32", "float64", "complex64", "complex128"])
 def test_dtypes_that_carry_gradients(dtype: Any) -> None:
-    """G80, G85."""
 
     def gradient(x: Any) -> Any:
         y = x * x
@@ -186,7 +185,6 @@ def test_dtypes_that_carry_gradients(dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"])
 def test_dtypes_that_block_them(dtype: str) -> None:
-    """G80, G81."""
     x = np.array(3).astype(dtype)
     assert at(lambda x: wg.gradients(x.astype(float) * 2.0, x), x) == [None]
     assert at(lambda x: wg.gradients(x, x), x) == [None]
@@ -194,14 +192,14 @@ def test_dtypes_that_block_them(dtype: str) -> None:
 
 
 def test_a_cast_inside_keeps_the_dtype_of_x() -> None:
-    """G85: a float64 x, float32 inside; float16 and bfloat16 likewise."""
+    """A float64 x, float32 inside; float16 and bfloat16 likewise."""
     for dtype in ("float16", ml_dtypes.bfloat16, "float64"):
         (found,) = at(lambda x: (lambda y: wg.gradients(y * y, x))(x.astype("float32")), np.array(3, dtype))
         assert (found, found.dtype) == (6, dtype)
 
 
 def test_bool_results_are_constants() -> None:
-    """G83, G84: there are no strings; a bool y has gradient None, and takes no float weights (DECISIONS.md 2 and 8)."""
+    """There are no strings; a bool y has gradient None, and takes no float weights (decisions 2 and 8)."""
     assert at(lambda x: wg.gradients(x > 2, x), 3) == [None]
     assert at(lambda x: wg.gradients([x > 2, x * x], x), 3) == [6]
     with pytest.raises(TypeError, match="bool"):
@@ -213,7 +211,7 @@ def test_bool_results_are_constants() -> None:
 
 @pytest.mark.parametrize(("method", "sums", "additions"), [(0, 1, 0), (1, 0, 3), (2, 0, 3)])
 def test_additions_of_four_uses(method: int, sums: int, additions: int) -> None:
-    """G100: y + y + y + y, one sum of four or three additions, beside the three of the function."""
+    """y + y + y + y, one sum of four or three additions, beside the three of the function."""
     graph = Graph()
     with graph.as_default():
         x = graph.add_input((), np.dtype(float), "x")
@@ -224,7 +222,7 @@ def test_additions_of_four_uses(method: int, sums: int, additions: int) -> None:
 
 
 def test_order_of_arguments() -> None:
-    """G115 is overridden by API.md section 4: ys, xs, grad_ys and name by position, all else by keyword."""
+    """The order differs from TensorFlow's: ys, xs, grad_ys and name by position, all else by keyword."""
     parameters = inspect.signature(wg.gradients).parameters.values()
     by_position = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     assert by_position == ["ys", "xs", "grad_ys", "name"]
@@ -237,7 +235,7 @@ def test_order_of_arguments() -> None:
 
 
 def test_names_nest_under_the_scope_that_is_open() -> None:
-    """G114: and the names of the forward nodes are those in it."""
+    """And the names of the forward nodes are those in it."""
 
     def f(t: Any) -> Any:
         return wg.gradients(wg.sin(t), t)[0]
@@ -247,7 +245,6 @@ def test_names_nest_under_the_scope_that_is_open() -> None:
 
 
 def test_examples_of_the_documentation() -> None:
-    """g.v2.example.false and g.v2.example.true."""
 
     @wg.function
     def example(a: Any, b: Any, zero: bool) -> Any:
@@ -260,7 +257,7 @@ def test_examples_of_the_documentation() -> None:
 
 
 def test_placement_is_an_option() -> None:
-    """g.colocate.v2 is overridden by API.md section 4: the keyword is there, and off."""
+    """The keyword is there, and off."""
     assert inspect.signature(wg.gradients).parameters["colocate_gradients_with_ops"].default is False
 
 
@@ -268,13 +265,12 @@ def test_placement_is_an_option() -> None:
 
 
 def test_an_op_without_gradient_where_its_value_is_never_taken() -> None:
-    """G131."""
     with pytest.raises(LookupError, match="unique_for_semantics"):
         at(lambda x: wg.gradients(wg.where(x > 100, unique(x), x), x), [1, 2])
 
 
 def test_an_op_without_gradient_off_the_path() -> None:
-    """G132: nothing flows into it, or only an integer made of it is used."""
+    """Nothing flows into it, or only an integer made of it is used."""
 
     def gradient(x: Any) -> Any:
         u = unique(x)
@@ -296,13 +292,13 @@ def test_an_op_without_gradient_off_the_path() -> None:
     ],
 )  # fmt: skip
 def test_functions_that_have_no_gradient_or_a_zero_one(f: Any, expected: Any) -> None:
-    """G133, beside those of tests/test_gradients.py; trunc and its kin are connected (DECISIONS.md 2)."""
+    """Beside those of tests/test_gradients.py; trunc and its kin are connected (decision 2)."""
     (found,) = at(lambda x: wg.gradients(f(x), x), [1.5, -2.5])
     assert (None if found is None else found.tolist()) == expected
 
 
 def test_registering_twice() -> None:
-    """G136: one name, one rule; a name is a string."""
+    """One name, one rule; a name is a string."""
     name = f"registered_{next(_numbers)}"
     wg.primitive(name, spec=lambda x: wg.TensorSpec(x.shape, x.dtype), numpy=np.copy)
     wg.register_gradient(name)(lambda op, dy: dy)
@@ -323,7 +319,6 @@ def test_registering_twice() -> None:
     "option", ["unnconnected_gradients", "stop_gradient", "agregation_method", "gate_gradient", "naem"]
 )
 def test_misspelt_keywords(option: str) -> None:
-    """G144."""
     with pytest.raises(TypeError, match=option):
         at(lambda x: wg.gradients(x, x, **{option: None}), 1)
 
@@ -332,7 +327,6 @@ def test_misspelt_keywords(option: str) -> None:
 
 
 def test_identity_and_mixed_results_of_functions() -> None:
-    """G152."""
     assert at(lambda x: wg.gradients(wg.function(lambda t: t)(x), x), 3) == [1]
     both = wg.function(lambda t: (t * 2, t.astype("int64")))
     assert at(lambda x: wg.gradients([*both(x)], x), 3) == [2]
@@ -340,7 +334,7 @@ def test_identity_and_mixed_results_of_functions() -> None:
 
 
 def test_second_derivatives_by_gradients_of_gradients() -> None:
-    """G160, G161: `hessians` is not in API.md; its values, and None for a linear y (DECISIONS.md 3)."""
+    """The values of TensorFlow's `hessians`, and None for a linear y (decision 3)."""
 
     def rows(f: Any) -> Any:
         def hessian(x: Any) -> Any:
@@ -366,17 +360,17 @@ def test_second_derivatives_by_gradients_of_gradients() -> None:
     [
         (lambda x: x**3, [1.0, 2.0], [3, 0]),
         (wg.grad(lambda x: x[0] ** 2 * x[1]), [1.0, 2.0], [4, 2]),
-        (wg.sign, [1.5, -2.5], [0, 0]), (wg.round, [1.5, -2.5], [0, 0]),  # T20 has None: DECISIONS.md 2
+        (wg.sign, [1.5, -2.5], [0, 0]), (wg.round, [1.5, -2.5], [0, 0]),  # TensorFlow has None: decision 2
         (wg.nn.relu, [1.0, -2.0], [1, 0]), (wg.abs, [1.0, -2.0], [1, 0]),
     ],
 )  # fmt: skip
 def test_forward_mode(push: Any, f: Any, x: list[float], expected: list[float]) -> None:
-    """T20 with the direction [1, 0], by the forward recorder (`wg.jvp` and `wg.hvp` are issue 5)."""
+    """In the direction [1, 0]."""
     np.testing.assert_allclose(push(f, [np.array(x)], [np.array([1.0, 0.0])]), expected)
 
 
 def test_forward_mode_by_element() -> None:
-    """T20: relu and abs at [1, -2] in the direction of ones; what does not depend on x has no tangent."""
+    """Relu and abs at [1, -2] in the direction of ones; what does not depend on x has no tangent."""
     x, ones = np.array([1.0, -2.0]), np.ones(2)
     np.testing.assert_array_equal(pushed(wg.nn.relu, [x], [ones]), [1, 0])
     np.testing.assert_array_equal(pushed(wg.abs, [x], [ones]), [1, -1])
