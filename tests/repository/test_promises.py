@@ -28,7 +28,7 @@ PAGES = {
         "promises",
     )
 }  # fmt: skip
-NUMBER = r"[GJKSTCW]\d{1,3}"
+NUMBER = r"(?!C99)[GJKSTCW]\d{1,3}"  # C99 is the language
 DOTTED = (
     r"(?:tfjs|zh|grad\.op|while\.gf|cond\.gf|r\.(?:arg|note|ex|gradfn)|g\.(?:stop|unconn|raises|grad_ys|v2))\.[a-z]"
 )
