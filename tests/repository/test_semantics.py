@@ -1,7 +1,6 @@
 """The pages of docs/semantics hold together: links lead somewhere, and what the tree cites stands there.
 
-A decision is cited as `decision 14` (or by the file's old name with a number); a measured rule by its id, which
-`test_citations.py` lists.
+A decision is cited as `decision 14`, a page by its path from the root, a measured rule by its id as code.
 """
 
 from __future__ import annotations
@@ -13,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository.test_citations import GRAPH_NUMBERS, GRAPH_ROWS, NUMBERS, ROWS, every_id
 from tests.support.paths import DOCS, ROOT, SPEC
 
 PAGES = sorted((DOCS / "semantics").glob("*.md"))
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)\s]*)\)")
+CITED_PAGE = re.compile(r"\bdocs/semantics/\w+\.md\b")
+RULE = re.compile(r"`([GSTKJCW]\d+|(?:tfjs|zh|r|g|grad\.op|while\.gf|cond\.gf)\.[\w.]+)`")
 CITED_DECISION = re.compile(r"\bdecisions?(?:\.md)?[ ,]*((?:\d+(?:, | and | or )?)+)", re.IGNORECASE)
 # a name that ends before .md or in a reference, not a constant of a program
 OLD_PAGES = re.compile(
@@ -86,14 +86,20 @@ def test_decisions_that_are_cited_are_there() -> None:
     assert sorted((number, name) for number, name in cited if number not in known) == []
 
 
-def test_every_measured_rule_has_its_place() -> None:
-    """Each id stands, as code, on one page of the section."""
-    wanted = every_id(ROWS, NUMBERS) | every_id(GRAPH_ROWS, GRAPH_NUMBERS)
-    assert len(wanted) > 300
-    first_cells = [re.findall(r"^\| ([^|]*) \|", text_of(page), re.MULTILINE) for page in PAGES if page.stem != "index"]
-    there = [name for cells in first_cells for cell in cells for name in re.findall(r"`([\w.]+)`", cell)]
-    assert sorted(wanted - {*there}) == []
-    assert sorted({name for name in there if name in wanted and there.count(name) > 1}) == []
+def test_pages_that_are_cited_are_there() -> None:
+    cited = {(page, name) for name, text in sources().items() for page in CITED_PAGE.findall(text)}
+    assert sorted((page, name) for page, name in cited if not (ROOT / page).is_file()) == []
+
+
+def test_measured_rules_have_one_place_each() -> None:
+    """An id opens one row of one page, and what the pages cite is there."""
+    tables = [page for page in PAGES if page.stem not in ("index", "decisions", "hard_points")]
+    first_cells = [re.findall(r"^\| ([^|]*) \|", text_of(page), re.MULTILINE) for page in tables]
+    there = [name for cells in first_cells for cell in cells for name in RULE.findall(cell)]
+    assert len(there) > 400
+    assert sorted({name for name in there if there.count(name) > 1}) == []
+    cited = {name for page in PAGES for name in RULE.findall(FENCED.sub("", text_of(page)))}
+    assert sorted(cited - {*there}) == []
 
 
 def test_hard_points_are_the_cases_that_are_tested() -> None:
