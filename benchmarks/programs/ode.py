@@ -10,7 +10,7 @@ TITLE = "Lorenz system, RK4, gradient to state and parameters"
 CASES = {"1,000 steps": {"steps": 1000}}
 TOLERANCE = 1e-7  # the system is chaotic: rounding errors grow by four orders of magnitude on the way
 STEP = 0.01
-LEFT_OUT = {"autograd": "about 5 s a call (PEERS: a hundred thousand times C)"}
+LEFT_OUT = {"autograd": "about 5 s a call, a hundred thousand times what C takes"}
 
 
 def arguments(parameters: dict[str, Any]) -> tuple[np.ndarray, ...]:
