@@ -9,6 +9,7 @@ checks of what it returns, are here; how a rule takes part in reverse mode, forw
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import weakref
@@ -22,6 +23,7 @@ from ._compile.arguments import array_argument, caller_kind, require_callable, r
 from ._compile.bridge import as_program, has_tracers
 from ._control.closed import Closed
 from ._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
+from ._control.outside import Outside, described, refused
 from ._control.recompute import ClosedRun, RecomputeRule, Run
 from ._core import dtypes
 from ._core.constant import Kind, is_number, number
@@ -69,7 +71,7 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
 
     Returns:
         A function that takes f's arguments and returns its output, in the kind of array that it was given. What f
-        captured gets no gradient; the second derivative is that of grad_fn's code. It works on methods, and
+        captured is a constant; the second derivative is that of grad_fn's code. It works on methods, and
         `__wrapped__` is f.
 
     Raises:
@@ -77,6 +79,8 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
             followed tensor came by a keyword that is not the name of a positional argument; a gradient of another
             dtype than its argument's.
         ValueError: another number of gradients than arguments, or another shape.
+        DisconnectedError: the output depends on something that is being differentiated and is neither an argument nor
+            a Variable that the rule takes: its gradient would be lost (a `LostGradientError`, too).
         LookupError: forward mode, no jvp, and a rule that is not linear.
 
     Example:
@@ -114,6 +118,8 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         TypeError: f is not callable or returns anything else, `save` gets anything but tensors, or a gradient has
             another dtype than its input.
         ValueError: another number of gradients than inputs, or another shape.
+        DisconnectedError: value depends on something (a Variable, too) that is being differentiated and is no input:
+            its gradient would be lost (a `LostGradientError`, too).
 
     Example:
         >>> import numpy as np
@@ -328,6 +334,10 @@ class _Reads:
             if v.trainable and dtypes.is_inexact(t.dtype) and key not in arguments
         ]  # fmt: skip
 
+    def named(self, key: int) -> str:
+        """The Variable that was read as the tensor with a key, in words; "" if none was."""
+        return next((f"the Variable {v.name}" for v, t in self.first.values() if t._key == key), "")
+
 
 # -- results ----------------------------------------------------------------------------------------------------------
 
@@ -362,22 +372,36 @@ def _is_array_like(leaf: Any) -> bool:
     return isinstance(leaf, list) and is_number_list(leaf)
 
 
+_UNHEARD = contextlib.nullcontext()  # around a function that nobody listens to
+
+
 def _is_following() -> bool:
     return bool(STATE.recorders) or STATE.builder is not None
 
 
 def _answer(
-    name: str, output: _Output, inputs: list[Tensor], pull: Pull, push: Push | None, keep: Kind
+    name: str, output: _Output, inputs: list[Tensor], pull: Pull, push: Push | None, keep: Kind, outside: Outside,
+    users: tuple[Any, ...], reads: _Reads,
 ) -> Any:  # fmt: skip
-    """The output, with a rule as its derivative."""
+    """The output, with a rule as its derivative; `users` is the function with what it is bound to.
+
+    Raises:
+        CapturedError: the output depends on something else that is being differentiated.
+    """
     results = output.tensors
     if not results:
         return output.result(results, keep)
+    followed = outside.followed(results, {x._key for x in inputs})
+    if followed:
+        raise refused(name, reads.named(followed[0]) or described(followed[0], users))
     if STATE.builder is None:
         rule: CustomRule = EagerRule(name, len(inputs), len(results), pull, push)
         return output.result(follow(rule, inputs, results, ()), keep)
-    traced = TracedRule(name, [type_of(x) for x in inputs], [type_of(y) for y in results], pull, push)
-    return output.result(follow(traced, inputs, results, traced.release()), keep)
+    found = outside.symbols(results, inputs)
+    words = [reads.named(x._key) or described(known, users) for x, known in found]
+    types = [type_of(x) for x in inputs]
+    traced = TracedRule(name, types, [type_of(y) for y in results], pull, push, words)
+    return output.result(follow(traced, inputs, results, traced.release(), [x for x, _ in found]), keep)
 
 
 # -- the checks of a user's gradients ---------------------------------------------------------------------------------
@@ -486,8 +510,8 @@ def _call_custom_gradient(
 ) -> Any:  # fmt: skip
     name = _name_of(f)
     call = _Call(f, name, head, args, kwargs)
-    reads = _Reads()
-    with observing_reads(reads):
+    reads, outside = _Reads(), Outside() if _is_following() else None
+    with observing_reads(reads), outside or _UNHEARD:
         returned = f(*head, *call.args, **call.kwargs)
     output, grad_fn = _pair(returned, name)
     variables = reads.trainable(call.variables)
@@ -499,11 +523,12 @@ def _call_custom_gradient(
             )
         )
     result = _Output(output, name)
-    if not _is_following():
+    if outside is None:
         return result.result(result.tensors, call.keep)
     pull = _UserPull(name, grad_fn, call, variables)
     push = None if jvp is None else _UserPush(name, jvp, call, result)
-    return _answer(name, result, call.inputs + [t for _, t in variables], pull, push, call.keep)
+    inputs = call.inputs + [t for _, t in variables]
+    return _answer(name, result, inputs, pull, push, call.keep, outside, (*head, f), reads)
 
 
 def _name_of(f: Callable[..., Any]) -> str:
@@ -666,8 +691,8 @@ def _call_custom_grad(
     name = _name_of(f)
     call = _Call(f, name, head, (*[as_tensor(a, name) if is_number(a) else a for a in args],), kwargs, args)
     save = _Saver(_is_following())
-    reads = _Reads()
-    with observing_reads(reads):
+    reads, outside = _Reads(), Outside() if _is_following() else None
+    with observing_reads(reads), outside or _UNHEARD:
         returned = _with_save(f, (*head, *call.args), call.kwargs, save)
     value, grad_func = _value_and_function(returned, name)
     output = _Output(value, name)
@@ -677,7 +702,7 @@ def _call_custom_grad(
                 f"{name}: the value of a function passed to custom_grad must be one tensor, got {type(value).__name__}"
             )
         )
-    if not save.is_open:
+    if outside is None:
         return output.result(output.tensors, call.keep)
     wanted = _Wanted(name, call)
     takes_saved = _takes_saved(grad_func)
@@ -688,7 +713,7 @@ def _call_custom_grad(
             return wanted.checked(grad_func(cotangents[0], saved=saved))
         return wanted.checked(grad_func(cotangents[0], saved) if takes_saved else grad_func(cotangents[0]))
 
-    return _answer(name, output, call.inputs, pull, None, call.keep)
+    return _answer(name, output, call.inputs, pull, None, call.keep, outside, (*head, f), reads)
 
 
 def _with_save(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], save: _Saver) -> Any:

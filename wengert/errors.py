@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
+    "CapturedError",
     "DisconnectedError",
     "GradientCheckError",
     "LostGradientError",
@@ -63,6 +64,25 @@ class DisconnectedError(ValueError):
         ...     wg.grad(lambda x: wg.stop_gradient(x) * 2.0)(1.0)
         ... except wg.DisconnectedError as error:
         ...     print("stop_gradient" in str(error))
+        True
+    """
+
+
+class CapturedError(DisconnectedError, LostGradientError):
+    """What is being differentiated is used by a custom gradient's function without being an argument of it.
+
+    The rule answers for the arguments only, so that what leads there by another way would be lost. The message names
+    the value. It is a `DisconnectedError` and a `LostGradientError`, hence a `ValueError` and a `TypeError`.
+
+    Example:
+        >>> import wengert as wg
+        >>> def f(w):
+        ...     times_w = wg.custom_gradient(lambda x: (x * w, lambda upstream: upstream * w))
+        ...     return times_w(2.0) + w
+        >>> try:
+        ...     wg.grad(f)(1.0)
+        ... except wg.DisconnectedError as error:
+        ...     print("w (shape (), float64)" in str(error))
         True
     """
 

@@ -251,7 +251,8 @@ def _as_floats(leaf: Any) -> Any:
     """Integers as floats; anything else as it is."""
     if isinstance(leaf, int) and not isinstance(leaf, bool):
         return float(leaf)
-    is_array = type(leaf) is Tensor or hasattr(type(leaf), "__wengert_tensor__") or isinstance(leaf, ARRAYS)
+    kind: Any = type(leaf)
+    is_array = kind is Tensor or hasattr(kind, "__wengert_tensor__") or isinstance(leaf, ARRAYS)
     if not is_array and not is_number_list([leaf]):
         return leaf
     tensor = as_tensor(leaf)

@@ -118,7 +118,7 @@ def test_data_speaks_of_no_page_outside() -> None:
         "x = 1  # " + "C4, stopped\n",
         "CASES = ['" + "W3']\n",
         "Row('" + "C1 while', 2)\n",
-        "NOTE = 'see " + "KINKS.md'\n",
+        "NOTE = 'see " + "KIN" + "KS.md'\n",
         "x = 1  # " + "tfjs.grad.f\n",
     ],
 )

@@ -248,7 +248,7 @@ class Decoder:
         operands = tuple(self._values[_index(i, self._values)] for i in inputs)
         if name == CUSTOM:
             rule = rule_from(self, attrs[0]["rule"], operands)
-            op: Any = custom_op(rule.inputs, rule.outputs, rule.kept)
+            op: Any = custom_op(rule.inputs, rule.outputs, rule.kept, len(rule.captured))
             values: tuple[Any, ...] = (rule,)
         else:
             op = REGISTRY[_text(name)]

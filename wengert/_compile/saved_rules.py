@@ -26,7 +26,7 @@ Values = Sequence[Value]
 
 def rule_data(encoder: Encoder, rule: CustomRule) -> dict[str, Any]:
     """A rule as data, by its kind."""
-    counts = {"name": rule.name, "counts": [rule.inputs, rule.outputs, rule.kept]}
+    counts = {"name": rule.name, "counts": [rule.inputs, rule.outputs, rule.kept], "captured": [*rule.captured]}
     if isinstance(rule, TracedRule):
         forward = None if rule.forward is None else _closed_data(encoder, rule.forward, rule.name)
         reverse = _closed_data(encoder, rule.reverse, rule.name)
@@ -54,20 +54,25 @@ def rule_from(decoder: Decoder, data: dict[str, Any], operands: Values) -> Custo
     """The rule of a node with these operands: inputs, results, then what the rule keeps."""
     name, kind = data["name"], data["kind"]
     inputs, outputs, kept = data["counts"]
+    captured = data.get("captured", [])  # files of earlier versions have none
+    if not isinstance(captured, list) or any(type(what) is not str for what in captured):
+        raise ValueError("a rule does not say what its function used")
+    operands = operands[: len(operands) - len(captured)]
     if any(type(n) is not int or n < 0 for n in (inputs, outputs, kept)) or inputs + outputs + kept != len(operands):
         raise ValueError("a rule has another number of operands than its node")
     if not isinstance(name, str):
         raise ValueError("a name was wanted")
     given, results, held = operands[:inputs], operands[inputs : inputs + outputs], operands[inputs + outputs :]
     if kind == "traced":
-        return _traced(decoder, data, name, given, results, held)
+        return _traced(decoder, data, name, given, results, held, captured)
     if kind == "recompute":
         return _recompute(decoder, data, name, given, results, held)
     raise ValueError("unknown kind of rule")
 
 
 def _traced(
-    decoder: Decoder, data: dict[str, Any], name: str, inputs: Values, results: Values, kept: Values
+    decoder: Decoder, data: dict[str, Any], name: str, inputs: Values, results: Values, kept: Values,
+    captured: Sequence[str],
 ) -> TracedRule:  # fmt: skip
     reverse = _closed_from(decoder, data["reverse"])
     forward = None if data["forward"] is None else _closed_from(decoder, data["forward"])
@@ -81,7 +86,7 @@ def _traced(
     else:
         _require_types(forward.graph.inputs, [*_floats(inputs), *kept[middle:]])
         _require_results(forward, results)
-    return TracedRule.of(name, (len(inputs), len(results), len(kept)), reverse, forward)
+    return TracedRule.of(name, (len(inputs), len(results), len(kept)), captured, reverse, forward)
 
 
 def _recompute(

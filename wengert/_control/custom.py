@@ -1,9 +1,10 @@
 """The op `custom`: lets results through and answers for them with a user's rule on the way back.
 
 `follow` is the way in. Operands: the inputs, the results of the user's function (cut off from the ops that computed
-them, so that nothing flows there and what the function captured gets nothing), and what the rule keeps. The results
-of the op are the user's results under a new identity. How many there are of each is the layout, and every layout
-is an `Op` of its own, so that a tape keeps just what the rule keeps.
+them, so that nothing flows there), what the rule keeps, and what the results depend on beside the inputs. Nothing
+answers for that: where it is being differentiated, the op refuses. The results of the op are the user's results under a
+new identity. How many there are of each is the layout, and every layout is an `Op` of its own, so that a tape keeps
+just what the rule keeps.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import dtypes
-from .._core.apply import apply
+from .._core.apply import apply_prepared
 from .._core.dims import Dim, DimLike
 from .._core.op import ZERO, Facts, Op, Rule, batch_size, repeat
+from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.structural import reduce_sum, scale, stop_gradient, zeros_of
 from .closed import Closed
 from .examples import batched
 from .linearity import transpose
+from .outside import refused
 
 Tensors = Sequence[Tensor]
 Pull = Callable[[list[Tensor]], "Sequence[Tensor | None]"]  # cotangents of the results -> of the inputs
@@ -34,26 +37,28 @@ class CustomRule:
     Attributes:
         name: the user's function, for messages.
         inputs, outputs, kept: how many operands of each sort there are.
+        captured: what the results depend on beside the inputs, in words; the last operands.
     """
 
-    __slots__ = ("inputs", "kept", "name", "outputs")
+    __slots__ = ("captured", "inputs", "kept", "name", "outputs")
 
-    def __init__(self, name: str, inputs: int, outputs: int, kept: int) -> None:
+    def __init__(self, name: str, inputs: int, outputs: int, kept: int, captured: Sequence[str] = ()) -> None:
         self.name = name
         self.inputs = inputs
         self.outputs = outputs
         self.kept = kept
+        self.captured = tuple(captured)
 
     def pull(
-        self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool
+        self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool, needed: Sequence[bool]
     ) -> Sequence[Any]:  # fmt: skip
-        """The inputs' cotangents (a tensor, ZERO or None each)."""
+        """The inputs' cotangents (a tensor, ZERO or None each); `needed` says which ones are asked for."""
         raise NotImplementedError
 
     def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
         """The results' tangents (a tensor, ZERO or None each); a tangent is None where an input has none."""
-        types = [type_of(y) for y in outs]
-        return transpose(lambda cts: self.pull(cts, kept, False), types, tangents, self.name)
+        types, wanted = [type_of(y) for y in outs], [isinstance(t, Tensor) for t in tangents]
+        return transpose(lambda cts: self.pull(cts, kept, False, wanted), types, tangents, self.name)
 
     def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
         """The rule where dimensions of the enclosing trace have become what `change` says."""
@@ -76,7 +81,9 @@ class EagerRule(CustomRule):
         self._pull = pull
         self._push = push
 
-    def pull(self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool) -> Sequence[Any]:
+    def pull(
+        self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool, needed: Sequence[bool]
+    ) -> Sequence[Any]:  # fmt: skip
         return self._pull(cotangents)
 
     def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
@@ -105,7 +112,7 @@ class TracedRule(CustomRule):
 
     def __init__(
         self, name: str, input_types: Sequence[TensorType], output_types: Sequence[TensorType], pull: Pull,
-        push: Push | None,
+        push: Push | None, captured: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.reverse = Closed(pull, output_types, f"gradient of {name}")
         self.forward = None if push is None else Closed(_on_floats(push, input_types), [
@@ -116,15 +123,15 @@ class TracedRule(CustomRule):
             self.forward.capture_reads()
         self._shift = len(self.reverse.captured)
         self._held: tuple[Tensor, ...] = (*self.reverse.captured, *(self.forward.captured if self.forward else ()))
-        super().__init__(name, len(input_types), len(output_types), len(self._held))
+        super().__init__(name, len(input_types), len(output_types), len(self._held), captured)
 
     @classmethod
     def of(
-        cls, name: str, counts: tuple[int, int, int], reverse: Closed, forward: Closed | None
+        cls, name: str, counts: tuple[int, int, int], captured: Sequence[str], reverse: Closed, forward: Closed | None
     ) -> TracedRule:  # fmt: skip
         """A rule of graphs that were traced before: `counts` says how many inputs, results and kept operands it has."""
         rule = cls.__new__(cls)
-        CustomRule.__init__(rule, name, *counts)
+        CustomRule.__init__(rule, name, *counts, captured)
         rule.reverse, rule.forward, rule._held = reverse, forward, ()
         rule._shift = len(reverse.graph.inputs) - rule.outputs
         return rule
@@ -137,7 +144,9 @@ class TracedRule(CustomRule):
             self.forward.captured = ()
         return held
 
-    def pull(self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool) -> Sequence[Any]:
+    def pull(
+        self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool, needed: Sequence[bool]
+    ) -> Sequence[Any]:  # fmt: skip
         return self.reverse.run(cotangents, kept[: self._shift])
 
     def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
@@ -152,7 +161,7 @@ class TracedRule(CustomRule):
 
     def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
         copy = TracedRule.__new__(TracedRule)
-        CustomRule.__init__(copy, self.name, self.inputs, self.outputs, self.kept)
+        CustomRule.__init__(copy, self.name, self.inputs, self.outputs, self.kept, self.captured)
         copy.reverse = self.reverse.with_dims(change)
         copy.forward = None if self.forward is None else self.forward.with_dims(change)
         copy._shift, copy._held = self._shift, self._held
@@ -175,15 +184,17 @@ class BatchedRule(CustomRule):
     __slots__ = ("_inner", "_input_flags", "_kept_flags")
 
     def __init__(self, inner: CustomRule, input_flags: Sequence[bool], kept_flags: Sequence[bool]) -> None:
-        super().__init__(inner.name, inner.inputs, inner.outputs, inner.kept)
+        super().__init__(inner.name, inner.inputs, inner.outputs, inner.kept, inner.captured)
         self._inner = inner
         self._input_flags = tuple(input_flags)
         self._kept_flags = tuple(kept_flags)
 
-    def pull(self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool) -> Sequence[Any]:
+    def pull(
+        self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool, needed: Sequence[bool]
+    ) -> Sequence[Any]:  # fmt: skip
         count = len(cotangents)
         found = _batched(
-            lambda a: self._inner.pull(a[:count], a[count:], may_hold_zeros),
+            lambda a: self._inner.pull(a[:count], a[count:], may_hold_zeros, needed),
             [*cotangents, *kept], (*(True,) * count, *self._kept_flags), self.name,
         )  # fmt: skip
         return [
@@ -224,30 +235,49 @@ def _batched(function: Any, arguments: Sequence[Tensor], flags: Sequence[bool], 
 
 
 @functools.cache
-def custom_op(inputs: int, outputs: int, kept: int) -> Op:
+def custom_op(inputs: int, outputs: int, kept: int, captured: int = 0) -> Op:
     """The op of a layout."""
     ins = [f"input_{i}" for i in range(inputs)]
     results = [f"result_{i}" for i in range(outputs)]
     keeps = [f"kept_{i}" for i in range(kept)]
+    others = [f"captured_{i}" for i in range(captured)]
     op = Op(
-        name="custom", operands=(*ins, *results, *keeps), attrs=("rule",), outs=("outs",), kind="custom",
+        name="custom", operands=(*ins, *results, *keeps, *others), attrs=("rule",), outs=("outs",), kind="custom",
         type_rule=_type_rule, batch_rule=_batch_rule, has_many_outs=True, takes_missing=True,
         facts=Facts(doc="the results of a function with a gradient of its own", dtypes="any"),
     )  # fmt: skip
-    op.joint = Rule(_pull, op.reverse_layout(), "custom", ["ct", "times", "rule", "outs_type", *keeps])
-    dots = [f"{name}_dot" for name in ins]
+    op.joint = Rule(_pull, op.reverse_layout(), "custom", ["ct", "times", "needed", "rule", "outs_type", *keeps])
+    dots = [f"{name}_dot" for name in (*ins, *others)]
     op.jvp = Rule(_push, op.forward_layout(), "custom", ["rule", "outs", *ins, *dots, *keeps])
+    op.prepare = _prepare
     return op
 
 
-def follow(rule: CustomRule, inputs: Sequence[Tensor], results: Sequence[Tensor], kept: Sequence[Tensor]) -> Any:
+def follow(
+    rule: CustomRule, inputs: Sequence[Tensor], results: Sequence[Tensor], kept: Sequence[Tensor],
+    captured: Sequence[Tensor] = (),
+) -> Any:  # fmt: skip
     """The results under a new identity, with the rule as their derivative with respect to the inputs."""
     sealed = [stop_gradient(y) for y in results]
-    op = custom_op(rule.inputs, rule.outputs, rule.kept)
-    fresh = apply(op, (*inputs, *sealed, *kept), (rule,))
+    op = custom_op(rule.inputs, rule.outputs, rule.kept, len(rule.captured))
+    fresh = apply_prepared(op, (*inputs, *sealed, *kept, *captured), (rule,))
     for y, out in zip(results, fresh, strict=True):
         out._weak = y._weak
     return fresh
+
+
+def _prepare(operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuses where an open recorder follows what nothing answers for."""
+    (rule,) = attrs
+    others = operands[len(operands) - len(rule.captured) :]
+    _require_unfollowed(rule, [any(r.tracks(x._key) for r in STATE.recorders) for x in others])
+    return attrs
+
+
+def _require_unfollowed(rule: CustomRule, flags: Sequence[bool]) -> None:
+    for what, is_followed in zip(rule.captured, flags, strict=True):
+        if is_followed:
+            raise refused(rule.name, what)
 
 
 def _results(operands: Sequence[Any], rule: CustomRule) -> Sequence[Any]:
@@ -258,19 +288,26 @@ def _type_rule(*types_and_rule: Any) -> tuple[TensorType, ...]:
     return (*map(type_of, _results(types_and_rule[:-1], types_and_rule[-1])),)
 
 
-def _pull(ct: Sequence[Any], times: Any, rule: CustomRule, outs_type: Sequence[TensorType], *kept: Tensor) -> Any:
+def _pull(
+    ct: Sequence[Any], times: Any, needed: Sequence[bool], rule: CustomRule, outs_type: Sequence[TensorType],
+    *kept: Tensor,
+) -> Any:  # fmt: skip
     cotangents = [zeros_of(t) if c is None or c is ZERO else c for c, t in zip(ct, outs_type, strict=True)]
     # structural zeros are plain zeros to the rule, but a rule that goes on with a sweep may pass them on
-    found = rule.pull(cotangents, kept, times is scale or any(c is None or c is ZERO for c in ct))
+    may_hold_zeros = times is scale or any(c is None or c is ZERO for c in ct)
+    found = rule.pull(cotangents, kept, may_hold_zeros, needed[: rule.inputs])
     if all(c is None or c is ZERO for c in ct):
         # the rule says what is connected; its product with zeros may still be NaN, and the derivative is zero
         found = [None if g is None else ZERO for g in found]
-    return (*found, *(None,) * (rule.outputs + rule.kept))
+    else:
+        _require_unfollowed(rule, needed[len(needed) - len(rule.captured) :])
+    return (*found, *(None,) * (rule.outputs + rule.kept + len(rule.captured)))
 
 
 def _push(rule: CustomRule, outs: Sequence[Tensor], *rest: Any) -> Any:
-    n = rule.inputs
-    return rule.push(rest[:n], rest[n : 2 * n], outs, rest[2 * n :])
+    n, last = rule.inputs, 2 * rule.inputs + len(rule.captured)
+    _require_unfollowed(rule, [isinstance(dot, Tensor) for dot in rest[2 * n : last]])
+    return rule.push(rest[:n], rest[n : 2 * n], outs, rest[last:])
 
 
 def _batch_rule(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
@@ -278,5 +315,5 @@ def _batch_rule(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...],
     size = batch_size(operands, batched)
     first, last = rule.inputs, rule.inputs + rule.outputs
     results = [x if b else repeat(x, size) for x, b in zip(operands[first:last], batched[first:last], strict=True)]
-    new = BatchedRule(rule, batched[:first], batched[last:])
-    return apply(op, (*operands[:first], *results, *operands[last:]), (new,))
+    new = BatchedRule(rule, batched[:first], batched[last : last + rule.kept])
+    return apply_prepared(op, (*operands[:first], *results, *operands[last:]), (new,))

@@ -173,13 +173,13 @@ def _custom(site: Site) -> Sequence[Known]:
     rule: CustomRule = site.attrs[0]
     inputs, outs = site.operands[: rule.inputs], site.outputs
     floats = [i for i, out in enumerate(outs) if is_inexact(out.dtype)]
-    kept = site.inputs[rule.inputs + rule.outputs :]
+    kept = site.inputs[rule.inputs + rule.outputs :][: rule.kept]
 
     def pull(tensors: list[Any]) -> list[Any]:
         cotangents = [zeros_of(type_of(out)) for out in outs]
         for i, tensor in zip(floats, tensors, strict=False):
             cotangents[i] = tensor
-        found = rule.pull(cotangents, tensors[len(floats) :], True)
+        found = rule.pull(cotangents, tensors[len(floats) :], True, [True] * rule.inputs)
         return [ct if hasattr(ct, "_data") else None for ct in found]
 
     with building(None):

@@ -52,10 +52,13 @@ class RecomputeRule(CustomRule):
         self.arguments = arguments
         self.held = held
 
-    def pull(self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool) -> Sequence[Any]:
+    def pull(
+        self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool, needed: Sequence[bool]
+    ) -> Sequence[Any]:  # fmt: skip
         # two arguments may be one tensor, and each must get its own part
         sources = [*(self._apart(x, cotangents[0]) for x in kept[: self.held]), *kept[self.held :]]
-        floats = [i for i, x in enumerate(sources) if dtypes.is_inexact(x.dtype)]
+        # the others are constants again, to custom gradients inside, too
+        floats = [i for i, x in enumerate(sources) if needed[i] and dtypes.is_inexact(x.dtype)]
         tape = Tape(sources[i]._key for i in floats)
         with recording(tape):
             results = self.run(sources[: self.held])

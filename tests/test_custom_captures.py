@@ -1,0 +1,204 @@
+"""What a custom gradient's function closes over: refused, in every mode, where it is being differentiated and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+Wrap = Callable[[Any], Any]
+
+
+def _gradient(x: Any, w: Any) -> Any:
+    return wg.custom_gradient(lambda c: (c * w, lambda upstream: upstream * 2.0))(x)
+
+
+def _grad(x: Any, w: Any) -> Any:
+    return wg.custom_grad(lambda c, save: (c * w, lambda dy, saved: dy * 2.0))(x)
+
+
+@pytest.fixture(params=[_gradient, _grad], ids=["custom_gradient", "custom_grad"])
+def times(request: pytest.FixtureRequest) -> Any:
+    """x times w by a custom gradient that closes over w and says 2 for x."""
+    return request.param
+
+
+# -- ways to run a function of x and w --------------------------------------------------------------------------------
+
+PROGRAMS: dict[str, Wrap] = {
+    "plain": lambda f: f,
+    "function": wg.function,
+    "recompute": wg.recompute_grad,
+    "compiled recompute": lambda f: wg.function(wg.recompute_grad(f)),
+    "fori_loop": lambda f: lambda x, w: wg.fori_loop(0, 2, lambda i, c: f(c, w), x),
+    "all kept": lambda f: lambda x, w: wg.fori_loop(0, 2, lambda i, c: f(c, w), x, checkpoint="all"),
+    "compiled loop": lambda f: wg.function(lambda x, w: wg.fori_loop(0, 2, lambda i, c: f(c, w), x)),
+    "while_loop": lambda f: wg.function(
+        lambda x, w: wg.while_loop(lambda i, c: i < 2, lambda i, c: (i + 1, f(c, w)), (0, x))[1]
+    ),
+    "scan": lambda f: wg.function(lambda x, w: wg.scan(lambda c, _: (f(c, w), c), x, None, length=2)[0]),
+    "cond": lambda f: lambda x, w: wg.cond(x < 10.0, lambda: f(x, w), lambda: x),
+    "compiled cond": lambda f: wg.function(lambda x, w: wg.cond(x < 10.0, lambda: f(x, w), lambda: x)),
+    "vmap": lambda f: lambda x, w: wg.sum(wg.vmap(lambda a: f(a, w))(wg.stack([x, x]))),
+    "vmap past it": lambda f: lambda x, w: wg.sum(wg.vmap(lambda a: a * f(x, w))(np.ones(2))),
+    "vmap of both": lambda f: lambda x, w: wg.sum(wg.vmap(f)(wg.stack([x, x]), wg.stack([w, w]))),
+}  # fmt: skip
+
+BOTH = (0, 1)
+
+
+def _taped(f: Any) -> Any:
+    with wg.GradientTape() as tape:
+        x, w = wg.tensor(1.0), wg.tensor(3.0)
+        tape.watch([x, w])
+        y = f(x, w)
+    return tape.gradient(y, [x, w])
+
+
+def _in_a_graph(f: Any) -> Any:
+    with wg.Graph().as_default():
+        x, w = wg.tensor(1.0), wg.tensor(3.0)
+        return wg.gradients(f(x, w), [x, w])
+
+
+MODES: dict[str, Callable[[Any], Any]] = {
+    "grad": lambda f: wg.grad(f, argnums=BOTH)(1.0, 3.0),
+    "compiled grad": lambda f: wg.function(wg.grad(f, argnums=BOTH))(1.0, 3.0),
+    "vjp": lambda f: wg.vjp(f, 1.0, 3.0)[1](1.0),
+    "zeros on request": lambda f: wg.grad(f, argnums=BOTH, unconnected_gradients="zero")(1.0, 3.0),
+    "tape": _taped,
+    "gradients": _in_a_graph,
+    "jvp": lambda f: wg.jvp(f, (1.0, 3.0), (1.0, 1.0)),
+    "linearize": lambda f: wg.linearize(f, 1.0, 3.0),
+    "jacobian": lambda f: wg.jacobian(f, argnums=BOTH)(1.0, 3.0),
+    "forward jacobian": lambda f: wg.jacobian(f, argnums=BOTH, mode="forward")(1.0, 3.0),
+    "hessian": lambda f: wg.hessian(f, argnums=BOTH)(1.0, 3.0),
+    "vmap of grad": lambda f: wg.vmap(wg.grad(f, argnums=BOTH))(np.ones(2), np.ones(2)),
+    "grad of vmap": lambda f: wg.grad(lambda x: wg.sum(wg.vmap(lambda a: f(a, x))(np.ones(2))))(3.0),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_value_that_is_differentiated_is_refused_by_name(mode: str, program: str, times: Any) -> None:
+    f = PROGRAMS[program](times)
+    with pytest.raises(wg.DisconnectedError, match="its output depends on w .*pass it as an argument") as caught:
+        MODES[mode](lambda x, w: f(x, w) + w * w)
+    assert isinstance(caught.value, wg.LostGradientError)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_value_that_is_not_differentiated_is_a_constant(program: str, times: Any) -> None:
+    f = PROGRAMS[program](times)
+    steps = 2 if program.startswith("vmap") else 1
+    wanted = 4.0 if "loop" in program or program in ("scan", "all kept") else steps * 2.0
+    assert wg.grad(f)(1.0, 3.0) == wanted
+    assert wg.grad(lambda x, w: f(x, wg.stop_gradient(w)) + w, argnums=BOTH)(1.0, 3.0) == (wanted, 1.0)
+    assert wg.function(wg.grad(f))(1.0, 3.0) == wanted
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_value_of_an_outer_level_is_refused(compiled: bool, times: Any) -> None:
+    def f(w: Any) -> Any:
+        return wg.grad(lambda x: times(x, w))(1.0) + w * w
+
+    with pytest.raises(wg.DisconnectedError, match="depends on w "):
+        wg.grad(wg.function(f) if compiled else f)(3.0)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, wg.function], ids=["eager", "compiled"])
+def test_an_argument_of_a_custom_gradient_around_it_is_refused(way: Wrap, times: Any) -> None:
+    outer = wg.custom_gradient(lambda c, d: (times(c, d), lambda upstream: (upstream, upstream)))
+    assert wg.grad(way(lambda x, w: outer(x, w)))(1.0, 3.0) == 1.0
+    with pytest.raises(wg.DisconnectedError, match="depends on w "):
+        wg.grad(way(lambda x, w: outer(x, w)), argnums=BOTH)(1.0, 3.0)
+
+
+def test_what_only_the_rule_reads_is_differentiated_there() -> None:
+    def f(x: Any, w: Any) -> Any:
+        def g(c: Any) -> Any:
+            twice = 2.0 * w
+            return c * 1.0, lambda upstream: upstream * twice
+
+        return wg.custom_gradient(g)(x) + w
+
+    for way in (f, wg.function(f)):
+        assert wg.grad(way, argnums=BOTH)(1.0, 3.0) == (6.0, 1.0)
+        assert wg.grad(lambda w, way=way: wg.grad(way)(1.0, w))(3.0) == 2.0
+        assert wg.jvp(way, (1.0, 3.0), (1.0, 1.0))[1] == 7.0
+
+
+@pytest.mark.parametrize("use", [wg.stop_gradient, wg.sign, lambda w: wg.astype(w, "int32"), lambda w: w > 0.0])
+def test_a_path_that_carries_nothing_is_no_loss(use: Any) -> None:
+    def f(x: Any, w: Any) -> Any:
+        return wg.custom_gradient(lambda c: (c * use(w), lambda upstream: upstream * 2.0))(x) + w
+
+    for way in (f, wg.function(f)):
+        assert wg.grad(way, argnums=BOTH)(1.0, 3.0) == (2.0, 1.0)
+        assert wg.jvp(way, (1.0, 3.0), (1.0, 1.0))[1] == 3.0
+
+
+def test_an_argument_that_is_closed_over_as_well_is_an_argument(times: Any) -> None:
+    assert wg.grad(lambda x: times(x, x))(3.0) == 2.0
+    assert wg.function(wg.grad(lambda x: times(x, x)))(3.0) == 2.0
+
+
+def test_a_value_returned_as_it_is_is_refused() -> None:
+    def f(x: Any, w: Any) -> Any:
+        return wg.custom_gradient(lambda c: (w, lambda upstream: upstream))(x) + w
+
+    for way in (f, wg.function(f)):
+        with pytest.raises(wg.DisconnectedError, match="depends on w "):
+            wg.grad(way, argnums=BOTH)(1.0, 3.0)
+        with pytest.raises(wg.DisconnectedError, match="depends on w "):
+            wg.jvp(way, (1.0, 3.0), (1.0, 1.0))
+
+
+class _Layer:
+    def __init__(self, weight: Any) -> None:
+        self.parts = {"weight": [weight]}
+
+    @wg.custom_gradient
+    def scaled(self, x: Any) -> Any:
+        return x * self.parts["weight"][0], lambda upstream: upstream
+
+
+def test_the_error_says_where_the_value_was_found() -> None:
+    with pytest.raises(
+        wg.DisconnectedError, match=r"scaled: .* self\.parts\['weight'\]\[0\] \(shape \(2,\), float64\)"
+    ):
+        wg.grad(lambda w: wg.sum(_Layer(w).scaled(2.0) + w))(np.ones(2))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_variables_are_named_and_those_of_the_rule_are_its_own(compiled: bool) -> None:
+    weight = wg.Variable(3.0, name="weight")
+
+    def bare(x: Any) -> Any:
+        return wg.custom_grad(lambda c, save: (c * weight, lambda dy: dy * 2.0))(x) + weight
+
+    def told(x: Any) -> Any:
+        def g(c: Any) -> Any:
+            return c * weight, lambda upstream, variables: (upstream * 2.0, [upstream * 10.0])
+
+        return wg.custom_gradient(g)(x) + weight
+
+    bare, told = (wg.function(bare), wg.function(told)) if compiled else (bare, told)
+    with pytest.raises(TypeError, match="the Variable weight"):
+        wg.variable_grads(lambda: bare(wg.tensor(1.0)))
+    assert wg.grad(bare)(1.0) == 2.0
+    assert wg.variable_grads(lambda: told(wg.tensor(1.0))).grads["weight"].item() == 11.0
+
+
+def test_a_saved_program_refuses_as_it_did(tmp_path: Any, times: Any) -> None:
+    f = wg.function(lambda x, w: times(x, w) + w)
+    f(1.0, 3.0)
+    wg.save(f, tmp_path / "f")
+    loaded = wg.load(tmp_path / "f")
+    assert wg.grad(loaded)(1.0, 3.0) == 2.0
+    with pytest.raises(wg.DisconnectedError, match="depends on w "):
+        wg.grad(loaded, argnums=BOTH)(1.0, 3.0)

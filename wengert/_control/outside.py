@@ -1,0 +1,230 @@
+"""What the function of a custom gradient uses from outside, as far as its results depend on it differentiably.
+
+No gradient flows there: the rule answers for the arguments only. So what is being differentiated there is refused.
+Tapes and traces keep what they see, and are asked afterwards; under other recorders `Outside` listens while the
+function runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+from .._core.dtypes import is_inexact
+from .._core.engine import ENGINE_OF
+from .._core.graph import symbol
+from .._core.op import Op
+from .._core.state import STATE, next_serial
+from .._core.tensor import Tensor, Value
+from .._core.where import at_user_line
+from .._prims.structural import attach
+from .._transforms.reverse import Tape
+from ..errors import CapturedError
+
+Line = tuple[Op, Sequence[int], Sequence[int]]  # what ran, the keys of its operands, the keys of its results
+
+
+class Outside:
+    """Context manager around the run of a function: finds what its results depend on that is not its own.
+
+    Used only where something listens (an open recorder) or is built.
+    """
+
+    __slots__ = ("_before", "_builder", "_listener", "_marks", "_start", "since")
+
+    def __enter__(self) -> Outside:
+        recorders = self._before = STATE.recorders
+        builder = self._builder = STATE.builder
+        self._start = 0 if builder is None else len(builder.nodes)
+        self._marks = [(r, len(r.entries)) for r in recorders if isinstance(r, Tape)]
+        self.since = next_serial()
+        self._listener: _Listener | None = None
+        others = [r for r in recorders if not (isinstance(r, Tape) or getattr(r, "is_watch", False))]
+        if others:
+            self._listener = _Listener(self.since, others)
+            STATE.recorders = (*recorders, self._listener)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.recorders = self._before
+
+    def followed(self, results: Sequence[Tensor], own: Collection[int]) -> list[int]:
+        """The keys of tensors from outside that an open recorder follows and some result depends on.
+
+        Args:
+            results: what the function returned.
+            own: the keys of its arguments, and of what else its rule answers for.
+        """
+        found: list[int] = []
+        keys = {y._key for y in results}
+        for tape, start in self._marks:
+            lines = ((e[0], e[3], e[5]) for e in reversed(tape.entries[start:]))
+            found += [k for k in _sources(lines, keys) if k < self.since and k not in own and k in tape.tracked]
+        if self._listener is not None:
+            found += [k for k in self._listener.sources(keys) if k not in own]
+        return [*dict.fromkeys(found)]
+
+    def symbols(self, results: Sequence[Tensor], own: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
+        """In a trace, the values from outside that some result depends on: who will follow them is not known yet.
+
+        Each with the tensor that the user knows: a captured one is another than its symbol.
+        """
+        builder = self._builder
+        if builder is None:
+            return []
+        nodes = builder.nodes[self._start :]
+        made = {v.key for node in nodes for v in node.outputs}
+        made.update(builder.value_of(x).key for x in own)
+        values = {v.key: v for v in (*(v for node in nodes for v in node.inputs), *map(builder.value_of, results))}
+        lines = (
+            (n.op, [v.key for v in n.inputs], [v.key for v in n.outputs if is_inexact(v.dtype)])
+            for n in reversed(nodes)
+        )
+        needed = _sources(lines, {builder.value_of(y).key for y in results})
+        found = [symbol(v) for key, v in values.items() if key in needed and key not in made and is_inexact(v.dtype)]
+        captured = {value.key: tensor for tensor, value in builder.captures.values()}
+        return [(x, captured.get(x._key, x)) for x in found]
+
+
+def _sources(lines: Iterable[Line], keys: set[int]) -> set[int]:
+    """All keys that these depend on by a path that can carry a gradient other than zero; the last line comes first."""
+    needed = set(keys)
+    for op, operands, outs in lines:
+        if op.kind not in _CARRY_NOTHING and not needed.isdisjoint(outs):
+            needed.update(operands[:1] if op is attach else operands)
+    return needed
+
+
+_CARRY_NOTHING = ("stop", "zero")
+
+
+class _Listener:
+    """The recorder that follows what depends on followed tensors from outside, where no tape keeps what ran.
+
+    Args:
+        since: the serial number from which on tensors are the function's own.
+        outer: the recorders that may follow others.
+    """
+
+    __slots__ = ("_from", "_outer", "_since")
+    is_passive = True
+
+    def __init__(self, since: int, outer: Sequence[Any]) -> None:
+        self._since = since
+        self._outer = outer
+        self._from: dict[int, frozenset[int]] = {}
+
+    def tracks(self, key: int) -> bool:
+        return False
+
+    def note_exit(self, tensor: Tensor, what: str) -> None:
+        """The recorders that follow the tensor are told themselves."""
+
+    def on_read(self, variable: Any, tensor: Tensor) -> None:
+        """A Variable's value counts once an op uses it."""
+
+    def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
+        if op.kind in _CARRY_NOTHING:
+            return
+        found = self.sources(x._key for x in (operands[:1] if op is attach else operands))
+        if found:
+            self._from.update((out._key, found) for out in outs if is_inexact(out.dtype))
+
+    def sources(self, keys: Iterable[int]) -> frozenset[int]:
+        """The followed tensors from before the function began that these depend on."""
+        found: set[int] = set()
+        for key in keys:
+            if key >= self._since:
+                found.update(self._from.get(key, ()))
+            elif any(recorder.tracks(key) for recorder in self._outer):
+                found.add(key)
+        return frozenset(found)
+
+
+# -- the words --------------------------------------------------------------------------------------------------------
+
+
+def refused(name: str, what: str) -> CapturedError:
+    """The error for a value that is being differentiated and would be lost.
+
+    Args:
+        name: of the user's function.
+        what: the value, as `described` says it.
+    """
+    return CapturedError(
+        at_user_line(
+            f"{name}: its output depends on {what}, which is being differentiated and is not an argument, so that its "
+            f"gradient would be lost: a custom gradient answers for its arguments only; pass it as an argument and "
+            f"return its gradient, too, or use wg.stop_gradient of it"
+        )
+    )
+
+
+def described(wanted: int | Tensor, within: Any) -> str:
+    """The name by which a function (with what it is bound to) reaches a tensor (or its key), and the tensor's type."""
+    key, native = (wanted, None) if isinstance(wanted, int) else (wanted._key, _native(wanted))
+    for label, value in _reached(within):
+        if type(value) is Tensor and value._key == key:
+            return f"{label} ({_type_in_words(value)})"
+        if value is native and isinstance(wanted, Tensor) and native is not None:
+            return f"{label} ({_type_in_words(wanted)})"
+    made = "that was made outside of it"
+    return f"a tensor ({_type_in_words(wanted)}) {made}" if isinstance(wanted, Tensor) else f"a tensor {made}"
+
+
+def _native(tensor: Tensor) -> Any:
+    """A framework's own array behind a tensor; None for a symbol."""
+    data = tensor._data
+    return None if type(data) is Value else ENGINE_OF[type(data)].leave(data)
+
+
+def _type_in_words(tensor: Tensor) -> str:
+    return f"shape {tuple(tensor.shape)}, {tensor.dtype.name}"
+
+
+_MOST_LOOKED_AT = 2000
+
+
+def _reached(start: Any) -> Iterator[tuple[str, Any]]:
+    """What a function reaches by name (closures, globals, attributes, containers), the nearest first."""
+    waiting: list[tuple[str, Any]] = [("", start)]
+    seen: set[int] = set()
+    for label, value in waiting:
+        yield label, value
+        if id(value) in seen or len(waiting) > _MOST_LOOKED_AT:
+            continue
+        seen.add(id(value))
+        waiting += _inside(label, value)
+
+
+def _inside(label: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, FunctionType):
+        return _named_in(value)
+    if isinstance(value, MethodType):
+        return [("self", value.__self__), (label, value.__func__)]
+    if isinstance(value, partial):
+        return [(label, value.func), *((f"{label}[{i}]", x) for i, x in enumerate(value.args)), *value.keywords.items()]
+    if isinstance(value, dict):
+        return [(f"{label}[{key!r}]", x) for key, x in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [(f"{label}[{i}]" if label else "self", x) for i, x in enumerate(value)]
+    if isinstance(value, (type, ModuleType, Tensor)):
+        return []
+    return [(f"{label}.{name}" if label else name, x) for name, x in getattr(value, "__dict__", {}).items()]
+
+
+def _named_in(function: FunctionType) -> list[tuple[str, Any]]:
+    code = function.__code__
+    found: list[tuple[str, Any]] = []
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found.append((name, cell.cell_contents))
+        except ValueError:  # the cell is empty still
+            continue
+    values = function.__globals__
+    found += [(name, values[name]) for name in code.co_names if name in values]
+    defaults = function.__defaults__ or ()
+    names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+    return [*found, *zip(names, defaults, strict=True)]
