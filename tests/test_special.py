@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -158,3 +159,35 @@ def test_bessel_functions_at_zero_and_their_errors():
     assert wg.grad(wg.grad(special.j0))(0.0) == -0.5
     with pytest.raises(TypeError, match="order must be a number"):
         special.jv(np.array([1.0, 2.0]), 1.0)
+
+
+SIZES = [1e-300, 1e-8, 0.5, 3.0, 50.0, 999.0, 1e5, 1e8, 1e12, 1e16]
+
+
+def test_derivatives_in_parameters_of_any_size_take_bounded_time() -> None:
+    def places(a, b):
+        peak = a / (a + b)
+        return [x for x in (1e-12, 0.3, 0.7 * peak, peak * 0.999, peak, 1 - 1e-9) if 0 < x < 1]
+
+    points = [(a, b, x) for a in SIZES for b in SIZES for x in places(a, b)]
+    near = [(a, a * r) for a in SIZES for r in (0.1, 0.69, 0.71, 0.999, 1.0, 1.001, 1.31, 3.0)] + [
+        (a, 1e16) for a in SIZES
+    ]
+    begun = time.process_time()
+    beta = wg.grads(special.betainc)([*np.array(points).T])
+    gamma = wg.grads(special.gammainc)([*np.array(near).T])
+    assert time.process_time() - begun < 5  # each point at sizes of 1e12 took 20 seconds
+    assert all(np.isfinite(g).all() for g in (*beta[:2], *gamma))
+    # more of a lowers both, more of b raises: but for what rounds off beside a value near 1
+    assert (gamma[0] <= 1e-15).all()
+    assert (beta[0] <= 1e-15).all()
+    assert (beta[1] >= -1e-15).all()
+
+
+def test_tiny_parameters_of_betainc() -> None:
+    # there betainc is b / (a + b), whatever x
+    tiny = np.array([1e-300, 1e-200, 1e-60])
+    for x in (0.1, 0.5, 0.9):
+        slope = wg.grads(lambda a, b, x=x: special.betainc(a, b, np.full(3, x)))([tiny, 2 * tiny])
+        np.testing.assert_allclose(slope[0], -2 / (9 * tiny), rtol=1e-13)
+        np.testing.assert_allclose(slope[1], 1 / (9 * tiny), rtol=1e-13)

@@ -103,8 +103,7 @@ def test_dlpack():
     assert np.from_dlpack(x).tolist() == [1.0, 2.0]
     with pytest.raises(BufferError, match="copy=False"):
         xp.from_dlpack(np.ones(1), copy=False)
-    with pytest.raises(BufferError, match="copy=False"):
-        x.__dlpack__(copy=False)
+    assert "dltensor" in repr(x.__dlpack__(copy=False))
     with pytest.raises(wg.LostGradientError, match="dlpack"):
         wg.grad(lambda x: np.sum(np.from_dlpack(x)))(x)
 

@@ -478,3 +478,46 @@ VALUES_DECIDE = (
     "np.flatnonzero", "np.histogram(A, bins=", "np.intersect1d", "np.lexsort", "np.nonzero", "np.poly(",
     "np.polydiv", "np.real_if_close", "np.roots", "np.setdiff1d", "np.setxor1d", "np.trim_zeros", "np.union1d", "np.unique",
 )  # fmt: skip
+
+
+SIGNATURES = {
+    "(n),(n)->()": (lambda a, b: np.sum(a * b), np.arange(6.0).reshape(2, 3), np.arange(3.0)),
+    "(n)->()": (np.sum, np.arange(6.0).reshape(2, 3)),
+    "(n)->(),(n)": (lambda a: (np.sum(a), a * 2), np.arange(6.0).reshape(2, 3)),
+    "(m,n),(n)->(m)": (np.matmul, np.arange(24.0).reshape(4, 2, 3), np.arange(3.0)),
+    " (n) , () -> () ": (lambda a, b: np.sum(a) + b, np.arange(6.0).reshape(2, 3), np.ones((4, 1))),
+    "(n)->(m)": (lambda a: np.concatenate([a, a]), np.arange(6.0).reshape(2, 3)),
+    "()->()": (lambda a: a * 2, np.arange(3.0)),
+}
+
+
+@pytest.mark.parametrize("signature", SIGNATURES)
+def test_vectorize_with_a_signature_is_numpys(signature):
+    f, *arguments = SIGNATURES[signature]
+    wanted = np.vectorize(f, signature=signature)(*arguments)
+    mapped = wg.ops.vectorize(f, signature=signature)
+    parts = lambda result: result if isinstance(result, tuple) else (result,)
+    for found in (mapped(*arguments), wg.function(mapped)(*arguments)):
+        for a, b in zip(parts(found), parts(wanted), strict=True):
+            np.testing.assert_array_equal(a, b)
+    wg.check_gradients(lambda *xs: parts(mapped(*xs))[0], *arguments, order=1)
+
+
+@pytest.mark.parametrize(
+    ("signature", "arguments", "error"),
+    [
+        ("(n)", (np.ones(3),), ValueError), ("n->()", (np.ones(3),), ValueError), ("(n)->()", (3.0,), ValueError),
+        ("(n),(n)->()", (np.ones(3), np.ones(4)), ValueError), ("(n)->()", (np.ones(3), 1.0), TypeError),
+        ("(n),()->()", (np.ones(3),), TypeError), ("(n)->(n)", (np.ones(3),), ValueError),
+        ("(n)->(),()", (np.ones(3),), ValueError),
+    ],
+)  # fmt: skip
+def test_vectorize_refuses_what_does_not_fit_the_signature(signature, arguments, error):
+    with pytest.raises(error, match="vectorize"):
+        wg.ops.vectorize(lambda *xs: xs[0].sum(), signature=signature)(*arguments)
+
+
+def test_vectorize_with_a_signature_leaves_excluded_arguments():
+    x = np.arange(6.0).reshape(2, 3)
+    f = wg.ops.vectorize(lambda a, b=1.0: a.sum() * b, excluded=["b"], signature="(n)->()")
+    np.testing.assert_array_equal(f(x, b=3.0), [9, 36])

@@ -272,8 +272,13 @@ class Tensor(Operators):
         array = self.numpy()  # read-only, which versions of the protocol before 1.0 cannot say
         if copy or max_version is None or max_version < (1, 0):
             if copy is False:
-                raise BufferError(at_user_line("__dlpack__: copy=False needs version 1.0 of the protocol or later"))
-            array, copy = array.copy(), None
+                array = ndarray_of(self._data)
+                if not array.flags.writeable:
+                    raise BufferError(
+                        at_user_line("__dlpack__: copy=False of a read-only array needs version 1.0 of the protocol")
+                    )
+            else:
+                array, copy = array.copy(), None
         asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
         return array.__dlpack__(**{key: value for key, value in asked.items() if value is not None})
 

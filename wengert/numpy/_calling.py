@@ -7,7 +7,8 @@ quicker way wherever it serves.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,28 @@ def _conditions(condlist: Any, point: Tensor) -> list[Tensor]:
     return [ops.cast(row, "bool") for row in rows]
 
 
+_CORE = r"\((?:\w+(?:,\w+)*)?\)"
+_SIGNATURE = re.compile(f"{_CORE}(?:,{_CORE})*->{_CORE}(?:,{_CORE})*")
+Letters = tuple[str, ...]
+
+
+def _parsed(signature: str) -> tuple[list[Letters], list[Letters]]:
+    """The names of the axes of each argument and each result of "(m,n),(n)->(m)"."""
+    text = re.sub(r"\s+", "", signature)
+    if not _SIGNATURE.fullmatch(text):
+        raise ValueError(at_user_line(f"vectorize: {signature!r} is no signature such as '(m,n),(n)->(m)'"))
+    sides = [[(*re.findall(r"\w+", core),) for core in re.findall(_CORE, side)] for side in text.split("->")]
+    return sides[0], sides[1]
+
+
+def _learn(sizes: dict[str, Any], letters: Letters, extents: tuple[Any, ...]) -> None:
+    for letter, extent in zip(letters, extents, strict=True):
+        if sizes.setdefault(letter, extent) != extent:
+            raise ValueError(
+                at_user_line(f"vectorize: the axis {letter!r} of the signature is {sizes[letter]} and {extent}")
+            )
+
+
 class vectorize:
     """A function of numbers as one of arrays: it is called for each element, and what it computes is recorded.
 
@@ -122,10 +145,13 @@ class vectorize:
         doc: the docstring; pyfunc's if None.
         excluded: the places and names of arguments that are passed on as they are.
         cache: accepted for NumPy's sake.
-        signature: must be None; `wg.vmap` maps functions of arrays.
+        signature: what the function takes and gives where that is no numbers but arrays, as "(m,n),(n)->(m)"; it is
+            then called for each place of the axes in front of these.
 
     Raises:
-        ValueError: for a signature; at a call whose arrays are empty, unless `otypes` says what comes out.
+        ValueError: for a signature that is none; at a call whose arrays do not fit it, or are empty, unless `otypes`
+            says what comes out.
+        TypeError: as many arguments as the signature has were not given.
 
     Example:
         >>> import wengert as wg, wengert.numpy as np
@@ -138,8 +164,7 @@ class vectorize:
         self, pyfunc: Callable[..., Any], otypes: Any = None, doc: str | None = None, excluded: Any = None,
         cache: bool = False, signature: str | None = None,
     ) -> None:  # fmt: skip
-        if signature is not None:
-            raise ValueError(at_user_line("np.vectorize: signature is not supported; wg.vmap maps functions of arrays"))
+        self.signature = None if signature is None else _parsed(signature)
         self.pyfunc = pyfunc
         self.otypes = None if otypes is None else [np.dtype(t) for t in otypes]
         self.excluded = {*(excluded or ())}
@@ -152,11 +177,16 @@ class vectorize:
             key: as_tensor(value, "vectorize") for key, value in (*enumerate(args), *kwargs.items())
             if key not in self.excluded
         }  # fmt: skip
+        sizes: dict[str, Any] = {}
+        cores = [*self._cores(arrays, sizes)]
         shape: Any = ()
-        for array in arrays.values():
-            shape = broadcast_shapes(shape, array.shape, "vectorize")
+        for array, core in zip(arrays.values(), cores, strict=True):
+            shape = broadcast_shapes(shape, array.shape[: array.ndim - len(core)], "vectorize")
         count = math.prod(shape)
-        flat = {key: ops.reshape(broadcast(array, shape), (count,)) for key, array in arrays.items()}
+        flat = {
+            key: ops.reshape(broadcast(array, (*shape, *core)), (count, *core))
+            for (key, array), core in zip(arrays.items(), cores, strict=True)
+        }
         if not count:
             return self._empty(shape, args, kwargs)
 
@@ -164,16 +194,54 @@ class vectorize:
             chosen = [flat[j][i] if j in flat else arg for j, arg in enumerate(args)]
             return self.pyfunc(*chosen, **{k: flat[k][i] if k in flat else v for k, v in kwargs.items()})
 
-        results = [call(i) for i in range(count)]
+        results = [self._checked(call(i), sizes) for i in range(count)]
         if not isinstance(results[0], tuple):
             return outward(self._gathered(results, 0, shape), *args, *kwargs.values())
         columns = enumerate(zip(*results, strict=True))
         return outward((*[self._gathered([*column], i, shape) for i, column in columns],), *args, *kwargs.values())
 
+    def _cores(self, arrays: dict[Any, Tensor], sizes: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+        """The shape of what the function gets of each array; `sizes` learns what the signature's letters are."""
+        if self.signature is None:
+            yield from ((),) * len(arrays)
+            return
+        names = self.signature[0]
+        if len(names) != len(arrays):
+            raise TypeError(
+                at_user_line(f"vectorize: wanted {len(names)} arguments, as the signature has, got {len(arrays)}")
+            )
+        for array, letters in zip(arrays.values(), names, strict=True):
+            if array.ndim < len(letters):
+                raise ValueError(
+                    at_user_line(f"vectorize: an argument has shape {array.shape}, wanted the axes {letters} at least")
+                )
+            core = (*array.shape[array.ndim - len(letters) :],)
+            _learn(sizes, letters, core)
+            yield core
+
+    def _checked(self, result: Any, sizes: dict[str, Any]) -> Any:
+        """What the function gave for one place, which must be what the signature says."""
+        if self.signature is None:
+            return result
+        names = self.signature[1]
+        given = result if isinstance(result, tuple) else (result,)
+        if len(given) != len(names):
+            raise ValueError(
+                at_user_line(f"vectorize: the function gave {len(given)} results, the signature has {len(names)}")
+            )
+        tensors = [as_tensor(value, "vectorize") for value in given]
+        for x, letters in zip(tensors, names, strict=True):
+            if x.ndim != len(letters):
+                raise ValueError(
+                    at_user_line(f"vectorize: a result has shape {x.shape}, the signature says {letters} for its axes")
+                )
+            _learn(sizes, letters, (*x.shape,))
+        return (*tensors,) if isinstance(result, tuple) else tensors[0]
+
     def _gathered(self, values: list[Any], position: int, shape: Any) -> Tensor:
         tensors = [as_tensor(value, "vectorize") for value in values]
         dtype = common_dtype(tensors) if self.otypes is None else self.otypes[position]
-        return ops.reshape(ops.stack([cast(t, dtype) for t in tensors]), shape)
+        return ops.reshape(ops.stack([cast(t, dtype) for t in tensors]), (*shape, *tensors[0].shape))
 
     def _empty(self, shape: Any, args: Any, kwargs: Any) -> Any:
         if self.otypes is None:

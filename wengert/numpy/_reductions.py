@@ -290,12 +290,13 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     return ops.cumprod(a, axis=axis, dtype=dtype)
 
 
-def _cumulative(running: Any, start: Any, x: Tensor, axis: Any, include_initial: bool) -> Tensor:
+def _cumulative(running: Any, start: Any, x: Tensor, axis: Any, dtype: Any, include_initial: bool) -> Tensor:
+    x = ops.reshape(x, (1,)) if x.ndim == 0 else x
     if axis is None:
         if x.ndim > 1:
             raise ValueError(at_user_line("axis must be given for an array of more than one dimension"))
         axis = 0
-    result = running(x, axis=axis)
+    result = running(x, axis=axis, dtype=None if dtype is None else named_dtype(dtype))
     if not include_initial:
         return result
     (axis,) = normal_axes(axis, x.ndim, "axis")
@@ -314,7 +315,7 @@ def cumulative_sum(
         >>> np.cumulative_sum([1.0, 2.0], include_initial=True)
         array([0., 1., 3.])
     """
-    return _cumulative(ops.cumsum, 0, _prepared(x, dtype, "cumulative_sum"), axis, include_initial)
+    return _cumulative(ops.cumsum, 0, as_tensor(x, "cumulative_sum"), axis, dtype, include_initial)
 
 
 @as_numpy
@@ -328,7 +329,7 @@ def cumulative_prod(
         >>> np.cumulative_prod([3.0, 2.0], include_initial=True)
         array([1., 3., 6.])
     """
-    return _cumulative(ops.cumprod, 1, _prepared(x, dtype, "cumulative_prod"), axis, include_initial)
+    return _cumulative(ops.cumprod, 1, as_tensor(x, "cumulative_prod"), axis, dtype, include_initial)
 
 
 # -- leaving NaN out -------------------------------------------------------------------------------------------------
@@ -355,8 +356,8 @@ def nansum(
         >>> float(np.nansum([1.0, np.nan]))
         1.0
     """
-    x = _prepared(a, dtype, "nansum")
-    return sum(x, axis, None, None, keepdims, initial, _both(_numbers(x), where))
+    x = as_tensor(a, "nansum")
+    return sum(x, axis, dtype, None, keepdims, initial, _both(_numbers(x), where))
 
 
 @as_numpy
@@ -371,8 +372,8 @@ def nanprod(
         >>> float(np.nanprod([2.0, np.nan]))
         2.0
     """
-    x = _prepared(a, dtype, "nanprod")
-    return prod(x, axis, None, None, keepdims, initial, _both(_numbers(x), where))
+    x = as_tensor(a, "nanprod")
+    return prod(x, axis, dtype, None, keepdims, initial, _both(_numbers(x), where))
 
 
 @as_numpy
@@ -481,8 +482,8 @@ def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> A
         >>> np.nancumsum([1.0, np.nan, 2.0])
         array([1., 1., 3.])
     """
-    x = _prepared(a, dtype, "nancumsum")
-    return ops.cumsum(ops.where(_numbers(x), x, ops.zeros_like(x)), axis=axis)
+    x = as_tensor(a, "nancumsum")
+    return ops.cumsum(ops.where(_numbers(x), x, ops.zeros_like(x)), axis=axis, dtype=dtype)
 
 
 @as_numpy
@@ -494,8 +495,8 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
         >>> np.nancumprod([2.0, np.nan, 3.0])
         array([2., 2., 6.])
     """
-    x = _prepared(a, dtype, "nancumprod")
-    return ops.cumprod(ops.where(_numbers(x), x, ops.ones_like(x)), axis=axis)
+    x = as_tensor(a, "nancumprod")
+    return ops.cumprod(ops.where(_numbers(x), x, ops.ones_like(x)), axis=axis, dtype=dtype)
 
 
 @as_numpy

@@ -561,7 +561,7 @@ def trace(
         5.0
     """
     x = as_tensor(a, "trace")
-    return ops.trace(x if dtype is None else cast(x, named_dtype(dtype)), offset, axis1, axis2)
+    return ops.sum(ops.diagonal(x, offset, axis1, axis2), axis=-1, dtype=None if dtype is None else named_dtype(dtype))
 
 
 @as_numpy
@@ -604,6 +604,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
     """
     x = as_tensor(a, "diff")
     axis = normal_axis(axis, x.ndim, "diff")
+    if type(n) is int and n == 0:
+        return ops.diff(x, 0, axis)  # as NumPy, without what would be put before or behind
     parts = [x if part is None else _edge(part, x, axis) for part in (prepend, None, append) if part is not NO_VALUE]
     return ops.diff(parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=axis), n, axis)
 

@@ -9,6 +9,7 @@ import numpy as np
 from .. import ops
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from ..ops.ordering import require_percents
 from ..ops.promotion import as_float, as_tensor, is_tensor_like
 from ._quantiles import FURTHER, quantile_by, weighted
 from ._writing import NO_VALUE, as_numpy
@@ -30,6 +31,7 @@ def _quantile(name: str, x: Any, q: Any, axis: Any, method: str, keepdims: Any, 
 
 def _hundredth(q: Any, name: str) -> Any:
     """Percentages as shares; plain numbers stay plain, also in a trace."""
+    require_percents(q, name)
     return as_tensor(q, name) / 100 if is_tensor_like(q) else np.asarray(q, float) / 100
 
 

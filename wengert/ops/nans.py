@@ -17,6 +17,7 @@ from . import promotion, reductions
 from .choices import minimum
 from .elementwise import add, multiply, subtract
 from .indexing import take_along_axis
+from .ordering import require_percents
 from .promotion import as_float, as_tensor, named, normal_axes, outward
 from .shapes import permuted, reshaped
 
@@ -241,6 +242,7 @@ def nanpercentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keep
         >>> print(wg.ops.nanpercentile([1.0, 2.0, float("nan"), 4.0], 25))
         1.5
     """
+    require_percents(q, "nanpercentile")
     share = S.times_number(as_float(as_tensor(q, "nanpercentile")), number=0.01)
     return outward(nanquantile(as_tensor(x, "nanpercentile"), share, axis, method, keepdims), x, q)
 

@@ -212,6 +212,13 @@ def _interpolated(line: Tensor, count: Any, share: Tensor, method: str) -> Tenso
     return S.select(apply(D.isnan, (top,)), top, result)
 
 
+def require_percents(q: Any, what: str) -> None:
+    """Raises `ValueError` for known numbers outside of 0 to 100."""
+    share = as_tensor(q, what)
+    if not promotion.is_symbolic(share) and not ((v := ndarray_of(share._data)) == np.clip(v, 0, 100)).all():
+        raise ValueError(at_user_line(f"{what}: q must lie between 0 and 100"))
+
+
 @public
 def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The median: the middle element, or the mean of the two in the middle.
@@ -258,6 +265,7 @@ def percentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdim
         >>> print(wg.ops.percentile([1.0, 2.0, 4.0], 25))
         1.5
     """
+    require_percents(q, "percentile")
     return quantile(as_tensor(x, "percentile"), divide(as_tensor(q), 100), axis, method, keepdims)
 
 

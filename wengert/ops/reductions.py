@@ -36,8 +36,15 @@ def _kept(result: Tensor, x: Tensor, axes: tuple[int, ...], keepdims: bool) -> T
     return reshaped(result, S.kept(x.shape, axes)) if keepdims else result
 
 
+def _axes(axis: Any, x: Tensor, name: str) -> tuple[int, ...]:
+    """The axes to fold; of a number, NumPy lets axis 0 and -1 pass."""
+    if x.ndim == 0 and type(axis) is int and axis in (0, -1):
+        return ()
+    return normal_axes(axis, x.ndim, name)
+
+
 def _folded(op: Op, x: Tensor, axis: Any, keepdims: bool, name: str) -> Tensor:
-    axes = normal_axes(axis, x.ndim, name)
+    axes = _axes(axis, x, name)
     return _kept(apply(op, (x,), (axes,)), x, axes, keepdims)
 
 
@@ -196,7 +203,8 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
         x: an array or a number.
         axis: an axis or a tuple of them; None means all.
         keepdims: whether the axes stay, with extent 1.
-        dtype: the dtype of the mean; None means x's, and the default float for integers.
+        dtype: the dtype of the mean; None means x's, and the default float for integers. In a dtype of integers it is
+            cut off, as NumPy does, and constant to gradients.
         where: booleans that broadcast to x: which elements count.
 
     Returns:
@@ -208,10 +216,40 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
         array([2., 3.])
     """
     a = as_tensor(x, "mean")
+    if _is_whole(dtype):
+        return _whole(a, a, axis, keepdims, dtypes.as_dtype(dtype), where, 0)
     inner, outer = _moment_dtypes(a, dtype)
     axes = normal_axes(axis, a.ndim, "mean")
     result = promotion.cast(_mean(promotion.cast(a, inner), axes, where), outer)
     return result if keepdims else reshaped(result, S.without(a.shape, axes))
+
+
+def _is_whole(dtype: Any) -> bool:
+    """Whether a moment is asked for in integers or booleans."""
+    return dtype is not None and not dtypes.is_inexact(dtypes.as_dtype(dtype))
+
+
+def _whole(
+    x: Tensor, counted: Tensor, axis: Any, keepdims: bool, dtype: np.dtype[Any], where: Any, ddof: Any
+) -> Tensor:  # fmt: skip
+    """The mean as NumPy computes it in a dtype of integers: it adds in that dtype, divides and cuts off."""
+    total = sum(x, axis=axis, keepdims=keepdims, dtype=dtype, where=where)
+    axes = normal_axes(axis, counted.ndim, "mean")
+    wide = promotion.cast(total, dtypes.float64)
+    if where is None or where is True:
+        count = _count(counted, axes)
+        freedom = builtins.max(count - ddof, 0) if type(count) is int else count - ddof
+        return promotion.cast(_divided(wide, freedom), dtype)
+    mask = promotion.broadcast(_truth(as_tensor(where, "mean")), counted.shape)
+    number = sum(mask, axis=axis, keepdims=keepdims, dtype=dtypes.float64)
+    return promotion.cast(E.div(wide, _at_least_zero(S.add_number(number, number=-ddof))), dtype)
+
+
+def _whole_variance(x: Tensor, axis: Any, keepdims: bool, dtype: np.dtype[Any], where: Any, ddof: Any) -> Tensor:
+    """As NumPy computes it in a dtype of integers: the mean is cut off, too."""
+    away = promotion.binary_number(S.sub, x, _whole(x, x, axis, True, dtype, where, 0))
+    square = _square_magnitude(away) if away.dtype.kind in "fc" else promotion.binary_number(S.mul, away, away)
+    return _whole(square, x, axis, keepdims, dtype, where, ddof)
 
 
 def _variance(x: Tensor, axes: tuple[int, ...], ddof: Any, where: Any) -> Tensor:
@@ -262,6 +300,8 @@ def var(
         array([1., 1.])
     """
     a = as_tensor(x, "var")
+    if _is_whole(dtype):
+        return _whole_variance(a, axis, keepdims, dtypes.as_dtype(dtype), where, ddof)
     inner, outer = _moment_dtypes(a, dtype)
     axes = normal_axes(axis, a.ndim, "var")
     result = promotion.cast(_variance(promotion.cast(a, inner), axes, ddof, where), dtypes.real_of(outer))
@@ -300,6 +340,9 @@ def std(
         array([1., 1.])
     """
     a = as_tensor(x, "std")
+    if _is_whole(dtype):
+        square = _whole_variance(a, axis, keepdims, dtypes.as_dtype(dtype), where, ddof)
+        return promotion.cast(E.sqrt(promotion.cast(square, dtypes.float64)), square.dtype)
     inner, outer = _moment_dtypes(a, dtype)
     axes = normal_axes(axis, a.ndim, "std")
     root = sqrt_flat_at_zero(_variance(promotion.cast(a, inner), axes, ddof, where))
@@ -417,7 +460,7 @@ def _extreme(
     if where is not None and where is not True and initial is None:
         raise ValueError(at_user_line(f"{name}: where= leaves out elements, so initial= must say what to start from"))
     a = _chosen(a, where, neutral(a.dtype), name)
-    axes = normal_axes(axis, a.ndim, name)
+    axes = _axes(axis, a, name)
     if initial is not None:
         a, axes, full_shape = _with_entry(a, axes, initial, name)
     else:
@@ -427,7 +470,7 @@ def _extreme(
     result = apply(of_bool if a.dtype == dtypes.bool_ else op, (a,), (axes,))
     if not keepdims:
         return result
-    folded = axes if initial is None else normal_axes(axis, len(full_shape), name)
+    folded = axes if initial is None or not full_shape else normal_axes(axis, len(full_shape), name)
     return reshaped(result, S.kept(full_shape, folded))
 
 
@@ -525,7 +568,7 @@ def _place(op: Op, x: Any, axis: Any, keepdims: bool, name: str) -> Tensor:
     promotion.require_order(a, name)
     if a.dtype == dtypes.bool_:
         a = promotion.cast(a, np.dtype(np.uint8))
-    if axis is None:
+    if axis is None or (a.ndim == 0 and axis in (0, -1)):
         result = apply(op, (flat(a),), (0,))
         return reshaped(result, (1,) * a.ndim) if keepdims else result
     place = normal_axis(axis, a.ndim, name)
@@ -673,7 +716,7 @@ def _running(op: Op, x: Any, axis: Any, dtype: Any, name: str) -> Tensor:
     a = as_tensor(x, name)
     if op in (C.cumsum, C.cumprod) or dtype is not None:
         a = promotion.cast(a, _sum_dtype(a.dtype, dtype))
-    if axis is None:
+    if axis is None or (a.ndim == 0 and axis in (0, -1)):
         return apply(op, (flat(a),), (0, False))
     return apply(op, (a,), (normal_axis(axis, a.ndim, name), False))
 

@@ -179,7 +179,7 @@ def known_values(x: Any, what: str) -> np.ndarray[Any, Any]:
 
 def _mask(x: Tensor, axis: int, mask: np.ndarray[Any, Any], what: str) -> Array:
     for i, extent in enumerate(mask.shape):
-        if not same_dim(x.shape[axis + i], extent):
+        if mask.size and not same_dim(x.shape[axis + i], extent):  # one without elements chooses none, of any shape
             raise IndexError(
                 at_user_line(
                     f"{what}: a boolean index of shape {mask.shape} does not fit axis {axis + i} of shape {x.shape}"

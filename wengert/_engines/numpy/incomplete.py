@@ -1,7 +1,8 @@
 """NumPy-engine kernels of `_prims/incomplete.py`: SciPy's values, and derivatives in the parameters.
 
 The derivatives are those of the power series (Moore 1982) and the continued fractions (Moore 1982; Boik & Robison-Cox
-1998), carried along as truncated Taylor series while these are summed. All in float64.
+1998), carried along as truncated Taylor series while these are summed; of large parameters near the peak of the density
+they are integrals (`large_parameters.py`). All in float64.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import numpy as np
 
 from ..stirling import beyond_stirling
 from .common import lazy
+from .large_parameters import FROM, NEAR, beta_derivative, beta_start, gamma_derivative, off
 from .special import betaln, polygamma_step
 from .taylor import Taylor, fraction, through, variable
 
 _MOST_STEPS = 100_000
+_TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, which overflow nowhere
 
 
 def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,17 +55,8 @@ def _gamma_size(a: Any, x: Any) -> Any:
     if not is_large.any():
         return plain
     own, place = np.where(is_large, a, _LARGE), np.where(is_large, x, _LARGE)
-    log_size = -own * _off((place - own) / own) - beyond_stirling(own)
+    log_size = -own * off((place - own) / own) - beyond_stirling(own)
     return np.where(is_large, np.exp(log_size) * np.sqrt(own / (2 * math.pi)) / place, plain)
-
-
-def _off(u: Any) -> Any:
-    """u - log(1 + u), near 0 by the series of the logarithm in u / (2 + u)."""
-    t = u / (2 + u)
-    square, rest = t * t, np.zeros_like(u)
-    for k in range(20, 0, -1):
-        rest = (rest + 1 / (2 * k + 1)) * square
-    return np.where(np.abs(u) < 0.5, t * (u - 2 * rest), u - np.log1p(u))
 
 
 def _gamma_power(a: Any, x: Any, order: int) -> Taylor:
@@ -107,7 +101,12 @@ def _gammainc(a: Any, x: Any, order: int) -> Any:
         return gammainc(a, x)
     result = np.where((a > 0) & (x >= 0), 0.0, np.nan)
     inside = (a > 0) & (x > 0) & np.isfinite(x) & np.isfinite(a)
-    for part, method in ((inside & (x < a + 1), _gamma_series), (inside & (x >= a + 1), _gamma_fraction)):
+    a = np.maximum(a, _TINY)
+    is_large = inside & (a >= FROM) & (np.abs(x - a) <= NEAR * a)
+    inside &= ~is_large
+    for part, method in (
+        (is_large, gamma_derivative), (inside & (x < a + 1), _gamma_series), (inside & (x >= a + 1), _gamma_fraction)
+    ):  # fmt: skip
         if part.any():
             result[part] = method(a[part], x[part], order)
     return result
@@ -127,10 +126,17 @@ def _beta_slopes(a: Any, b: Any, orders: tuple[int, int]) -> Taylor:
         if i and j:
             slope = polygamma(n, a + b) if n else digamma(a + b)
         else:
-            slope = polygamma_step(a + 1, b - 1, n) if i else polygamma_step(b, a, n)
+            slope = _step_to_sum(a, b, n) if i else polygamma_step(b, a, n)
         return slope / (math.factorial(i) * math.factorial(j))
 
     return Taylor([[term(i, j) for j in range(orders[1] + 1)] for i in range(orders[0] + 1)])
+
+
+def _step_to_sum(a: Any, b: Any, n: int) -> Any:
+    """polygamma(n, a + b) - polygamma(n, a + 1); by the recurrence where b - 1 would lose b."""
+    is_small = b < 0.5
+    step = polygamma_step(a + 1, np.where(is_small, b, b - 1), n)
+    return np.where(is_small, step - (-1.0) ** n * math.factorial(n) / (a + b) ** (n + 1), step)
 
 
 def _beta_fraction(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
@@ -158,13 +164,24 @@ def _betainc(a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
     is_valid = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
     result = np.where(is_valid, 0.0, np.nan)
     inside = is_valid & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
+    # both tiny: only their ratio counts, and a derivative grows as they shrink
+    scale = np.maximum(1.0, 1e20 * _TINY / np.maximum(np.maximum(a, b), 1e-320))
+    a, b = np.maximum(a * scale, _TINY), np.maximum(b * scale, _TINY)
+    start = beta_start(a, b, x)
+    is_large = inside & (np.minimum(a, b) >= FROM) & (np.abs(start) * np.maximum(1.0, a / b) <= NEAR)
+    for part, is_flipped in ((is_large & (start <= 0), False), (is_large & (start > 0), True)):
+        if part.any() and is_flipped:
+            result[part] = -beta_derivative(b[part], a[part], -(start * a / b)[part], order_b, order_a)
+        elif part.any():
+            result[part] = beta_derivative(a[part], b[part], start[part], order_a, order_b)
+    inside &= ~is_large
     low = inside & (x * (a + b + 2) < a + 1)
     if low.any():
         result[low] = _beta_fraction(a[low], b[low], x[low], (order_a, order_b))
     high = inside & ~low
     if high.any():
         result[high] = -_beta_fraction(b[high], a[high], 1 - x[high], (order_b, order_a))
-    return result
+    return result * scale ** (order_a + order_b)
 
 
 # -- Hurwitz's zeta function -------------------------------------------------------------------------------------------
