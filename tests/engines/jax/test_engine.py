@@ -4,6 +4,7 @@ that XLA differentiates in fixed memory. That each op agrees with NumPy's is tes
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -102,6 +103,9 @@ def test_an_import_of_the_library_does_not_import_jax() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+# where JAX 0.6 has it, and where later ones have
+enable_x64: Any = getattr(jax, "enable_x64", None) or importlib.import_module("jax.experimental").enable_x64
+
 PROGRAMS_32: list[Callable[[Any], Any]] = [
     lambda t: (wg.sin(t) * 2.0).sum(),
     lambda t: (t * np.arange(3.0)).sum(),
@@ -115,7 +119,7 @@ PROGRAMS_32: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("f", PROGRAMS_32)
 def test_without_64_bits_everything_is_32_bits_wide(f: Callable[[Any], Any]) -> None:
-    with jax.enable_x64(False):
+    with enable_x64(False):
         x = jnp.asarray(X)
         want = wg.grad(f)(X)
         for got in (wg.grad(f)(x), wg.function(wg.grad(f))(x), jax.jit(jax.grad(wg.function(f)))(x)):
