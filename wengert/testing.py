@@ -24,7 +24,7 @@ from ._core.kinds import ARRAYS
 from ._core.op import ZERO
 from ._core.state import next_serial, recording
 from ._core.structure import flatten, is_number_list, paths, unflatten
-from ._core.tensor import Tensor
+from ._core.tensor import Tensor, is_tensor_or_variable
 from ._core.types import type_of
 from ._core.where import at_user_line
 from ._prims.structural import alias, cast, conj_of, mul, real, reduce_sum, zeros_of
@@ -251,8 +251,7 @@ def _as_floats(leaf: Any) -> Any:
     """Integers as floats; anything else as it is."""
     if isinstance(leaf, int) and not isinstance(leaf, bool):
         return float(leaf)
-    kind: Any = type(leaf)
-    is_array = kind is Tensor or hasattr(kind, "__wengert_tensor__") or isinstance(leaf, ARRAYS)
+    is_array = is_tensor_or_variable(leaf) or isinstance(leaf, ARRAYS)
     if not is_array and not is_number_list([leaf]):
         return leaf
     tensor = as_tensor(leaf)
