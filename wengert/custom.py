@@ -9,7 +9,6 @@ checks of what it returns, are here; how a rule takes part in reverse mode, forw
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import weakref
@@ -372,9 +371,6 @@ def _is_array_like(leaf: Any) -> bool:
     return isinstance(leaf, list) and is_number_list(leaf)
 
 
-_UNHEARD = contextlib.nullcontext()  # around a function that nobody listens to
-
-
 def _is_following() -> bool:
     return bool(STATE.recorders) or STATE.builder is not None
 
@@ -391,9 +387,9 @@ def _answer(
     results = output.tensors
     if not results:
         return output.result(results, keep)
-    followed = outside.followed(results, {x._key for x in inputs})
-    if followed:
-        raise refused(name, reads.named(followed[0]) or described(followed[0], users))
+    followed = outside.followed(results, inputs)
+    if followed is not None:
+        raise refused(name, reads.named(followed) or described(followed, users))
     if STATE.builder is None:
         rule: CustomRule = EagerRule(name, len(inputs), len(results), pull, push)
         return output.result(follow(rule, inputs, results, ()), keep)
@@ -510,9 +506,14 @@ def _call_custom_gradient(
 ) -> Any:  # fmt: skip
     name = _name_of(f)
     call = _Call(f, name, head, args, kwargs)
-    reads, outside = _Reads(), Outside() if _is_following() else None
-    with observing_reads(reads), outside or _UNHEARD:
-        returned = f(*head, *call.args, **call.kwargs)
+    reads = _Reads()
+    outside = Outside(reads.since) if _is_following() else None
+    with observing_reads(reads):
+        if outside is None:
+            returned = f(*head, *call.args, **call.kwargs)
+        else:
+            with outside:
+                returned = f(*head, *call.args, **call.kwargs)
     output, grad_fn = _pair(returned, name)
     variables = reads.trainable(call.variables)
     if variables and not _takes_variables(grad_fn):
@@ -691,9 +692,14 @@ def _call_custom_grad(
     name = _name_of(f)
     call = _Call(f, name, head, (*[as_tensor(a, name) if is_number(a) else a for a in args],), kwargs, args)
     save = _Saver(_is_following())
-    reads, outside = _Reads(), Outside() if _is_following() else None
-    with observing_reads(reads), outside or _UNHEARD:
-        returned = _with_save(f, (*head, *call.args), call.kwargs, save)
+    reads = _Reads()
+    outside = Outside(reads.since) if _is_following() else None
+    with observing_reads(reads):
+        if outside is None:
+            returned = _with_save(f, (*head, *call.args), call.kwargs, save)
+        else:
+            with outside:
+                returned = _with_save(f, (*head, *call.args), call.kwargs, save)
     value, grad_func = _value_and_function(returned, name)
     output = _Output(value, name)
     if output.spec is not LEAF or not output.tensors:

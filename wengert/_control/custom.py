@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import dtypes
-from .._core.apply import apply_prepared
+from .._core.apply import apply, apply_prepared
 from .._core.dims import Dim, DimLike
 from .._core.op import ZERO, Facts, Op, Rule, batch_size, repeat
 from .._core.state import STATE
@@ -249,7 +249,8 @@ def custom_op(inputs: int, outputs: int, kept: int, captured: int = 0) -> Op:
     op.joint = Rule(_pull, op.reverse_layout(), "custom", ["ct", "times", "needed", "rule", "outs_type", *keeps])
     dots = [f"{name}_dot" for name in (*ins, *others)]
     op.jvp = Rule(_push, op.forward_layout(), "custom", ["rule", "outs", *ins, *dots, *keeps])
-    op.prepare = _prepare
+    if captured:
+        op.prepare = _prepare
     return op
 
 
@@ -260,7 +261,8 @@ def follow(
     """The results under a new identity, with the rule as their derivative with respect to the inputs."""
     sealed = [stop_gradient(y) for y in results]
     op = custom_op(rule.inputs, rule.outputs, rule.kept, len(rule.captured))
-    fresh = apply_prepared(op, (*inputs, *sealed, *kept, *captured), (rule,))
+    run = apply_prepared if captured else apply
+    fresh = run(op, (*inputs, *sealed, *kept, *captured), (rule,))
     for y, out in zip(results, fresh, strict=True):
         out._weak = y._weak
     return fresh
@@ -276,7 +278,7 @@ def _prepare(operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> tuple[Any,
 
 def _require_unfollowed(rule: CustomRule, flags: Sequence[bool]) -> None:
     for what, is_followed in zip(rule.captured, flags, strict=True):
-        if is_followed:
+        if is_followed and not STATE.lets_captures_go:
             raise refused(rule.name, what)
 
 
@@ -300,7 +302,8 @@ def _pull(
         # the rule says what is connected; its product with zeros may still be NaN, and the derivative is zero
         found = [None if g is None else ZERO for g in found]
     else:
-        _require_unfollowed(rule, needed[len(needed) - len(rule.captured) :])
+        if rule.captured:
+            _require_unfollowed(rule, needed[-len(rule.captured) :])
     return (*found, *(None,) * (rule.outputs + rule.kept + len(rule.captured)))
 
 

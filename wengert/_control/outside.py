@@ -7,8 +7,9 @@ function runs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -16,13 +17,14 @@ from .._core.dtypes import is_inexact
 from .._core.engine import ENGINE_OF
 from .._core.graph import symbol
 from .._core.op import Op
-from .._core.state import STATE, next_serial
+from .._core.state import STATE
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
 from .._prims.structural import attach
-from .._transforms.reverse import Tape
+from .._transforms.reverse import Entry, Tape
 from ..errors import CapturedError
 
+_key_of = attrgetter("_key")
 Line = tuple[Op, Sequence[int], Sequence[int]]  # what ran, the keys of its operands, the keys of its results
 
 
@@ -30,18 +32,28 @@ class Outside:
     """Context manager around the run of a function: finds what its results depend on that is not its own.
 
     Used only where something listens (an open recorder) or is built.
+
+    Args:
+        since: the serial number from which on tensors are the function's own.
     """
 
     __slots__ = ("_before", "_builder", "_listener", "_marks", "_start", "since")
+
+    def __init__(self, since: int) -> None:
+        self.since = since
 
     def __enter__(self) -> Outside:
         recorders = self._before = STATE.recorders
         builder = self._builder = STATE.builder
         self._start = 0 if builder is None else len(builder.nodes)
-        self._marks = [(r, len(r.entries)) for r in recorders if isinstance(r, Tape)]
-        self.since = next_serial()
         self._listener: _Listener | None = None
-        others = [r for r in recorders if not (isinstance(r, Tape) or getattr(r, "is_watch", False))]
+        self._marks: list[tuple[Tape, int]] = []
+        others: list[Any] = []
+        for recorder in recorders:
+            if type(recorder) is Tape:
+                self._marks.append((recorder, len(recorder.entries)))
+            elif not getattr(recorder, "is_watch", False):
+                others.append(recorder)
         if others:
             self._listener = _Listener(self.since, others)
             STATE.recorders = (*recorders, self._listener)
@@ -50,21 +62,25 @@ class Outside:
     def __exit__(self, *exc: object) -> None:
         STATE.recorders = self._before
 
-    def followed(self, results: Sequence[Tensor], own: Collection[int]) -> list[int]:
-        """The keys of tensors from outside that an open recorder follows and some result depends on.
+    def followed(self, results: Sequence[Tensor], inputs: Sequence[Tensor]) -> int | None:
+        """The key of a tensor from outside that an open recorder follows and some result depends on, if there is one.
 
         Args:
             results: what the function returned.
-            own: the keys of its arguments, and of what else its rule answers for.
+            inputs: its arguments, and what else its rule answers for.
         """
-        found: list[int] = []
-        keys = {y._key for y in results}
+        own = set(map(_key_of, inputs))
+        keys = set(map(_key_of, results))
         for tape, start in self._marks:
-            lines = ((e[0], e[3], e[5]) for e in reversed(tape.entries[start:]))
-            found += [k for k in _sources(lines, keys) if k < self.since and k not in own and k in tape.tracked]
+            entries = tape.entries[start:]
+            if _uses_others(entries, self.since, own, tape.tracked) or min(keys) < self.since:
+                needed = _sources(((e[0], e[3], e[5]) for e in reversed(entries)), keys)
+                for key in sorted(needed):
+                    if key < self.since and key not in own and key in tape.tracked:
+                        return key
         if self._listener is not None:
-            found += [k for k in self._listener.sources(keys) if k not in own]
-        return [*dict.fromkeys(found)]
+            return min(self._listener.sources(keys) - own, default=None)
+        return None
 
     def symbols(self, results: Sequence[Tensor], own: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
         """In a trace, the values from outside that some result depends on: who will follow them is not known yet.
@@ -86,6 +102,15 @@ class Outside:
         found = [symbol(v) for key, v in values.items() if key in needed and key not in made and is_inexact(v.dtype)]
         captured = {value.key: tensor for tensor, value in builder.captures.values()}
         return [(x, captured.get(x._key, x)) for x in found]
+
+
+def _uses_others(entries: Sequence[Entry], since: int, own: set[int], tracked: set[int]) -> bool:
+    """Whether a tape saw any of this at all: each call of a custom gradient asks, and hardly one is told yes."""
+    for entry in entries:
+        for key in entry[3]:
+            if key < since and key not in own and key in tracked:
+                return True
+    return False
 
 
 def _sources(lines: Iterable[Line], keys: set[int]) -> set[int]:

@@ -26,6 +26,7 @@ class State(threading.local):
     eager_functions: bool = False  # inside `wg.eager()`: `function`s run as plain Python
     reading: tuple[Any, ...] = ()  # observers of Variable reads (custom gradients, recomputation)
     pins: dict[int, Any] | None = None  # Variable key -> what it holds while a computation is repeated
+    lets_captures_go: bool = False  # custom gradients do not refuse what they close over: the caller has asked already
     effects: tuple[Any, ...] = ()  # observers of what a computation does that cannot be repeated
 
 
@@ -110,6 +111,19 @@ class building:
         if error is not None:
             raise_our_own(error)
             fold(error)
+
+
+class letting_captures_go:
+    """Context manager: what custom gradients close over counts as a constant inside, also where it is followed."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = STATE.lets_captures_go
+        STATE.lets_captures_go = True
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.lets_captures_go = self._before
 
 
 class observing_reads:

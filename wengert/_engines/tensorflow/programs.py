@@ -19,7 +19,9 @@ from ..._control.joint import joint_of
 from ..._control.loop import Loop
 from ..._core.graph import Graph
 from ..._core.op import ZERO
+from ..._core.state import letting_captures_go
 from ..._passes import optimise
+from ...errors import CapturedError
 from ..interpret import compile_instructions
 from .common import TRACING, Kept, extents, flat, is_inexact, opened, rebuilt
 from .fusion import fused
@@ -180,6 +182,8 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
     if not any(active):
         return executed(program, values) if known is None else (*known,)
     out_form: tuple[Any, ...] = ()
+    if known is None:
+        program = _answering(program, active, values)
 
     @tf.custom_gradient
     def op(*tensors: Any) -> Any:
@@ -206,6 +210,27 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
 
     found = op(*leaves)
     return (*rebuilt(out_form, found),)
+
+
+def _answering(program: Program, active: tuple[bool, ...], values: Tensors) -> Program:
+    """The program that answers for all active operands, though some may be constants to TensorFlow.
+
+    Outside of graphs its tapes tell which ones, and what they watch is not lost in a custom gradient. In a graph nobody
+    tells: there what a custom gradient closes over counts as a constant.
+    """
+    try:
+        program.split(active)
+    except CapturedError:
+        if tf.executing_eagerly():
+            program.split((*[flag and record.should_record_backprop([x]) for flag, x in zip(active, values)],))
+        with program.lock, letting_captures_go():
+            program = program.executables.setdefault("tensorflow without captures", _copied(program))
+            program.split(active)
+    return program
+
+
+def _copied(program: Program) -> Program:
+    return Program(program.graph, program.count, program.stages, program.source)
 
 
 def _cut(values: Tensors) -> list[Any]:
@@ -236,7 +261,8 @@ def _pullback_of(program: Program, active: tuple[bool, ...]) -> Pullback:
     with program.lock:
         found = program.executables.get(key)
         if found is None:
-            found = program.executables[key] = Pullback(program, active)
+            with letting_captures_go():  # the program itself was asked
+                found = program.executables[key] = Pullback(program, active)
     return found
 
 
