@@ -46,6 +46,10 @@ CASES = [
         (f"logaddexp2 at {x}", wg.logaddexp2, [x, x], np.array([[0.25, -0.25], [-0.25, 0.25]]) * LOG2)
         for x in (0.0, 3.0)
     ],
+    ("arctan2 at the origin", wg.arctan2, [0.0, 0.0], [[0, 0], [0, 0]]),
+    ("arctan2 at 3, 4", wg.arctan2, [3.0, 4.0], np.array([[-24, -7], [-7, 24]]) / 625),
+    ("hypot at the origin", wg.hypot, [0.0, 0.0], [[0, 0], [0, 0]]),
+    ("hypot at 3, 4", wg.hypot, [3.0, 4.0], np.array([[16, -12], [-12, 9]]) / 125),
     ("logaddexp of infinities", wg.logaddexp, [-np.inf, -np.inf], [[0, 0], [0, 0]]),
     ("logsumexp of equals", lambda a, b: wg.special.logsumexp(wg.stack([a, b])), [1.0, 1.0], [[0.25, -0.25], [-0.25, 0.25]]),
 ]  # fmt: skip

@@ -163,23 +163,24 @@ arctanh = elementwise(
 )  # fmt: skip
 
 
-def _square_radius(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """x^2 + y^2 with 1 in place of 0, and where that was done."""
+def _over_square_radius(x: Tensor, y: Tensor) -> Tensor:
+    """x / (x^2 + y^2), and 0 at the origin, with slope 0."""
     radius = add(mul(x, x), mul(y, y))
     is_origin = eq(radius, fill(radius, 0))
-    return select(is_origin, fill(radius, 1), radius), is_origin
+    return select(is_origin, fill(x, 0), div(x, select(is_origin, fill(radius, 1), radius)))
 
 
 arctan2 = elementwise(
-    "arctan2", "x y", partials=(lambda x, y: div(y, _square_radius(x, y)[0]),
-                                lambda x, y: neg(div(x, _square_radius(x, y)[0]))),
+    "arctan2", "x y", partials=(lambda x, y: _over_square_radius(y, x), lambda x, y: neg(_over_square_radius(x, y))),
     dtypes="float", domain=((0.3, 2.0), (-2.0, -0.3)), kink="zero at the origin",
     doc="the angle in radians of the point (y, x)",
 )  # fmt: skip
 
 
 def _over_radius(x: Tensor, out: Tensor) -> Tensor:
-    return div(x, select(eq(out, fill(out, 0)), fill(out, 1), out))
+    """x / out, and 0 at the origin, with slope 0."""
+    is_origin = eq(out, fill(out, 0))
+    return select(is_origin, fill(x, 0), div(x, select(is_origin, fill(out, 1), out)))
 
 
 hypot = elementwise(
