@@ -796,3 +796,29 @@ def test_calls_leave_nothing_behind(call: Any) -> None:
         tracemalloc.stop()
         gc.enable()
     assert grown / 3_000 < 0.02 * 1024
+
+
+def test_a_python_number_stays_weak() -> None:
+    @wg.custom_gradient
+    def two(x: Any) -> Any:
+        return 2.0, lambda upstream: x * 0
+
+    x = np.ones(3, np.float32)
+    seen = []
+
+    def f(x: Any) -> Any:
+        y = x * two(x)
+        seen.append(np.dtype(y.dtype))
+        return wg.sum(y)
+
+    assert type(two(x)) is float
+    f(x), f(wg.tensor(x)), wg.grad(f)(x), wg.function(f)(x), wg.grad(wg.function(f))(x)
+    wg.recompute_grad(f)(x), wg.grad(wg.recompute_grad(f))(x), wg.function(wg.recompute_grad(f))(x)
+    assert {*seen} == {np.dtype("float32")}
+
+
+def test_a_python_number_that_is_recomputed_stays_weak() -> None:
+    x = np.ones(3, np.float32)
+    f = lambda x: wg.sum(x * wg.recompute_grad(lambda y: 2.0)(x))
+    for value in (f(x), wg.function(f)(x)):
+        assert np.asarray(value).dtype == np.float32

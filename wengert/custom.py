@@ -344,13 +344,16 @@ class _Reads:
 class _Output:
     """What a function returned, with tensors in the numeric places."""
 
-    __slots__ = ("leaves", "places", "spec", "tensors")
+    __slots__ = ("leaves", "numbers", "places", "spec", "tensors")
 
     def __init__(self, output: Any, name: str) -> None:
         self.leaves, self.spec = flatten(output)
         self.places: list[int] = []
+        self.numbers: dict[int, Any] = {}  # Python's own, which take the dtype of what they meet
         for i, leaf in enumerate(self.leaves):
             if _is_array_like(leaf):
+                if type(leaf) in (int, float, complex):
+                    self.numbers[i] = leaf
                 self.leaves[i] = as_tensor(leaf, f"{name}: the output")
                 self.places.append(i)
         self.tensors: list[Tensor] = [self.leaves[i] for i in self.places]
@@ -361,6 +364,11 @@ class _Output:
         for i, tensor in zip(self.places, tensors, strict=True):
             leaves[i] = tensor
         return result_of(unflatten(self.spec, leaves), keep)
+
+    def unfollowed(self, keep: Kind) -> Any:
+        """The output where no derivative follows it: Python's numbers are what they were."""
+        found, spec = flatten(self.result(self.tensors, keep))
+        return unflatten(spec, [self.numbers.get(i, leaf) for i, leaf in enumerate(found)])
 
 
 def _is_array_like(leaf: Any) -> bool:
@@ -525,7 +533,7 @@ def _call_custom_gradient(
         )
     result = _Output(output, name)
     if outside is None:
-        return result.result(result.tensors, call.keep)
+        return result.unfollowed(call.keep)
     pull = _UserPull(name, grad_fn, call, variables)
     push = None if jvp is None else _UserPush(name, jvp, call, result)
     inputs = call.inputs + [t for _, t in variables]
@@ -868,7 +876,7 @@ def _call_recompute(f: Callable[..., Any], head: tuple[Any, ...], args: tuple[An
         arguments = ((*map(_number_as_tensor, arguments[0]),), arguments[1])
     if not _is_following():
         output = _Output(f(*head, *arguments[0], **arguments[1]), _name_of(f))
-        return output.result(output.tensors, keep)
+        return output.unfollowed(keep)
     repeated = _Repeated(f, head, arguments)
     del arguments
     run = _recompute_traced if STATE.builder is not None else _recompute_eager
@@ -928,5 +936,7 @@ def _recompute_traced(repeated: _Repeated, name: str, keep: Kind) -> Any:
         variable._put(value)
     if not count:
         return output.result((), keep)
+    for y, value in zip(output.tensors, values[:count], strict=True):
+        value._weak = y._weak
     rule = RecomputeRule(name, ClosedRun(closed, count), len(inputs), len(held), len(held), count)
     return output.result(follow(rule, held, values[:count], held), keep)

@@ -733,7 +733,7 @@ class _Run:
         assert self.steps is not None  # the mode has been looked at
         columns: list[list[Tensor | None]] = []
         for x in self.tensors:
-            part = LinearPart(self.steps.steps, [x], self.floats)
+            part = LinearPart(self.steps.steps, [x], self.floats, may_hold_zeros=_total([x]) != 1)
 
             def push(dot: Tensor, part: LinearPart = part) -> list[Tensor | None]:
                 return [

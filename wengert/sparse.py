@@ -312,7 +312,7 @@ class _Call:
     def _pushed(self, colors: Any, count: int, chunk: int | None) -> Any:
         """One row for each colour of columns: the Jacobian times the sum of its unit vectors."""
         x, y = self.x, self.y
-        part = LinearPart(self.steps.steps, [x], [y])
+        part = LinearPart(self.steps.steps, [x], [y], may_hold_zeros=True)
 
         def push(dot: Tensor) -> list[Tensor | None]:
             (found,) = part([dot])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,31 @@ def test_it_nests_and_another_error_passes() -> None:
     with pytest.raises(KeyError), wg.debug_nans(), wg.debug_nans():
         raise KeyError("mine")
     assert (STATE.recorders, STATE.eager_functions) == BEFORE
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.full(3, np.nan), np.array([1.0, np.nan, 2.0])], ids=["one", "all", "some"])
+def test_what_a_custom_gradient_returns_is_looked_at(bad: Any) -> None:
+    @wg.custom_gradient
+    def doubled(x: Any) -> Any:
+        return x * 2, lambda upstream: bad * np.ones(3)
+
+    for f in (doubled, wg.function(doubled)):
+        text = message(wg.grad(lambda x, f=f: wg.sum(f(x))), np.ones(3))
+        assert text.startswith("the gradient function of doubled gave NaN (in ")
+        assert __file__ in text
+
+
+def test_what_a_custom_forward_rule_returns_is_looked_at() -> None:
+    @functools.partial(wg.custom_gradient, jvp=lambda primals, tangents: (primals[0], np.full(3, np.nan)))
+    def same(x: Any) -> Any:
+        return x * 1, lambda upstream: upstream
+
+    assert message(lambda x: wg.jvp(same, (x,), (x,)), np.ones(3)).startswith("the jvp of same gave NaN (in 3 of 3")
+
+
+def test_vectors_of_repeated_values_are_named() -> None:
+    def f(x: Any) -> Any:
+        values, vectors = wg.linalg.eigh(x)
+        return wg.sum(vectors @ wg.diag(wg.exp(values)) @ vectors.T * np.arange(4.0).reshape(2, 2))
+
+    assert "in the gradient of eigh" in message(wg.grad(f), np.eye(2))

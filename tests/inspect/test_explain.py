@@ -418,3 +418,15 @@ def test_an_op_without_a_gradient() -> None:
         assert "LookupError" in text
         assert "wg.custom_gradient" in text
     assert "y = blackbox(x)" in in_graph(f)
+
+
+def test_nan_at_these_values_names_the_op_where_it_is_first() -> None:
+    def f(x: Any) -> Any:
+        values, vectors = wg.linalg.eigh(wg.sin(x))
+        return wg.sum(vectors @ wg.diag(wg.exp(values)) @ vectors.T * np.arange(4.0).reshape(2, 2))
+
+    with np.errstate(all="ignore"):
+        text = on_tape(f, np.eye(2))
+        assert "its gradient is NaN at these values, first at eigh" in text
+        assert "NaN" not in on_tape(f, [[1.0, 0.0], [0.0, 2.0]])
+        assert "first at sqrt" in on_tape(lambda x: wg.sqrt(wg.exp(x) * 0 - 1), 1.0)

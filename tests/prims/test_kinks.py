@@ -50,7 +50,7 @@ BOUNDS = ([-1.0] * 5, [1.0] * 5)
 NEAR_ONE = 1.0 - 1e-7
 HSV_WEIGHTS = [[[1.0, 2.0, 3.0]]]
 
-EYE, ZERO = np.eye(2), np.zeros((2, 2))
+EYE, ZERO, NANS = np.eye(2), np.zeros((2, 2)), np.full((2, 2), NAN)
 RANK_ONE, SYMMETRIC, TRIANGULAR = [[1.0, 2.0], [2.0, 4.0]], [[2.0, 1.0], [1.0, 2.0]], [[2.0, 1.0], [0.0, 3.0]]
 TALL = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 TALL_LSTSQ = (np.array([[-33, -5], [-13.5, -6.5], [-16.5, -2.5]]) / 49, np.array([[6], [5], [3]]) / 14)
@@ -309,12 +309,14 @@ ROWS = [
     unary("logdet of nonsymmetric pos-det [[2,1],[0,3]]", ops.logdet, [[2.0, 1.0], [0.0, 3.0]], [[0.5, 0], [-1 / 6, 1 / 3]]),
     unary("eigh eigenvalues of I2, w=(1,2)", lambda x: linalg.eigh(x)[0], EYE, [[1, 0], [0, 2]], [1.0, 2.0]),
     unary("eigvalsh of I2, w=(1,2)", linalg.eigvalsh, EYE, [[1, 0], [0, 2]], [1.0, 2.0]),
-    unary("eigh vectors of I2, sum(w*v)", lambda x: linalg.eigh(x)[1], EYE, ZERO, [[1.0, 2.0], [3.0, 4.0]]),
-    unary("eigh of I2: sum(v*v*lam) reconstruct trace (well defined)", lambda x: linalg.eigh(x)[1] ** 2 * linalg.eigh(x)[0], EYE, EYE),
+    # any basis is one of eigenvectors there: the vectors have no derivative, and what is smooth in them has one that
+    # their cotangent does not tell
+    unary("eigh vectors of I2, sum(w*v)", lambda x: linalg.eigh(x)[1], EYE, NANS, [[1.0, 2.0], [3.0, 4.0]]),
+    unary("eigh of I2: sum(v*v*lam) reconstruct trace (well defined)", lambda x: linalg.eigh(x)[1] ** 2 * linalg.eigh(x)[0], EYE, NANS),
     unary("eigh values [[2,1],[1,2]] which half", linalg.eigvalsh, SYMMETRIC, [[1.5, 0.5], [0.5, 1.5]], [1.0, 2.0]),
     unary("svd values of I2, w=(1,2)", lambda x: linalg.svd(x, compute_uv=False), EYE, [[1, 0], [0, 2]], [1.0, 2.0]),
     unary("svd values from full svd of I2, w=(1,2)", lambda x: linalg.svd(x)[1], EYE, [[1, 0], [0, 2]], [1.0, 2.0]),
-    unary("svd U of I2", lambda x: linalg.svd(x)[0], EYE, ZERO),
+    unary("svd U of I2", lambda x: linalg.svd(x)[0], EYE, NANS),
     unary("svd values rank-1 [[1,2],[2,4]] sum", lambda x: linalg.svd(x, compute_uv=False), RANK_ONE, EYE),
     unary("svd values of 0 matrix", lambda x: linalg.svd(x, compute_uv=False), ZERO, EYE),
     unary("nuc norm of rank-1", lambda x: linalg.norm(x, "nuc"), RANK_ONE, EYE),
@@ -509,4 +511,52 @@ def test_kink_in_a_compiled_function(row: Row) -> None:
 def test_kink_under_the_gradient_of_a_compiled_function(row: Row) -> None:
     compiled = row._replace(f=wg.function(row.f))
     for found, wanted in zip(gradients(compiled), row.gradients, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-12)
+
+
+OFF_THE_DIAGONAL = np.where(EYE == 1, 0.0, NAN)
+# where unit tangents tell more than the cotangent does, or less
+FORWARD = {
+    # right along a direction in which the basis at hand stays one of eigenvectors
+    "eigh vectors of I2, sum(w*v)": OFF_THE_DIAGONAL,
+    "eigh of I2: sum(v*v*lam) reconstruct trace (well defined)": EYE + OFF_THE_DIAGONAL,
+    "svd U of I2": OFF_THE_DIAGONAL,
+    # unit tangents have zeros of their own, and one that numbers made after them (a cofactor) is not told from those
+    "logdet negative-det [[0,1],[1,0]]": OFF_THE_DIAGONAL,
+}
+
+
+def forward_gradients(row: Row, transform: Any = lambda g: g) -> list[Any]:
+    """The gradients of sum(w * f), from the Jacobian by unit tangents."""
+    arrays = [np.array(a, float) for a in row.args]
+    weights = 1.0 if row.weights is None else np.array(row.weights)
+    total = lambda *args: wg.sum(row.f(*args) * weights)
+    with np.errstate(all="ignore"):
+        return list(transform(wg.jacobian(total, argnums=(*range(len(arrays)),), mode="forward"))(*arrays))
+
+
+FORMS = {
+    "plain": forward_gradients,
+    "compiled": lambda row: forward_gradients(row, wg.function),
+    "through a call": lambda row: forward_gradients(row._replace(f=wg.function(row.f))),
+    "through a branch": lambda row: forward_gradients(row._replace(f=wg.function(in_a_branch(row.f)))),
+    "through a loop": lambda row: forward_gradients(row._replace(f=wg.function(in_a_loop(row.f)))),
+}
+
+
+def in_a_branch(f: Any) -> Any:
+    return lambda *args: wg.cond(wg.sum(args[0]) == 0.125, lambda *a: f(*a) * 3.0, f, *args)
+
+
+def in_a_loop(f: Any) -> Any:
+    """f in the only step of a scan over its arguments."""
+    return lambda *args: wg.scan(lambda c, x: (c, f(*x)), 0.0, [wg.expand_dims(a, 0) for a in args])[1][0]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("row", ACTIVE, ids=NAMES)
+def test_kink_in_forward_mode(row: Row, form: str) -> None:
+    gradients = (FORWARD[row.case],) if row.case in FORWARD else row.gradients
+    for found, wanted in zip(FORMS[form](row), gradients, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-12)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core import dtypes
 from .._core.apply import apply
@@ -29,6 +29,20 @@ from .._transforms.rows import Rows
 from .joint import Joint, RowsAt, extended, joint_of, prepared, preparing, serving
 
 BATCHES = 16  # sizes and choices of batched inputs for which a program keeps its batched form
+
+
+class Pushed(NamedTuple):
+    """The forward derivative of a program.
+
+    Attributes:
+        program: from the inputs and the tangents of the active ones to tangents of results.
+        places: for each result where its tangent is among the program's, or ZERO, or None.
+        masked: for each result whether its tangent may hold structural zeros.
+    """
+
+    program: Program
+    places: list[Any]
+    masked: list[bool]
 
 
 class Program:
@@ -50,7 +64,7 @@ class Program:
         self.executables: dict[str, Any] = {}
         self.lock = threading.RLock()
         self._splits: dict[tuple[bool, ...], Program] = {}
-        self._jvps: dict[tuple[bool, ...], tuple[Program, list[Any]]] = {}
+        self._jvps: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pushed] = {}
         self._batches: OrderedDict[Any, Program] = OrderedDict()
 
     def batched(self, flags: tuple[bool, ...], size: int) -> Program:
@@ -70,12 +84,19 @@ class Program:
                 self._splits[active] = _split(self, active)
             return self._splits[active]
 
-    def jvp(self, active: tuple[bool, ...]) -> tuple[Program, list[Any]]:
-        """The program from inputs and the tangents of active ones to result tangents, with what each result's is."""
+    def jvp(self, active: tuple[bool, ...], masked: Sequence[bool] = ()) -> Pushed:
+        """The program from inputs and the tangents of active ones to result tangents.
+
+        Args:
+            active: for each input whether it has a tangent.
+            masked: for each input whether that may hold structural zeros (by default none does).
+        """
+        flags = (*[is_active and m for is_active, m in zip(active, masked or active, strict=True)],)
+        key = (active, flags if masked else (False,) * len(active))
         with self.lock:
-            if active not in self._jvps:
-                self._jvps[active] = _forward(self, active)
-            return self._jvps[active]
+            if key not in self._jvps:
+                self._jvps[key] = _forward(self, *key)
+            return self._jvps[key]
 
     def __repr__(self) -> str:
         return f"<program {self.graph.name}>"
@@ -199,21 +220,22 @@ def _known_atoms(values: Sequence[Value]) -> set[Any]:
     return {d.atom for v in values for d in v.shape if isinstance(d, Dim) and d.is_atom}
 
 
-def _forward(program: Program, active: tuple[bool, ...]) -> tuple[Program, list[Any]]:
+def _forward(program: Program, active: tuple[bool, ...], masked: tuple[bool, ...]) -> Pushed:
     graph = program.graph
     pushed = Graph(f"{graph.name}.jvp")
     with building(pushed):
         inputs = [pushed.add_input(v.shape, v.dtype, weak=v.weak) for v in graph.inputs]
         tangents = Tangents()
-        for x, is_active in zip(inputs, active, strict=True):
+        for x, is_active, flag in zip(inputs, active, masked, strict=True):
             if is_active:
-                tangents.set(x, pushed.add_input(x.shape, x.dtype))
+                tangents.set(x, pushed.add_input(x.shape, x.dtype), flag)
         with recording(tangents):
             outs = replay(graph, inputs)
         found = [tangents.of(out) for out in outs]
         pushed.finish([t for t in found if isinstance(t, Tensor)])
     positions = iter(range(len(pushed.outputs)))
-    return Program(pushed), [next(positions) if isinstance(t, Tensor) else t for t in found]
+    places = [next(positions) if isinstance(t, Tensor) else t for t in found]
+    return Pushed(Program(pushed), places, [*map(tangents.may_hold_zeros, outs)])
 
 
 def _pull_back(
@@ -242,16 +264,23 @@ def _pulled(result: Any, type_: TensorType, is_masked: bool, found: Sequence[Ten
     return Masked(found[result]) if is_masked else found[result]
 
 
-def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], program: Program) -> tuple[Any, ...]:
+def _push(
+    operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], masked: Sequence[bool], program: Program
+) -> tuple[Any, ...]:  # fmt: skip
     active = (*[d is not None for d in operands_dot],)
-    pushed, places = program.jvp(active)
+    pushed, places, flags = program.jvp(active, masked)
     found = call_program(pushed, [*operands, *(d for d in operands_dot if d is not None)])
     return (
         *[
-            found[p] if isinstance(p, int) else zeros_of(v) if p is ZERO else None
-            for p, v in zip(places, map(type_of, program.graph.outputs), strict=True)
+            marked(found[p], flag) if isinstance(p, int) else zeros_of(v) if p is ZERO else None
+            for p, flag, v in zip(places, flags, map(type_of, program.graph.outputs), strict=True)
         ],
     )
+
+
+def marked(tangent: Any, may_hold_zeros: bool) -> Any:
+    """A tangent as a rule returns it, with its bit."""
+    return Masked(tangent) if may_hold_zeros and isinstance(tangent, Tensor) else tangent
 
 
 def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:

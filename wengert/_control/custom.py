@@ -17,7 +17,7 @@ from .._core import dtypes
 from .._core.apply import apply, apply_prepared
 from .._core.dims import Dim, DimLike
 from .._core.op import ZERO, Facts, Op, Rule, batch_size, repeat
-from .._core.state import STATE
+from .._core.state import STATE, watchers
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.structural import reduce_sum, scale, stop_gradient, zeros_of
@@ -55,7 +55,9 @@ class CustomRule:
         """The inputs' cotangents (a tensor, ZERO or None each); `needed` says which ones are asked for."""
         raise NotImplementedError
 
-    def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
+    def push(
+        self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors, may_hold_zeros: bool
+    ) -> Any:  # fmt: skip
         """The results' tangents (a tensor, ZERO or None each); a tangent is None where an input has none."""
         types, wanted = [type_of(y) for y in outs], [isinstance(t, Tensor) for t in tangents]
         return transpose(lambda cts: self.pull(cts, kept, False, wanted), types, tangents, self.name)
@@ -84,12 +86,26 @@ class EagerRule(CustomRule):
     def pull(
         self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool, needed: Sequence[bool]
     ) -> Sequence[Any]:  # fmt: skip
-        return self._pull(cotangents)
+        found = self._pull(cotangents)
+        _show(f"the gradient function of {self.name}", cotangents, found)
+        return found
 
-    def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
+    def push(
+        self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors, may_hold_zeros: bool
+    ) -> Any:  # fmt: skip
         if self._push is None:
-            return super().push(primals, tangents, outs, kept)
-        return pushed(self._push, primals, tangents, outs)
+            return super().push(primals, tangents, outs, kept, may_hold_zeros)
+        found = pushed(self._push, primals, tangents, outs)
+        _show(f"the jvp of {self.name}", [*primals, *tangents], found)
+        return found
+
+
+def _show(what: str, given: Sequence[Any], found: Sequence[Any]) -> None:
+    """Shows `debug_nans` what a user's rule made: constants are no op's results, and so nobody has looked at them."""
+    for watcher in watchers():
+        look = getattr(watcher, "look_at", None)
+        if look is not None:
+            look(what, [x for x in given if isinstance(x, Tensor)], [x for x in found if isinstance(x, Tensor)])
 
 
 def pushed(push: Push, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor]) -> Any:
@@ -149,10 +165,12 @@ class TracedRule(CustomRule):
     ) -> Sequence[Any]:  # fmt: skip
         return self.reverse.run(cotangents, kept[: self._shift])
 
-    def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
+    def push(
+        self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors, may_hold_zeros: bool
+    ) -> Any:  # fmt: skip
         forward = self.forward
         if forward is None:
-            return super().push(primals, tangents, outs, kept)
+            return super().push(primals, tangents, outs, kept, may_hold_zeros)
 
         def run(dots: list[Any]) -> Sequence[Any]:
             return forward.run([d for d in dots if d is not None], kept[self._shift :])
@@ -202,7 +220,9 @@ class BatchedRule(CustomRule):
             for x, flag in zip(found, self._input_flags, strict=True)
         ]
 
-    def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
+    def push(
+        self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors, may_hold_zeros: bool
+    ) -> Any:  # fmt: skip
         if all(t is None or t is ZERO for t in tangents):
             return (None if all(t is None for t in tangents) else ZERO,) * len(outs)
         given = [i for i, t in enumerate(tangents) if t is not None and t is not ZERO]
@@ -212,7 +232,7 @@ class BatchedRule(CustomRule):
             dots: list[Any] = list(tangents)
             for place, dot in zip(given, a[ends[2] :], strict=True):
                 dots[place] = dot
-            results = self._inner.push(a[: ends[0]], dots, a[ends[0] : ends[1]], a[ends[1] : ends[2]])
+            results = self._inner.push(a[: ends[0]], dots, a[ends[0] : ends[1]], a[ends[1] : ends[2]], may_hold_zeros)
             return [None if d is ZERO else d for d in results]
 
         found = _batched(
@@ -248,7 +268,7 @@ def custom_op(inputs: int, outputs: int, kept: int, captured: int = 0) -> Op:
     )  # fmt: skip
     op.joint = Rule(_pull, op.reverse_layout(), "custom", ["ct", "times", "needed", "rule", "outs_type", *keeps])
     dots = [f"{name}_dot" for name in (*ins, *others)]
-    op.jvp = Rule(_push, op.forward_layout(), "custom", ["rule", "outs", *ins, *dots, *keeps])
+    op.jvp = Rule(_push, op.forward_layout(), "custom", ["rule", "times", "outs", *ins, *dots, *keeps])
     if captured:
         op.prepare = _prepare
     return op
@@ -307,10 +327,10 @@ def _pull(
     return (*found, *(None,) * (rule.outputs + rule.kept + len(rule.captured)))
 
 
-def _push(rule: CustomRule, outs: Sequence[Tensor], *rest: Any) -> Any:
+def _push(rule: CustomRule, times: Any, outs: Sequence[Tensor], *rest: Any) -> Any:
     n, last = rule.inputs, 2 * rule.inputs + len(rule.captured)
     _require_unfollowed(rule, [isinstance(dot, Tensor) for dot in rest[2 * n : last]])
-    return rule.push(rest[:n], rest[n : 2 * n], outs, rest[last:])
+    return rule.push(rest[:n], rest[n : 2 * n], outs, rest[last:], times is scale)
 
 
 def _batch_rule(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:

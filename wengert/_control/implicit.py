@@ -97,7 +97,7 @@ class ImplicitRule(CustomRule):
         given = [d for d in dots if isinstance(d, Tensor)]
         if not given:
             return ZERO if any(d is ZERO for d in dots) else None
-        pushed, (place,) = self.residual.jvp((False, *[isinstance(d, Tensor) for d in dots]))
+        pushed, (place,), _ = self.residual.jvp((False, *[isinstance(d, Tensor) for d in dots]))
         if not isinstance(place, int):
             return ZERO
         moved = replay(pushed.graph, [out, *operands, *given])[place]

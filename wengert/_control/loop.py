@@ -33,7 +33,7 @@ from .._prims.structural import absent, add, broadcast_to, concatenate, convert,
 from .._transforms.batch import reached
 from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import Masked
-from .call import Program
+from .call import Program, Pushed, marked
 from .halves import Halves, halves_of
 from .joint import extended, prepared, preparing, serving
 from .lanes import (
@@ -429,12 +429,14 @@ def _loop_of_steps(
     return run_loop([steps, *finals, *totals, *consumed, *(inputs[i] for i in step.invariants)], backward)
 
 
-def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], spec: Loop) -> tuple[Any, ...]:
+def _push(
+    operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], masked: Sequence[bool], spec: Loop
+) -> tuple[Any, ...]:  # fmt: skip
     """The results' tangents: one loop that carries primals and tangents together and keeps no history."""
     offset = int(spec.is_counted)
     inputs, dots = operands[offset:], operands_dot[offset:]
     flags = spec.activity([isinstance(d, Tensor) for d in dots])
-    pushed, places = spec.body.jvp(flags)
+    pushed, places, has_zeros = _pushed_body(spec, flags, dots, masked[offset:])
     first = spec.invariants_from()
     groups = [range(spec.carries), range(spec.carries, first), range(first, len(inputs))]
     order = [(i, is_dot) for group in groups for is_dot in (False, True) for i in group if flags[i] or not is_dot]
@@ -458,11 +460,31 @@ def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], spec: Loo
     filled = [d if isinstance(d, Tensor) else zeros_of(type_of(x)) for x, d in zip(inputs, dots, strict=True)]
     started = [filled[i] if is_dot else inputs[i] for i, is_dot in order]
     outs = run_loop([*operands[:offset], *started], both)
-    finals = dict(zip(moving, outs[spec.carries : both.carries], strict=True))
-    stacks = dict(zip(emits, outs[both.carries :], strict=True))
+    finals = {
+        i: marked(x, has_zeros[i] or not isinstance(dots[i], Tensor))
+        for i, x in zip(moving, outs[spec.carries : both.carries], strict=True)
+    }
+    stacks = {e: marked(x, has_zeros[e]) for e, x in zip(emits, outs[both.carries :], strict=True)}
     after = [stacks.get(e) if isinstance(e, int) else None for e in spec.emits]
     between = [] if spec.is_counted else [None]
     return (*[finals.get(i) for i in range(spec.carries)], *between, *after)
+
+
+def _pushed_body(spec: Loop, flags: Sequence[bool], dots: Sequence[Any], masked: Sequence[bool]) -> Pushed:
+    """The body's forward derivative; the tangent of a loop variable may hold structural zeros if it does so at the
+    start or after any step."""
+    is_masked = [
+        flag and (m or not isinstance(d, Tensor)) for flag, d, m in zip(flags, dots, masked, strict=True)
+    ]  # a loop variable that gets its tangent inside starts with zeros
+    while True:
+        found = spec.body.jvp((*flags,), is_masked)
+        more = [
+            m or (i < spec.carries and flags[i] and (found.masked[i] or not isinstance(found.places[i], int)))
+            for i, m in enumerate(is_masked)
+        ]
+        if more == is_masked:
+            return found
+        is_masked = more
 
 
 def _with_tangents(condition: Program, spec: Loop, flags: Sequence[bool], moving: Sequence[int]) -> Program:

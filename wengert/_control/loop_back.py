@@ -21,6 +21,7 @@ from .._core.types import TensorType, type_of
 from .._prims.structural import alias, zeros_of
 from .._transforms.forward import Tangents
 from .._transforms.reverse import Masked, Tape, sweep
+from .call import marked
 from .examples import batched as batched_function
 from .lanes import batched_program, size_inside, swapped
 from .loop import BACK, Loop, Stage, Step, loop, run_in_lanes, run_loop
@@ -150,15 +151,17 @@ def _pull_back(ct: tuple[Any, ...], needed: tuple[bool, ...], operands: tuple[Te
     )
 
 
-def _push(operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], back: LoopBack) -> tuple[Any, ...]:
+def _push(
+    operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], masked: Sequence[bool], back: LoopBack
+) -> tuple[Any, ...]:  # fmt: skip
     recorder = Tangents()
     sources = _apart(operands)
     with recording(recorder):
-        for source, dot in zip(sources, operands_dot, strict=True):
+        for source, dot, flag in zip(sources, operands_dot, masked, strict=True):
             if isinstance(dot, Tensor):
-                recorder.set(source, dot)
+                recorder.set(source, dot, flag)
         outs = back.again(sources)
-    return (*[recorder.of(out) for out in outs],)
+    return (*[marked(recorder.of(out), recorder.may_hold_zeros(out)) for out in outs],)
 
 
 def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:

@@ -14,6 +14,7 @@ from .._core.types import type_of
 from .._prims.structural import alias, zeros_of
 from .._transforms.forward import Tangents
 from .._transforms.reverse import Tape, sweep
+from .call import marked
 from .closed import Closed
 from .custom import CustomRule, Tensors
 
@@ -71,17 +72,19 @@ class RecomputeRule(CustomRule):
             pulled = [zeros_of(type_of(x)) if ct is ZERO else ct for x, ct in zip(kept, pulled, strict=True)]
         return pulled
 
-    def push(self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors) -> Any:
+    def push(
+        self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors, may_hold_zeros: bool
+    ) -> Any:  # fmt: skip
         recorder = Tangents()
         sources = [*map(alias, primals[: self.held]), *primals[self.held :]]
         with recording(recorder):
             for source, tangent in zip(sources, tangents, strict=True):
                 if tangent is not None:
-                    recorder.set(source, tangent)
+                    recorder.set(source, tangent, may_hold_zeros)
             results = self.run(sources[: self.held])
         is_connected = any(t is not None for t in tangents[: self.arguments])
-        found = map(recorder.of, results)
-        return (*[ZERO if t is None and is_connected else t for t in found],)
+        found = [(recorder.of(y), recorder.may_hold_zeros(y)) for y in results]
+        return (*[ZERO if t is None and is_connected else marked(t, flag) for t, flag in found],)
 
     def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
         run = self.run

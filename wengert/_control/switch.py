@@ -23,7 +23,7 @@ from .._prims.structural import absent, attach, cast, fill, full, iota, zeros_of
 from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import Masked
 from .._transforms.rows import Rows
-from .call import Program
+from .call import Program, marked
 from .halves import Halves, halves_of
 from .joint import RowsAt, extended, prepared, preparing, serving
 from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, size_inside, some, where_live
@@ -299,14 +299,15 @@ _MADE = (int, RowsAt)
 
 
 def _push(
-    index: Tensor, operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], branches: Branches
+    index: Tensor, operands: tuple[Tensor, ...], operands_dot: tuple[Any, ...], masked: Sequence[bool],
+    branches: Branches,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The results' tangents: a `switch` over the branches' forward derivatives."""
     active = (*[isinstance(d, Tensor) for d in operands_dot],)
-    pushed = [program.jvp(active) for program in branches.programs]
+    pushed = [program.jvp(active, masked[1:]) for program in branches.programs]
     count = len(branches.programs[0].graph.outputs)
-    targets = [i for i in range(count) if any(isinstance(places[i], int) for _, places in pushed)]
-    zeros = [i for i in range(count) if i not in targets and any(places[i] is ZERO for _, places in pushed)]
+    targets = [i for i in range(count) if any(isinstance(p.places[i], int) for p in pushed)]
+    zeros = [i for i in range(count) if i not in targets and any(p.places[i] is ZERO for p in pushed)]
     found: list[Any] = [None] * count
     types = branches.types((*map(type_of, operands),))
     for i in zeros:
@@ -314,12 +315,13 @@ def _push(
     if targets:
         inputs = [*operands, *(d for d in operands_dot if isinstance(d, Tensor))]
         programs = [
-            _with_zeros(program, primal, places, targets, inputs, types)
-            for primal, (program, places) in zip(branches.programs, pushed, strict=True)
+            _with_zeros(p.program, primal, p.places, targets, inputs, types)
+            for primal, p in zip(branches.programs, pushed, strict=True)
         ]
         results = switch_branches(index, inputs, Branches((*programs,), len(targets)))
         for i, tangent in zip(targets, results, strict=True):
-            found[i] = tangent
+            # a branch that does not lead to a result has zeros for it
+            found[i] = marked(tangent, any(p.masked[i] or not isinstance(p.places[i], int) for p in pushed))
     return (*found,)
 
 

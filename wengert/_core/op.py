@@ -12,6 +12,7 @@ A rule is a plain function whose parameter *names* say what it reads, and so wha
                           infinite slopes
 `needed`                  which operands want a cotangent (joint rules)
 `x_dot`                   the tangent of operand x (jvp rules)
+`masked`                  for each operand whether its tangent may hold structural zeros (jvp rules)
 ========================  =============================================================================
 
 Kinds: `elementwise` (partials; both modes follow), `linear` and `multilinear` (transposes; the op itself is its
@@ -114,7 +115,8 @@ class Op:
     def __init__(
         self, name: str, operands: tuple[str, ...], attrs: tuple[str, ...], outs: tuple[str, ...], kind: str,
         type_rule: Callable[..., Any], batch_rule: Callable[..., Any] | None, is_variadic: bool = False,
-        inserts_zeros: bool = False, has_effect: bool = False, can_raise: bool = False, has_many_outs: bool = False,
+        inserts_zeros: bool = False, leaves_zeros: bool = False, has_effect: bool = False, can_raise: bool = False,
+        has_many_outs: bool = False,
         takes_missing: bool = False, walks: bool = False, facts: Facts | None = None,
     ) -> None:  # fmt: skip
         self.name = name
@@ -125,7 +127,8 @@ class Op:
         self.type_rule = type_rule
         self.batch_rule = batch_rule
         self.is_variadic = is_variadic
-        self.inserts_zeros = inserts_zeros
+        self.inserts_zeros = inserts_zeros  # its cotangents hold structural zeros
+        self.leaves_zeros = leaves_zeros  # its tangents do
         self.has_effect = has_effect
         self.can_raise = can_raise
         self.has_many_outs = has_many_outs
@@ -191,7 +194,7 @@ class Op:
 
     def forward_layout(self) -> list[str]:
         return [
-            "times", *self.operands, *self.outs, *(f"{n}_type" for n in self.operands),
+            "times", "masked", *self.operands, *self.outs, *(f"{n}_type" for n in self.operands),
             *(f"{n}_dot" for n in self.operands), *self.attrs,
         ]  # fmt: skip
 
@@ -209,6 +212,7 @@ def _declare(
     joint: Callable[..., Any] | None = None,
     jvp: Callable[..., Any] | None = None,
     inserts_zeros: bool = False,
+    leaves_zeros: bool = False,
     has_effect: bool = False,
     can_raise: bool = False,
     takes_missing: bool = False,
@@ -226,6 +230,7 @@ def _declare(
         batch_rule=batch,
         is_variadic=bool(names) and names[-1].startswith("*"),
         inserts_zeros=inserts_zeros,
+        leaves_zeros=leaves_zeros,
         has_effect=has_effect,
         can_raise=can_raise,
         has_many_outs=outs.startswith("*"),

@@ -85,9 +85,9 @@ def _to_factor(ct: Tensor, a: Tensor, out: Tensor, axis: int, reverse: bool, tim
 
 
 def _recurrence_jvp(
-    a: Tensor, out: Tensor, a_dot: Tensor, b_dot: Tensor, axis: int, reverse: bool
+    a: Tensor, out: Tensor, a_dot: Tensor, b_dot: Tensor, axis: int, reverse: bool, times: Any
 ) -> Tensor:  # fmt: skip
-    grown = mul(a_dot, _before(out, axis, reverse, 0))
+    grown = times(a_dot, _before(out, axis, reverse, 0))
     return linear_recurrence(a, add(b_dot, grown), axis=axis, reverse=reverse)
 
 
@@ -135,8 +135,8 @@ def _cumprod_vjp(ct: Tensor, x: Tensor, out: Tensor, axis: int, reverse: bool, t
     return times(_carried_back(ct, x, axis, reverse), conj_of(_before(out, axis, reverse, 1)))
 
 
-def _cumprod_jvp(x: Tensor, out: Tensor, x_dot: Tensor, axis: int, reverse: bool) -> Tensor:
-    return linear_recurrence(x, mul(x_dot, _before(out, axis, reverse, 1)), axis=axis, reverse=reverse)
+def _cumprod_jvp(x: Tensor, out: Tensor, x_dot: Tensor, axis: int, reverse: bool, times: Any) -> Tensor:
+    return linear_recurrence(x, times(x_dot, _before(out, axis, reverse, 1)), axis=axis, reverse=reverse)
 
 
 cumprod = general(
@@ -207,9 +207,9 @@ def _cumlogsumexp_vjp(ct: Tensor, x: Tensor, out: Tensor, axis: int, reverse: bo
     return times(_carried_back(ct, kept_share, axis, reverse), own_share)
 
 
-def _cumlogsumexp_jvp(x: Tensor, out: Tensor, x_dot: Tensor, axis: int, reverse: bool) -> Tensor:
+def _cumlogsumexp_jvp(x: Tensor, out: Tensor, x_dot: Tensor, axis: int, reverse: bool, times: Any) -> Tensor:
     kept_share, own_share = _shares(x, out, axis, reverse)
-    return linear_recurrence(kept_share, mul(own_share, x_dot), axis=axis, reverse=reverse)
+    return linear_recurrence(kept_share, times(x_dot, own_share), axis=axis, reverse=reverse)
 
 
 cumlogsumexp = general(

@@ -1,9 +1,11 @@
 """Factorisations of matrices (eigenvalues, singular values, QR, LU) and determinants, on the last two axes.
 
-Every axis before the last two is a batch. Where eigenvalues or singular values are equal, the terms that would
-divide by their difference are dropped, so that functions of the values alone are exact there. Determinants and
-cofactors are polynomials: their derivatives are exact at singular matrices too, of every order up to 8 rows, and the
-first two beyond.
+Every axis before the last two is a batch. Where eigenvalues or singular values are equal, functions of the values alone
+have exact gradients. A function of the vectors that is smooth there has a derivative which depends on how it goes on
+beside the point, and the cotangent of the vectors does not tell: 0 / 0. So the vectors' terms are NaN, except where
+nothing reads the vectors (their cotangent is a structural zero), and for a tangent along which the basis at hand stays
+one of eigenvectors. Determinants and cofactors are polynomials: their derivatives are exact at singular matrices too,
+of every order up to 8 rows, and the first two beyond.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ from .._core.op import ZERO, batch_elementwise, general, linear, not_differentia
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_dim, tensor_type
 from .cumulative import products_of_others
-from .discrete import le
-from .elementwise import reciprocal
+from .discrete import eq, le, logical_and, logical_not, logical_or, ne
+from .elementwise import div
 from .indexing import gather
 from .linalg import adjoint, diagonal, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
 from .linalg import inv as _inv
 from .piecewise import abs_
-from .reductions import reduce_max
+from .reductions import reduce_any, reduce_max
 from .structural import (
     add,
     as_complex,
@@ -40,6 +42,7 @@ from .structural import (
     real,
     reduce_sum,
     reshape,
+    scale,
     select,
     slice_,
     sub,
@@ -81,12 +84,6 @@ def column_scaled(x: Tensor, factors: Tensor) -> Tensor:
     return mul(x, broadcast_to(row, shape=x.shape))
 
 
-def _row_scaled(x: Tensor, factors: Tensor) -> Tensor:
-    """The rows of x, each times a factor."""
-    column = reshape(cast(factors, x.dtype), shape=(*factors.shape, 1))
-    return mul(x, broadcast_to(column, shape=x.shape))
-
-
 def pairs_of(x: Tensor) -> tuple[Tensor, Tensor]:
     """The vector repeated along rows and along columns: entries (i, j) are x_j and x_i."""
     square = (*x.shape, x.shape[-1])
@@ -95,15 +92,55 @@ def pairs_of(x: Tensor) -> tuple[Tensor, Tensor]:
     return across, down
 
 
-# values that differ by less than this share of the largest are taken as equal: a few rounding units
-SAME = {"float64": 2.0**-47, "float32": 2.0**-18, "float16": 2.0**-8, "bfloat16": 2.0**-5}
+# values that differ by less than this share of the largest are taken as equal. What divides by a difference makes the
+# rounding of the numerator so many times larger: in float64 four digits remain, in float32, where the gaps of ordinary
+# matrices are small beside the rounding, two
+SAME = {"float64": 2.0**-40, "float32": 2.0**-18, "float16": 2.0**-8, "bfloat16": 2.0**-5}
+# singular values up to this share of the largest are taken as 0: a few rounding units
+NOTHING = {"float64": 2.0**-47, "float32": 2.0**-18, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 
-def _reciprocal_or_zero(x: Tensor, magnitude: Tensor) -> Tensor:
-    """1 / x, and 0 where x is nothing but the rounding of numbers of a magnitude."""
-    noise = times_number(magnitude, number=SAME[x.dtype.name])
-    is_noise = le(abs_(x), noise)
-    return select(is_noise, fill(x, 0), reciprocal(select(is_noise, fill(x, 1), x)))
+def is_rounding(x: Tensor, magnitude: Tensor, shares: dict[str, float]) -> Tensor:
+    """Whether x is nothing but the rounding of numbers of a magnitude (infinities and NaN are not)."""
+    return le(abs_(x), times_number(magnitude, number=shares[magnitude.dtype.name]))
+
+
+def quotient(x: Tensor, divisor: Tensor, is_nothing: Tensor, is_dropped: Tensor) -> Tensor:
+    """x / divisor; where the divisor is nothing but rounding, 0 if the term is dropped and else NaN, made by 0 / 0 so
+    that whoever looks for the source of a NaN finds this division."""
+    above = select(is_nothing, fill(x, 0), x)
+    below = select(is_nothing, select(is_dropped, fill(divisor, 1), fill(divisor, 0)), divisor)
+    return div(above, cast(below, x.dtype))
+
+
+def off_diagonal(x: Tensor) -> Tensor:
+    """Square matrices with zeros on their diagonals."""
+    return add(tril(x, k=-1), triu(x, k=1))
+
+
+def on_diagonal(x: Tensor) -> Tensor:
+    """Whether an entry of square matrices is on the diagonal."""
+    ones = make_diagonal(fill(diagonal(x), 1))
+    return ne(ones, fill(ones, 0))
+
+
+def is_unread(to_vectors: Tensor | None, times: Any) -> Tensor | None:
+    """For each column whether the cotangent is a structural zero (None: nothing reads any vector)."""
+    if to_vectors is None:
+        return None
+    rank = len(to_vectors.shape)
+    is_zero = eq(to_vectors, fill(to_vectors, 0))
+    if times is not scale:  # its zeros are ordinary ones, and so tell nothing
+        is_zero = logical_and(is_zero, logical_not(is_zero))
+    return logical_not(reduce_any(logical_not(is_zero), axes=(rank - 2,)))
+
+
+def is_aligned(seen: Tensor) -> Tensor:
+    """For each pair of vectors whether a tangent, seen in their basis, leaves them vectors: it mixes the two neither
+    by itself nor through a third one."""
+    outside = off_diagonal(seen)
+    size = abs_(outside)
+    return eq(add(size, matmul(size, swap_last(size))), fill(size, 0))
 
 
 def largest_of(x: Tensor) -> Tensor:
@@ -123,17 +160,27 @@ def _eigh_type(a: TensorType, lower: bool) -> Any:
     return (tensor_type(a.shape[:-1], dtypes.real_of(a.dtype)), tensor_type(a.shape, a.dtype))
 
 
-def _gaps(values: Tensor) -> Tensor:
-    """1 / (w_j - w_i), with 0 for equal values."""
+def gaps(values: Tensor) -> tuple[Tensor, Tensor]:
+    """w_j - w_i, and whether it is nothing but rounding."""
     across, down = pairs_of(values)
-    return _reciprocal_or_zero(sub(across, down), pairs_of(largest_of(values))[0])
+    difference = sub(across, down)
+    return difference, is_rounding(difference, pairs_of(largest_of(values))[0], SAME)
 
 
-def _eigh_vjp(ct: Any, values: Tensor, vectors: Tensor) -> tuple[Tensor]:
+def _both(x: Tensor) -> Tensor:
+    """For each pair whether a property of the elements holds for both."""
+    return logical_and(*pairs_of(x))
+
+
+def _eigh_vjp(ct: Any, times: Any, values: Tensor, vectors: Tensor) -> tuple[Tensor]:
     to_values, to_vectors = map(known_cotangent, ct)
     middle = None if to_values is None else make_diagonal(cast(to_values, vectors.dtype))
-    if to_vectors is not None:
-        turned = mul(cast(_gaps(values), vectors.dtype), matmul(adjoint(vectors), to_vectors))
+    unread = is_unread(to_vectors, times)
+    if to_vectors is not None and unread is not None:
+        difference, is_same = gaps(values)
+        seen = matmul(adjoint(vectors), to_vectors)
+        is_dropped = logical_or(on_diagonal(difference), _both(unread))
+        turned = off_diagonal(quotient(seen, difference, is_same, is_dropped))
         middle = turned if middle is None else add(middle, turned)
     assert middle is not None
     return (_hermitian(matmul(matmul(vectors, middle), adjoint(vectors))),)
@@ -141,7 +188,9 @@ def _eigh_vjp(ct: Any, values: Tensor, vectors: Tensor) -> tuple[Tensor]:
 
 def _eigh_jvp(values: Tensor, vectors: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
     seen = matmul(matmul(adjoint(vectors), _hermitian(a_dot)), vectors)
-    turn = mul(cast(_gaps(values), vectors.dtype), seen)
+    difference, is_same = gaps(values)
+    is_dropped = logical_or(on_diagonal(difference), is_aligned(seen))
+    turn = off_diagonal(quotient(seen, difference, is_same, is_dropped))
     return _real_part(diagonal(seen)), matmul(vectors, turn)
 
 
@@ -157,8 +206,8 @@ eigh = general(
     "eigh", "a", attrs="lower", outs="values vectors", can_raise=True, takes_missing=True, type=_eigh_type,
     batch=batch_elementwise, vjp=_eigh_vjp, jvp=_eigh_jvp, dtypes="float", takes_complex=True,
     samples=[((_symmetric(3, 3),), (True,)), ((_symmetric(2, 2, 2),), (False,)), ((_symmetric(1, 1),), (True,))],
-    kink="one triangle is read, the gradient is symmetric (Hermitian); for equal eigenvalues the vectors' terms "
-         "that divide by the difference are dropped",
+    kink="one triangle is read, the gradient is symmetric (Hermitian); at equal eigenvalues the values' gradient is "
+         "exact and the vectors' is NaN, unless nothing reads them or the tangent is diagonal in their basis",
     doc="eigenvalues, ascending, and orthonormal eigenvectors of symmetric (Hermitian) matrices",
 )  # fmt: skip
 
@@ -175,11 +224,11 @@ def _svd_type(a: TensorType) -> Any:
     )  # fmt: skip
 
 
-def _square_gaps(s: Tensor) -> Tensor:
-    """1 / (s_j^2 - s_i^2), with 0 for equal values."""
+def _sums(s: Tensor) -> tuple[Tensor, Tensor]:
+    """s_j + s_i, and whether it is nothing but rounding."""
     across, down = pairs_of(s)
-    top = pairs_of(largest_of(s))[0]
-    return mul(_reciprocal_or_zero(sub(across, down), top), _reciprocal_or_zero(add(across, down), top))
+    total = add(across, down)
+    return total, is_rounding(total, pairs_of(largest_of(s))[0], NOTHING)
 
 
 def _project_out(basis: Tensor, x: Tensor) -> Tensor:
@@ -187,57 +236,116 @@ def _project_out(basis: Tensor, x: Tensor) -> Tensor:
     return sub(x, matmul(basis, matmul(adjoint(basis), x)))
 
 
-def _svd_vjp(ct: Any, u: Tensor, s: Tensor, vh: Tensor) -> tuple[Tensor]:
+def _svd_vjp(ct: Any, times: Any, u: Tensor, s: Tensor, vh: Tensor) -> tuple[Tensor]:
     to_u, to_s, to_vh = map(known_cotangent, ct)
+    to_v = None if to_vh is None else adjoint(to_vh)
+    v = adjoint(vh)
+    unread_u, unread_v = is_unread(to_u, times), is_unread(to_v, times)
     middle = None if to_s is None else make_diagonal(cast(to_s, u.dtype))
+    if to_u is not None or to_v is not None:
+        middle = _sum(middle, _svd_turns(s, _skew(u, to_u), _skew(v, to_v), _meet(unread_u, unread_v)))
+    if dtypes.is_complex(u.dtype) and (to_u is not None or to_v is not None):
+        middle = _sum(middle, _phase_vjp(to_u, to_vh, u, s, vh, _meet(unread_u, unread_v)))
     outer: Tensor | None = None
-    gaps = cast(_square_gaps(s), u.dtype)
-    inverse = _reciprocal_or_zero(s, largest_of(s))
-    if to_u is not None:
-        turn = mul(gaps, matmul(adjoint(u), to_u))
-        middle = _sum(middle, column_scaled(add(turn, adjoint(turn)), s))
-        outer = matmul(column_scaled(_project_out(u, to_u), inverse), vh)
-    if to_vh is not None:
-        to_v = adjoint(to_vh)
-        turn = mul(gaps, matmul(vh, to_v))
-        middle = _sum(middle, _row_scaled(add(turn, adjoint(turn)), s))
-        outer = _sum(outer, matmul(u, adjoint(column_scaled(_project_out(adjoint(vh), to_v), inverse))))
-    if dtypes.is_complex(u.dtype):
-        middle = _sum(middle, _phase_vjp(to_u, to_vh, u, vh, inverse))
+    if to_u is not None and unread_u is not None and not _is_full(u):
+        outer = matmul(_over_values(_project_out(u, to_u), s, unread_u), vh)
+    if to_v is not None and unread_v is not None and not _is_full(v):
+        outer = _sum(outer, matmul(u, adjoint(_over_values(_project_out(v, to_v), s, unread_v))))
     assert middle is not None
     return (_sum(outer, matmul(matmul(u, middle), vh)),)
+
+
+def _skew(basis: Tensor, cotangent: Tensor | None) -> Tensor | None:
+    """The part of a cotangent that a turn of the basis in itself meets, twice."""
+    if cotangent is None:
+        return None
+    seen = matmul(adjoint(basis), cotangent)
+    return sub(seen, adjoint(seen))
+
+
+def _meet(x: Tensor | None, y: Tensor | None) -> Tensor:
+    """Where both hold of two properties; None is one that holds everywhere."""
+    if x is None or y is None:
+        found = y if x is None else x
+        assert found is not None
+        return found
+    return logical_and(x, y)
+
+
+def _svd_turns(s: Tensor, of_u: Tensor | None, of_v: Tensor | None, unread: Tensor) -> Tensor:
+    """What the turns of both bases contribute, seen in them: what the two have in common divides by s_j - s_i, in what
+    they differ by s_j + s_i."""
+    found = of_u if of_u is not None else of_v
+    assert found is not None
+    together = found if of_u is None or of_v is None else add(of_u, of_v)
+    apart = sub(of_u, of_v) if of_u is not None and of_v is not None else found if of_v is None else neg(found)
+    difference, is_same = gaps(s)
+    total, is_nothing = _sums(s)
+    is_dropped = logical_or(on_diagonal(difference), _both(unread))
+    turned = add(quotient(together, difference, is_same, is_dropped), quotient(apart, total, is_nothing, is_dropped))
+    return off_diagonal(times_number(turned, number=0.5))
+
+
+def _is_full(basis: Tensor) -> bool:
+    """Whether orthonormal columns are known to leave nothing out."""
+    return bool(basis.shape[-1] == basis.shape[-2])  # not `same_dim`, which takes unknown extents for equal
+
+
+def _over_values(x: Tensor, s: Tensor, is_dropped: Tensor) -> Tensor:
+    """The columns of x, each divided by a singular value; at one of 0 a column is 0 if it is dropped, else NaN."""
+    is_nothing = is_rounding(s, largest_of(s), NOTHING)
+    shape, row = x.shape, (*s.shape[:-1], 1, s.shape[-1])
+    divisor, nothing, dropped = [
+        broadcast_to(reshape(part, shape=row), shape=shape) for part in (s, is_nothing, is_dropped)
+    ]
+    return quotient(x, divisor, nothing, dropped)
 
 
 def _sum(x: Tensor | None, y: Tensor) -> Tensor:
     return y if x is None else add(x, y)
 
 
-def _phase_vjp(to_u: Any, to_vh: Any, u: Tensor, vh: Tensor, inverse: Tensor) -> Tensor:
+def _phase_vjp(to_u: Any, to_vh: Any, u: Tensor, s: Tensor, vh: Tensor, unread: Tensor) -> Tensor:
     """What the common phase of a pair of singular vectors adds: the two share it evenly."""
-    turn = fill(inverse, 0)
+    turn = fill(s, 0)
     if to_u is not None:
         turn = add(turn, imag(diagonal(matmul(adjoint(u), to_u))))
     if to_vh is not None:
         turn = sub(turn, imag(diagonal(matmul(vh, adjoint(to_vh)))))
-    turn = times_number(mul(turn, inverse), number=0.5)
-    return make_diagonal(as_complex(fill(turn, 0), turn))
+    turn = quotient(turn, s, is_rounding(s, largest_of(s), NOTHING), unread)
+    return make_diagonal(as_complex(fill(turn, 0), times_number(turn, number=0.5)))
 
 
 def _svd_jvp(u: Tensor, s: Tensor, vh: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     v = adjoint(vh)
     seen = matmul(matmul(adjoint(u), a_dot), v)
-    gaps = cast(_square_gaps(s), u.dtype)
-    inverse = _reciprocal_or_zero(s, largest_of(s))
-    right, left = column_scaled(seen, s), _row_scaled(seen, s)
-    u_turn = mul(gaps, add(right, adjoint(right)))
-    v_turn = mul(gaps, add(left, adjoint(left)))
+    even, odd = _hermitian(seen), times_number(sub(seen, adjoint(seen)), number=0.5)
+    difference, is_same = gaps(s)
+    total, is_nothing = _sums(s)
+    itself = on_diagonal(difference)
+    common = off_diagonal(quotient(even, difference, is_same, logical_or(itself, is_aligned(seen))))
+    zero = eq(odd, fill(odd, 0))
+    contrary = off_diagonal(quotient(odd, total, is_nothing, logical_or(itself, zero)))
+    u_turn, v_turn = add(common, contrary), sub(common, contrary)
     if dtypes.is_complex(u.dtype):
-        angle = times_number(mul(imag(diagonal(seen)), inverse), number=0.5)
+        angle = imag(diagonal(seen))
+        nothing = is_rounding(s, largest_of(s), NOTHING)
+        angle = times_number(quotient(angle, s, nothing, eq(angle, fill(angle, 0))), number=0.5)
         phase = make_diagonal(as_complex(fill(angle, 0), angle))
         u_turn, v_turn = add(u_turn, phase), sub(v_turn, phase)
-    u_dot = add(matmul(u, u_turn), column_scaled(_project_out(u, matmul(a_dot, v)), inverse))
-    v_dot = add(matmul(v, v_turn), column_scaled(_project_out(v, matmul(adjoint(a_dot), u)), inverse))
+    u_dot = _with_outside(matmul(u, u_turn), u, matmul(a_dot, v), s)
+    v_dot = _with_outside(matmul(v, v_turn), v, matmul(adjoint(a_dot), u), s)
     return u_dot, _real_part(diagonal(seen)), adjoint(v_dot)
+
+
+def _with_outside(inside: Tensor, basis: Tensor, change: Tensor, s: Tensor) -> Tensor:
+    """A basis's change in itself, and what leaves its span."""
+    if _is_full(basis):
+        return inside
+    outside = _project_out(basis, change)
+    rank = len(outside.shape)
+    stays = logical_not(reduce_any(ne(outside, fill(outside, 0)), axes=(rank - 2,)))
+    return add(inside, _over_values(outside, s, stays))
 
 
 def _spread_out(*shape: int) -> Any:
@@ -253,7 +361,8 @@ svd = general(
     "svd", "a", outs="u s vh", can_raise=True, takes_missing=True, type=_svd_type, batch=batch_elementwise,
     vjp=_svd_vjp, jvp=_svd_jvp, dtypes="float", takes_complex=True,
     samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 4, 2),), ()), ((_spread_out(2, 3),), ())],
-    kink="terms that divide by the difference of equal singular values, or by a singular value of 0, are dropped",
+    kink="at equal singular values, or ones of 0, the values' gradient is exact and the vectors' is NaN, unless "
+         "nothing reads them or the tangent leaves them singular vectors",
     doc="U, s (descending) and V^H with a = U diag(s) V^H, the factors without their null space",
 )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Eigenvalues and eigenvectors of general square matrices, on the last two axes; the results are complex.
 
 A vector is free up to a factor: here it has length 1, and its change is taken orthogonal to it, which is right for
-every function that does not depend on the phase. Where eigenvalues are equal, the terms of the vectors' derivative that
-would divide by their difference are dropped, as for symmetric matrices.
+every function that does not depend on the phase. Where eigenvalues are equal, the vectors' derivatives are NaN, as for
+symmetric matrices, unless nothing reads them or the tangent leaves them eigenvectors.
 """
 
 from __future__ import annotations
@@ -15,12 +15,23 @@ from .._core import dtypes
 from .._core.op import batch_elementwise, general
 from .._core.tensor import Tensor
 from .._core.types import TensorType, tensor_type
-from .decompositions import SAME, column_scaled, known_cotangent, largest_of, pairs_of, square_type
-from .discrete import le
-from .elementwise import reciprocal
+from .decompositions import (
+    SAME,
+    column_scaled,
+    is_aligned,
+    is_rounding,
+    is_unread,
+    known_cotangent,
+    largest_of,
+    off_diagonal,
+    on_diagonal,
+    pairs_of,
+    quotient,
+    square_type,
+)
+from .discrete import logical_or
 from .linalg import adjoint, diagonal, make_diagonal, matmul, solve
-from .piecewise import abs_
-from .structural import add, cast, conj_of, fill, mul, real, select, sub, times_number
+from .structural import add, cast, conj_of, real, sub
 
 
 def _eig_type(a: TensorType) -> Any:
@@ -29,13 +40,11 @@ def _eig_type(a: TensorType) -> Any:
     return tensor_type(a.shape[:-1], dtype), tensor_type(a.shape, dtype)
 
 
-def _gaps(values: Tensor) -> Tensor:
-    """1 / (w_j - w_i), with 0 for equal values."""
+def _gaps(values: Tensor) -> tuple[Tensor, Tensor]:
+    """w_j - w_i, and whether it is nothing but rounding."""
     across, down = pairs_of(values)
     difference = sub(across, down)
-    noise = times_number(pairs_of(largest_of(values))[0], number=SAME[dtypes.real_of(values.dtype).name])
-    is_noise = le(abs_(difference), noise)
-    return select(is_noise, fill(difference, 0), reciprocal(select(is_noise, fill(difference, 1), difference)))
+    return difference, is_rounding(difference, pairs_of(largest_of(values))[0], SAME)
 
 
 def _orthogonal(vectors: Tensor, change: Tensor) -> Tensor:
@@ -43,11 +52,15 @@ def _orthogonal(vectors: Tensor, change: Tensor) -> Tensor:
     return sub(change, column_scaled(vectors, diagonal(matmul(adjoint(vectors), change))))
 
 
-def _eig_vjp(ct: Any, values: Tensor, vectors: Tensor, a_type: TensorType) -> tuple[Tensor]:
+def _eig_vjp(ct: Any, times: Any, values: Tensor, vectors: Tensor, a_type: TensorType) -> tuple[Tensor]:
     to_values, to_vectors = map(known_cotangent, ct)
     middle = None if to_values is None else make_diagonal(to_values)
-    if to_vectors is not None:
-        turned = mul(conj_of(_gaps(values)), matmul(adjoint(vectors), _orthogonal(vectors, to_vectors)))
+    unread = is_unread(to_vectors, times)
+    if to_vectors is not None and unread is not None:
+        difference, is_same = _gaps(values)
+        seen = matmul(adjoint(vectors), _orthogonal(vectors, to_vectors))
+        is_dropped = logical_or(on_diagonal(difference), pairs_of(unread)[0])
+        turned = off_diagonal(quotient(seen, conj_of(difference), is_same, is_dropped))
         middle = turned if middle is None else add(middle, turned)
     assert middle is not None
     back = adjoint(vectors)
@@ -57,7 +70,10 @@ def _eig_vjp(ct: Any, values: Tensor, vectors: Tensor, a_type: TensorType) -> tu
 
 def _eig_jvp(values: Tensor, vectors: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
     seen = solve(vectors, matmul(cast(a_dot, vectors.dtype), vectors))
-    return diagonal(seen), _orthogonal(vectors, matmul(vectors, mul(_gaps(values), seen)))
+    difference, is_same = _gaps(values)
+    is_dropped = logical_or(on_diagonal(difference), is_aligned(seen))
+    turn = off_diagonal(quotient(seen, difference, is_same, is_dropped))
+    return diagonal(seen), _orthogonal(vectors, matmul(vectors, turn))
 
 
 def _apart(*shape: int) -> Any:
@@ -69,8 +85,8 @@ eig = general(
     "eig", "a", outs="values vectors", can_raise=True, takes_missing=True, type=_eig_type, batch=batch_elementwise,
     vjp=_eig_vjp, jvp=_eig_jvp, dtypes="float", takes_complex=True,
     samples=[((_apart(3, 3),), ()), ((_apart(2, 2, 2),), ()), ((_apart(1, 1),), ())],
-    kink="for equal eigenvalues the vectors' terms that divide by the difference are dropped; at a matrix without a "
-         "basis of eigenvectors the gradient raises numpy.linalg.LinAlgError, or is huge",
+    kink="at equal eigenvalues the vectors' gradient is NaN, unless nothing reads them or the tangent is diagonal in "
+         "their basis; at a matrix without a basis of eigenvectors it raises numpy.linalg.LinAlgError, or is huge",
     doc="eigenvalues and eigenvectors of length 1 of general matrices, complex",
     ref="M. B. Giles, An extended collection of matrix derivative results for forward and reverse mode, 2008",
 )  # fmt: skip

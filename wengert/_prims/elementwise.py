@@ -11,8 +11,8 @@ from typing import Any
 
 from .._core.op import elementwise
 from .._core.tensor import Tensor
-from .discrete import eq, gt
-from .structural import add, add_number, fill, mul, neg, select, sub, times_number
+from .discrete import eq, gt, isfinite, isinf, logical_and, logical_not
+from .structural import add, add_number, fill, mul, neg, select, stop_gradient, sub, times_number
 
 _POSITIVE = (0.2, 3.0)
 _INSIDE = (-0.9, 0.9)
@@ -55,8 +55,12 @@ power_number = elementwise(
 
 
 def _power_slope_x(x: Tensor, y: Tensor) -> Tensor:
-    slope = mul(y, power(x, add_number(y, number=-1)))
-    return select(eq(y, fill(y, 0)), fill(x, 0), slope)
+    # only 0 times infinity is replaced, so that the slope itself has its derivatives where y is 0; that slope's
+    # derivative in y is 0 where the one of x ** y is chosen so, or the mixed second derivatives would differ
+    exponent = y if x.dtype.kind == "c" else select(gt(x, fill(x, 0)), y, stop_gradient(y))
+    rate = power(x, add_number(exponent, number=-1))
+    is_hard = logical_and(eq(y, fill(y, 0)), logical_not(isfinite(rate)))
+    return select(is_hard, fill(x, 0), mul(exponent, rate))
 
 
 def _power_slope_y(x: Tensor, y: Tensor, out: Tensor) -> Tensor:
@@ -93,8 +97,9 @@ log1p = elementwise(
 
 
 def _share(x: Tensor, y: Tensor) -> Tensor:
-    """e^x / (e^x + e^y), which is 1/2 where x = y = -inf."""
-    return sigmoid(select(eq(x, y), fill(x, 0), sub(x, y)))
+    """e^x / (e^x + e^y), which is 1/2 where x = y = -inf (and only there not by the formula: it has derivatives)."""
+    is_same_infinity = logical_and(eq(x, y), isinf(x))
+    return sigmoid(select(is_same_infinity, fill(x, 0), sub(x, y)))
 
 
 logaddexp = elementwise(
@@ -158,23 +163,24 @@ arctanh = elementwise(
 )  # fmt: skip
 
 
-def _square_radius(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """x^2 + y^2 with 1 in place of 0, and where that was done."""
+def _over_square_radius(x: Tensor, y: Tensor) -> Tensor:
+    """x / (x^2 + y^2), and 0 at the origin, with slope 0."""
     radius = add(mul(x, x), mul(y, y))
     is_origin = eq(radius, fill(radius, 0))
-    return select(is_origin, fill(radius, 1), radius), is_origin
+    return select(is_origin, fill(x, 0), div(x, select(is_origin, fill(radius, 1), radius)))
 
 
 arctan2 = elementwise(
-    "arctan2", "x y", partials=(lambda x, y: div(y, _square_radius(x, y)[0]),
-                                lambda x, y: neg(div(x, _square_radius(x, y)[0]))),
+    "arctan2", "x y", partials=(lambda x, y: _over_square_radius(y, x), lambda x, y: neg(_over_square_radius(x, y))),
     dtypes="float", domain=((0.3, 2.0), (-2.0, -0.3)), kink="zero at the origin",
     doc="the angle in radians of the point (y, x)",
 )  # fmt: skip
 
 
 def _over_radius(x: Tensor, out: Tensor) -> Tensor:
-    return div(x, select(eq(out, fill(out, 0)), fill(out, 1), out))
+    """x / out, and 0 at the origin, with slope 0."""
+    is_origin = eq(out, fill(out, 0))
+    return select(is_origin, fill(x, 0), div(x, select(is_origin, fill(out, 1), out)))
 
 
 hypot = elementwise(

@@ -274,10 +274,11 @@ def _multiply_jvp(
     indices: tuple[Tensor, ...],
     x_dot: Tensor,
     updates_dot: Tensor,
+    times: Any,
 ) -> Tensor:
     slope = mul(gather(x, *indices), _other_factors(x_type, updates, indices))
-    from_x = mul(x_dot, scatter_mul(fill(x, 1), updates, *indices))
-    return scatter_add(from_x, mul(slope, updates_dot), *indices)
+    from_x = times(x_dot, scatter_mul(fill(x, 1), updates, *indices))
+    return scatter_add(from_x, times(updates_dot, slope), *indices)
 
 
 def _with_zeros(*mask: int) -> Any:

@@ -150,12 +150,14 @@ _TRIANGLE_SAMPLES = [(((3, 3),), (0,)), (((2, 3, 4),), (1,)), (((4, 2),), (-1,))
 
 tril = linear(
     "tril", "x", attrs="k", type=_triangle_type("tril"), batch=batch_elementwise, inserts_zeros=True,
+    leaves_zeros=True,
     dtypes="any",
     transpose=lambda ct, k: tril(ct, k=k), samples=_TRIANGLE_SAMPLES,
     doc="the entries on and below the k-th diagonal, zeros elsewhere",
 )  # fmt: skip
 triu = linear(
     "triu", "x", attrs="k", type=_triangle_type("triu"), batch=batch_elementwise, inserts_zeros=True,
+    leaves_zeros=True,
     dtypes="any",
     transpose=lambda ct, k: triu(ct, k=k), samples=_TRIANGLE_SAMPLES,
     doc="the entries on and above the k-th diagonal, zeros elsewhere",
@@ -184,7 +186,7 @@ diagonal = linear(
     doc="the main diagonals of square matrices",
 )  # fmt: skip
 make_diagonal = linear(
-    "make_diagonal", "x", type=_make_diagonal_type, batch=batch_elementwise, dtypes="any",
+    "make_diagonal", "x", type=_make_diagonal_type, batch=batch_elementwise, leaves_zeros=True, dtypes="any",
     transpose=lambda ct: diagonal(ct), samples=[(((3,),), ()), (((2, 3),), ())],
     doc="square matrices with x as their main diagonals",
 )  # fmt: skip

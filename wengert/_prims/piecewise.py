@@ -24,7 +24,7 @@ def _choice(name: str, operands: str, *, vjp: Any, jvp: Any, doc: str, **options
     category = options.setdefault("dtypes", "real")
     return general(
         name, operands, vjp=vjp, jvp=jvp, type=elementwise_type(name, None, category), batch=batch_elementwise,
-        inserts_zeros=True, doc=doc, **options,
+        inserts_zeros=True, leaves_zeros=True, doc=doc, **options,
     )  # fmt: skip
 
 
@@ -53,15 +53,15 @@ def _direction(z: Tensor, magnitude: Tensor) -> Tensor:
     return _keep(logical_not(is_zero), div(z, cast(safe, z.dtype)))
 
 
-def _along(direction: Tensor, z_dot: Tensor) -> Tensor:
+def _along(direction: Tensor, z_dot: Tensor, times: Any) -> Tensor:
     """Re(conj(direction) z_dot), the part of a tangent in a direction."""
-    product = mul(conj_of(direction), z_dot)
+    product = times(z_dot, conj_of(direction))
     return real(product) if product.dtype.kind == "c" else product
 
 
 abs_ = general(
     "abs", "x", vjp=(lambda ct, x, out, times: times(cast(ct, x.dtype), _direction(x, out)),),
-    jvp=lambda x, out, x_dot: _along(_direction(x, out), x_dot),
+    jvp=lambda x, out, x_dot, times: _along(_direction(x, out), x_dot, times),
     type=elementwise_type("abs", dtypes.real_of, "number"), batch=batch_elementwise, dtypes="number",
     kink="zero at 0", domain=(0.2, 2.0), doc="the magnitude",
 )  # fmt: skip
@@ -80,8 +80,8 @@ def _angle_vjp(ct: Tensor, x: Tensor, times: Any) -> Any:
     return times(cast(ct, x.dtype), _turn(x)) if x.dtype.kind == "c" else ZERO
 
 
-def _angle_jvp(x: Tensor, x_dot: Tensor) -> Any:
-    return _along(_turn(x), x_dot) if x.dtype.kind == "c" else ZERO
+def _angle_jvp(x: Tensor, x_dot: Tensor, times: Any) -> Any:
+    return _along(_turn(x), x_dot, times) if x.dtype.kind == "c" else ZERO
 
 
 angle = general(
@@ -97,8 +97,9 @@ def _copysign_slope(x: Tensor, y: Tensor) -> Tensor:
 
 copysign = general(
     "copysign", "x y", vjp=(lambda ct, x, y, times: times(ct, _copysign_slope(x, y)), lambda: ZERO),
-    jvp=lambda x, y, x_dot: mul(_copysign_slope(x, y), x_dot), type=elementwise_type("copysign", None, "float"),
-    batch=batch_elementwise, dtypes="float", domain=((0.2, 2.0), (-2.0, -0.2)),
+    jvp=lambda x, y, x_dot, times: times(x_dot, _copysign_slope(x, y)),
+    type=elementwise_type("copysign", None, "float"), batch=batch_elementwise, dtypes="float",
+    domain=((0.2, 2.0), (-2.0, -0.2)),
     kink="zero at x = 0; zero for y", doc="the magnitude of x with the sign of y",
 )  # fmt: skip
 
@@ -199,7 +200,7 @@ heaviside = _choice(
 
 mod = general(
     "mod", "x y", vjp=(lambda ct: ct, lambda ct, x, y, times: times(ct, neg(floor_divide(x, y)))),
-    jvp=lambda x, y, x_dot, y_dot: sub(x_dot, mul(floor_divide(x, y), y_dot)),
+    jvp=lambda x, y, x_dot, y_dot, times: sub(x_dot, times(y_dot, floor_divide(x, y))),
     type=elementwise_type("mod", None, "real"), batch=batch_elementwise, dtypes="real",
     domain=((-2.4, -2.1), (0.85, 1.0)), kink="1 for x and -floor(x / y) for y, also at the jumps",
     doc="the remainder of x / y with the sign of y",
@@ -213,7 +214,7 @@ def _whole_quotient(x: Tensor, y: Tensor, out: Tensor) -> Tensor:
 
 fmod = general(
     "fmod", "x y", vjp=(lambda ct: ct, lambda ct, x, y, out, times: times(ct, neg(_whole_quotient(x, y, out)))),
-    jvp=lambda x, y, out, x_dot, y_dot: sub(x_dot, mul(_whole_quotient(x, y, out), y_dot)),
+    jvp=lambda x, y, out, x_dot, y_dot, times: sub(x_dot, times(y_dot, _whole_quotient(x, y, out))),
     type=elementwise_type("fmod", None, "real"), batch=batch_elementwise, dtypes="real",
     domain=((-2.4, -2.1), (0.85, 1.0)), kink="1 for x and -trunc(x / y) for y, also at the jumps",
     doc="the remainder of x / y with the sign of x",

@@ -59,7 +59,7 @@ def _prod_vjp(ct: Tensor, x: Tensor, axes: tuple[int, ...], times: Any) -> Tenso
 
 reduce_prod = general(
     "reduce_prod", "x", attrs="axes", vjp=(_prod_vjp,),
-    jvp=lambda x, x_dot, axes: reduce_sum(mul(x_dot, _others(x, axes)), axes=axes),
+    jvp=lambda x, x_dot, axes, times: reduce_sum(times(x_dot, _others(x, axes)), axes=axes),
     type=reduction_type("reduce_prod", category="number"), batch=_BATCH, dtypes="number", samples=REDUCTION_SAMPLES,
     doc="the product over axes, in the dtype of x (float16 and bfloat16 are multiplied in float32)",
 )  # fmt: skip
@@ -144,7 +144,7 @@ def _logsumexp_vjp(ct: Tensor, x: Tensor, out: Tensor, axes: tuple[int, ...], ti
 
 logsumexp = general(
     "logsumexp", "x", attrs="axes", vjp=(_logsumexp_vjp,),
-    jvp=lambda x, out, x_dot, axes: reduce_sum(mul(_shares(x, out, axes), x_dot), axes=axes),
+    jvp=lambda x, out, x_dot, axes, times: reduce_sum(times(x_dot, _shares(x, out, axes)), axes=axes),
     type=reduction_type("logsumexp", category="float"), batch=_BATCH, dtypes="float", samples=REDUCTION_SAMPLES,
     kink="zero where every element is -inf", doc="log(sum(exp(x))) over axes, without overflow",
 )  # fmt: skip
@@ -176,11 +176,11 @@ _AXIS_SAMPLES = [(((2, 3, 2),), (1,)), (((3,),), (0,))]
 
 softmax = general(
     "softmax", "x", attrs="axis", vjp=(_softmax_vjp,), type=_along_type("softmax"), batch=batch_shifting(axis=1),
-    jvp=lambda out, x_dot, axis: mul(out, sub(x_dot, _total(mul(out, x_dot), axis))), dtypes="float",
+    jvp=lambda out, x_dot, axis, times: times(sub(x_dot, _total(times(x_dot, out), axis)), out), dtypes="float",
     samples=_AXIS_SAMPLES, doc="e^x / sum(e^x) along an axis, without overflow",
 )  # fmt: skip
 log_softmax = general(
     "log_softmax", "x", attrs="axis", vjp=(_log_softmax_vjp,), type=_along_type("log_softmax"),
-    jvp=lambda out, x_dot, axis: sub(x_dot, _total(mul(exp(out), x_dot), axis)), batch=batch_shifting(axis=1),
+    jvp=lambda out, x_dot, axis, times: sub(x_dot, _total(times(x_dot, exp(out)), axis)), batch=batch_shifting(axis=1),
     dtypes="float", samples=_AXIS_SAMPLES, doc="the logarithm of softmax, exact where softmax vanishes",
 )  # fmt: skip

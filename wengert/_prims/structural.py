@@ -121,7 +121,7 @@ def _scale_vjp(ct: Any, x: Tensor, y: Tensor, needed: Any) -> Any:
 
 
 scale = general(
-    "scale", "x y", vjp=_scale_vjp, inserts_zeros=True,
+    "scale", "x y", vjp=_scale_vjp, inserts_zeros=True, leaves_zeros=True,
     jvp=lambda x, y, x_dot, y_dot: add(scale(x_dot, y), scale(x, y_dot)),
     type=elementwise_type("scale", None, "inexact"), batch=batch_elementwise,
     doc="x * y, but 0 where x is 0: the product of a cotangent that may hold structural zeros",
@@ -389,7 +389,7 @@ def _pad_transpose(ct: Tensor, x_type: TensorType, low: Any, high: Any, interior
 
 
 pad = linear(
-    "pad", "x", attrs="low high interior", type=_pad_type, dtypes="any", transpose=_pad_transpose,
+    "pad", "x", attrs="low high interior", type=_pad_type, dtypes="any", transpose=_pad_transpose, leaves_zeros=True,
     batch=lambda op, operands, batched, attrs: pad(
         operands[0], low=(0, *attrs[0]), high=(0, *attrs[1]), interior=(0, *attrs[2])
     ),

@@ -77,7 +77,7 @@ def _spread_samples() -> list[Any]:
 
 window_spread = linear(
     "window_spread", "x", attrs="sizes window strides padding dilation", type=_spread_type, batch=batch_elementwise,
-    transpose=_spread_transpose, inserts_zeros=True, dtypes="number", samples=_spread_samples(),
+    transpose=_spread_transpose, inserts_zeros=True, leaves_zeros=True, dtypes="number", samples=_spread_samples(),
     doc="each element added to all places of its window: the adjoint of window_sum",
 )  # fmt: skip
 
@@ -123,6 +123,7 @@ take_along = linear(
 add_along = linear(
     "add_along", "x index", attrs="size", type=lambda x, index, size: _along_type("add_along", x, index, size),
     transpose=(lambda ct, index: take_along(ct, index), None), batch=batch_elementwise, dtypes="number",
+    leaves_zeros=True,
     can_raise=True, samples=[(((2, 3), _indices), (4,)), (((3,), lambda rng: [1, 3, 1]), (4,))],
     doc="each element added to a place of its own along the last axis of zeros: the adjoint of take_along",
 )  # fmt: skip

@@ -66,19 +66,26 @@ class LinearPart:
         steps: what ran.
         sources: the tensors that tangents are given of.
         targets: the tensors whose tangents are wanted.
+        may_hold_zeros: whether the tangents to come may hold structural zeros, as unit vectors do.
     """
 
-    def __init__(self, steps: Sequence[Step], sources: Sequence[Tensor], targets: Sequence[Tensor]) -> None:
+    def __init__(
+        self, steps: Sequence[Step], sources: Sequence[Tensor], targets: Sequence[Tensor], may_hold_zeros: bool = False
+    ) -> None:
         graph = Graph("linear part")
         with building(graph):
             tangents: dict[int, Any] = {x._key: graph.add_input(x.shape, x.dtype) for x in sources}
+            masked = {x._key for x in sources} if may_hold_zeros else set[int]()
             for op, operands, attrs, outs in steps:
                 dots = [tangents.get(x._key) for x in operands]
                 if all(dot is None for dot in dots):
                     continue
-                for out, dot in zip(outs, push(op, operands, attrs, outs, dots), strict=True):
+                found = push(op, operands, attrs, outs, dots, [x._key in masked for x in operands])
+                for out, dot, flag in zip(outs, *found, strict=True):
                     if dot is not None and is_inexact(out.dtype):
                         tangents[out._key] = dot
+                        if flag:
+                            masked.add(out._key)
             self._found = [tangents.get(y._key) for y in targets]
             graph.finish([dot for dot in self._found if isinstance(dot, Tensor)])
         self._inputs, self._outputs = graph.inputs, graph.outputs

@@ -8,6 +8,7 @@ costs. The sweep tells the error which op's gradient it was working on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -84,10 +85,14 @@ class _Watch:
         self.places[outs[0]._key] = user_site()
         if len(self.places) > _MOST_PLACES:
             del self.places[next(iter(self.places))]
+        if operands and not any(map(_is_infinite_number, attrs)):
+            self.look_at(op.name, operands, outs)
+
+    def look_at(self, what: str, operands: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
+        """Raises if something that is not finite was made from what is: by an op, or by a rule of the user's."""
         bad = next((out for out in outs if not _is_finite(out)), None)
-        if bad is None or not operands or not all(map(_is_finite, operands)) or any(map(_is_infinite_number, attrs)):
-            return
-        raise NonFiniteError(f"{op.name} gave {_found(bad)} from finite operands", user_site(), self.places)
+        if bad is not None and all(map(_is_finite, operands)):
+            raise NonFiniteError(f"{what} gave {_found(bad)} from finite operands", user_site(), self.places)
 
 
 def _is_finite(tensor: Tensor) -> bool:

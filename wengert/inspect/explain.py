@@ -132,7 +132,7 @@ def explain_entries(
 
     case = _Case(_steps_of(entries), y, x, name, asked, _cuts_between(entries, tape.exits, y, x), tape.choices)
     if y._key in keys and STATE.builder is None:
-        return case.text(lambda path: _vanishes(entries, y, path))
+        return case.text(lambda path: _culprit(entries, y, path))
     return case.text()
 
 
@@ -196,7 +196,7 @@ class _Case:
         self.steps = steps
         self.leads_to_y = _leading_to(steps, self.y_key)
 
-    def text(self, vanishes: Callable[[list[Step]], Step | None] | None = None) -> str:
+    def text(self, at_values: Callable[[list[Step]], _Culprit | None] | None = None) -> str:
         """The answer."""
         if self.x_key == self.y_key:
             return f"the result is {self.name} itself: the gradient is one"
@@ -222,11 +222,11 @@ class _Case:
                 return self._zero(path)
         if self._path(_passes_more_than_zero) is None:
             return self._zero(path)
-        culprit = vanishes(path) if vanishes is not None else None
+        culprit = at_values(path) if at_values is not None else None
         if culprit is not None:
             return (
-                f"the result depends on {self.name}, but its gradient is zero at these values: it vanishes at "
-                f"{culprit.op.name}{_under(culprit)}{self._trail(path)}\n  cure: {_CURE_VANISHING}"
+                f"the result depends on {self.name}, but its gradient {culprit.what} {culprit.step.op.name}"
+                f"{_under(culprit.step)}{self._trail(path)}\n  cure: {culprit.cure}"
             )
         connected = f"the result depends differentiably on {self.name}, by {_count(len(path))}{self._trail(path)}"
         return connected + self._silent_branches(path)
@@ -443,17 +443,31 @@ def _passes_more_than_zero(step: Step, index: int) -> bool:
     return index == -1 or _passes(step, index)
 
 
-def _vanishes(entries: Sequence[Entry], y: Tensor, path: Sequence[Step]) -> Step | None:
-    """The op of a path, the nearest to y, at which a cotangent that was not all zeros becomes so; None if none does."""
+class _Culprit(NamedTuple):
+    """The op of a path at which a cotangent is lost, how, and what to do about it."""
+
+    step: Step
+    what: str
+    cure: str
+
+
+def _culprit(entries: Sequence[Entry], y: Tensor, path: Sequence[Step]) -> _Culprit | None:
+    """The op of a path, the nearest to y, at which a cotangent becomes all zeros or gets its first NaN, if any does."""
     keys = [path[0].in_keys, *(s.out_keys for s in path[:-1])]
     flat = [k for group in keys for k in group]
     with building(None), quietly():
         found = dict(zip(flat, sweep(entries, ((y._key, ones_like_type(type_of(y))),), flat), strict=True))
     for step, before in reversed([*zip(path, keys, strict=True)]):
         arriving = [found[k] for k in before if k in step.in_keys]
+        if any(map(_has_nan, arriving)):
+            return _Culprit(step, "is NaN at these values, first at", _CURE_NAN)
         if arriving and all(_is_all_zero(ct) for ct in arriving if ct is not None):
-            return step
+            return _Culprit(step, "is zero at these values: it vanishes at", _CURE_VANISHING)
     return None
+
+
+def _has_nan(ct: Any) -> bool:
+    return ct is not None and ct is not ZERO and bool(np.isnan(ndarray_of(ct._data)).any())
 
 
 def _is_all_zero(ct: Any) -> bool:
@@ -488,6 +502,11 @@ _CURE_LINEAR = "none is needed: zero is the derivative; differentiate a function
 _CURE_VANISHING = (
     "look at the operands of that op (a branch not taken, a clipped or masked element, a factor of zero), or start "
     "from other values"
+)
+
+_CURE_NAN = (
+    "look at the operands of that op (a point where it has no derivative, equal eigenvalues or singular values, an "
+    "infinite slope times zero); wg.debug_nans stops where the NaN is made"
 )
 
 

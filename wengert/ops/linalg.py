@@ -534,10 +534,11 @@ def _vector_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:
 
 def _raised(size: Tensor, order: Any) -> Tensor:
     """Magnitudes to a power. Below 1 it is infinitely steep at 0, where the magnitude is flat: that counts as flat."""
-    if not 0 < order < 1:
+    if order >= 1:
         return power(size, order)
-    is_zero = apply(D.eq, (size, S.fill(size, 0)))
-    return S.select(is_zero, size, power(S.select(is_zero, S.fill(size, 1), size), order))
+    is_zero = D.eq(size, S.fill(size, 0))
+    raised = power(S.select(is_zero, S.fill(size, 1), size), order)
+    return S.select(is_zero, size if order > 0 else S.fill(size, math.inf), raised)
 
 
 def _euclidean(x: Tensor, axes: tuple[int, ...]) -> Tensor:

@@ -315,7 +315,7 @@ def _linear_types(*avals: Any, program: Program, active: tuple[bool, ...], tree:
 def _linear_run(*leaves: Any, program: Program, active: tuple[bool, ...], tree: Any, residual_tree: Any) -> Any:
     """The results' tangents by our forward derivative."""
     primals, _, dots = _parts(leaves, tree, residual_tree)
-    pushed, places = program.jvp(active)
+    pushed, places, _ = program.jvp(active)
     found = bound(pushed, [*jax.tree.unflatten(tree, primals), *dots])
     avals = _linear_types(
         *map(jax.typeof, leaves), program=program, active=active, tree=tree, residual_tree=residual_tree

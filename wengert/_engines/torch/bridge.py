@@ -110,7 +110,7 @@ class _Node(torch.autograd.Function):
         operands, outs = _kept(ctx)
         dots = tangents[1:]
         flags = (*[d is not None for d in dots],)
-        pushed, places = held.divided.jvp(flags)
+        pushed, places, _ = held.divided.jvp(flags)
         found = bound(pushed, [*operands, *[d for d in dots if d is not None]])
         return (*[
             None if not is_reached else found[place] if isinstance(place, int) else torch.zeros_like(y)

@@ -1,0 +1,96 @@
+"""Zeros that a choice put in stay zero in forward mode as in reverse; ordinary zeros do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+RELU = [-1.0, 2.0]
+AT_ZERO = [0.0, 4.0]
+
+
+def in_a_loop(x: Any) -> Any:
+    """The zeros get into the loop variable at the first step, and meet the slope in the second."""
+    return wg.fori_loop(0, 2, lambda i, c: wg.where(i == 0, wg.ops.relu(c), wg.sqrt(c)), x)
+
+
+def entering_a_loop(x: Any) -> Any:
+    """A loop variable without a tangent at the start."""
+    return wg.fori_loop(0, 2, lambda i, c: (c[0] + wg.sqrt(c[1]), wg.ops.relu(x)), (x * 0.5, np.zeros(2)))[0]
+
+
+PROGRAMS = {
+    "relu": (lambda x: wg.concatenate([wg.sqrt(wg.ops.relu(x)), x, x * x]), RELU),
+    "log of where": (lambda x: wg.log(wg.where(x > 0, x, 0.0)), RELU),
+    "sqrt of pad": (lambda x: wg.sqrt(wg.pad(x, 1)), [1.0, 2.0]),
+    "sqrt of tril": (lambda x: wg.sqrt(wg.tril(wg.outer(x, x))), [1.0, 2.0]),
+    "sqrt of diag": (lambda x: wg.sqrt(wg.diag(x)), [1.0, 2.0]),
+    "sqrt of concatenate": (lambda x: wg.sqrt(wg.concatenate([x, np.zeros(2)])), [1.0, 2.0]),
+    "sqrt of a write": (lambda x: wg.sqrt(wg.ops.zeros(4).at[1:3].set(x)), [1.0, 2.0]),
+    "sqrt of an added write": (lambda x: wg.sqrt(wg.ops.zeros(4).at[1:3].add(x)), [1.0, 2.0]),
+    "unit tangents of sqrt": (wg.sqrt, AT_ZERO),
+    "unit tangents of log": (lambda x: wg.log(x) * 2, AT_ZERO),
+    "norm of order -1": (lambda x: wg.linalg.norm(x, -1), AT_ZERO),
+    "relu of sqrt": (lambda x: wg.ops.relu(-wg.sqrt(x)), AT_ZERO),
+    "maximum with a constant": (lambda x: wg.sqrt(wg.maximum(x, 0.0)), RELU),
+    "clip": (lambda x: wg.sqrt(wg.clip(x, 0.0, 3.0)), RELU),
+    "inner function": (wg.function(lambda x: wg.sqrt(wg.ops.relu(x))), RELU),
+    "relu before a call": (lambda x: wg.function(lambda y: wg.sqrt(y))(wg.ops.relu(x)), RELU),
+    "relu in a call": (lambda x: wg.sqrt(wg.function(wg.ops.relu)(x)), RELU),
+    "branch": (lambda x: wg.sqrt(wg.cond(x[1] > 0, wg.ops.relu, lambda x: x, x)), RELU),
+    "loop": (in_a_loop, RELU),
+    "entering a loop": (entering_a_loop, RELU),
+    "scan": (lambda x: wg.scan(lambda c, y: (c, wg.sqrt(y)), 0.0, wg.ops.relu(x))[1], RELU),
+    "recomputed": (lambda x: wg.sqrt(wg.recompute_grad(wg.ops.relu)(x)), RELU),
+    "custom gradient": (
+        lambda x: wg.sqrt(wg.custom_gradient(lambda y: (y * 1, lambda u: u * 1))(wg.ops.relu(x))), RELU,
+    ),
+    "vmap": (lambda x: wg.vmap(lambda y: wg.sqrt(wg.ops.relu(y)))(x), RELU),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_forward_agrees_with_reverse(name: str) -> None:
+    f, at = PROGRAMS[name]
+    x = np.array(at)
+    wanted = np.asarray(wg.jacobian(f, mode="reverse")(x))
+    for way in (lambda g: g, wg.function):
+        for mode in ("forward", "auto"):
+            np.testing.assert_allclose(way(wg.jacobian(f, mode=mode))(x), wanted, rtol=1e-14, err_msg=mode)
+        # the choices' own zeros alone, of a tangent without any
+        if not np.isnan(wanted).any() and np.isfinite(wanted).all():
+            along = wanted.sum(axis=-1)
+            np.testing.assert_allclose(way(lambda x: wg.jvp(f, (x,), (np.ones(2),))[1])(x), along, rtol=1e-14)
+            np.testing.assert_allclose(way(lambda x: wg.linearize(f, x)[1](np.ones(2)))(x), along, rtol=1e-14)
+    both = wg.vmap(wg.jacobian(f, mode="forward"))(np.stack([x, x]))
+    np.testing.assert_allclose(both, [wanted, wanted], rtol=1e-14)
+
+
+ORDINARY = {
+    "log(x * 0)": (lambda x: wg.log(x * 0.0), 1.0),
+    "sqrt(x * x)": (lambda x: wg.sqrt(x * x), 0.0),
+    "log(x) * 0": (lambda x: wg.log(x) * 0.0, 0.0),
+    "sqrt of a part of x * 0": (lambda x: wg.sqrt(wg.unstack(wg.stack([x * 0.0, x]))[0]), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_an_ordinary_zero_times_infinity_is_nan(name: str) -> None:
+    f, at = ORDINARY[name]
+    for way in (lambda g: g, wg.function):
+        assert np.isnan(way(wg.grad(f))(at))
+        assert np.isnan(way(wg.jacobian(f, mode="forward"))(at))
+        assert np.isnan(way(lambda x, f=f: wg.jvp(f, (x,), (1.0,))[1])(at))
+
+
+def test_least_squares_meets_a_masked_root() -> None:
+    def residuals(x: Any) -> Any:
+        return wg.concatenate([wg.sqrt(wg.ops.relu(x)) - 1.0, x - 1.0])
+
+    found = wg.optimize.least_squares(residuals, np.array([-1.0, 2.0]))
+    assert np.isfinite(np.asarray(found.x)).all()
