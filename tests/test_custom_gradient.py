@@ -822,3 +822,39 @@ def test_a_python_number_that_is_recomputed_stays_weak() -> None:
     f = lambda x: wg.sum(x * wg.recompute_grad(lambda y: 2.0)(x))
     for value in (f(x), wg.function(f)(x)):
         assert np.asarray(value).dtype == np.float32
+
+
+def _by_its_own_tangent(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _needs_itself(x), wg.linear_transpose(lambda u: wg.jvp(_needs_itself, (x,), (u,))[1], x)(t)[0]
+
+
+_needs_itself = wg.custom_gradient(lambda x: (x * 2.0, lambda up: up * 2.0), jvp=_by_its_own_tangent)
+
+
+def _own_transpose(x: Any) -> Any:
+    return wg.linear_transpose(_own_transpose, x)(x)[0]
+
+
+_transposed = wg.custom_gradient(
+    lambda x: (x * 2.0, lambda up: up * 2.0),
+    jvp=lambda primals, tangents: (primals[0] * 2.0, _own_transpose(tangents[0])),
+)
+
+
+@pytest.mark.parametrize(
+    ("f", "cycle"),
+    [
+        (_needs_itself, "its jvp needs the derivative"),
+        (_transposed, "linear_transpose: _own_transpose needs the transpose"),
+    ],
+    ids=["jvp", "transpose"],
+)
+def test_a_rule_that_needs_itself_is_told(f: Any, cycle: str) -> None:
+    def pushed(x: Any) -> Any:
+        return wg.jvp(f, (x,), (1.0,))
+
+    for g in (pushed, wg.function(pushed), wg.function(wg.grad(lambda x: pushed(x)[1]))):
+        with pytest.raises(RecursionError, match=cycle):
+            g(3.0)
+    assert wg.grad(f)(3.0) == 2.0  # nothing is left open

@@ -26,6 +26,7 @@ from ._control.outside import Outside, described, refused
 from ._control.recompute import ClosedRun, RecomputeRule, Run
 from ._core import dtypes
 from ._core.constant import Kind, is_number, number
+from ._core.cycles import under_way
 from ._core.doors import door
 from ._core.kinds import ARRAYS, DICTS, SEQUENCES
 from ._core.op import Op
@@ -654,7 +655,13 @@ class _UserPush:
         dots: list[Any] = [None] * len(leaves)
         for place, tangent in zip(self._places, tangents[: len(self._places)], strict=True):
             dots[place] = tangent
-        returned = self._jvp(self._args, unflatten(spec, dots))
+        name = self._name
+        cycle = (
+            f"{name}: its jvp needs the derivative of {name} itself, which needs this jvp again; write the tangent "
+            f"without derivatives of {name} (jvp, linearize, linear_transpose)"
+        )
+        with under_way(self._jvp, cycle):
+            returned = self._jvp(self._args, unflatten(spec, dots))
         if not isinstance(returned, SEQUENCES) or len(returned) != 2:
             raise TypeError(
                 at_user_line(f"{self._name}: jvp must return the pair (output, tangent), got {_described(returned)}")

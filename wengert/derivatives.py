@@ -23,6 +23,7 @@ from ._control.linearity import Linearity, is_zero
 from ._control.values import Leaves
 from ._core import dtypes
 from ._core.constant import Kind
+from ._core.cycles import under_way
 from ._core.dims import Dim, DimLike, size_of
 from ._core.doors import door
 from ._core.graph import quietly
@@ -150,7 +151,10 @@ def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[[Any], tu
         results.extend(Leaves(result, "f(x)").tensors)
         return result
 
-    pullback = vjp(watched, *primals, unconnected_gradients="zero")[1]
+    name = getattr(f, "__name__", "f")
+    cycle = f"linear_transpose: {name} needs the transpose of {name} itself; write the transpose without calling {name}"
+    with under_way(f, cycle):
+        pullback = vjp(watched, *primals, unconnected_gradients="zero")[1]
     check = checks[0]
     if check.took_numbers or not all(x._key in check.linear or is_zero(x) for x in results):
         reason = f" (because of {check.why})" if check.why else ""

@@ -148,7 +148,8 @@ class Encoder:
     def atom(self, atom: Atom) -> Any:
         if atom.operation:
             return [atom.operation, [self.attribute(a) for a in atom.arguments]]
-        return [self._atoms.setdefault(atom, len(self._atoms)), atom.name]
+        found = [self._atoms.setdefault(atom, len(self._atoms)), atom.name]
+        return [*found, True] if atom.is_late else found
 
     def key(self, key: Any) -> Any:
         if isinstance(key, ArrayKey):
@@ -292,9 +293,9 @@ class Decoder:
         return total
 
     def _atom(self, data: Any) -> Any:
-        first, second = data
+        first, second, *late = data
         if isinstance(first, int):
-            atom = self._atoms.setdefault(first, Atom(_text(second)))
+            atom = self._atoms.setdefault(first, Atom(_text(second), is_late=late == [True]))
             return Dim({(atom,): 1})
         return _DIM_OPERATIONS[first](*(self.attribute(a) for a in second))
 

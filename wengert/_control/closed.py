@@ -52,7 +52,8 @@ class Closed:
             try:
                 results = list(function(arguments))
             except Exception as error:
-                if not defers:
+                # a rule that needs itself would be tried again at each level: the error must end all of them at once
+                if not defers or isinstance(error, RecursionError):
                     raise
                 # raised again where a gradient is asked for
                 self.error = _without_frames(error)

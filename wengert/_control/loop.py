@@ -194,7 +194,7 @@ class Loop:
     def _fresh(self, name: str) -> Dim:
         """The dimension outside that stands for something known at run time only; the same one each time."""
         if name not in self.outside:
-            self.outside[name] = Dim.free(name)
+            self.outside[name] = Dim.free(name, is_late=True)
         return self.outside[name]
 
     def __wengert_map_dims__(self, change: Callable[[Dim], DimLike]) -> Loop:

@@ -215,7 +215,7 @@ class Carried:
         for (kind, weak), free in zip(self.given.types(), self.free, strict=True):
             shape = [*kind.shape]
             for axis in sorted(free):
-                dim = Dim.free(f"step_{len(varying)}")
+                dim = Dim.free(f"step_{len(varying)}", is_late=True)
                 varying.append(dim.atom)
                 shape[axis] = dim
             types.append((tensor_type((*shape,), kind.dtype), weak))

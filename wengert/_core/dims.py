@@ -28,12 +28,19 @@ _OPERATIONS: dict[str, Callable[..., int]] = {
 
 
 class Atom:
-    """An indivisible dimension: a free one (`arguments` empty) or an operation on other dimensions."""
+    """An indivisible dimension: a free one (`arguments` empty) or an operation on other dimensions.
 
-    __slots__ = ("arguments", "name", "operation", "serial")
+    A free one is late if only a run tells it: the extent of a loop's variable, which changes from step to step. No
+    check before the run can cover it, so it may be 1 at any time.
+    """
 
-    def __init__(self, name: str, operation: str = "", arguments: tuple[DimLike, ...] = ()) -> None:
+    __slots__ = ("arguments", "is_late", "name", "operation", "serial")
+
+    def __init__(
+        self, name: str, operation: str = "", arguments: tuple[DimLike, ...] = (), is_late: bool = False
+    ) -> None:  # fmt: skip
         self.name = name
+        self.is_late = is_late
         self.operation = operation
         self.arguments = arguments
         self.serial = next(_serial)
@@ -67,9 +74,9 @@ class Dim:
         self._terms = {m: c for m, c in terms.items() if c}
 
     @staticmethod
-    def free(name: str) -> Dim:
+    def free(name: str, is_late: bool = False) -> Dim:
         """A fresh dimension that nothing is known of."""
-        return Dim({(Atom(name),): 1})
+        return Dim({(Atom(name, is_late=is_late),): 1})
 
     @property
     def terms(self) -> dict[Monomial, int]:
@@ -297,6 +304,16 @@ def minimum(x: DimLike, y: DimLike) -> DimLike:
     if isinstance(x, int) and isinstance(y, int):
         return min(x, y)
     return y - maximum(y - x, 0)
+
+
+def is_late(dim: DimLike) -> bool:
+    """Whether only a run tells a dimension."""
+    return type(dim) is Dim and any(atom.is_late for atom in dim.atoms)
+
+
+def broadcast(x: DimLike, y: DimLike) -> DimLike:
+    """The extent in which two meet, of which each is 1 or the other one: also 0 where 1 meets 0."""
+    return minimum(x * y, maximum(x, y))
 
 
 def evaluate(dim: DimLike, sizes: Mapping[Atom, int]) -> int:

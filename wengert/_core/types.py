@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .dims import Dim, DimLike, Shape
+from .dims import Dim, DimLike, Shape, is_late
 from .state import STATE
 
 
@@ -54,7 +54,11 @@ def type_of(x: Any) -> TensorType:
 
 
 class Guards:
-    """What a trace had to assume about dimensions so that shapes fit; checked at each call of the trace."""
+    """What a trace had to assume about dimensions so that shapes fit.
+
+    Checked at each call of the trace, which is traced again where it fails; what is said of late dimensions, by the
+    graph as it runs, where it is an error.
+    """
 
     def __init__(self) -> None:
         self.equal: list[tuple[DimLike, DimLike]] = []
@@ -69,11 +73,23 @@ class Guards:
             self.not_one.append(x)
 
     def require_all(self, others: Guards) -> None:
-        """Takes over what another trace, inside this one, had to assume."""
+        """Takes over what another trace, inside this one, had to assume; its runs check late dimensions themselves."""
         for x, y in others.equal:
-            self.require_equal(x, y)
+            if not (is_late(x) or is_late(y)):
+                self.require_equal(x, y)
         for x in others.not_one:
-            self.require_not_one(x)
+            if not is_late(x):
+                self.require_not_one(x)
+
+    def late(self) -> Guards:
+        """Those that only a run can check."""
+        found = Guards()
+        found.equal = [(x, y) for x, y in self.equal if is_late(x) or is_late(y)]
+        found.not_one = [x for x in self.not_one if is_late(x)]
+        return found
+
+    def __bool__(self) -> bool:
+        return bool(self.equal or self.not_one)
 
 
 def same_dim(x: DimLike, y: DimLike) -> bool:

@@ -5,7 +5,7 @@ For engines without a compiler, and for graphs too long to be worth generated so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import groupby
@@ -15,10 +15,58 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import dims
-from .._core.dims import Atom, Dim
+from .._core.dims import Atom, Dim, DimLike
 from .._core.engine import Kernel
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
+
+
+class Check(NamedTuple):
+    """What a run checks of dimensions that only it tells: that two are equal or, without another, that one is not 1."""
+
+    where: str
+    dim: DimLike
+    other: DimLike | None
+
+    @property
+    def atoms(self) -> set[Atom]:
+        return {a for d in (self.dim, self.other) if isinstance(d, Dim) for a in d.atoms}
+
+    def __call__(self, sizes: Mapping[Atom, Any]) -> None:
+        """Raises where it does not hold; extents that a framework's graph or ragged rows do not tell are left alone."""
+        found = {a: sizes[a] for a in self.atoms}
+        if any(type(n) is not int or n < 0 for n in found.values()):
+            return
+        value = dims.evaluate(self.dim, found)
+        if value == 1 if self.other is None else value != dims.evaluate(self.other, found):
+            told = ", ".join(f"{a} = {n}" for a, n in found.items())
+            wanted = f"{self.dim} must equal {self.other}"
+            if self.other is None:
+                wanted = f"{self.dim} must not be 1"
+            elif type(self.other) is int and self.other == 0:  # as broadcasting says it
+                wanted = "extents that meet must be equal, or one of them 1"
+            raise ValueError(
+                f"{self.where}: a loop's variable, or what came out of a loop, has a shape that does not fit: "
+                f"{told}, and {wanted}"
+            )
+
+
+def checks_of(graph: Graph) -> list[Check]:
+    """What a run of a graph has to check."""
+    late = graph.guards.late()
+    return [*(Check(graph.name, x, y) for x, y in late.equal), *(Check(graph.name, x, None) for x in late.not_one)]
+
+
+class Checks:
+    """The checks of a graph, each given out when the last of its dimensions is known."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.waiting = checks_of(graph)
+
+    def ready(self, known: Collection[Atom]) -> list[Check]:
+        found = [c for c in self.waiting if all(a in known for a in c.atoms)]
+        self.waiting = [c for c in self.waiting if c not in found]
+        return found
 
 
 class Instruction(NamedTuple):
@@ -33,6 +81,7 @@ class Instruction(NamedTuple):
     has_dims: bool
     is_quiet: bool
     binds: tuple[tuple[Atom, int, int], ...]  # unknown dimensions, the result and the axis that tell them
+    checks: tuple[Check, ...]  # what can be checked from then on
 
 
 def _extent(x: Any, axis: int) -> int:
@@ -62,8 +111,12 @@ def compile_instructions(
     instructions: list[Instruction] = []
     known: dict[Any, Instruction] = {}
     told = dims_told(graph)
+    checks, bound = Checks(graph), {*dims_at_entry(graph)}
+    at_entry = checks.ready(bound)
     for index, (node, ended) in enumerate(zip(graph.nodes, last_uses(graph), strict=True)):
         binds = told.get(index, ())
+        bound.update(atom for atom, _, _ in binds)
+        checked = (*checks.ready(bound),) if binds else ()
         inputs = tuple(slots[v.key] for v in node.inputs)
         for v in node.outputs:
             slots[v.key] = free.pop() if free else total
@@ -72,28 +125,30 @@ def compile_instructions(
         freed = tuple(slots.pop(v.key) for v in ended)
         free += freed
         kernel = kernels(node) if callable(kernels) else kernels[node.op.name]
-        identity = (node.op.name, kernel, inputs, outputs, freed, node.is_quiet, binds, *map(id, node.attrs))
+        identity = (node.op.name, kernel, inputs, outputs, freed, node.is_quiet, binds, checked, *map(id, node.attrs))
         found = known.get(identity)
         if found is None:
             has_dims = bool(dims.dims_in(node.attrs))
             found = Instruction(
-                kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims, node.is_quiet, binds
+                kernel, inputs, node.attrs, outputs, node.op.is_multi, freed, has_dims, node.is_quiet, binds, checked
             )
             known[identity] = found  # holds the attributes, so that their identities stay theirs
         instructions.append(found)
     results = tuple(slots[v.key] for v in graph.outputs)
-    return _runner(instructions, total, results, dims_at_entry(graph), extent)
+    return _runner(instructions, total, results, dims_at_entry(graph), extent, at_entry)
 
 
 def _runner(
     instructions: list[Instruction], total: int, results: tuple[int, ...], sources: dict[Atom, tuple[int, int]],
-    extent: Extent,
+    extent: Extent, checks: Sequence[Check],
 ) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
     stretches = [(quiet, [*part]) for quiet, part in groupby(instructions, attrgetter("is_quiet"))]
 
     def run(*natives: Any) -> tuple[Any, ...]:
         held: list[Any] = [*natives, *[None] * (total - len(natives))]
         sizes = {atom: extent(natives[i], axis) for atom, (i, axis) in sources.items()}
+        for check in checks:
+            check(sizes)
         for is_quiet, stretch in stretches:
             with np.errstate(all="ignore") if is_quiet else nullcontext():
                 _execute(stretch, held, sizes, extent)
@@ -103,7 +158,7 @@ def _runner(
 
 
 def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom, int], extent: Extent) -> None:
-    for kernel, inputs, attrs, outputs, is_multi, freed, has_dims, _, binds in instructions:
+    for kernel, inputs, attrs, outputs, is_multi, freed, has_dims, _, binds, checks in instructions:
         if has_dims:
             attrs = (*[dims.map_attribute(a, partial(_evaluated, sizes)) for a in attrs],)
         found = kernel(*[held[i] for i in inputs], *attrs)
@@ -114,6 +169,8 @@ def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom,
             held[outputs[0]] = found
         for atom, result, axis in binds:
             sizes[atom] = extent(held[outputs[result]], axis)
+        for check in checks:
+            check(sizes)
         for slot in freed:
             held[slot] = None
 
@@ -165,7 +222,8 @@ def dims_at_entry(graph: Graph) -> dict[Atom, tuple[int, int]]:
 
 
 def _dims_needed(graph: Graph) -> set[Atom]:
-    return {a for node in graph.nodes for d in dims.dims_in(node.attrs) for a in d.atoms}
+    attributes = {a for node in graph.nodes for d in dims.dims_in(node.attrs) for a in d.atoms}
+    return attributes.union(*(check.atoms for check in checks_of(graph)))
 
 
 def dim_sources(inputs: Sequence[Value]) -> dict[Atom, tuple[int, int]]:

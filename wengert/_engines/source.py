@@ -18,7 +18,7 @@ from .._core.dims import Atom
 from .._core.engine import Kernel
 from .._core.graph import Graph, Node
 from .._core.where import at_user_line
-from .interpret import compile_instructions, dims_at_entry, dims_told, last_uses
+from .interpret import Check, Checks, compile_instructions, dims_at_entry, dims_told, last_uses
 from .refine import COMPILED
 
 SOURCE_LIMIT = 2000  # nodes
@@ -70,7 +70,9 @@ def _source(graph: Graph, target: Target, namespace: dict[str, Any], places: dic
         atoms[atom] = f"d{len(atoms)}"
         lines.append(f"    {atoms[atom]} = {_extent(f'v{index}', axis)}")
     frees, told = last_uses(graph), dims_told(graph)
+    checks = Checks(graph)
     lines.append("    try:")
+    lines += _checks(checks, " " * 8, atoms, namespace)
     indent, is_quiet = " " * 8, False
     for index, node in enumerate(graph.nodes):
         for v in node.outputs:
@@ -90,6 +92,8 @@ def _source(graph: Graph, target: Target, namespace: dict[str, Any], places: dic
         for atom, place, axis in told.get(index, ()):
             atoms[atom] = f"d{len(atoms)}"
             lines.append(f"{indent}{atoms[atom]} = {_extent(names[node.outputs[place].key], axis)}")
+        if index in told:
+            lines += _checks(checks, indent, atoms, namespace)
         freed = [names[v.key] for v in frees[index] if names[v.key] not in namespace]
         if freed:
             lines.append(f"{indent}del {', '.join(freed)}")
@@ -97,6 +101,21 @@ def _source(graph: Graph, target: Target, namespace: dict[str, Any], places: dic
     lines.append(f"        return ({results})")
     lines += ["    except Exception as error:", "        raise told(error) from error"]
     return "\n".join(lines)
+
+
+def _check(check: Check, atoms: tuple[Atom, ...], *sizes: Any) -> None:
+    check(dict(zip(atoms, sizes, strict=True)))
+
+
+def _checks(checks: Checks, indent: str, atoms: dict[Atom, str], namespace: dict[str, Any]) -> list[str]:
+    """The lines that check what is known of dimensions by now."""
+    lines = []
+    for check in checks.ready(atoms):
+        reference = f"c{len(namespace)}"
+        own = (*check.atoms,)
+        namespace[reference] = partial(_check, check, own)
+        lines.append(f"{indent}{reference}({', '.join(atoms[a] for a in own)})")
+    return lines
 
 
 def _extent(name: str, axis: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.constant import (
     checked_array,
@@ -25,17 +25,18 @@ from .._core.constant import (
     scalar_array,
     to_numpy_result,
 )
-from .._core.dims import Dim, DimLike, Shape
+from .._core.dims import Dim, DimLike, Shape, is_late
 from .._core.doors import unconverted
 from .._core.engine import Engine, framework_of, is_native
 from .._core.foreign_arrays import require_plain
 from .._core.kinds import ARRAYS
 from .._core.op import Op
+from .._core.state import STATE
 from .._core.structure import is_number_list
 from .._core.tensor import Tensor, Value, entered
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line, error_of
-from .._prims import structural
+from .._prims import indexing, piecewise, structural
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -161,7 +162,11 @@ def broadcast_shapes(x: Shape, y: Shape, what: str) -> Shape:
     wide_x, wide_y = (1,) * (width - len(x)) + tuple(x), (1,) * (width - len(y)) + tuple(y)
     met: list[DimLike] = []
     for a, b in zip(wide_x, wide_y, strict=True):
-        if a == b or is_one(b):
+        if a == b:
+            met.append(a)
+        elif is_late(a) or is_late(b):
+            met.append(_late_meeting(a, b))
+        elif is_one(b):
             met.append(a)
         elif is_one(a):
             met.append(b)
@@ -172,9 +177,35 @@ def broadcast_shapes(x: Shape, y: Shape, what: str) -> Shape:
     return tuple(met)
 
 
+def _late_meeting(x: DimLike, y: DimLike) -> DimLike:
+    """Where two extents meet of which a run tells one or both: each is 1 or the result, which `broadcast` sees to."""
+    for one, other in ((x, y), (y, x)):
+        if is_late(one) and not is_late(other):
+            return one if is_one(other) else other
+    return dims.broadcast(x, y)
+
+
 def broadcast(x: Tensor, shape: Shape) -> Tensor:
     """x in a shape; x itself if it has it."""
+    if x._data.shape == shape:
+        return x
+    lead = len(shape) - len(x._data.shape)
+    if lead >= 0 and STATE.builder is not None:
+        for axis, (own, wanted) in enumerate(zip(x.shape, shape[lead:], strict=True)):
+            if own != wanted and is_late(own):
+                x = _spread(x, axis, own, wanted)
     return x if x._data.shape == shape else apply(structural.broadcast_to, (x,), (shape,))
+
+
+def _spread(x: Tensor, axis: int, own: DimLike, wanted: DimLike) -> Tensor:
+    """x with an axis repeated if a run finds it to be 1; any other extent but the wanted one is an error of the run."""
+    assert STATE.builder is not None
+    STATE.builder.guards.require_equal((own - 1) * (own - wanted), 0)
+    place = structural.iota(size=wanted, dtype=dtypes.int64)
+    last = structural.broadcast_to(structural.dim_value(dim=own - 1), shape=place.shape)
+    order = (axis, *(a for a in range(len(x.shape)) if a != axis))
+    rows = indexing.gather(structural.transpose(x, perm=order), piecewise.minimum(place, last))
+    return structural.transpose(rows, perm=structural.inverse(order))
 
 
 def meet(x: Tensor, y: Tensor, what: str) -> tuple[Tensor, Tensor]:

@@ -236,3 +236,28 @@ def test_what_invariants_decide_is_computed_once() -> None:
     before, steps = loops.split("poll", 1)
     assert "exp.f64" in before and "sin.f64" in before and "cos.f64" in steps
     assert "exp.f64" not in steps and "sin.f64" not in steps
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize("taken", [0, 1])
+def test_the_way_back_where_a_branch_holds_a_loop_of_no_steps(taken: int, is_nested: bool) -> None:
+    def no_steps(x: Any) -> Any:
+        nothing = wg.tensor(np.zeros(0))
+        last, stacked = wg.scan(lambda c, z: (c * z, wg.sin(c * z)), x, nothing)
+        return last * 3.0 + wg.sum(stacked)
+
+    def f(k: Any, x: Any) -> Any:
+        inner = wg.cond(x > 0.0, lambda: no_steps(x), lambda: x * x) if is_nested else None
+        return wg.switch(k, [lambda: no_steps(x) if inner is None else inner, lambda: x * 2.0])
+
+    found = wg.grad(wg.function(f), argnums=1)(np.array(taken), np.float64(2.0))
+    assert found == [3.0, 2.0][taken]
+
+
+@pytest.mark.parametrize("exponents", [np.array([1, 2, 3]), np.int8([1, 2, 3])], ids=["int64", "int8"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_gradient_of_ldexp_compiles_in_each_dtype(dtype: str, exponents: Any) -> None:
+    x = np.array([1.0, 2.0, 3.0], dtype)
+    gradient = wg.function(wg.grad(lambda x, n: wg.sum(wg.ops.ldexp(x, n))))(x, exponents)
+    assert gradient.dtype == dtype
+    np.testing.assert_array_equal(gradient, [2.0, 4.0, 8.0])

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.native_kernels import SUM_X_SIN_X, map_ir
-from wengert._engines.native import entry, jit, polynomials, symbols, target, vectormath
+from wengert._engines.native import entry, jit, polynomials, prelude, symbols, target, vectormath
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
 NUMPY_NAMES = {
@@ -206,3 +206,17 @@ def test_loops_use_the_widest_registers() -> None:
 
 def test_unused_functions_leave_nothing_behind() -> None:
     assert "_ZGV" not in jit.assembly("define double @entry(double %x) {\n  ret double %x\n}\n")
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_a_module_may_declare_what_its_mathematics_declares(dtype: str) -> None:
+    """LLVM refuses a second declaration of a name, such as that of the intrinsic for the size of vectors."""
+    vectors = {"f32": "float", "f64": "double"}[dtype]
+    for name in ("tanh", "exp", "log", "sin", "cos"):
+        for lanes in vectormath.declared(name, dtype).widths:
+            own = [t for t in vectormath.declared(name, dtype).declarations.values() if "@llvm." in t]
+            kind = f"<{lanes} x {vectors}>"
+            call = f"  %y = call {kind} @wg.{name}.{dtype}.{lanes}({kind} %x)\n  ret {kind} %y"
+            ir = "\n".join([*own, f"define {kind} @f({kind} %x) {{", call, "}", ""])
+            module = jit.llvm().parse_assembly(prelude.completed(ir), jit.llvm().create_context())
+            module.verify()

@@ -11,6 +11,7 @@ import re
 from . import vectormath
 
 _used = re.compile(r"@(wg\.[\w.]+)")
+_declared = re.compile(r"^declare [^@\n]*@([\w.]+)\(.*$\n?", re.MULTILINE)
 
 
 def completed(ir: str) -> str:
@@ -37,4 +38,6 @@ def completed(ir: str) -> str:
         pointers = ", ".join(f"ptr @{symbol}" for symbol in kept)
         added.append(f"@llvm.compiler.used = appending global [{len(kept)} x ptr] [{pointers}], "
                      'section "llvm.metadata"')  # fmt: skip
+    # LLVM takes one declaration of a name; the module may have used an intrinsic that mathematics uses, too
+    ir = _declared.sub(lambda match: "" if match[1] in declarations else match[0], ir)
     return "\n".join([ir, *declarations.values(), *added, ""])

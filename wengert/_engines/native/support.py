@@ -172,6 +172,8 @@ def _against_program(program: Program) -> str:
         graph = prepared(program)
         reasons = [reason_against(node) for node in graph.nodes]
         reasons += [_against_value(v) for v in graph.inputs]
+        if program.graph.guards.late():
+            reasons.append("dimensions that only a run tells and checks")
         found = next((r for r in reasons if r), "dimensions that nothing tells" if untold(graph) else "")
         program.executables["native reason"] = found
     return found
@@ -200,6 +202,9 @@ def _loop(node: Node) -> str:
 def _against_loop(spec: Loop) -> str:
     if spec.varying:
         return "loop variables whose shape changes"
+    body = spec.body.graph
+    if any(x.shape != y.shape for x, y in zip(body.inputs[: spec.carries], body.outputs, strict=False)):
+        return "loop variables whose shape stays the same only if a guard holds"
     if _keeps_what_it_tells(spec):
         return "steps that keep values of a size that only they tell"
     programs = (spec.body, spec.thin, *(() if spec.condition is None else (spec.condition,)))

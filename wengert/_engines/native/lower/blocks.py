@@ -450,6 +450,8 @@ class Block:
             target = TYPE_OF[node.outputs[0].dtype]
             return lambda b, x: b.convert(target, source, x, name == "bitcast")
         rule, attrs = SCALARS[name], node.attrs
+        if name == "ldexp":  # whose operands differ in type
+            attrs = (TYPE_OF[node.outputs[0].dtype],)
         if name in _WITH_NUMBER and source in FLOATS:
             number, plain = self.setting.number(float(attrs[0]), source), SCALARS[_WITH_NUMBER[name]]
             return lambda b, x: plain(b, source, (), x, number)

@@ -379,7 +379,7 @@ class _Back:
         if type(self.kept) is Snapshots:
             again = _Again(self, self.kept)
             again.stretches() if self.kept.is_even else again.steps()
-        else:
+        elif type(self.kept) is not Nothing:  # which it is where no step ran, and where another branch did
             self.walk(self.kept, self.count)
         return [*(c.form() for c in self.state), *(rows.stacked(self.count) for rows in self.slices)]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..builder import Builder
-from ..loops import FLOATS, SIGNED, UNSIGNED, WIDTHS, Operand, Reg, Typed
+from ..loops import FLOATS, SIGNED, UNSIGNED, WIDTHS, Operand, Typed
 
 Rule = Callable[..., Operand]
 
@@ -318,7 +318,8 @@ def _ldexp(b: Builder, t: str, attrs: Any, x: Operand, n: Operand) -> Operand:
     n = b.select(t, b.let("gt", t, n, most), most, n)
     if t in SIGNED:
         n = b.select(t, b.let("lt", t, n, -most), -most, n)
-    kind = x.type if type(x) is Reg else "f64"
+    # a number that is written out bears no type of its own: the type of the node's result comes as an attribute
+    (kind,) = attrs
     name = "ldexp" if kind == "f64" else "ldexpf"
     return b.call(name, [Typed(kind, x), Typed("i32", b.convert("i32", t, n))], kind)
 

@@ -1,0 +1,36 @@
+"""Users' functions that need themselves: an error that names the cycle, long before the traces fill the memory."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .where import at_user_line
+
+DEEPEST = 32  # calls of one function inside one another: derivatives of derivatives take a few, a cycle any number
+_open = threading.local()
+
+
+@contextlib.contextmanager
+def under_way(function: Callable[..., Any], cycle: str) -> Iterator[None]:
+    """Counts the calls of a function that are under way on this thread.
+
+    Args:
+        function: what is called; anything that is compared by identity.
+        cycle: for the error: what needs itself, and what to do.
+    """
+    counts: dict[int, int] = _open.__dict__.setdefault("counts", {})
+    key = id(function)  # which is alive as long as its calls are
+    count = counts.get(key, 0) + 1
+    if count > DEEPEST:
+        raise RecursionError(at_user_line(f"{cycle} ({DEEPEST} calls of it are inside one another)"))
+    counts[key] = count
+    try:
+        yield
+    finally:
+        if count == 1:
+            del counts[key]
+        else:
+            counts[key] = count - 1
