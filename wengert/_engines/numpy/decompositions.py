@@ -49,7 +49,8 @@ def _one_by_one(function: Any) -> Any:
         lead = first.shape[:-2]
         out = np.empty(first.shape, first.dtype)
         for index in np.ndindex(*lead):
-            found = function(*(x[index] for x in operands))
+            # SciPy 1.13 takes none that is read-only, though it writes into none
+            found = function(*(np.require(x[index], requirements="W") for x in operands))
             if np.iscomplexobj(found) and out.dtype.kind != "c":
                 _require_real_result(operands[-1][index])
                 found = found.real  # what else there is comes from rounding
