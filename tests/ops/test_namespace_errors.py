@@ -97,7 +97,7 @@ np.histogram(V, weights=A) | ValueError | histogram | (6,) | (4,)
 np.histogram2d(V, A) | ValueError | histogram2d | (4,) | (2, 3)
 np.histogramdd(A, bins=(1, 2)) | ValueError | histogramdd | 3 | 2
 np.apply_along_axis(np.sum, 3, A) | ValueError | apply_along_axis | axis 3
-np.vectorize(abs, signature="(n)->()") | ValueError | vectorize | signature | wg.vmap
+np.vectorize(abs, signature="(n->()") | ValueError | vectorize | signature | (m,n),(n)->(m)
 np.unravel_index([99], (2, 3)) | ValueError | unravel_index | 99 | 6
 np.ravel_multi_index(([5], [1]), (2, 3)) | ValueError | ravel_multi_index | (2, 3)
 np.trim_zeros(V, "x") | ValueError | trim_zeros | 'x' | 'fb'

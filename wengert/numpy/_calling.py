@@ -121,7 +121,7 @@ Letters = tuple[str, ...]
 
 def _parsed(signature: str) -> tuple[list[Letters], list[Letters]]:
     """The names of the axes of each argument and each result of "(m,n),(n)->(m)"."""
-    text = re.sub(r"\s+", "", signature)
+    text = re.sub(r"\s+", "", signature) if isinstance(signature, str) else ""
     if not _SIGNATURE.fullmatch(text):
         raise ValueError(at_user_line(f"vectorize: {signature!r} is no signature such as '(m,n),(n)->(m)'"))
     sides = [[(*re.findall(r"\w+", core),) for core in re.findall(_CORE, side)] for side in text.split("->")]

@@ -104,7 +104,7 @@ def test_an_import_of_the_library_does_not_import_jax() -> None:
 
 
 # where JAX 0.6 has it, and where later ones have
-enable_x64: Any = getattr(jax, "enable_x64", None) or importlib.import_module("jax.experimental").enable_x64
+enable_x64: Any = (jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")).enable_x64
 
 PROGRAMS_32: list[Callable[[Any], Any]] = [
     lambda t: (wg.sin(t) * 2.0).sum(),
