@@ -35,7 +35,7 @@ PYTEST = $(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m pyt
 WORKERS ?= 2
 
 test: $(TESTED)
-	$(PYTEST) --sample$(SEED:%==%) $(TESTS)
+	$(PYTEST) --sample=$(or $(SEED),drawn) $(TESTS)
 
 test-all: $(TESTED)
 	$(PYTEST) $(TESTS)

@@ -15,6 +15,7 @@ import secrets
 import zlib
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -33,9 +34,14 @@ class Sampling:
     """A plugin that drops what a sample leaves out."""
 
     def __init__(self, config: pytest.Config) -> None:
-        if config.option.sample == DRAWN:
-            config.option.sample = str(secrets.randbelow(10**6))
-        self.seed: str = config.option.sample
+        said: str = config.option.sample
+        # the processes of pytest-xdist are given the same option, and what this one has drawn
+        given = getattr(config, "workerinput", {})
+        self.seed = given.get("sample") or (str(secrets.randbelow(10**6)) if said == DRAWN else said)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["sample"] = self.seed
 
     def pytest_report_header(self) -> str:
         return f"a sample of the suite, of seed {self.seed}; `make test SEED={self.seed}` runs the same"
