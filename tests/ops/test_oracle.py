@@ -12,6 +12,8 @@ import pytest
 
 import wengert as wg
 from tests.support.paths import SPEC
+from tests.support.records import array_of
+from tests.support.records import decoded as decoded_for
 from wengert import ops
 
 RECORDS = json.loads((SPEC / "oracle.json").read_text())["records"]
@@ -24,40 +26,8 @@ FLOAT32_CONSTANTS = {
 
 
 def decoded(value):
-    """A recorded value: arrays, tuples, slices and the like in a JSON form of their own."""
-    if isinstance(value, list):
-        return [decoded(v) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if "dtype" in value and "shape" in value:
-        return array_of(value)
-    if "tuple" in value:
-        return tuple(decoded(v) for v in value["tuple"])
-    if "slice" in value:
-        return slice(*value["slice"])
-    if "ellipsis" in value:
-        return Ellipsis
-    if "float" in value:
-        return float(value["float"])
-    if "fn" in value:
-        return eval(value["fn"], {"ops": ops, "np": np})  # the file is the project's own
-    return {k: decoded(v) for k, v in value.items()}
-
-
-def array_of(value):
-    shape, dtype = value["shape"], value["dtype"]
-    if "re" in value:
-        parts = (np.array(numbers(value[part]), float).reshape(shape) for part in ("re", "im"))
-        return np.asarray(next(parts) + 1j * next(parts)).astype(dtype)
-    wanted = "float32" if dtype == "bfloat16" else dtype
-    return np.array(numbers(value["data"])).astype(wanted).reshape(shape)
-
-
-def numbers(data):
-    """Nested lists with NaN and infinities as numbers."""
-    if isinstance(data, list):
-        return [numbers(d) for d in data]
-    return float(data) if isinstance(data, str) else data
+    """An argument; functions are evaluated with our ops."""
+    return decoded_for(value, ops)
 
 
 def kind(dtype):

@@ -27,9 +27,13 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 import keras
 import numpy as np
 from keras import ops
+
+from tests.support.records import array_of, decoded
 
 BACKEND = keras.backend.backend()
 if BACKEND == "jax":
@@ -43,42 +47,6 @@ Record = dict[str, Any]
 
 
 # -- the file's forms -------------------------------------------------------------------------------------------------
-
-
-def numbers(data: Any) -> Any:
-    """Nested lists with NaN and infinities as numbers."""
-    if isinstance(data, list):
-        return [numbers(d) for d in data]
-    return float(data) if isinstance(data, str) else data
-
-
-def array_of(value: Any) -> np.ndarray:
-    dtype = "float32" if value["dtype"] == "bfloat16" else value["dtype"]
-    if "re" in value:
-        re, im = (np.array(numbers(value[part]), float) for part in ("re", "im"))
-        return (re + 1j * im).astype(dtype).reshape(value["shape"])
-    return np.array(numbers(value["data"])).astype(dtype).reshape(value["shape"])
-
-
-def decoded(value: Any) -> Any:
-    """An argument: arrays stay NumPy's, functions are evaluated with Keras's ops."""
-    if isinstance(value, list):
-        return [decoded(v) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if "dtype" in value and "shape" in value:
-        return array_of(value)
-    if "tuple" in value:
-        return tuple(decoded(v) for v in value["tuple"])
-    if "slice" in value:
-        return slice(*value["slice"])
-    if "ellipsis" in value:
-        return Ellipsis
-    if "float" in value:
-        return float(value["float"])
-    if "fn" in value:
-        return eval(value["fn"], {"ops": ops, "np": np})  # the file is the project's own
-    return {k: decoded(v) for k, v in value.items()}
 
 
 def spelt(data: Any) -> Any:
@@ -248,7 +216,7 @@ def tolerance(record: Record, dtype: str) -> float:
 
 def recorded_again(record: Record, problems: list[str]) -> float:
     """Puts what has left its tolerance into the record and says so; the largest distance."""
-    inputs = {"args": decoded(record["args"]), "kwargs": decoded(record["kwargs"])}
+    inputs = {"args": decoded(record["args"], ops), "kwargs": decoded(record["kwargs"], ops)}
     transforms = record.get("loss_transform") or ["id"] * len(record["outputs"])
     worst = 0.0
 

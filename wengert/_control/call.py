@@ -91,8 +91,8 @@ class Program:
             active: for each input whether it has a tangent.
             masked: for each input whether that may hold structural zeros (by default none does).
         """
-        flags = (*[is_active and m for is_active, m in zip(active, masked or active, strict=True)],)
-        key = (active, flags if masked else (False,) * len(active))
+        flags = masked or (False,) * len(active)
+        key = (active, (*[is_active and flag for is_active, flag in zip(active, flags, strict=True)],))
         with self.lock:
             if key not in self._jvps:
                 self._jvps[key] = _forward(self, *key)
