@@ -19,8 +19,9 @@ import numpy as np
 
 from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._compile.cache import Compiled
+from ._compile.captures import Captures
 from ._compile.parameters import positional_names
-from ._compile.trace import ArrayKey, Static, array_key, trace, with_dims
+from ._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dims
 from ._core import dtypes
 from ._core.constant import constant, number
 from ._core.doors import door
@@ -33,6 +34,7 @@ from ._core.structure import Spec, describe, flatten, is_number_list, paths, unf
 from ._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
 from ._core.where import at_user_line, warn
 from ._engines import engine_named
+from .errors import TracingError
 from .ops.promotion import as_tensor, cast
 
 __all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
@@ -42,6 +44,7 @@ R = TypeVar("R")
 
 CACHE_LIMIT = 256  # signatures kept for one function; the oldest goes first
 _WARN_AT = 5  # traces
+VARIANTS = 8  # traces kept for one signature, for different states of what f has read
 
 
 class TensorSpec:
@@ -128,7 +131,7 @@ class Function(Generic[P, R]):
         self._name = name or getattr(f, "__name__", type(f).__name__)
         self._signature = None if input_signature is None else _checked_signature(input_signature)
         self._spec_leaves = None if self._signature is None else flatten(self._signature)[0]
-        self._cache: OrderedDict[Any, Compiled] = OrderedDict()
+        self._cache: OrderedDict[Any, list[Compiled]] = OrderedDict()  # newest first: what f has read differed
         self._plain: dict[Any, Compiled] = {}
         # the default float and what ran last under it, if that was compiled code
         self._last: tuple[Any, Callable[..., Any]] | None = None
@@ -145,6 +148,10 @@ class Function(Generic[P, R]):
         return f"<function {self._name}, {self.trace_count} traces>"
 
     autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
+
+    def __wengert_reads__(self) -> tuple[Any, ...]:
+        """What a call of this function may read."""
+        return (self._f,)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:  # not a `door`, whose call would be felt here; `trace` puts back what it opened
@@ -179,7 +186,7 @@ class Function(Generic[P, R]):
                         break
                 else:
                     plain = self._plain.get(tuple(key))
-                    if plain is not None:
+                    if plain is not None and (plain.captures is None or plain.captures.holds()):
                         if home is not None:
                             return plain.run_natives(natives, home)
                         results = plain.run_natives(natives)
@@ -222,7 +229,7 @@ class Function(Generic[P, R]):
             return compiled.run(tensors, True)
         # what it has captured may be the trace's own
         self._has_state = True
-        for key in [k for k, known in self._cache.items() if known is compiled]:
+        for key in [k for k, known in self._cache.items() if compiled in known]:
             del self._cache[key]
         return NotImplemented
 
@@ -282,17 +289,46 @@ class Function(Generic[P, R]):
         raise AssertionError("a trace for concrete shapes admits them")
 
     def _lookup(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled | None:
-        return self._cache.get(_cache_key(spec, keys))
+        """The compiled form whose captures are as they were, if there is one."""
+        known = self._cache.get(_cache_key(spec, keys), ())
+        if not known:
+            return None
+        statics = _statics(keys)
+        return next((c for c in known if c.captures is None or c.captures.holds(statics)), None)
 
     def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
-        self._watch.note(spec, keys)
-        concrete = [k if not isinstance(k, ArrayKey) else with_dims(k, i) for i, k in enumerate(keys)]
-        compiled = Compiled(trace(self._f, spec, concrete, self._name, _argument_paths(self._f, spec, "x{}")))
+        known = self._cache.setdefault(_cache_key(spec, keys), [])
+        self._watch.note(spec, keys, [c.captures.changed for c in known[:1] if c.captures is not None])
+        captures = Captures(self._f, _statics(keys), _static_paths(self._f, spec, keys))
+        try:
+            traced = self._traced_with(captures, spec, keys)
+        except BaseException:
+            if not known:
+                self._cache.pop(_cache_key(spec, keys), None)
+            raise
         self.trace_count += 1
-        self._cache[_cache_key(spec, keys)] = compiled
+        self._watch.tell(captures.warnings)
+        compiled = Compiled(traced, captures)
+        known[:] = [compiled, *[c for c in known if c.captures is None or not c.captures.is_stale]][:VARIANTS]
         if len(self._cache) > CACHE_LIMIT:
             self._cache.popitem(last=False)
         return compiled
+
+    def _traced_with(self, captures: Captures, spec: Spec | None, keys: tuple[Any, ...]) -> Traced:
+        """A trace whose captured arrays are inputs, or constants where f asks for their values."""
+        names = _argument_paths(self._f, spec, "x{}")
+        for takes_arrays in (True, False):
+            concrete = [k if not isinstance(k, ArrayKey) else with_dims(k, i) for i, k in enumerate(keys)]
+            opened = functools.partial(captures.open, takes_arrays=takes_arrays)
+            try:
+                traced = trace(self._f, spec, concrete, self._name, names, opened)
+            except TracingError:
+                if not takes_arrays or not captures.took_arrays:
+                    raise
+            else:
+                captures.close(traced.graph)
+                return traced
+        raise AssertionError("the second trace returns or raises")
 
     @property
     def name(self) -> str:
@@ -307,12 +343,12 @@ class Function(Generic[P, R]):
     @property
     def traces(self) -> list[tuple[Any, Compiled]]:
         """Every signature traced so far (structure, keys, default float), with its compiled form."""
-        return list(self._cache.items())
+        return [(key, known[0]) for key, known in self._cache.items()]
 
     def add_trace(self, signature: Any, compiled: Compiled) -> None:
         """Adds a compiled form for a signature, as `load` does: such a function has no other ones."""
         self._is_compiled_only = True
-        self._cache[signature] = compiled
+        self._cache[signature] = [compiled]
 
     def _generalised(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
         """The keys with None in the dimensions that the input signature leaves open."""
@@ -400,8 +436,8 @@ class Function(Generic[P, R]):
         spec, keys, _ = _signature(args, kwargs)
         if not _holds_specs(args, kwargs):
             keys = self._generalised(keys)
-        concrete = [with_dims(k, i) if isinstance(k, ArrayKey) else k for i, k in enumerate(keys)]
-        return trace(self._f, spec, concrete, self._name, _argument_paths(self._f, spec, "x{}")).graph
+        captures = Captures(self._f, _statics(keys), _static_paths(self._f, spec, keys))
+        return self._traced_with(captures, spec, keys).graph
 
 
 class _BoundFunction:
@@ -412,6 +448,9 @@ class _BoundFunction:
     def __init__(self, inner: Function[Any, Any], instance: Any) -> None:
         self._inner = inner
         self.__self__ = instance
+
+    def __wengert_reads__(self) -> tuple[Any, ...]:
+        return (self._inner, self.__self__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:  # as in `Function.__call__`
@@ -525,6 +564,15 @@ def _holds_specs(args: Any, kwargs: Any) -> bool:
     return any(type(leaf) is TensorSpec for leaf in flatten((tuple(args), dict(kwargs)))[0])
 
 
+def _statics(keys: tuple[Any, ...]) -> list[Any]:
+    """The values that belong to a signature."""
+    return [key.value for key in keys if type(key) is Static]
+
+
+def _static_paths(f: Callable[..., Any], spec: Spec | None, keys: tuple[Any, ...]) -> list[str]:
+    return [path for path, key in zip(_argument_paths(f, spec), keys, strict=True) if type(key) is Static]
+
+
 def _cache_key(spec: Spec | None, keys: tuple[Any, ...]) -> Any:
     return (spec, keys, dtypes.default_float())
 
@@ -598,15 +646,31 @@ def _bound(f: Callable[..., Any], args: Any, kwargs: Any, name: str) -> tuple[An
 
 
 class _RetraceWatch:
-    """Warns when one argument keeps causing traces."""
+    """Warns, once each, when one argument or captured name keeps causing traces, and of what changes by itself."""
 
     def __init__(self, f: Callable[..., Any], name: str) -> None:
         self._f = f
         self._name = name
         self._last: tuple[Spec | None, tuple[Any, ...]] | None = None
         self._counts: dict[str, int] = {}
+        self._told: set[str] = set()
 
-    def note(self, spec: Spec | None, keys: tuple[Any, ...]) -> None:
+    def tell(self, warnings: Sequence[str]) -> None:
+        """Warns of what has not been told before."""
+        for text in warnings:
+            if text not in self._told:
+                self._told.add(text)
+                warn(f"{self._name} {text}")
+
+    def note(self, spec: Spec | None, keys: tuple[Any, ...], changed: Sequence[str] = ()) -> None:
+        """Notes a trace for these arguments, for which something captured `changed`."""
+        for path in filter(None, changed):
+            self._counts[path] = self._counts.get(path, 1) + 1
+            if self._counts[path] == _WARN_AT:
+                warn(
+                    f"{self._name} was traced {_WARN_AT} times because `{path}`, which it reads, had changed: pass it "
+                    f"as an argument"
+                )
         last, self._last = self._last, (spec, keys)
         if last is None or last[0] != spec:
             return

@@ -12,6 +12,7 @@ from .._control.call import Program, call_program, closed
 from .._core.constant import Kind, callers_own, native_result, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
 from .._core.engine import Engine
+from .._core.kinds import ARRAYS
 from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor
@@ -20,37 +21,53 @@ from .._engines.interpret import dim_sources
 from .._engines.numpy import NUMPY
 from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
+from .captures import Captures
 from .trace import Static, Traced
 
 _commit_lock = threading.Lock()
 
 
 class Compiled:
-    """A traced signature, ready to be called."""
+    """A traced signature, ready to be called.
+
+    Attributes:
+        captures: what f read beside its arguments, to be checked before a call; None where there was no f.
+        is_plain: no Variables, and what was captured is known: natives can go straight through where nothing records.
+    """
 
     __slots__ = (
-        "_direct", "captured", "dims", "executable", "form", "graph", "guards", "has_state", "is_plain", "program",
+        "_captured", "_direct", "captures", "dims", "executable", "form", "graph", "guards", "is_plain", "program",
         "rebuild", "result_count", "traced", "variables", "written",
     )  # fmt: skip
 
-    def __init__(self, traced: Traced) -> None:
+    def __init__(self, traced: Traced, captures: Captures | None = None) -> None:
         graph = traced.graph
         self.traced = traced
         self.graph = graph
         self.program = Program(closed(graph))
         self.executable: Callable[..., tuple[Any, ...]] | None = None
-        self.captured = [tensor for tensor, _ in graph.captures.values()]
+        self.captures = captures
+        self._captured = [tensor for tensor, _ in graph.captures.values()]
         self.variables = [variable for variable, _ in graph.reads.values()]
         self.written = [variable for variable, _ in graph.writes.values()]
         self.result_count = len(graph.outputs) - len(self.written)
         self.guards = graph.guards
         self.dims = dim_sources(graph.inputs)
-        self.has_state = bool(self.captured or self.variables or self.written)
-        # plain: no Variables, nothing captured that could be followed, so natives can go straight through
-        self.is_plain = not self.has_state
+        is_known = all(isinstance(tensor._data, ARRAYS) for tensor in self._captured)
+        self.is_plain = is_known and not self.variables and not self.written
         self.rebuild = _rebuilder(traced.results, traced.places)
         self.form = _form(traced.results, traced.places, len(graph.outputs))
-        self._direct: dict[tuple[type, ...], Callable[..., Any]] = {}
+        self._direct: dict[tuple[tuple[type, ...], int], Callable[..., Any]] = {}
+
+    @property
+    def captured(self) -> list[Tensor]:
+        """The values of the graph's captures now."""
+        return self._captured if self.captures is None else self.captures.tensors
+
+    @property
+    def natives(self) -> list[Any]:
+        """The same as natives."""
+        return [tensor._data for tensor in self.captured]
 
     # -- guards -----------------------------------------------------------------------------------------
 
@@ -80,6 +97,8 @@ class Compiled:
             natives: NumPy's, or those of a framework.
             home: that framework's engine.
         """
+        if self._captured:
+            natives = [*natives, *self.natives]
         if home is not None:
             return self.rebuild(home.run_plain(natives, self.program))
         run = self.executable
@@ -95,14 +114,21 @@ class Compiled:
         entry = getattr(self.executable, "entry", None)
         if entry is None:
             return None
+        if self._captured:
+            arguments = [*arguments, *self.natives]
         kinds = (*map(type, arguments),)
-        if kinds not in self._direct:
+        version = 0 if self.captures is None else self.captures.version
+        if (kinds, version) not in self._direct:
             code = entry(self.guards)
             run = None if code is None else code.direct(arguments, tuple if self.form is ... else self.form)
             if run is None:
                 return None
-            self._direct[kinds] = _rebuilt(run, self.rebuild) if self.form is ... else run
-        return self._direct[kinds]
+            run = _rebuilt(run, self.rebuild) if self.form is ... else run
+            if self.captures is not None:
+                run = self.captures.guarded(run, self.natives)
+            self._direct = {key: kept for key, kept in self._direct.items() if key[1] == version}
+            self._direct[kinds, version] = run
+        return self._direct[kinds, version]
 
     def run(self, arguments: Sequence[Tensor], kind: Kind) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success."""

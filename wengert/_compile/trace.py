@@ -69,7 +69,8 @@ class Traced(NamedTuple):
 
 
 def trace(
-    f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: str, names: Sequence[str] = ()
+    f: Callable[..., Any], spec: Spec | None, keys: Sequence[Any], name: str, names: Sequence[str] = (),
+    opened: Callable[[Graph], None] | None = None,
 ) -> Traced:  # fmt: skip
     """Runs f on symbolic arguments.
 
@@ -79,10 +80,14 @@ def trace(
         keys: for each leaf an `ArrayKey` (becomes an input) or a `Static` (passed as it is).
         name: the graph's name.
         names: for each leaf how the user calls it, for listings (by default x0, x1, ...).
+        opened: is given the graph before f runs.
     """
     before = (STATE.builder, STATE.recorders, STATE.reading, STATE.pins)
+    graph = Graph(name)
+    if opened is not None:
+        opened(graph)
     try:
-        return seldom_collected.run(_traced, f, spec, keys, Graph(name), names)
+        return seldom_collected.run(_traced, f, spec, keys, graph, names)
     finally:  # again, for an interrupt may come as an `__exit__` begins
         STATE.builder, STATE.recorders, STATE.reading, STATE.pins = before
 

@@ -26,6 +26,10 @@ def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Te
     if not array.dtype.isnative:  # dtypes of another byte order would differ from all others
         array = array.astype(array.dtype.newbyteorder("="))
     if STATE.builder is not None:
+        if STATE.builder.arrays is not None and isinstance(array, np.ndarray):
+            captured = STATE.builder.arrays.tensor_of(array)
+            if captured is not None:
+                return captured
         kept = np.array(array) if array.nbytes <= COPY_LIMIT else array
         tensor = apply(REGISTRY["constant"], (), (kept,))
         tensor._weak = weak

@@ -106,6 +106,8 @@ class Graph:
         self.captures: dict[int, tuple[Tensor, Value]] = {}
         self.reads: dict[int, tuple[Any, Value]] = {}  # Variable key -> the variable, its value at entry
         self.writes: dict[int, tuple[Any, Tensor]] = {}  # Variable key -> the variable, its value at exit
+        # in a trace of a `function`: the arrays beside its arguments that are inputs, too
+        self.arrays: Any = None if STATE.builder is None else STATE.builder.arrays
         self.buffers: dict[int, Tensor] = {}  # key of a buffer made here -> its newest version
         self.guards = Guards()
         self.is_frozen = False
@@ -197,6 +199,8 @@ class Graph:
         data = tensor._data
         if type(data) is Value and data.graph == self.serial:
             return data
+        if self.arrays is not None and type(data) is not Value:
+            self.arrays.take(tensor)
         known = self.captures.get(tensor._key)
         if known is not None:
             return known[1]

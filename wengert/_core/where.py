@@ -70,7 +70,12 @@ class Site(NamedTuple):
 
     @property
     def lineno(self) -> int:
-        return _position(self)[0] or self.code.co_firstlineno
+        return self.position[0] or self.code.co_firstlineno
+
+    @property
+    def position(self) -> tuple[int | None, int | None, int | None, int | None]:
+        """Line, end line, column and end column of the expression that was running."""
+        return next(islice(self.code.co_positions(), self.instruction // 2, None), (None, None, None, None))
 
     @property
     def line(self) -> str:
@@ -79,7 +84,7 @@ class Site(NamedTuple):
     @property
     def expression(self) -> str:
         """The source text of the very expression that was running, or "" where it is not to be had."""
-        line, end_line, column, end_column = _position(self)
+        line, end_line, column, end_column = self.position
         if line is None or end_line is None or column is None or end_column is None:
             return ""
         lines = [linecache.getline(self.code.co_filename, n).encode() for n in range(line, end_line + 1)]
@@ -90,11 +95,6 @@ class Site(NamedTuple):
     def __str__(self) -> str:
         place = f"{self.code.co_filename}:{self.lineno}, in {self.code.co_name}"
         return f"{place}: {self.line}" if self.line else place
-
-
-def _position(site: Site) -> tuple[int | None, int | None, int | None, int | None]:
-    positions = islice(site.code.co_positions(), site.instruction // 2, None)
-    return next(positions, (None, None, None, None))
 
 
 def site_of(frame: FrameType) -> Site:

@@ -1,0 +1,685 @@
+"""What a compiled function reads beside its arguments: a call is what the eager call would be now."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import itertools
+import random
+import time
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import wengert as wg
+
+X = np.array([1.0, 2.0])
+
+# -- situations: a function, and something that it reads and that is changed ---------------------------------------
+
+scale = 2.0
+weights = np.array([1.0, 3.0])
+settings: Any = types.SimpleNamespace(rate=0.5)
+
+
+@dataclasses.dataclass
+class Options:
+    rate: float = 0.5
+    powers: list[float] = dataclasses.field(default_factory=lambda: [1.0, 2.0])
+
+
+class Model:
+    shared = 3.0
+
+    def __init__(self) -> None:
+        self.w = np.array([2.0, 5.0])
+        self.rate = 0.5
+        self.inner = Options()
+        self.history: list[float] = []
+
+    def __call__(self, x: Any) -> Any:
+        return wg.sum(x * self.w) * self.rate
+
+    def nested(self, x: Any) -> Any:
+        return wg.sum(x * self.w) * self.inner.rate * self.inner.powers[0]
+
+    @property
+    def doubled(self) -> float:
+        return 2 * self.rate
+
+
+class Slotted:
+    __slots__ = ("w",)
+
+    def __init__(self) -> None:
+        self.w = 2.0
+
+
+Made = tuple[Callable[..., Any], Callable[[], Any]]  # a function of x, and what changes what it reads
+
+
+def rebound_number() -> Made:
+    def change() -> None:
+        global scale
+        scale += 1.0
+
+    return (lambda x: wg.sum(x) * scale), change
+
+
+def rebound_global_array() -> Made:
+    def change() -> None:
+        global weights
+        weights = weights + 1.0
+
+    return (lambda x: wg.sum(x * weights)), change
+
+
+def array_written_in_place() -> Made:
+    def change() -> None:
+        weights[0] += 1.0
+
+    return (lambda x: wg.sum(x * weights)), change
+
+
+def array_read_by_numpy() -> Made:
+    def change() -> None:
+        weights[1] += 1.0
+
+    return (lambda x: wg.sum(x) * float(np.max(weights))), change
+
+
+def array_in_a_condition() -> Made:
+    held = np.array([1.0])
+
+    def change() -> None:
+        held[0] = -held[0]
+
+    return (lambda x: wg.sum(x) if held[0] > 0 else wg.sum(x * x)), change
+
+
+def view_of_an_array() -> Made:
+    held = np.arange(6.0).reshape(3, 2)
+
+    def change() -> None:
+        held[1] += 1.0
+
+    return (lambda x: wg.sum(held[1:] @ x) + wg.sum(x @ held.T)), change
+
+
+def closure_cell() -> Made:
+    factor = 2.0
+
+    def change() -> None:
+        nonlocal factor
+        factor += 1.0
+
+    return (lambda x: wg.sum(x) * factor), change
+
+
+def nested_closure() -> Made:
+    factor = np.array([2.0, 3.0])
+
+    def inner(x: Any) -> Any:
+        def innermost() -> Any:
+            return x * factor
+
+        return innermost()
+
+    def change() -> None:
+        nonlocal factor
+        factor = factor * 2.0
+
+    return (lambda x: wg.sum(inner(x))), change
+
+
+def attribute_of_a_namespace() -> Made:
+    def change() -> None:
+        settings.rate += 1.0
+
+    return (lambda x: wg.sum(x) * settings.rate), change
+
+
+def attribute_of_self() -> Made:
+    model = Model()
+
+    def change() -> None:
+        model.w = model.w + 1.0
+
+    return (lambda x: model(x)), change
+
+
+def attribute_in_place() -> Made:
+    model = Model()
+
+    def change() -> None:
+        model.w *= 2.0
+
+    return (lambda x: model(x)), change
+
+
+def bound_method() -> Made:
+    model = Model()
+
+    def change() -> None:
+        model.inner.rate += 1.0
+
+    return model.nested, change
+
+
+def list_in_a_dataclass() -> Made:
+    model = Model()
+
+    def change() -> None:
+        model.inner.powers[0] += 1.0
+
+    return model.nested, change
+
+
+def property_of_an_object() -> Made:
+    model = Model()
+
+    def change() -> None:
+        model.rate += 1.0
+
+    return (lambda x: wg.sum(x) * model.doubled), change
+
+
+def class_attribute() -> Made:
+    class Local(Model):
+        shared = 3.0
+
+    model = Local()
+
+    def change() -> None:
+        Local.shared += 1.0
+
+    return (lambda x: wg.sum(x) * model.shared), change
+
+
+def instance_hides_its_class() -> Made:
+    model = Model()
+
+    def change() -> None:
+        model.shared = model.shared + 1.0
+
+    return (lambda x: wg.sum(x) * model.shared), change
+
+
+def method_replaced() -> Made:
+    class Local:
+        def step(self, x: Any) -> Any:
+            return wg.sum(x)
+
+    model = Local()
+    others = itertools.cycle([lambda self, x: wg.sum(x * x), lambda self, x: wg.sum(x)])
+
+    def change() -> None:
+        Local.step = next(others)
+
+    return (lambda x: model.step(x)), change
+
+
+def slot_of_an_object() -> Made:
+    held = Slotted()
+
+    def change() -> None:
+        held.w += 1.0
+
+    return (lambda x: wg.sum(x) * held.w), change
+
+
+def dictionary_entry() -> Made:
+    config = {"rate": 0.5, "unread": 1.0}
+
+    def change() -> None:
+        config["rate"] += 1.0
+
+    return (lambda x: wg.sum(x) * config["rate"]), change
+
+
+def array_in_a_dictionary() -> Made:
+    params = {"w": np.array([1.0, 2.0]), "b": 1.0}
+
+    def change() -> None:
+        params["w"] = params["w"] + 1.0
+
+    return (lambda x: wg.sum(x * params["w"]) + params["b"]), change
+
+
+def dictionary_that_grows() -> Made:
+    terms = {"a": 1.0}
+
+    def change() -> None:
+        terms[f"t{len(terms)}"] = 2.0
+
+    return (lambda x: wg.sum(x) * sum(terms.values())), change
+
+
+def list_that_grows() -> Made:
+    factors = [1.0]
+
+    def change() -> None:
+        factors.append(2.0)
+
+    return (lambda x: wg.sum(x) * sum(factors)), change
+
+
+def layers_in_a_list() -> Made:
+    layers = [(np.eye(2), np.ones(2)), (np.eye(2) * 2, np.zeros(2))]
+
+    def f(x: Any) -> Any:
+        for w, b in layers:
+            x = x @ w + b
+        return wg.sum(x)
+
+    def change() -> None:
+        layers[0][0][0, 0] += 1.0
+
+    return f, change
+
+
+def set_that_grows() -> Made:
+    held = {1, 2}
+
+    def change() -> None:
+        held.add(len(held) + 1)
+
+    return (lambda x: wg.sum(x) * len(held)), change
+
+
+def queue_that_moves() -> Made:
+    held = collections.deque([1.0, 2.0], maxlen=2)
+
+    def change() -> None:
+        held.append(held[-1] + 1.0)
+
+    return (lambda x: wg.sum(x) * held[0]), change
+
+
+def default_argument() -> Made:
+    factors = [1.0]
+
+    def f(x: Any, held: list[float] = factors) -> Any:
+        return wg.sum(x) * sum(held)
+
+    def change() -> None:
+        factors[0] += 1.0
+
+    return f, change
+
+
+def defaults_replaced() -> Made:
+    def f(x: Any, factor: float = 2.0) -> Any:
+        return wg.sum(x) * factor
+
+    def change() -> None:
+        (factor,) = f.__defaults__ or (2.0,)
+        f.__defaults__ = (factor + 1.0,)
+
+    return (lambda x: f(x)), change
+
+
+def attribute_of_a_function() -> Made:
+    def plain(x: Any) -> Any:
+        return wg.sum(x) * f.factor
+
+    f: Any = plain
+    f.factor = 1.0
+
+    def change() -> None:
+        f.factor += 1.0
+
+    return f, change
+
+
+def partial_argument() -> Made:
+    held = [1.0]
+
+    def change() -> None:
+        held[0] += 1.0
+
+    return functools.partial(lambda held, x: wg.sum(x) * held[0], held), change
+
+
+def function_in_a_registry() -> Made:
+    registry: dict[str, Any] = {"now": lambda x: wg.sum(x)}
+    others = itertools.cycle([lambda x: wg.sum(x * x), lambda x: wg.sum(x)])
+
+    def change() -> None:
+        registry["now"] = next(others)
+
+    return (lambda x: registry["now"](x)), change
+
+
+def helper_of_the_module() -> Made:
+    def change() -> None:
+        global scale
+        scale *= 2.0
+
+    return (lambda x: _scaled(x)), change
+
+
+def _scaled(x: Any) -> Any:
+    return wg.sum(x) * scale
+
+
+def sparse_matrix() -> Made:
+    matrix = scipy.sparse.csr_matrix(np.array([[1.0, 0.0], [2.0, 3.0]]))
+
+    def change() -> None:
+        matrix.data[0] += 1.0
+
+    return (lambda x: wg.sum(x) * float(matrix.sum())), change
+
+
+def bytes_that_change() -> Made:
+    held = bytearray([1, 2])
+
+    def change() -> None:
+        held[0] += 1
+
+    return (lambda x: wg.sum(x) * held[0]), change
+
+
+def tensor_rebound() -> Made:
+    held = wg.tensor([1.0, 2.0])
+
+    def change() -> None:
+        nonlocal held
+        held = held + 1.0
+
+    return (lambda x: wg.sum(x * held)), change
+
+
+def object_array() -> Made:
+    held = np.array([1.0, None], dtype=object)
+
+    def change() -> None:
+        held[0] += 1.0
+
+    return (lambda x: wg.sum(x) * held[0]), change
+
+
+def numpy_scalar() -> Made:
+    held = np.float64(2.0)
+
+    def change() -> None:
+        nonlocal held
+        held = held + 1.0
+
+    return (lambda x: wg.sum(x) * held), change
+
+
+def integer_becomes_float() -> Made:
+    values = itertools.cycle([2.0, 2])
+    held: Any = 2
+
+    def change() -> None:
+        nonlocal held
+        held = next(values)
+
+    return (lambda x: wg.sum(x) * (1.0 if isinstance(held, int) else 2.0)), change
+
+
+def sign_of_a_zero() -> Made:
+    held = 0.0
+
+    def change() -> None:
+        nonlocal held
+        held = -held
+
+    return (lambda x: wg.sum(wg.copysign(x, held))), change
+
+
+def module_attribute() -> Made:
+    module: Any = types.ModuleType("a_module_of_settings")
+    module.rate = 1.0
+
+    def change() -> None:
+        module.rate += 1.0
+
+    return (lambda x: wg.sum(x) * module.rate), change
+
+
+def custom_gradient_rule() -> Made:
+    held = [1.0]
+    rule = wg.custom_gradient(lambda x: (x * held[0], lambda up: up * held[0]))
+
+    def change() -> None:
+        held[0] += 1.0
+
+    return (lambda x: wg.sum(rule(x))), change
+
+
+def branch_and_loop() -> Made:
+    table = np.array([1.0, 2.0])
+
+    def change() -> None:
+        table[:] += 1.0
+
+    def f(x: Any) -> Any:
+        y = wg.cond(wg.sum(x) > 0, lambda: x * table, lambda: x)
+        return wg.sum(wg.fori_loop(0, 3, lambda i, v: v * table, y))
+
+    return f, change
+
+
+SITUATIONS = [
+    rebound_number, rebound_global_array, array_written_in_place, array_read_by_numpy, array_in_a_condition,
+    view_of_an_array, closure_cell, nested_closure, attribute_of_a_namespace, attribute_of_self, attribute_in_place,
+    bound_method, list_in_a_dataclass, property_of_an_object, class_attribute, instance_hides_its_class, method_replaced,
+    slot_of_an_object, dictionary_entry, array_in_a_dictionary, dictionary_that_grows, list_that_grows, layers_in_a_list,
+    set_that_grows, queue_that_moves, default_argument, defaults_replaced, attribute_of_a_function, partial_argument,
+    function_in_a_registry, helper_of_the_module, sparse_matrix, bytes_that_change, tensor_rebound, object_array,
+    numpy_scalar, integer_becomes_float, sign_of_a_zero, module_attribute, custom_gradient_rule, branch_and_loop,
+]  # fmt: skip
+
+
+def _of_rows(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: f(np.stack([x, 2 * x]))
+
+
+def _around(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: f(x * 2.0) + 1.0
+
+
+def _tangent(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: wg.jvp(f, (x,), (np.ones_like(x),))[1]
+
+
+WAYS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "call": (wg.function, lambda f: f),
+    "grad of it": (lambda f: wg.grad(wg.function(f)), wg.grad),
+    "compiled grad": (lambda f: wg.function(wg.grad(f)), wg.grad),
+    "vmap of it": (lambda f: _of_rows(wg.vmap(wg.function(f))), lambda f: _of_rows(wg.vmap(f))),
+    "inside another": (lambda f: wg.function(_around(wg.function(f))), _around),
+    "jvp of it": (lambda f: _tangent(wg.function(f)), lambda f: _tangent(f)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda s: s.__name__)
+@pytest.mark.filterwarnings("ignore:.* was traced 5 times")  # that is what the test makes them do
+def test_a_call_is_what_the_eager_call_would_be_now(situation: Callable[[], Made], way: str) -> None:
+    f, change = situation()
+    made, eager = (make(f) for make in WAYS[way])
+    found = []
+    for _ in range(3):
+        for _ in range(2):  # the second call takes the short way
+            np.testing.assert_allclose(made(X), eager(X), rtol=1e-14, atol=0.0)
+            found.append(made(X))
+        change()
+    np.testing.assert_allclose(made(X), eager(X), rtol=1e-14, atol=0.0)
+
+
+# -- how often is traced ---------------------------------------------------------------------------------------------
+
+
+def test_arrays_that_ops_take_are_inputs() -> None:
+    w, b = np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
+    model = Model()
+    f = wg.function(lambda x: wg.sum(x * w) + wg.sum(b.T @ x) + wg.sum(b[0] * x) + model(x))
+    f(X)
+    w[0], b[1, 0] = 5.0, 7.0
+    model.w[1] = 8.0
+    assert f(X) == np.sum(X * w) + np.sum(b.T @ X) + np.sum(b[0] * X) + np.sum(X * model.w) * 0.5
+    model.w = np.array([1.0, 1.0])
+    w = np.array([9.0, 1.0])
+    assert f(X) == np.sum(X * w) + np.sum(b.T @ X) + np.sum(b[0] * X) + np.sum(X * model.w) * 0.5
+    assert f.trace_count == 1
+
+
+def test_arrays_that_helpers_take_are_inputs() -> None:
+    data, targets = np.arange(6.0).reshape(3, 2), np.arange(3.0)
+
+    def loss(w: Any, rows: Any, wanted: Any) -> Any:
+        return wg.mean((rows @ w - wanted) ** 2)
+
+    f = wg.function(wg.grad(lambda w: loss(w, data, targets)))
+    for _ in range(3):
+        data += 1.0
+        targets = targets * 2.0
+        np.testing.assert_allclose(f(X), wg.grad(loss)(X, data, targets), rtol=1e-14)
+    assert f.trace_count == 1
+
+
+def test_what_comes_back_is_not_traced_again() -> None:
+    flag = True
+    f = wg.function(lambda x: wg.sum(x) if flag else wg.sum(x * x))
+    for flag in (True, False, True, False):
+        assert f(X) == (3.0 if flag else 5.0)
+    assert f.trace_count == 2
+
+
+def test_what_is_not_read_may_change() -> None:
+    model = Model()
+    config = {"rate": 2.0, "step": 0}
+    f = wg.function(lambda x: model(x) * config["rate"])
+    for step in range(4):
+        f(X)
+        model.history.append(1.0)
+        config["step"] = step
+        vars(model)["unrelated"] = step
+    assert f.trace_count == 1
+
+
+def test_counting_and_logging_in_a_function_is_no_reason_to_trace_again() -> None:
+    traces: list[int] = []
+    counts = {"n": 0}
+    number = 0
+
+    @wg.function
+    def f(x: Any) -> Any:
+        nonlocal number
+        traces.append(1)
+        counts["n"] += 1
+        number += 1
+        return wg.sum(x)
+
+    for _ in range(3):
+        f(X)
+    assert (len(traces), counts["n"], number, f.trace_count) == (1, 1, 1, 1)
+
+
+def test_a_name_that_keeps_causing_traces_is_told() -> None:
+    rate = 0.0
+    f = wg.function(lambda x: wg.sum(x) * rate)
+    for _ in range(4):
+        f(X)
+        rate += 1.0
+    with pytest.warns(UserWarning, match=r"traced 5 times because `rate`, which it reads, had changed"):
+        f(X)
+    rate = 5.0
+    f(X)  # told once
+
+
+# -- what changes by itself ------------------------------------------------------------------------------------------
+
+generator = np.random.default_rng(0)
+
+
+def _reads_a_file(x: Any) -> Any:
+    with open(__file__) as file:
+        return wg.sum(x) * len(file.readline())
+
+
+def _draws(x: Any) -> Any:
+    return wg.sum(x) * np.random.normal()
+
+
+CHANGING: dict[str, tuple[Callable[..., Any], str]] = {
+    "np.random": (_draws, r"draws random numbers from np\.random"),
+    "random": (lambda x: wg.sum(x) * random.random(), r"draws random numbers from random"),
+    "a generator": (lambda x: wg.sum(x) * generator.normal(), r"draws random numbers from `generator`"),
+    "a fresh generator": (lambda x: wg.sum(x) * np.random.default_rng().normal(), r"numpy\.random\.default_rng"),
+    "the clock": (lambda x: wg.sum(x) * time.time(), r"reads time\.time"),
+    "a file": (_reads_a_file, r"reads open"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGING)
+def test_what_changes_by_itself_is_told_once(what: str) -> None:
+    f, message = CHANGING[what]
+    compiled = wg.function(f)
+    with pytest.warns(UserWarning, match=message) as caught:
+        compiled(X)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled(X)
+        compiled(np.ones(3))  # another trace
+
+
+def test_seeded_random_numbers_are_not_told() -> None:
+    f = wg.function(lambda x: wg.sum(x) * np.random.default_rng(3).normal())
+    assert f(X) == 3.0 * np.random.default_rng(3).normal()
+
+
+# -- arguments that belong to the signature --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [bytearray, Options, Model])
+def test_arguments_that_are_no_arrays_are_looked_at_again(kind: Any) -> None:
+    def read(held: Any) -> Any:
+        return held[0] if isinstance(held, bytearray) else held.rate
+
+    held: Any = kind([1, 2]) if kind is bytearray else kind()
+    f = wg.function(lambda x, held: wg.sum(x) * read(held))
+    for _ in range(3):
+        assert f(X, held) == 3.0 * read(held)
+        if kind is bytearray:
+            held[0] += 1
+        else:
+            held.rate += 1.0
+
+
+def test_equal_arguments_with_other_contents_are_told_apart() -> None:
+    class Named:
+        def __init__(self, name: str, rate: float) -> None:
+            self.name, self.rate = name, rate
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Named) and other.name == self.name
+
+        def __hash__(self) -> int:
+            return hash(self.name)
+
+    f = wg.function(lambda x, held: wg.sum(x) * held.rate)
+    assert f(X, Named("a", 1.0)) == 3.0
+    assert f(X, Named("a", 2.0)) == 6.0
+
+
+def test_data_frames_are_looked_at_again() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is no dependency of the tests")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    f = wg.function(lambda x: wg.sum(x * frame["a"].to_numpy()))
+    for _ in range(3):
+        assert f(X) == np.sum(X * frame["a"].to_numpy())
+        frame["a"] = frame["a"] + 1.0
+        frame.loc[0, "a"] = 9.0

@@ -1,0 +1,189 @@
+"""What one trace has read beside its arguments: looked up before the trace, checked before each later call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._core.graph import Graph
+from ..._core.tensor import Tensor
+from .changing import global_sources, random_state
+from .guard import Guard, guard_of, guarded
+from .inputs import Inputs, tensor_around
+from .reach import Reach, Slot
+from .watch import MISSING, Contents, Elements, StaticAt, Watch, bytes_of, same_bytes
+
+_COPIED_BEFORE = 1 << 20  # bytes; larger arrays are copied after the trace, and only where they must be compared
+_COMPARED = 1 << 26  # bytes; of larger ones no copy is kept
+
+
+class Captures:
+    """What a function reads beside its arguments.
+
+    Args:
+        f: the function.
+        statics: those of its arguments that belong to the signature by value.
+        paths: how the user calls them.
+
+    Attributes:
+        changed: how the user calls what had changed when a call was refused.
+        version: counts how often what is compared with has been replaced by what is there now.
+        is_stale: whether that were contents, which hardly ever come back.
+        warnings: what the user is to know about things that change by themselves.
+    """
+
+    def __init__(self, f: Callable[..., Any], statics: Sequence[Any], paths: Sequence[str]) -> None:
+        reach = self._reach = Reach(f, statics, paths)
+        self._watches = reach.watches
+        self._inputs: Inputs | None = None
+        self._taken: list[tuple[int, Slot]] = []  # positions among the graph's captures, and where their values are
+        self._guard: Guard | None = None
+        self._lock = threading.Lock()
+        self._states = [(name, source, random_state(source)) for name, source in self._sources()]
+        self._copies = {
+            id(slot): bytes_of(slot.value)
+            for slot in reach.slots.values()
+            if isinstance(slot.value, np.ndarray) and slot.value.nbytes <= _COPIED_BEFORE
+        }
+        self.changed = ""
+        self.is_stale = False
+        self.version = 0
+        self.warnings: list[str] = []
+        self.tensors: list[Tensor] = []
+
+    def _sources(self) -> list[tuple[str, Any]]:
+        hidden = global_sources() if "random" in self._reach.names else []
+        known = {id(source) for _, source in hidden}
+        return [*hidden, *((f"`{path}`", source) for path, source in self._reach.sources if id(source) not in known)]
+
+    # -- the trace --------------------------------------------------------------------------------------
+
+    def open(self, graph: Graph, takes_arrays: bool = True) -> None:
+        """Before a trace: arrays that it comes to use are inputs of the graph (else constants)."""
+        self._inputs = Inputs(self._reach, graph)
+        graph.arrays = self._inputs if takes_arrays else None
+
+    @property
+    def took_arrays(self) -> bool:
+        """Whether arrays have become inputs in the trace under way, or in the last one."""
+        return self._inputs is not None and bool(self._inputs.taken)
+
+    def close(self, graph: Graph) -> None:
+        """After the trace: which arrays are looked up at each call, and which are compared with copies."""
+        assert self._inputs is not None
+        self._inputs.close()
+        places = {key: place for place, key in enumerate(graph.captures)}
+        self.tensors = [tensor for tensor, _ in graph.captures.values()]
+        taken = {id(slot): key for key, (slot, is_view) in self._inputs.taken.items() if not is_view}
+        viewed = {id(slot) for slot, is_view in self._inputs.taken.values() if is_view}
+        for slot in self._reach.slots.values():
+            is_proved = graph.arrays is not None and self._inputs.is_proved(slot)
+            slot.is_free = is_proved and id(slot) not in viewed
+            if not is_proved:
+                self._compare(slot)
+            if id(slot) in taken and taken[id(slot)] in places:
+                self._taken.append((places[taken[id(slot)]], slot))
+        self._tell_changes()
+        self._guard = guard_of(self._watches)
+        self._copies, self._inputs = {}, None
+        self._reach.chains.clear()
+
+    def _compare(self, slot: Slot) -> None:
+        """Keeps a copy of an array whose contents something else than an op may have read."""
+        if not isinstance(slot.value, np.ndarray):
+            return
+        if slot.value.nbytes > _COMPARED:
+            path = slot.watches[0].path if slot.watches else "an array"
+            self.warnings.append(
+                f"reads `{path}` ({slot.value.nbytes >> 20} MiB) where changes in place are not seen: pass it as an "
+                "argument, or use it in ops only"
+            )
+            return
+        kept = self._copies.get(id(slot)) or bytes_of(slot.value)
+        path = slot.watches[0].path if slot.watches else ""
+        self._watches.append(Contents(slot.value, same_bytes, path, kept))
+
+    def _tell_changes(self) -> None:
+        drawn = [name for name, source, state in self._states if random_state(source) != state]
+        for name in drawn:
+            self.warnings.append(
+                f"draws random numbers from {name} while it is traced: they are constants of the compiled function; "
+                "use wg.random with a key that is an argument"
+            )
+        for name in self._reach.changes:
+            self.warnings.append(
+                f"reads {name}, which changes by itself: what it gives while the function is traced is a constant of "
+                "the compiled function; pass it as an argument"
+            )
+        if self._reach.is_cut:
+            self.warnings.append("can reach more objects than are watched for changes: pass what varies as arguments")
+
+    # -- calls ------------------------------------------------------------------------------------------
+
+    def guarded(self, run: Callable[..., Any], natives: Sequence[Any]) -> Callable[..., Any]:
+        """Compiled code as a function that looks first whether the program is still the right one, and gives
+        NotImplemented where that takes more than a look.
+        """
+        return guarded(self._watches, run, natives)
+
+    def holds(self, statics: Sequence[Any] = ()) -> bool:
+        """Whether the program is still what f would be traced to; arrays that were replaced by others like them are
+        looked up.
+        """
+        return (self._guard is not None and self._guard(statics)) or self._holds_by_value(statics)
+
+    def _holds_by_value(self, statics: Sequence[Any]) -> bool:
+        with self._lock:
+            found: dict[int, tuple[Slot, Any]] = {}
+            for watch in self._watches:
+                if not self._accepts(watch, watch.now(statics), found):
+                    self.changed, self.is_stale = watch.path, isinstance(watch, Contents)
+                    return False
+            for slot, array in found.values():
+                self._replace(slot, array)
+            self._guard = guard_of(self._watches)
+            self.version += 1
+            return True
+
+    def _accepts(self, watch: Watch, value: Any, found: dict[int, tuple[Slot, Any]]) -> bool:
+        held = watch.value
+        if value is held:
+            slot = self._reach.slots.get(id(held))
+            return slot is None or found.setdefault(id(slot), (slot, held))[1] is held
+        if value is MISSING or held is MISSING:
+            return False
+        slot = self._reach.slots.get(id(held)) if _is_array(held) else None
+        if slot is None or isinstance(watch, (Contents, Elements)):
+            return watch.holds(value)
+        known = found.setdefault(id(slot), (slot, value))[1]
+        return slot.is_free and known is value and _is_alike(value, held) and not isinstance(watch.owner, StaticAt)
+
+    def _replace(self, slot: Slot, array: Any) -> None:
+        if array is slot.value:
+            return
+        slots = self._reach.slots
+        for watch in slot.watches:
+            watch.value = array
+        del slots[id(slot.value)]
+        slot.value = array
+        slots[id(array)] = slot
+        for place, taken in self._taken:
+            if taken is slot:
+                self.tensors[place] = array if isinstance(array, Tensor) else tensor_around(array)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, Tensor))
+
+
+def _is_alike(value: Any, held: Any) -> bool:
+    """Whether one array can take another's place in a program."""
+    if type(value) is not type(held) or value.shape != held.shape or value.dtype != held.dtype:
+        return False
+    return type(value) is not Tensor or (type(value._data) is type(held._data) and value._weak == held._weak)
+
+
+__all__ = ["Captures"]

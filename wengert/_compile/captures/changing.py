@@ -1,0 +1,79 @@
+"""What changes by itself: clocks, random numbers with a hidden state, files, iterators.
+
+Their results are constants of a compiled function. Random states are compared before and after a trace; of the others
+it is enough that the code names them.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+_CALLS: dict[str, tuple[str, ...]] = {
+    "time": (
+        "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
+        "process_time_ns", "thread_time", "ctime", "localtime", "gmtime",
+    ),
+    "builtins": ("open", "input"), "io": ("open",), "_io": ("open",),
+    "os": ("urandom", "getenv", "getpid", "listdir", "stat", "environ"),
+    "posix": ("urandom", "getpid", "listdir", "stat"),
+    "uuid": ("uuid1", "uuid4"),
+    "secrets": ("randbelow", "token_bytes", "token_hex", "choice", "randbits"),
+    "numpy": ("load", "loadtxt", "genfromtxt", "fromfile", "memmap"),
+}  # fmt: skip
+_BARE = {"numpy.random": ("default_rng",)}  # without arguments only: with a seed they give the same each time
+_CLOCKS = frozenset({"now", "today", "utcnow"})  # of datetime's classes
+
+
+def changing_name(owner: Any, key: str, value: Any, is_called_bare: bool) -> str:
+    """The dotted name of something whose results change by themselves, found as `owner.key`, or ""."""
+    if isinstance(owner, ModuleType):
+        home = owner.__name__
+        if key in _CALLS.get(home, ()) or (is_called_bare and key in _BARE.get(home, ())):
+            return f"{home}.{key}"
+        return ""
+    if isinstance(owner, type) and owner.__module__ == "datetime" and key in _CLOCKS:
+        return f"datetime.{owner.__name__}.{key}"
+    home = getattr(value, "__module__", None)
+    name = getattr(value, "__name__", "")
+    if owner is None and isinstance(home, str) and name in _CALLS.get(home, ()):
+        return f"{home}.{name}" if home not in ("builtins", "io", "_io") else name
+    return ""
+
+
+def is_iterator(value: Any) -> bool:
+    """Whether reading a value uses it up: an iterator or an open file."""
+    kind = type(value)
+    return hasattr(kind, "__next__") and hasattr(kind, "__iter__")
+
+
+def random_state(value: Any) -> Any:
+    """What a source of random numbers has as its state, or None for anything else."""
+    kind = type(value)
+    home = kind.__module__
+    if home.startswith("numpy.random") and hasattr(value, "bit_generator"):
+        return _plain(value.bit_generator.state)
+    if home.startswith("numpy.random") and hasattr(value, "get_state"):
+        return _plain(value.get_state(legacy=False))
+    return value.getstate() if home == "random" and hasattr(value, "getstate") else None
+
+
+def _plain(state: Any) -> Any:
+    """A state as data that can be compared."""
+    if isinstance(state, dict):
+        return [(key, _plain(value)) for key, value in state.items()]
+    return state.tobytes() if hasattr(state, "tobytes") else state
+
+
+def global_sources() -> list[tuple[str, Any]]:
+    """The hidden sources behind the functions of `np.random` and `random`, where these are loaded."""
+    found: list[tuple[str, Any]] = []
+    for module, name, source in (("numpy.random.mtrand", "np.random", "_rand"), ("random", "random", "_inst")):
+        held = getattr(sys.modules.get(module), source, None)
+        if held is not None:
+            found.append((name, held))
+    return found
+
+
+__all__ = ["changing_name", "global_sources", "is_iterator", "random_state"]

@@ -1,0 +1,179 @@
+"""The arrays that a traced function reads beside its arguments, as inputs of the program.
+
+An array that an op takes becomes a capture of the graph, whose value is looked up at each call. Whether that is all
+that its contents are used for is proved by evidence: each place in the code that loads the array must be one from
+which an op was seen to take it, itself or a view. Where the proof fails (NumPy may have computed with it), the
+contents are compared with a copy before each call, and what differs is traced again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._core import dtypes
+from ..._core.engine import default_engine
+from ..._core.foreign_arrays import require_plain
+from ..._core.graph import Graph, symbol
+from ..._core.state import next_serial
+from ..._core.tensor import Tensor, Value
+from ..._core.where import is_library_file, site_of
+from .reach import SIZES, Slot
+from .reads import LOCAL, Chain, Position, Step, is_inside, reads_of, spans_of
+
+if TYPE_CHECKING:
+    from .reach import Reach
+
+_VIEWS = frozenset({"T", "mT", "real", "imag"})
+
+
+class Inputs:
+    """The arrays that one trace may take as inputs.
+
+    Attributes:
+        taken: the captured tensors, by the key of each: the slot that it came from, and whether it is a view.
+    """
+
+    def __init__(self, reach: Reach, graph: Graph) -> None:
+        self._slots = reach.slots
+        self._chains = reach.chains
+        self._graph = graph
+        self._outside = sys._getframe(2)  # who opened the trace: what stands there is none of f's doing
+        self._tensors: dict[int, tuple[Any, Tensor]] = {}
+        self.taken: dict[int, tuple[Slot, bool]] = {}
+        self._seen: set[tuple[CodeType, Position]] = set()  # places from which an op took a captured array
+        self._callers: set[tuple[CodeType, Position]] = set()  # places of the calls that led there
+        self._locals: dict[int, set[tuple[CodeType, str]]] = {}  # local variables that held a slot's array meanwhile
+
+    # -- during the trace -------------------------------------------------------------------------------
+
+    def tensor_of(self, array: np.ndarray[Any, Any]) -> Tensor | None:
+        """The symbolic tensor of a captured array, or of a view of one; None for any other array."""
+        slot = self._slot_of(array)
+        if slot is None or array.dtype.kind == "b" or not array.dtype.isnative or not dtypes.is_supported(array.dtype):
+            return None  # masks stay constants: shapes depend on them
+        self._note(slot)
+        known = self._tensors.get(id(array))
+        if known is None:
+            require_plain(type(array))
+            tensor = tensor_around(array)
+            known = self._tensors[id(array)] = (array, tensor)
+            self.taken[tensor._key] = (slot, array is not slot.value)
+            value = Value(tuple(array.shape), array.dtype, self._graph.serial, _short(slot))
+            self._graph.captures[tensor._key] = (tensor, value)
+        return symbol(self._graph.value_of(known[1]))
+
+    def take(self, tensor: Tensor) -> None:
+        """Notes that an op takes a concrete tensor."""
+        slot = self._slots.get(id(tensor))
+        if slot is not None:
+            self._note(slot)
+            self.taken[tensor._key] = (slot, False)
+
+    def _slot_of(self, array: Any) -> Slot | None:
+        held = array
+        while isinstance(held, np.ndarray):
+            slot = self._slots.get(id(held))
+            if slot is not None:
+                return slot
+            held = held.base
+        return None
+
+    def _note(self, slot: Slot) -> None:
+        """Where the user's code stands, and which of its variables hold the array now."""
+        frame: FrameType | None = sys._getframe(2)
+        is_first = True
+        while frame is not None and frame is not self._outside:
+            if not is_library_file(frame.f_code.co_filename):
+                place = _place(frame)
+                if place is not None:
+                    (self._seen if is_first else self._callers).add(place)
+                is_first = False
+                held = [name for name, value in frame.f_locals.items() if value is slot.value]
+                self._locals.setdefault(id(slot), set()).update((frame.f_code, name) for name in held)
+            frame = frame.f_back
+
+    # -- after it ---------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Lets go of the caller's frame."""
+        del self._outside
+
+    def is_proved(self, slot: Slot) -> bool:
+        """Whether ops alone have read the array's contents."""
+        if slot.is_loose:
+            return False
+        sites = [*slot.sites]
+        for where, chain in self._chains:
+            for taken, step in enumerate(chain.steps):
+                if not step.is_item and step.key in slot.attributes:
+                    sites.append((where, chain, taken + 1))
+        done: set[tuple[CodeType, str]] = set()
+        waiting = [*self._locals.get(id(slot), ())]
+        for site in sites:
+            if not self._is_taken(*site, waiting):
+                return False
+        while waiting:
+            where, name = waiting.pop()
+            if (where, name) in done:
+                continue
+            done.add((where, name))
+            if not all(self._is_taken(*site, waiting) for site in _loads(where, name)):
+                return False
+        return True
+
+    def _is_taken(self, where: CodeType, chain: Chain, taken: int, waiting: list[tuple[CodeType, str]]) -> bool:
+        """Whether what a chain loads goes to an op, to a call that led to one, or to a variable (then `waiting`)."""
+        rest = chain.steps[taken:]
+        if rest and not rest[0].is_item and rest[0].key in SIZES:
+            return True
+        if chain.stored and all(map(_is_view, rest)):
+            waiting.append((where, chain.stored))
+            return True
+        span = chain.spans[taken]
+        if span is None:
+            return False
+        around = sorted((s for s in spans_of(where) if is_inside(span, s[0])), key=lambda s: _extent(s[0], span))
+        for place, is_view in around:
+            if (where, place) in self._seen or (where, place) in self._callers:
+                return True
+            if not is_view:
+                return False
+        return False
+
+
+def tensor_around(array: np.ndarray[Any, Any]) -> Tensor:
+    """A concrete tensor of an array's memory, whatever is being traced."""
+    return Tensor(default_engine().from_numpy(array.view()), next_serial())
+
+
+def _is_view(step: Step) -> bool:
+    return step.is_item or step.key in _VIEWS
+
+
+def _extent(outer: Position, inner: Position) -> tuple[int, int, int, int]:
+    """Orders the places around another by size."""
+    return (outer[1] - outer[0], inner[0] - outer[0], outer[3] - inner[3], inner[2] - outer[2])
+
+
+def _loads(code: CodeType, name: str) -> Iterable[tuple[CodeType, Chain, int]]:
+    """The chains that load a variable of a function, in it and in the functions inside."""
+    return [(where, c, 0) for where, c in reads_of(code).chains if c.kind == LOCAL and c.name == name]
+
+
+def _place(frame: FrameType) -> tuple[CodeType, Position] | None:
+    line, end_line, column, end_column = site_of(frame).position
+    if line is None or end_line is None or column is None or end_column is None:
+        return None
+    return frame.f_code, (line, end_line, column, end_column)
+
+
+def _short(slot: Slot) -> str:
+    return slot.watches[0].path if slot.watches else ""
+
+
+__all__ = ["Inputs", "tensor_around"]

@@ -1,0 +1,457 @@
+"""From a function to everything that its code can read beside its arguments.
+
+The names in its code are followed to values, the functions among these to their code, and so on. Of an object only
+the attributes are looked at that some code reached names; of a dictionary read with constant keys only these; other
+containers whole. So what a program changes on the side (a log, a counter that f does not read) causes no new trace.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from types import (
+    BuiltinFunctionType,
+    BuiltinMethodType,
+    CellType,
+    CodeType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+)  # fmt: skip
+from typing import Any
+
+import numpy as np
+
+from ..._core.engine import is_native
+from ..._core.tensor import Tensor
+from ..._core.where import is_library_file
+from .changing import changing_name, is_iterator, random_state
+from .reads import CELL, GLOBAL, LOCAL, MUTATORS, Chain, Step, reads_of
+from .watch import (
+    MISSING,
+    Attribute,
+    Cell,
+    Contents,
+    Elements,
+    Entries,
+    Item,
+    StaticAt,
+    Watch,
+    same_data,
+    same_frame,
+)  # fmt: skip
+
+LIMIT = 5000  # values that are looked at; who captures more has captured a program's whole state
+
+_ATOMS: tuple[type, ...] = (
+    type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, type(Ellipsis), range, slice,
+)  # fmt: skip
+# locks, files and the like have no data to compare
+_WITHOUT_DATA = frozenset({"_thread", "threading", "logging", "_io", "re", "weakref", "_weakref"})
+_GROWING = (list, dict, set, deque)
+_FRAMES = frozenset({"pandas", "xarray", "polars"})
+SIZES = frozenset({"shape", "ndim", "dtype", "size", "itemsize", "nbytes"})
+
+
+Site = tuple[CodeType, Chain, int]  # a chain that loads an array, and how many of its steps lead to it
+
+
+class Slot:
+    """An array or tensor that was found.
+
+    Attributes:
+        value: the array.
+        watches: where it was found.
+        sites: chains that load it, with how many of their steps lead to it.
+        attributes: the names of attributes under which it was found.
+        is_loose: whether it was found where no chain leads (in a list, say).
+        is_free: whether another array like it may take its place without a new trace.
+    """
+
+    __slots__ = ("attributes", "is_free", "is_loose", "sites", "value", "watches")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.watches: list[Watch] = []
+        self.sites: list[Site] = []
+        self.attributes: set[str] = set()
+        self.is_loose = False
+        self.is_free = False
+
+
+class Reach:
+    """What can be read, as `watches`; arrays are in `slots`, too, by `id`.
+
+    Attributes:
+        names: attributes that some code reads.
+        grown: attributes that some code only calls `append` and the like of.
+        changes: names of what changes by itself.
+        sources: random numbers' sources, with their paths.
+        chains: those of all code reached.
+    """
+
+    def __init__(self, f: Callable[..., Any], statics: Sequence[Any], paths: Sequence[str]) -> None:
+        self.watches: list[Watch] = []
+        self.slots: dict[int, Slot] = {}
+        self.changes: list[str] = []
+        self.sources: list[tuple[str, Any]] = []
+        self.chains: list[tuple[CodeType, Chain]] = []
+        self.names: set[str] = set()
+        self.grown: set[str] = set()
+        self.is_cut = False  # at the limit
+        self._seen: dict[int, Any] = {}
+        self._places: set[tuple[int, Any]] = set()
+        self._objects: list[tuple[Any, Any, str, set[str]]] = []  # owner, object, path, names looked up so far
+        self._queue: deque[Callable[[], None]] = deque()
+        self._home = _package_of(f)
+        self._visit(f, "")
+        for index, (value, path) in enumerate(zip(statics, paths, strict=True)):
+            self._visit(value, path, StaticAt(index))
+        self._finish()
+
+    def _finish(self) -> None:
+        """Until nothing new is found: each function adds names, each name may be an attribute of an object."""
+        while True:
+            while self._queue:
+                self._queue.popleft()()
+            for entry in [*self._objects]:
+                self._attributes(*entry)
+            if not self._queue:
+                return
+
+    # -- values -----------------------------------------------------------------------------------------
+
+    def _visit(self, value: Any, path: str, owner: Any = None) -> None:
+        """Looks at what a value holds; `owner` is what stands for the value where its identity is not watched."""
+        if isinstance(value, _ATOMS) or id(value) in self._seen:
+            return
+        if len(self._seen) >= LIMIT:
+            self.is_cut = True
+            return
+        self._seen[id(value)] = value
+        self._queue.append(functools.partial(self._look, value, path, value if owner is None else owner))
+
+    def _look(self, value: Any, path: str, owner: Any) -> None:
+        kind = type(value)
+        if kind is FunctionType:
+            self._function(value, path)
+        elif kind is MethodType:
+            self._visit(value.__func__, path)
+            self._visit(value.__self__, path.rpartition(".")[0] or "self")
+        elif isinstance(value, functools.partial):
+            self._all(path, (value.func, *value.args, *value.keywords.values()))
+        elif isinstance(value, ModuleType) or kind in (BuiltinFunctionType, BuiltinMethodType):
+            self._source(path, getattr(value, "__self__", None))
+        elif isinstance(value, (np.ndarray, Tensor)):
+            self._slot(value).is_loose = True  # where a place was watched, the array is not visited
+        elif isinstance(value, type):
+            self._class(value, path)
+        elif isinstance(value, tuple):
+            for index, element in enumerate(value):
+                self._found(None, element, f"{path}[{index}]")
+        elif isinstance(value, (list, deque)):
+            self._contents(Elements(owner, None, path, (*value,)), value)
+        elif isinstance(value, dict):
+            flat = (*[part for entry in value.items() for part in entry],)
+            self._contents(Entries(owner, None, path, flat), flat[1::2])
+        elif isinstance(value, (set, bytearray)):
+            self.watches.append(Contents(owner, same_data, path, value.copy()))
+        elif not is_native(kind):
+            self._object(value, path, owner)
+
+    def _contents(self, watch: Watch, elements: Iterable[Any]) -> None:
+        self.watches.append(watch)
+        for index, element in enumerate(elements):
+            self._found(watch, element, f"{watch.path}[{index}]")
+
+    def _callables(self, value: Any, path: str) -> None:
+        """The functions that something of ours, or of a library, holds."""
+        if isinstance(value, (list, tuple, set)):
+            for element in value:
+                self._callables(element, path)
+        elif isinstance(value, dict):
+            self._callables([*value.values()], path)
+        elif callable(value):
+            self._visit(value, path)
+
+    def _all(self, path: str, values: Iterable[Any]) -> None:
+        for value in values:
+            self._visit(value, path)
+
+    def _found(self, watch: Watch | None, value: Any, path: str) -> None:
+        """What stands at a place that is watched (by `watch`), but that no chain of names leads to."""
+        if isinstance(value, (np.ndarray, Tensor)):
+            slot = self._slot(value)
+            slot.is_loose = True
+            if watch is not None:
+                slot.watches.append(watch)
+        else:
+            self._visit(value, path)
+
+    def _slot(self, value: Any) -> Slot:
+        slot = self.slots.get(id(value))
+        if slot is None:
+            slot = self.slots[id(value)] = Slot(value)
+            if isinstance(value, np.ndarray) and value.dtype.hasobject:
+                self._all("", value.ravel().tolist())
+        return slot
+
+    def _object(self, value: Any, path: str, owner: Any) -> None:
+        kind = type(value)
+        reads = getattr(kind, "__wengert_reads__", None)
+        state = random_state(value)
+        if reads is not None:
+            self._all(path, reads(value))
+        elif state is not None:
+            self.sources.append((path, value))
+        elif is_iterator(value):
+            self.changes.append(f"the iterator {path}")
+        elif kind.__module__.partition(".")[0] in _FRAMES and hasattr(value, "equals"):
+            copy = value.copy() if hasattr(value, "copy") else value.clone()
+            self.watches.append(Contents(owner, same_frame, path, copy))
+        elif self._is_users(kind.__module__):
+            self._objects.append((owner, value, path, set()))
+            self._class(kind, path)
+        elif kind.__module__ not in _WITHOUT_DATA:
+            self._library_object(value, path, owner)
+
+    def _library_object(self, value: Any, path: str, owner: Any) -> None:
+        """An object of a library, whose code is not looked at: all its data; and what of ours holds functions."""
+        if hasattr(value, "__wrapped__"):  # a function behind a cache
+            self._visit(value.__wrapped__, path)
+            return
+        is_ours = type(value).__module__.partition(".")[0] == "wengert"
+        for name, held in _instance_data(value):
+            if is_ours:
+                self._callables(held, path)
+            elif isinstance(held, (*_ATOMS, np.ndarray, list, tuple, dict, set)):
+                self._watch(Attribute, owner, name, f"{path}.{name}", held)
+                if isinstance(held, (np.ndarray, Tensor)):
+                    self._slot(held).is_loose = True
+
+    def _class(self, kind: type, path: str) -> None:
+        """The methods of a user's class that operators call; the others are attributes of its objects."""
+        for base in kind.__mro__:
+            if not self._is_users(base.__module__):
+                continue
+            self._visit_type(base)
+            for name, held in [*vars(base).items()]:
+                if name.startswith("__") and name.endswith("__") and isinstance(held, FunctionType):
+                    self._visit(held, f"{base.__name__}.{name}")
+
+    def _visit_type(self, kind: type) -> None:
+        if id(kind) not in self._places_of_types:
+            self._places_of_types[id(kind)] = kind
+            self._objects.append((kind, kind, kind.__name__, set()))
+
+    @functools.cached_property
+    def _places_of_types(self) -> dict[int, type]:
+        return {}
+
+    def _attributes(self, owner: Any, value: Any, path: str, looked_up: set[str]) -> None:
+        """The attributes of an object, or of a class, that some code names."""
+        for name in sorted((self.names | self.grown) - looked_up):
+            if name not in self.names and isinstance(_instance_attribute(value, name), _GROWING):
+                continue
+            looked_up.add(name)
+            if isinstance(value, type):
+                self._class_attribute(value, name)
+                continue
+            held = _instance_attribute(value, name)
+            shared = self._class_data(type(value), name) if held is MISSING else MISSING
+            if isinstance(shared, _DATA):
+                held = shared  # an attribute of the object may come to hide it
+            if held is not MISSING:
+                self._watch(Attribute, owner, name, f"{path}.{name}", held)
+
+    def _class_attribute(self, kind: type, name: str) -> None:
+        held = vars(kind).get(name, MISSING)
+        path = f"{kind.__name__}.{name}"
+        if isinstance(held, (staticmethod, classmethod)):
+            self._visit(held.__func__, path)
+        elif isinstance(held, property):
+            self._all(path, [part for part in (held.fget, held.fset) if part is not None])
+        elif isinstance(held, functools.cached_property):
+            self._visit(held.func, path)
+        elif isinstance(held, FunctionType) or (held is not MISSING and not hasattr(type(held), "__get__")):
+            self._watch(Attribute, kind, name, path, held)
+
+    def _class_data(self, kind: type, name: str) -> Any:
+        bases = [base for base in kind.__mro__ if name in vars(base) and self._is_users(base.__module__)]
+        return vars(bases[0])[name] if bases else MISSING
+
+    def _is_users(self, module: str | None) -> bool:
+        """Whether a module's code is looked at: the user's own, and the package that f itself comes from."""
+        return module is None or is_users(module) or module.partition(".")[0] == self._home
+
+    # -- places -----------------------------------------------------------------------------------------
+
+    def _watch(
+        self, kind: type[Watch], owner: Any, key: Any, path: str, value: Any, site: Site | None = None
+    ) -> None:  # fmt: skip
+        """Watches a place, once, and looks at what is there."""
+        place = (id(owner), key)
+        if place not in self._places:
+            self._places.add(place)
+            self._seen.setdefault(id(owner), owner)  # kept, so that no other object gets its `id`
+            watch = kind(owner, key, path, value)
+            self.watches.append(watch)
+            if isinstance(value, (np.ndarray, Tensor)):
+                self._slot(value).watches.append(watch)
+        if isinstance(value, (np.ndarray, Tensor)):
+            slot = self._slot(value)
+            if site is not None:
+                slot.sites.append(site)
+            elif kind is Attribute:
+                slot.attributes.add(key)
+            else:
+                slot.is_loose = True
+        elif value is not MISSING and site is None:
+            self._visit(value, path)
+
+    # -- code -------------------------------------------------------------------------------------------
+
+    def _function(self, f: FunctionType, path: str) -> None:
+        code = f.__code__
+        if not self._is_users(f.__module__):
+            for cell in f.__closure__ or ():
+                self._callables(_content(cell), path)
+            return
+        if vars(f):
+            self._objects.append((f, f, path, set()))
+        reads = reads_of(code)
+        self.names |= reads.names
+        self.grown |= reads.grown
+        self.chains += reads.chains
+        for name in ("__defaults__", "__kwdefaults__"):
+            held = getattr(f, name)
+            if held:
+                self._watch(Attribute, f, name, f"the default arguments of {f.__name__}", held)
+        cells = dict(zip(code.co_freevars, f.__closure__ or (), strict=True))
+        for where, chain in reads.chains:
+            self._chain(where, chain, f.__globals__, cells)
+
+    def _chain(self, where: CodeType, chain: Chain, names: dict[str, Any], cells: dict[str, CellType]) -> None:
+        """Follows a chain as far as its places are plain to see: names, modules, dictionaries."""
+        if chain.kind == LOCAL or (chain.is_effect and not chain.steps):
+            return
+        site = (where, chain, 0)
+        if chain.kind == CELL:
+            value = _content(cells[chain.name])
+            self._watch(Cell, cells[chain.name], None, chain.name, value, site)
+        elif chain.kind == GLOBAL:
+            value = self._global(chain, names, site)
+        else:
+            value = sys.modules.get(chain.name, MISSING)
+        path = chain.name
+        for taken, step in enumerate(chain.steps, 1):
+            if isinstance(value, _GROWING) and step.key in MUTATORS:
+                return  # nothing is read of what it holds
+            after = self._step(value, step, path, (where, chain, taken))
+            if after is None:
+                break
+            value, path = after
+        if not chain.steps:
+            self._note(changing_name(None, chain.name, value, chain.calls_bare))
+        if value is not MISSING and not chain.is_effect and not isinstance(value, (np.ndarray, Tensor)):
+            self._visit(value, path)
+
+    def _global(self, chain: Chain, names: dict[str, Any], site: Site) -> Any:
+        value = names.get(chain.name, MISSING)
+        held = vars(builtins).get(chain.name, MISSING) if value is MISSING else value
+        if value is not MISSING or held is MISSING:
+            self._watch(Item, names, chain.name, chain.name, value, site)
+        elif chain.name not in _QUIET_BUILTINS:
+            self._watch(Item, names, chain.name, chain.name, MISSING, site)
+        if value is MISSING and held is not MISSING:
+            self._note(changing_name(None, chain.name, held, False))
+        return held
+
+    def _step(self, value: Any, step: Step, path: str, site: Site) -> tuple[Any, str] | None:
+        """What a step leads to, if it is plain to see."""
+        if isinstance(value, ModuleType) and not step.is_item:
+            held = vars(value).get(step.key, MISSING)
+            if held is MISSING and (value.__name__, step.key) == ("numpy", "random"):
+                held = getattr(value, step.key)  # loaded here, so that the state of its numbers is known before
+            if held is MISSING:
+                held = sys.modules.get(f"{value.__name__}.{step.key}", MISSING)
+            self._note(changing_name(value, step.key, held, site[1].calls_bare))
+            if self._is_users(value.__name__):
+                self._watch(Item, vars(value), step.key, f"{path}.{step.key}", held, site)
+            return held, f"{path}.{step.key}"
+        if isinstance(value, dict) and step.is_item and isinstance(step.key, (str, int)):
+            held = value.get(step.key, MISSING)
+            self._watch(Item, value, step.key, f"{path}[{step.key!r}]", held, site)
+            return held, f"{path}[{step.key!r}]"
+        if isinstance(value, type) and not step.is_item:
+            self._note(changing_name(value, step.key, None, False))
+        return None
+
+    def _note(self, name: str) -> None:
+        if name and name not in self.changes:
+            self.changes.append(name)
+
+    def _source(self, path: str, owner: Any) -> None:
+        """The generator behind a bound method of one (`np.random.normal`)."""
+        if owner is not None and not isinstance(owner, ModuleType) and random_state(owner) is not None:
+            self.sources.append((path, owner))
+
+
+# Names that nobody gives to anything else: what shadows a built-in under another name is seen.
+_QUIET_BUILTINS = frozenset({
+    "len", "range", "float", "int", "bool", "str", "list", "tuple", "dict", "set", "isinstance", "getattr", "hasattr",
+    "enumerate", "zip", "super", "print", "ValueError", "TypeError", "RuntimeError", "KeyError", "IndexError", "type",
+    "callable", "repr", "complex", "reversed", "property", "object", "__build_class__", "__name__",
+})  # fmt: skip
+_DATA = (*_ATOMS, np.ndarray, Tensor, list, tuple, dict, set)
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return MISSING
+
+
+def _instance_data(value: Any) -> list[tuple[str, Any]]:
+    held = getattr(value, "__dict__", None)
+    found = [*held.items()] if isinstance(held, dict) else []
+    names = [name for kind in type(value).__mro__ for name in _slots(kind)]
+    return found + [(name, getattr(value, name)) for name in names if hasattr(value, name)]
+
+
+def _slots(kind: type) -> Iterable[str]:
+    slots = vars(kind).get("__slots__", ())
+    return [name for name in ((slots,) if isinstance(slots, str) else slots) if not name.startswith("__")]
+
+
+def _instance_attribute(value: Any, name: str) -> Any:
+    held = getattr(value, "__dict__", None)
+    if isinstance(held, dict) and name in held:
+        return held[name]
+    is_slot = type(getattr(type(value), name, None)).__name__ == "member_descriptor"
+    return getattr(value, name, MISSING) if is_slot else MISSING
+
+
+@functools.lru_cache(maxsize=4096)
+def is_users(module: str) -> bool:
+    """Whether a module is of the user's own making: none of the standard library, ours or installed."""
+    loaded = sys.modules.get(module)
+    file = getattr(loaded, "__file__", None)
+    if file is None:
+        return module.partition(".")[0] not in sys.stdlib_module_names and module != "builtins"
+    return not (is_library_file(file) or "site-packages" in file or "dist-packages" in file)
+
+
+def _package_of(f: Any) -> str:
+    """The installed package that a function is from, or "" where it is none to be looked at."""
+    inner = getattr(f, "__wrapped__", f)
+    module = getattr(inner, "__module__", None) or ""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return "" if file is None or is_library_file(file) else module.partition(".")[0]
+
+
+__all__ = ["SIZES", "Reach", "Slot"]

@@ -1,0 +1,269 @@
+"""What a trace found in names, attributes, cells and containers, and whether it is there still.
+
+Values are compared by identity first; where that fails, numbers, strings and tuples of them by value. What is compared
+knows its text too, as part of the guard that compares all of it at once (`guard.py`).
+"""
+
+from __future__ import annotations
+
+import keyword
+from operator import is_
+from typing import Any, Protocol
+
+import numpy as np
+
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
+FEW = 16  # elements that are compared one by one in a guard's text
+
+
+class Bind(Protocol):
+    """Gives a value a name in the guard; `home` are globals that the guard reads as its own."""
+
+    home: dict[str, Any]
+
+    def __call__(self, value: Any) -> str: ...
+
+
+class StaticAt:
+    """Stands for an argument that belongs to the signature by value: the call's own is looked at."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class Watch:
+    """One value at one place.
+
+    Attributes:
+        path: how the user calls the place.
+        value: what was there.
+    """
+
+    __slots__ = ("key", "owner", "path", "value")
+
+    def __init__(self, owner: Any, key: Any, path: str, value: Any) -> None:
+        self.owner = owner
+        self.key = key
+        self.path = path
+        self.value = value
+
+    def now(self, statics: Any) -> Any:
+        """What is there now."""
+        try:
+            return self._read(statics[self.owner.index] if type(self.owner) is StaticAt else self.owner)
+        except (NameError, AttributeError, LookupError, ValueError):
+            return MISSING
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value that is there now will do; then it is the one to be found from here on."""
+        if not same(value, self.value):
+            return False
+        self.value = value
+        return True
+
+    def text(self, bind: Bind) -> str:
+        """The comparison as an expression."""
+        return f"{self.place(bind)} is {bind(self.value)}"
+
+    def place(self, bind: Bind) -> str:
+        """The place as an expression."""
+        raise NotImplementedError
+
+    def _read(self, owner: Any) -> Any:
+        raise NotImplementedError
+
+    def _owner(self, bind: Bind) -> str:
+        return f"statics[{self.owner.index}]" if type(self.owner) is StaticAt else bind(self.owner)
+
+
+class Cell(Watch):
+    """A variable of an enclosing function."""
+
+    __slots__ = ()
+
+    def place(self, bind: Bind) -> str:
+        return bind(self.owner)  # a cell is bound as a variable
+
+    def _read(self, owner: Any) -> Any:
+        return owner.cell_contents
+
+
+class Item(Watch):
+    """A global, or an entry of a dictionary; MISSING where the name was not there."""
+
+    __slots__ = ()
+
+    def text(self, bind: Bind) -> str:
+        if self.value is MISSING:
+            return f"{bind(self.key)} not in {self._owner(bind)}"
+        return super().text(bind)
+
+    def place(self, bind: Bind) -> str:
+        is_plain = isinstance(self.key, str) and self.key.isidentifier() and not keyword.iskeyword(self.key)
+        if self.owner is bind.home and is_plain and not self.key.startswith("_wg"):
+            return self.key
+        return f"{self._owner(bind)}[{bind(self.key)}]"
+
+    def _read(self, owner: Any) -> Any:
+        return owner[self.key]
+
+
+class Attribute(Watch):
+    """An attribute."""
+
+    __slots__ = ()
+
+    def place(self, bind: Bind) -> str:
+        return f"{self._owner(bind)}.{self.key}"
+
+    def _read(self, owner: Any) -> Any:
+        return getattr(owner, self.key)
+
+
+class Elements(Watch):
+    """All of a list (or of a deque)."""
+
+    __slots__ = ()
+
+    def text(self, bind: Bind) -> str:
+        place, held = self.place(bind), self.value
+        if len(held) > FEW or type(self.owner) is StaticAt:
+            return f"{bind(all_same)}({place}, {bind(held)})"
+        parts = [f"{bind(len)}({place}) == {len(held)}"]
+        return " and ".join([*parts, *[f"{place}[{i}] is {bind(value)}" for i, value in enumerate(held)]])
+
+    def place(self, bind: Bind) -> str:
+        return self._owner(bind)
+
+    def holds(self, value: Any) -> bool:
+        if value is MISSING or len(value) != len(self.value) or not all(map(same, value, self.value)):
+            return False
+        self.value = value
+        return True
+
+    def _read(self, owner: Any) -> Any:
+        return (*owner,)
+
+
+class Entries(Elements):
+    """All of a dictionary: keys and values, in order."""
+
+    __slots__ = ()
+
+    def text(self, bind: Bind) -> str:
+        keys, values = self.value[::2], self.value[1::2]
+        place = self.place(bind)
+        if len(keys) > FEW or type(self.owner) is StaticAt:
+            return f"{bind(all_same)}({bind(flat)}({place}), {bind(self.value)})"
+        parts = [f"{bind(len)}({place}) == {len(keys)}"]
+        parts += [f"{place}[{bind(key)}] is {bind(value)}" for key, value in zip(keys, values, strict=True)]
+        return " and ".join(parts)
+
+    def _read(self, owner: Any) -> Any:
+        return flat(owner)
+
+
+class Contents(Watch):
+    """What an object holds, compared with a copy: sets, byte arrays, data frames, arrays that NumPy may have read."""
+
+    __slots__ = ()
+
+    def text(self, bind: Bind) -> str:
+        return f"{bind(self.key)}({self.place(bind)}, {bind(self.value)})"
+
+    def place(self, bind: Bind) -> str:
+        return self._owner(bind)
+
+    def holds(self, value: Any) -> bool:
+        return self.key(value, self.value)
+
+    def _read(self, owner: Any) -> Any:
+        return owner
+
+
+def flat(entries: Any) -> tuple[Any, ...]:
+    """Keys and values of a dictionary by turns."""
+    return (*[part for entry in entries.items() for part in entry],)
+
+
+def all_same(found: Any, held: tuple[Any, ...]) -> bool:
+    """Whether a sequence holds these very objects."""
+    return len(found) == len(held) and all(map(is_, found, held))
+
+
+def same(value: Any, before: Any) -> bool:
+    """Whether a value is the one before: the object itself, or for immutable data an equal one of the same type."""
+    if value is before:
+        return True
+    kind = type(value)
+    if kind is not type(before):
+        return False
+    if kind is float:
+        return value.hex() == before.hex()
+    if kind is complex:
+        return same(value.real, before.real) and same(value.imag, before.imag)
+    if isinstance(value, np.generic):
+        return value.dtype == before.dtype and value.tobytes() == before.tobytes()
+    if isinstance(value, tuple):
+        return len(value) == len(before) and all(map(same, value, before))
+    if kind.__name__ in ("method", "builtin_function_or_method"):
+        return value == before
+    return kind in _BY_VALUE and value == before
+
+
+_BY_VALUE = frozenset({int, bool, str, bytes, frozenset, range, slice, np.dtype})
+
+
+def same_bytes(array: Any, kept: tuple[Any, ...]) -> bool:
+    """Whether an array holds what it did: `kept` is its type and its bytes."""
+    shape, dtype, held = kept
+    if array.shape != shape or array.dtype != dtype:
+        return False
+    if array.nbytes > _COMPARED_IN_PLACE and array.flags.c_contiguous:
+        return _memcmp()(array.ctypes.data, held, array.nbytes) == 0
+    return array.tobytes() == held
+
+
+def bytes_of(array: Any) -> tuple[Any, ...]:
+    """What `same_bytes` compares with."""
+    return array.shape, array.dtype, array.tobytes()
+
+
+_COMPARED_IN_PLACE = 1 << 14  # bytes; for fewer a copy is made sooner than a call by ctypes
+
+
+def _memcmp() -> Any:
+    global _compare
+    if _compare is None:
+        import ctypes  # only large arrays need it
+
+        library = ctypes.CDLL(None)
+        _compare = library.memcmp
+        _compare.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+    return _compare
+
+
+_compare: Any = None
+
+
+def same_data(found: Any, copy: Any) -> bool:
+    """Whether a set or byte array equals its copy."""
+    return type(found) is type(copy) and bool(found == copy)
+
+
+def same_frame(found: Any, copy: Any) -> bool:
+    """Whether a data frame, its labels and its dtypes are as they were."""
+    compare = getattr(found, "identical", None) or found.equals
+    return type(found) is type(copy) and bool(compare(copy)) and _labels(found) == _labels(copy)
+
+
+def _labels(frame: Any) -> Any:
+    return [repr(getattr(frame, name, None)) for name in ("columns", "index", "dtypes", "name")]
+
+
+__all__ = [
+    "MISSING", "Attribute", "Cell", "Contents", "Elements", "Entries", "Item", "StaticAt", "Watch", "all_same",
+    "bytes_of", "flat", "same", "same_bytes", "same_data", "same_frame",
+]  # fmt: skip
