@@ -428,7 +428,8 @@ def _most_steps(given: Any) -> Any:
     wanted = "while_loop: wanted an integer that is not negative as maximum_iterations, got"
     if isinstance(given, (bool, np.bool_, float, complex, str)):
         raise ValueError(at_user_line(f"{wanted} {given!r}"))
-    with building(None):  # a number that is known is no node of a trace
+    # a number that is known is no node of a trace
+    with building(STATE.builder if type(given) is Dim else None):
         tensor = as_tensor(given, "while_loop: maximum_iterations")
     if not dtypes.is_integer(tensor.dtype):
         raise ValueError(at_user_line(f"{wanted} {tensor.dtype.name}"))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.constant import constant, is_number, kind_of, number
+from .._core.constant import constant, dimension, is_number, kind_of, number
 from .._core.dims import Atom, Dim
 from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import is_native
@@ -29,6 +29,8 @@ def leaf_tensor(leaf: Any) -> Tensor | None:
         return constant(leaf) if dtypes.is_supported(leaf.dtype) else None
     if is_number(leaf):
         return number(leaf)
+    if type(leaf) is Dim:
+        return dimension(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
         array = np.array(leaf)
         return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
