@@ -628,11 +628,15 @@ FROM_ZERO = {
     "a loop that decays by quotients": lambda u, x: wg.fori_loop(0, 3, lambda i, c: c / x - c + u, wg.zeros(2)),
     "a scan backwards": lambda u, x: wg.scan(lambda c, e: (-0.5 * c + e, c + e), 0.0, u, reverse=True)[1] * x,
     "a loop in a loop": lambda u, x: wg.fori_loop(
-        0, 2, lambda i, c: wg.fori_loop(0, 2, lambda j, d: d @ np.array([[0.5, 0.1], [0.2, 0.3]]) + u, c) * x,
+        0,
+        2,
+        lambda i, c: wg.fori_loop(0, 2, lambda j, d: d @ np.array([[0.5, 0.1], [0.2, 0.3]]) + u, c) * x,
         wg.zeros_like(u),
     ),
     "a branch in a loop": lambda u, x: wg.fori_loop(
-        0, 3, lambda i, c: wg.cond(i > 1, lambda: wg.where(x > 0.3, c, 0.0) + u, lambda: 2.0 * wg.cumsum(c)),
+        0,
+        3,
+        lambda i, c: wg.cond(i > 1, lambda: wg.where(x > 0.3, c, 0.0) + u, lambda: 2.0 * wg.cumsum(c)),
         wg.zeros_like(u),
     ),
     "a function in a loop": lambda u, x: wg.fori_loop(

@@ -202,9 +202,7 @@ class Dim:
         else:
             cure += "use wg.fori_loop, or trace without None for it in the input_signature"
         return TracingError(
-            at_user_line(
-                f"{use} needs the value of dimension {self}, which is not known while tracing; {cure}"
-            )
+            at_user_line(f"{use} needs the value of dimension {self}, which is not known while tracing; {cure}")
         )
 
 
