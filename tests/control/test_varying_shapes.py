@@ -99,6 +99,10 @@ def grown(x: Any, test: Any) -> Any:
 
 
 EXTENTS: dict[str, Function] = {
+    "stays in a loop": lambda x: wg.fori_loop(0, 2, lambda i, c: (c[0] * wg.ones(c[1]) + i, c[1]), (x, x.shape[0])),
+    "stays in a branch": lambda x: wg.cond(x[0] > 2.0, lambda n: wg.ones(n) * x, lambda n: x * wg.ones(n) * 3.0, x.shape[0]),
+    "stays behind a branch": lambda x: wg.ones(wg.cond(x[0] > 2.0, lambda: x.shape[0], lambda: x.shape[0])) * x,
+    "stacked": lambda x: wg.scan(lambda c, a: (c * a, x.shape[0]), 1.0, x),
     "the most steps": lambda x: wg.while_loop(lambda v: True, lambda v: v * 2, x, maximum_iterations=x.shape[0]),
     "computed with": lambda x: wg.while_loop(lambda v: True, lambda v: v * 2, x, maximum_iterations=2 * x.shape[0] - 1),
     "a variable of while": lambda x: wg.while_loop(
