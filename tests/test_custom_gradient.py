@@ -623,9 +623,33 @@ LINEAR = {
     "a branch": lambda u, x: wg.cond(wg.sum(x) > 0, lambda: 2 * u * x, lambda: wg.zeros_like(x)),
     "a solve": lambda u, x: wg.linalg.solve(np.diag([0.5, 0.5]), u) * x,
 }
+FROM_ZERO = {
+    "a loop that decays": lambda u, x: wg.fori_loop(0, 3, lambda i, c: c * 0.5 + u * x, wg.zeros_like(x)),
+    "a loop that decays by quotients": lambda u, x: wg.fori_loop(0, 3, lambda i, c: c / x - c + u, wg.zeros(2)),
+    "a scan backwards": lambda u, x: wg.scan(lambda c, e: (-0.5 * c + e, c + e), 0.0, u, reverse=True)[1] * x,
+    "a loop in a loop": lambda u, x: wg.fori_loop(
+        0,
+        2,
+        lambda i, c: wg.fori_loop(0, 2, lambda j, d: d @ np.array([[0.5, 0.1], [0.2, 0.3]]) + u, c) * x,
+        wg.zeros_like(u),
+    ),
+    "a branch in a loop": lambda u, x: wg.fori_loop(
+        0,
+        3,
+        lambda i, c: wg.cond(i > 1, lambda: wg.where(x > 0.3, c, 0.0) + u, lambda: 2.0 * wg.cumsum(c)),
+        wg.zeros_like(u),
+    ),
+    "a function in a loop": lambda u, x: wg.fori_loop(
+        0, 2, lambda i, c: wg.function(lambda d: d * x + wg.flip(d))(c) + u, wg.zeros_like(u)
+    ),
+}
 NOT_LINEAR = {
     "1 added": lambda u, x: sum([u * x, u * x], 1.0),
     "1 added in a loop": lambda u, x: wg.fori_loop(0, 2, lambda i, c: c + u * x, wg.ones_like(x)),
+    "a constant that comes later": lambda u, x: wg.fori_loop(
+        0, 3, lambda i, c: (c[0] * 0.5 + c[1], c[1] * x + i), (u, wg.zeros_like(x))
+    )[0],
+    "a function of zero": lambda u, x: wg.fori_loop(0, 2, lambda i, c: wg.cos(c) + u, wg.zeros_like(x)),
     "a power of u": lambda u, x: wg.fori_loop(0, 2, lambda i, c: c * u, u),
     "a branch on u": lambda u, x: wg.cond(wg.sum(u) > 0, lambda: 2 * u * x, lambda: u * x),
     "a branch that is constant": lambda u, x: wg.cond(wg.sum(x) > 0, lambda: x, lambda: 2 * u * x),
@@ -646,6 +670,16 @@ def test_rules_that_are_linear_through_programs_are_transposed(name: str, wrap: 
     x, dx = np.array([1.0, 3.0]), np.array([1.0, 10.0])
     np.testing.assert_allclose(pushed(f, (x,), (dx,)), 2 * x * dx)
     np.testing.assert_allclose(wg.grad(lambda x: wg.sum(wg.jvp(f, (x,), (dx,))[1]))(x), 2 * dx)
+
+
+@pytest.mark.parametrize("push", [pushed, pushed_traced])
+@pytest.mark.parametrize("wrap", [lambda rule: rule, compiled], ids=["as it is", "compiled"])
+@pytest.mark.parametrize("name", FROM_ZERO)
+def test_what_is_linear_in_zero_is_zero(name: str, wrap: Any, push: Any) -> None:
+    """Sums that loops begin with zeros, and multiply in each step, are linear in what they add up."""
+    x, dx, u = np.array([0.4, 0.7]), np.array([0.3, -1.1]), np.array([1.3, 0.6])
+    transposed = push(rule(wg.sin, wrap(FROM_ZERO[name])), (x,), (dx,))
+    np.testing.assert_allclose(u @ transposed, dx @ FROM_ZERO[name](wg.tensor(u), wg.tensor(x)).numpy(), rtol=1e-13)
 
 
 @pytest.mark.parametrize("push", [pushed, pushed_traced])

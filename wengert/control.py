@@ -29,6 +29,7 @@ from ._control.values import (
     met_dtype,
     require_same_structure,
     require_same_type,
+    with_extents,
     with_weak,
 )
 from ._core import budget, dtypes
@@ -194,6 +195,13 @@ def _branch(
     what: str,
 ) -> Any:  # fmt: skip
     """One op over the traced branches."""
+    return with_extents(lambda stay: _traced_branch(index, functions, names, operands, what, stay))
+
+
+def _traced_branch(
+    index: Tensor, functions: tuple[Callable[..., Any], ...], names: tuple[str, ...], operands: tuple[Any, ...],
+    what: str, extents_stay: bool,
+) -> Any:  # fmt: skip
     given = Leaves(operands)
     results: list[Leaves] = []
     types = given.types()
@@ -201,7 +209,8 @@ def _branch(
     def traced(function: Callable[..., Any], name: str) -> Body:
         def run(arguments: list[Tensor]) -> list[Tensor]:
             like = results[0].spec if results else LEAF
-            results.append(Leaves(function(*given.rebuilt(arguments)), "the result", like=like))
+            result = function(*given.rebuilt(arguments))
+            results.append(Leaves(result, "the result", like=like, extents_stay=extents_stay))
             return results[-1].tensors
 
         return trace_body(run, types, f"{what}.{name}")
@@ -315,10 +324,15 @@ def while_loop(
         return _bare(_spread(body, variables, "body"), variables)
 
     step = body if not is_spread else spread_one if len(loop_vars) == 1 else spread
-    carried = Carried(Leaves(loop_vars, "loop_vars", lists=int(is_spread)), shape_invariants, "while_loop", is_spread)
     policy = checkpoint_policy(checkpoint, "while_loop")
-    try:
+
+    def run(extents_stay: bool) -> Any:
+        given = Leaves(loop_vars, "loop_vars", lists=int(is_spread), extents_stay=extents_stay)
+        carried = Carried(given, shape_invariants, "while_loop", is_spread)
         return _while(test, step, carried, _most_steps(maximum_iterations), policy)
+
+    try:
+        return with_extents(run)
     except _NotKnown:  # the condition reads a tracer from outside
         return as_one()
 
@@ -369,13 +383,16 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         following._weak = True
         return following, body_fun(index, value)
 
-    start = Leaves((first, init_val), "init_val", ("the index", "init_val"))
     keep = STATE.builder is not None or caller_kind((init_val,))
-    carried, policy = Carried(start, None, "fori_loop"), checkpoint_policy(checkpoint, "fori_loop")
+    policy = checkpoint_policy(checkpoint, "fori_loop")
     is_known_beforehand = type(lower) is int and type(upper) is int
     most = max(upper - lower, 0) if is_known_beforehand else None
-    value = _while(test, step, carried, None, policy, True, most)[1]
-    return result_of(value, keep)
+
+    def run(extents_stay: bool) -> Any:
+        start = Leaves((first, init_val), "init_val", ("the index", "init_val"), extents_stay=extents_stay)
+        return _while(test, step, Carried(start, None, "fori_loop"), None, policy, True, most)[1]
+
+    return result_of(with_extents(run), keep)
 
 
 def _bound(given: Any, name: str) -> Tensor:
@@ -428,7 +445,8 @@ def _most_steps(given: Any) -> Any:
     wanted = "while_loop: wanted an integer that is not negative as maximum_iterations, got"
     if isinstance(given, (bool, np.bool_, float, complex, str)):
         raise ValueError(at_user_line(f"{wanted} {given!r}"))
-    with building(None):  # a number that is known is no node of a trace
+    # a number that is known is no node of a trace
+    with building(STATE.builder if type(given) is Dim else None):
         tensor = as_tensor(given, "while_loop: maximum_iterations")
     if not dtypes.is_integer(tensor.dtype):
         raise ValueError(at_user_line(f"{wanted} {tensor.dtype.name}"))
@@ -621,11 +639,14 @@ def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any
 
         return as_program(again, (init, xs), {}, what)
     policy = checkpoint_policy(checkpoint, what)
-    start, rows = Leaves(init, "init"), Leaves(xs, "xs")
+    rows = Leaves(xs, "xs")
     steps = _scan_length(rows, length, what)
-    carried = Carried(start, None, what)
     if STATE.builder is not None:
-        return _trace_scan(f, carried, rows, steps, bool(reverse), policy)
+        return with_extents(lambda stay: _trace_scan(
+            f, Carried(Leaves(init, "init", extents_stay=stay), None, what), rows, steps, bool(reverse), policy
+        ))  # fmt: skip
+    start = Leaves(init, "init")
+    carried = Carried(start, None, what)
     kinds = [*[init] * bool(start.tensors), *[xs] * bool(rows.tensors)]
     keep = not kinds or caller_kind((*kinds,))
     return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse), policy), keep)
@@ -718,7 +739,7 @@ def _scan_body(f: Any, carried: Carried, rows: Leaves, results: list[Leaves]) ->
     def run(after: list[Tensor], arguments: list[Tensor]) -> list[Tensor]:
         carry, y = _pair(f(given.rebuilt(arguments[:count]), rows.rebuilt(arguments[count:])))
         after += carried.accept(arguments[:count], carry)[1]
-        results.append(Leaves(y, "y"))
+        results.append(Leaves(y, "y", extents_stay=False))
         return [*after, *results[-1].tensors]
 
     of_slices = [(tensor_type(x.shape[1:], x.dtype), x._weak) for x in rows.tensors]

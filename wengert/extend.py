@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ._compile.bridge import as_program, has_tracers
+from ._control.custom import show_rule
 from ._core.apply import apply
 from ._core.doors import door, unconverted
 from ._core.engine import Engine, register_host_kernel
@@ -91,7 +92,7 @@ def primitive(
     if vjp is not None:
         op.joint = Rule(_vjp_rule(name, vjp), op.reverse_layout(), name)
     if jvp is not None:
-        op.jvp = Rule(_jvp_rule(jvp), op.forward_layout(), name)
+        op.jvp = Rule(_jvp_rule(name, jvp), op.forward_layout(), name)
     _own[name] = op
     register_host_kernel(name, _kernels(name, numpy, spec, {"jax": jax, "torch": torch, "tensorflow": tensorflow}))
     return _callable_op(op, numpy)
@@ -188,7 +189,9 @@ def _kernels(
 
 def _vjp_rule(name: str, vjp: Callable[..., Any]) -> Callable[..., Any]:
     def rule(ct: Tensor, out: Tensor, inputs: tuple[Tensor, ...], attributes: Attrs) -> Any:
-        return (_cotangents(name, vjp(ct, out, *inputs, **dict(attributes)), inputs),)
+        found = _cotangents(name, vjp(ct, out, *inputs, **dict(attributes)), inputs)
+        show_rule(f"the vjp of {name}", [ct, *inputs], found)
+        return (found,)
 
     return rule
 
@@ -205,16 +208,20 @@ def _cotangents(name: str, found: Any, inputs: tuple[Tensor, ...]) -> tuple[Tens
     return tuple(None if g is None else as_tensor(g, name) for g in results)
 
 
-def _jvp_rule(jvp: Callable[..., Any]) -> Callable[..., Any]:
+def _jvp_rule(name: str, jvp: Callable[..., Any]) -> Callable[..., Any]:
     def rule(inputs_dot: tuple[Any, ...], out: Tensor, inputs: tuple[Tensor, ...], attributes: Attrs) -> Any:
-        return as_tensor(jvp(inputs_dot, out, *inputs, **dict(attributes)))
+        found = as_tensor(jvp(inputs_dot, out, *inputs, **dict(attributes)))
+        show_rule(f"the jvp of {name}", [*inputs_dot, *inputs], [found])
+        return found
 
     return rule
 
 
 def _given_batch(batch: Callable[..., Any]) -> Callable[..., Any]:
     def rule(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Attrs]) -> Tensor:
-        return as_tensor(batch(operands, batched, **dict(attrs[0])), op.name)
+        found = as_tensor(batch(operands, batched, **dict(attrs[0])), op.name)
+        show_rule(f"the batch rule of {op.name}", operands, [found])
+        return found
 
     return rule
 
@@ -331,6 +338,7 @@ def _registered_rule(op: Op, rule: Callable[..., Any]) -> Rule:
             attrs = dict(attrs["attributes"])
         upstream = ct if op.is_multi else (ct,)
         found = _cotangents(op.name, rule(AppliedOp(inputs, outputs, attrs), *upstream), inputs)
+        show_rule(f"the registered gradient of {op.name}", [*upstream, *inputs], found)
         return (found,) if op.is_variadic and op.fixed == 0 else found
 
     return Rule(joint, op.reverse_layout(), op.name, names)

@@ -14,6 +14,7 @@ from typing import Any
 from ._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from ._control.call import Program
 from ._control.closed import Closed
+from ._control.custom import show_rule
 from ._control.implicit import solution
 from ._control.linear_solve import LinearRule, Solve, twins
 from ._control.values import Leaves, connected
@@ -81,6 +82,7 @@ def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[.
             except LostGradientError as error:
                 raise _explained(error) from None
         x = answered(found, start, "custom_root: the solver")
+        show_rule(f"the solver of {name}", [*start.tensors, *Leaves(call).tensors], x)
         given = caller_kind((x0, *args))
         return result_of(followed_root(f, start, x, call, "custom_root"), given)
 
@@ -347,7 +349,9 @@ class _Equation:
                 found = solve(matvec, self.b.rebuilt(self.unravel(b)))
             except LostGradientError as error:
                 raise _explained(error) from None
-            return ravel(answered(found, self.b, f"custom_linear_solve: {what}"))[0]
+            x = ravel(answered(found, self.b, f"custom_linear_solve: {what}"))[0]
+        show_rule(f"{what} of custom_linear_solve", [b], [x])
+        return x
 
 
 def _minus_b(

@@ -92,3 +92,76 @@ def test_a_saved_loop_checks_its_extents(tmp_path: Any) -> None:
     np.testing.assert_array_equal(loaded(np.array([3.0, 4.0])), f(np.array([3.0, 4.0])))
     with pytest.raises(ValueError, match="does not fit"):
         loaded(np.array([3.0, 4.0, 5.0]))
+
+
+def grown(x: Any, test: Any) -> Any:
+    return wg.while_loop(test, lambda v: wg.concatenate([v, v[-1:] * 1.1]), x, shape_invariants=(None,))
+
+
+EXTENTS: dict[str, Function] = {
+    "stays in a loop": lambda x: wg.fori_loop(0, 2, lambda i, c: (c[0] * wg.ones(c[1]) + i, c[1]), (x, x.shape[0])),
+    "stays in a branch": lambda x: wg.cond(x[0] > 2.0, lambda n: wg.ones(n) * x, lambda n: x * wg.ones(n) * 3.0, x.shape[0]),
+    "stays behind a branch": lambda x: wg.ones(wg.cond(x[0] > 2.0, lambda: x.shape[0], lambda: x.shape[0])) * x,
+    "stacked": lambda x: wg.scan(lambda c, a: (c * a, x.shape[0]), 1.0, x),
+    "the most steps": lambda x: wg.while_loop(lambda v: True, lambda v: v * 2, x, maximum_iterations=x.shape[0]),
+    "computed with": lambda x: wg.while_loop(lambda v: True, lambda v: v * 2, x, maximum_iterations=2 * x.shape[0] - 1),
+    "a variable of while": lambda x: wg.while_loop(
+        lambda i, c: i > 0, lambda i, c: (i - 1, c + x[i - 1] ** 2), (x.shape[0], 0.0)
+    )[1],
+    "a variable of scan": lambda x: wg.scan(lambda c, a: (c + 1, a * c), x.shape[0], x),
+    "a variable of fori": lambda x: wg.fori_loop(0, 2, lambda i, c: (c[0] + x.shape[0], c[1] * c[0]), (x.shape[0], x)),
+    "of a branch": lambda x: wg.cond(x[0] > 2.0, lambda: x.shape[0], lambda: -1) * x,
+    "of the other branch": lambda x: wg.cond(x[0] > 5.0, lambda: (0.5, x), lambda: (x.shape[0], x))[0] * x,
+    "an operand": lambda x: wg.switch(1, [lambda n: 1.0 * n, lambda n: n * x[0]], x.shape[0]),
+    "a result": lambda x: (x.shape[0], x * 2, {"n": x.shape[0] + 1}),
+    "a result of shapes": lambda x: (x * 2, wg.outer(x, x).shape),
+    "bounds": lambda x: wg.fori_loop(1, x.shape[0] - 1, lambda i, c: c + x[i] ** 2, 0.0),
+    "compared in the condition": lambda x: grown(x, lambda v: wg.tensor(v.shape[0]) < 8),
+    "carried beside": lambda x: wg.while_loop(
+        lambda n, v: n < 8, lambda n, v: (n + 1, wg.concatenate([v, v[-1:] * 1.1])), (x.shape[0], x),
+        shape_invariants=[(), (None,)],
+    )[1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXTENTS)
+def test_an_unknown_extent_is_the_number_that_it_is_eagerly(name: str) -> None:
+    f = EXTENTS[name]
+    traced = wg.function(f, input_signature=[wg.TensorSpec((None,))])
+
+    def total(f: Any, x: Any) -> Any:
+        return sum(wg.sum(y) for y in map(wg.tensor, wg.tree.leaves(f(x))) if y.dtype == np.float64)
+
+    slope = wg.grad(total, 1)
+    for x in ([3.0, 4.0, 5.0], [1.0, 2.0]):
+        found, wanted = wg.tree.leaves(traced(np.array(x))), wg.tree.leaves(f(wg.tensor(x)))
+        assert len(found) == len(wanted)
+        for one, two in zip(found, wanted, strict=True):
+            assert np.asarray(one).dtype == np.asarray(wg.tensor(two)).dtype
+            np.testing.assert_allclose(one, two, rtol=1e-14)
+        np.testing.assert_allclose(slope(traced, np.array(x)), slope(f, np.array(x)), rtol=1e-14)
+    assert traced.trace_count == 1
+
+
+REFUSED: dict[str, tuple[Function, str]] = {
+    "range": (lambda x: [x * i for i in range(x.shape[0])][-1], "use wg.fori_loop, or trace without None"),
+    "if": (lambda x: x * 2 if x.shape[0] > 2 else x, "compare wg.tensor"),
+    "the condition": (lambda x: grown(x, lambda v: v.shape[0] < 8), "carry the number as a loop variable"),
+    "the length": (lambda x: grown(x, lambda v: len(v) < 8), "carry the number as a loop variable"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_trace_cannot_know_of_an_extent_is_refused_with_the_cure(name: str) -> None:
+    f, cure = REFUSED[name]
+    with pytest.raises(wg.TracingError, match="needs the value of dimension") as caught:
+        wg.function(f, input_signature=[wg.TensorSpec((None,))])(np.ones(3))
+    assert cure in str(caught.value) and "test_varying_shapes.py" in str(caught.value)
+
+
+def test_lanes_that_end_apart_cannot_differ_in_shape() -> None:
+    grow = wg.vmap(lambda x: wg.sum(grown(x, lambda v: wg.sum(v) < 20.0)))
+    with pytest.raises(NotImplementedError, match="cannot be batched where the lanes end apart"):
+        grow(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    even = wg.vmap(lambda x: grown(x, lambda v: wg.tensor(v.shape[0]) < 4))
+    np.testing.assert_allclose(even(np.array([[1.0, 2.0], [3.0, 4.0]]))[1], [3.0, 4.0, 4.4, 4.84], rtol=1e-14)

@@ -7,6 +7,7 @@ a number, `# 1` for the outermost.
 from __future__ import annotations
 
 import inspect
+import linecache
 import pickle
 import re
 import subprocess
@@ -708,3 +709,23 @@ def test_folding_an_error_without_a_traceback():
     error = ValueError("never raised")
     fold(error)
     assert error.__traceback__ is None
+
+
+PIECE = "np.vectorize(abs)(x)"
+
+
+@pytest.mark.parametrize("source", [PIECE, "import sys; exec(sys.stdin.readline())", "no program (", ""])
+def test_the_line_of_evaluated_code_is_its_own_or_none(monkeypatch, source):
+    """Python 3.13 knows the program of `python -c` as the file "<string>", of which all evaluated code is, too."""
+    monkeypatch.setitem(linecache.cache, "<string>", (len(source), None, source.splitlines(keepends=True), "<string>"))
+    with wg.GradientTape() as tape:
+        x = wg.tensor([1.0, 2.0])
+        tape.watch(x)
+        with pytest.raises(wg.LostGradientError) as caught:
+            exec(compile(PIECE, "<string>", "exec", dont_inherit=True), {"np": np, "x": x})
+    name, _, place = str(caught.value).partition(" would turn")
+    shown = place.partition("\n  at ")[2]
+    if source == PIECE:
+        assert name.startswith("np.vectorize(abs)") and shown == f"<string>:1, in <module>: {PIECE}"
+    else:
+        assert name.startswith("numpy") and shown == "<string>:1, in <module>"

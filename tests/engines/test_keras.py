@@ -12,6 +12,8 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,16 +26,19 @@ NAMES = [
 ]  # fmt: skip
 
 
-@functools.cache
-def results(backend: str) -> dict[str, str]:
+def run(script: Path, backend: str) -> Any:
+    """A program on a backend of Keras."""
     environment = {
         **os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": os.pathsep.join(sys.path),
         "JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "",
     }  # fmt: skip
-    done = subprocess.run([sys.executable, str(SCRIPT)], env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return dict.fromkeys(NAMES, done.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+    return subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False)
+
+
+@functools.cache
+def results(backend: str) -> dict[str, str]:
+    done = run(SCRIPT, backend)
+    return dict.fromkeys(NAMES, done.stderr) if done.returncode else json.loads(done.stdout.splitlines()[-1])
 
 
 def parameter(backend: str) -> object:
@@ -47,3 +52,12 @@ def parameter(backend: str) -> object:
 def test_a_row_is_right_on_the_backend(name: str, backend: str) -> None:
     found = results(backend)[name]
     assert found == "ok", found
+
+
+@pytest.mark.xdist_group("keras")
+@pytest.mark.parametrize("backend", [parameter("jax")])  # those of the others drop what is excluded
+def test_vectorize_is_keras_for_all_signatures(backend: str) -> None:
+    done = run(SUPPORT / "vectorize_rows.py", backend)
+    assert done.returncode == 0, done.stderr
+    count, differing = json.loads(done.stdout.splitlines()[-1])
+    assert count > 150 and not differing, "\n".join(differing)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -150,3 +152,98 @@ def test_vectors_of_repeated_values_are_named() -> None:
         return wg.sum(vectors @ wg.diag(wg.exp(values)) @ vectors.T * np.arange(4.0).reshape(2, 2))
 
     assert "in the gradient of eigh" in message(wg.grad(f), np.eye(2))
+
+
+def _same(x: Any) -> Any:
+    return wg.TensorSpec(x.shape, x.dtype)
+
+
+def _forward(dots: Any, out: Any, x: Any) -> Any:
+    return np.full(x.shape, np.nan)
+
+
+# what rules of primitives return: a constant, a Python number, a product with NaN
+WRITTEN: dict[str, Callable[..., Any]] = {
+    "a constant": lambda ct, out, x: (np.full(x.shape, np.nan),),
+    "some of it": lambda ct, out, x: np.where(np.arange(math.prod(x.shape)) == 1, np.nan, 1.0).reshape(x.shape),
+    "a product": lambda ct, out, x: ct * np.nan,
+    "a sum": lambda ct, out, x: (2.0 * ct + float("nan"),),
+    "a full array": lambda ct, out, x: wg.ops.full(x.shape, np.nan),
+}
+RULED = {
+    name: wg.primitive(f"ruled by {name}", spec=_same, numpy=lambda x: x * 2.0, vjp=vjp, jvp=_forward)
+    for name, vjp in WRITTEN.items()
+}
+registered = wg.primitive("with a registered gradient", spec=_same, numpy=lambda x: x * 2.0)
+wg.register_gradient("with a registered gradient")(lambda op, upstream: np.full(3, np.nan))
+batching = wg.primitive(
+    "with a batch rule", spec=_same, numpy=np.sin, vjp=lambda ct, out, x: ct * wg.cos(x),
+    batch=lambda inputs, batched: np.full(inputs[0].shape, np.nan),
+)  # fmt: skip
+X = np.ones(3)
+REVERSE: dict[str, Callable[[Any], Any]] = {
+    "gradient": lambda f: wg.grad(lambda x: wg.sum(f(x)))(X),
+    "inside a function": lambda f: wg.function(wg.grad(lambda x: wg.sum(f(x))))(X),
+    "around a function": lambda f: wg.grad(wg.function(lambda x: wg.sum(f(x))))(X),
+    "second order": lambda f: wg.hessian(lambda x: wg.sum(f(x) * x))(X),
+    "of a batch": lambda f: wg.vmap(wg.grad(lambda x: wg.sum(f(x))))(np.ones((2, 3))),
+    "row by row": lambda f: wg.jacobian(f, mode="reverse")(X),
+    "in a loop": lambda f: wg.grad(lambda x: wg.sum(wg.fori_loop(0, 2, lambda i, c: f(c), x)))(X),
+    "in a compiled loop": lambda f: wg.function(wg.grad(lambda x: wg.sum(wg.fori_loop(0, 2, lambda i, c: f(c), x))))(X),
+    "in a branch": lambda f: wg.grad(wg.function(lambda x: wg.sum(wg.cond(x[0] > 0, lambda: f(x), lambda: x))))(X),
+    "recomputed": lambda f: wg.grad(lambda x: wg.sum(wg.recompute_grad(f)(x)))(X),
+}
+FORWARD: dict[str, Callable[[Any], Any]] = {
+    "direction": lambda f: wg.jvp(f, (X,), (X,)),
+    "of a function": lambda f: wg.jvp(wg.function(f), (X,), (X,)),
+    "in a function": lambda f: wg.function(lambda x: wg.jvp(f, (x,), (x,)))(X),
+    "linear part": lambda f: wg.linearize(f, X)[1](X),
+    "all directions": lambda f: wg.jacobian(f, mode="forward")(X),
+}
+
+
+@pytest.mark.parametrize("way", REVERSE)
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_the_vjp_of_a_primitive_returns_is_looked_at(name: str, way: str) -> None:
+    text = message(REVERSE[way], RULED[name])
+    assert text.startswith(f"the vjp of ruled by {name} gave NaN"), text
+    assert __file__ in text
+
+
+@pytest.mark.parametrize("way", FORWARD)
+def test_what_the_jvp_of_a_primitive_returns_is_looked_at(way: str) -> None:
+    text = message(FORWARD[way], RULED["a constant"])
+    assert text.startswith("the jvp of ruled by a constant gave NaN"), text
+    assert __file__ in text
+
+
+@pytest.mark.parametrize("way", ["gradient", "inside a function", "around a function", "in a compiled loop"])
+def test_what_a_registered_gradient_returns_is_looked_at(way: str) -> None:
+    assert message(REVERSE[way], registered).startswith(
+        "the registered gradient of with a registered gradient gave NaN"
+    )
+
+
+def test_what_a_batch_rule_returns_is_looked_at() -> None:
+    assert message(lambda: wg.vmap(batching)(np.ones((2, 3)))).startswith(
+        "the batch rule of with a batch rule gave NaN"
+    )
+
+
+@pytest.mark.parametrize("way", ["of a batch", "row by row", "in a compiled loop"])
+def test_what_a_custom_gradient_returns_is_looked_at_in_batches(way: str) -> None:
+    doubled = wg.custom_gradient(lambda x: (x * 2, lambda upstream: np.full(x.shape, np.nan)))
+    assert message(REVERSE[way], doubled).startswith("the gradient function of <lambda> gave NaN")
+
+
+def test_what_a_solver_returns_is_looked_at() -> None:
+    root = wg.custom_root(lambda x, a: x * x - a, lambda f, x0, a: np.nan)
+    assert message(lambda: root(1.0, 2.0)).startswith("the solver of <lambda> gave NaN")
+
+
+def test_rules_that_are_not_used_are_no_finding() -> None:
+    f = RULED["a constant"]
+    with wg.debug_nans():
+        wg.vmap(f)(np.ones((2, 3)))
+        wg.function(lambda x: wg.cond(x[0] > 9, lambda: f(x), lambda: x))(X)
+        wg.grad(wg.function(lambda x: wg.sum(wg.cond(x[0] > 9, lambda: f(x), lambda: x))))(X)

@@ -521,3 +521,32 @@ def test_vectorize_with_a_signature_leaves_excluded_arguments():
     x = np.arange(6.0).reshape(2, 3)
     f = wg.ops.vectorize(lambda a, b=1.0: a.sum() * b, excluded=["b"], signature="(n)->()")
     np.testing.assert_array_equal(f(x, b=3.0), [9, 36])
+
+
+@pytest.mark.parametrize(
+    ("signature", "arguments", "shapes"),
+    [
+        ("(n)->()", (np.zeros((0, 3)),), [(0,)]), ("(n)->(n),()", (np.zeros((2, 0, 3)),), [(2, 0, 3), (2, 0)]),
+        ("(m,n),(n,p)->(m,p)", (np.zeros((0, 2, 3)), np.zeros((1, 3, 4))), [(0, 2, 4)]),
+        ("(m),(n)->(m,n)", (np.zeros((0, 2), "float32"), np.zeros((1, 3), "float32")), [(0, 2, 3)]),
+    ],
+)  # fmt: skip
+def test_a_signature_says_what_no_call_gives(signature, arguments, shapes):
+    def never(*xs):
+        raise AssertionError("there is no place to call it for")
+
+    mapped = wg.ops.vectorize(never, signature=signature)
+    for run in (mapped, wg.function(mapped)):
+        results = run(*arguments)
+        results = results if isinstance(results, tuple) else (results,)
+        assert [r.shape for r in results] == shapes
+        assert {r.dtype for r in results} == {arguments[0].dtype}
+    gradient = wg.grad(lambda x, *rest: sum(wg.sum(y) for y in wg.tree.leaves(mapped(x, *rest))))(*arguments)
+    assert gradient.shape == arguments[0].shape
+
+
+def test_axes_that_only_calls_tell_are_an_error_where_there_is_none():
+    with pytest.raises(ValueError, match="only a call tells the axis 'k'"):
+        wg.ops.vectorize(lambda a: a, signature="(n)->(k)")(np.zeros((0, 3)))
+    found = wnp.vectorize(lambda a: a, otypes=["float32"], signature="(n)->(n)")(np.zeros((0, 3)))
+    assert found.shape == (0, 3) and found.dtype == np.float32

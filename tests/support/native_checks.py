@@ -15,6 +15,7 @@ import pytest
 import wengert as wg
 from tests.support import op_checks as checks
 from wengert._control.call import Program
+from wengert._core import dtypes
 from wengert._core.graph import Graph
 from wengert._core.op import Op
 from wengert._engines.native import engine
@@ -182,8 +183,8 @@ def every_pair(dtype: Any, operands: int) -> list[Array]:
 
 def cases_of(op: Op, dtype: np.dtype[Any]) -> list[Callable[[], checks.Case]]:
     """What makes an op's samples in a dtype; of none if it does not take it."""
-    if dtype.kind == "f":
-        found = checks.cases(op, dtype) if dtype == np.float64 or dtype in checks.low_dtypes(op) else []
+    if dtypes.is_inexact(dtype):
+        found = checks.cases(op, dtype) if dtype == np.float64 or dtype in _others(op) else []
         return [lambda number=number: checks.cases(op, dtype)[number] for number in range(len(found))]
     is_integer = op.facts.dtypes.startswith("integer")
     if (
@@ -197,6 +198,10 @@ def cases_of(op: Op, dtype: np.dtype[Any]) -> list[Callable[[], checks.Case]]:
         for case in checks.cases(op)
     ]
     return [lambda case=case: case for case in found if _is_well_typed(case)]
+
+
+def _others(op: Op) -> list[Any]:
+    return [*checks.exact_dtypes(op), *checks.low_dtypes(op)]
 
 
 POSITIONS = {"last_writes"}  # whose operands are positions, which are int64

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import dtypes
-from .._core.constant import constant
+from .._core.constant import constant, dimension
 from .._core.dims import Dim
 from .._core.engine import is_native
 from .._core.garbage import seldom_collected
@@ -115,8 +115,12 @@ def _traced(
 
 
 def _place(leaf: Any, outputs: list[Tensor]) -> Any:
-    is_array = isinstance(leaf, ARRAYS) and dtypes.is_supported(leaf.dtype)
-    tensor = constant(leaf) if is_array else entered(leaf) if is_native(type(leaf)) else tensor_in(leaf)
+    if isinstance(leaf, ARRAYS) and dtypes.is_supported(leaf.dtype):
+        tensor = constant(leaf)
+    elif type(leaf) is Dim:
+        tensor = dimension(leaf)
+    else:
+        tensor = entered(leaf) if is_native(type(leaf)) else tensor_in(leaf)
     if tensor is None:
         return Static(leaf)
     outputs.append(tensor)

@@ -73,6 +73,14 @@ class CustomRule:
         return f"<rule of {self.name}>"
 
 
+def show_rule(what: str, given: Sequence[Any], found: Sequence[Any]) -> None:
+    """Shows `debug_nans` what a user's rule made: constants are no op's results, and so nobody has looked at them."""
+    for watcher in watchers():
+        look = getattr(watcher, "look_at", None)
+        if look is not None:
+            look(what, [x for x in given if isinstance(x, Tensor)], [x for x in found if isinstance(x, Tensor)])
+
+
 class EagerRule(CustomRule):
     """A rule that is a Python function, called whenever a gradient is asked for."""
 
@@ -87,7 +95,7 @@ class EagerRule(CustomRule):
         self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool, needed: Sequence[bool]
     ) -> Sequence[Any]:  # fmt: skip
         found = self._pull(cotangents)
-        _show(f"the gradient function of {self.name}", cotangents, found)
+        show_rule(f"the gradient function of {self.name}", cotangents, found)
         return found
 
     def push(
@@ -96,16 +104,8 @@ class EagerRule(CustomRule):
         if self._push is None:
             return super().push(primals, tangents, outs, kept, may_hold_zeros)
         found = pushed(self._push, primals, tangents, outs)
-        _show(f"the jvp of {self.name}", [*primals, *tangents], found)
+        show_rule(f"the jvp of {self.name}", [*primals, *tangents], found)
         return found
-
-
-def _show(what: str, given: Sequence[Any], found: Sequence[Any]) -> None:
-    """Shows `debug_nans` what a user's rule made: constants are no op's results, and so nobody has looked at them."""
-    for watcher in watchers():
-        look = getattr(watcher, "look_at", None)
-        if look is not None:
-            look(what, [x for x in given if isinstance(x, Tensor)], [x for x in found if isinstance(x, Tensor)])
 
 
 def pushed(push: Push, primals: Sequence[Tensor], tangents: Sequence[Any], outs: Sequence[Tensor]) -> Any:
@@ -163,7 +163,9 @@ class TracedRule(CustomRule):
     def pull(
         self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool, needed: Sequence[bool]
     ) -> Sequence[Any]:  # fmt: skip
-        return self.reverse.run(cotangents, kept[: self._shift])
+        found = self.reverse.run(cotangents, kept[: self._shift])
+        show_rule(f"the gradient function of {self.name}", [*cotangents, *kept[: self._shift]], found)
+        return found
 
     def push(
         self, primals: Tensors, tangents: Sequence[Any], outs: Tensors, kept: Tensors, may_hold_zeros: bool
@@ -175,7 +177,9 @@ class TracedRule(CustomRule):
         def run(dots: list[Any]) -> Sequence[Any]:
             return forward.run([d for d in dots if d is not None], kept[self._shift :])
 
-        return pushed(run, primals, tangents, outs)
+        found = pushed(run, primals, tangents, outs)
+        show_rule(f"the jvp of {self.name}", [*primals, *tangents, *kept[self._shift :]], found)
+        return found
 
     def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
         copy = TracedRule.__new__(TracedRule)
@@ -215,6 +219,7 @@ class BatchedRule(CustomRule):
             lambda a: self._inner.pull(a[:count], a[count:], may_hold_zeros, needed),
             [*cotangents, *kept], (*(True,) * count, *self._kept_flags), self.name,
         )  # fmt: skip
+        show_rule(f"the gradient function of {self.name}", [*cotangents, *kept], found)
         return [
             x if x is None or flag else reduce_sum(x, axes=(0,))
             for x, flag in zip(found, self._input_flags, strict=True)
@@ -240,6 +245,7 @@ class BatchedRule(CustomRule):
             (*self._input_flags, *(True,) * len(outs), *self._kept_flags, *(self._input_flags[i] for i in given)),
             self.name,
         )  # fmt: skip
+        show_rule(f"the jvp of {self.name}", [*primals, *kept, *tangents], found)
         return (*[ZERO if t is None else t for t in found],)
 
     def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:

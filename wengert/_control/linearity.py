@@ -88,11 +88,11 @@ class Linearity:
 
 def _results(op: Op, shares: Shares, attrs: tuple[Any, ...], outs: Sequence[Any]) -> Shares:
     """The share of each result of an op."""
-    if Share.LINEAR not in shares and Share.OTHER not in shares:
-        return [_without_sources(op, shares, attrs)] * len(outs)
     region = _REGIONS.get(op.name)
     if region is not None:
         found = region(shares, attrs[0])
+    elif Share.LINEAR not in shares and Share.OTHER not in shares:
+        return [_without_sources(op, shares, attrs)] * len(outs)
     else:
         is_linear = Share.OTHER not in shares and _keeps_linear(op, shares, attrs)
         found = [Share.LINEAR if is_linear else Share.OTHER] * len(outs)
@@ -106,8 +106,12 @@ def _without_sources(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> Share:
         is_known = dict(zip(op.attrs, attrs, strict=True))["value"] == 0
     elif op.name == "constant":
         is_known = not np.any(attrs[0])
-    else:
-        is_known = op.name == "absent" or (op.name in _ZERO_PRESERVING and shares[0] is Share.ZERO)
+    elif Share.ZERO not in shares:
+        is_known = op.name == "absent"
+    elif op.kind == "multilinear" or op.name in _ZERO_PRESERVING:
+        is_known = op.kind == "multilinear" or shares[0] is Share.ZERO
+    else:  # whatever is linear in what is zero
+        is_known = _keeps_linear(op, [Share.LINEAR if share is Share.ZERO else share for share in shares], attrs)
     return Share.ZERO if is_known else Share.CONSTANT
 
 

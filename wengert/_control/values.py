@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._core import dtypes
-from .._core.constant import constant, is_number, kind_of, number
+from .._core.constant import constant, dimension, is_number, kind_of, number
 from .._core.dims import Atom, Dim
 from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import is_native
@@ -20,8 +20,23 @@ from .._core.types import TensorType, same_dim, tensor_type, type_of
 from .._core.where import at_user_line
 from .._prims.structural import attach, cast
 
+R = TypeVar("R")
 
-def leaf_tensor(leaf: Any) -> Tensor | None:
+
+class ExtentsDiffer(TypeError):
+    """Two values differ in an extent that a trace does not know: where these are numbers, they may agree."""
+
+
+def with_extents(run: Callable[[bool], R]) -> R:
+    """What `run` gives for unknown extents that stay what they are, usable in shapes; or for extents as numbers, where
+    branches or steps have different ones."""
+    try:
+        return run(True)
+    except ExtentsDiffer:
+        return run(False)
+
+
+def leaf_tensor(leaf: Any, extents_stay: bool = False) -> Tensor | None:
     """A numeric leaf as a tensor, weak if it is a Python number; None for anything else."""
     if type(leaf) is Tensor:
         return leaf
@@ -29,6 +44,8 @@ def leaf_tensor(leaf: Any) -> Tensor | None:
         return constant(leaf) if dtypes.is_supported(leaf.dtype) else None
     if is_number(leaf):
         return number(leaf)
+    if type(leaf) is Dim:
+        return None if extents_stay else dimension(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
         array = np.array(leaf)
         return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
@@ -44,14 +61,17 @@ class Leaves:
         names: of the entries of the top level, where these have names of their own.
         lists: in how many levels from the top a list of numbers is structure, not an array.
         like: a spec whose order of keys dictionaries are taken in.
+        extents_stay: whether extents that a trace does not know are no numbers.
     """
 
-    __slots__ = ("fixed", "has_tensors", "lists", "name", "names", "places", "spec", "tensors")
+    __slots__ = ("extents_stay", "fixed", "has_tensors", "lists", "name", "names", "places", "spec", "tensors")
 
     def __init__(
-        self, value: Any, name: str = "operands", names: tuple[str, ...] = (), lists: int = 0, like: Spec | None = LEAF
-    ) -> None:
+        self, value: Any, name: str = "operands", names: tuple[str, ...] = (), lists: int = 0,
+        like: Spec | None = LEAF, extents_stay: bool = True,
+    ) -> None:  # fmt: skip
         self.name = name
+        self.extents_stay = extents_stay
         self.names = names
         self.lists = lists
         leaves, self.spec = flatten(value, lists, like)
@@ -61,7 +81,7 @@ class Leaves:
         self.fixed: list[Any] = []  # the leaves, tensors left out
         self.places: list[int] = []  # of the tensors among the leaves
         for position, leaf in enumerate(leaves):
-            tensor = leaf_tensor(leaf)
+            tensor = leaf_tensor(leaf, extents_stay)
             if tensor is not None:
                 self.tensors.append(tensor)
                 self.places.append(position)
@@ -124,9 +144,11 @@ def attached(x: Tensor, sources: Sequence[Tensor]) -> Tensor:
 
 def require_same_structure(what: str, first: Leaves, second: Leaves, names: tuple[str, str]) -> None:
     """Raises `TypeError` with both structures unless they are equal (a list may stand for a tuple at the top)."""
+    if _alike(first.spec, second.spec) and first.places == second.places and _same_rest(first.fixed, second.fixed):
+        return
+    if any(type(leaf) is Dim for leaf in (*first.fixed, *second.fixed)):
+        raise ExtentsDiffer
     if _alike(first.spec, second.spec) and first.places == second.places:
-        if _same_rest(first.fixed, second.fixed):
-            return
         pair = next((a, b) for a, b in zip(first.fixed, second.fixed, strict=True) if not _is_same(a, b))
         raise _disagreement(what, names, repr(pair[0]), repr(pair[1]), "a leaf that is not an array differs")
     raise _disagreement(what, names, _shown(first), _shown(second), "the structures differ")
@@ -230,7 +252,8 @@ class Carried:
             elif type(value) in self._flat and len(value) == len(before) and all(map(_is_alike, before, value)):
                 # a list may be changed behind our back
                 return (value, value) if type(value) is tuple else (value, (*value,))
-        after = Leaves(value, self.given.name, lists=self.given.lists, like=self.given.spec)
+        after = Leaves(value, self.given.name, lists=self.given.lists, like=self.given.spec,
+                       extents_stay=self.given.extents_stay)  # fmt: skip
         require_same_structure(self.what, self.given, after, ("before the step", "after it"))
         tensors = [self.fitted(i, x, y) for i, (x, y) in enumerate(zip(before, after.tensors, strict=True))]
         return self.given.rebuilt(tensors), tensors
@@ -307,5 +330,5 @@ def _shapes_in(value: Any) -> list[Any]:
 
 __all__ = [
     "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype",
-    "require_same_structure", "require_same_type", "with_weak",
+    "require_same_structure", "require_same_type", "with_extents", "with_weak",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import dtypes
 from .apply import apply
+from .dims import Dim
 from .engine import ENGINE_OF, Engine, default_engine, framework_of, only_engine, transferred
 from .foreign_arrays import require_plain
 from .kinds import NUMBERS
@@ -43,6 +44,13 @@ def number(value: bool | int | float | complex, dtype: np.dtype[Any] | None = No
     """A Python number as a tensor of the given dtype, or of its own default one (then it is weakly typed)."""
     weak = dtype is None
     return constant(scalar_array(value, dtype or number_dtype(value)), weak)
+
+
+def dimension(dim: Dim) -> Tensor:
+    """A dimension of a trace as a tensor: weak, as the Python integer that it stands for."""
+    value = apply(REGISTRY["dim_value"], (), (dim,))
+    value._weak = True
+    return value
 
 
 def scalar_array(value: bool | int | float | complex, dtype: np.dtype[Any]) -> np.generic:

@@ -196,11 +196,13 @@ class Dim:
         return " + ".join(terms) or "0"
 
     def _refusal(self, use: str) -> TracingError:
+        cure = "compute with the dimension, compare wg.tensor(dimension), "
+        if any(atom.is_late for atom in self.atoms):
+            cure += "or carry the number as a loop variable"
+        else:
+            cure += "use wg.fori_loop, or trace without None for it in the input_signature"
         return TracingError(
-            at_user_line(
-                f"{use} needs the value of dimension {self}, which is not known while tracing; compute with the "
-                f"dimension, use wg.fori_loop, or trace without None for it in the input_signature"
-            )
+            at_user_line(f"{use} needs the value of dimension {self}, which is not known while tracing; {cure}")
         )
 
 

@@ -92,7 +92,7 @@ def watchers() -> tuple[Any, ...]:
 
 
 class building:
-    """Context manager: operations go to the given builder (None: they run) and recorders start afresh."""
+    """Context manager: operations go to the given builder (None: they run), recorders but watchers start afresh."""
 
     __slots__ = ("_before", "_builder")
 
@@ -102,7 +102,7 @@ class building:
     def __enter__(self) -> Graph | None:
         self._before = (STATE.builder, STATE.recorders, STATE.is_quiet)
         STATE.builder = self._builder
-        STATE.recorders = ()
+        STATE.recorders = watchers() if STATE.recorders else ()
         STATE.is_quiet = False
         return self._builder
 

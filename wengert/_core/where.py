@@ -79,7 +79,8 @@ class Site(NamedTuple):
 
     @property
     def line(self) -> str:
-        return linecache.getline(self.code.co_filename, self.lineno).strip()
+        lines = _source(self.code)
+        return lines[self.lineno - 1].strip() if 0 < self.lineno <= len(lines) else ""
 
     @property
     def expression(self) -> str:
@@ -87,7 +88,9 @@ class Site(NamedTuple):
         line, end_line, column, end_column = self.position
         if line is None or end_line is None or column is None or end_column is None:
             return ""
-        lines = [linecache.getline(self.code.co_filename, n).encode() for n in range(line, end_line + 1)]
+        lines = [text.encode() for text in _source(self.code)[line - 1 : end_line]]
+        if len(lines) != end_line - line + 1:
+            return ""
         lines[-1] = lines[-1][:end_column]
         lines[0] = lines[0][column:]
         return b"".join(lines).decode(errors="replace")
@@ -95,6 +98,26 @@ class Site(NamedTuple):
     def __str__(self) -> str:
         place = f"{self.code.co_filename}:{self.lineno}, in {self.code.co_name}"
         return f"{place}: {self.line}" if self.line else place
+
+
+def _source(code: CodeType) -> list[str]:
+    """The lines of the file that code was made of; none where they are not to be had.
+
+    Whatever `eval` and `exec` run is of a file "<string>". From Python 3.13 on so is the program behind `python -c`,
+    the only one whose lines are known: they are those of the code if it comes of them.
+    """
+    lines = linecache.getlines(code.co_filename)
+    return lines if not lines or code.co_filename != "<string>" or _comes_of(code, "".join(lines)) else []
+
+
+def _comes_of(code: CodeType, source: str) -> bool:
+    try:
+        codes = [compile(source, code.co_filename, "exec", dont_inherit=True)]
+    except SyntaxError:
+        return False
+    for made in codes:  # and those inside, which join the list
+        codes += [c for c in made.co_consts if isinstance(c, CodeType)]
+    return code in codes
 
 
 def site_of(frame: FrameType) -> Site:

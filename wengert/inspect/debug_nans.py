@@ -8,7 +8,7 @@ costs. The sweep tells the error which op's gradient it was working on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,12 @@ from ..errors import NonFiniteError
 
 __all__ = ["debug_nans"]
 
+Array = np.ndarray[Any, Any]
+
+# ops that leave values as they are
+_MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias"})
+_BY_NUMBER = frozenset({"add_number", "times_number"})
+_SPREAD_NAN = _BY_NUMBER | {"add", "sub", "mul", "div", "neg"}  # in which a NaN stays one
 _MOST_PLACES = 200_000  # remembered for messages, the latest ones
 
 
@@ -86,19 +92,51 @@ class _Watch:
         if len(self.places) > _MOST_PLACES:
             del self.places[next(iter(self.places))]
         if operands and not any(map(_is_infinite_number, attrs)):
-            self.look_at(op.name, operands, outs)
+            self._judge(op.name, operands, map(_computed, outs))
 
     def look_at(self, what: str, operands: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
-        """Raises if something that is not finite was made from what is: by an op, or by a rule of the user's."""
+        """Raises if a rule of the user's made something that is not finite from what is; also by writing it down."""
+        self._judge(what, operands, map(_computed_or_written, outs))
+
+    def _judge(self, what: str, operands: Sequence[Tensor], outs: Iterable[Array | None]) -> None:
         bad = next((out for out in outs if not _is_finite(out)), None)
-        if bad is not None and all(map(_is_finite, operands)):
+        if bad is not None and all(_is_finite(_computed(x)) for x in operands):
             raise NonFiniteError(f"{what} gave {_found(bad)} from finite operands", user_site(), self.places)
 
 
-def _is_finite(tensor: Tensor) -> bool:
+def _computed(tensor: Tensor) -> Array | None:
+    """The elements of a floating tensor that is not symbolic."""
     if type(tensor._data) is Value or not dtypes.is_inexact(tensor.dtype):
-        return True
-    return bool(np.isfinite(ndarray_of(tensor._data)).all())
+        return None
+    return ndarray_of(tensor._data)
+
+
+def _computed_or_written(tensor: Tensor) -> Array | None:
+    """As `_computed`; of a symbolic tensor what is known of its elements without a run: a constant, a NaN in sums or
+    products."""
+    builder, data = STATE.builder, tensor._data
+    if type(data) is not Value or builder is None or not dtypes.is_inexact(tensor.dtype):
+        return _computed(tensor)
+    makers = {value.key: node for node in builder.nodes for value in node.outputs}
+    keys, is_whole = [data.key], True
+    for key in keys:  # which grows
+        node = makers.get(key)
+        if node is None:
+            continue
+        if node.op.name in ("constant", "full"):
+            written = np.asarray(dict(zip(node.op.attrs, node.attrs, strict=True))["value"])
+            if is_whole or (written.dtype.kind in "fc" and np.isnan(written).any()):
+                return written
+        elif node.op.name in _BY_NUMBER and _is_infinite_number(node.attrs[0]):
+            return np.asarray(node.attrs[0])
+        elif node.op.name in _MOVES or node.op.name in _SPREAD_NAN:
+            is_whole &= node.op.name in _MOVES
+            keys += [value.key for value in node.inputs if value.key not in keys]
+    return None
+
+
+def _is_finite(array: Array | None) -> bool:
+    return array is None or bool(np.isfinite(array).all())
 
 
 def _is_infinite_number(attribute: Any) -> bool:
@@ -107,9 +145,8 @@ def _is_infinite_number(attribute: Any) -> bool:
     return np.asarray(attribute).dtype.kind in "fc" and not np.isfinite(attribute)
 
 
-def _found(tensor: Tensor) -> str:
+def _found(array: Array) -> str:
     """`NaN`, or `NaN in 2 of 6 elements, the first at [0, 1],`."""
-    array = ndarray_of(tensor._data)
     is_bad = ~np.isfinite(array)
     first = (*[int(i) for i in np.argwhere(is_bad)[0]],)
     value = array[first]

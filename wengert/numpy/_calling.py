@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._control.values import connected
 from .._core import dtypes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -150,7 +151,7 @@ class vectorize:
 
     Raises:
         ValueError: for a signature that is none; at a call whose arrays do not fit it, or are empty, unless `otypes`
-            says what comes out.
+            or the signature says what comes out.
         TypeError: as many arguments as the signature has were not given.
 
     Example:
@@ -188,7 +189,7 @@ class vectorize:
             for (key, array), core in zip(arrays.items(), cores, strict=True)
         }
         if not count:
-            return self._empty(shape, args, kwargs)
+            return self._empty(shape, [*arrays.values()], sizes, args, kwargs)
 
         def call(i: int) -> Any:
             chosen = [flat[j][i] if j in flat else arg for j, arg in enumerate(args)]
@@ -243,10 +244,22 @@ class vectorize:
         dtype = common_dtype(tensors) if self.otypes is None else self.otypes[position]
         return ops.reshape(ops.stack([cast(t, dtype) for t in tensors]), (*shape, *tensors[0].shape))
 
-    def _empty(self, shape: Any, args: Any, kwargs: Any) -> Any:
-        if self.otypes is None:
+    def _empty(self, shape: Any, arrays: list[Tensor], sizes: dict[str, Any], args: Any, kwargs: Any) -> Any:
+        """What no call gives: of the dtypes that were given, else of the arguments'; a signature says which axes."""
+        if self.otypes is None and self.signature is None:
             raise ValueError(at_user_line("np.vectorize: arguments of size 0 need otypes, which says what comes out"))
-        empty: list[Any] = [ops.zeros(shape, dtypes.as_dtype(t)) for t in self.otypes]
+        names: list[Letters] = [()] * len(self.otypes or ()) if self.signature is None else self.signature[1]
+        unknown = [letter for letters in names for letter in letters if letter not in sizes]
+        if unknown:
+            raise ValueError(
+                at_user_line(f"vectorize: only a call tells the axis {unknown[0]!r} of a result, and there is no place")
+            )
+        kinds = self.otypes or [common_dtype(arrays)] * len(names)
+        empty = [
+            ops.zeros((*shape, *[sizes[letter] for letter in letters]), dtypes.as_dtype(kind))
+            for kind, letters in zip(kinds, names, strict=True)
+        ]
+        empty = connected(empty, arrays)
         return outward((*empty,) if len(empty) > 1 else empty[0], *args, *kwargs.values())
 
 

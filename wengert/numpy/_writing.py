@@ -85,7 +85,7 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
 
 def _documented(f: Callable[..., Any], parameters: tuple[str, ...]) -> str:
     """The docstring with a list of arguments and a word on results put before its example."""
-    text = (f.__doc__ or "").replace("\n    ", "\n").rstrip()
+    text = inspect.cleandoc(f.__doc__ or "")  # Python 3.13 has taken off the indentation, those before it have not
     head, mark, example = text.partition("Example:")
     lines = []
     for p in parameters:

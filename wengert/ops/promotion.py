@@ -18,6 +18,7 @@ from .._core.apply import apply
 from .._core.constant import (
     checked_array,
     constant,
+    dimension,
     is_number,
     met_engine,
     native_result,
@@ -55,9 +56,7 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     if is_number(x):
         return number(x)
     if type(x) is Dim:
-        value = structural.dim_value(dim=x)
-        value._weak = True  # as the Python integer that it stands for
-        return value
+        return dimension(x)
     held = getattr(type(x), "__wengert_tensor__", None)
     if held is not None:
         return held(x)

@@ -121,7 +121,6 @@ PROGRAM = """
 import numpy as np, sys
 import wengert as wg
 from wengert._engines.native import engine, jit
-engine.IS_STRICT = True
 if sys.argv[1] == "kept":
     jit.compiled = None  # all that LLVM would make is there
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import signal
+import subprocess
+import sys
+import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,3 +109,147 @@ def test_a_compiled_loop_can_be_interrupted(second: bool) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     np.testing.assert_allclose(f(x, 1.0), np.sin(x), rtol=1e-15)
+
+
+# -- the compiler fails -----------------------------------------------------------------------------------------------
+
+
+class Broken(RuntimeError):
+    """What the compiler ends with from a moment on."""
+
+
+X = np.linspace(0.1, 1.0, 50)
+
+
+def plain(x: Any) -> Any:
+    return wg.sum(wg.sin(x) * wg.exp(x * 0.25))
+
+
+def looped(x: Any) -> Any:
+    return wg.sum(wg.fori_loop(0, 30, lambda i, c: c + 0.05 * wg.sin(c * (i + 1.0)), x))
+
+
+Break = Callable[[], None]
+
+
+def at_once(fail: Break, folder: Path) -> Any:
+    fail()
+    return wg.function(plain)(X)
+
+
+def in_a_thread(fail: Break, folder: Path) -> Any:
+    fail()
+    found: list[Any] = []
+
+    def work() -> None:
+        try:
+            found.append(wg.function(plain)(X))
+        except Broken as error:
+            found.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if isinstance(found[0], Broken):
+        raise found[0]
+    return found[0]
+
+
+def loaded(fail: Break, folder: Path) -> Any:
+    compiled = wg.function(plain)
+    compiled(X)
+    wg.save(compiled, folder / "plain.wg")
+    fail()
+    return wg.load(folder / "plain.wg")(X)
+
+
+def of_a_new_size(fail: Break, folder: Path) -> Any:
+    compiled = wg.function(plain)
+    compiled(np.ones(70))
+    fail()
+    return compiled(X)
+
+
+def way_back(fail: Break, folder: Path) -> Any:
+    compiled = wg.function(plain)
+    compiled(X)
+    wg.vjp(compiled, X)
+    fail()
+    return wg.grad(compiled)(X)
+
+
+def way_back_of_what_ran(fail: Break, folder: Path) -> Any:
+    _, pull = wg.vjp(wg.function(looped), X)
+    fail()
+    return pull(1.0)[0]
+
+
+def with_snapshots_around(fail: Break, folder: Path) -> Any:
+    return beyond_the_budget(wg.grad(wg.function(looped)), fail)
+
+
+def with_snapshots_inside(fail: Break, folder: Path) -> Any:
+    return beyond_the_budget(wg.function(wg.grad(looped)), fail)
+
+
+def beyond_the_budget(gradient: Any, fail: Break) -> Any:
+    gradient(X)
+    fail()
+    wg.set_memory_budget(2000)
+    try:
+        return gradient(X)
+    finally:
+        wg.set_memory_budget(2 * 1024**3)
+
+
+GRADIENTS = {
+    way_back: plain, way_back_of_what_ran: looped, with_snapshots_around: looped, with_snapshots_inside: looped,
+}  # fmt: skip
+COMPILATIONS = [at_once, in_a_thread, loaded, of_a_new_size, *GRADIENTS]
+
+
+@pytest.fixture
+def fail(monkeypatch: pytest.MonkeyPatch) -> Break:
+    def broken(*_: Any) -> None:
+        raise Broken("no code today")
+
+    return lambda: monkeypatch.setattr(engine, "module_text", broken)
+
+
+@pytest.mark.parametrize("way", COMPILATIONS, ids=lambda f: f.__name__)
+def test_in_tests_a_failed_compilation_is_an_error(way: Any, fail: Break, tmp_path: Path) -> None:
+    with pytest.raises(Broken, match="no code today"):
+        way(fail, tmp_path)
+
+
+@pytest.mark.parametrize("way", COMPILATIONS, ids=lambda f: f.__name__)
+def test_without_code_kernels_run_and_the_logger_is_told(
+    way: Any, fail: Break, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(engine, "IS_STRICT", False)
+    with caplog.at_level(logging.WARNING, "wengert"):
+        found = way(fail, tmp_path)
+    f = GRADIENTS.get(way)
+    np.testing.assert_allclose(
+        found, plain(X) if f is None else wg.grad(f)(X), rtol=1e-10, atol=1e-14
+    )  # sums in another order
+    warnings = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    assert warnings and all(text.endswith("runs by NumPy's kernels: compiling it failed") for text in warnings)
+    assert "no code today" in caplog.text
+
+
+CHILD = """
+import numpy as np
+import wengert as wg
+from wengert._engines.native import engine
+assert engine.IS_STRICT and engine.VERIFIES
+def broken(*_):
+    raise RuntimeError("no code today")
+engine.module_text = broken
+wg.function(lambda x: wg.sum(wg.sin(x)))(np.ones(50))
+"""
+
+
+def test_in_processes_that_tests_start_too() -> None:
+    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1 and "RuntimeError: no code today" in done.stderr

@@ -261,3 +261,68 @@ def test_the_gradient_of_ldexp_compiles_in_each_dtype(dtype: str, exponents: Any
     gradient = wg.function(wg.grad(lambda x, n: wg.sum(wg.ops.ldexp(x, n))))(x, exponents)
     assert gradient.dtype == dtype
     np.testing.assert_array_equal(gradient, [2.0, 4.0, 8.0])
+
+
+# -- loops of no steps ------------------------------------------------------------------------------------------------
+
+
+def _scanned(x: Any, reverse: bool = False) -> Any:
+    last, stacked = wg.scan(lambda c, a: (wg.sin(c) * a, wg.cos(c * a)), x, np.zeros((0, *x.shape)), reverse=reverse)
+    return wg.sum(last) * 1.5 + wg.sum(stacked)
+
+
+def _of_no_length(x: Any) -> Any:
+    last, stacked = wg.scan(lambda c, _: (wg.sin(c) * x, wg.sum(c)), x, length=0)
+    return wg.sum(last) * 2.0 + wg.sum(stacked)
+
+
+NO_STEPS: dict[str, Callable[[Any], Any]] = {
+    "scan": _scanned,
+    "scan, reversed": lambda x: _scanned(x, True),
+    "scan of no length": _of_no_length,
+    "fori": lambda x: wg.sum(wg.fori_loop(0, 0, lambda i, c: wg.sin(c) * x + i, x)) * 2.0,
+    "fori downwards": lambda x: wg.sum(wg.fori_loop(3, 1, lambda i, c: wg.sin(c) * x, x)),
+    "while": lambda x: wg.sum(wg.while_loop(lambda v: wg.sum(v) < -100.0, lambda v: wg.sin(v) * x, x)) * 2.0,
+    "while never": lambda x: wg.sum(wg.while_loop(lambda i, v: i < 0, lambda i, v: (i + 1, wg.sin(v) * x), (0, x))[1]),
+    "while at most no times": lambda x: wg.sum(
+        wg.while_loop(lambda v: True, lambda v: wg.sin(v) * x, x, maximum_iterations=0)
+    ),
+    "map": lambda x: wg.sum(wg.map(lambda a: wg.sin(a) * wg.sum(x), wg.ops.reshape(x, (-1,))[:0])) + wg.sum(x * x),
+}
+AROUND: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "nothing": lambda z, k, x: z(x),
+    "a branch": lambda z, k, x: wg.switch(k, [lambda: z(x), lambda: wg.sum(x * x * x)]),
+    "branches": lambda z, k, x: wg.switch(k, [lambda: wg.sum(x), lambda: z(x), lambda: z(x * x)]),
+    "a loop": lambda z, k, x: wg.fori_loop(0, 3, lambda i, c: c * 0.5 + z(x * c), 1.0),
+    "a branch in a loop": lambda z, k, x: wg.fori_loop(
+        0, 3, lambda i, c: wg.cond(i == k, lambda: c * 0.5 + z(x * c), lambda: c + wg.sum(x) * 0.1), 1.0
+    ),
+    "stacked results": lambda z, k, x: wg.sum(wg.scan(lambda c, a: (c * 1.1, z(x * c) * a), 1.0, np.arange(3.0))[1]),
+    "a loop of no steps": lambda z, k, x: wg.fori_loop(0, 0, lambda i, c: c + z(x * c), 1.0) * wg.sum(x * x),
+    "a loop until": lambda z, k, x: wg.while_loop(
+        lambda i, c: i < 2, lambda i, c: (i + 1, wg.switch(k, [lambda: z(x * c), lambda: c * wg.sum(x)])), (0, 1.0)
+    )[1],
+}  # fmt: skip
+
+
+@pytest.mark.sampled(16)
+@pytest.mark.parametrize("x", [np.float64(0.7), np.linspace(0.1, 0.9, 80)], ids=["a number", "an array"])
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("loop", NO_STEPS)
+def test_loops_of_no_steps_compile_wherever_they_are(loop: str, around: str, x: Any) -> None:
+    """Taken or not, with derivatives of both orders, inside and around compiled functions."""
+
+    def f(k: Any, x: Any) -> Any:
+        return AROUND[around](NO_STEPS[loop], k, x)
+
+    dots = np.ones_like(x)
+    for k in (np.int64(0), np.int64(1)):
+        slope = wg.grad(lambda x, k=k: f(k, x))(x)
+        curvature = wg.jvp(wg.grad(lambda x, k=k: f(k, x)), (x,), (dots,))[1]
+        second = wg.grad(lambda x, k=k: wg.sum(wg.grad(wg.function(f), 1)(k, x) * dots))(x)
+        hvp = wg.function(lambda k, x: wg.jvp(wg.grad(lambda x: f(k, x)), (x,), (dots,))[1])
+        for found, wanted in (
+            (wg.function(f)(k, x), f(k, wg.tensor(x))), (wg.function(wg.grad(f, 1))(k, x), slope),
+            (wg.grad(wg.function(f), 1)(k, x), slope), (hvp(k, x), curvature), (second, curvature),
+        ):  # fmt: skip
+            np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)  # sums in another order

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -171,3 +172,36 @@ def code_of(f: Any, x: Any) -> Any:
     ((_, form),) = f.traces
     form.run_natives([x])
     return form.executable.entry(None)
+
+
+LOOPS: dict[str, Callable[[Any], Any]] = {
+    "a loop": lambda x: wg.fori_loop(0, 20, lambda i, c: c + 0.05 * wg.sin(c * (i + 1.0)), x),
+    "a loop until": lambda x: wg.while_loop(lambda c: wg.sum(c * c) < 3.0, lambda c: c + 0.01 * wg.cos(c), x * 0.0),
+    "a loop over long rows": lambda x: wg.scan(lambda c, r: (wg.tanh(c + r), wg.sin(c * r)), x, wg.outer(ROWS, x))[1],
+    "a loop in a loop": lambda x: wg.fori_loop(0, 5, lambda i, c: 0.9 * _inner(c), x),
+    "branches": lambda x: wg.fori_loop(0, 6, _chosen, x),
+}
+ROWS = np.linspace(0.1, 1.0, 30)
+
+
+@pytest.mark.parametrize("is_around", [True, False], ids=["gradient around", "gradient inside"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_memory_budget_holds_for_sizes_told_at_run_time(
+    name: str, is_around: bool, kernels: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    def f(x: Any) -> Any:
+        return wg.sum(LOOPS[name](x))
+
+    gradient = wg.grad(wg.function(f)) if is_around else wg.function(wg.grad(f))
+    for n in (1000, 1500, 2000):
+        x = np.linspace(0.1, 1.0, n) / np.sqrt(n)
+        wanted = gradient(x)
+        wg.set_memory_budget(20_000)
+        try:
+            with caplog.at_level(logging.INFO, "wengert"):
+                found = gradient(x)
+        finally:
+            wg.set_memory_budget(2 * 1024**3)
+        assert any("given up its history" in r.getMessage() for r in caplog.records), n
+        caplog.clear()
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)  # loops may be vectorised differently

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +15,9 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
+from tests.support.narrower_vectors import NARROWER, VARIABLE
 from tests.support.native_kernels import SUM_X_SIN_X, map_ir
-from wengert._engines.native import entry, jit, polynomials, prelude, symbols, target, vectormath
+from wengert._engines.native import codegen, entry, jit, polynomials, prelude, symbols, target, vectormath
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
 NUMPY_NAMES = {
@@ -208,15 +213,58 @@ def test_unused_functions_leave_nothing_behind() -> None:
     assert "_ZGV" not in jit.assembly("define double @entry(double %x) {\n  ret double %x\n}\n")
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-def test_a_module_may_declare_what_its_mathematics_declares(dtype: str) -> None:
+@pytest.fixture(params=["glibc's vectors", "our own"])
+def vectors(request: pytest.FixtureRequest) -> None:
+    if request.param == "our own":
+        request.getfixturevalue("without_libmvec")
+
+
+@pytest.mark.usefixtures("vectors")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [*vectormath.ONE_OPERAND, *vectormath.TWO_OPERANDS])
+def test_a_module_may_declare_what_its_mathematics_declares(name: str, dtype: str) -> None:
     """LLVM refuses a second declaration of a name, such as that of the intrinsic for the size of vectors."""
-    vectors = {"f32": "float", "f64": "double"}[dtype]
-    for name in ("tanh", "exp", "log", "sin", "cos"):
-        for lanes in vectormath.declared(name, dtype).widths:
-            own = [t for t in vectormath.declared(name, dtype).declarations.values() if "@llvm." in t]
-            kind = f"<{lanes} x {vectors}>"
-            call = f"  %y = call {kind} @wg.{name}.{dtype}.{lanes}({kind} %x)\n  ret {kind} %y"
-            ir = "\n".join([*own, f"define {kind} @f({kind} %x) {{", call, "}", ""])
-            module = jit.llvm().parse_assembly(prelude.completed(ir), jit.llvm().create_context())
-            module.verify()
+    one, count = vectormath.TYPES[dtype], vectormath.operands(name)
+    found = vectormath.declared(name, dtype)
+    for lanes in (1, *found.widths):
+        kind, suffix = (one, "") if lanes == 1 else (f"<{lanes} x {one}>", f"v{lanes}")
+        own = {c: f"declare {kind} @{c}({', '.join([kind] * n)})" for c, n in intrinsics(f"{suffix}{dtype}").items()}
+        own |= {c: text for c, text in found.declarations.items() if c.startswith("llvm.")}
+        values = ", ".join([f"{kind} %x"] * count)
+        called = f"wg.{name}.{dtype}" + (f".{lanes}" if lanes > 1 else "")
+        calls = [f"  %a{i} = call {kind} @{c}({', '.join([f'{kind} %x'] * n)})"
+                 for i, (c, n) in enumerate(intrinsics(f"{suffix}{dtype}").items())]  # fmt: skip
+        body = [
+            f"define {kind} @f({kind} %x) {{",
+            *calls,
+            f"  %y = call {kind} @{called}({values})",
+            f"  ret {kind} %y",
+        ]
+        ir = "\n".join([*own.values(), *body, "}", ""])
+        module = jit.llvm().parse_assembly(prelude.completed(ir), jit.llvm().create_context())
+        module.verify()
+
+
+def intrinsics(kind: str) -> dict[str, int]:
+    """The intrinsics that generated code calls, with their numbers of operands."""
+    counts = {"copysign": 2, "maximum": 2, "minimum": 2, "fma": 3}
+    return {f"llvm.{name}.{kind}": counts.get(name, 1) for name in codegen.INTRINSICS.values()}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not target.is_x86(), reason="the classes of vectors are x86's")
+@pytest.mark.parametrize("vectors", NARROWER)
+def test_narrower_registers(vectors: str) -> None:
+    """What a machine of wide vectors runs as one of narrow ones: every primitive in groups of rows, and mathematics."""
+    folder = Path(__file__).parent
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", NARROWLY,
+               str(folder / "test_tiles.py"), str(folder / "test_vectormath.py"), str(folder / "test_products.py")]  # fmt: skip
+    environment = {**os.environ, VARIABLE: vectors}
+    done = subprocess.run(
+        command, env=environment, cwd=folder.parents[2], capture_output=True, text=True, check=False, timeout=550
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    assert "passed" in done.stdout
+
+
+NARROWLY = "(every_primitive or programs_agree or declare or own_are_within or trip_count or widest) and not narrower"

@@ -11,7 +11,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,13 +37,15 @@ from .prepare import ready
 from .sizes import sized
 from .support import is_native, untold
 
-IS_STRICT = False  # tests switch it on: what cannot be compiled is an error, and not left to NumPy's kernels
+# What cannot be compiled is an error, and not left to NumPy's kernels; and every function is verified before it is
+# compiled. Tests switch both on, by the environment also in the processes that they start.
+IS_STRICT = VERIFIES = os.environ.get("WENGERT_STRICT", "0") != "0"
+T = TypeVar("T")
+
 # What goes wrong in the compiler; what a signal's handler raises meanwhile (a TimeoutError, say) is the caller's.
 FAILURES = (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, RuntimeError, TypeError,
             ValueError, LinkError)  # fmt: skip
 LONGEST = 150_000  # nodes: to compile more takes many seconds and much memory; `builder.LONGEST` bounds each function
-
-VERIFIES = False  # tests switch it on: every function is verified before it is compiled
 
 
 @functools.cache
@@ -65,6 +67,19 @@ def _tell(graph: Graph) -> None:
         "a loop of %s has given up its history: the memory budget is %d bytes (wg.set_memory_budget); the reverse pass "
         "runs steps again from snapshots", graph.name, budget.limit(),
     )  # fmt: skip
+
+
+def _or_failure(make: Callable[..., T], *arguments: Any, told: Any) -> T | None:
+    """What `make` compiles; None where the compiler fails, which the logger "wengert" is told with the traceback."""
+    try:
+        return uncollected.run(make, *arguments)
+    except FAILURES:
+        if IS_STRICT:
+            raise
+        import logging  # takes longer to load than most of this package, and few programs come here
+
+        logging.getLogger("wengert").warning("%s runs by NumPy's kernels: compiling it failed", told, exc_info=True)
+        return None
 
 
 class Kernels:
@@ -126,13 +141,6 @@ class Segment:
         """How often NumPy's kernels ran instead of the code, for tests and curious users."""
         return self.kernels.runs
 
-    def give_up(self) -> None:
-        """Leaves the segment to NumPy's kernels, as it could not be compiled; tells the logger "wengert" why."""
-        import logging  # takes longer to load than most of this package, and few programs come here
-
-        logging.getLogger("wengert").warning("%s runs by NumPy's kernels: compiling it failed", self, exc_info=True)
-        self._is_given_up = True
-
     def run(self, *natives: Any) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
         code = self._code = self._code or self.code()
@@ -151,12 +159,11 @@ class Segment:
         with self._lock:
             found = self._codes.get((kinds, is_frugal))
             if found is None and not self._is_given_up:
-                try:
-                    found = self._codes[kinds, is_frugal] = uncollected.run(self._made, kinds, is_frugal)
-                except FAILURES:
-                    if IS_STRICT:
-                        raise
-                    self.give_up()
+                found = _or_failure(self._made, kinds, is_frugal, told=self)
+                if found is None:
+                    self._is_given_up = True
+                else:
+                    self._codes[kinds, is_frugal] = found
             return found
 
     def _made(self, kinds: Kinds, is_frugal: bool) -> Code:
@@ -237,20 +244,31 @@ class Relay(Segment):
 
 
 class Frugal:
-    """Code whose loops keep snapshots, made when it is first needed. Where it ends early, NumPy's kernels run."""
+    """Code whose loops keep snapshots, made when it is first needed.
+
+    NumPy's kernels run where it ends early, and where it cannot be compiled.
+    """
 
     def __init__(self, graph: Graph, kernels: Kernels) -> None:
         self._code: Code | None = None
         self._graph = graph
-        self._again = kernels.again
+        self._kernels = kernels.again()
+        self._is_given_up = False
         self._lock = threading.Lock()
 
     def __call__(self, *natives: Any) -> tuple[Any, ...]:
         with self._lock:
-            if self._code is None:
-                self._code = Code(self._graph, self._again(), (), None, True)
-        found = self._code.function(*natives)
-        return self._code.fitted(natives) if found is NotImplemented else found
+            if self._code is None and not self._is_given_up:
+                self._code = _or_failure(Code, self._graph, self._kernels, (), None, True, told=self)
+                self._is_given_up = self._code is None
+        code = self._code
+        if code is None:
+            return self._kernels(*natives)
+        found = code.function(*natives)
+        return code.fitted(natives) if found is NotImplemented else found
+
+    def __repr__(self) -> str:
+        return f"<native {self._graph.name}: {len(self._graph.nodes)} nodes, loops with snapshots>"
 
 
 class Failure(NamedTuple):

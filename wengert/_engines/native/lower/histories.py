@@ -11,6 +11,7 @@ runs, and the outer one saves where its part begins, and whatever else was outsi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple, cast
@@ -511,9 +512,8 @@ class Keeper:
         for position, form in forms:
             record.places.append(record.place(form, lambda f, p=position: self._big(record, f, p, row, sizes)))
         record.store(row, self._reserve)
-        fixed = sum(len(c) * WIDTHS[t] for t, c in record.columns.items())
-        fixed += sum(s for s in sizes if type(s) is int)
-        self._limit(fixed, row)
+        small = sum(len(c) * WIDTHS[t] for t, c in record.columns.items())
+        self._limit([small, *sizes], row)
         return record.kept()
 
     def _big(self, record: Record, form: Stored, position: int, row: Operand, sizes: list[Operand]) -> Big:
@@ -523,8 +523,7 @@ class Keeper:
             rows = Rows(self.block, form.shape, form.type, None)
         if form.array is not rows.array:
             rows.put(row, form)
-        if type(rows.size) is int:
-            sizes.append(rows.size * WIDTHS[form.type])
+        sizes.append(self.block.b.mul(rows.size, WIDTHS[form.type]))
         self._note_length(rows.array, row, rows.size)
         return Big(record.extents(form.shape), form.type, record.array(rows.array))
 
@@ -543,10 +542,11 @@ class Keeper:
             start = row if is_start else b.mul(row, size)
             b.set(self.block.setting.length(array), b.add(start, size))
 
-    def _limit(self, size: int, row: Operand) -> None:
-        """Ends the function where a history takes more than there is for it."""
-        if size:
-            b = self.block.b
+    def _limit(self, sizes: Sequence[Operand], row: Operand) -> None:
+        """Ends the function where a history, whose rows take so many bytes, is more than there is room for."""
+        b = self.block.b
+        size = functools.reduce(b.add, sizes)
+        if size != 0:
             taken = b.mul(b.add(row, 1), size)
             with b.when(b.let("gt", "i64", taken, self.block.setting.memory_budget())):
                 b.leave(OVER_BUDGET)
