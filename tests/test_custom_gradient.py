@@ -657,6 +657,34 @@ def test_rules_that_are_not_linear_in_programs_are_errors(name: str, wrap: Any, 
         push(f, (np.array([1.0, 3.0]),), (np.array([1.0, 10.0]),))
 
 
+@pytest.mark.parametrize("layer", [lambda f: f, wg.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize("policy", ["all", 1])
+def test_the_way_back_through_a_loop_is_a_linear_rule(layer: Any, policy: Any) -> None:
+    """A rule that is the pullback of a loop: what its history is read by is linear in cotangents, and is transposed."""
+
+    def f(x: Any) -> Any:
+        c, ys = wg.scan(lambda c, e: (wg.sin(c) * e, c * e), x, wg.stack([x, wg.cos(x)]), checkpoint=policy)
+        return c + wg.sum(ys, axis=0)
+
+    @wg.custom_gradient
+    def ruled(x: Any) -> Any:
+        y, pull = wg.vjp(f, x)
+        return y, lambda ct: pull(ct)
+
+    x, dx = np.array([0.4, -1.3]), np.array([1.0, 10.0])
+    wanted = wg.jvp(f, (x,), (dx,))[1]
+    np.testing.assert_allclose(layer(lambda x: wg.jvp(ruled, (x,), (dx,))[1])(x), wanted, rtol=1e-12)
+
+
+def test_a_rule_that_multiplies_its_upstream_behind_the_way_back_of_a_loop_is_not_linear() -> None:
+    f = rule(
+        lambda x: x * x, lambda u, x: wg.vjp(lambda x: wg.scan(lambda c, e: (c * e, None), x, x)[0], x)[1](u * u)[0]
+    )
+    for layer in (lambda f: f, wg.function):
+        with pytest.raises(LookupError, match="f: forward mode needs the rule's transpose"):
+            layer(lambda x: wg.jvp(f, (x,), (x,))[1])(np.array([1.0]))
+
+
 def test_a_rule_that_takes_numbers_out_is_not_linear() -> None:
     f = rule(lambda x: x * x, lambda u, x: u if u.item() > 1 else 2 * u)
     assert wg.grad(f)(3.0) == 2.0

@@ -129,7 +129,7 @@ def _keeps_linear(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> bool:
         return False
     index = depends.index(True)
     if op.kind not in ("multilinear", "elementwise"):
-        return _LINEAR_IN.get(op.name) == op.operands[index]
+        return _LINEAR_IN.get(op.name) == op.operands[op.position(index)]
     rule = op.rules[op.position(index)]
     if rule is None:
         return False
@@ -192,11 +192,35 @@ def _of_loop(shares: Shares, spec: Any) -> Shares:
     return [Share.OTHER] * len(found) if is_chosen else found
 
 
+def _of_loop_back(shares: Shares, back: Any) -> Shares:
+    """The way back through a history is linear in cotangents where a step of it is; of what the run was, it is not."""
+    step, start = back.step, 2 + back.inputs
+    cotangents = shares[start:]
+    first = len(step.carries)
+    carries, stacked = [*cotangents[:first], *[Share.ZERO] * len(step.sums)], cotangents[first:]
+    graph = step.program.graph
+    between = len(graph.inputs) - len(carries) - len(stacked) - len(step.invariants)
+    rest = [*[Share.CONSTANT] * between, *stacked, *[Share.CONSTANT] * len(step.invariants)]
+    while True:
+        outs = _through(graph, [*carries, *rest])
+        grown = [*map(_met, carries, outs[: back.summed])]
+        if grown == carries:
+            break
+        carries = grown
+    found = [*carries, *outs[back.summed :]]
+    return [Share.OTHER] * len(found) if _depends(shares[:start]) else found
+
+
 def _depends(shares: Shares) -> bool:
     return Share.LINEAR in shares or Share.OTHER in shares
 
 
-_REGIONS: dict[str, Callable[[Shares, Any], Shares]] = {"call": _of_call, "switch": _of_switch, "loop": _of_loop}
+_REGIONS: dict[str, Callable[[Shares, Any], Shares]] = {
+    "call": _of_call,
+    "switch": _of_switch,
+    "loop": _of_loop,
+    "loop_back": _of_loop_back,
+}
 
 
 # -- transposition ---------------------------------------------------------------------
