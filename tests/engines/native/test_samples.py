@@ -1,8 +1,7 @@
-"""Array programs that were wrong once: the smallest forms of what `tests/fuzz/arrays.py` found; and some fresh ones."""
+"""Array programs that were wrong once: the smallest forms of what the fuzzer found."""
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy as np
@@ -11,36 +10,18 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
-from tests.fuzz import arrays as fuzz
+from tests.fuzz.case import Case
+from tests.fuzz.classes import ORACLES
+from tests.fuzz.program import Input, Program
 from tests.support.native_checks import TOLERANCE, Twins, numpy_only, require_same
 from wengert._passes.dce import drop_unused
 
 RNG = np.random.default_rng(8)
 
 
-@pytest.mark.parametrize("first", range(0, 60, 3))
-def test_random_arrays(first: int) -> None:
-    for seed in range(first, first + 3):
-        numbers = random.Random(seed)
-        program = fuzz.Maker(numbers, numbers.randint(1, 6)).program()
-        failure = fuzz.failure_of(program, numbers.choice([None, None, 8, 64]))
-        assert failure is None, f"python tests/fuzz/arrays.py --seed {seed} --length 6: {failure}\n{program.source()}"
-
-
-# inputs, lines, results; and from which extent on sizes are told at run time
-SAMPLES: dict[str, tuple[list[Any], list[str], list[str], int | None]] = {
-    "a product with a constant whose rows are told": (
-        [RNG.normal(size=(16, 1))], ["v0 = wg.matmul(x0, wg.sum(x0, axis=0)) * 0.1"], ["v0"], 8,
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_samples(name: str) -> None:
-    inputs, lines, results, least = SAMPLES[name]
-    failure = fuzz.failure_of(fuzz.Program(inputs, lines, results), least)
-    if failure is not None:
-        raise failure
+def test_product_with_a_constant_whose_rows_are_told() -> None:
+    source = "def f(x0):\n    return wg.matmul(x0, wg.sum(x0, axis=0)) * 0.1\n"
+    ORACLES["compiled"](Case(Program(source, (Input((16, 1)),), least=8), "compiled"))
 
 
 @pytest.mark.parametrize("engine", ["machine code", "NumPy's kernels"])
