@@ -621,6 +621,10 @@ LINEAR = {
     "stacked results": lambda u, x: wg.sum(wg.scan(lambda c, e: (c, c * e), u, np.array([0.5, 1.5]))[1], axis=0) * x,
     "slices of u": lambda u, x: wg.scan(lambda c, e: (c, 2 * e), 0.0, u)[1] * x,
     "a branch": lambda u, x: wg.cond(wg.sum(x) > 0, lambda: 2 * u * x, lambda: wg.zeros_like(x)),
+    "nothing, of a function that is constant": lambda u, x: wg.vjp(wg.floor, x)[1](u)[0] + u * 2 * x,
+    "a scan's pullback": lambda u, x: wg.vjp(
+        lambda x: wg.scan(lambda c, e: (x, c * 0 + e), x * 0, wg.stack([x, x * x]))[1][1], x
+    )[1](u)[0],
     "a solve": lambda u, x: wg.linalg.solve(np.diag([0.5, 0.5]), u) * x,
 }
 NOT_LINEAR = {
@@ -886,3 +890,26 @@ def test_a_rule_that_needs_itself_is_told(f: Any, cycle: str) -> None:
         with pytest.raises(RecursionError, match=cycle):
             g(3.0)
     assert wg.grad(f)(3.0) == 2.0  # nothing is left open
+
+
+@pytest.mark.parametrize("layer", [lambda f: f, wg.function], ids=["eager", "compiled"])
+def test_a_rule_that_is_the_pullback_of_a_constant_function_has_no_tangent(layer: Any) -> None:
+    f = wg.custom_gradient(lambda x: (wg.floor(x), lambda ct: wg.vjp(wg.floor, x)[1](ct)))
+    x = np.array([1.5, -0.5])
+    np.testing.assert_array_equal(layer(lambda x: wg.jvp(f, (x,), (x,))[1])(x), [0.0, 0.0])
+
+
+@pytest.mark.parametrize("layer", [lambda f: f, wg.function], ids=["eager", "compiled"])
+def test_a_recomputed_function_in_a_branch_under_vmap_has_a_tangent(layer: Any) -> None:
+    """Its tangent may hold structural zeros, and a batch of it, too."""
+
+    def f(x: Any, y: Any) -> Any:
+        branch = lambda c: wg.recompute_grad(lambda u: wg.sin(u) * y)(c)
+        return wg.switch(wg.astype(x, "int64"), [branch, lambda c: c * 2.0], x * y)
+
+    x, y = np.array([0.3, 1.2]), np.array(0.7)
+
+    def slope(x: Any) -> Any:
+        return wg.jvp(lambda x: wg.vmap(lambda x: f(x, y))(x), (x,), (wg.ones_like(x),))[1]
+
+    np.testing.assert_allclose(layer(slope)(x), [np.cos(0.21) * 0.49, 1.4], rtol=1e-12)
