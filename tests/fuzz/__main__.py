@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
+import signal
 import sys
 import tempfile
 import time
@@ -77,6 +78,7 @@ def main() -> int:
     def is_over() -> bool:
         return time.monotonic() > ends or spent > most
 
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # ends its processes, tells its totals
     options, told = Options(seed, given.limit, given.minimise), time.monotonic()
     os.environ.setdefault("JAX_ENABLE_X64", "1")  # read when JAX loads, by the processes that we start
     os.environ.setdefault("JAX_PLATFORMS", "cpu")

@@ -38,6 +38,9 @@ def stopped(m: Maker) -> str:
 
 
 def implicit(m: Maker) -> str:
+    """One solve in another would take turns of turns: none is in a block."""
+    if m.depth:
+        return ""
     kind = m.r.choice(IMPLICIT)
     v = m.some(lambda v: v.dtype == np.float64 and v.size <= SMALL and len(v.shape) <= 1)
     if kind in ("linear", "by_turns"):
