@@ -85,3 +85,23 @@ def test_loops_that_may_raise_or_not_end_are_run() -> None:
     np.testing.assert_array_equal(compiled(x, np.array([0, 2])), x * 2.0)
     with pytest.raises(IndexError):
         compiled(x, np.array([0, 3]))
+
+
+@pytest.mark.parametrize("function", ["sin", "cos", "exp", "tanh", "cbrt", "arcsinh"])
+def test_a_value_that_several_loops_read_has_the_same_bits_in_all(function: str) -> None:
+    """By vectors a function may differ in the last bit: a maximum that equals no element would have no gradient."""
+
+    def largest(x: Any) -> Any:
+        return wg.max(wg.concatenate([x, getattr(wg, function)(x)]))
+
+    def written(x: Any) -> Any:
+        both = wg.concatenate([x, getattr(wg, function)(x)])
+        return wg.sum(both.at[1].max(both[-1]) * np.arange(1.0, 1.0 + 2 * len(x)))
+
+    for f in (largest, written):
+        for width in (3, 7):
+            gradient = wg.vmap(wg.grad(f))
+            compiled = wg.function(gradient)
+            for _ in range(50):
+                x = RNG.normal(size=(6, width))
+                np.testing.assert_allclose(compiled(x), gradient(x), rtol=1e-12, atol=1e-12)
