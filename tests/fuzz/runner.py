@@ -6,10 +6,13 @@ import faulthandler
 import multiprocessing
 import os
 import random
+import signal
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -23,6 +26,7 @@ from tests.fuzz.program import Program
 from tests.fuzz.writer import Finding
 from wengert._engines.native import engine
 
+CANDIDATE = 20.0  # seconds that a smaller program may take
 BATCH = 200  # programs of a process; then memory goes back, and what one leaves behind ends
 
 
@@ -105,12 +109,39 @@ def checked(name: str, number: int, options: Options) -> Report:
 
 def _finding(name: str, number: int, options: Options, program: Program, oracle: str, error: Exception) -> Finding:
     def fails(candidate: Program) -> bool:
-        found = failure_of(candidate, oracle)
+        try:
+            with limited(CANDIDATE):
+                found = failure_of(candidate, oracle)
+        except TookTooLong:  # a loop that lost its end
+            return False
         return found is not None and kind_of(found) == kind_of(error)
 
     small = minimised(program, fails, options.minimise)
     last = failure_of(small, oracle) or error
     return Finding(name, options.seed, number, oracle, told(last), small)
+
+
+class TookTooLong(BaseException):
+    """Passes through what catches exceptions."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raises `TookTooLong` in what takes longer, machine code included, which looks for signals now and then."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def over(number: int, frame: Any) -> None:
+        raise TookTooLong
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def told(error: BaseException) -> str:
@@ -145,7 +176,7 @@ def _work(pipe: Connection, batch: list[tuple[str, int]], options: Options) -> N
     faulthandler.enable()
     for name, number in batch:
         pipe.send((name, number))
-        faulthandler.dump_traceback_later(options.limit * 0.95)
+        faulthandler.dump_traceback_later(_patience(options) * 0.95)
         report = checked(name, number, options)
         faulthandler.cancel_dump_traceback_later()
         pipe.send(report)
@@ -176,7 +207,7 @@ def run_batch(
         current: tuple[str, int] | None = None
         try:
             while not is_over():
-                told = _received(pipe, options.limit + options.minimise * 3)
+                told = _received(pipe, _patience(options))
                 if isinstance(told, Report):
                     left = left[left.index((told.name, told.number)) + 1 :]
                     yield told
@@ -193,6 +224,11 @@ def run_batch(
                     break
         finally:
             _ended(process)
+
+
+def _patience(options: Options) -> float:
+    """How long a program may take that fails several oracles, made small for each."""
+    return options.limit + 5 * options.minimise
 
 
 def _started(work: Callable[..., None], *arguments: Any) -> tuple[Connection, Any]:

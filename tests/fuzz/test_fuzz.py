@@ -18,7 +18,7 @@ from tests.fuzz.classes import CLASSES, CONTROL, ORACLES, PROFILES, program_of
 from tests.fuzz.comparing import nudged
 from tests.fuzz.minimise import kind_of, minimised
 from tests.fuzz.program import LAYOUTS, Input, Program, laid_out, of_values
-from tests.fuzz.runner import Options, checked, failure_of, run_batch
+from tests.fuzz.runner import Options, TookTooLong, checked, failure_of, limited, run_batch
 from tests.fuzz.writer import Finding, text_of, write_test
 from wengert._engines.native.lower.scalars import SCALARS
 from wengert._prims import elementwise as E
@@ -145,7 +145,7 @@ def _crash(pipe: Any, batch: list[tuple[str, int]], options: Options) -> None:
 
 def _hang(pipe: Any, batch: list[tuple[str, int]], options: Options) -> None:
     pipe.send(batch[0])
-    time.sleep(60)
+    time.sleep(300)
 
 
 @pytest.mark.slow  # processes that load the package, one for each oracle
@@ -242,3 +242,13 @@ def test_the_command_refuses_an_unknown_class() -> None:
     )  # fmt: skip
     assert done.returncode == 2
     assert "no class 'nothing'" in done.stderr
+
+
+@pytest.mark.parametrize("layer", ["", "wg.function"])
+def test_a_smaller_program_that_does_not_end_is_left(layer: str) -> None:
+    source = f"def f(x0):\n    return {layer}(lambda x: wg.while_loop(lambda i, x: i < 1, lambda i, x: (i, x), (0, x))[1])(x0)\n"
+    program = Program(source, (Input(()),))
+    began = time.monotonic()
+    with pytest.raises(TookTooLong), limited(1.0):
+        failure_of(program, "owned")
+    assert time.monotonic() - began < 30
