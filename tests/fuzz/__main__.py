@@ -78,7 +78,7 @@ def main() -> int:
     def is_over() -> bool:
         return time.monotonic() > ends or spent > most
 
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # ends its processes, tells its totals
+    signal.signal(signal.SIGTERM, stopped)
     options, told = Options(seed, given.limit, given.minimise), time.monotonic()
     os.environ.setdefault("JAX_ENABLE_X64", "1")  # read when JAX loads, by the processes that we start
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -99,6 +99,11 @@ def main() -> int:
     print(totals.table())
     print(f"{len(found)} findings; seed {seed}")
     return bool(found)
+
+
+def stopped(number: int, frame: object) -> None:
+    """A run that is asked to end ends its processes and tells its totals, as one that is interrupted does."""
+    raise KeyboardInterrupt
 
 
 def show(finding: Finding, found: dict[str, Finding], folder: Path) -> None:
