@@ -5,14 +5,15 @@
 #   make release  builds a wheel and a source archive and tries them out as a user would; CONTRIBUTING.md says how
 #   make test      runs a sample of the tests, every feature touched, in a few minutes; SEED=... draws the same sample again
 #   make test-all  runs all tests and doctests
-# Both take ENGINES=numpy,python, which picks the engines that tests run on; ENGINES=all installs and tests all of them.
+#   make fuzz      runs random programs until it is stopped (tests/fuzz); SECONDS=... SEED=... CLASSES=arrays,regions
+# Both tests take ENGINES=numpy,python, which picks the engines that tests run on; ENGINES=all installs and tests all of them.
 # TESTS=tests/engines runs those of a folder or file; VENV=... names another environment.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench demo docs release test test-all lint types clean
+.PHONY: bench demo docs fuzz release test test-all lint types clean
 
 demo: $(VENV)/.installed
 	$(BIN)/wengert demo
@@ -39,6 +40,10 @@ test: $(TESTED)
 
 test-all: $(TESTED)
 	$(PYTEST) $(TESTS)
+
+fuzz: $(TESTED)
+	$(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED)) \
+		$(if $(CLASSES),--classes $(CLASSES)) $(if $(SECONDS),--seconds $(SECONDS)) $(FUZZ)
 
 release: $(VENV)/.installed-release
 	$(BIN)/python -m tools.release $(RELEASE_torch)

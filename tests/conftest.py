@@ -20,7 +20,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 # pyright reads the first, and half of its calls are wrong on purpose; the others are programs that need JAX
-collect_ignore = ["repository/typing/usage.py", "spec", "support", "fuzz"]
+collect_ignore = ["repository/typing/usage.py", "spec", "support"]
 
 # What pytest writes by itself where the author wrote nothing.
 AUTOMATIC_REASONS = {"", "unconditional skip", "all tests skipped by +SKIP option"}

@@ -621,6 +621,10 @@ LINEAR = {
     "stacked results": lambda u, x: wg.sum(wg.scan(lambda c, e: (c, c * e), u, np.array([0.5, 1.5]))[1], axis=0) * x,
     "slices of u": lambda u, x: wg.scan(lambda c, e: (c, 2 * e), 0.0, u)[1] * x,
     "a branch": lambda u, x: wg.cond(wg.sum(x) > 0, lambda: 2 * u * x, lambda: wg.zeros_like(x)),
+    "nothing, of a function that is constant": lambda u, x: wg.vjp(wg.floor, x)[1](u)[0] + u * 2 * x,
+    "a scan's pullback": lambda u, x: wg.vjp(
+        lambda x: wg.scan(lambda c, e: (x, c * 0 + e), x * 0, wg.stack([x, x * x]))[1][1], x
+    )[1](u)[0],
     "a solve": lambda u, x: wg.linalg.solve(np.diag([0.5, 0.5]), u) * x,
 }
 FROM_ZERO = {
@@ -689,6 +693,34 @@ def test_rules_that_are_not_linear_in_programs_are_errors(name: str, wrap: Any, 
     f = rule(lambda x: x * x, wrap(NOT_LINEAR[name]))
     with pytest.raises(LookupError, match="f: forward mode needs the rule's transpose"):
         push(f, (np.array([1.0, 3.0]),), (np.array([1.0, 10.0]),))
+
+
+@pytest.mark.parametrize("layer", [lambda f: f, wg.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize("policy", ["all", 1])
+def test_the_way_back_through_a_loop_is_a_linear_rule(layer: Any, policy: Any) -> None:
+    """A rule that is the pullback of a loop: what its history is read by is linear in cotangents, and is transposed."""
+
+    def f(x: Any) -> Any:
+        c, ys = wg.scan(lambda c, e: (wg.sin(c) * e, c * e), x, wg.stack([x, wg.cos(x)]), checkpoint=policy)
+        return c + wg.sum(ys, axis=0)
+
+    @wg.custom_gradient
+    def ruled(x: Any) -> Any:
+        y, pull = wg.vjp(f, x)
+        return y, lambda ct: pull(ct)
+
+    x, dx = np.array([0.4, -1.3]), np.array([1.0, 10.0])
+    wanted = wg.jvp(f, (x,), (dx,))[1]
+    np.testing.assert_allclose(layer(lambda x: wg.jvp(ruled, (x,), (dx,))[1])(x), wanted, rtol=1e-12)
+
+
+def test_a_rule_that_multiplies_its_upstream_behind_the_way_back_of_a_loop_is_not_linear() -> None:
+    f = rule(
+        lambda x: x * x, lambda u, x: wg.vjp(lambda x: wg.scan(lambda c, e: (c * e, None), x, x)[0], x)[1](u * u)[0]
+    )
+    for layer in (lambda f: f, wg.function):
+        with pytest.raises(LookupError, match="f: forward mode needs the rule's transpose"):
+            layer(lambda x: wg.jvp(f, (x,), (x,))[1])(np.array([1.0]))
 
 
 def test_a_rule_that_takes_numbers_out_is_not_linear() -> None:
@@ -892,3 +924,26 @@ def test_a_rule_that_needs_itself_is_told(f: Any, cycle: str) -> None:
         with pytest.raises(RecursionError, match=cycle):
             g(3.0)
     assert wg.grad(f)(3.0) == 2.0  # nothing is left open
+
+
+@pytest.mark.parametrize("layer", [lambda f: f, wg.function], ids=["eager", "compiled"])
+def test_a_rule_that_is_the_pullback_of_a_constant_function_has_no_tangent(layer: Any) -> None:
+    f = wg.custom_gradient(lambda x: (wg.floor(x), lambda ct: wg.vjp(wg.floor, x)[1](ct)))
+    x = np.array([1.5, -0.5])
+    np.testing.assert_array_equal(layer(lambda x: wg.jvp(f, (x,), (x,))[1])(x), [0.0, 0.0])
+
+
+@pytest.mark.parametrize("layer", [lambda f: f, wg.function], ids=["eager", "compiled"])
+def test_a_recomputed_function_in_a_branch_under_vmap_has_a_tangent(layer: Any) -> None:
+    """Its tangent may hold structural zeros, and a batch of it, too."""
+
+    def f(x: Any, y: Any) -> Any:
+        branch = lambda c: wg.recompute_grad(lambda u: wg.sin(u) * y)(c)
+        return wg.switch(wg.astype(x, "int64"), [branch, lambda c: c * 2.0], x * y)
+
+    x, y = np.array([0.3, 1.2]), np.array(0.7)
+
+    def slope(x: Any) -> Any:
+        return wg.jvp(lambda x: wg.vmap(lambda x: f(x, y))(x), (x,), (wg.ones_like(x),))[1]
+
+    np.testing.assert_allclose(layer(slope)(x), [np.cos(0.21) * 0.49, 1.4], rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Programs with branches and loops that were wrong once: the smallest forms of what `tests/fuzz/programs.py` found."""
+"""Programs with branches and loops that were wrong once: the smallest forms of what the fuzzer found."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from .._core.state import STATE, watchers
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.structural import reduce_sum, scale, stop_gradient, zeros_of
+from .._transforms.reverse import Masked
 from .closed import Closed
 from .examples import batched
 from .linearity import transpose
@@ -232,13 +233,15 @@ class BatchedRule(CustomRule):
             return (None if all(t is None for t in tangents) else ZERO,) * len(outs)
         given = [i for i, t in enumerate(tangents) if t is not None and t is not ZERO]
         ends = [len(primals), len(primals) + len(outs), len(primals) + len(outs) + len(kept)]
+        masked: set[int] = set()  # which results may hold zeros of the rule's own making
 
         def example(a: list[Tensor]) -> list[Any]:
             dots: list[Any] = list(tangents)
             for place, dot in zip(given, a[ends[2] :], strict=True):
                 dots[place] = dot
             results = self._inner.push(a[: ends[0]], dots, a[ends[0] : ends[1]], a[ends[1] : ends[2]], may_hold_zeros)
-            return [None if d is ZERO else d for d in results]
+            masked.update(i for i, d in enumerate(results) if isinstance(d, Masked))
+            return [None if d is ZERO else d.cotangent if isinstance(d, Masked) else d for d in results]
 
         found = _batched(
             example, [*primals, *outs, *kept, *(tangents[i] for i in given)],
@@ -246,7 +249,7 @@ class BatchedRule(CustomRule):
             self.name,
         )  # fmt: skip
         show_rule(f"the jvp of {self.name}", [*primals, *kept, *tangents], found)
-        return (*[ZERO if t is None else t for t in found],)
+        return (*[ZERO if t is None else Masked(t) if i in masked else t for i, t in enumerate(found)],)
 
     def with_dims(self, change: Callable[[Dim], DimLike]) -> CustomRule:
         return BatchedRule(self._inner.with_dims(change), self._input_flags, self._kept_flags)

@@ -25,6 +25,7 @@ from .._transforms.reverse import Tape, sweep
 
 _ZERO_PRESERVING = frozenset({
     "broadcast_to", "reshape", "transpose", "convert", "alias", "stop_gradient", "neg", "buffer_new", "buffer_value",
+    "attach",
 })  # fmt: skip
 
 
@@ -47,11 +48,12 @@ Shares = list[Share]
 class Linearity:
     """The recorder that follows which values are linear in the sources, and which depend on them otherwise."""
 
-    __slots__ = ("linear", "other", "took_numbers", "why")
+    __slots__ = ("linear", "other", "took_numbers", "why", "zeros")
 
     def __init__(self, keys: Sequence[int]) -> None:
         self.linear = set(keys)
         self.other: set[int] = set()
+        self.zeros: set[int] = set()  # what programs give that no tensor tells to be zeros
         self.why = ""
         self.took_numbers = False
 
@@ -74,6 +76,8 @@ class Linearity:
         for out, share in zip(outs, _results(op, shares, attrs, outs), strict=True):
             if share is Share.LINEAR:
                 self.linear.add(out._key)
+            elif share is Share.ZERO:
+                self.zeros.add(out._key)
             elif share is Share.OTHER:
                 self.other.add(out._key)
                 self.why = self.why or f"the op {op.name}"
@@ -83,13 +87,16 @@ class Linearity:
             return Share.LINEAR
         if x._key in self.other:
             return Share.OTHER
-        return Share.ZERO if is_asked_for_zeros and is_zero(x) else Share.CONSTANT
+        is_known = x._key in self.zeros or (is_asked_for_zeros and is_zero(x))
+        return Share.ZERO if is_known else Share.CONSTANT
 
 
 def _results(op: Op, shares: Shares, attrs: tuple[Any, ...], outs: Sequence[Any]) -> Shares:
     """The share of each result of an op."""
     region = _REGIONS.get(op.name)
-    if region is not None:
+    if op.name == "attach":  # the value of its first operand, connected to others
+        found = [shares[0]]
+    elif region is not None:
         found = region(shares, attrs[0])
     elif Share.LINEAR not in shares and Share.OTHER not in shares:
         return [_without_sources(op, shares, attrs)] * len(outs)
@@ -118,8 +125,6 @@ def _without_sources(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> Share:
 def _keeps_linear(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> bool:
     """Whether an op's results are linear in the operands that depend (all linearly) on the sources."""
     depends = [share is Share.LINEAR for share in shares]
-    if op.name == "attach":
-        return depends[0]
     if op.name == "add_number":
         return attrs[0] == 0  # `sum` of a list of terms begins so
     if op.name == "scale":
@@ -133,7 +138,7 @@ def _keeps_linear(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> bool:
         return False
     index = depends.index(True)
     if op.kind not in ("multilinear", "elementwise"):
-        return _LINEAR_IN.get(op.name) == op.operands[index]
+        return _LINEAR_IN.get(op.name) == op.operands[op.position(index)]
     rule = op.rules[op.position(index)]
     if rule is None:
         return False
@@ -196,11 +201,35 @@ def _of_loop(shares: Shares, spec: Any) -> Shares:
     return [Share.OTHER] * len(found) if is_chosen else found
 
 
+def _of_loop_back(shares: Shares, back: Any) -> Shares:
+    """The way back through a history is linear in cotangents where a step of it is; of what the run was, it is not."""
+    step, start = back.step, 2 + back.inputs
+    cotangents = shares[start:]
+    first = len(step.carries)
+    carries, stacked = [*cotangents[:first], *[Share.ZERO] * len(step.sums)], cotangents[first:]
+    graph = step.program.graph
+    between = len(graph.inputs) - len(carries) - len(stacked) - len(step.invariants)
+    rest = [*[Share.CONSTANT] * between, *stacked, *[Share.CONSTANT] * len(step.invariants)]
+    while True:
+        outs = _through(graph, [*carries, *rest])
+        grown = [*map(_met, carries, outs[: back.summed])]
+        if grown == carries:
+            break
+        carries = grown
+    found = [*carries, *outs[back.summed :]]
+    return [Share.OTHER] * len(found) if _depends(shares[:start]) else found
+
+
 def _depends(shares: Shares) -> bool:
     return Share.LINEAR in shares or Share.OTHER in shares
 
 
-_REGIONS: dict[str, Callable[[Shares, Any], Shares]] = {"call": _of_call, "switch": _of_switch, "loop": _of_loop}
+_REGIONS: dict[str, Callable[[Shares, Any], Shares]] = {
+    "call": _of_call,
+    "switch": _of_switch,
+    "loop": _of_loop,
+    "loop_back": _of_loop_back,
+}
 
 
 # -- transposition ---------------------------------------------------------------------
@@ -256,7 +285,7 @@ def transpose(
             continue
         if result._key in check.linear and not check.took_numbers:
             seeds.append((result._key, tangent))
-        elif check.tracks(result._key) or check.took_numbers or not is_zero(result):
+        elif check.tracks(result._key) or check.took_numbers or not (result._key in check.zeros or is_zero(result)):
             raise _not_linear(name, index, check.why)
     found = iter(sweep(tape.entries, seeds, sources))
     return (*[_or_zero(next(found)) if dtypes.is_inexact(t.dtype) else None for t in types],)

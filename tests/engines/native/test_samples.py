@@ -1,8 +1,7 @@
-"""Array programs that were wrong once: the smallest forms of what `tests/fuzz/arrays.py` found; and some fresh ones."""
+"""Array programs that were wrong once: the smallest forms of what the fuzzer found."""
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy as np
@@ -11,36 +10,18 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
-from tests.fuzz import arrays as fuzz
+from tests.fuzz.case import Case
+from tests.fuzz.classes import ORACLES
+from tests.fuzz.program import Input, Program
 from tests.support.native_checks import TOLERANCE, Twins, numpy_only, require_same
 from wengert._passes.dce import drop_unused
 
 RNG = np.random.default_rng(8)
 
 
-@pytest.mark.parametrize("first", range(0, 60, 3))
-def test_random_arrays(first: int) -> None:
-    for seed in range(first, first + 3):
-        numbers = random.Random(seed)
-        program = fuzz.Maker(numbers, numbers.randint(1, 6)).program()
-        failure = fuzz.failure_of(program, numbers.choice([None, None, 8, 64]))
-        assert failure is None, f"python tests/fuzz/arrays.py --seed {seed} --length 6: {failure}\n{program.source()}"
-
-
-# inputs, lines, results; and from which extent on sizes are told at run time
-SAMPLES: dict[str, tuple[list[Any], list[str], list[str], int | None]] = {
-    "a product with a constant whose rows are told": (
-        [RNG.normal(size=(16, 1))], ["v0 = wg.matmul(x0, wg.sum(x0, axis=0)) * 0.1"], ["v0"], 8,
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_samples(name: str) -> None:
-    inputs, lines, results, least = SAMPLES[name]
-    failure = fuzz.failure_of(fuzz.Program(inputs, lines, results), least)
-    if failure is not None:
-        raise failure
+def test_product_with_a_constant_whose_rows_are_told() -> None:
+    source = "def f(x0):\n    return wg.matmul(x0, wg.sum(x0, axis=0)) * 0.1\n"
+    ORACLES["compiled"](Case(Program(source, (Input((16, 1)),), least=8), "compiled"))
 
 
 @pytest.mark.parametrize("engine", ["machine code", "NumPy's kernels"])
@@ -104,3 +85,23 @@ def test_loops_that_may_raise_or_not_end_are_run() -> None:
     np.testing.assert_array_equal(compiled(x, np.array([0, 2])), x * 2.0)
     with pytest.raises(IndexError):
         compiled(x, np.array([0, 3]))
+
+
+@pytest.mark.parametrize("function", ["sin", "cos", "exp", "tanh", "cbrt", "arcsinh"])
+def test_a_value_that_several_loops_read_has_the_same_bits_in_all(function: str) -> None:
+    """By vectors a function may differ in the last bit: a maximum that equals no element would have no gradient."""
+
+    def largest(x: Any) -> Any:
+        return wg.max(wg.concatenate([x, getattr(wg, function)(x)]))
+
+    def written(x: Any) -> Any:
+        both = wg.concatenate([x, getattr(wg, function)(x)])
+        return wg.sum(both.at[1].max(both[-1]) * np.arange(1.0, 1.0 + 2 * len(x)))
+
+    for f in (largest, written):
+        for width in (3, 7):
+            gradient = wg.vmap(wg.grad(f))
+            compiled = wg.function(gradient)
+            for _ in range(50):
+                x = RNG.normal(size=(6, width))
+                np.testing.assert_allclose(compiled(x), gradient(x), rtol=1e-12, atol=1e-12)

@@ -410,3 +410,12 @@ def test_a_kernel_written_once_in_numpy() -> None:
     calls.clear()
     close(tf.function(lambda v: gradient_of(own, v))(x), 3 * X**2)
     assert not calls
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (2, 0, 3)])
+def test_the_gradient_of_rows_of_no_elements(shape: tuple[int, ...]) -> None:
+    """TensorFlow's own scatter refuses updates of what has no elements."""
+    for layer in (lambda f: f, wg.function):
+        for at in (1, np.array([0, 0])):
+            found = layer(wg.grad(lambda x, at=at: wg.sum(wg.take(x, at, axis=0))))(tf.zeros(shape, tf.float64))
+            assert found.shape == shape

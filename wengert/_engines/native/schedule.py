@@ -166,9 +166,25 @@ class _Scheduling:
             key = self.nodes[place].outputs[0].key
             readers = self.readers[key]
             if len(readers) == 1 and key not in self.asked and self.kinds[readers[0]] in _READING:
+                if self.nodes[place].op.name not in LIGHT and not self.is_read_once(readers[0]):
+                    continue
                 depth[place] = depth.get(readers[0], 0) + 1
                 if depth[place] <= DEEP:
                     self.kinds[place] = "inline"
+
+    def is_read_once(self, place: int) -> bool:
+        """Whether what a reading node gives is read in one place, where all that it computes is computed.
+
+        A function that is computed in two loops need not have the same bits in both, by vectors in one and element by
+        element in the other; and rules ask whether values are equal, as that of a maximum does.
+        """
+        if self.kinds[place] == "assemble":
+            return True
+        (value,) = self.nodes[place].outputs
+        readers = self.readers[value.key]
+        if len(readers) + (value.key in self.asked) > 1:
+            return False
+        return all(self.is_read_once(r) for r in readers if self.kinds[r] in _READING)
 
     def is_direct(self, place: int, value: Value) -> bool:
         """Whether a member reads a value at its own index from another member of the same shape."""

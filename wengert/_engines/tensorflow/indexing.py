@@ -69,6 +69,8 @@ def _scatter(function: Any, plain: Any) -> Any:
         wide, more = widened(x), widened(updates)
         if not indices:
             return tf.cast(plain(wide, more), x.dtype)
+        if 0 in x.shape.as_list():  # TensorFlow refuses updates of nothing
+            return x
         places = _together(sizes, indices, counted)
         if not indices[0].shape.rank:  # one update
             places, more = places[None], more[None]
