@@ -147,6 +147,6 @@ def test_what_a_custom_forward_rule_returns_is_looked_at() -> None:
 def test_vectors_of_repeated_values_are_named() -> None:
     def f(x: Any) -> Any:
         values, vectors = wg.linalg.eigh(x)
-        return wg.sum(vectors @ wg.diag(wg.exp(values)) @ vectors.T * np.arange(4.0).reshape(2, 2))
+        return wg.sum(vectors * np.arange(4.0).reshape(2, 2)) + wg.sum(values)
 
     assert "in the gradient of eigh" in message(wg.grad(f), np.eye(2))

@@ -130,6 +130,7 @@ GONE = {
     "absent",
     "alias",
     "attach",
+    "limit_value",
     "stop_gradient",
     "after",
     "reassign",
