@@ -150,3 +150,4 @@ def test_vectors_of_repeated_values_are_named() -> None:
         return wg.sum(vectors * np.arange(4.0).reshape(2, 2)) + wg.sum(values)
 
     assert "in the gradient of eigh" in message(wg.grad(f), np.eye(2))
+    assert "in the gradient of eigh" in message(lambda x: wg.jvp(f, (x,), (np.ones((2, 2)),)), np.eye(2))

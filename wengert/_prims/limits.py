@@ -10,8 +10,6 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
 from .._core import dtypes
 from .._core.dims import size_of
 from .._core.op import batch_elementwise, general
@@ -155,8 +153,7 @@ class Ratios:
         size = functools.reduce(add, [*self._largest, _sum_of_largest([bounded])])
         depends = logical_not(_cancels(_sum_of_largest([turned]), size))
         where = _along_matrices(depends, found)
-        ones = fill(found, 1)
-        return quotient(found, select(where, fill(ones, 0), ones), where, logical_not(where))
+        return limit_value(nan_where(where, found), where, found)
 
 
 def _known(xs: Iterable[Tensor | None]) -> list[Tensor]:
@@ -217,4 +214,10 @@ limit_value = general(
 
 
 def _nan_or_zero(x: Tensor, where: Tensor) -> Tensor:
-    return select(where, fill(x, np.nan), fill(x, 0))
+    return nan_where(where, fill(x, 0))
+
+
+def nan_where(where: Tensor, x: Tensor) -> Tensor:
+    """x, and 0 / 0 where a flag is set."""
+    ones = fill(x, 1)
+    return div(select(where, fill(x, 0), x), select(where, fill(x, 0), ones))

@@ -24,10 +24,11 @@ from .._core.state import building, pausing, recording
 from .._core.tensor import Tensor, Value
 from .._core.types import type_of
 from .._prims.discrete import logical_and, logical_not, logical_or
-from .._prims.limits import CANCELLED, Divide, generic, is_within, limit_value, unbounded, without_nothing
+from .._prims.limits import CANCELLED, Divide, generic, is_within, limit_value, nan_where, unbounded, without_nothing
 from .._prims.piecewise import abs_
 from .._prims.reductions import reduce_any, reduce_max
-from .._prims.structural import add, broadcast_to, fill, mul, reshape, select, sub, times_number, zeros_of
+from .._prims.structural import add, broadcast_to, fill, mul, reshape, sub, times_number, zeros_of
+from ..errors import NonFiniteError
 from .pushing import Pushing, push
 from .steps import Step, Steps
 
@@ -179,6 +180,7 @@ class Remainder:
         self._trail = Trail()
         self._reached: set[int] = set()  # what depends on vectors
         self._starts: list[tuple[Spectrum, tuple[Tensor, ...], Tensor]] = []  # decompositions, their operands' tangents
+        self._first = ("", 0)  # the first of them, and the key of its first result, for messages
         self._is_hard: Tensor | None = None
         self._share = 0.0  # of numbers from which something cancels, what remains of it
         self._rests: list[_Mixed] = []
@@ -207,6 +209,8 @@ class Remainder:
             for flag in hard:
                 self._is_hard = flag if self._is_hard is None else logical_or(self._is_hard, flag)
         self._share = max(self._share, CANCELLED[dtypes.real_of(values.dtype).name])
+        if not self._starts:
+            self._first = (op.name, outs[0]._key)
         self._starts.append((spectrum, outs, dot))
         self._reached.update(out._key for out in outs if out is not values)
         self._trail.follow(outs)
@@ -257,7 +261,11 @@ class Remainder:
         known = tangent if isinstance(tangent, Tensor) else zeros_of(type_of(primal))
         whole = known if rest is None else add(known, rest)
         if is_smooth is not None:
-            whole = select(logical_and(where, logical_not(is_smooth)), fill(whole, float("nan")), whole)
+            try:
+                whole = nan_where(logical_and(where, logical_not(is_smooth)), whole)
+            except NonFiniteError as error:
+                error.in_gradient_of(*self._first)
+                raise
         return limit_value(whole, where, known)
 
 
