@@ -353,7 +353,7 @@ def _over_values(x: Tensor, s: Tensor, is_dropped: Tensor, divide: Divide) -> Te
     def along(part: Tensor) -> Tensor:
         return broadcast_to(reshape(part, shape=row), shape=shape)
 
-    return divide(x, *map(along, (s, is_nothing, is_dropped)), along)
+    return divide(x, along(s), along(is_nothing), along(is_dropped), along)
 
 
 def _sum(x: Tensor | None, y: Tensor) -> Tensor:
