@@ -363,3 +363,22 @@ def test_vectors_of_distinct_values_keep_their_second_derivatives() -> None:
     step = hermitian(step_like(x, True))
     near = wg.grad(lambda x: wg.sum(wg.grad(f)(x) * step))(x + np.diag([0, 0, 1e-5]))
     np.testing.assert_allclose(wg.grad(lambda x: wg.sum(wg.grad(f)(x) * step))(x), near, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3, 3), (1, 1)])
+def test_empty_matrices_and_batches_have_empty_gradients(shape: tuple[int, ...]) -> None:
+    x = np.ones(shape)
+    for f in (lambda x: wg.sum(linalg.eigh(x)[1] ** 2), lambda x: wg.sum(linalg.svd(x, full_matrices=False)[0] ** 2)):
+        for g in (wg.grad(f), wg.function(wg.grad(f)), wg.grad(wg.function(f))):
+            np.testing.assert_array_equal(np.asarray(g(x)), np.zeros(shape))
+
+
+def test_limits_in_a_branch_and_in_a_loop() -> None:
+    sinusoid = of_eigh(wg.sin)
+    wanted = wg.grad(total(sinusoid, np.ones((2, 2))))(np.eye(2))
+    np.testing.assert_allclose(wanted, np.full((2, 2), np.cos(1)), rtol=1e-12)
+    branch = lambda x: wg.sum(wg.cond(wg.sum(x) > 0, sinusoid, lambda x: x, x))
+    loop = lambda x: wg.sum(wg.fori_loop(0, 1, lambda i, c: sinusoid(c), x))
+    for f in (branch, loop):
+        for g in (wg.grad(f), wg.function(wg.grad(f)), wg.function(wg.jacobian(f, mode="forward"))):
+            np.testing.assert_allclose(np.asarray(g(np.eye(2))), wanted, rtol=1e-12)

@@ -39,10 +39,10 @@ def has_equal(op: Op, outs: Sequence[Tensor]) -> bool:
     """Whether a decomposition may have equal values, for which limits are needed (in a trace it may)."""
     assert op.spectrum is not None  # the caller has looked
     values = outs[op.spectrum.values]
+    if any(type(extent) is int and extent == 0 for extent in values.shape):
+        return False
     if type(values._data) is Value:
         return True
-    if 0 in values.shape:
-        return False
     with building(None):
         return bool(ndarray_of(op.spectrum.has_equal(values)._data))
 
