@@ -36,8 +36,9 @@ from ._core.types import type_of
 from ._core.where import at_user_line
 from ._prims.structural import attach, conj, convert, zeros_of
 from ._transforms.forward import Tangents
-from ._transforms.linearize import LinearPart, Steps
+from ._transforms.linearize import LinearPart
 from ._transforms.reverse import Tape, sweep
+from ._transforms.steps import Steps
 from .errors import DisconnectedError
 from .functional import checked_seed, chosen_arguments, grad, of_scalar, parameters, positions_of, unconnected_mode
 from .inspect.explain import disconnection

@@ -128,8 +128,8 @@ def det(a: Any) -> Any:
 def eig(a: Any) -> EigResult:
     """Eigenvalues and eigenvectors of general square matrices.
 
-    At kinks: for equal eigenvalues the terms of the vectors' gradient that divide by their difference are dropped. A
-    matrix without a basis of eigenvectors has no derivative: the gradient raises, or is huge.
+    At kinks: for equal eigenvalues smooth functions of values and vectors have their gradient, other functions of the
+    vectors NaN. A matrix without a basis of eigenvectors has no derivative: the gradient raises, or is huge.
 
     Args:
         a: matrices (..., n, n), real or complex.
@@ -176,8 +176,8 @@ def eigvals(a: Any) -> Any:
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues and eigenvectors of symmetric (Hermitian) matrices.
 
-    At kinks: the gradient is symmetric (Hermitian); for equal eigenvalues the terms of the vectors' gradient that
-    divide by their difference are dropped.
+    At kinks: the gradient is symmetric (Hermitian); for equal eigenvalues smooth functions of values and vectors have
+    theirs, other functions of the vectors NaN.
 
     Args:
         a: matrices (..., n, n).

@@ -34,8 +34,9 @@ from ._core.where import at_user_line
 from ._prims.structural import zeros_of
 from ._transforms import coloring as plans
 from ._transforms import sparsity as structure
-from ._transforms.linearize import LinearPart, Steps
+from ._transforms.linearize import LinearPart
 from ._transforms.reverse import Tape, sweep
+from ._transforms.steps import Steps
 from .errors import LostGradientError, TracingError
 from .functional import chosen_arguments, grad, of_scalar, parameters
 

@@ -149,7 +149,7 @@ def test_what_a_custom_forward_rule_returns_is_looked_at() -> None:
 def test_vectors_of_repeated_values_are_named() -> None:
     def f(x: Any) -> Any:
         values, vectors = wg.linalg.eigh(x)
-        return wg.sum(vectors @ wg.diag(wg.exp(values)) @ vectors.T * np.arange(4.0).reshape(2, 2))
+        return wg.sum(vectors * np.arange(4.0).reshape(2, 2)) + wg.sum(values)
 
     assert "in the gradient of eigh" in message(wg.grad(f), np.eye(2))
 
@@ -247,3 +247,4 @@ def test_rules_that_are_not_used_are_no_finding() -> None:
         wg.vmap(f)(np.ones((2, 3)))
         wg.function(lambda x: wg.cond(x[0] > 9, lambda: f(x), lambda: x))(X)
         wg.grad(wg.function(lambda x: wg.sum(wg.cond(x[0] > 9, lambda: f(x), lambda: x))))(X)
+    assert "in the gradient of eigh" in message(lambda x: wg.jvp(f, (x,), (np.ones((2, 2)),)), np.eye(2))

@@ -423,7 +423,7 @@ def test_an_op_without_a_gradient() -> None:
 def test_nan_at_these_values_names_the_op_where_it_is_first() -> None:
     def f(x: Any) -> Any:
         values, vectors = wg.linalg.eigh(wg.sin(x))
-        return wg.sum(vectors @ wg.diag(wg.exp(values)) @ vectors.T * np.arange(4.0).reshape(2, 2))
+        return wg.sum(vectors * wg.exp(values) * np.arange(4.0).reshape(2, 2))
 
     with np.errstate(all="ignore"):
         text = on_tape(f, np.eye(2))

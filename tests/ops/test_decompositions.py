@@ -115,7 +115,7 @@ def test_eigenvectors_of_the_identity_have_no_gradient():
         values, vectors = linalg.eigh(x)
         return wg.sum(vectors * vectors * values)
 
-    assert np.isnan(gradient(trace, EYE)).all()  # smooth, but the cotangents of both do not tell how it goes on
+    close(gradient(trace, EYE), EYE)  # but smooth functions of values and vectors have theirs
 
 
 def test_gradient_of_eigenvalues_is_symmetric():
@@ -129,7 +129,12 @@ def test_equal_up_to_rounding_is_equal():
     q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     x = q @ np.diag([1.0, 1.0, 1.0, 3.0]) @ q.T
     close(gradient(lambda x: wg.sum(linalg.eigh(x)[0]), x), np.eye(4), 1e-9)  # the trace
-    assert np.isnan(gradient(lambda x: wg.sum(linalg.eigh(x)[1] ** 2 @ linalg.eigh(x)[0]), x)).all()
+
+    def trace(x):
+        values, vectors = linalg.eigh(x)
+        return wg.sum(vectors**2 @ values)
+
+    close(gradient(trace, x), np.eye(4), 1e-9)
     assert np.isnan(gradient(lambda x: wg.sum(linalg.eigh(x)[1]), x)).all()
 
 
@@ -449,3 +454,52 @@ def test_cond_is_inf_where_numpys_is(p):
         with np.errstate(all="ignore"):
             np.testing.assert_array_equal(linalg.cond(a, p), np.linalg.cond(a, p))
     assert np.isnan(linalg.cond(np.array([[np.nan, 1.0], [1.0, 2.0]]), 1))
+
+
+def test_qr_without_full_rank_has_no_gradient_however_it_is_rounded():
+    for x in (np.outer([1.0, 2.0], [1.0, 3.0]), np.outer([1.0, 2.0, 2.0], [1.0, 3.0]), np.zeros((2, 2))):
+        for part in (0, 1):
+            with pytest.raises(np.linalg.LinAlgError):
+                gradient(lambda a, part=part: wg.sum(linalg.qr(a)[part]), x)
+            with pytest.raises(np.linalg.LinAlgError):
+                wg.jvp(lambda a, part=part: wg.sum(linalg.qr(a)[part]), (x,), (np.ones_like(x),))
+    x = np.array([[1e20, 1.0], [2e20, 5.0]])  # columns of different sizes are regular
+    assert np.isfinite(gradient(lambda a: wg.sum(linalg.qr(a)[0]), x)).all()
+
+
+@pytest.mark.parametrize("p", [None, -2, 1, "fro"])
+def test_condition_of_a_singular_matrix_has_no_finite_gradient(p):
+    for x in (np.zeros((2, 2)), np.diag([1.0, 0.0])):
+        found = [np.asarray(wg.grad(lambda a: linalg.cond(a, p))(x))]
+        found.append(np.asarray(wg.jvp(lambda a: linalg.cond(a, p), (x,), (np.ones((2, 2)),))[1]))
+        if np.isinf(linalg.cond(x, p)):
+            assert not any(np.isfinite(g).all() for g in found)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_derivatives_of_determinants_are_exact_at_every_rank(n, lost):
+    rank = max(n - lost, 0)
+    rng = np.random.default_rng(n)
+    eye = np.eye(n)
+
+    def replaced(x, places):
+        """The determinant is linear in each row: its derivatives are determinants with unit rows."""
+        x = x.copy()
+        for i, j in places:
+            x[i] = eye[j]
+        return np.linalg.det(x)
+
+    for x in (rng.normal(size=(n, rank)) @ rng.normal(size=(rank, n)), np.diag([1.0] * rank + [0.0] * (n - rank))):
+        first = np.array([[replaced(x, [(i, j)]) for j in range(n)] for i in range(n)])
+        second = np.zeros((n,) * 4)
+        for i, j, k, l in np.ndindex(second.shape):
+            second[i, j, k, l] = 0 if i == k else replaced(x, [(i, j), (k, l)])
+        for gradient_of in (
+            wg.grad(linalg.det),
+            wg.jacobian(linalg.det, mode="forward"),
+            wg.function(wg.grad(linalg.det)),
+        ):
+            close(gradient_of(x), first, 1e-11)
+        for hessian in (wg.hessian(linalg.det), wg.jacobian(wg.grad(linalg.det), mode="reverse")):
+            close(hessian(x), second, 1e-11)

@@ -1,4 +1,4 @@
-"""Derivatives at repeated eigenvalues and singular values: right, or NaN, and never another number.
+"""Derivatives at repeated eigenvalues and singular values: right where a function is smooth, else NaN.
 
 The references are functions of matrices whose derivatives are known without a decomposition.
 """
@@ -133,14 +133,8 @@ def test_second_derivatives_of_functions_of_the_values(f: str, values: str) -> N
             assert_right_or_nan(turned, wanted, "reverse over reverse")
             other = way(wg.grad(lambda x, e=step: directional(function, x, e)))(x)
             assert_right_or_nan(other, wanted, "reverse over forward")
-            if values == "apart":
+            if values == "apart" or f != "eigvals":  # general matrices may lack a basis of eigenvectors nearby
                 assert np.isfinite([turned, other]).all()
-
-
-def test_second_derivatives_along_an_aligned_direction_are_right() -> None:
-    hessian = np.asarray(wg.hessian(SPECTRAL["eigh"][0])(np.eye(2)))
-    assert hessian[0, 0].diagonal().tolist() == [2, 0]
-    assert hessian[1, 1].diagonal().tolist() == [0, 2]
 
 
 def test_values_have_exact_gradients() -> None:
@@ -163,4 +157,228 @@ def test_examples_of_a_batch_do_not_spoil_each_other() -> None:
     for f in (lambda x: wg.vmap(of_vectors)(x), lambda x: wg.stack([of_vectors(x[0]), of_vectors(x[1])])):
         found = np.asarray(wg.grad(lambda x, f=f: wg.sum(f(x)))(np.stack([good, np.eye(3)])))
         np.testing.assert_allclose(found[0], wg.grad(of_vectors)(good), rtol=1e-12)
-        assert np.isnan(found[1]).all()
+        np.testing.assert_allclose(found[1], (W + W.T) / 2 * np.e, rtol=1e-12)
+    unsmooth = lambda x: wg.sum(W * linalg.eigh(x)[1])
+    found = np.asarray(wg.grad(lambda x: wg.sum(wg.vmap(unsmooth)(x)))(np.stack([good, np.eye(3)])))
+    np.testing.assert_allclose(found[0], wg.grad(unsmooth)(good), rtol=1e-12)
+    assert np.isnan(found[1]).all()
+
+
+# -- limits: smooth functions of values and vectors -----------------------------------------------------------------
+
+
+def of_eigh(f: Any) -> Any:
+    """The matrix function V f(e) V^H."""
+
+    def function(x: Any) -> Any:
+        values, vectors = linalg.eigh(x)
+        return (vectors * f(values)) @ wg.conj(vectors).T
+
+    return function
+
+
+def of_svd(f: Any) -> Any:
+    """U f(s) V^H."""
+
+    def function(x: Any) -> Any:
+        u, s, vh = linalg.svd(x, full_matrices=False)
+        return (u * f(s)) @ vh
+
+    return function
+
+
+def applied(x: Any) -> Any:
+    """A matrix function times a vector, which is never whole."""
+    values, vectors = linalg.eigh(x)
+    return vectors @ (wg.exp(values) * (wg.conj(vectors).T @ np.arange(1.0, 1 + x.shape[0])))
+
+
+def of_eig(x: Any) -> Any:
+    values, vectors = linalg.eig(x)
+    return wg.real((vectors * wg.exp(values)) @ linalg.inv(vectors))
+
+
+def hermitian(x: Any) -> Any:
+    return (x + x.conj().T) / 2
+
+
+# what is computed by a decomposition, by other means, and whether it takes Hermitian matrices
+SMOOTH = {
+    "exponential": (of_eigh(wg.exp), lambda x: scipy.linalg.expm(hermitian(x)), True),
+    "identity": (of_eigh(lambda e: e), hermitian, True),
+    "inverse": (of_eigh(lambda e: 1 / e), lambda x: np.linalg.inv(hermitian(x)), True),
+    "applied": (applied, lambda x: scipy.linalg.expm(hermitian(x)) @ np.arange(1.0, 1 + len(x)), True),
+    "singular cube": (of_svd(lambda s: s**3), lambda x: x @ x.conj().T @ x, False),
+    "polar u": (lambda x: linalg.polar(x)[0], lambda x: scipy.linalg.polar(x)[0], False),
+    "polar p": (lambda x: linalg.polar(x, "left")[1], lambda x: scipy.linalg.polar(x, "left")[1], False),
+    "general": (of_eig, lambda x: scipy.linalg.expm(x).real, False),
+}
+REGULAR = frozenset({"inverse", "polar u", "polar p"})
+PLACES = {
+    "identity": np.eye(2), "double": np.diag([1.0, 1.0, 2.0]), "turned": with_values([1.0, 1.0, 2.0]),
+    "two": with_values([1.0, 1.0, 2.0, 2.0]), "complex": with_values([1.0, 1.0, 2.0], is_complex=True),
+    "zeros": with_values([0.0, 0.0, 2.0]),
+}  # fmt: skip
+MODES = {
+    "reverse": lambda f, x, step, w: np.sum(np.conj(wg.grad(total(f, w))(x)) * step).real,
+    "compiled reverse": lambda f, x, step, w: np.sum(np.conj(wg.function(wg.grad(total(f, w)))(x)) * step).real,
+    "reverse through a call": lambda f, x, step, w: np.sum(np.conj(wg.grad(total(wg.function(f), w))(x)) * step).real,
+    "forward": lambda f, x, step, w: np.sum(w * wg.jvp(f, (x,), (step,))[1]).real,
+    "compiled forward": lambda f, x, step, w: np.sum(w * wg.function(lambda x: wg.jvp(f, (x,), (step,))[1])(x)).real,
+    "forward through a call": lambda f, x, step, w: np.sum(w * wg.jvp(wg.function(f), (x,), (step,))[1]).real,
+    "linear": lambda f, x, step, w: np.sum(w * wg.linearize(f, x)[1](step)).real,
+    "batch": lambda f, x, step, w: (
+        np.sum(
+            np.conj(wg.grad(lambda xs: wg.sum(wg.vmap(total(f, w))(xs)))(np.stack([x + 0.3 * step, x])))[1] * step
+        ).real
+    ),
+    "batch of gradients": lambda f, x, step, w: (
+        np.sum(np.conj(wg.vmap(wg.grad(total(f, w)))(np.stack([x, x + 0.3 * step])))[0] * step).real
+    ),
+}
+
+
+def total(f: Any, weights: Any) -> Any:
+    return lambda x: wg.real(wg.sum(weights * f(x)))
+
+
+def step_like(x: Any, is_hermitian: bool) -> Any:
+    rng = np.random.default_rng(6)
+    step = rng.normal(size=x.shape) + (1j * rng.normal(size=x.shape) if np.iscomplexobj(x) else 0)
+    return hermitian(step) if is_hermitian else step
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.sampled(60)
+def test_smooth_functions_of_values_and_vectors_have_their_derivatives(name: str, place: str, mode: str) -> None:
+    f, reference, is_hermitian = SMOOTH[name]
+    x = PLACES[place]
+    if (name in REGULAR and place == "zeros") or (name == "general" and place == "complex"):
+        return  # no function there, or one of real matrices
+    step = step_like(x, is_hermitian)
+    weights = np.random.default_rng(7).normal(size=reference(x).shape)
+    h = 1e-5
+    wanted = np.sum(weights * (reference(x + h * step) - reference(x - h * step)) / (2 * h)).real
+    np.testing.assert_allclose(MODES[mode](f, x, step, weights), wanted, rtol=1e-7, atol=1e-7)
+    if name != "general":  # in float32 the vectors of nearly symmetric matrices are nobody's
+        narrow = [v.astype({"f": np.float32, "c": np.complex64}[v.dtype.kind]) for v in (x, step, weights)]
+        np.testing.assert_allclose(MODES[mode](f, *narrow), wanted, rtol=1e-2, atol=1e-2)
+
+
+def test_the_example_of_a_weighted_exponential() -> None:
+    weights = np.array([[0.0, 1.0], [2.0, 3.0]])
+    wanted = (weights + weights.T) / 2 * np.e
+    for way in (lambda g: g, wg.function):
+        np.testing.assert_allclose(way(wg.grad(total(of_eigh(wg.exp), weights)))(np.eye(2)), wanted, rtol=1e-12)
+
+
+# scalar functions of the values, and their Hessian times a direction at x
+VALUES = {
+    "squares of eigenvalues": (lambda x: wg.sum(linalg.eigvalsh(symmetrised(x)) ** 2), lambda x, e: 2 * hermitian(e)),
+    "squares of singular values": (lambda x: wg.sum(linalg.svdvals(x) ** 2), lambda x, e: 2 * e),
+    "logarithms": (
+        lambda x: wg.sum(wg.log(linalg.eigvalsh(symmetrised(x)))),
+        lambda x, e: -np.linalg.inv(x) @ hermitian(e) @ np.linalg.inv(x),
+    ),
+    "nuclear norm": (
+        lambda x: linalg.norm(x, "nuc"),
+        lambda x, e: (scipy.linalg.polar(x + 1e-6 * e)[0] - scipy.linalg.polar(x - 1e-6 * e)[0]) / 2e-6,
+    ),
+}
+SECOND = {
+    "hessian": lambda f, x, e: np.tensordot(np.asarray(wg.hessian(f)(x)), e),
+    "compiled hessian": lambda f, x, e: np.tensordot(np.asarray(wg.function(wg.hessian(f))(x)), e),
+    "hessian of a compiled function": lambda f, x, e: np.tensordot(np.asarray(wg.hessian(wg.function(f))(x)), e),
+    "hvp": wg.hvp,
+    "reverse over reverse": lambda f, x, e: wg.grad(lambda x: wg.sum(wg.grad(f)(x) * e))(x),
+    "reverse over reverse through a call": lambda f, x, e: SECOND["reverse over reverse"](wg.function(f), x, e),
+    "reverse over forward": lambda f, x, e: wg.grad(lambda x: wg.jvp(f, (x,), (e,))[1])(x),
+    "rows": lambda f, x, e: np.tensordot(np.asarray(wg.jacobian(wg.grad(f), mode="reverse")(x)), e),
+}
+
+
+@pytest.mark.parametrize("mode", SECOND)
+@pytest.mark.parametrize("place", ["identity", "double", "turned", "two"])
+@pytest.mark.parametrize("name", VALUES)
+def test_second_derivatives_of_smooth_functions_of_the_values(name: str, place: str, mode: str) -> None:
+    f, product = VALUES[name]
+    x = PLACES[place]
+    step = step_like(x, False)
+    np.testing.assert_allclose(SECOND[mode](f, x, step), product(x, step), rtol=1e-8, atol=1e-8)
+
+
+def projection(x: Any) -> Any:
+    vectors = linalg.eigh(x)[1][:, :2]
+    return vectors @ vectors.T
+
+
+# functions that are not smooth there, although some conditions for it hold at the basis that LAPACK gives
+UNSMOOTH = {
+    "a symmetric sum of vectors": (lambda x: wg.sum(linalg.eigh(x)[1] * (W + W.T)), np.eye(3)),
+    "a sum of left vectors": (lambda x: wg.sum(linalg.svd(x)[0]), np.eye(3)),
+    "a projection on two of three": (lambda x: wg.sum(W * projection(x)), np.eye(3)),
+    "one of two": (lambda x: wg.sum(W[0] * linalg.eigh(x)[1][:, 2]) * linalg.eigh(x)[1][0, 2], np.diag([1.0, 2.0, 2.0])),
+    "weighted squares at 0": (wg.grad(lambda x: wg.sum(W[0] * linalg.eigvalsh(x) ** 2)), np.zeros((3, 3))),
+    "a polar factor of a singular matrix": (lambda x: wg.sum(W * linalg.polar(x)[0]), np.diag([1.0, 0.0, 0.0])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSMOOTH)
+def test_what_is_not_smooth_has_nan(name: str) -> None:
+    f, x = UNSMOOTH[name]
+    step = np.random.default_rng(8).normal(size=(3, 3))
+    for way in (lambda g: g, wg.function):
+        assert np.isnan(np.asarray(way(wg.jacobian(f, mode="reverse"))(x))).any()
+        assert np.isnan(np.asarray(way(lambda x: wg.jvp(f, (x,), (step,))[1])(x))).any()
+        through = wg.function(f)
+        assert np.isnan(np.asarray(way(wg.jacobian(through, mode="reverse"))(x))).any()
+
+
+def test_results_that_are_smooth_only_together_are_nan_through_a_call() -> None:
+    both = wg.function(lambda x: tuple(linalg.eigh(x)))
+
+    def f(x: Any) -> Any:
+        values, vectors = both(x)
+        return wg.sum(W * ((vectors * wg.exp(values)) @ vectors.T))
+
+    for g in (wg.grad(f), wg.jacobian(f, mode="forward")):
+        assert_right_or_nan(g(np.eye(3)), (W + W.T) / 2 * np.e)
+
+
+def test_a_limit_is_not_differentiated_again() -> None:
+    f = total(of_eigh(wg.exp), W)
+    for second in (wg.hessian(f), wg.jacobian(wg.grad(f), mode="reverse"), wg.function(wg.hessian(f))):
+        assert np.isnan(np.asarray(second(np.eye(3)))).all()
+        assert np.isfinite(np.asarray(second(with_values(SPECTRA["apart"])))).all()
+
+
+def test_vectors_of_distinct_values_keep_their_second_derivatives() -> None:
+    def f(x: Any) -> Any:
+        vectors = linalg.eigh(x)[1]
+        return wg.sum(W[0] * vectors[:, 0]) * vectors[0, 0]
+
+    x = np.diag([1.0, 2.0, 2.0])
+    step = hermitian(step_like(x, True))
+    near = wg.grad(lambda x: wg.sum(wg.grad(f)(x) * step))(x + np.diag([0, 0, 1e-5]))
+    np.testing.assert_allclose(wg.grad(lambda x: wg.sum(wg.grad(f)(x) * step))(x), near, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3, 3), (1, 1)])
+def test_empty_matrices_and_batches_have_empty_gradients(shape: tuple[int, ...]) -> None:
+    x = np.ones(shape)
+    for f in (lambda x: wg.sum(linalg.eigh(x)[1] ** 2), lambda x: wg.sum(linalg.svd(x, full_matrices=False)[0] ** 2)):
+        for g in (wg.grad(f), wg.function(wg.grad(f)), wg.grad(wg.function(f))):
+            np.testing.assert_array_equal(np.asarray(g(x)), np.zeros(shape))
+
+
+def test_limits_in_a_branch_and_in_a_loop() -> None:
+    sinusoid = of_eigh(wg.sin)
+    wanted = wg.grad(total(sinusoid, np.ones((2, 2))))(np.eye(2))
+    np.testing.assert_allclose(wanted, np.full((2, 2), np.cos(1)), rtol=1e-12)
+    branch = lambda x: wg.sum(wg.cond(wg.sum(x) > 0, sinusoid, lambda x: x, x))
+    loop = lambda x: wg.sum(wg.fori_loop(0, 1, lambda i, c: sinusoid(c), x))
+    for f in (branch, loop):
+        for g in (wg.grad(f), wg.function(wg.grad(f)), wg.function(wg.jacobian(f, mode="forward"))):
+            np.testing.assert_allclose(np.asarray(g(np.eye(2))), wanted, rtol=1e-12)

@@ -7,6 +7,7 @@ is split k times, so that the sweep of an outer one finds residuals for what the
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -23,8 +24,9 @@ from .._core.types import TensorType, tensor_type, type_of
 from .._prims.structural import zeros_of
 from .._transforms.batch import batch
 from .._transforms.forward import Tangents
+from .._transforms.pushing import Masked
 from .._transforms.replay import replay
-from .._transforms.reverse import Masked, cut_reason
+from .._transforms.reverse import cut_reason
 from .._transforms.rows import Rows
 from .joint import Joint, RowsAt, extended, joint_of, prepared, preparing, serving
 
@@ -77,6 +79,11 @@ class Program:
                     self._batches.popitem(last=False)
             return found
 
+    @functools.cached_property
+    def decomposes(self) -> bool:
+        """Whether it has eigenvalues or singular values in it."""
+        return _decomposes(self.source)
+
     def split(self, active: tuple[bool, ...]) -> Program:
         """The program that also returns what a reverse sweep to the active inputs reads."""
         with self.lock:
@@ -121,9 +128,31 @@ def closed(graph: Graph) -> Graph:
 
 
 def call_program(program: Program, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The results of a program; under recorders, one node that they can pull back or push through."""
+    """The results of a program; under recorders, one node that they can pull back or push through.
+
+    Second derivatives at equal eigenvalues are limits only of the whole, not of two halves with the vectors between
+    them: under two recorders, a program that decomposes matrices is run op by op.
+    """
+    if STATE.recorders and program.decomposes and _count_of_followers(operands) > 1:
+        return (*replay(program.source, operands),)
     outs = apply(call, tuple(operands), (prepared(program, operands),))
     return tuple(outs[: program.count])
+
+
+def _count_of_followers(operands: Sequence[Tensor]) -> int:
+    """How many recorders follow an operand."""
+    return sum(
+        any(map(r.tracks, (x._key for x in operands))) for r in STATE.recorders if not getattr(r, "is_watch", False)
+    )
+
+
+def _decomposes(graph: Graph) -> bool:
+    """Whether a graph has eigenvalues or singular values in it, in its branches and loops, too."""
+    return any(
+        node.op.spectrum is not None
+        or any(p.decomposes for a in node.attrs for p in ((a,) if isinstance(a, Program) else getattr(a, "inner", ())))
+        for node in graph.nodes
+    )
 
 
 def _split(program: Program, active: tuple[bool, ...]) -> Program:

@@ -31,8 +31,8 @@ from .._prims.discrete import lt
 from .._prims.reductions import reduce_max
 from .._prims.structural import absent, add, broadcast_to, concatenate, convert, full, sub, zeros_of
 from .._transforms.batch import reached
+from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
-from .._transforms.reverse import Masked
 from .call import Program, Pushed, marked
 from .halves import Halves, halves_of
 from .joint import extended, prepared, preparing, serving

@@ -20,7 +20,8 @@ from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.structural import alias, zeros_of
 from .._transforms.forward import Tangents
-from .._transforms.reverse import Masked, Tape, sweep
+from .._transforms.pushing import Masked
+from .._transforms.reverse import Tape, sweep
 from .call import marked
 from .examples import batched as batched_function
 from .lanes import batched_program, size_inside, swapped

@@ -20,8 +20,8 @@ from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.discrete import eq, logical_not
 from .._prims.structural import absent, attach, cast, fill, full, iota, zeros_of
+from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
-from .._transforms.reverse import Masked
 from .._transforms.rows import Rows
 from .call import Program, marked
 from .halves import Halves, halves_of

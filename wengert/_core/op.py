@@ -13,6 +13,7 @@ A rule is a plain function whose parameter *names* say what it reads, and so wha
 `needed`                  which operands want a cotangent (joint rules)
 `x_dot`                   the tangent of operand x (jvp rules)
 `masked`                  for each operand whether its tangent may hold structural zeros (jvp rules)
+`trail`                   what came of the results, where limits are to be taken, or None (ops with a `Spectrum`)
 ========================  =============================================================================
 
 Kinds: `elementwise` (partials; both modes follow), `linear` and `multilinear` (transposes; the op itself is its
@@ -64,6 +65,24 @@ class Facts(NamedTuple):
     samples: Sequence[Any] = ()
     smooth: bool = True
     takes_complex: bool = False
+
+
+class Spectrum(NamedTuple):
+    """What limits at equal eigenvalues or singular values need to know of a decomposition.
+
+    Attributes:
+        values: the number of the result that holds the values.
+        apart: from the values to a direction in which all of them part, the vectors staying as they are.
+        has_equal: from the values to whether any tangent of the vectors can be without a bound there.
+        push: from the results, the operand's tangent and a division to the results' tangents.
+        like: from the results to something like the operand, in shape and dtype.
+    """
+
+    values: int
+    apart: Callable[[Tensor], Tensor]
+    has_equal: Callable[[Tensor], Tensor]
+    push: Callable[[tuple[Tensor, ...], Tensor, Callable[..., Tensor]], tuple[Tensor, ...]]
+    like: Callable[[tuple[Tensor, ...]], Tensor]
 
 
 class Rule:
@@ -138,6 +157,7 @@ class Op:
         self.rules: tuple[Rule | None, ...] = ()
         self.joint: Rule | None = None
         self.jvp: Rule | None = None
+        self.spectrum: Spectrum | None = None
         self.prepare: Callable[[tuple[Tensor, ...], tuple[Any, ...]], tuple[Any, ...]] | None = None
         self.plans: dict[tuple[bool, ...], Plan] = {}
         self.is_multi = has_many_outs or len(outs) != 1
@@ -185,11 +205,11 @@ class Op:
         return Plan(tracked, positions)
 
     def reverse_layout(self) -> list[str]:
-        """The order in which the sweep offers values to rules; the nameless place is the end of what was saved."""
+        """The order in which the sweep offers values to rules; the trail is at the end of what was saved."""
         out_types = [f"{n}_type" for n in self.outs] if self.is_multi else []
         return [
-            "ct", "times", "needed", *self.operands, *self.outs, "", *(f"{n}_type" for n in self.operands), *out_types,
-            *self.attrs,
+            "ct", "times", "needed", *self.operands, *self.outs, "trail", *(f"{n}_type" for n in self.operands),
+            *out_types, *self.attrs,
         ]  # fmt: skip
 
     def forward_layout(self) -> list[str]:

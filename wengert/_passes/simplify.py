@@ -109,6 +109,7 @@ def _reduce(node: Node, producers: dict[int, Node]) -> Any:
 _RULES: dict[str, Callable[[Node, dict[int, Node]], Any]] = {
     "alias": _identity,
     "attach": _identity,
+    "limit_value": _identity,
     "stop_gradient": _identity,
     "reassign": _identity,
     "convert": _same_type,

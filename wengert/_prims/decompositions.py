@@ -2,7 +2,8 @@
 
 Every axis before the last two is a batch. Where eigenvalues or singular values are equal, functions of the values alone
 have exact gradients. A function of the vectors that is smooth there has a derivative which depends on how it goes on
-beside the point, and the cotangent of the vectors does not tell: 0 / 0. So the vectors' terms are NaN, except where
+beside the point, and the cotangent of the vectors does not tell: 0 / 0. A tape or a forward recorder knows what came of
+the values, and finds the limit (`_transforms/limits.py`). Without one the vectors' terms are NaN, except where
 nothing reads the vectors (their cotangent is a structural zero), and for a tangent along which the basis at hand stays
 one of eigenvectors. Determinants and cofactors are polynomials: their derivatives are exact at singular matrices too,
 of every order up to 8 rows, and the first two beyond.
@@ -16,26 +17,29 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.constant import constant
-from .._core.op import ZERO, batch_elementwise, general, linear, not_differentiable, require_dtype
+from .._core.op import ZERO, Spectrum, batch_elementwise, general, linear, not_differentiable, require_dtype
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_dim, tensor_type
 from .cumulative import products_of_others
-from .discrete import eq, le, logical_and, logical_not, logical_or, ne
-from .elementwise import div
+from .discrete import eq, logical_and, logical_not, logical_or, ne
 from .indexing import gather
+from .limits import NOTHING, SAME, Divide, Ratios, is_rounding, quotient, without_nothing
 from .linalg import adjoint, diagonal, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
 from .linalg import inv as _inv
 from .piecewise import abs_
 from .reductions import reduce_any, reduce_max
 from .structural import (
     add,
+    add_number,
     as_complex,
     broadcast_to,
     cast,
     concatenate,
     conj_of,
     fill,
+    flip,
     imag,
+    iota,
     mul,
     neg,
     pad,
@@ -92,27 +96,6 @@ def pairs_of(x: Tensor) -> tuple[Tensor, Tensor]:
     return across, down
 
 
-# values that differ by less than this share of the largest are taken as equal. What divides by a difference makes the
-# rounding of the numerator so many times larger: in float64 four digits remain, in float32, where the gaps of ordinary
-# matrices are small beside the rounding, two
-SAME = {"float64": 2.0**-40, "float32": 2.0**-18, "float16": 2.0**-8, "bfloat16": 2.0**-5}
-# singular values up to this share of the largest are taken as 0: a few rounding units
-NOTHING = {"float64": 2.0**-47, "float32": 2.0**-18, "float16": 2.0**-8, "bfloat16": 2.0**-5}
-
-
-def is_rounding(x: Tensor, magnitude: Tensor, shares: dict[str, float]) -> Tensor:
-    """Whether x is nothing but the rounding of numbers of a magnitude (infinities and NaN are not)."""
-    return le(abs_(x), times_number(magnitude, number=shares[magnitude.dtype.name]))
-
-
-def quotient(x: Tensor, divisor: Tensor, is_nothing: Tensor, is_dropped: Tensor) -> Tensor:
-    """x / divisor; where the divisor is nothing but rounding, 0 if the term is dropped and else NaN, made by 0 / 0 so
-    that whoever looks for the source of a NaN finds this division."""
-    above = select(is_nothing, fill(x, 0), x)
-    below = select(is_nothing, select(is_dropped, fill(divisor, 1), fill(divisor, 0)), divisor)
-    return div(above, cast(below, x.dtype))
-
-
 def off_diagonal(x: Tensor) -> Tensor:
     """Square matrices with zeros on their diagonals."""
     return add(tril(x, k=-1), triu(x, k=1))
@@ -124,10 +107,8 @@ def on_diagonal(x: Tensor) -> Tensor:
     return ne(ones, fill(ones, 0))
 
 
-def is_unread(to_vectors: Tensor | None, times: Any) -> Tensor | None:
-    """For each column whether the cotangent is a structural zero (None: nothing reads any vector)."""
-    if to_vectors is None:
-        return None
+def is_unread(to_vectors: Tensor, times: Any) -> Tensor:
+    """For each column whether the cotangent is a structural zero."""
     rank = len(to_vectors.shape)
     is_zero = eq(to_vectors, fill(to_vectors, 0))
     if times is not scale:  # its zeros are ordinary ones, and so tell nothing
@@ -138,8 +119,8 @@ def is_unread(to_vectors: Tensor | None, times: Any) -> Tensor | None:
 def is_aligned(seen: Tensor) -> Tensor:
     """For each pair of vectors whether a tangent, seen in their basis, leaves them vectors: it mixes the two neither
     by itself nor through a third one."""
-    outside = off_diagonal(seen)
-    size = abs_(outside)
+    outside = abs_(off_diagonal(seen))
+    size = add(outside, swap_last(outside))
     return eq(add(size, matmul(size, swap_last(size))), fill(size, 0))
 
 
@@ -162,9 +143,41 @@ def _eigh_type(a: TensorType, lower: bool) -> Any:
 
 def gaps(values: Tensor) -> tuple[Tensor, Tensor]:
     """w_j - w_i, and whether it is nothing but rounding."""
-    across, down = pairs_of(values)
-    difference = sub(across, down)
+    difference = sub(*pairs_of(values))
     return difference, is_rounding(difference, pairs_of(largest_of(values))[0], SAME)
+
+
+def has_equal(values: Tensor) -> Tensor:
+    """Whether any two values are equal, up to rounding."""
+    difference, is_same = gaps(values)
+    return reduce_any(logical_and(is_same, logical_not(on_diagonal(difference))), axes=(*range(len(is_same.shape)),))
+
+
+def ascending(values: Tensor) -> Tensor:
+    """1, 2, ..., n: a direction in which all values part, and rise."""
+    return broadcast_to(cast(add_number(_places(values), number=1), values.dtype), shape=values.shape)
+
+
+def _places(values: Tensor) -> Tensor:
+    return iota(size=values.shape[-1], dtype=dtypes.real_of(values.dtype))
+
+
+def part_of_vectors(back: Any, trail: Any, spectrum: Any, outs: tuple[Tensor, ...], cotangents: Any) -> Tensor:
+    """What the vectors' cotangents contribute to the operand's, by a rule that is told how to divide: with limits, if
+    it is known what came of the results."""
+    if trail is None:
+        return back(quotient)
+    ratios = Ratios(trail.rates(spectrum, outs), cotangents)
+    return ratios.checked(back(ratios), back(without_nothing))
+
+
+def rate_of_gaps(apart: Tensor) -> Tensor:
+    """The rates of w_j - w_i from those of w."""
+    return sub(*pairs_of(apart))
+
+
+def _rate_of_sums(apart: Tensor) -> Tensor:
+    return add(*pairs_of(apart))
 
 
 def _both(x: Tensor) -> Tensor:
@@ -172,26 +185,39 @@ def _both(x: Tensor) -> Tensor:
     return logical_and(*pairs_of(x))
 
 
-def _eigh_vjp(ct: Any, times: Any, values: Tensor, vectors: Tensor) -> tuple[Tensor]:
+def _eigh_vjp(ct: Any, times: Any, values: Tensor, vectors: Tensor, trail: Any) -> tuple[Tensor]:
     to_values, to_vectors = map(known_cotangent, ct)
-    middle = None if to_values is None else make_diagonal(cast(to_values, vectors.dtype))
-    unread = is_unread(to_vectors, times)
-    if to_vectors is not None and unread is not None:
-        difference, is_same = gaps(values)
-        seen = matmul(adjoint(vectors), to_vectors)
-        is_dropped = logical_or(on_diagonal(difference), _both(unread))
-        turned = off_diagonal(quotient(seen, difference, is_same, is_dropped))
-        middle = turned if middle is None else add(middle, turned)
-    assert middle is not None
-    return (_hermitian(matmul(matmul(vectors, middle), adjoint(vectors))),)
+    found = None if to_values is None else _from_basis(vectors, make_diagonal(cast(to_values, vectors.dtype)))
+    if to_vectors is not None:
+
+        def back(divide: Divide) -> Tensor:
+            difference, is_same = gaps(values)
+            seen = matmul(adjoint(vectors), to_vectors)
+            skew = times_number(sub(seen, adjoint(seen)), number=0.5)
+            is_dropped = logical_or(on_diagonal(difference), _both(is_unread(to_vectors, times)))
+            return _from_basis(vectors, off_diagonal(divide(skew, difference, is_same, is_dropped, rate_of_gaps)))
+
+        found = _sum(found, part_of_vectors(back, trail, eigh.spectrum, (values, vectors), [to_vectors]))
+    assert found is not None
+    return (_hermitian(found),)
 
 
-def _eigh_jvp(values: Tensor, vectors: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
+def _from_basis(vectors: Tensor, middle: Tensor) -> Tensor:
+    """A matrix that is seen in a basis, as it is."""
+    return matmul(matmul(vectors, middle), adjoint(vectors))
+
+
+def _eigh_push(outs: Any, a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor]:
+    values, vectors = outs
     seen = matmul(matmul(adjoint(vectors), _hermitian(a_dot)), vectors)
     difference, is_same = gaps(values)
     is_dropped = logical_or(on_diagonal(difference), is_aligned(seen))
-    turn = off_diagonal(quotient(seen, difference, is_same, is_dropped))
+    turn = off_diagonal(divide(seen, difference, is_same, is_dropped, rate_of_gaps))
     return _real_part(diagonal(seen)), matmul(vectors, turn)
+
+
+def _eigh_jvp(values: Tensor, vectors: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
+    return _eigh_push((values, vectors), a_dot, quotient)
 
 
 def _symmetric(*shape: int) -> Any:
@@ -207,9 +233,10 @@ eigh = general(
     batch=batch_elementwise, vjp=_eigh_vjp, jvp=_eigh_jvp, dtypes="float", takes_complex=True,
     samples=[((_symmetric(3, 3),), (True,)), ((_symmetric(2, 2, 2),), (False,)), ((_symmetric(1, 1),), (True,))],
     kink="one triangle is read, the gradient is symmetric (Hermitian); at equal eigenvalues the values' gradient is "
-         "exact and the vectors' is NaN, unless nothing reads them or the tangent is diagonal in their basis",
+         "exact, smooth functions of values and vectors have theirs, and other functions of the vectors NaN",
     doc="eigenvalues, ascending, and orthonormal eigenvectors of symmetric (Hermitian) matrices",
 )  # fmt: skip
+eigh.spectrum = Spectrum(0, ascending, has_equal, _eigh_push, lambda outs: outs[1])
 
 # -- singular values ---------------------------------------------------------------------------------------------------
 
@@ -224,10 +251,19 @@ def _svd_type(a: TensorType) -> Any:
     )  # fmt: skip
 
 
+def _descending(s: Tensor) -> Tensor:
+    """n, ..., 2, 1: a direction in which all singular values part, stay in order and rise."""
+    return flip(ascending(s), axes=(len(s.shape) - 1,))
+
+
+def _has_equal_or_zero(s: Tensor) -> Tensor:
+    axes = (*range(len(s.shape)),)
+    return logical_or(has_equal(s), reduce_any(is_rounding(s, largest_of(s), NOTHING), axes=axes))
+
+
 def _sums(s: Tensor) -> tuple[Tensor, Tensor]:
     """s_j + s_i, and whether it is nothing but rounding."""
-    across, down = pairs_of(s)
-    total = add(across, down)
+    total = add(*pairs_of(s))
     return total, is_rounding(total, pairs_of(largest_of(s))[0], NOTHING)
 
 
@@ -236,23 +272,36 @@ def _project_out(basis: Tensor, x: Tensor) -> Tensor:
     return sub(x, matmul(basis, matmul(adjoint(basis), x)))
 
 
-def _svd_vjp(ct: Any, times: Any, u: Tensor, s: Tensor, vh: Tensor) -> tuple[Tensor]:
+def _svd_vjp(ct: Any, times: Any, u: Tensor, s: Tensor, vh: Tensor, trail: Any) -> tuple[Tensor]:
     to_u, to_s, to_vh = map(known_cotangent, ct)
-    to_v = None if to_vh is None else adjoint(to_vh)
+    found = None if to_s is None else matmul(matmul(u, make_diagonal(cast(to_s, u.dtype))), vh)
+    if to_u is not None or to_vh is not None:
+        to_v = None if to_vh is None else adjoint(to_vh)
+
+        def back(divide: Divide) -> Tensor:
+            return _svd_back(to_u, to_v, times, (u, s, vh), divide)
+
+        found = _sum(found, part_of_vectors(back, trail, svd.spectrum, (u, s, vh), [to_u, to_v]))
+    assert found is not None
+    return (found,)
+
+
+def _svd_back(
+    to_u: Tensor | None, to_v: Tensor | None, times: Any, outs: tuple[Tensor, Tensor, Tensor], divide: Divide
+) -> Tensor:  # fmt: skip
+    u, s, vh = outs
     v = adjoint(vh)
-    unread_u, unread_v = is_unread(to_u, times), is_unread(to_v, times)
-    middle = None if to_s is None else make_diagonal(cast(to_s, u.dtype))
-    if to_u is not None or to_v is not None:
-        middle = _sum(middle, _svd_turns(s, _skew(u, to_u), _skew(v, to_v), _meet(unread_u, unread_v)))
-    if dtypes.is_complex(u.dtype) and (to_u is not None or to_v is not None):
-        middle = _sum(middle, _phase_vjp(to_u, to_vh, u, s, vh, _meet(unread_u, unread_v)))
-    outer: Tensor | None = None
+    unread_u, unread_v = [None if to is None else is_unread(to, times) for to in (to_u, to_v)]
+    unread = _meet(unread_u, unread_v)
+    middle = _svd_turns(s, _skew(u, to_u), _skew(v, to_v), unread, divide)
+    if dtypes.is_complex(u.dtype):
+        middle = add(middle, _phase_vjp(to_u, to_v, u, s, vh, unread, divide))
+    found = matmul(matmul(u, middle), vh)
     if to_u is not None and unread_u is not None and not _is_full(u):
-        outer = matmul(_over_values(_project_out(u, to_u), s, unread_u), vh)
+        found = add(found, matmul(_over_values(_project_out(u, to_u), s, unread_u, divide), vh))
     if to_v is not None and unread_v is not None and not _is_full(v):
-        outer = _sum(outer, matmul(u, adjoint(_over_values(_project_out(v, to_v), s, unread_v))))
-    assert middle is not None
-    return (_sum(outer, matmul(matmul(u, middle), vh)),)
+        found = add(found, matmul(u, adjoint(_over_values(_project_out(v, to_v), s, unread_v, divide))))
+    return found
 
 
 def _skew(basis: Tensor, cotangent: Tensor | None) -> Tensor | None:
@@ -272,7 +321,9 @@ def _meet(x: Tensor | None, y: Tensor | None) -> Tensor:
     return logical_and(x, y)
 
 
-def _svd_turns(s: Tensor, of_u: Tensor | None, of_v: Tensor | None, unread: Tensor) -> Tensor:
+def _svd_turns(
+    s: Tensor, of_u: Tensor | None, of_v: Tensor | None, unread: Tensor, divide: Divide
+) -> Tensor:  # fmt: skip
     """What the turns of both bases contribute, seen in them: what the two have in common divides by s_j - s_i, in what
     they differ by s_j + s_i."""
     found = of_u if of_u is not None else of_v
@@ -282,7 +333,10 @@ def _svd_turns(s: Tensor, of_u: Tensor | None, of_v: Tensor | None, unread: Tens
     difference, is_same = gaps(s)
     total, is_nothing = _sums(s)
     is_dropped = logical_or(on_diagonal(difference), _both(unread))
-    turned = add(quotient(together, difference, is_same, is_dropped), quotient(apart, total, is_nothing, is_dropped))
+    turned = add(
+        divide(together, difference, is_same, is_dropped, rate_of_gaps),
+        divide(apart, total, is_nothing, is_dropped, _rate_of_sums),
+    )
     return off_diagonal(times_number(turned, number=0.5))
 
 
@@ -291,61 +345,71 @@ def _is_full(basis: Tensor) -> bool:
     return bool(basis.shape[-1] == basis.shape[-2])  # not `same_dim`, which takes unknown extents for equal
 
 
-def _over_values(x: Tensor, s: Tensor, is_dropped: Tensor) -> Tensor:
+def _over_values(x: Tensor, s: Tensor, is_dropped: Tensor, divide: Divide) -> Tensor:
     """The columns of x, each divided by a singular value; at one of 0 a column is 0 if it is dropped, else NaN."""
     is_nothing = is_rounding(s, largest_of(s), NOTHING)
     shape, row = x.shape, (*s.shape[:-1], 1, s.shape[-1])
-    divisor, nothing, dropped = [
-        broadcast_to(reshape(part, shape=row), shape=shape) for part in (s, is_nothing, is_dropped)
-    ]
-    return quotient(x, divisor, nothing, dropped)
+
+    def along(part: Tensor) -> Tensor:
+        return broadcast_to(reshape(part, shape=row), shape=shape)
+
+    return divide(x, along(s), along(is_nothing), along(is_dropped), along)
 
 
 def _sum(x: Tensor | None, y: Tensor) -> Tensor:
     return y if x is None else add(x, y)
 
 
-def _phase_vjp(to_u: Any, to_vh: Any, u: Tensor, s: Tensor, vh: Tensor, unread: Tensor) -> Tensor:
+def _phase_vjp(
+    to_u: Any, to_v: Any, u: Tensor, s: Tensor, vh: Tensor, unread: Tensor, divide: Divide
+) -> Tensor:  # fmt: skip
     """What the common phase of a pair of singular vectors adds: the two share it evenly."""
     turn = fill(s, 0)
     if to_u is not None:
         turn = add(turn, imag(diagonal(matmul(adjoint(u), to_u))))
-    if to_vh is not None:
-        turn = sub(turn, imag(diagonal(matmul(vh, adjoint(to_vh)))))
-    turn = quotient(turn, s, is_rounding(s, largest_of(s), NOTHING), unread)
+    if to_v is not None:
+        turn = sub(turn, imag(diagonal(matmul(vh, to_v))))
+    turn = divide(turn, s, is_rounding(s, largest_of(s), NOTHING), unread, lambda apart: apart)
     return make_diagonal(as_complex(fill(turn, 0), times_number(turn, number=0.5)))
 
 
-def _svd_jvp(u: Tensor, s: Tensor, vh: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _svd_push(outs: Any, a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor, Tensor]:
+    u, s, vh = outs
     v = adjoint(vh)
     seen = matmul(matmul(adjoint(u), a_dot), v)
     even, odd = _hermitian(seen), times_number(sub(seen, adjoint(seen)), number=0.5)
     difference, is_same = gaps(s)
     total, is_nothing = _sums(s)
     itself = on_diagonal(difference)
-    common = off_diagonal(quotient(even, difference, is_same, logical_or(itself, is_aligned(seen))))
+    is_dropped = logical_or(itself, is_aligned(seen))
+    common = off_diagonal(divide(even, difference, is_same, is_dropped, rate_of_gaps))
     zero = eq(odd, fill(odd, 0))
-    contrary = off_diagonal(quotient(odd, total, is_nothing, logical_or(itself, zero)))
+    contrary = off_diagonal(divide(odd, total, is_nothing, logical_or(itself, zero), _rate_of_sums))
     u_turn, v_turn = add(common, contrary), sub(common, contrary)
     if dtypes.is_complex(u.dtype):
         angle = imag(diagonal(seen))
         nothing = is_rounding(s, largest_of(s), NOTHING)
-        angle = times_number(quotient(angle, s, nothing, eq(angle, fill(angle, 0))), number=0.5)
+        is_still = eq(angle, fill(angle, 0))
+        angle = times_number(divide(angle, s, nothing, is_still, lambda apart: apart), number=0.5)
         phase = make_diagonal(as_complex(fill(angle, 0), angle))
         u_turn, v_turn = add(u_turn, phase), sub(v_turn, phase)
-    u_dot = _with_outside(matmul(u, u_turn), u, matmul(a_dot, v), s)
-    v_dot = _with_outside(matmul(v, v_turn), v, matmul(adjoint(a_dot), u), s)
+    u_dot = _with_outside(matmul(u, u_turn), u, matmul(a_dot, v), s, divide)
+    v_dot = _with_outside(matmul(v, v_turn), v, matmul(adjoint(a_dot), u), s, divide)
     return u_dot, _real_part(diagonal(seen)), adjoint(v_dot)
 
 
-def _with_outside(inside: Tensor, basis: Tensor, change: Tensor, s: Tensor) -> Tensor:
+def _svd_jvp(u: Tensor, s: Tensor, vh: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return _svd_push((u, s, vh), a_dot, quotient)
+
+
+def _with_outside(inside: Tensor, basis: Tensor, change: Tensor, s: Tensor, divide: Divide) -> Tensor:
     """A basis's change in itself, and what leaves its span."""
     if _is_full(basis):
         return inside
     outside = _project_out(basis, change)
     rank = len(outside.shape)
     stays = logical_not(reduce_any(ne(outside, fill(outside, 0)), axes=(rank - 2,)))
-    return add(inside, _over_values(outside, s, stays))
+    return add(inside, _over_values(outside, s, stays, divide))
 
 
 def _spread_out(*shape: int) -> Any:
@@ -361,10 +425,11 @@ svd = general(
     "svd", "a", outs="u s vh", can_raise=True, takes_missing=True, type=_svd_type, batch=batch_elementwise,
     vjp=_svd_vjp, jvp=_svd_jvp, dtypes="float", takes_complex=True,
     samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 4, 2),), ()), ((_spread_out(2, 3),), ())],
-    kink="at equal singular values, or ones of 0, the values' gradient is exact and the vectors' is NaN, unless "
-         "nothing reads them or the tangent leaves them singular vectors",
+    kink="at equal singular values, or ones of 0, the values' gradient is exact, smooth functions of values and "
+         "vectors have theirs, and other functions of the vectors NaN",
     doc="U, s (descending) and V^H with a = U diag(s) V^H, the factors without their null space",
 )  # fmt: skip
+svd.spectrum = Spectrum(1, _descending, _has_equal_or_zero, _svd_push, lambda outs: matmul(outs[0], outs[2]))
 
 # -- QR ----------------------------------------------------------------------------------------------------------------
 
@@ -384,16 +449,27 @@ def hermitian_of_upper(x: Tensor) -> Tensor:
     return add(add(above, adjoint(above)), middle)
 
 
+def _solvable(r: Tensor) -> Tensor:
+    """R for its inverse: a diagonal element that is nothing but the rounding of its column counts as the 0 that it is,
+    and has none."""
+    line = diagonal(r)
+    if type(line.shape[-1]) is int and line.shape[-1] == 0:
+        return r
+    nothing = is_rounding(line, reduce_max(abs_(r), axes=(len(r.shape) - 2,)), NOTHING)
+    ones = make_diagonal(select(nothing, fill(line, 1), fill(line, 0)))
+    return select(ne(ones, fill(ones, 0)), fill(r, 0), r)
+
+
 def _qr_vjp(ct: Any, q: Tensor, r: Tensor) -> tuple[Tensor]:
     to_q, to_r = ct
     inside = sub(matmul(to_r, adjoint(r)), matmul(adjoint(q), to_q))
     right = add(to_q, matmul(q, hermitian_of_upper(inside)))
-    return (adjoint(triangular_solve(r, adjoint(right), lower=False, trans=0, unit_diagonal=False)),)
+    return (adjoint(triangular_solve(_solvable(r), adjoint(right), lower=False, trans=0, unit_diagonal=False)),)
 
 
 def _qr_jvp(q: Tensor, r: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
     # a_dot R^-1, solved from the other side
-    scaled = adjoint(triangular_solve(r, adjoint(a_dot), lower=False, trans=2, unit_diagonal=False))
+    scaled = adjoint(triangular_solve(_solvable(r), adjoint(a_dot), lower=False, trans=2, unit_diagonal=False))
     seen = matmul(adjoint(q), scaled)
     below = tril(seen, k=-1)
     turn = sub(below, adjoint(below))
@@ -407,7 +483,7 @@ def _qr_jvp(q: Tensor, r: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
 qr = general(
     "qr", "a", outs="q r", can_raise=True, type=_qr_type, batch=batch_elementwise, vjp=_qr_vjp, jvp=_qr_jvp,
     samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 4, 2),), ()), ((_spread_out(3, 1),), ())],
-    kink="the gradient at a matrix without full column rank raises numpy.linalg.LinAlgError, or is huge",
+    kink="the gradient at a matrix without full column rank raises numpy.linalg.LinAlgError",
     doc="Q with orthonormal columns and upper triangular R with a = Q R, for no more columns than rows",
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ from .._core.apply import apply
 from .._core.dtypes import is_inexact
 from .._core.engine import ENGINE_OF
 from .._core.op import ZERO, Op, Plan
+from .._core.state import STATE
 from .._core.tensor import Cut, Tensor, Value
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import Site, at_user_line, user_site
@@ -23,6 +24,8 @@ from .._prims.buffer import Update
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
+from .limits import Trail, following_sweep, has_equal
+from .pushing import Masked
 from .rows import Rows, dense, joined
 
 _key_of = attrgetter("_key")
@@ -38,7 +41,7 @@ class Entry(NamedTuple):
     """One line of the Wengert list: what ran, on which values, and what its rules will read.
 
     A tuple, so that making one is a C call. `saved` holds the operands and results that rules read, None in place of
-    the others, and ends in None.
+    the others, and ends in None, or in the trail of what came of the results.
     """
 
     op: Op
@@ -51,19 +54,13 @@ class Entry(NamedTuple):
     saved: tuple[Any, ...]
 
 
-class Masked(NamedTuple):
-    """What a joint rule returns for a cotangent that may hold structural zeros of the rule's own making."""
-
-    cotangent: Tensor
-
-
 _new_entry = partial(tuple.__new__, Entry)
 
 
 class Tape:
     """The reverse recorder: follows the values computed from its sources."""
 
-    __slots__ = ("choices", "entries", "exits", "is_tracked", "tracked")
+    __slots__ = ("choices", "entries", "exits", "is_tracked", "tracked", "trail")
 
     def __init__(self, keys: Iterable[int] = ()) -> None:
         self.tracked: set[int] = set(keys)
@@ -71,6 +68,7 @@ class Tape:
         self.entries: list[Entry] = []
         self.exits: list[Cut] = []
         self.choices: list[Site] = []  # where one of several branches was taken, for explanations
+        self.trail: Trail | None = None  # where derivatives are limits
 
     def tracks(self, key: int) -> bool:
         return key in self.tracked
@@ -81,6 +79,8 @@ class Tape:
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Appends an entry if an operand is tracked; marks results that leave the differentiable path."""
+        if self.trail is not None:
+            self.trail.observe(op, operands, attrs, outs)
         if len(operands) == 1:  # the general way, said shortly for the most common case
             data, key = operands[0]._data, operands[0]._key
             if key not in self.tracked:
@@ -106,12 +106,19 @@ class Tape:
         out_types = (*map(_as_type, map(_shape_and_dtype, outs)),)
         if op.has_many_outs:
             saved = (*saved[:-1], outs if plan.keep_outs else None, None)
+        elif op.spectrum is not None and has_equal(op, outs):
+            if self.trail is None:
+                self.trail = Trail()
+            self.trail.follow(outs)
+            saved = (*saved[:-1], self.trail)
         out_keys = (*map(_key_of, outs),)
         self.entries.append(_new_entry((op, attrs, plan, keys, types, out_keys, out_types, saved)))
         self.tracked.update(map(_key_of, filter(_carries, outs)))
 
     def extend(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Takes note that an op has more results now than when it was observed (a call, a branch or a loop)."""
+        if self.trail is not None:
+            self.trail.extend(op, operands, attrs, outs)
         key = outs[0]._key
         for index in range(len(self.entries) - 1, -1, -1):
             entry = self.entries[index]
@@ -240,6 +247,37 @@ def sweep(
     Returns:
         For each source a tensor (or `Rows`), `ZERO` (connected, derivative zero) or None (not connected).
     """
+    if Trail.is_used and (trails := _trails(entries)):
+        with following_sweep(trails, _seeds_at_large(seeds := [*seeds], cts)):
+            return _sweep(entries, seeds, sources, masked, sparse, cts)
+    return _sweep(entries, seeds, sources, masked, sparse, cts)
+
+
+def _trails(entries: Sequence[Entry]) -> list[Trail]:
+    """The trails that entries lead to."""
+    return [*{id(e.saved[-1]): e.saved[-1] for e in entries if e.op.spectrum is not None and e.saved[-1]}.values()]
+
+
+def _seeds_at_large(seeds: Sequence[tuple[int, Tensor]], cts: Cotangents | None) -> list[Tensor]:
+    """The cotangents which may depend on anything; that of a lone number may, too, but it only scales what there is."""
+    if cts is not None:
+        return [ct for ct in cts.terms.values() if isinstance(ct, Tensor)]
+    if len(seeds) == 1 and seeds[0][1].shape == () and not _is_input(seeds[0][1]):
+        return []
+    return [seed for _, seed in seeds]
+
+
+def _is_input(tensor: Tensor) -> bool:
+    """Whether a tensor is an input of the graph under construction."""
+    builder = STATE.builder
+    return builder is not None and any(v.key == tensor._key for v in builder.inputs)
+
+
+def _sweep(
+    entries: Sequence[Entry], seeds: Iterable[tuple[int, Tensor]], sources: Sequence[int],
+    masked: Sequence[bool] | None, sparse: bool, cts: Cotangents | None,
+) -> list[Any]:  # fmt: skip
+    """As `sweep`, without the trails."""
     if cts is None:
         cts = Cotangents(sparse)
     holds = cts.holds

@@ -270,7 +270,7 @@ def elementwise(site: Site) -> Sequence[Rows]:
     )]  # fmt: skip
 
 
-@rule("attach", "copysign", "ldexp", "after", "alias", "buffer_new", "buffer_value")
+@rule("attach", "limit_value", "copysign", "ldexp", "after", "alias", "buffer_new", "buffer_value")
 def first(site: Site) -> Sequence[Rows]:
     """The first operand's."""
     return [site.operands[0].rows]

@@ -23,6 +23,7 @@ from .._prims import linalg as L
 from .._prims import matrix_functions as M
 from .._prims import reductions as R
 from .._prims import structural as S
+from .._prims.limits import limit_value
 from . import promotion
 from .elementwise import divide, multiply
 from .linalg import matmul, norm, solvable
@@ -154,8 +155,8 @@ def logdet(x: Any) -> Any:
 def eigh(x: Any) -> Any:
     """Eigenvalues and eigenvectors of symmetric (Hermitian) matrices.
 
-    At kinks: the lower triangle is read, and the gradient is symmetric (Hermitian). For equal eigenvalues the terms of
-    the vectors' gradient that divide by their difference are dropped.
+    At kinks: the lower triangle is read, and the gradient is symmetric (Hermitian). For equal eigenvalues smooth
+    functions of values and vectors have their gradient, other functions of the vectors NaN.
 
     Args:
         x: matrices (..., n, n).
@@ -188,8 +189,8 @@ def triangular_eigh(x: Any, lower: bool) -> tuple[Tensor, Tensor]:
 def eig(x: Any) -> Any:
     """Eigenvalues and eigenvectors of general square matrices.
 
-    At kinks: for equal eigenvalues the terms of the vectors' gradient that divide by their difference are dropped. A
-    matrix without a basis of eigenvectors has no derivative: the gradient raises, or is huge.
+    At kinks: for equal eigenvalues smooth functions of values and vectors have their gradient, other functions of the
+    vectors NaN. A matrix without a basis of eigenvectors has no derivative: the gradient raises, or is huge.
 
     Args:
         x: matrices (..., n, n), real or complex.
@@ -241,9 +242,9 @@ def expm(x: Any) -> Any:
 def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """Singular values and vectors: x = u @ diag(s) @ vh.
 
-    At kinks: terms of the vectors' gradient that divide by the difference of equal singular values, or by a singular
-    value of 0, are dropped. The vectors of the null space (`full_matrices=True` of a matrix that is not square) are a
-    matter of choice: a gradient through them is a `LookupError`.
+    At kinks: at equal singular values, or ones of 0, smooth functions of values and vectors have their gradient, other
+    functions of the vectors NaN. The vectors of the null space (`full_matrices=True` of a matrix that is not square)
+    are a matter of choice: a gradient through them is a `LookupError`.
 
     Args:
         x: matrices (..., m, n).
@@ -280,7 +281,7 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 def qr(x: Any, mode: str = "reduced") -> Any:
     """Orthonormal Q and upper triangular R with x = Q @ R.
 
-    At kinks: the gradient exists for full rank; without it, it raises `numpy.linalg.LinAlgError` or is huge. The
+    At kinks: the gradient exists for full rank; without it, it raises `numpy.linalg.LinAlgError`. The
     columns that `mode="complete"` adds are a matter of choice: a gradient through them is a `LookupError`.
 
     Args:
@@ -481,7 +482,7 @@ def condition_number(x: Any, p: Any = None) -> Any:
         p: the order of the norm; None means 2, the ratio of the largest singular value to the smallest.
 
     Returns:
-        The numbers in x's kind; inf for a singular matrix.
+        The numbers in x's kind; inf for a singular matrix, whose gradient is infinite or NaN.
 
     Example:
         >>> import wengert as wg
@@ -499,7 +500,8 @@ def condition_number(x: Any, p: Any = None) -> Any:
     # 0 / 0 and 0 * inf are those of singular matrices, but what is NaN in x stays
     is_known = D.logical_not(R.reduce_any(D.isnan(a), axes=(a.ndim - 2, a.ndim - 1)))
     is_singular = D.logical_and(D.isnan(found), is_known)
-    return promotion.cast(S.select(is_singular, S.fill(found, np.inf), found), dtypes.real_of(dtype))
+    known = S.select(is_singular, S.fill(found, np.inf), found)
+    return promotion.cast(limit_value(known, is_singular, found), dtypes.real_of(dtype))
 
 
 __all__ = ["det", "eig", "eigh", "logdet", "lstsq", "lu_factor", "matrix_rank", "pinv", "qr", "slogdet", "svd"]

@@ -45,7 +45,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
 def polar(a: Any, side: str = "right") -> Any:
     """Matrices as a product of one with orthonormal rows or columns and a positive semidefinite one.
 
-    At kinks: the gradient exists for full rank; terms that divide by a singular value of 0 are dropped.
+    At kinks: the gradient exists for full rank, at equal singular values, too.
 
     Args:
         a: matrices (..., m, n).

@@ -131,6 +131,7 @@ GONE = {
     "absent",
     "alias",
     "attach",
+    "limit_value",
     "stop_gradient",
     "after",
     "reassign",

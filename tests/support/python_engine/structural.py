@@ -67,6 +67,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "barrier": lambda *xs: xs,
     "stop_gradient": _first,
     "attach": _first,
+    "limit_value": _first,
     "reassign": _first,
     "after": _first,
     "custom": lambda *operands: operands[operands[-1].inputs :][: operands[-1].outputs],

@@ -146,6 +146,7 @@ KERNELS: dict[str, Any] = {
     "select": lambda cond, x, y: jnp.where(cond, x, y),
     "alias": lambda x: x,
     "attach": lambda x, *sources: x,
+    "limit_value": lambda value, where, x: value,
     "stop_gradient": lambda x: x,
     "after": lambda x, token: x,
     "custom": _taken_back,

@@ -142,6 +142,7 @@ KERNELS: dict[str, Any] = {
     "select": lambda cond, x, y: np.where(cond, x, y),
     "alias": lambda x: x,
     "attach": lambda x, *sources: x,
+    "limit_value": lambda value, where, x: value,
     "stop_gradient": lambda x: x,
     "after": lambda x, token: x,
     "custom": lambda *operands: operands[operands[-1].inputs :][: operands[-1].outputs],

@@ -345,6 +345,7 @@ KERNELS: dict[str, Any] = {
     "select": _select,
     "alias": lambda x: x,
     "attach": lambda x, *sources: x,
+    "limit_value": lambda value, where, x: value,
     "stop_gradient": lambda x: x,
     "after": lambda x, token: x,
     "custom": _taken_back,

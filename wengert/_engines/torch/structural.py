@@ -172,6 +172,7 @@ KERNELS: dict[str, Any] = {
     "select": torch.where,
     "alias": lambda x: x,
     "attach": lambda x, *sources: x,
+    "limit_value": lambda value, where, x: value,
     "stop_gradient": torch.Tensor.detach,
     "after": lambda x, token: x,
     "custom": _taken_back,
