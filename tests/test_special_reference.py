@@ -1,71 +1,84 @@
-"""Special functions over their whole domains, against mpmath's values in `tests/spec/special.json` (made by `make_special.py`).
+"""Special functions over their whole domains, against 40-digit values in `tests/spec/special.json` (made by `make_special.py`).
 
-A value is right if its relative error is at most 1e-13, or what SciPy has there, or a few units of the last place of the
-arguments make as much (the record tells how much one unit makes).
+The unit of an error is explained in `tests/support/special_accuracy.py`; the largest ones stand on the functions' pages.
 """
 
 from __future__ import annotations
 
-import json
+import time
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.special
 
-import wengert as wg
-from tests.support.paths import SPEC
+from docs.making import accuracy
+from tests.support import special_accuracy as A
 from wengert import special
 
-RECORDS: dict[str, list[Any]] = json.loads((SPEC / "special.json").read_text())
-EPS = 2.0**-52
-CASES = sorted({(name, tuple(row[1])) for name, rows in RECORDS.items() for row in rows})
+STATED = accuracy.rows()
+MOST = 5000  # units: 1e-12, and in float32 6e-4
+SAMPLES = A.samples()
+every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=[f"{s.name} {s.orders}" for s in SAMPLES])
+PATIENCE = 0.05  # seconds of a point, value or derivative
 
 
-def function_of(name: str, module: Any) -> Any:
-    word, *order = name.split()
-    if word == "multigammaln" and module is special:
-        return lambda x: special.multigammaln(x, 3)
-    f = getattr(module, word, None)
-    if f is None or not order:
-        return f
-    number = float(order[0])
-    number = int(number) if number.is_integer() else number
-    return (lambda x: f(x, number)) if word == "multigammaln" else lambda x: f(number, x)
+def test_every_special_function_is_recorded_and_measured() -> None:
+    functions = {getattr(special, name) for name in special.__all__}
+    assert {getattr(special, name) for name in {s.function for s in SAMPLES}} == functions
+    assert {*STATED} == {s.function for s in SAMPLES}
 
 
-def derivative(f: Any, orders: tuple[int, ...]) -> Any:
-    for i, n in enumerate(orders):
-        for _ in range(n):
-            f = wg.grad(lambda *xs, f=f, i=i: wg.sum(f(*xs)), argnums=i)
-    return f
+@every_sample
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.sampled(60)
+def test_errors_are_at_most_what_the_page_states(sample: A.Sample, dtype: Any) -> None:
+    own = sample.counted(dtype)
+    if not len(own.wanted):
+        return
+    found = A.computed(own, dtype)
+    stated = int(STATED[own.function][A.kind_of(own.orders, dtype)])
+    assert stated <= MOST
+    error = A.errors(own, found)
+    rows = zip(zip(*own.points, strict=True), found, own.wanted, error, strict=True)
+    assert error.max() <= stated, "\n".join(
+        f"{own.name} {own.orders} at {place}: {value!r}, wanted {wanted!r}: off by {e:.3g} units, stated {stated}"
+        for place, value, wanted, e in rows
+        if e > stated
+    )
 
 
-def errors(found: Any, wanted: Any) -> Any:
-    return np.abs(found - wanted) / np.abs(wanted)
+@every_sample
+@pytest.mark.sampled(60)
+def test_every_point_takes_bounded_time(sample: A.Sample) -> None:
+    f = A.derivative_of(A.function_of(sample.name), sample.orders)
+
+    def seconds(points: list[Any]) -> float:
+        begun = time.thread_time()
+        with np.errstate(all="ignore"):
+            f(*points)
+        return time.thread_time() - begun
+
+    def slow(points: list[Any]) -> list[Any]:
+        """The slow points: a series for many takes as long as for the slowest of them, so halves tell."""
+        if min(seconds(points) for _ in range(2)) < PATIENCE:
+            return []
+        if len(points[0]) == 1:
+            return [points]
+        middle = len(points[0]) // 2
+        return [*slow([p[:middle] for p in points]), *slow([p[middle:] for p in points])]
+
+    seconds(sample.points)  # SciPy is loaded at the first call
+    assert slow(sample.points) == []
 
 
-@pytest.mark.parametrize(("name", "orders"), CASES, ids=[f"{n} {o}" for n, o in CASES])
-def test_special_functions_are_exact(name: str, orders: tuple[int, ...]) -> None:
-    rows = [row for row in RECORDS[name] if tuple(row[1]) == orders]
-    xs = [np.array(column) for column in zip(*(row[0] for row in rows), strict=True)]
-    wanted, condition = np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
-    # in the parameters of betainc the terms of a continued fraction cancel to some 1e-12 where one of them is tiny
-    least = 1e-12 if name == "betainc" and any(orders[:2]) else 1e-13
-    if any(orders) and name.startswith(("ive", "kve")):
-        least = np.maximum(
-            least, 8 * EPS * xs[0]
-        )  # two neighbours and the function itself cancel to 1 / x of their size
-    allowed = np.maximum(least, 4 * EPS * condition)
-    with np.errstate(all="ignore"):
-        found = derivative(function_of(name, special), orders)(*xs)
-        if not any(orders) and (reference := function_of(name, scipy.special)) is not None:
-            own = errors(reference(*xs), wanted)
-            # where SciPy's is of another branch or infinite, it is no measure
-            allowed = np.maximum(allowed, np.where(np.isfinite(own) & (own < 1e-6), 1.01 * own, 0))
-    error = errors(found, wanted)
-    wrong = ~(error <= allowed)
-    assert not wrong.any(), "\n".join(
-        f"{name}{orders} at {row[0]}: {value!r}, wanted {row[2]!r}: off by {e:.1e}, allowed {limit:.1e}"
-        for row, value, e, limit, bad in zip(rows, found, error, allowed, wrong, strict=True) if bad
-    )  # fmt: skip
+def test_large_negative_arguments_of_polygamma_take_no_steps() -> None:
+    begun = time.thread_time()
+    assert special.polygamma(1, -(2.0**40) - 0.5) == pytest.approx(np.pi**2, rel=1e-11)
+    assert time.thread_time() - begun < PATIENCE
+
+
+def test_a_page_states_the_errors() -> None:
+    text = accuracy.accuracy(type("Op", (), {"path": "special.erfcx", "aliases": []})())  # type: ignore[arg-type]
+    assert f"{STATED['erfcx']['value']} units" in text
+    assert f"{STATED['erfcx']['gradient in float32']} units" in text
+    assert not accuracy.accuracy(type("Op", (), {"path": "linalg.det", "aliases": []})())  # type: ignore[arg-type]

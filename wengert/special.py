@@ -24,6 +24,7 @@ from ._prims import discrete as D
 from ._prims import elementwise as E
 from ._prims import incomplete as I
 from ._prims import piecewise as W
+from ._prims import quantiles as Q
 from ._prims import special as P
 from ._prims import structural as S
 from .ops import activations, promotion, reductions
@@ -249,7 +250,7 @@ def entr(x: Any) -> Any:
     is_below, is_zero = apply(D.lt, (a, zero)), apply(D.eq, (a, zero))
     inside = S.select(apply(D.le, (a, zero)), one, a)
     # at 0 the root has the value and the slope that -x log(x) tends to
-    edge = S.select(is_zero, E.sqrt(S.select(is_zero, a, one)), S.neg(S.mul(inside, E.log(inside))))
+    edge = S.select(is_zero, E.sqrt(S.select(is_zero, a, one)), S.neg(W.xlogy(inside, inside)))
     return S.select(is_below, S.fill(a, -math.inf), edge)
 
 
@@ -311,11 +312,12 @@ def kl_div(x: Any, y: Any) -> Any:
     """
     a, b = map(as_float, promotion.meet(*tensors_of(x, y, "kl_div"), "kl_div"))
     entropy = _relative_entropy(a, b)
-    is_finite = apply(D.isfinite, (entropy,))
-    difference = S.select(is_finite, S.sub(b, a), S.fill(a, 0))
+    none = S.fill(a, 0)
+    is_inside = apply(D.logical_and, (apply(D.ge, (a, none)), apply(D.ge, (b, none))))
+    difference = S.select(is_inside, S.sub(b, a), none)
     # where the numbers are close, their difference and the logarithm cancel
     tenth = S.times_number(a, number=0.1)
-    is_near = apply(D.logical_and, (is_finite, apply(D.lt, (W.abs_(difference), tenth))))
+    is_near = apply(D.logical_and, (apply(D.isfinite, (entropy,)), apply(D.lt, (W.abs_(difference), tenth))))
     near = _divergence(S.select(is_near, a, S.fill(a, 1)), S.select(is_near, difference, S.fill(a, 0)))
     return outward(S.select(is_near, near, S.add(entropy, difference)), x, y)
 
@@ -532,9 +534,21 @@ def comb(N: Any, k: Any) -> Any:
     zero, one = S.fill(n, 0), S.fill(n, 1)
     inside = apply(D.logical_and, (apply(D.le, (zero, m)), apply(D.le, (m, n))))
     n, m = S.select(inside, n, one), S.select(inside, m, zero)
-    # 1 / ((n + 1) B(n - m + 1, m + 1)), which does not overflow before its value does
-    beta_of = P.beta(S.add(S.sub(n, m), one), S.add(m, one))
-    return outward(S.select(inside, E.reciprocal(S.mul(S.add(n, one), beta_of)), zero), N, k)
+    rest = S.sub(n, m)
+    fewer = S.select(apply(D.lt, (rest, m)), rest, m)
+    # of few things a quotient of products, exact also in its slopes; of many by the logarithm, which does not overflow
+    fits = apply(D.lt, (S.mul(fewer, E.log1p(n)), S.fill(n, _LOGARITHMS[n.dtype.itemsize])))
+    is_few = apply(D.logical_and, (apply(D.lt, (fewer, S.fill(n, _FEW))), fits))
+    few = S.select(is_few, fewer, zero)
+    by_product = E.div(P.poch(S.add(S.sub(S.select(is_few, n, one), few), one), few), P.gamma(S.add(few, one)))
+    whole, part = S.select(is_few, one, n), S.select(is_few, zero, m)
+    log_beta = P.betaln(S.add(S.sub(whole, part), one), S.add(part, one))
+    by_logarithm = E.exp(S.neg(S.add(log_beta, E.log1p(whole))))
+    return outward(S.select(inside, S.select(is_few, by_product, by_logarithm), zero), N, k)
+
+
+_FEW = 20.0
+_LOGARITHMS = {2: 10.0, 4: 85.0, 8: 700.0}  # of products that floats of so many bytes hold
 
 
 def poch(z: Any, m: Any) -> Any:
@@ -579,4 +593,9 @@ def erfcinv(y: Any) -> Any:
         array([6.601581, 0.      ])
     """
     a = as_float(as_tensor(y, "erfcinv"))
-    return S.times_number(P.ndtri(S.times_number(a, number=0.5)), number=-math.sqrt(0.5))
+    tiny = S.fill(a, 4 * float(np.finfo(a.dtype).tiny))
+    # a half of the smallest numbers is none: their logarithm leads to the same place
+    is_tiny = apply(D.logical_and, (apply(D.gt, (a, S.fill(a, 0))), apply(D.lt, (a, tiny))))
+    by_logarithm = Q.ndtri_exp(S.add_number(E.log(S.select(is_tiny, a, tiny)), number=-math.log(2)))
+    plain = P.ndtri(S.times_number(S.select(is_tiny, S.fill(a, 1), a), number=0.5))
+    return S.times_number(S.select(is_tiny, by_logarithm, plain), number=-math.sqrt(0.5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wengert._core.op import REGISTRY, Op
 
+from .accuracy import accuracy
 from .catalogue import PublicOp
 from .declarations import Declaration
 from .names import LIBRARIES, Names
@@ -36,6 +37,9 @@ def op_page(op: PublicOp, declared: dict[str, Declaration], names: Names) -> str
     if op.numpy:
         parts.append(f"On tensors, this is what {', '.join(map(literal, op.numpy))} calls.\n")
     parts += [title("Derivative", "-"), derivative(op, declared)]
+    measured = accuracy(op)
+    if measured:
+        parts += [title("Accuracy", "-"), measured]
     found = names.of(op)
     if found:
         rows = [(LIBRARIES[library], ", ".join(map(literal, theirs))) for library, theirs in found.items()]

@@ -1,4 +1,4 @@
-"""Stirling's series of the gamma function, shared by the kernels that must not cancel."""
+"""What special functions of several engines share: Stirling's series of the gamma function, and SciPy's limits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 # from 10 on these terms are exact to double precision
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+
+KV_FAR = 650.0  # from here on SciPy's kv, which gives up at 1e-305, is its kve times e^-x
 
 
 def beyond_stirling(x: Any) -> Any:

@@ -80,7 +80,7 @@ power = elementwise(
 
 exp = elementwise("exp", "x", partials=lambda out: out, doc="e ** x")
 exp2 = elementwise("exp2", "x", partials=lambda out: times_number(out, number=math.log(2)), doc="2 ** x")
-expm1 = elementwise("expm1", "x", partials=lambda out: add_number(out, number=1), doc="e ** x - 1, exact near 0")
+expm1 = elementwise("expm1", "x", partials=lambda x: exp(x), doc="e ** x - 1, exact near 0")  # out + 1 loses e ** -40
 log = elementwise("log", "x", partials=lambda x: reciprocal(x), domain=_POSITIVE, doc="the natural logarithm")
 log2 = elementwise(
     "log2", "x", partials=lambda x: reciprocal(times_number(x, number=math.log(2))), domain=_POSITIVE,

@@ -78,7 +78,11 @@ def _hazard_slope(x: Tensor, out: Tensor) -> Tensor:
     zero = fill(x, 0)
     is_right = gt(x, zero)
     left = times_number(select(is_right, zero, x), number=-math.sqrt(0.5))
-    ratio = times_number(div(erfcx_integral(left, order=1), erfcx(left)), number=math.sqrt(2))
+    is_far = gt(left, fill(x, 1e8))  # further out the integral vanishes before the ratio does
+    near = select(is_far, fill(x, 1), left)
+    ratio = div(erfcx_integral(near, order=1), erfcx(near))
+    ratio = select(is_far, times_number(reciprocal(select(is_far, left, fill(x, 1))), number=0.5), ratio)
+    ratio = times_number(ratio, number=math.sqrt(2))
     return neg(mul(out, select(is_right, add(x, out), ratio)))
 
 

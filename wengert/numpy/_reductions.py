@@ -10,6 +10,7 @@ from .. import ops
 from .._core import dtypes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from ..ops.nans import axis_of_floats
 from ..ops.promotion import as_tensor, cast, normal_axes
 from ._writing import NO_VALUE, as_numpy, named_dtype
 
@@ -387,8 +388,18 @@ def nanmean(
         >>> float(np.nanmean([2.0, np.nan]))
         2.0
     """
-    x = _prepared(a, dtype, "nanmean")
-    return mean(x, axis, None, None, keepdims, where=_both(_numbers(x), where))
+    x, axis = _with_nans(a, axis, dtype, "nanmean")
+    return mean(x, axis, dtype, None, keepdims, where=_both(_numbers(x), where))
+
+
+def _with_nans(a: Any, axis: Any, dtype: Any, name: str) -> tuple[Tensor, Any]:
+    """The operand of a moment that leaves NaN out, and its axis; as in NumPy, floats are not folded in integers."""
+    x = as_tensor(a, name)
+    if not dtypes.is_inexact(x.dtype):
+        return x, axis
+    if dtype is not None and not dtypes.is_inexact(named_dtype(dtype)):
+        raise TypeError(at_user_line(f"{name}: of {x.dtype.name}, dtype must be one of floats, too, got {dtype!r}"))
+    return x, axis_of_floats(x, axis)
 
 
 @as_numpy
@@ -403,9 +414,9 @@ def nanvar(
         >>> float(np.nanvar([3.0, 5.0, np.nan]))
         1.0
     """
-    x = _prepared(a, dtype, "nanvar")
+    x, axis = _with_nans(a, axis, dtype, "nanvar")
     return var(
-        x, axis, None, None, ddof, keepdims, where=_both(_numbers(x), where), mean=mean, correction=correction
+        x, axis, dtype, None, ddof, keepdims, where=_both(_numbers(x), where), mean=mean, correction=correction
     )  # fmt: skip
 
 
@@ -421,9 +432,9 @@ def nanstd(
         >>> float(np.nanstd([3.0, 5.0, np.nan]))
         1.0
     """
-    x = _prepared(a, dtype, "nanstd")
+    x, axis = _with_nans(a, axis, dtype, "nanstd")
     return std(
-        x, axis, None, None, ddof, keepdims, where=_both(_numbers(x), where), mean=mean, correction=correction
+        x, axis, dtype, None, ddof, keepdims, where=_both(_numbers(x), where), mean=mean, correction=correction
     )  # fmt: skip
 
 

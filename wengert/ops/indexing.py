@@ -17,7 +17,7 @@ from .._prims import indexing as I
 from .._prims import piecewise as W
 from .._prims import sorting as O
 from .._prims import structural as S
-from . import promotion
+from . import lexicographic, promotion
 from .at import fitting
 from .elementwise import _truth, floor_divide
 from .promotion import as_tensor, broadcast_shapes, common_dtype, normal_axis, outward, public
@@ -472,10 +472,11 @@ def _columns(indices: Any, x: Tensor, what: str) -> list[Tensor]:
 
 def _ordered(op: Any, x: Any, axis: Any, descending: bool, what: str) -> Tensor:
     a = as_tensor(x, what)
-    if a.dtype.kind == "c":
-        raise TypeError(at_user_line(f"{what}: complex numbers have no order"))
-    a, place = (flat(a), 0) if axis is None else (a, axis)
+    is_flat = axis is None or (a.ndim == 0 and op is O.argsort and axis in (0, -1))  # NumPy's argsort of a number: [0]
+    a, place = (flat(a), 0) if is_flat else (a, axis)
     place = normal_axis(place, a.ndim, what)
+    if a.dtype.kind == "c":
+        return (lexicographic.sort if op is O.sort else lexicographic.argsort)(a, place, descending)
     if a.dtype != dtypes.bool_:
         return op(a, axis=place, descending=descending)
     result = op(promotion.cast(a, np.dtype(np.uint8)), axis=place, descending=descending)
@@ -487,7 +488,7 @@ def sort(x: Any, axis: Any = -1, *, descending: bool = False) -> Any:
     """x sorted along an axis; equal elements keep their order, NaN come last.
 
     Args:
-        x: an array of real values.
+        x: an array; complex numbers are ordered by real parts, equal ones by imaginary parts.
         axis: the axis; None sorts the flattened array.
         descending: whether the largest come first.
 
@@ -507,7 +508,7 @@ def argsort(x: Any, axis: Any = -1, *, descending: bool = False) -> Any:
     """The positions that sort x along an axis; equal elements keep their order, NaN come last.
 
     Args:
-        x: an array of real values.
+        x: an array; complex numbers are ordered by real parts, equal ones by imaginary parts.
         axis: the axis; None sorts the flattened array.
         descending: whether the largest come first.
 

@@ -17,7 +17,7 @@ from . import promotion, reductions
 from .choices import minimum
 from .elementwise import add, multiply, subtract
 from .indexing import take_along_axis
-from .ordering import require_percents
+from .ordering import of_nothing, require_percents
 from .promotion import as_float, as_tensor, named, normal_axes, outward
 from .shapes import permuted, reshaped
 
@@ -72,13 +72,24 @@ nansum = _reduction("nansum", "The sum", lambda x, a, k: reductions.sum(x, a, k,
 nanprod = _reduction(
     "nanprod", "The product", lambda x, a, k: reductions.prod(x, a, k, where=numbers_in(x)), "3.0", "1"
 )
-nanmean = _reduction("nanmean", "The mean", lambda x, a, k: reductions.mean(x, a, k, where=numbers_in(x)), "2.0", "NaN")
-nanvar = _reduction(
-    "nanvar", "The variance", lambda x, a, k: reductions.var(x, a, k, where=numbers_in(x)), "1.0", "NaN"
-)
-nanstd = _reduction(
-    "nanstd", "The standard deviation", lambda x, a, k: reductions.std(x, a, k, where=numbers_in(x)), "1.0", "NaN"
-)
+
+
+def _moment(fold: Callable[..., Tensor]) -> Callable[[Tensor, Any, bool], Tensor]:
+    def moment(x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+        mask = numbers_in(x)
+        return fold(x, axis if mask is True else axis_of_floats(x, axis), keepdims, where=mask)
+
+    return moment
+
+
+def axis_of_floats(x: Tensor, axis: Any) -> Any:
+    """The axis of a moment over floats that may be NaN: of a number, NumPy lets axis 0 and -1 pass there."""
+    return None if x.ndim == 0 and type(axis) is int and axis in (0, -1) else axis
+
+
+nanmean = _reduction("nanmean", "The mean", _moment(reductions.mean), "2.0", "NaN")
+nanvar = _reduction("nanvar", "The variance", _moment(reductions.var), "1.0", "NaN")
+nanstd = _reduction("nanstd", "The standard deviation", _moment(reductions.std), "1.0", "NaN")
 nanmax = _reduction("nanmax", "The largest", _extreme(reductions.max, -math.inf), "3.0", "NaN")
 nanmin = _reduction("nanmin", "The smallest", _extreme(reductions.min, math.inf), "1.0", "NaN")
 
@@ -265,7 +276,10 @@ def nanmedian(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         >>> print(wg.ops.nanmedian([3.0, float("nan"), 2.0]))
         2.5
     """
-    return outward(nanquantile(as_tensor(x, "nanmedian"), 0.5, axis, keepdims=keepdims), x)
+    a = as_tensor(x, "nanmedian")
+    a = a if dtypes.is_inexact(a.dtype) else promotion.cast(a, dtypes.default_float())
+    none = of_nothing(a, axis, keepdims, "nanmedian")
+    return outward(nanquantile(a, 0.5, axis, keepdims=keepdims) if none is None else none, x)
 
 
 __all__ = [

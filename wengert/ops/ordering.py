@@ -238,7 +238,19 @@ def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         >>> print(wg.ops.median([3.0, 1.0, 2.0, 4.0]))
         2.5
     """
-    return quantile(as_tensor(x, "median"), 0.5, axis, keepdims=keepdims)
+    a = as_tensor(x, "median")
+    none = of_nothing(a, axis, keepdims, "median")
+    return quantile(a, 0.5, axis, keepdims=keepdims) if none is None else none
+
+
+def of_nothing(x: Tensor, axis: Any, keepdims: bool, name: str) -> Tensor | None:
+    """The medians of no elements, which are NaN; None where there are some."""
+    axes = normal_axes(axis, x.ndim, name)
+    if not builtins.any(type(x.shape[i]) is int and x.shape[i] == 0 for i in axes):
+        return None
+    dtype = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float()
+    shape = S.kept(x.shape, axes) if keepdims else S.without(x.shape, axes)
+    return promotion.broadcast(promotion.cast(as_tensor(math.nan), dtype), shape)
 
 
 @public

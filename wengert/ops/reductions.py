@@ -24,7 +24,7 @@ from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import reductions as R
 from .._prims import structural as S
-from . import promotion
+from . import lexicographic, promotion
 from .elementwise import _truth
 from .promotion import as_float, as_tensor, broadcast_shapes, normal_axes, normal_axis, public
 from .shapes import diagonal, flat, joined, part, permuted, reshaped
@@ -246,15 +246,21 @@ def _whole(
 
 
 def _whole_variance(x: Tensor, axis: Any, keepdims: bool, dtype: np.dtype[Any], where: Any, ddof: Any) -> Tensor:
-    """As NumPy computes it in a dtype of integers: the mean is cut off, too."""
-    away = promotion.binary_number(S.sub, x, _whole(x, x, axis, True, dtype, where, 0))
+    """As NumPy computes it in a dtype of integers: the mean is cut off, too; booleans have no differences."""
+    axes = normal_axes(axis, x.ndim, "var")  # a wrong axis is told first
+    if x.dtype == dtypes.bool_ and dtype == dtypes.bool_:
+        raise TypeError(at_user_line("var: booleans have no difference; wanted dtype=int or a dtype of floats"))
+    away = promotion.binary_number(S.sub, x, _whole(x, x, axes, True, dtype, where, 0))
     square = _square_magnitude(away) if away.dtype.kind in "fc" else promotion.binary_number(S.mul, away, away)
     return _whole(square, x, axis, keepdims, dtype, where, ddof)
 
 
-def _variance(x: Tensor, axes: tuple[int, ...], ddof: Any, where: Any) -> Tensor:
-    """The variance with its axes kept."""
-    deviation = S.sub(x, promotion.broadcast(_mean(x, axes, where), x.shape))
+def _variance(x: Tensor, axes: tuple[int, ...], ddof: Any, where: Any, is_real: bool) -> Tensor:
+    """The variance with its axes kept; in a real dtype it is taken about the mean's real part, as in NumPy."""
+    middle = _mean(x, axes, where)
+    if is_real and x.dtype.kind == "c":
+        middle = promotion.cast(S.real(middle), x.dtype)
+    deviation = S.sub(x, promotion.broadcast(middle, x.shape))
     square = _square_magnitude(deviation)
     if where is not None and where is not True:
         mask = promotion.broadcast(_truth(as_tensor(where, "var")), x.shape)
@@ -292,7 +298,8 @@ def var(
         where: booleans that broadcast to x: which elements count.
 
     Returns:
-        The variances, real, in x's kind.
+        The variances in x's kind: real, unless dtype is complex. Of complex elements in a real dtype they are taken
+        about the real part of the mean, as NumPy takes them.
 
     Example:
         >>> import wengert as wg
@@ -302,9 +309,18 @@ def var(
     a = as_tensor(x, "var")
     if _is_whole(dtype):
         return _whole_variance(a, axis, keepdims, dtypes.as_dtype(dtype), where, ddof)
+    return _spread(a, axis, keepdims, dtype, ddof, where, "var")
+
+
+def _spread(a: Tensor, axis: Any, keepdims: bool, dtype: Any, ddof: Any, where: Any, name: str) -> Tensor:
+    """The variance or deviation in a float dtype: real, unless a complex one is asked for."""
     inner, outer = _moment_dtypes(a, dtype)
-    axes = normal_axes(axis, a.ndim, "var")
-    result = promotion.cast(_variance(promotion.cast(a, inner), axes, ddof, where), dtypes.real_of(outer))
+    axes = normal_axes(axis, a.ndim, name)
+    taken = promotion.cast(a, dtypes.complex_of(inner) if a.dtype.kind == "c" else dtypes.real_of(inner))
+    result = _variance(taken, axes, ddof, where, is_real=inner.kind != "c")
+    if name == "std":
+        result = sqrt_flat_at_zero(result)
+    result = promotion.cast(result, dtypes.real_of(outer) if dtype is None else outer)
     return result if keepdims else reshaped(result, S.without(a.shape, axes))
 
 
@@ -332,7 +348,10 @@ def std(
         where: booleans that broadcast to x: which elements count.
 
     Returns:
-        The deviations, real, in x's kind.
+        The deviations in x's kind: real, unless dtype is complex.
+
+    Raises:
+        TypeError: for several deviations in a dtype of integers.
 
     Example:
         >>> import wengert as wg
@@ -342,12 +361,10 @@ def std(
     a = as_tensor(x, "std")
     if _is_whole(dtype):
         square = _whole_variance(a, axis, keepdims, dtypes.as_dtype(dtype), where, ddof)
+        if square.ndim:  # NumPy refuses arrays, and cuts the root of a number off
+            raise TypeError(at_user_line(f"std: dtype {square.dtype.name} holds no roots; wanted a dtype of floats"))
         return promotion.cast(E.sqrt(promotion.cast(square, dtypes.float64)), square.dtype)
-    inner, outer = _moment_dtypes(a, dtype)
-    axes = normal_axes(axis, a.ndim, "std")
-    root = sqrt_flat_at_zero(_variance(promotion.cast(a, inner), axes, ddof, where))
-    result = promotion.cast(root, dtypes.real_of(outer))
-    return result if keepdims else reshaped(result, S.without(a.shape, axes))
+    return _spread(a, axis, keepdims, dtype, ddof, where, "std")
 
 
 @public
@@ -444,10 +461,14 @@ def _spread_weights(x: Tensor, w: Tensor, axis: Any) -> Tensor:
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "c":
+        return complex(-math.inf, -math.inf)
     return -math.inf if dtypes.is_float(dtype) else False if dtype == dtypes.bool_ else int(np.iinfo(dtype).min)
 
 
 def _highest(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "c":
+        return complex(math.inf, math.inf)
     return math.inf if dtypes.is_float(dtype) else True if dtype == dtypes.bool_ else int(np.iinfo(dtype).max)
 
 
@@ -455,8 +476,6 @@ def _extreme(
     op: Op, of_bool: Op, x: Any, axis: Any, keepdims: bool, initial: Any, where: Any, neutral: Any, name: str
 ) -> Tensor:
     a = as_tensor(x, name)
-    if a.dtype.kind == "c":
-        raise TypeError(at_user_line(f"{name}: complex numbers have no order"))
     if where is not None and where is not True and initial is None:
         raise ValueError(at_user_line(f"{name}: where= leaves out elements, so initial= must say what to start from"))
     a = _chosen(a, where, neutral(a.dtype), name)
@@ -467,7 +486,10 @@ def _extreme(
         full_shape = a.shape
         if builtins.any(type(a.shape[i]) is int and a.shape[i] == 0 for i in axes):
             raise ValueError(at_user_line(f"{name}: x has shape {a.shape}: no elements, and no initial= to return"))
-    result = apply(of_bool if a.dtype == dtypes.bool_ else op, (a,), (axes,))
+    if a.dtype.kind == "c":
+        result = lexicographic.extreme(a, axes, op is R.reduce_max)
+    else:
+        result = apply(of_bool if a.dtype == dtypes.bool_ else op, (a,), (axes,))
     if not keepdims:
         return result
     folded = axes if initial is None or not full_shape else normal_axes(axis, len(full_shape), name)
@@ -487,7 +509,8 @@ def _with_entry(x: Tensor, axes: tuple[int, ...], initial: Any, name: str) -> tu
 def max(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, *, where: Any = None) -> Any:
     """The largest element over axes; NaN if one is.
 
-    At kinks: equal largest elements share the gradient evenly, `initial` as one of them.
+    At kinks: equal largest elements share the gradient evenly, `initial` as one of them; of complex ones, which are
+    ordered by real parts and then by imaginary parts, the first has it.
 
     Args:
         x: an array of real values, or a number.
@@ -514,7 +537,8 @@ def max(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, *
 def min(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, *, where: Any = None) -> Any:
     """The smallest element over axes; NaN if one is.
 
-    At kinks: equal smallest elements share the gradient evenly, `initial` as one of them.
+    At kinks: equal smallest elements share the gradient evenly, `initial` as one of them; of complex ones, which are
+    ordered by real parts and then by imaginary parts, the first has it.
 
     Args:
         x: an array of real values, or a number.
@@ -565,14 +589,19 @@ def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def _place(op: Op, x: Any, axis: Any, keepdims: bool, name: str) -> Tensor:
     a = as_tensor(x, name)
-    promotion.require_order(a, name)
     if a.dtype == dtypes.bool_:
         a = promotion.cast(a, np.dtype(np.uint8))
     if axis is None or (a.ndim == 0 and axis in (0, -1)):
-        result = apply(op, (flat(a),), (0,))
+        result = _place_along(op, flat(a), 0)
         return reshaped(result, (1,) * a.ndim) if keepdims else result
     place = normal_axis(axis, a.ndim, name)
-    return _kept(apply(op, (a,), (place,)), a, (place,), keepdims)
+    return _kept(_place_along(op, a, place), a, (place,), keepdims)
+
+
+def _place_along(op: Op, x: Tensor, axis: int) -> Tensor:
+    if x.dtype.kind == "c":
+        return lexicographic.place_of_extreme(x, axis, op is R.argmax)
+    return apply(op, (x,), (axis,))
 
 
 @public

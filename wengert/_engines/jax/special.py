@@ -23,14 +23,27 @@ def _unless_derived(name: str, function: Any, orders: int) -> Any:
     return kernel
 
 
-def _polygamma(x: Any, order: int) -> Any:
-    return jss.polygamma(int(order), x)
-
-
-# the log and the ratio of gamma functions lose digits in JAX, and so does the tail of log_ndtr
-_ON_HOST = ("erfcx", "gammaincinv", "betaincinv", "jv", "yv", "iv", "ive", "kv", "kve", "beta", "betaln", "log_ndtr")
+# the log and the ratio of gamma functions lose digits in JAX, and so do the tail of log_ndtr, 1 - x for betaincc,
+# gammaincc of small parameters; and polygamma is wrong below 0
+_ON_HOST = (
+    "erfcx",
+    "gammaincinv",
+    "betaincinv",
+    "jv",
+    "yv",
+    "iv",
+    "ive",
+    "kv",
+    "kve",
+    "beta",
+    "betaln",
+    "log_ndtr",
+    "betaincc",
+    "gammaincc",
+    "polygamma",
+)
 _SAME_NAME = (
-    "erf", "erfc", "erfinv", "ndtr", "ndtri", "digamma", "gamma", "expi", "exp1", "i0", "i1", "i0e", "i1e", "gammaincc",
+    "erf", "erfc", "erfinv", "ndtr", "ndtri", "digamma", "gamma", "expi", "exp1", "i0", "i1", "i0e", "i1e",
 )  # fmt: skip
 # kept exact by series and searches in NumPy, which no framework has
 _ONLY_ON_HOST = (
@@ -42,10 +55,8 @@ KERNELS: dict[str, Any] = {
     **{name: on_host(name) for name in _ON_HOST},
     **{name: in_float32(getattr(jss, name)) for name in _SAME_NAME},
     "lgamma": in_float32(jss.gammaln),
-    "polygamma": in_float32(_polygamma),
     "gammainc": _unless_derived("gammainc", jss.gammainc, 1),
     "betainc": _unless_derived("betainc", jss.betainc, 2),
-    "betaincc": in_float32(lambda a, b, x: jss.betainc(b, a, 1 - x)),
     "zeta": _unless_derived("zeta", jss.zeta, 1),
     **{name: on_host(name) for name in _ONLY_ON_HOST},
 }

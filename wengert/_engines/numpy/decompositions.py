@@ -94,8 +94,14 @@ def _sylvester(a: Any, b: Any, c: Any) -> Any:
     return solve_sylvester(a, b, c) if c.size else c
 
 
+def _ending(a: Any) -> Any:
+    """A matrix for LAPACK's singular values, which do not end for infinities; NaN is refused ("did not converge")."""
+    is_infinite = np.isinf(a)
+    return np.where(is_infinite, a.dtype.type(np.nan), a) if is_infinite.any() else a
+
+
 def _svd(a: Any) -> tuple[Any, ...]:
-    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    u, s, vh = np.linalg.svd(_ending(a), full_matrices=False)
     return u, s, vh
 
 
@@ -138,7 +144,7 @@ def _unrows(x: Any, order: Any) -> Any:
 
 
 def _cofactor(a: Any) -> Any:
-    u, s, vh = np.linalg.svd(a)
+    u, s, vh = np.linalg.svd(_ending(a))
     ones = np.ones_like(s[..., :1])
     ahead = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
     behind = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
@@ -177,6 +183,6 @@ KERNELS: dict[str, Any] = {
     "det": in_float32(np.linalg.det),
     "cofactor": in_float32(_cofactor),
     "inv_or_inf": in_float32(_inv_or_inf),
-    "pinv": in_float32(lambda a, rcond: np.linalg.pinv(a, rcond=rcond)),
+    "pinv": in_float32(lambda a, rcond: np.linalg.pinv(_ending(a), rcond=rcond)),
     "slogdet": _all_in_float32(_slogdet),
 }

@@ -27,7 +27,7 @@ def _sinc(x: Any, order: int) -> Any:
     z = np.multiply(x, math.pi)
     is_small = np.abs(z) < order + 0.5
     near = _sinc_series(np.where(is_small, z, 0), order)
-    far = _sinc_recurrence(np.where(is_small, 1, z), order)
+    far = _sinc_recurrence(x, np.where(is_small, 1, z), order)
     return (np.where(is_small, near, far) * math.pi**order).astype(x.dtype, copy=False)[()]
 
 
@@ -41,9 +41,13 @@ def _sinc_series(z: Any, order: int) -> Any:
     return total * z if (2 * first - order) == 1 else total
 
 
-def _sinc_recurrence(z: Any, order: int) -> Any:
-    """z f_n + n f_(n-1) = sin(z + n pi / 2), from z f = sin z differentiated n times; stable while n < |z|."""
-    sine, cosine = np.sin(z), np.cos(z)
+def _sinc_recurrence(x: Any, z: Any, order: int) -> Any:
+    """z f_n + n f_(n-1) = sin(z + n pi / 2), from z f = sin z differentiated n times; stable while n < |z|.
+
+    The angle is taken from x, of which whole turns leave an exact rest; rounded z has none far out.
+    """
+    angle = np.multiply(x - 2 * np.round(x / 2), math.pi)
+    sine, cosine = np.sin(angle), np.cos(angle)
     cycle = (sine, cosine, -sine, -cosine)
     derivative = sine / z
     for n in range(1, order + 1):

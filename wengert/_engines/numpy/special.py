@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..stirling import beyond_stirling
-from .common import Kernel, lazy
+from ..stirling import KV_FAR, beyond_stirling
+from .common import Kernel, in_float32, lazy
 
 _SAME_NAME = (
     "erf", "erfc", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "digamma", "gamma", "expi", "exp1",
@@ -68,6 +68,48 @@ def _integral_kernel(x: Any, order: int) -> Any:
 def _hazard(erfcx: Any, x: Any) -> Any:
     with np.errstate(over="ignore"):
         return math.sqrt(2 / math.pi) / erfcx(x * x.dtype.type(-math.sqrt(0.5)))
+
+
+# -- polygamma ---------------------------------------------------------------------------------------------------------
+
+
+def _cotangent_derivative(x: Any, order: int) -> Any:
+    """The derivative of pi cot(pi x) of an order: a polynomial in the cotangent, since cot' is -(1 + cot^2)."""
+    apart = x - np.round(x)
+    # near a pole and near a zero between two of them neither of these rounds off what counts
+    sine, cosine = np.sin(np.pi * apart), np.sin(np.pi * (0.5 - np.abs(apart)))
+    cot = cosine / sine
+    polynomial = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(order):
+        polynomial = -polynomial.deriv() * np.polynomial.Polynomial([1.0, 0.0, 1.0])
+    return math.pi ** (order + 1) * polynomial(cot)
+
+
+_POLYGAMMA_FAR = 1e6
+
+
+def _polygamma(x: Any, order: int) -> Any:
+    """SciPy's function, and below 0 by reflection: SciPy's loop there takes as many steps as x is large.
+
+    Far out SciPy's factor beside (order)! is denormal where the product is not: there it is the asymptotic series.
+    """
+    from scipy.special import polygamma
+
+    is_below, is_far = (x < 0) & (x > -np.inf), x > _POLYGAMMA_FAR * max(order, 1)
+    if order == 0 or not np.any(is_below | is_far):
+        return polygamma(order, x)
+    if np.any(is_far):
+        far = np.where(is_far, x, 1.0).astype(np.float64)
+        with np.errstate(under="ignore"):
+            part = order / far
+            factor = (math.exp(math.lgamma(order) / order) / far) ** order
+            leading = -((-1.0) ** order) * factor * (1 + part / 2 + part * (part + 1 / far) / 12)
+        return np.where(is_far, leading, _polygamma(np.where(is_far, 1.0, x), order)).astype(x.dtype)[()]
+    with np.errstate(all="ignore"):
+        low = np.where(is_below, x, -0.5).astype(np.float64)
+        mirrored = _cotangent_derivative(low, order)
+        below = np.where(low == np.round(low), np.nan, (-1.0) ** order * polygamma(order, 1 - low) - mirrored)
+        return np.where(is_below, below, polygamma(order, np.where(is_below, 1.0, x))).astype(x.dtype)[()]
 
 
 # -- differences of polygamma ------------------------------------------------------------------------------------------
@@ -166,6 +208,32 @@ def _beta(name: str) -> Kernel:
 
 betaln = _beta("betaln")
 
+# -- where SciPy gives up ----------------------------------------------------------------------------------------------
+
+
+def _lgamma(gammaln: Any, x: Any) -> Any:
+    """SciPy's function divides by x, which overflows for denormal numbers."""
+    size = np.abs(x)
+    is_tiny = (size < np.finfo(x.dtype).tiny) & (size > 0)
+    value = gammaln(x)
+    return np.where(is_tiny, -np.log(np.where(is_tiny, size, 1)), value).astype(x.dtype)[()] if is_tiny.any() else value
+
+
+def _kv() -> Kernel:
+    """SciPy's function takes results below 1e-305 for 0; there it is the scaled one, scaled back."""
+    plain, scaled = _with_order("kv"), _with_order("kve")
+
+    def kernel(x: Any, order: float) -> Any:
+        is_far = x > KV_FAR
+        value = plain(x, order)
+        if not np.any(is_far):
+            return value
+        with np.errstate(all="ignore"):
+            return np.where(is_far, scaled(x, order) * np.exp(-x), value).astype(x.dtype)[()]
+
+    return kernel
+
+
 KERNELS: dict[str, Any] = {
     "erfcx_integral": _integral_kernel,
     "normal_hazard": lazy("scipy.special", "erfcx", _hazard),
@@ -174,6 +242,8 @@ KERNELS: dict[str, Any] = {
     "beta": _beta("beta"),
     "betaln": betaln,
     **{name: lazy("scipy.special", name) for name in _SAME_NAME},
-    **{name: _with_order(name) for name in ("polygamma", *_WHOLE)},
-    "lgamma": lazy("scipy.special", "gammaln"),
+    "polygamma": in_float32(_polygamma),
+    **{name: _with_order(name) for name in _WHOLE if name != "kv"},
+    "kv": _kv(),
+    "lgamma": lazy("scipy.special", "gammaln", _lgamma),
 }

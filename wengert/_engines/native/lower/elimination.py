@@ -3,7 +3,8 @@
 A `System` is a matrix with right-hand sides beside it, one of a batch. Up to `WRITTEN_OUT` unknowns it is in registers,
 and rows change places by selections, so that the systems of a batch can be vector code; larger ones are in an array on
 the stack. A pivot that is zero makes the matrix singular: `bad` tells, the column stays as it is, as LAPACK has it, and
-solutions are of no use.
+solutions are of no use. A system that holds an infinity or NaN is `wild`: which elements of the result are NaN depends
+on the order of the steps, so NumPy's kernel has to say.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Written:
     Attributes:
         sign: -1.0 if rows changed places an odd number of times, else 1.0.
         bad: whether the matrix is singular.
+        wild: whether an element is not finite.
     """
 
     def __init__(self, b: Builder, type_: str, n: int, k: int) -> None:
@@ -44,12 +46,17 @@ class Written:
         self.rows: list[list[Operand]] = []
         self.sign: Operand = 1.0
         self.bad: Operand = False
+        self.wild: Operand = False
 
     def take(self, matrix: Value, right: Value) -> None:
         """Sets the elements, and eliminates."""
         b, t, n = self.b, self.type, self.n
         self.rows = [[*[matrix(i, j) for j in range(n)], *[right(i, c) for c in range(self.k)]] for i in range(n)]
         self.sign, self.bad = 1.0, False
+        nothing: Operand = 0.0
+        for x in (x for row in self.rows for x in row):
+            nothing = b.let("add", t, nothing, b.let("sub", t, x, x))
+        self.wild = b.negated(b.let("eq", t, nothing, 0.0))
         for step in range(n):
             for i in range(step + 1, n):
                 self._exchange(step, i)
@@ -99,6 +106,7 @@ class Looped:
         self.array: Array = b.local(type_, n * self.width)
         self.sign: Operand = 1.0
         self.bad: Operand = False
+        self.wild: Operand = False
 
     def at(self, i: Operand, j: Operand) -> Operand:
         return self.b.load(self.array, self._place(i, j))
@@ -111,11 +119,18 @@ class Looped:
 
     def take(self, matrix: Value, right: Value) -> None:
         b, n = self.b, self.n
+        nothing = b.var(self.type, 0.0)
+
+        def keep(i: Operand, j: Operand, x: Operand) -> None:
+            self.put(i, j, x)
+            b.set(nothing, b.let("add", self.type, b.get(nothing), b.let("sub", self.type, x, x)))
+
         with b.loop(0, n) as i:
             with b.loop(0, n) as j:
-                self.put(i, j, matrix(i, j))
+                keep(i, j, matrix(i, j))
             with b.loop(0, self.k) as c:
-                self.put(i, b.add(c, n), right(i, c))
+                keep(i, b.add(c, n), right(i, c))
+        self.wild = b.negated(b.let("eq", self.type, b.get(nothing), 0.0))
         sign, bad = b.var(self.type, 1.0), b.var("bool", False)
         with b.loop(0, n) as step:
             chosen = self._chosen(step)

@@ -3,7 +3,8 @@
 Our matrices lie by rows, LAPACK's by columns, so what we have is the transpose of what it sees. Cholesky's factor and
 triangular systems need no copy for that; pivots depend on the order, so `lu`, and `solve`, `inv` and the determinants
 of more than a few unknowns (`elimination.py` has those), work on a transposed copy, as NumPy does. A matrix that has no
-result ends the function with the status LINALG: NumPy's kernel then runs and has the words.
+result ends the function with the status LINALG: NumPy's kernel then runs and has the words. So does one with an
+infinity or NaN in our own loops, since which elements of the result become NaN depends on the order of the steps.
 """
 
 from __future__ import annotations
@@ -106,6 +107,8 @@ def _cholesky(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     lapack = _Lapack.of(block, a.type)
     with loops_over(b, a.shape[:-2]) as index:
         source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
+        with b.when(_is_wild(b, source)):
+            b.leave(LINALG)
         _triangle_copied(b, source, factor)
         size = fortran_int(b, n)
         # by columns this is the upper triangle
@@ -120,6 +123,7 @@ def _little_cholesky(b: Builder, a: Stored, target: Stored, n: int) -> None:
     room = Stored((n, n), b.local(a.type, n * n)) if n > WRITTEN_OUT else None
     with loops_over(b, a.shape[:-2]) as index:
         source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
+        b.set(bad, b.either(b.get(bad), _is_wild(b, source)))
         if room is None:
             is_bad = _cholesky_written(b, source, factor, n)
         else:
@@ -127,6 +131,15 @@ def _little_cholesky(b: Builder, a: Stored, target: Stored, n: int) -> None:
         b.set(bad, b.either(b.get(bad), is_bad))
     with b.when(b.get(bad)):
         b.leave(LINALG)
+
+
+def _is_wild(b: Builder, x: Stored) -> Operand:
+    """Whether an element of a matrix is not finite."""
+    nothing = b.var(x.type, 0.0)
+    with b.loop(0, x.shape[0]) as i, b.loop(0, x.shape[1]) as j:
+        element = x.at(b, (i, j))
+        b.set(nothing, b.let("add", x.type, b.get(nothing), b.let("sub", x.type, element, element)))
+    return b.negated(b.let("eq", x.type, b.get(nothing), 0.0))
 
 
 def _cholesky_written(b: Builder, a: Stored, out: Stored, n: int) -> Operand:
@@ -205,6 +218,8 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
             _require_diagonal(b, matrix)
         _fill(b, out, lambda place, source=source: source.at(b, place))
         if by_loops:
+            with b.when(b.either(_is_wild(b, matrix), _is_wild(b, source))):
+                b.leave(LINALG)
             _substitute(b, _turned(matrix) if trans else matrix, out, bool(lower) != bool(trans), unit)
         else:
             _trsm(b, matrix, out, lower, trans, unit)
@@ -256,7 +271,9 @@ class _Columns:
         self.pivots = block.b.alloc("i32", m if type(m) is int and type(n) is int and m < n else n)
 
     def take(self, source: Stored) -> None:
-        """Copies a matrix."""
+        """Copies a matrix; of one that is not finite, LAPACKs of several builds give different pivots."""
+        with self.b.when(_is_wild(self.b, source)):
+            self.b.leave(LINALG)
         _fill(self.b, self.matrix, lambda index: source.at(self.b, (index[1], index[0])))
 
     def factorise(self) -> None:
@@ -289,6 +306,8 @@ def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     columns, turned = _Columns(block, a.type, n, n), _scratch(block, a.type, k, n)
     with loops_over(b, a.shape[:-2]) as index:
         source, out = matrix_at(b, right, index), matrix_at(b, target, index)
+        with b.when(_is_wild(b, source)):
+            b.leave(LINALG)
         columns.take(matrix_at(b, a, index))
         _fill(b, turned, lambda place, source=source: source.at(b, (place[1], place[0])))
         columns.factorise()
@@ -311,7 +330,7 @@ def _little_systems(b: Builder, a: Stored, right: Stored | None, target: Stored)
             lambda i, j: matrix.at(b, (i, j)),
             lambda i, c: _of_identity(b, a.type, i, c) if source is None else source.at(b, (i, c)),
         )
-        b.set(bad, b.either(b.get(bad), found.bad))
+        b.set(bad, b.either(b.get(bad), b.either(found.bad, found.wild)))
         found.solve(lambda i, c, x: out.store(b, (i, c), x))
     with b.when(b.get(bad)):
         b.leave(LINALG)
@@ -407,13 +426,16 @@ def _determinants(block: Block, form: Form, store: Callable[[Index, Operand, Ope
 def _little_determinants(b: Builder, a: Stored, store: Callable[[Index, Operand, Operand], None]) -> None:
     n = a.shape[-1]
     assert type(n) is int
-    found = system(b, a.type, n, 0)
+    found, wild = system(b, a.type, n, 0), b.var("bool", False)
     with loops_over(b, a.shape[:-2]) as index:
         matrix = matrix_at(b, a, index)
         found.take(lambda i, j: matrix.at(b, (i, j)), lambda i, c: 0.0)
+        b.set(wild, b.either(b.get(wild), found.wild))
         total = _Determinant(b, a.type, found.sign)
         found.pivots(lambda pivot: total.join(pivot, False))
         store(index, *total.result())
+    with b.when(b.get(wild)):
+        b.leave(LINALG)
 
 
 class _Determinant:

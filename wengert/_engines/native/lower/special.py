@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...stirling import STIRLING
+from ...stirling import KV_FAR, STIRLING
 from ..builder import Builder
 from ..loops import Operand, Typed
 from .scalars import SCALARS, Rule, larger, smaller
@@ -20,7 +20,7 @@ _NAMES = {
         "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "gamma", "expi", "exp1", "i0", "i1", "i0e",
         "i1e", "gammainc", "gammaincc", "betainc", "betaincc", "gammaincinv", "betaincinv",
     )},
-    "digamma": "psi", "lgamma": "gammaln",
+    "digamma": "psi",
 }  # fmt: skip
 # functions of a real order: for these whole ones SciPy has more exact ones
 _WHOLE = {
@@ -48,6 +48,24 @@ def _with_order(name: str, whole: tuple[str, ...]) -> Callable[..., Operand]:
         return b.convert(t, "f64", b.call(f"special.{name}", [*wide, Typed("i32", 0)], "f64"))
 
     return rule
+
+
+# -- where SciPy gives up, as NumPy's kernels have it ------------------------------------------------------------------
+
+_TINY = {"f64": 2.0**-1022, "f32": 2.0**-126}
+
+
+def _lgamma(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+    size = b.let("abs", t, x)
+    is_tiny = b.both(b.let("lt", t, size, _TINY[t]), b.let("gt", t, size, 0.0))
+    small = b.let("neg", t, b.let("log", t, b.select(t, is_tiny, size, 1.0)))
+    return b.select(t, is_tiny, small, call(b, "gammaln", t, x))
+
+
+def _kv(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+    plain, scaled = (_with_order(name, _WHOLE[name])(b, t, attrs, x) for name in ("kv", "kve"))
+    far = b.let("mul", t, scaled, b.let("exp", t, b.let("neg", t, x)))
+    return b.select(t, b.let("gt", t, x, KV_FAR), far, plain)
 
 
 # -- the beta function, as NumPy's kernel has it: by Stirling's formula where SciPy's large terms cancel ---------------
@@ -100,3 +118,4 @@ def _beta(name: str) -> Rule:
 SCALARS.update({name: _beta(name) for name in ("beta", "betaln")})
 SCALARS.update({name: _plain(scipys) for name, scipys in _NAMES.items()})
 SCALARS.update({name: _with_order(name, whole) for name, whole in _WHOLE.items()})
+SCALARS.update({"lgamma": _lgamma, "kv": _kv})

@@ -1,0 +1,37 @@
+"""Special functions on every engine at the recorded points: frameworks' own functions have no wrong digits among the first.
+
+Their bounds are wide, 1e6 units (2e-10, in float32 1e4 units: 1e-3); where a framework's function has less it runs on the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support import special_accuracy as A
+from tests.support.engines import every_users_engine, native, ndarray
+
+VALUES = [sample for sample in A.samples() if not any(sample.orders)]
+
+
+@every_users_engine
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("sample", VALUES, ids=[sample.name for sample in VALUES])
+@pytest.mark.sampled(40)
+def test_values_at_the_recorded_points(sample: A.Sample, dtype: Any, engine: str) -> None:
+    own = sample.counted(dtype)
+    tiny = float(np.finfo(dtype).tiny)
+    # frameworks flush denormal numbers to 0, and some their neighbours
+    is_normal = np.all([(p == 0) | (np.abs(p) > 4 * tiny) for p in own.points], axis=0)
+    own = own.only(is_normal & (np.abs(own.wanted) > 1e3 * tiny) & (np.abs(own.wanted) < np.finfo(dtype).max))
+    if not len(own.wanted):
+        return
+    with np.errstate(all="ignore"):
+        found = ndarray(A.function_of(own.name)(*(native(engine, p.astype(dtype)) for p in own.points)))
+    error = A.errors(own, found)
+    worst = int(error.argmax())
+    place = [float(p[worst]) for p in own.points]
+    limit = 1e6 if dtype == np.float64 else 1e4
+    assert error[worst] <= limit, f"{own.name} at {place}: {found[worst]!r}, wanted {own.wanted[worst]!r}"
