@@ -243,7 +243,7 @@ class Watch:
     def number(self, argument: Typed) -> Number:
         """An argument of a call as an i64."""
         value, type_ = argument.value, argument.type
-        if type(value) is not Reg:
+        if not isinstance(value, Reg):
             return int(value)
         found = self.kernel.operand(value, type_)
         return found if type_ == "i64" else self._line(f"sext {type_} {found} to i64")

@@ -85,7 +85,10 @@ INTRINSICS = {
 
 def module_text(function: Function, entry: str) -> str:
     """The LLVM module of a function, its entry under the name given."""
-    return _Kernel(function, entry).text()
+    kernel = _Kernel(function, entry)
+    text = kernel.text()
+    kernel.watch = None  # which knows the kernel: a cycle
+    return text
 
 
 def constant(value: Any, type_: str) -> str:
@@ -600,6 +603,7 @@ class _Kernel:
         name = f"part{self.entry}{number}"
         part = _Part(self.function, name)
         self.parts.append(part.text_of(item, found))
+        part.watch = None
         self.declared.update({k: v for k, v in part.declared.items() if k not in self.declared})
         self.declare("wengert_parallel", "declare i32 @wengert_parallel(ptr, ptr, ptr, i64, i64, i64)")
         values = [("ptr", self.pointer(a)) for a in found.arrays]
