@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.narrower_vectors import narrow
+from wengert._core import verifier
 from wengert._engines.native import engine as native
 
 # JAX reads this when it loads: the conformance tests compare float64 with NumPy's. What happens without it is tested in
@@ -81,7 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["WENGERT_CACHE_DIR"] = tempfile.mkdtemp(prefix="wengert-tests-")
     config.add_cleanup(partial(shutil.rmtree, os.environ["WENGERT_CACHE_DIR"], ignore_errors=True))
     # What cannot be compiled is a failure here, and all loops are checked before they are; also in other processes.
-    native.IS_STRICT = native.VERIFIES = True
+    native.IS_STRICT = native.VERIFIES = verifier.VERIFIES_PROGRAMS = True
     os.environ["WENGERT_STRICT"] = "1"
     narrow()
     # The workers of pytest-xdist send their reports to the one process that judges them.

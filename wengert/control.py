@@ -29,6 +29,7 @@ from ._control.values import (
     met_dtype,
     require_same_structure,
     require_same_type,
+    same_but_late,
     with_extents,
     with_weak,
 )
@@ -244,8 +245,8 @@ def _make_agree(bodies: list[Body], results: list[Leaves], names: Sequence[str],
                 with building(body.graph):
                     x = S.cast(x, met_dtype(wanted, x))
                 body.results[place] = body.graph.value_of(x)
-            pair = (names[0], names[index])
-            require_same_type(what, first.path(place), body_type(bodies[0], place), body_type(body, place), pair)
+            types = same_but_late(body_type(bodies[0], place), body_type(body, place))
+            require_same_type(what, first.path(place), *types, (names[0], names[index]))
 
 
 def body_type(body: Body, place: int) -> TensorType:
@@ -760,6 +761,7 @@ def _trace_scan(
         None, close_body(body, closure, count, returns_state=True), carries=width, xs=len(rows.tensors),
         is_reversed=is_reversed, policy=policy, length=steps,
     )  # fmt: skip
+    spec.even = frozenset(range(width, width + spec.own))
     start = [S.cast(x, t.dtype) for x, (t, _) in zip(given.tensors, types, strict=True)]
     total = S.dim_value(dim=steps) if type(steps) is Dim else S.full(shape=(), value=steps, dtype=dtypes.int64)
     outs = run_loop([total, *start, *closure.entry(), *rows.tensors, *closure.operands()], spec)

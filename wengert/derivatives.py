@@ -32,7 +32,7 @@ from ._core.moving import beside
 from ._core.state import STATE, recording
 from ._core.structure import flatten, unflatten
 from ._core.tensor import Tensor
-from ._core.types import type_of
+from ._core.types import same_shape, type_of
 from ._core.where import at_user_line
 from ._prims.structural import attach, conj, convert, zeros_of
 from ._transforms.forward import Tangents
@@ -514,7 +514,7 @@ def _direction(given: Any, x: Tensor, what: str) -> Tensor:
     if given is None:
         raise ValueError(at_user_line(f"{what} is None, wanted shape {x.shape}"))
     dot = as_tensor(given, what)
-    if dot.shape != x.shape:
+    if not same_shape(dot.shape, x.shape):
         raise ValueError(at_user_line(f"{what} has shape {dot.shape}, wanted exactly the primal's shape {x.shape}"))
     if dtypes.is_complex(dot.dtype) != dtypes.is_complex(x.dtype) or dot.dtype == dtypes.bool_:
         raise TypeError(

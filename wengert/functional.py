@@ -32,7 +32,7 @@ from ._core.moving import beside
 from ._core.op import ZERO
 from ._core.state import STATE, observing_reads, raise_our_own, recording
 from ._core.tensor import Tensor
-from ._core.types import type_of
+from ._core.types import same_shape, type_of
 from ._core.where import at_user_line
 from ._prims.structural import attach, convert, full, zeros_of
 from ._transforms.reverse import Tape, ones_like_type, sweep
@@ -426,7 +426,7 @@ class _Run:
 def checked_seed(seed: Any, y: Tensor, what: str) -> Tensor | None:
     """A given cotangent of y, with exactly its shape and kind, in its dtype (None where y is an integer)."""
     given = as_tensor(seed, what)
-    if given.shape != y.shape:
+    if not same_shape(given.shape, y.shape):
         raise ValueError(at_user_line(f"{what} has shape {given.shape}, wanted exactly f(x)'s shape {y.shape}"))
     if dtypes.is_complex(given.dtype) != dtypes.is_complex(y.dtype) or given.dtype == dtypes.bool_:
         raise TypeError(

@@ -22,6 +22,7 @@ from tests.transforms.test_snapshots import fewest_extra
 from wengert._core import budget
 from wengert._core.budget import BUDGET
 from wengert._core.state import STATE
+from wengert._engines.native import accesses
 from wengert._engines.native.engine import is_on
 
 RNG = np.random.default_rng(4)
@@ -339,6 +340,9 @@ def test_auto_stays_near_the_memory_budget(memory_budget):
 
 @pytest.mark.parametrize("is_traced", [False, True], ids=["eager", "traced"])
 def test_auto_says_that_it_drops_its_history(is_traced, memory_budget, caplog):
+    if is_traced and accesses.is_on():
+        pytest.skip("code that checks its accesses takes other vectors with snapshots than without: not the same bits")
+
     def f(x):
         return np.sum(wg.fori_loop(0, 300, lambda i, v: wg.sin(v) * 1.1, x, checkpoint="auto"))
 

@@ -29,6 +29,15 @@ def loop(body: Callable[[Any, Any], Any], steps: int) -> Function:
 
 
 doubled = loop(lambda x, v: wg.concatenate([v, v]), 1)
+once = loop(lambda x, v: v * 2.0, 2)
+grown_by = loop(lambda x, v: wg.concatenate([v, x]), 2)
+
+
+def either(x: Any, v: Any, f: Function, g: Function) -> Any:
+    """One of two by the numbers in an array: each program takes both, at one of the lengths or another."""
+    return wg.cond(wg.sum(v) > 8.0, lambda: f(x), lambda: g(x))
+
+
 PROGRAMS: dict[str, Function] = {
     "grows": loop(lambda x, v: x * v, 5),
     "grows from the right": loop(lambda x, v: v * x, 5),
@@ -43,6 +52,21 @@ PROGRAMS: dict[str, Function] = {
     "meets another": lambda x: loop(lambda x, v: x * v, 3)(x) * doubled(x),
     "contracted after the loop": lambda x: doubled(x) @ x,
     "crossed": lambda x: doubled(x)[:, None] * x[None, :],
+    "squeezed": lambda x: wg.squeeze(once(x), 0) * x,
+    "contracted with what may be 1": lambda x: wg.einsum("i,i->", once(x), x),
+    "contracted with what grows": lambda x: wg.einsum("i,i->", loop(lambda x, v: x * v, 2)(x), x),
+    "contracted thrice": lambda x: wg.einsum("ij,j,i->i", doubled(x)[:, None] * x, once(x), doubled(x)),
+    "reshaped": lambda x: wg.reshape(loop(lambda x, v: x * v, 2)(x), x.shape) * x,
+    "branches of two lengths": lambda x: either(x, x, grown_by, lambda x: x * 2.0),
+    "branches, the other way round": lambda x: either(x, x, lambda x: x * 2.0, grown_by),
+    "branches of which one is known": lambda x: either(x, x, grown_by, lambda x: wg.zeros(7) + x[0]),
+    "branches of two loops": lambda x: wg.sum(either(x, x, grown_by, doubled)) * x,
+    "branches meet": lambda x: either(x, x, grown_by, doubled) * grown_by(x),
+    "branches in a loop": loop(
+        lambda x, v: either(x, v, lambda x: wg.concatenate([v, x]), lambda x: wg.concatenate([v, v])), 4
+    ),
+    "a length that stays, after all": lambda x: wg.fori_loop(0, 2, lambda i, c: either(x, c, wg.sin, once) * c, x),
+    "rows of a scan": lambda x: wg.scan(lambda c, r: (c, grown_by(r * x)), 0.0, x)[1],
     "spread": lambda x: wg.ops.broadcast_to(loop(lambda x, v: x * v, 2)(x), (2,)),
 }
 
@@ -79,9 +103,103 @@ def test_compiled_loops_broadcast_as_eager_ones_do(name: str, x: Any) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
-def test_an_extent_that_only_a_run_tells_is_checked_by_the_run() -> None:
-    with pytest.raises(ValueError, match=r"does not fit: last step_0 = 2, and extents that meet must be equal"):
-        wg.function(PROGRAMS["meets after the loop"])(np.array([3.0, 4.0, 5.0]))
+@pytest.mark.parametrize("wrapped", [lambda f: f, wg.function], ids=["traced", "of a function"])
+def test_the_error_names_the_op_and_the_line(wrapped: Any) -> None:
+    meeting = wrapped(PROGRAMS["meets after the loop"])
+    with pytest.raises(ValueError, match=r"does not fit: last step_0 = 2, and extents that meet must be equal") as told:
+        wg.function(lambda x: meeting(x) + 1.0)(np.array([3.0, 4.0, 5.0]))
+    assert "lambda x: doubled(x) * x," in str(told.value)
+    with pytest.raises(
+        ValueError, match=r"^reshape: .* does not fit: last step_0 = 2, and 3 must equal last step_0\n  at "
+    ):
+        wg.function(lambda x: wg.reshape(doubled(x), (3,)))(np.array([3.0, 4.0, 5.0]))
+
+
+def test_a_loop_variable_that_does_not_keep_its_length_is_the_error_that_it_is_elsewhere() -> None:
+    def f(x: Any) -> Any:
+        return wg.fori_loop(0, 2, lambda i, c: grown(c)[:-1], x)
+
+    for g in (f, wg.function(f), wg.function(wg.grad(lambda x: wg.sum(f(x))))):
+        with pytest.raises(TypeError, match=r"^fori_loop: .*(differs in shape|does not fit)"):
+            g(np.array([3.0, 4.0, 5.0]))
+
+
+def steps_of(counts: Any) -> Any:
+    """A row for each number: as many ones as 2 to the power of it."""
+
+    def row(carry: Any, n: Any) -> Any:
+        def body(k: Any, v: Any) -> Any:
+            return k + 1, wg.concatenate([v, v])
+
+        return carry, wg.while_loop(lambda k, v: k < n, body, [0, carry], shape_invariants=[(), (None,)])[1]
+
+    return wg.scan(row, wg.ones(1), counts)[1]
+
+
+def test_rows_that_a_scan_stacks_have_one_shape() -> None:
+    np.testing.assert_array_equal(wg.function(steps_of)(np.array([2, 2])), np.ones((2, 4)))
+    for f in (steps_of, wg.function(steps_of)):
+        with pytest.raises(TypeError, match="scan: y differs in shape"):
+            f(np.array([1, 2, 2]))
+
+
+# -- the same loop in two places --------------------------------------------------------------------------------------
+
+grows_once = loop(lambda x, v: wg.concatenate([v, x]), 1)
+TWICE: dict[str, Callable[..., Any]] = {
+    "multiplied": lambda f, x, y: f(x) * f(y),
+    "one of them cut to 1": lambda f, x, y: f(x) * f(y)[:1],
+    "joined": lambda f, x, y: wg.concatenate([f(x), f(y)]),
+    "shapes": lambda f, x, y: wg.concatenate([wg.zeros(f(x).shape), wg.ones(f(y).shape)]),
+    "branches": lambda f, x, y: wg.cond(wg.sum(x) > 0.0, lambda: f(x), lambda: f(y)),
+    "in a loop": lambda f, x, y: loop(lambda x, v: f(v), 3)(x) * wg.sum(f(y)),
+    "ways back": lambda f, x, y: (wg.vjp(f, x)[1](f(x)), wg.vjp(f, y)[1](f(y))),
+    "linear parts": lambda f, x, y: wg.concatenate([wg.linearize(f, x)[1](x), wg.linearize(f, y)[1](y)]),
+    "gradients": lambda f, x, y: wg.grad(lambda x, y: wg.sum(f(x) ** 2) * wg.sum(f(y) ** 2), (0, 1))(x, y),
+    "directions": lambda f, x, y: wg.jvp(lambda x, y: wg.sum(f(x)) * wg.sum(f(y) ** 2), (x, y), (x, y)),
+}
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Two functions that every trace takes node by node: one with a loop, one with a branch around it."""
+    folder = tmp_path_factory.mktemp("loaded")
+    found = []
+    for f in (grows_once, lambda x: wg.cond(wg.sum(x) > -1.0, lambda: grows_once(x), lambda: x * 1.0)):
+        compiled = wg.function(f, input_signature=[wg.TensorSpec((None,), float)])
+        compiled(np.array([3.0, 4.0]))
+        wg.save(compiled, folder / "f")
+        found.append(wg.load(folder / "f"))
+    return found
+
+
+@pytest.mark.parametrize("other", [[1.0, 2.0], [1.0, 2.0, 6.0]], ids=len)
+@pytest.mark.parametrize("name", TWICE)
+@pytest.mark.parametrize("which", [0, 1], ids=["loop", "branch"])
+def test_a_loop_in_two_places_has_two_lengths(loaded: Any, which: int, name: str, other: Any) -> None:
+    x, y = np.array([3.0, 4.0, 5.0]), np.array(other)
+    wanted, found = (
+        outcome(lambda x, f=f: wg.concatenate([wg.reshape(t, (-1,)) for t in wg.tree.leaves(f(x))]), x)
+        for f in (lambda x: TWICE[name](grows_once, x, y), wg.function(lambda x: TWICE[name](loaded[which], x, y)))
+    )
+    if wanted is ValueError or found is ValueError:
+        assert wanted is found
+    else:
+        assert wanted.shape == found.shape
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_the_checks_of_a_program_are_made_by_what_is_made_of_it(tmp_path: Any) -> None:
+    """Batches, and functions that are taken node by node, check what the program itself would."""
+    f = wg.function(PROGRAMS["meets after the loop"], input_signature=[wg.TensorSpec((None,), float)])
+    good, bad = np.array([3.0, 4.0]), np.array([3.0, 4.0, 5.0])
+    np.testing.assert_allclose(wg.vmap(f)(good[None]), f(good)[None])
+    wg.save(f, tmp_path / "f")
+    loaded = wg.load(tmp_path / "f")
+    np.testing.assert_allclose(wg.function(lambda x: loaded(x) + 1.0)(good), f(good) + 1.0)
+    for g, x in ((wg.vmap(f), bad[None]), (wg.function(lambda x: loaded(x) + 1.0), bad), (wg.vmap(loaded), bad[None])):
+        with pytest.raises(ValueError, match="does not fit|do not broadcast|broadcast"):
+            g(x)
 
 
 def test_a_saved_loop_checks_its_extents(tmp_path: Any) -> None:

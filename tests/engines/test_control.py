@@ -11,6 +11,8 @@ import pytest
 
 import wengert as wg
 from tests.control.test_values import ROWS, Row, ids, total
+from tests.control.test_varying_shapes import PROGRAMS as VARYING
+from tests.control.test_varying_shapes import outcome
 from tests.support.control_checks import choices_of, eager, found_by, random_point, traced
 from tests.support.control_programs import random_program
 from tests.support.engines import each_program, every_users_engine, native, ndarray, skip_what_it_cannot
@@ -40,6 +42,23 @@ def test_a_row(row: Row, engine: str) -> None:
         want, got = derive(*on_numpy), derive(*ours)
         for a, b in zip([got.value, *got.grads], [want.value, *want.grads], strict=True):
             np.testing.assert_allclose(ndarray(a), ndarray(b), rtol=1e-12, atol=1e-12)
+
+
+@every_users_engine
+@pytest.mark.parametrize("name", VARYING)
+def test_variables_whose_shape_changes(name: str, engine: str) -> None:
+    """Compiled, and the gradient of what is compiled: what only a run tells is as on NumPy's arrays, or an error."""
+    f = VARYING[name]
+    compiled = wg.function(f)
+    ways = [(f, compiled), tuple(wg.grad(lambda x, g=g: wg.sum(g(x) ** 2)) for g in (f, compiled))]
+    for x in (np.array([3.0]), np.array([3.0, 4.0]), np.array([3.0, 4.0, 5.0])):
+        for eager_way, way in ways:
+            want = outcome(eager_way, x)
+            got = outcome(lambda x, way=way: ndarray(way(wg.tensor(native(engine, x)))), x)
+            if want is ValueError or got is ValueError:
+                assert want is got
+            else:
+                np.testing.assert_allclose(got, want, rtol=1e-10)
 
 
 # the random programs of tests/control/test_programs.py, written for a namespace: here one that makes an engine's arrays

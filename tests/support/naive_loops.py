@@ -19,6 +19,7 @@ from wengert._engines.native.loops import (
     Call,
     Convert,
     Copy,
+    Extent,
     Fill,
     For,
     Function,
@@ -192,6 +193,9 @@ class _Machine:
     def copy(self, item: Copy) -> None:
         count, target, source = self.index(item.count), self.place(item.target_start), self.place(item.source_start)
         self.arrays[item.target][target : target + count] = self.arrays[item.source][source : source + count]
+
+    def extent(self, item: Extent) -> None:
+        """NumPy's arrays know it."""
 
     def swap(self, item: Swap) -> None:
         arrays = self.arrays

@@ -72,6 +72,7 @@ class Encoder:
             "writes": [self.variable(variable) for variable, _ in graph.writes.values()],
             "equal": [[self.attribute(x), self.attribute(y)] for x, y in graph.guards.equal],
             "not_one": [self.attribute(x) for x in graph.guards.not_one],
+            "elsewhere": [[self.attribute(x), self.attribute(y)] for x, y in graph.guards.elsewhere],
         }
         self._values = outer
         return data
@@ -180,8 +181,8 @@ class Decoder:
         graph = self.graph(data)
         return Traced(graph, self.spec(data["results"]), self._places(data, graph))
 
-    def graph(self, data: dict[str, Any]) -> Graph:
-        """A graph, verified."""
+    def graph(self, data: dict[str, Any], *, is_inner: bool = False) -> Graph:
+        """A graph, verified. `is_inner`: it is part of another one."""
         variables = self.variables
         graph = Graph(_text(data["name"]))
         outer, self._values = self._values, []
@@ -200,9 +201,10 @@ class Decoder:
             graph.guards.require_equal(self.attribute(x), self.attribute(y))
         for x in data["not_one"]:
             graph.guards.require_not_one(self.attribute(x))
+        graph.guards.elsewhere = [(self.attribute(x), self.attribute(y)) for x, y in data.get("elsewhere", [])]
         self._restore_writes(graph, data["writes"])
         graph.is_frozen = True
-        verify(graph)
+        verify(graph, is_inner=is_inner)
         self._values = outer
         return graph
 

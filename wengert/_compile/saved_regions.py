@@ -6,13 +6,15 @@ somebody asks for them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from .._control.call import Program
 from .._control.loop import History, Loop, Stage, Step
 from .._control.loop_back import LoopBack
 from .._control.switch import Branches
-from .._core.dims import Dim
+from .._core.dims import Atom, Dim, DimLike, dims_in
+from .._core.types import TensorType
 
 if TYPE_CHECKING:
     from .saved import Decoder, Encoder
@@ -31,7 +33,11 @@ def region_data(encoder: Encoder, value: Any) -> dict[str, Any]:
     if isinstance(value, Branches):
         programs = [region_data(encoder, program) for program in value.programs]
         types = [[encoder.attribute(t.shape), t.dtype.name] for t in value.results]
-        return {"is": "branches", "programs": programs, "own": value.own, "declared": value.declared, "types": types}
+        outside = [[encoder.attribute(Dim({(atom,): 1})), encoder.attribute(d)] for atom, d in value.outside.items()]
+        return {
+            "is": "branches", "programs": programs, "own": value.own, "declared": value.declared, "types": types,
+            "outside": outside,
+        }  # fmt: skip
     if isinstance(value, Loop):
         return _loop_data(encoder, value)
     return _back_data(encoder, value)
@@ -47,6 +53,7 @@ def _loop_data(encoder: Encoder, loop: Loop) -> dict[str, Any]:
         "length": encoder.attribute(loop.length),
         "varying": [encoder.attribute(Dim({(atom,): 1})) for atom in sorted(loop.varying, key=lambda a: a.serial)],
         "outside": [[name, encoder.attribute(dim)] for name, dim in loop.outside.items()],
+        "even": sorted(loop.even),
         "emits": [[[*e.positions], e.policy] if isinstance(e, History) else e for e in loop.emits],
     }  # fmt: skip
 
@@ -67,7 +74,7 @@ def region_from(decoder: Decoder, data: dict[str, Any]) -> Any:
     """What `region_data` has made data of."""
     kind = data["is"]
     if kind == "program":
-        graph = decoder.graph(data["graph"])
+        graph = decoder.graph(data["graph"], is_inner=True)
         if graph.captures or graph.reads or graph.writes:
             raise ValueError("a program inside a graph reaches outside")
         return Program(graph, _whole(data["count"]))
@@ -78,12 +85,23 @@ def region_from(decoder: Decoder, data: dict[str, Any]) -> Any:
         types = (*[decoder.type(item) for item in data["types"]],)
         if len(types) != len(programs[0].graph.outputs):
             raise ValueError("the branches have another number of results than types")
-        return Branches((*programs,), _whole(data["own"]), _whole(data["declared"]), results=types)
+        outside = _outside(decoder, data, types)
+        return Branches((*programs,), _whole(data["own"]), _whole(data["declared"]), (), types, outside)
     if kind == "loop":
         return _loop(decoder, data)
     if kind == "back":
         return _back(decoder, data)
     raise ValueError(f"unknown kind of program {kind!r}")
+
+
+def _outside(decoder: Decoder, data: dict[str, Any], types: Sequence[TensorType]) -> dict[Atom, DimLike]:
+    """What the dimensions that only branches tell are called outside: in files of version 0.2 as they are inside."""
+    if "outside" not in data:
+        return {a: Dim({(a,): 1}) for t in types for d in dims_in(tuple(t.shape)) for a in d.atoms}
+    pairs = [(decoder.attribute(inner), decoder.attribute(outer)) for inner, outer in data["outside"]]
+    if not all(isinstance(d, Dim) and d.is_atom for pair in pairs for d in pair):
+        raise ValueError("a dimension that branches tell is not one")
+    return {inner.atom: outer for inner, outer in pairs}
 
 
 def _program(decoder: Decoder, data: Any) -> Program:
@@ -105,6 +123,7 @@ def _loop(decoder: Decoder, data: dict[str, Any]) -> Loop:
     )  # fmt: skip
     loop.thin = body if data["thin"] is None else _program(decoder, data["thin"])
     loop.own = _whole(data["own"])
+    loop.even = frozenset(_place(p, len(body.graph.outputs)) for p in data.get("even", []))
     loop.emits = (*[_emit(item, len(body.graph.outputs)) for item in data["emits"]],)
     for name, dim in data["outside"]:
         loop.outside[str(name)] = decoder.attribute(dim)

@@ -13,9 +13,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .._core import dtypes
+from .._core import dtypes, verifier
 from .._core.apply import apply
-from .._core.dims import Dim, dims_in
+from .._core.dims import Dim, dims_in, map_attribute
 from .._core.graph import Graph, Node, symbol
 from .._core.op import ZERO, Op, general
 from .._core.state import STATE, building, recording
@@ -25,7 +25,7 @@ from .._prims.structural import zeros_of
 from .._transforms.batch import batch
 from .._transforms.forward import Tangents
 from .._transforms.pushing import Masked
-from .._transforms.replay import replay
+from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import cut_reason
 from .._transforms.rows import Rows
 from .joint import Joint, RowsAt, extended, joint_of, prepared, preparing, serving
@@ -68,6 +68,8 @@ class Program:
         self._splits: dict[tuple[bool, ...], Program] = {}
         self._jvps: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pushed] = {}
         self._batches: OrderedDict[Any, Program] = OrderedDict()
+        if verifier.VERIFIES_PROGRAMS:
+            verifier.verify(graph, is_inner=True)
 
     def batched(self, flags: tuple[bool, ...], size: int) -> Program:
         """The program for a batch of the inputs flagged; all results have the batch axis."""
@@ -104,6 +106,15 @@ class Program:
             if key not in self._jvps:
                 self._jvps[key] = _forward(self, *key)
             return self._jvps[key]
+
+    def own_dims(self) -> list[Dim]:
+        """The dimensions that nothing but its results tells."""
+        told = {a for v in self.graph.inputs for d in v.shape if isinstance(d, Dim) and d.is_atom for a in d.atoms}
+        return [d for v in self.graph.outputs for d in v.shape if isinstance(d, Dim) and not d.atoms <= told]
+
+    def anew(self) -> Program:
+        """The same program: what it gives is told by its own graph."""
+        return self
 
     def __repr__(self) -> str:
         return f"<program {self.graph.name}>"
@@ -156,12 +167,14 @@ def _decomposes(graph: Graph) -> bool:
 
 
 def _split(program: Program, active: tuple[bool, ...]) -> Program:
-    name, guards = program.graph.name, program.graph.guards
+    name = program.graph.name
     joint = joint_of(program.graph, active, sparse=True)
     residuals = _read_across(joint)
-    backward = Graph.of(f"{name}.backward", [*residuals, *joint.seeds], joint.backward, joint.gradients)
+    inputs = [*residuals, *joint.seeds]
+    guards = joint.back_guards(inputs, joint.backward)
+    backward = Graph.of(f"{name}.backward", inputs, joint.backward, joint.gradients, guards)
     stage = Stage(Program(backward), active, len(joint.outputs), len(residuals), joint)
-    forward = Graph.of(f"{name}.forward", joint.inputs, joint.forward, [*joint.outputs, *residuals], guards)
+    forward = Graph.of(f"{name}.forward", joint.inputs, joint.forward, [*joint.outputs, *residuals], joint.guards)
     return Program(forward, program.count, (*program.stages, stage), program.source)
 
 
@@ -331,7 +344,9 @@ def _batched(program: Program, flags: tuple[bool, ...], size: int) -> Program:
 
 
 def _types(operands: tuple[TensorType, ...], program: Program) -> tuple[TensorType, ...]:
-    return (*[tensor_type(v.shape, v.dtype) for v in program.graph.outputs],)
+    sizes = bind_dims(program.graph, [t.shape for t in operands])
+    shapes = [map_attribute(tuple(v.shape), lambda d: d.substitute(sizes)) for v in program.graph.outputs]
+    return (*[tensor_type(shape, v.dtype) for shape, v in zip(shapes, program.graph.outputs, strict=True)],)
 
 
 call = general(

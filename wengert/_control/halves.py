@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from .._core.dims import Atom, Dim, dims_in
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
+from .._core.types import Guards
 from .call import values_with_own_dims
 from .crossing import bytes_of, computed_again
 from .joint import joint_of
@@ -31,6 +32,7 @@ class Halves(NamedTuple):
         backward: the graph from [*given, *residuals, *cotangents of seeded outputs] to cotangents of inputs.
         results: for each input a position among the backward outputs, `RowsAt`, ZERO or None.
         masked: for each input whether its cotangent may hold structural zeros.
+        guards: what must hold of dimensions in the forward half.
     """
 
     inputs: list[Value]
@@ -42,6 +44,7 @@ class Halves(NamedTuple):
     backward: Graph
     results: tuple[Any, ...]
     masked: tuple[bool, ...]
+    guards: Guards
 
 
 def halves_of(
@@ -63,13 +66,13 @@ def halves_of(
         joint.inputs, joint.forward, joint.backward, joint.gradients, {keys[i] for i in steady},
         {keys[i] for i in carried},
     )  # fmt: skip
-    backward = Graph.of(
-        f"{graph.name}.backward", [*(joint.inputs[i] for i in cut.given), *cut.residuals, *joint.seeds],
-        [*cut.again, *joint.backward], joint.gradients,
-    )  # fmt: skip
+    inputs = [*(joint.inputs[i] for i in cut.given), *cut.residuals, *joint.seeds]
+    nodes = [*cut.again, *joint.backward]
+    guards = joint.back_guards(inputs, nodes)
+    backward = Graph.of(f"{graph.name}.backward", inputs, nodes, joint.gradients, guards)
     return Halves(
         joint.inputs, joint.forward, joint.outputs, joint.seeded, cut.given, cut.residuals, backward, joint.results,
-        joint.masked,
+        joint.masked, joint.guards,
     )  # fmt: skip
 
 

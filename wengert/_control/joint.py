@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from .._core import dtypes
+from .._core.dims import Dim
 from .._core.graph import Graph, Node, graph_holding, quietly, symbol
 from .._core.state import STATE, building, recording
 from .._core.tensor import Tensor, Value
-from .._core.types import type_of
+from .._core.types import Guards, type_of
 from .._transforms.replay import replay
 from .._transforms.reverse import Tape, sweep, zeros_inserted
 from .._transforms.rows import Rows
@@ -33,6 +34,7 @@ class Joint(NamedTuple):
         gradients: the results of the sweep.
         results: for each input a position among the gradients, `RowsAt`, ZERO or None.
         masked: for each input whether the program puts structural zeros into its cotangent.
+        guards: what must hold of dimensions in both; the first `checked` of what is equal is so in the program.
     """
 
     inputs: list[Value]
@@ -44,6 +46,15 @@ class Joint(NamedTuple):
     gradients: list[Value]
     results: tuple[Any, ...]
     masked: tuple[bool, ...]
+    guards: Guards
+    checked: int
+
+    def back_guards(self, inputs: Sequence[Value], nodes: Sequence[Node]) -> Guards:
+        """What must hold in a graph of the sweep; the program's guards are left with the others."""
+        values = (*inputs, *(v for node in nodes for v in node.outputs))
+        return self.guards.cut(
+            self.checked, lambda: {d.atom for v in values for d in v.shape if isinstance(d, Dim) and d.is_atom}
+        )
 
 
 def joint_of(graph: Graph, active: Sequence[bool], sparse: bool) -> Joint:
@@ -61,7 +72,8 @@ def joint_of(graph: Graph, active: Sequence[bool], sparse: bool) -> Joint:
         tape = Tape(key for key, is_active in zip(keys, active, strict=True) if is_active)
         with recording(tape):
             outs = replay(graph, inputs)
-        boundary = len(joint.nodes)
+        joint.guards.require_all(graph.guards)
+        boundary, checked = len(joint.nodes), len(joint.guards.equal)
         seeded = (*[i for i, out in enumerate(outs) if tape.tracks(out._key) and dtypes.is_inexact(out.dtype)],)
         seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
         with quietly():
@@ -74,7 +86,7 @@ def joint_of(graph: Graph, active: Sequence[bool], sparse: bool) -> Joint:
         return Joint(
             [joint.value_of(x) for x in inputs], joint.nodes[:boundary], [joint.value_of(out) for out in outs], seeded,
             [joint.value_of(seed) for seed in seeds], live(joint.nodes[boundary:], values), values, results,
-            zeros_inserted(tape.entries, keys),
+            zeros_inserted(tape.entries, keys), joint.guards, checked,
         )  # fmt: skip
 
 
@@ -136,7 +148,8 @@ def prepared(what: Any, operands: Sequence[Tensor]) -> Any:
 def preparing(takers: Callable[[tuple[Tensor, ...], Any], Sequence[Tensor]]) -> Any:
     """How an op that holds a program, branches or a loop as its attribute is prepared where it is applied anew.
 
-    In a trace it is not: what a sweep there asks for, `extended` adds.
+    In a trace it is not: what a sweep there asks for, `extended` adds. But what only a run tells of it is something
+    new there: the same loop may run twice in a program, and not come out the same.
 
     Args:
         takers: from the op's operands and its attribute to the operands that the program takes.
@@ -144,7 +157,7 @@ def preparing(takers: Callable[[tuple[Tensor, ...], Any], Sequence[Tensor]]) -> 
 
     def prepare(operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> tuple[Any, ...]:
         if STATE.builder is not None:
-            return attrs
+            return (attrs[0].anew(), *attrs[1:])
         return (prepared(attrs[0], takers(operands, attrs[0])),)
 
     return prepare

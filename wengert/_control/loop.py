@@ -20,7 +20,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
-from .._core.dims import Atom, Dim, DimLike, map_attribute
+from .._core.dims import Atom, Dim, DimLike
 from .._core.graph import Graph, quietly
 from .._core.op import ZERO, batch_size, general, repeat, tensor_type
 from .._core.state import building
@@ -106,6 +106,7 @@ class Loop:
         policy: "all", "sqrt", "auto" or a number of snapshots.
         length: the number of steps, where it is known.
         most: the largest number of steps of a conditional loop, where it is known.
+        even: positions of the body's outputs that the user has stacked: of all steps they must have one shape.
         emits: the results behind the carries and the number of steps: a position among the body's outputs that is
             stacked, or a `History`.
         stages: the ways back so far.
@@ -125,6 +126,7 @@ class Loop:
         self.length = length
         self.most = most
         self.varying = frozenset(varying)  # dimensions that may differ from step to step
+        self.even: frozenset[int] = frozenset()
         self.emits: tuple[int | History, ...] = (*range(carries, carries + self.own),)
         self.stages: tuple[Stage, ...] = ()
         self.outside: dict[str, Dim] = {}
@@ -154,7 +156,8 @@ class Loop:
         operands = operands[self.is_counted :]
         sizes = self._sizes(operands)
         graph = self.body.graph
-        found = [self._outside(v.shape, v.dtype, sizes) for v in graph.inputs[: self.carries]]
+        carries = enumerate(graph.inputs[: self.carries])
+        found = [self._outside(v.shape, v.dtype, sizes, "last", i) for i, v in carries]
         if not self.is_counted:
             found.append(tensor_type((), dtypes.int64))
         steps = self.steps(operands)
@@ -163,7 +166,7 @@ class Loop:
                 found.append(tensor_type((), OPAQUE))
             else:
                 value = graph.outputs[emit]
-                row = self._outside(value.shape, value.dtype, sizes, "row of")
+                row = self._outside(value.shape, value.dtype, sizes, "row of", emit)
                 found.append(tensor_type((steps, *row[0]), row[1]))
         return (*found,)
 
@@ -183,19 +186,37 @@ class Loop:
         sizes = bind_dims(self.body.graph, shapes)
         return {atom: size for atom, size in sizes.items() if atom not in self.varying}
 
-    def _outside(self, shape: Any, dtype: Any, sizes: dict[Atom, DimLike], what: str = "last") -> TensorType:
-        """The type of a value of the body, seen from outside: what varies from step to step is one unknown there."""
+    def _outside(self, shape: Any, dtype: Any, sizes: dict[Atom, DimLike], what: str, place: int) -> TensorType:
+        """The type of a value of the body, seen from outside: what only a step tells is one unknown there."""
+        found: list[DimLike] = []
+        for axis, dim in enumerate(shape):
+            if not isinstance(dim, Dim):
+                found.append(dim)
+            elif dim.atoms <= sizes.keys():
+                found.append(dim.substitute(sizes))
+            else:
+                found.append(self._fresh(f"{what} {dim}", f"{what} {place}.{axis}"))
+        return tensor_type((*found,), dtype)
 
-        def change(dim: Dim) -> DimLike:
-            return self._fresh(f"{what} {dim}") if dim.atoms & self.varying else dim.substitute(sizes)
-
-        return tensor_type(map_attribute(tuple(shape), change), dtype)
-
-    def _fresh(self, name: str) -> Dim:
+    def _fresh(self, name: str, key: str = "") -> Dim:
         """The dimension outside that stands for something known at run time only; the same one each time."""
-        if name not in self.outside:
-            self.outside[name] = Dim.free(name, is_late=True)
-        return self.outside[name]
+        for known in (key or name, name):  # files of version 0.2 have the name alone
+            if known in self.outside:
+                return self.outside[known]
+        found = self.outside[key or name] = Dim.free(name, is_late=True)
+        return found
+
+    def own_dims(self) -> list[Dim]:
+        """The dimensions that nothing but its results tells."""
+        return [*self.outside.values()]
+
+    def anew(self) -> Loop:
+        """The same loop in another place: what only a run tells is something else there."""
+        if not self.outside:
+            return self
+        found = copy.copy(self)
+        found.outside = {}
+        return found
 
     def __wengert_map_dims__(self, change: Callable[[Dim], DimLike]) -> Loop:
         if type(self.length) is not Dim:
@@ -224,7 +245,7 @@ class Loop:
         stop = self.first_emit + len(self.emits)
         divided = copy.copy(self)
         body = self.body.graph
-        divided.body = Program(Graph.of(body.name, halves.inputs, halves.nodes, outputs, body.guards))
+        divided.body = Program(Graph.of(body.name, halves.inputs, halves.nodes, outputs, halves.guards))
         emits = list(self.emits)
         if self.policy == "all":
             emits += [p for p in dict.fromkeys(saved) if p not in emits]
@@ -261,6 +282,7 @@ class Loop:
             body = self.body.graph
             outputs = [body.outputs[i] for i in wanted]
             slim.body = slim.thin = Program(Graph.of(body.name, body.inputs, body.nodes, outputs, body.guards))
+            slim.even = frozenset(place for place, e in enumerate(wanted) if e in self.even)
             slim.emits = (*range(self.carries, len(wanted)),)
             slim.own = len(slim.emits)
         return slim, kept
@@ -550,11 +572,18 @@ def _together(
         is_reversed=spec.is_reversed, policy=spec.policy, length=spec.length, varying=[*spec.varying],
         most=spec.most,
     )  # fmt: skip
+    many.even = _even_from(spec, spec.carries)
     started = _with_lanes(operands[offset:], batched[offset:], flags, spec, size)
     outs = [*_run([*operands[:offset], *started], many)]
     return [
         x if i >= many.first_emit or (i < spec.carries and flags[i]) else repeat(x, size) for i, x in enumerate(outs)
     ]
+
+
+def _even_from(spec: Loop, first: int) -> frozenset[int]:
+    """As `Loop.even`, where the results that are stacked are outputs from `first` on."""
+    emitted = [e for e in spec.emits if isinstance(e, int)]
+    return frozenset(place for place, e in enumerate(emitted, first) if e in spec.even)
 
 
 def _with_lanes(

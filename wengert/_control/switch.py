@@ -12,14 +12,14 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
-from .._core.dims import Atom, Dim, DimLike, dims_in, map_attribute
+from .._core.dims import Atom, Dim, DimLike, dims_in, is_late, map_attribute
 from .._core.graph import Graph, quietly
 from .._core.op import ZERO, batch_size, general, tensor_type
 from .._core.state import STATE, building
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.discrete import eq, logical_not
-from .._prims.structural import absent, attach, cast, fill, full, iota, zeros_of
+from .._prims.structural import absent, attach, cast, fill, full, iota, reshape, zeros_of
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .._transforms.rows import Rows
@@ -60,19 +60,21 @@ class Branches:
         stages: the ways back so far.
         results: the types of the results, in the dimensions of the programs. A branch that leaves a slot empty does
             not know how long a loop in another branch ran, so its own program does not tell the type of that slot.
+        outside: what the dimensions that only the branches tell are called outside.
     """
 
-    __slots__ = ("declared", "own", "programs", "results", "stages")
+    __slots__ = ("declared", "outside", "own", "programs", "results", "stages")
 
     def __init__(
         self, programs: tuple[Program, ...], own: int, declared: int = 0, stages: tuple[Stage, ...] = (),
-        results: tuple[TensorType, ...] | None = None,
+        results: tuple[TensorType, ...] | None = None, outside: dict[Atom, DimLike] | None = None,
     ) -> None:  # fmt: skip
         self.programs = programs
         self.own = own
         self.declared = declared
         self.stages = stages
-        self.results = (*map(type_of, programs[0].graph.outputs),) if results is None else results
+        self.results = _met_types(programs) if results is None else results
+        self.outside = {} if outside is None else outside
 
     def split(self, active: tuple[bool, ...]) -> Branches:
         """The same branches, which also return what a way back to the active operands reads."""
@@ -81,12 +83,25 @@ class Branches:
         kinds, slots = _shared_slots(halves, stop)
         programs = (*[_with_slots(h, p, kinds, s, stop) for h, p, s in zip(halves, self.programs, slots, strict=True)],)
         stage = Stage(active, stop, halves, slots, len(kinds))
-        return Branches(programs, self.own, self.declared, (*self.stages, stage), (*self.results, *kinds))
+        return Branches(programs, self.own, self.declared, (*self.stages, stage), (*self.results, *kinds), self.outside)
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         """The types of the results for operands of these types."""
         sizes = bind_dims(self.programs[0].graph, [t.shape for t in operands])
+        for atom in (a for t in self.results for d in dims_in(tuple(t.shape)) for a in d.atoms):
+            if atom not in sizes:
+                sizes[atom] = self.outside.setdefault(atom, Dim.free(atom.name, is_late=True))
         return (*[_substituted(t, sizes) for t in self.results],)
+
+    def own_dims(self) -> list[Dim]:
+        """The dimensions that nothing but its results tells: not those that a tangent shares with its primal."""
+        return [d for atom, d in self.outside.items() if isinstance(d, Dim) and d.atom is not atom]
+
+    def anew(self) -> Branches:
+        """The same branches in another place: what only a run tells is something else there."""
+        if not self.outside:
+            return self
+        return Branches(self.programs, self.own, self.declared, self.stages, self.results)
 
     def pruned(self, used: Sequence[bool]) -> tuple[Branches, Sequence[bool]]:
         """The branches without the results that nothing uses, and which are kept; for a program about to run."""
@@ -95,7 +110,7 @@ class Branches:
             outputs = [v for v, is_used in zip(graph.outputs, used, strict=True) if is_used]
             programs.append(Program(Graph.of(graph.name, graph.inputs, graph.nodes, outputs, graph.guards)))
         kept = (*[t for t, is_used in zip(self.results, used, strict=True) if is_used],)
-        return Branches((*programs,), sum(used), results=kept), used
+        return Branches((*programs,), sum(used), results=kept, outside=self.outside), used
 
     @property
     def inner(self) -> tuple[Program, ...]:
@@ -157,7 +172,9 @@ def _with_slots(
                 empty = _substituted(kind, dict.fromkeys(_unknown(kind.shape, half.inputs), 0))
                 value = graph.value_of(absent(shape=empty.shape, dtype=empty.dtype))
             outputs.append(value)
-    graph.outputs, graph.guards, graph.is_frozen = outputs, program.graph.guards, True
+    graph.guards.require_all(half.guards)
+    graph.guards.require_late(half.guards, lambda dim: dim)
+    graph.outputs, graph.is_frozen = outputs, True
     return Program(graph, source=program.source)
 
 
@@ -211,7 +228,7 @@ def _cotangents(
         _backward(half, places, [*given, *holders], slots, [*ct], targets, inputs, operands, in_rows)
         for half, places in zip(stage.halves, stage.slots, strict=True)
     ]
-    branches = Branches((*programs,), len(programs[0].graph.outputs), results=_met_types(programs))
+    branches = Branches((*programs,), len(programs[0].graph.outputs), results=_met_rows(programs))
     gradients = iter(switch_branches(index, inputs, branches))
     for target in targets:
         gradient = next(gradients)
@@ -224,6 +241,17 @@ def _cotangents(
 
 
 def _met_types(programs: Sequence[Program]) -> tuple[TensorType, ...]:
+    """The types of the results: where branches differ in an extent that only a run tells, so does the result."""
+
+    def met(*extents: DimLike) -> DimLike:
+        differ = any(d != extents[0] for d in extents)
+        return Dim.free("chosen", is_late=True) if differ and any(map(is_late, extents)) else extents[0]
+
+    columns = zip(*[p.graph.outputs for p in programs], strict=True)
+    return (*[tensor_type((*map(met, *[v.shape for v in column]),), column[0].dtype) for column in columns],)
+
+
+def _met_rows(programs: Sequence[Program]) -> tuple[TensorType, ...]:
     """The types of the results where branches give different numbers of rows: one that is known at run time."""
     met: list[TensorType] = []
     last: Any = None
@@ -233,7 +261,7 @@ def _met_types(programs: Sequence[Program]) -> tuple[TensorType, ...]:
             met.append(type_of(first))
             last = None
             continue
-        rows = Dim.free("rows") if last is None else last  # values, then the numbers of these rows
+        rows = Dim.free("rows", is_late=True) if last is None else last  # values, then the numbers of these rows
         last = rows if last is None else None
         met.append(tensor_type((rows, *first.shape[1:]), first.dtype))
     return (*met,)
@@ -280,9 +308,14 @@ def _backward(
             if i in in_rows:
                 gradients += _as_rows(place, found, type_)
             else:
-                gradients.append(found[place] if isinstance(place, int) else zeros_of(type_))
+                gradients.append(_typed(found[place], type_) if isinstance(place, int) else zeros_of(type_))
         graph.finish(gradients)
     return Program(graph)
+
+
+def _typed(x: Tensor, type_: TensorType) -> Tensor:
+    """A cotangent that may know an extent under another name, in its operand's shape."""
+    return x if x.shape == type_.shape else reshape(x, shape=type_.shape)
 
 
 def _as_rows(place: Any, found: Sequence[Tensor], type_: TensorType) -> tuple[Tensor, Tensor]:
@@ -318,7 +351,11 @@ def _push(
             _with_zeros(p.program, primal, p.places, targets, inputs, types)
             for primal, p in zip(branches.programs, pushed, strict=True)
         ]
-        results = switch_branches(index, inputs, Branches((*programs,), len(targets)))
+        # a tangent has its primal's extents, under the same names
+        known: dict[Atom, DimLike] = {d.atom: d for d in branches.outside.values() if isinstance(d, Dim)}
+        pushed_types = (*[types[i] for i in targets],)
+        either = Branches((*programs,), len(targets), results=pushed_types, outside=known)
+        results = switch_branches(index, inputs, either)
         for i, tangent in zip(targets, results, strict=True):
             # a branch that does not lead to a result has zeros for it
             found[i] = marked(tangent, any(p.masked[i] or not isinstance(p.places[i], int) for p in pushed))

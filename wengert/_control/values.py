@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.constant import constant, dimension, is_number, kind_of, number
-from .._core.dims import Atom, Dim
+from .._core.dims import Atom, Dim, is_late
 from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
@@ -183,6 +183,16 @@ def _disagreement(what: str, names: tuple[str, str], first: str, second: str, wh
     return TypeError(at_user_line(f"{what}: {why}\n  {names[0]:<{width}}  {first}\n  {names[1]:<{width}}  {second}"))
 
 
+def same_but_late(first: TensorType, second: TensorType) -> tuple[TensorType, TensorType]:
+    """The types of two branches' results as they are to be compared: what only a run tells may differ."""
+    if len(first.shape) != len(second.shape):
+        return first, second
+    pairs = [(x, x) if is_late(x) or is_late(y) else (x, y) for x, y in zip(first.shape, second.shape, strict=True)]
+    return (
+        tensor_type((*[x for x, _ in pairs],), first.dtype), tensor_type((*[y for _, y in pairs],), second.dtype)
+    )  # fmt: skip
+
+
 def require_same_type(what: str, path: str, first: Any, second: Any, names: tuple[str, str]) -> None:
     """Raises `TypeError` with both types unless they are equal."""
     is_same = len(first.shape) == len(second.shape) and all(map(same_dim, first.shape, second.shape))
@@ -267,7 +277,8 @@ class Carried:
             after._weak = weak
         free = self.free[index]
         is_same = len(before.shape) == len(after.shape) and all(
-            axis in free or same_dim(x, y) for axis, (x, y) in enumerate(zip(before.shape, after.shape, strict=True))
+            axis in free or same_dim(x, y, self.what, TypeError)
+            for axis, (x, y) in enumerate(zip(before.shape, after.shape, strict=True))
         )
         if not is_same or (before.dtype != after.dtype and not before._weak):
             hint = "; declare what varies in shape_invariants" if not is_same and self.what == "while_loop" else ""
@@ -330,5 +341,5 @@ def _shapes_in(value: Any) -> list[Any]:
 
 __all__ = [
     "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype",
-    "require_same_structure", "require_same_type", "with_extents", "with_weak",
+    "require_same_structure", "require_same_type", "same_but_late", "with_extents", "with_weak",
 ]  # fmt: skip

@@ -72,7 +72,7 @@ def apply_prepared(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] 
 
     Such an op is prepared for the recorders that are open now: those that were when it was made are not the same.
     """
-    if op.prepare is not None and STATE.recorders:
+    if op.prepare is not None and (STATE.recorders or STATE.builder is not None):
         attrs = op.prepare(operands, attrs)
     return apply(op, operands, attrs)
 

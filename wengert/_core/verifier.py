@@ -1,48 +1,135 @@
-"""Checks the invariants of a finished graph; a failure is a bug in a rule or a pass, never a user's mistake."""
+"""Checks the invariants of a finished graph; a failure is a bug in a rule or a pass, never a user's mistake.
+
+Of values: each is defined once, before its uses, with the type that its op's rule gives. Of extents:
+
+- A dimension that a node names is an input's, or that of a result before it. New ones come from ops that hold
+  programs, and are *late*: none that was there before is identified with one that only a run tells.
+- Where a type rule takes two extents to be equal, the graph says so: in a guard, or in what its runs check. Only the
+  graph itself can check late extents, and it has values that tell them.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from .dims import Atom, Dim, dims_in, is_late
 from .graph import Graph, Node
 from .printer import node_text, value_names
 from .state import building
+from .tensor import Value
 from .types import Guards, TensorType
+
+VERIFIES_PROGRAMS = False  # tests switch it on: what transforms make is verified, too
 
 
 class VerificationError(AssertionError):
     """A graph breaks an invariant."""
 
 
-def verify(graph: Graph) -> None:
-    """Checks that every value is defined once, before its uses, with the type that its op's rule gives."""
-    free = graph.free_values
-    defined = {v.key for v in free}
-    if len(defined) != len(free):
-        raise VerificationError(f"{graph.name}: an input is listed twice")
-    scratch: Any = _Scratch()
-    with building(scratch):
-        for node in graph.nodes:
-            _verify_node(graph, node, defined)
-    for value in graph.outputs:
-        if value.key not in defined:
-            raise VerificationError(f"{graph.name}: the output {value} is not defined")
+def verify(graph: Graph, *, is_inner: bool = False) -> None:
+    """Checks a graph.
+
+    Args:
+        graph: a finished graph.
+        is_inner: whether it is part of a graph that has taken over the guards that can be checked before a run.
+    """
+    _Verifier(graph, is_inner).run()
 
 
-def _verify_node(graph: Graph, node: Node, defined: set[int]) -> None:
-    for value in node.inputs:
-        if value.key not in defined:
-            names = value_names(graph)
-            shown = names.get(value.key, repr(value))
-            raise VerificationError(f"{graph.name}: {node_text(node, names)} uses {shown} before its definition")
-    types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
-    for value, expected in zip(node.outputs, types if node.op.is_multi else (types,), strict=True):
-        if value.key in defined:
-            raise VerificationError(f"{graph.name}: {value_names(graph)[value.key]} is defined twice")
-        if tuple(value.shape) != tuple(expected[0]) or value.dtype != expected[1]:
-            shown = node_text(node, value_names(graph))
-            raise VerificationError(f"{graph.name}: {shown} should give {TensorType(expected)}")
-        defined.add(value.key)
+class _Verifier:
+    """One check of a graph.
+
+    Attributes:
+        defined: the keys of the values so far.
+        told: the dimensions that they tell.
+    """
+
+    def __init__(self, graph: Graph, is_inner: bool) -> None:
+        self.graph = graph
+        self.is_inner = is_inner
+        self.defined = {v.key for v in graph.free_values}
+        self.told = {atom for v in graph.free_values for atom in _told_by(v)}
+        self.assumed = {frozenset(pair) for pair in (*graph.guards.equal, *graph.guards.elsewhere)}
+
+    def run(self) -> None:
+        if len(self.defined) != len(self.graph.free_values):
+            raise self.error("an input is listed twice")
+        scratch: Any = _Scratch()
+        with building(scratch):
+            for node in self.graph.nodes:
+                self.node(node, scratch)
+        for value in self.graph.outputs:
+            if value.key not in self.defined:
+                raise self.error(f"the output {value} is not defined")
+        self.late_guards()
+
+    def node(self, node: Node, scratch: _Scratch) -> None:
+        for value in node.inputs:
+            if value.key not in self.defined:
+                names = value_names(self.graph)
+                shown = names.get(value.key, repr(value))
+                raise self.error(f"{node_text(node, names)} uses {shown} before its definition")
+        # how long a loop is may be known to nobody before it has run
+        named = dims_in((*[a for a in node.attrs if not hasattr(a, "own_dims")],))
+        self.require_told(node, {a for d in named for a in d.atoms}, "names")
+        scratch.guards = Guards()
+        types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
+        self.assumptions(node, scratch.guards)
+        for value, expected in zip(node.outputs, types if node.op.is_multi else (types,), strict=True):
+            if value.key in self.defined:
+                raise self.error(f"{value_names(self.graph)[value.key]} is defined twice")
+            if tuple(value.shape) != tuple(expected[0]) or value.dtype != expected[1]:
+                raise self.error(f"{self.shown(node)} should give {TensorType(expected)}")
+            self.defined.add(value.key)
+        self.results(node)
+
+    # -- extents ------------------------------------------------------------------------------------------------------
+
+    def assumptions(self, node: Node, found: Guards) -> None:
+        """What the type rule took for granted is among the guards."""
+        for x, y in found.equal:
+            is_checked_outside = self.is_inner and not (is_late(x) or is_late(y))
+            if not is_checked_outside and frozenset((x, y)) not in self.assumed:
+                raise self.error(f"{self.shown(node)} takes {x} and {y} to be equal, and nothing checks it")
+
+    def results(self, node: Node) -> None:
+        """The dimensions that a node's results bring are its own."""
+        shapes = [d for v in node.outputs for d in v.shape if isinstance(d, Dim)]
+        if not shapes:
+            return
+        fresh = {a for d in _own_dims(node) for a in d.atoms}
+        for atom in fresh & self.told:
+            raise self.error(f"{self.shown(node)} tells {atom}, which is the extent of something else")
+        fresh |= {a for attr in node.attrs if hasattr(attr, "own_dims") for d in dims_in(attr) for a in d.atoms}
+        self.told |= {d.atom for d in shapes if d.is_atom and d.atom in fresh}
+        self.require_told(node, {a for d in shapes for a in d.atoms}, "gives")
+
+    def require_told(self, node: Node, atoms: set[Atom], does: str) -> None:
+        for atom in atoms - self.told:
+            raise self.error(f"{self.shown(node)} {does} the dimension {atom}, which nothing before it tells")
+
+    def late_guards(self) -> None:
+        """Values of this very graph tell what its runs are to check."""
+        late = self.graph.guards.late()
+        for x in (*(d for pair in late.equal for d in pair), *late.not_one):
+            for atom in (x.atoms if isinstance(x, Dim) else set[Atom]()) - self.told:
+                raise self.error(f"a run is to check the dimension {atom}, which nothing in the graph tells")
+
+    def shown(self, node: Node) -> str:
+        return node_text(node, value_names(self.graph))
+
+    def error(self, said: str) -> VerificationError:
+        return VerificationError(f"{self.graph.name}: {said}")
+
+
+def _told_by(value: Value) -> set[Atom]:
+    return {d.atom for d in value.shape if isinstance(d, Dim) and d.is_atom}
+
+
+def _own_dims(node: Node) -> list[Dim]:
+    """The dimensions that only a run of this very node tells, as the programs that it holds name them."""
+    held = [a for a in node.attrs if hasattr(a, "own_dims")]
+    return [d for a in held for d in a.own_dims()]
 
 
 class _Scratch:

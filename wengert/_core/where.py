@@ -215,6 +215,16 @@ def at_user_line(message: str, site: Site | None = None) -> str:
     return message if frame is None else f"{message}\n  at {site_of(frame)}"
 
 
+def called_op() -> str:
+    """The name of the public op that the user's line called and that led here, or ""."""
+    frame: FrameType | None = sys._getframe(1)
+    called = ""
+    while frame is not None and is_library_file(frame.f_code.co_filename):
+        called = _public_name(frame) or called
+        frame = frame.f_back
+    return called
+
+
 def _public_name(frame: FrameType) -> str:
     """The name of the op that a frame runs, if users can call it, or ""."""
     name = frame.f_code.co_name

@@ -5,7 +5,7 @@ For engines without a compiler, and for graphs too long to be worth generated so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import groupby
@@ -15,46 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import dims
-from .._core.dims import Atom, Dim, DimLike
+from .._core.dims import Atom, Dim
 from .._core.engine import Kernel
+from .._core.extents import Check, checks_of
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
-
-
-class Check(NamedTuple):
-    """What a run checks of dimensions that only it tells: that two are equal or, without another, that one is not 1."""
-
-    where: str
-    dim: DimLike
-    other: DimLike | None
-
-    @property
-    def atoms(self) -> set[Atom]:
-        return {a for d in (self.dim, self.other) if isinstance(d, Dim) for a in d.atoms}
-
-    def __call__(self, sizes: Mapping[Atom, Any]) -> None:
-        """Raises where it does not hold; extents that a framework's graph or ragged rows do not tell are left alone."""
-        found = {a: sizes[a] for a in self.atoms}
-        if any(type(n) is not int or n < 0 for n in found.values()):
-            return
-        value = dims.evaluate(self.dim, found)
-        if value == 1 if self.other is None else value != dims.evaluate(self.other, found):
-            told = ", ".join(f"{a} = {n}" for a, n in found.items())
-            wanted = f"{self.dim} must equal {self.other}"
-            if self.other is None:
-                wanted = f"{self.dim} must not be 1"
-            elif type(self.other) is int and self.other == 0:  # as broadcasting says it
-                wanted = "extents that meet must be equal, or one of them 1"
-            raise ValueError(
-                f"{self.where}: a loop's variable, or what came out of a loop, has a shape that does not fit: "
-                f"{told}, and {wanted}"
-            )
-
-
-def checks_of(graph: Graph) -> list[Check]:
-    """What a run of a graph has to check."""
-    late = graph.guards.late()
-    return [*(Check(graph.name, x, y) for x, y in late.equal), *(Check(graph.name, x, None) for x in late.not_one)]
 
 
 class Checks:

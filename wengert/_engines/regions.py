@@ -149,10 +149,20 @@ class _Run:
         if not steps:
             value = self.spec.body.graph.outputs[position]
             return self.arrays.zeros((0, *_extents(value, self.spec, self._inputs())), value.dtype)
+        if position in self.spec.even:
+            _require_even(rows)
         return self.arrays.stack(rows[::-1] if self.spec.is_reversed else rows)
 
     def _inputs(self) -> list[Any]:
         return [*self.carries, *self.xs, *self.steady]
+
+
+def _require_even(rows: list[Any]) -> None:
+    """Raises where what the user stacks has not the same shape in all steps."""
+    shapes = dict.fromkeys((*row.shape,) for row in rows)
+    if len(shapes) > 1:
+        first, other, *_ = shapes
+        raise TypeError(f"scan: y differs in shape: it is {first} in one step, and {other} in another")
 
 
 def _extents(value: Value, spec: Loop, inputs: Sequence[Any]) -> list[int]:

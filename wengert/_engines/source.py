@@ -16,9 +16,10 @@ import numpy as np
 from .._core import dims
 from .._core.dims import Atom
 from .._core.engine import Kernel
+from .._core.extents import Check
 from .._core.graph import Graph, Node
 from .._core.where import at_user_line
-from .interpret import Check, Checks, compile_instructions, dims_at_entry, dims_told, last_uses
+from .interpret import Checks, compile_instructions, dims_at_entry, dims_told, last_uses
 from .refine import COMPILED
 
 SOURCE_LIMIT = 2000  # nodes
@@ -56,6 +57,8 @@ def _told(places: dict[int, Node], error: Exception) -> Exception:
     trail = error.__traceback__
     node = None if trail is None else places.get(trail.tb_lineno)
     kind = type(error)
+    if "\n  at " in str(error):  # of a program inside, which knows better where it happened
+        return error
     if node is None or node.op is COMPILED or kind.__module__ not in ("builtins", "numpy.linalg"):
         return error
     said = f"{node.op.name}: {error}"

@@ -3,6 +3,9 @@ ways back that nobody asks for."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from .._core.dims import Dim, dims_in
 from .._core.graph import Graph, Node
 from .rewrite import with_nodes
 
@@ -10,6 +13,7 @@ from .rewrite import with_nodes
 def drop_unused(graph: Graph) -> Graph:
     """The graph without dead nodes."""
     live = {v.key for v in graph.outputs}
+    live |= _tellers(graph)
     kept = []
     for node in reversed(graph.nodes):
         if node.op.has_effect or node.op.can_raise or not live.isdisjoint([v.key for v in node.outputs]):
@@ -18,6 +22,22 @@ def drop_unused(graph: Graph) -> Graph:
                 kept.append(node)
                 live.update([v.key for v in node.inputs])
     return with_nodes(graph, kept[::-1], graph.outputs)
+
+
+def _tellers(graph: Graph) -> set[int]:
+    """The results of branches and loops of which an extent is needed, by other nodes or for a check, if not more."""
+    made = [v for node in graph.nodes if node.op.name in _PRUNED for v in node.outputs if any(map(_is_dim, v.shape))]
+    if not made:
+        return set()
+    needed = {a for node in graph.nodes for d in dims_in(node.attrs) for a in d.atoms}
+    late = graph.guards.late()
+    checked = (*(d for pair in late.equal for d in pair), *late.not_one)
+    needed |= {a for d in checked if isinstance(d, Dim) for a in d.atoms}
+    return {v.key for v in made if any(_is_dim(d) and d.is_atom and d.atom in needed for d in v.shape)}
+
+
+def _is_dim(extent: Any) -> bool:
+    return type(extent) is Dim
 
 
 def _pruned(node: Node, live: set[int]) -> Node:

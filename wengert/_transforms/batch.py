@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._core.dims import Atom, Dim, DimLike, Shape
+from .._core.extents import require_late
 from .._core.graph import Graph, Node
 from .._core.op import repeat
 from .._core.tensor import Tensor, Value
@@ -41,6 +42,7 @@ def batch_some(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool
         results = _of_node(node, operands, of_operands, attrs)
         store(env, node, results)
         _learn_dims(node, [env[v.key] for v in node.outputs], flags, sizes)
+    require_late(graph, sizes)
     return [(env[v.key], v.key in flags) for v in graph.outputs]
 
 

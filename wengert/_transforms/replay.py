@@ -10,6 +10,7 @@ from typing import Any
 from .._core import dims
 from .._core.apply import apply_prepared
 from .._core.dims import Atom, Dim, DimLike, Shape
+from .._core.extents import require_late
 from .._core.graph import Graph, Node, quietly
 from .._core.tensor import Tensor, Value
 from .._core.unrolled import unwatched
@@ -75,6 +76,7 @@ def replay(graph: Graph, arguments: Sequence[Tensor], dims_of: Callable[[Dim], D
             results = run_again(node, (*[env[v.key] for v in node.inputs],), attrs_for(node, sizes, dims_of))
             store(env, node, results)
             bind_results(node, results, sizes)
+    require_late(graph, sizes)
     return [env[value.key] for value in graph.outputs]
 
 

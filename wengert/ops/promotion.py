@@ -164,7 +164,7 @@ def broadcast_shapes(x: Shape, y: Shape, what: str) -> Shape:
         if a == b:
             met.append(a)
         elif is_late(a) or is_late(b):
-            met.append(_late_meeting(a, b))
+            met.append(late_meeting(a, b))
         elif is_one(b):
             met.append(a)
         elif is_one(a):
@@ -176,7 +176,7 @@ def broadcast_shapes(x: Shape, y: Shape, what: str) -> Shape:
     return tuple(met)
 
 
-def _late_meeting(x: DimLike, y: DimLike) -> DimLike:
+def late_meeting(x: DimLike, y: DimLike) -> DimLike:
     """Where two extents meet of which a run tells one or both: each is 1 or the result, which `broadcast` sees to."""
     for one, other in ((x, y), (y, x)):
         if is_late(one) and not is_late(other):

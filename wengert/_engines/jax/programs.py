@@ -16,12 +16,14 @@ from typing import Any
 import jax
 import jax.core
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import ClosedJaxpr, Primitive
 from jax.interpreters import ad, batching, mlir
 
 from ..._control.call import Program
 from ..._control.joint import RowsAt
 from ..._control.loop import Loop
+from ..._control.loop_back import LoopBack
 from ..._core import dtypes
 from ..._core.graph import Graph
 from ..._core.state import building
@@ -85,6 +87,11 @@ class Form:
         return found
 
 
+def _is_opaque(native: Any) -> bool:
+    """Whether a native is the history, or the rows of several shapes, of a run op by op, which XLA could not take."""
+    return type(native) is np.ndarray and native.dtype == object
+
+
 # a history of a run op by op is none that XLA could take
 _REGIONS = frozenset({"loop", "loop_back", "switch", "call"})
 
@@ -93,7 +100,8 @@ def _varies(graph: Graph) -> bool:
     """Whether a loop's variables change their shape on the way."""
     for node in graph.nodes:
         for attr in node.attrs:
-            if isinstance(attr, Loop) and attr.varying:
+            spec = attr.spec if isinstance(attr, LoopBack) else attr
+            if isinstance(spec, Loop) and spec.varying:
                 return True
             if any(_varies(p.graph) for p in getattr(attr, "inner", ())):
                 return True
@@ -137,7 +145,8 @@ def call_kernel(*natives_and_program: Any) -> tuple[Any, ...]:
     if getattr(TRACING, "depth", 0) or (form.has_effect and not all(map(is_concrete, jax.tree.leaves(natives)))):
         return form.run(*natives)
     if all(map(is_concrete, natives)):
-        return form.jitted(*natives) if form.can_jit else form.run(*natives)
+        can_jit = form.can_jit and not any(map(_is_opaque, natives))
+        return form.jitted(*natives) if can_jit else form.run(*natives)
     return bound(program, natives)
 
 

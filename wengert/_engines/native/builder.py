@@ -23,6 +23,7 @@ from .loops import (
     Call,
     Convert,
     Copy,
+    Extent,
     Fill,
     For,
     Function,
@@ -77,6 +78,7 @@ class Builder:
         self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
         self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
         self.prologue: Block = []  # what is done first of all
+        self.node = ""  # what is being lowered, where accesses are checked
         self._count = 0
         self._body = self.block
 
@@ -251,16 +253,16 @@ class Builder:
     def load(self, array: Array, index: Operand) -> Reg:
         """An element."""
         out = self.reg(array.type)
-        self.block.append(Load(out, array, index))
+        self.block.append(Load(out, array, index, self.node))
         return out
 
     def store(self, array: Array, index: Operand, value: Operand) -> None:
         """Sets an element."""
-        self.block.append(Store(array, index, value))
+        self.block.append(Store(array, index, value, self.node))
 
     def accumulate(self, array: Array, index: Operand, value: Operand, slots: int = 1) -> None:
         """Adds to an element, in no particular order of `lanes`; to one of its slots, if it has several."""
-        self.block.append(Accumulate(array, index, value, slots))
+        self.block.append(Accumulate(array, index, value, slots, self.node))
 
     def array(self, type_: str, place: str) -> Array:
         """An array without memory yet (operands, results, arrays that grow)."""
@@ -291,13 +293,17 @@ class Builder:
 
     def fill(self, array: Array, start: Operand, count: Operand) -> None:
         """Zeros."""
-        self.block.append(Fill(array, start, count))
+        self.block.append(Fill(array, start, count, self.node))
 
     def copy(
         self, target: Array, target_start: Operand, source: Array, source_start: Operand, count: Operand
     ) -> None:  # fmt: skip
         """Copies elements."""
-        self.block.append(Copy(target, target_start, source, source_start, count))
+        self.block.append(Copy(target, target_start, source, source_start, count, self.node))
+
+    def extent(self, array: Array, count: Operand) -> None:
+        """Says how many elements an array of the caller's has."""
+        self.block.append(Extent(array, count))
 
     def swap(self, x: Array, y: Array) -> None:
         """Exchanges two arrays."""
@@ -306,7 +312,7 @@ class Builder:
     def call(self, name: str, args: Sequence[Argument], result: str = "") -> Operand:
         """Calls a function outside; its result, if it has one."""
         out = self.reg(result) if result else None
-        self.block.append(Call(out, name, (*args,)))
+        self.block.append(Call(out, name, (*args,), self.node))
         return 0 if out is None else out
 
     # -- control --------------------------------------------------------------------------------------------------

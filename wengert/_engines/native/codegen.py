@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from . import context
+from .accesses import Watch, is_on
 from .jit import SCATTERED
 from .loops import (
+    ASTRAY,
     FLOATS,
     INTERRUPTED,
     MEMORY,
@@ -34,6 +36,7 @@ from .loops import (
     Call,
     Convert,
     Copy,
+    Extent,
     Fill,
     For,
     Function,
@@ -65,6 +68,7 @@ FREE_METADATA = 10  # the number of the first metadata of a loop of its own
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 64 * 1024  # ... while they are no more than this together
 WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
+STRAYED = "-1"  # what a part that would reach beyond an array puts where the number of an array that failed goes
 LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
 REGISTER = {
     "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
@@ -81,7 +85,10 @@ INTRINSICS = {
 
 def module_text(function: Function, entry: str) -> str:
     """The LLVM module of a function, its entry under the name given."""
-    return _Kernel(function, entry).text()
+    kernel = _Kernel(function, entry)
+    text = kernel.text()
+    kernel.watch = None  # which knows the kernel: a cycle
+    return text
 
 
 def constant(value: Any, type_: str) -> str:
@@ -120,6 +127,7 @@ class _Kernel:
         self.parts: list[str] = []  # the functions of parallel loops
         self.emitters = EMITTERS
         self.widths: dict[Array, int] = {}  # of arrays made in `Lanes`: for how many lanes
+        self.watch = Watch(self) if is_on() else None
 
     # -- the module -----------------------------------------------------------------------------------------------
 
@@ -276,6 +284,10 @@ class _Kernel:
             "  br label %exit",
         ]
 
+    def gone_astray(self) -> list[str]:
+        """Ends the function, which would reach beyond an array."""
+        return [f"  store i32 {ASTRAY}, ptr %status", "  br label %exit"]
+
     def declare(self, name: str, text: str) -> None:
         self.declared.setdefault(name, text)
 
@@ -320,6 +332,8 @@ class _Kernel:
                 label = self.label()
                 self.lines += [f"  br label %{label}", f"{label}:"]
                 began = len(self.lines)
+            if self.watch is not None:
+                self.watch.look(item)
             self.emitters[type(item)](self, item)
 
     def let(self, item: Let) -> None:
@@ -471,6 +485,9 @@ class _Kernel:
     def local(self, item: Local) -> None:
         """Made at the start."""
 
+    def extent(self, item: Extent) -> None:
+        """For those who check accesses."""
+
     def alloc(self, item: Alloc) -> None:
         array, width = item.array, WIDTHS[item.array.type]
         if array not in self.cells:
@@ -586,10 +603,13 @@ class _Kernel:
         name = f"part{self.entry}{number}"
         part = _Part(self.function, name)
         self.parts.append(part.text_of(item, found))
+        part.watch = None
         self.declared.update({k: v for k, v in part.declared.items() if k not in self.declared})
         self.declare("wengert_parallel", "declare i32 @wengert_parallel(ptr, ptr, ptr, i64, i64, i64)")
         values = [("ptr", self.pointer(a)) for a in found.arrays]
         values += [(REGISTER[r.type], f"%v{r.number}") for r in found.registers]
+        if self.watch is not None:
+            values += [("i64", self.watch.extent(a)) for a in found.arrays]
         data = f"%data{number}"
         self.top.append(f"  {data} = alloca [{len(values) + 1} x i64]")
         failing = self.temp()
@@ -626,20 +646,28 @@ class _Kernel:
             f"  br label %{after}",
             f"{after}:",
         ]
-        if part.statics:
+        if part.statics or self.watch is not None:
             self.check_parts(failing)
 
     def check_parts(self, failing: str) -> None:
-        """Goes on if all parts had the memory that they needed."""
+        """Goes on if all parts had the memory that they needed, and none reached beyond an array."""
         number, has_failed, bad, good = self.temp(), self.temp(), self.label(), self.label()
         self.lines += [
             f"  {number} = load i64, ptr {failing}",
             f"  {has_failed} = icmp ne i64 {number}, 0",
             f"  br i1 {has_failed}, label %{bad}, label %{good}",
             f"{bad}:",
-            *self.out_of_memory(number),
-            f"{good}:",
         ]
+        if self.watch is not None:
+            is_astray, astray, other = self.temp(), self.label(), self.label()
+            self.lines += [
+                f"  {is_astray} = icmp eq i64 {number}, {STRAYED}",
+                f"  br i1 {is_astray}, label %{astray}, label %{other}",
+                f"{astray}:",
+                *self.gone_astray(),
+                f"{other}:",
+            ]
+        self.lines += [*self.out_of_memory(number), f"{good}:"]
 
     def turns(self, item: For) -> None:
         before, head, body, latch, after = (self.label() for _ in range(5))
@@ -765,12 +793,16 @@ class _Part(_Kernel):
             name = self.pointers[array] = f"%a{array.number}"
             parameters.append(f"ptr noalias nocapture {'' if array in found.written else 'readonly '}{name}")
         parameters += [f"{REGISTER[r.type]} %v{r.number}" for r in found.registers]
+        extents = found.arrays if self.watch is not None else []
+        if self.watch is not None:
+            self.watch.known = {a: f"%n{a.number}" for a in found.arrays}
+        parameters += [f"i64 %n{a.number}" for a in extents]
         self.plan(loop.body)
         self.allocate()
         first, last = Reg("i64", "first"), Reg("i64", "last")
         self.turns(For(loop.index, first, last, loop.body))
         loads: list[str] = []
-        kinds = ["ptr"] * len(found.arrays) + [REGISTER[r.type] for r in found.registers]
+        kinds = ["ptr"] * len(found.arrays) + [REGISTER[r.type] for r in found.registers] + ["i64"] * len(extents)
         for slot, kind in enumerate(kinds):
             loads.append(f"  %c{slot} = getelementptr i64, ptr %data, i64 {slot}")
             loads.append(f"  %d{slot} = load {kind}, ptr %c{slot}")
@@ -788,12 +820,16 @@ class _Part(_Kernel):
         """The part ends; the function that it is part of looks whether that has happened."""
         return [f"  store i64 {number}, ptr %failing", "  br label %exit"]
 
+    def gone_astray(self) -> list[str]:
+        return self.out_of_memory(STRAYED)
+
 
 EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {
     Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
     Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop,
     While: _Kernel.repeat, If: _Kernel.branch,
     Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
+    Extent: _Kernel.extent,
     Swap: _Kernel.swap,
     Call: _Kernel.call, Give: _Kernel.give, SetSize: _Kernel.set_size, Poll: _Kernel.poll, Return: _Kernel.leave,
 }  # fmt: skip

@@ -22,13 +22,14 @@ from ..._core.graph import Graph, Node
 from ..._core.types import Guards
 from ..refine import COMPILED, Plain
 from . import context
+from .accesses import error_of
 from .calls import entry_of
 from .codegen import module_text
 from .dumps import dump
 from .entry import Code as Entry
 from .forms import TYPE_OF
 from .jit import LinkError, Loaded, shared
-from .loops import OVER_BUDGET, verify
+from .loops import ASTRAY, OVER_BUDGET, verify
 from .lower.functions import Kinds, Lowered, lowered
 from .passed import Passed, boxed
 from .plan import Part, parts
@@ -113,6 +114,8 @@ class Kernels:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
         if status == context.OUT_OF_MEMORY:
             raise MemoryError(f"no memory for {self.owners.get(failing, 'a buffer of the compiled code')}")
+        if status == ASTRAY:
+            raise error_of(self.graph.name, self.owners)
         if status == OVER_BUDGET:
             _tell(self.graph)
             if self.frugal is not None:

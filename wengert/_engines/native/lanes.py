@@ -229,10 +229,14 @@ class _Writer:
         kernel = self.kernel
         before = kernel.emitters
         kernel.emitters = {kind: self.bound(emit) for kind, emit in _WRITES.items()}
+        if kernel.watch is not None:
+            kernel.watch.lanes = self
         kernel.lines.append(SIDE_BY_SIDE.rstrip())
         kernel.lines.append(f"  %v{self.index.number} = add i64 0, 0")
         self.block(body)
         kernel.emitters = before
+        if kernel.watch is not None:
+            kernel.watch.lanes = None
 
     def bound(self, emit: Callable[[_Writer, Any], None]) -> Callable[[Any, Any], None]:
         return lambda kernel, item: emit(self, item)
@@ -283,6 +287,12 @@ class _Writer:
         if type(step) is int:
             return numbers
         return self.line(f"mul {self.type('i64')} {self.vector(step, 'i64')}, {numbers}")
+
+    def reduced(self, word: str, vector: str) -> str:
+        """What `umax`, say, makes of the i64 of all turns."""
+        name, kind = f"llvm.vector.reduce.{word}.v{self.count}i64", self.type("i64")
+        self.kernel.declare(name, f"declare i64 @{name}({kind})")
+        return self.line(f"call i64 @{name}({kind} {vector})")
 
     def repeated(self, scalar: str, type_: str) -> str:
         kind = self.type(type_)

@@ -16,7 +16,8 @@ Frees are never needed: what a function has allocated is freed when it returns, 
 number as count inside a loop makes one array, used in each turn.
 
 Statuses: 0 done, 1 out of memory, 2 linear algebra, 3 an index out of range, 4 interrupted, 5 what only NumPy's kernels
-can do or say (they run in the function's stead), 6 histories of loops beyond the memory budget.
+can do or say (they run in the function's stead), 6 histories of loops beyond the memory budget, 7 an access beyond
+an array (in code that checks them: `accesses.py`, which `node` of an instruction is for, too: it says what accesses).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-OK, MEMORY, LINALG, INDEX, INTERRUPTED, REFUSED, OVER_BUDGET = range(7)
+OK, MEMORY, LINALG, INDEX, INTERRUPTED, REFUSED, OVER_BUDGET, ASTRAY = range(8)
 
 FLOATS = ("f32", "f64")
 SIGNED = ("i8", "i16", "i32", "i64")
@@ -168,6 +169,7 @@ class Load:
     out: Reg
     array: Array
     index: Operand
+    node: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -175,6 +177,7 @@ class Store:
     array: Array
     index: Operand
     value: Operand
+    node: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -216,6 +219,7 @@ class Accumulate:
     index: Operand
     value: Operand
     slots: int = 1
+    node: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -269,6 +273,7 @@ class Fill:
     array: Array
     start: Operand
     count: Operand
+    node: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -279,6 +284,15 @@ class Copy:
     target_start: Operand
     source: Array
     source_start: Operand
+    count: Operand
+    node: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Extent:
+    """Says how many elements an operand or a result has, for code that checks accesses; does nothing."""
+
+    array: Array
     count: Operand
 
 
@@ -315,6 +329,7 @@ class Call:
     out: Reg | None
     name: str
     args: tuple[Argument, ...]
+    node: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -363,6 +378,7 @@ Instruction = (
     | Reserve
     | Fill
     | Copy
+    | Extent
     | Swap
     | Call
     | Give
@@ -484,6 +500,8 @@ def _statement(item: Any) -> str:
         return f"fill {item.array}[{item.start} ..+ {item.count}] = 0"
     if kind is Copy:
         return f"copy {item.target}[{item.target_start} ..+ {item.count}] = {item.source}[{item.source_start} ..]"
+    if kind is Extent:
+        return f"extent {item.array}[{item.count}]"
     if kind is Swap:
         return f"swap {item.x}, {item.y}"
     if kind is Give:
@@ -614,6 +632,9 @@ class _Verifier:
             self.same(item.target.type, item.source.type)
             for operand in (item.target_start, item.source_start, item.count):
                 self.operand(operand, "i64")
+        elif kind is Extent:
+            self.array(item.array)
+            self.operand(item.count, "i64")
         elif kind is Swap:
             for array in (item.x, item.y):
                 self.array(array)

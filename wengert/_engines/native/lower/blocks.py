@@ -15,6 +15,7 @@ import numpy as np
 from ...._core.dims import Atom, Dim, map_attribute
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
+from .. import accesses
 from ..builder import Builder
 from ..forms import (
     TYPE_OF,
@@ -76,6 +77,7 @@ class Setting:
         self.numbers_array = b.array("f64", "in")
         self.is_frugal = False  # loops keep snapshots where they might keep all that their steps save
         self.doing: Node | None = None  # the node that is being lowered
+        self.checks = accesses.is_on()
         self.owners: dict[int, str] = {}  # arrays on the heap: by number what they hold, for errors
         self.allocs: dict[Array, Alloc] = {}  # of arrays of histories whose length is known when they are made
         self.lengths: dict[Array, Var] = {}  # of those that grow, how much of them is filled
@@ -87,6 +89,18 @@ class Setting:
             found = self.lengths[array] = self.b.var("i64")
             self.b.prologue.append(Set(found, 0))
         return found
+
+    def do(self, node: Node) -> None:
+        """A node is being lowered from now on."""
+        self.doing = node
+        if self.checks:
+            self.b.node = node.op.name if node.site is None else f"{node.op.name} ({node.site})"
+
+    def tell_extent(self, array: Array, shape: Extents, holds: str) -> None:
+        """Says of what length an array of the caller's is, for those who check accesses."""
+        if self.checks:
+            self.owners[array.number] = holds
+            self.b.extent(array, count_of(self.b, shape))
 
     def number(self, value: Any, type_: str) -> Operand:
         """A number of the program as an operand."""
@@ -386,7 +400,7 @@ class Block:
 
     def _node(self, node: Node) -> None:
         name = node.op.name
-        self.setting.doing = node
+        self.setting.do(node)
         forms = [self.forms[v.key] for v in node.inputs]
         if name in ("constant", "absent") and node.outputs[0].dtype == object:
             self.forms[node.outputs[0].key] = Nothing()
@@ -503,7 +517,7 @@ class Block:
         for node in group.members:
             forms = [self.forms[v.key] for v in node.inputs]
             out = node.outputs[0]
-            self.setting.doing = node
+            self.setting.do(node)
             if node.op.name in REDUCES:
                 sums.append((out, self._sum(node, forms[0])))
                 continue

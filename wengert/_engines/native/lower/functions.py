@@ -15,7 +15,7 @@ from ...._core.graph import Graph
 from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Form, Stored, all_indices, count_of, strides_of
-from ..loops import Array, Function, Operand, Reg
+from ..loops import Array, Extent, Function, Operand, Reg
 from ..passed import Layout
 from ..polls import spaced
 from ..prepare import count_nodes
@@ -108,6 +108,7 @@ def lowered(
             continue
         array = b.array(TYPE_OF[value.dtype], "out")
         shape = block.shape(value)
+        setting.tell_extent(array, shape, f"result {len(outputs)}")
         outputs.append(array)
         targets.append(Stored(shape, array, 0, strides_of(b, shape), True))
     found = block.run(targets)
@@ -119,13 +120,32 @@ def lowered(
     registers = [r for r in sizes.values() if type(r) is Reg]
     constants = setting.all_constants()
     arrays = [*inputs, *taken, *(array for _, array in constants)]
-    function = b.function(name, arrays, outputs, [*registers, *budget])
+    registers += budget
+    if setting.checks:
+        b.prologue += [Extent(array, value.size) for value, array in constants]
+        lengths = _lengths(b, graph, made, taken)
+        first = len(lengths) - len(taken)
+        b.prologue += [Extent(array, length) for array, length in zip(taken, lengths[first:], strict=True)]
+        registers += lengths
+    function = b.function(name, arrays, outputs, registers)
     tuned(function, b.reg)
     spaced(function)
     return Lowered(
         function, [value for value, _ in constants], [*sizes], bool(budget), setting.owners, [a.type for a in taken],
         made, layout,
     )  # fmt: skip
+
+
+def _lengths(b: Builder, graph: Graph, made: Sequence[Made], taken: Sequence[Array]) -> list[Reg]:
+    """The sizes behind those of dimensions and the budget, up to those of the arrays of histories that come in.
+
+    `calls.py` says what they are, in this order: what the code tells, extents that follow, and these lengths.
+    """
+    told = sum(kind == "told" for m in made for kind, _ in m.extents)
+    followed = sum(
+        isinstance(d, Dim) and not d.is_atom for v in graph.inputs if v.dtype != object for d in v.shape
+    )  # fmt: skip
+    return [b.reg("i64") for _ in range(told + followed + len(taken))]
 
 
 def is_told(value: Value, sizes: Any) -> bool:
@@ -237,6 +257,7 @@ def _operands(
             continue
         array = b.array(TYPE_OF[value.dtype], "in")
         shape = outside.shape(value)
+        setting.tell_extent(array, shape, f"operand {value.name}" if value.name else f"operand {len(arrays)}")
         form: Form = Stored(shape, array, 0, strides_of(b, shape), True)
         if is_small(value):
             form = Elements(shape, form.type, [form.at(b, index) for index in all_indices(value.shape)])

@@ -8,6 +8,7 @@ stands, before anything reads the result: it ends the function where an index is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..builder import Builder
@@ -258,7 +259,22 @@ def _pad_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operand
     inside, places = pad_source(b, info, x, index)
     if inside is False:
         return zero_of(info.type)
-    return b.select(info.type, inside, x.at(b, places), zero_of(info.type))
+    value = _of_some(b, x.shape, info.type, lambda: x.at(b, places))
+    return b.select(info.type, inside, value, zero_of(info.type))
+
+
+def _of_some(b: Builder, extents: Extents, type_: str, read: Callable[[], Operand]) -> Operand:
+    """An element of something that may have none, as only the run tells: then nothing is read."""
+    unknown = [n for n in extents if type(n) is not int]
+    if not unknown:
+        return read()
+    has_some: Operand = True
+    for n in unknown:
+        has_some = b.both(has_some, b.let("gt", "i64", n, 0))
+    found = b.var(type_, zero_of(type_))
+    with b.when(has_some):
+        b.set(found, read())
+    return b.get(found)
 
 
 def _triangle(keeps: str) -> Callable[..., Operand]:
@@ -294,7 +310,8 @@ def _concatenate_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) ->
         n = parts[k].shape[axis]
         fits = b.both(b.let("ge", "i64", own, 0), b.let("lt", "i64", own, n))
         safe = b.select("i64", fits, own, 0)
-        value = parts[k].at(b, (*index[:axis], safe, *index[axis + 1 :]))
+        whole = (*index[:axis], safe, *index[axis + 1 :])
+        value = _of_some(b, (n,), info.type, partial(parts[k].at, b, whole))
         found = value if k == len(parts) - 1 else b.select(info.type, fits, value, found)
     return found
 

@@ -193,9 +193,14 @@ class _Loop:
 
     def inputs(self, step: Operand, is_typed: bool = False) -> list[Form]:
         """The operands of a step; `is_typed`: only their types matter."""
-        row = 0 if is_typed or self.count is None else _row(self.b, self.spec, self.count, step)
-        carries = [Form(c.shape, c.type) if is_typed else c.form() for c in self.carries]
-        return [*carries, *(x.row(self.b, row) for x in self.xs), *self.steady, *self.hoisted]
+        if is_typed:  # nothing may be read: there may be no step, and then no row
+            carries = [Form(c.shape, c.type) for c in self.carries]
+            slices = [Form(x.shape[1:], x.type) for x in self.xs]
+        else:
+            row = 0 if self.count is None else _row(self.b, self.spec, self.count, step)
+            carries = [c.form() for c in self.carries]
+            slices = [x.row(self.b, row) for x in self.xs]
+        return [*carries, *slices, *self.steady, *self.hoisted]
 
     def run(self) -> list[Form]:
         b, spec = self.b, self.spec
