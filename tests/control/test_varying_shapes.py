@@ -117,7 +117,7 @@ def test_the_error_names_the_op_and_the_line(wrapped: Any) -> None:
 
 def test_a_loop_variable_that_does_not_keep_its_length_is_the_error_that_it_is_elsewhere() -> None:
     def f(x: Any) -> Any:
-        return wg.fori_loop(0, 2, lambda i, c: grown(c)[:-1], x)
+        return wg.fori_loop(0, 2, lambda i, c: grown_by(c)[:-1], x)
 
     for g in (f, wg.function(f), wg.function(wg.grad(lambda x: wg.sum(f(x))))):
         with pytest.raises(TypeError, match=r"^fori_loop: .*(differs in shape|does not fit)"):
