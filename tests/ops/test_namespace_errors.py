@@ -27,7 +27,7 @@ np.max(A, axis=1.5) | TypeError | max | 1.5 | integer
 np.max(np.zeros((0, 3)), axis=0) | ValueError | max | (0, 3) | initial
 np.sum(A, where=V > 1) | ValueError | sum | (2, 3) | (4,)
 np.average(A, weights=V) | ValueError | average | (4,) | (2, 3)
-np.max(1j * A) | TypeError | max | complex
+np.median(1j * A) | TypeError | median | complex
 np.quantile(A, 1.5) | ValueError | quantile | between 0 and 1
 np.quantile(A, 0.5, method="x") | ValueError | quantile | 'x' | linear
 np.quantile(A, 0.5, method="linear", weights=A) | ValueError | quantile | 'linear' | inverted_cdf
