@@ -24,6 +24,7 @@ from ._compile.parameters import positional_names
 from ._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dims
 from ._core import dtypes
 from ._core.constant import constant, number
+from ._core.dims import is_late
 from ._core.doors import door
 from ._core.engine import PLAIN_TYPES, Engine, is_native, transferred
 from ._core.folding import fold
@@ -225,7 +226,8 @@ class Function(Generic[P, R]):
         args, kwargs = self._fitted(args, kwargs, bound)
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
-        if compiled.is_plain:
+        # a length that only a run tells belongs to one place: another call of the same program has another one
+        if compiled.is_plain and not any(is_late(d) for v in compiled.graph.outputs for d in v.shape):
             return compiled.run(tensors, True)
         # what it has captured may be the trace's own
         self._has_state = True

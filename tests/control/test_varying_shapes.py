@@ -189,6 +189,28 @@ def test_a_loop_in_two_places_has_two_lengths(loaded: Any, which: int, name: str
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", [name for name in TWICE if name != "branches"])
+def test_a_function_called_twice_in_a_batch_has_two_lengths(name: str) -> None:
+    compiled = wg.function(grows_once, input_signature=[wg.TensorSpec((None,), float)])
+
+    def flat(f: Function, x: Any) -> Any:
+        return wg.concatenate([wg.reshape(t, (-1,)) for t in wg.tree.leaves(TWICE[name](f, x, x[:2]))])
+
+    rows = np.array([[3.0, 4.0, 5.0], [1.0, 2.0, 6.0]])
+    wanted = outcome(lambda x: wg.stack([flat(grows_once, wg.tensor(row)) for row in x]), rows)
+    found = outcome(lambda x: wg.vmap(lambda row: flat(compiled, row))(x), rows)
+    if wanted is ValueError or found is ValueError:
+        assert wanted is found
+    else:
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_branches_of_a_batch_that_choose_lengths_are_refused() -> None:
+    rows = np.array([[3.0, 4.0, 5.0], [1.0, 2.0, 6.0]])
+    with pytest.raises(NotImplementedError, match="a length that only a run tells cannot be batched"):
+        wg.vmap(lambda x: wg.cond(wg.sum(x) > 0.0, lambda: grown(x), lambda: doubled(x)))(rows)
+
+
 def test_the_checks_of_a_program_are_made_by_what_is_made_of_it(tmp_path: Any) -> None:
     """Batches, and functions that are taken node by node, check what the program itself would."""
     f = wg.function(PROGRAMS["meets after the loop"], input_signature=[wg.TensorSpec((None,), float)])

@@ -54,11 +54,14 @@ class Program:
         graph: inputs to outputs; the first `count` outputs are the program's own, the rest residuals.
         source: the graph as it was traced, before any split: its nodes know the user's lines.
         stages: the residual outputs of each split, innermost first, with the program that pulls back from them.
+
+    One that `is_lowered` is made for machine code alone, which does not go by what type rules say.
     """
 
     def __init__(
-        self, graph: Graph, count: int | None = None, stages: tuple[Stage, ...] = (), source: Graph | None = None
-    ) -> None:
+        self, graph: Graph, count: int | None = None, stages: tuple[Stage, ...] = (), source: Graph | None = None,
+        *, is_lowered: bool = False,
+    ) -> None:  # fmt: skip
         self.graph = graph
         self.source = graph if source is None else source
         self.count = len(graph.outputs) if count is None else count
@@ -68,7 +71,7 @@ class Program:
         self._splits: dict[tuple[bool, ...], Program] = {}
         self._jvps: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pushed] = {}
         self._batches: OrderedDict[Any, Program] = OrderedDict()
-        if verifier.VERIFIES_PROGRAMS:
+        if verifier.VERIFIES_PROGRAMS and not is_lowered:
             verifier.verify(graph, is_inner=True)
 
     def batched(self, flags: tuple[bool, ...], size: int) -> Program:

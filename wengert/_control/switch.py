@@ -18,6 +18,7 @@ from .._core.op import ZERO, batch_size, general, tensor_type
 from .._core.state import STATE, building
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
+from .._core.where import at_user_line
 from .._prims.discrete import eq, logical_not
 from .._prims.structural import absent, attach, cast, fill, full, iota, reshape, zeros_of
 from .._transforms.pushing import Masked
@@ -437,6 +438,13 @@ def _in_lanes(
         live = taken.add_input((size,), dtypes.bool_)
         arguments = add_lanes(taken, source.inputs, flags, size)
         taken.finish(lanes_of(source, guarded(live, arguments, flags), flags, everything, size))
+    if any(_unknown(v.shape, taken.inputs) for v in taken.outputs):
+        raise NotImplementedError(
+            at_user_line(
+                "a branch whose result has a length that only a run tells cannot be batched where each example takes "
+                "its own branch; choose between results of one length, or call the function for each example"
+            )
+        )
     with building(skipped):
         skipped.add_input((size,), dtypes.bool_)
         add_lanes(skipped, source.inputs, flags, size)

@@ -183,7 +183,7 @@ class _Renaming:
         found = self.programs.get(id(program))
         if found is None:
             graph = self.graph(prepared(program))
-            found = self.programs[id(program)] = Program(graph)
+            found = self.programs[id(program)] = Program(graph, is_lowered=True)
             found.executables["native graph"] = graph
         return found
 
