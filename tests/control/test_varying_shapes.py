@@ -208,7 +208,7 @@ def test_a_function_called_twice_in_a_batch_has_two_lengths(name: str) -> None:
 def test_branches_of_a_batch_that_choose_lengths_are_refused() -> None:
     rows = np.array([[3.0, 4.0, 5.0], [1.0, 2.0, 6.0]])
     with pytest.raises(NotImplementedError, match="a length that only a run tells cannot be batched"):
-        wg.vmap(lambda x: wg.cond(wg.sum(x) > 0.0, lambda: grown(x), lambda: doubled(x)))(rows)
+        wg.vmap(lambda x: wg.cond(wg.sum(x) > 0.0, lambda: grown_by(x), lambda: doubled(x)))(rows)
 
 
 def test_the_checks_of_a_program_are_made_by_what_is_made_of_it(tmp_path: Any) -> None:
