@@ -5,11 +5,13 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import gc
 import itertools
 import random
 import time
 import types
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -683,3 +685,29 @@ def test_data_frames_are_looked_at_again() -> None:
         assert f(X) == np.sum(X * frame["a"].to_numpy())
         frame["a"] = frame["a"] + 1.0
         frame.loc[0, "a"] = 9.0
+
+
+def test_a_function_and_its_arrays_go_without_the_collector() -> None:
+    def made() -> tuple[Any, Any]:
+        w = np.ones(2)
+        f = wg.function(lambda x: wg.sum(wg.fori_loop(0, 2, lambda i, c: c * w, x)))
+        f(X)
+        f(X)
+        return weakref.ref(f), weakref.ref(w)
+
+    made()
+    gc.collect()
+    gc.disable()
+    try:
+        assert [ref() for ref in made()] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_results_that_are_captured_arrays_are_the_callers_own() -> None:
+    w = np.ones((2, 2))
+    f = wg.function(lambda x: (w, w.T, x * 1.0))
+    for _ in range(3):
+        for result in f(X):
+            result[:] = -1.0
+    np.testing.assert_array_equal(w, np.ones((2, 2)))

@@ -17,7 +17,7 @@ from .reach import Reach, Slot
 from .watch import MISSING, Contents, Elements, StaticAt, Watch, bytes_of, same_bytes
 
 _COPIED_BEFORE = 1 << 20  # bytes; larger arrays are copied after the trace, and only where they must be compared
-_COMPARED = 1 << 26  # bytes; of larger ones no copy is kept
+_COMPARED = 1 << 26  # bytes that are compared in all; of what is beyond them no copy is kept
 
 
 class Captures:
@@ -51,6 +51,7 @@ class Captures:
         self.changed = ""
         self.is_stale = False
         self.version = 0
+        self._compared = 0
         self.warnings: list[str] = []
         self.tensors: list[Tensor] = []
 
@@ -68,13 +69,12 @@ class Captures:
 
     @property
     def took_arrays(self) -> bool:
-        """Whether arrays have become inputs in the trace under way, or in the last one."""
+        """Whether arrays have become inputs in the trace under way."""
         return self._inputs is not None and bool(self._inputs.taken)
 
     def close(self, graph: Graph) -> None:
         """After the trace: which arrays are looked up at each call, and which are compared with copies."""
         assert self._inputs is not None
-        self._inputs.close()
         places = {key: place for place, key in enumerate(graph.captures)}
         self.tensors = [tensor for tensor, _ in graph.captures.values()]
         taken = {id(slot): key for key, (slot, is_view) in self._inputs.taken.items() if not is_view}
@@ -88,14 +88,16 @@ class Captures:
                 self._taken.append((places[taken[id(slot)]], slot))
         self._tell_changes()
         self._guard = guard_of(self._watches)
-        self._copies, self._inputs = {}, None
-        self._reach.chains.clear()
+        self._inputs.forget()
+        self._copies, self._inputs, graph.arrays = {}, None, None
+        self._reach.forget()
 
     def _compare(self, slot: Slot) -> None:
         """Keeps a copy of an array whose contents something else than an op may have read."""
         if not isinstance(slot.value, np.ndarray):
             return
-        if slot.value.nbytes > _COMPARED:
+        self._compared += slot.value.nbytes
+        if self._compared > _COMPARED:
             path = slot.watches[0].path if slot.watches else "an array"
             self.warnings.append(
                 f"reads `{path}` ({slot.value.nbytes >> 20} MiB) where changes in place are not seen: pass it as an "
@@ -140,7 +142,7 @@ class Captures:
             found: dict[int, tuple[Slot, Any]] = {}
             for watch in self._watches:
                 if not self._accepts(watch, watch.now(statics), found):
-                    self.changed, self.is_stale = watch.path, isinstance(watch, Contents)
+                    self.changed, self.is_stale = watch.path, isinstance(watch, Contents) or _is_array(watch.value)
                     return False
             for slot, array in found.values():
                 self._replace(slot, array)

@@ -41,8 +41,9 @@ class Inputs:
     def __init__(self, reach: Reach, graph: Graph) -> None:
         self._slots = reach.slots
         self._chains = reach.chains
-        self._graph = graph
-        self._outside = sys._getframe(2)  # who opened the trace: what stands there is none of f's doing
+        self._graph: Graph | None = graph
+        # who opened the trace, and waits for its end: what stands there is none of f's doing
+        self._outside = id(sys._getframe(2))
         self._tensors: dict[int, tuple[Any, Tensor]] = {}
         self.taken: dict[int, tuple[Slot, bool]] = {}
         self._seen: set[tuple[CodeType, Position]] = set()  # places from which an op took a captured array
@@ -53,8 +54,10 @@ class Inputs:
 
     def tensor_of(self, array: np.ndarray[Any, Any]) -> Tensor | None:
         """The symbolic tensor of a captured array, or of a view of one; None for any other array."""
-        slot = self._slot_of(array)
-        if slot is None or array.dtype.kind == "b" or not array.dtype.isnative or not dtypes.is_supported(array.dtype):
+        slot, graph = self._slot_of(array), self._graph
+        if slot is None or graph is None or not array.dtype.isnative:
+            return None
+        if array.dtype.kind == "b" or not dtypes.is_supported(array.dtype):
             return None  # masks stay constants: shapes depend on them
         self._note(slot)
         known = self._tensors.get(id(array))
@@ -63,9 +66,9 @@ class Inputs:
             tensor = tensor_around(array)
             known = self._tensors[id(array)] = (array, tensor)
             self.taken[tensor._key] = (slot, array is not slot.value)
-            value = Value(tuple(array.shape), array.dtype, self._graph.serial, _short(slot))
-            self._graph.captures[tensor._key] = (tensor, value)
-        return symbol(self._graph.value_of(known[1]))
+            value = Value(tuple(array.shape), array.dtype, graph.serial, _short(slot))
+            graph.captures[tensor._key] = (tensor, value)
+        return symbol(graph.value_of(known[1]))
 
     def take(self, tensor: Tensor) -> None:
         """Notes that an op takes a concrete tensor."""
@@ -87,7 +90,7 @@ class Inputs:
         """Where the user's code stands, and which of its variables hold the array now."""
         frame: FrameType | None = sys._getframe(2)
         is_first = True
-        while frame is not None and frame is not self._outside:
+        while frame is not None and id(frame) != self._outside:
             if not is_library_file(frame.f_code.co_filename):
                 place = _place(frame)
                 if place is not None:
@@ -99,9 +102,10 @@ class Inputs:
 
     # -- after it ---------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Lets go of the caller's frame."""
-        del self._outside
+    def forget(self) -> None:
+        """Lets go of the arrays; the graphs of branches and loops may still know this object."""
+        self._slots, self._tensors, self._chains, self.taken, self._locals = {}, {}, [], {}, {}
+        self._graph = None
 
     def is_proved(self, slot: Slot) -> bool:
         """Whether ops alone have read the array's contents."""

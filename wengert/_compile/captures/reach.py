@@ -122,6 +122,12 @@ class Reach:
             if not self._queue:
                 return
 
+    def forget(self) -> None:
+        """Lets go of what only the search needs; watches and slots stay."""
+        self._seen.clear()
+        self._objects.clear()
+        self.chains.clear()
+
     # -- values -----------------------------------------------------------------------------------------
 
     def _visit(self, value: Any, path: str, owner: Any = None) -> None:
