@@ -136,7 +136,7 @@ def limited(seconds: float) -> Iterator[None]:
         raise TookTooLong
 
     before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again: what is raised in a destructor is lost
     try:
         yield
     finally:
