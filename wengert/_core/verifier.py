@@ -15,7 +15,7 @@ from typing import Any
 from .dims import Atom, Dim, dims_in, is_late
 from .graph import Graph, Node
 from .printer import node_text, value_names
-from .state import building
+from .state import STATE, building
 from .tensor import Value
 from .types import Guards, TensorType
 
@@ -55,9 +55,13 @@ class _Verifier:
         if len(self.defined) != len(self.graph.free_values):
             raise self.error("an input is listed twice")
         scratch: Any = _Scratch()
-        with building(scratch):
-            for node in self.graph.nodes:
-                self.node(node, scratch)
+        before = (STATE.builder, STATE.recorders, STATE.is_quiet)
+        try:
+            with building(scratch):
+                for node in self.graph.nodes:
+                    self.node(node, scratch)
+        finally:  # again, for an interrupt may come as `__exit__` begins
+            STATE.builder, STATE.recorders, STATE.is_quiet = before
         for value in self.graph.outputs:
             if value.key not in self.defined:
                 raise self.error(f"the output {value} is not defined")
