@@ -74,6 +74,7 @@ class Spectrum(NamedTuple):
         values: the number of the result that holds the values.
         apart: from the values to a direction in which all of them part, the vectors staying as they are.
         has_equal: from the values to whether any tangent of the vectors can be without a bound there.
+        shows_equal: the same of an array of values at hand, in a few microseconds.
         push: from the results, the operand's tangent and a division to the results' tangents.
         like: from the results to something like the operand, in shape and dtype.
     """
@@ -81,6 +82,7 @@ class Spectrum(NamedTuple):
     values: int
     apart: Callable[[Tensor], Tensor]
     has_equal: Callable[[Tensor], Tensor]
+    shows_equal: Callable[[Any], bool]
     push: Callable[[tuple[Tensor, ...], Tensor, Callable[..., Tensor]], tuple[Tensor, ...]]
     like: Callable[[tuple[Tensor, ...]], Tensor]
 

@@ -23,7 +23,7 @@ from .._core.types import TensorType, same_dim, tensor_type
 from .cumulative import products_of_others
 from .discrete import eq, logical_and, logical_not, logical_or, ne
 from .indexing import gather
-from .limits import NOTHING, SAME, Divide, Ratios, is_rounding, quotient, without_nothing
+from .limits import NOTHING, SAME, Divide, Ratios, chosen, is_rounding, quotient, seldom, without_nothing
 from .linalg import adjoint, diagonal, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
 from .linalg import inv as _inv
 from .piecewise import abs_
@@ -153,6 +153,13 @@ def has_equal(values: Tensor) -> Tensor:
     return reduce_any(logical_and(is_same, logical_not(on_diagonal(difference))), axes=(*range(len(is_same.shape)),))
 
 
+def shows_neighbours(values: Any) -> bool:
+    """As `has_equal`, of an array in order: then equal ones are neighbours."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        bound = np.abs(values).max(-1, keepdims=True) * values.dtype.type(SAME[values.dtype.name])
+        return bool((np.abs(values[..., 1:] - values[..., :-1]) <= bound).any())
+
+
 def ascending(values: Tensor) -> Tensor:
     """1, 2, ..., n: a direction in which all values part, and rise."""
     return broadcast_to(cast(add_number(_places(values), number=1), values.dtype), shape=values.shape)
@@ -168,7 +175,10 @@ def part_of_vectors(back: Any, trail: Any, spectrum: Any, outs: tuple[Tensor, ..
     if trail is None:
         return back(quotient)
     ratios = Ratios(trail.rates(spectrum, outs), cotangents)
-    return ratios.checked(back(ratios), back(without_nothing))
+    bounded = back(without_nothing)
+    found = ratios.checked(back(ratios), bounded)
+    where = seldom(spectrum.has_equal, outs[spectrum.values])
+    return found if where is None else chosen(where, found, bounded)
 
 
 def rate_of_gaps(apart: Tensor) -> Tensor:
@@ -236,7 +246,7 @@ eigh = general(
          "exact, smooth functions of values and vectors have theirs, and other functions of the vectors NaN",
     doc="eigenvalues, ascending, and orthonormal eigenvectors of symmetric (Hermitian) matrices",
 )  # fmt: skip
-eigh.spectrum = Spectrum(0, ascending, has_equal, _eigh_push, lambda outs: outs[1])
+eigh.spectrum = Spectrum(0, ascending, has_equal, shows_neighbours, _eigh_push, lambda outs: outs[1])
 
 # -- singular values ---------------------------------------------------------------------------------------------------
 
@@ -259,6 +269,11 @@ def _descending(s: Tensor) -> Tensor:
 def _has_equal_or_zero(s: Tensor) -> Tensor:
     axes = (*range(len(s.shape)),)
     return logical_or(has_equal(s), reduce_any(is_rounding(s, largest_of(s), NOTHING), axes=axes))
+
+
+def _shows_equal_or_zero(s: Any) -> bool:
+    least = s.max(-1) * s.dtype.type(NOTHING[s.dtype.name])
+    return bool((s[..., -1] <= least).any()) or shows_neighbours(s)
 
 
 def _sums(s: Tensor) -> tuple[Tensor, Tensor]:
@@ -429,7 +444,9 @@ svd = general(
          "vectors have theirs, and other functions of the vectors NaN",
     doc="U, s (descending) and V^H with a = U diag(s) V^H, the factors without their null space",
 )  # fmt: skip
-svd.spectrum = Spectrum(1, _descending, _has_equal_or_zero, _svd_push, lambda outs: matmul(outs[0], outs[2]))
+svd.spectrum = Spectrum(
+    1, _descending, _has_equal_or_zero, _shows_equal_or_zero, _svd_push, lambda outs: matmul(outs[0], outs[2])
+)
 
 # -- QR ----------------------------------------------------------------------------------------------------------------
 

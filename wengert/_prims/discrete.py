@@ -36,6 +36,13 @@ logical_and = _discrete("logical_and", "x y", "bool", "x and y")
 logical_or = _discrete("logical_or", "x y", "bool", "x or y")
 logical_xor = _discrete("logical_xor", "x y", "bool", "exactly one of x and y")
 logical_not = _discrete("logical_not", "x", "bool", "not x")
+rarely = _discrete(
+    "rarely",
+    "x",
+    "bool",
+    "x, which is seldom set: machine code leaves out what is needed only where it is",
+    samples=[((lambda rng: rng.random((3, 2)) < 0,), ())],
+)
 
 bitwise_and = _discrete("bitwise_and", "x y", "integer or bool", "x & y")
 bitwise_or = _discrete("bitwise_or", "x y", "integer or bool", "x | y")

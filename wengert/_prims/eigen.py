@@ -30,7 +30,7 @@ from .decompositions import (
     square_type,
 )
 from .discrete import logical_or
-from .limits import Divide, quotient
+from .limits import SAME, Divide, quotient
 from .linalg import adjoint, diagonal, make_diagonal, matmul, solve
 from .structural import add, cast, conj_of, real, sub
 
@@ -72,6 +72,15 @@ def _from_basis(vectors: Tensor, middle: Tensor) -> Tensor:
     return solve(back, matmul(middle, back))
 
 
+def _shows_pair(values: Any) -> bool:
+    """As `has_equal`, of an array in any order."""
+    size = np.abs(values)
+    with np.errstate(invalid="ignore", over="ignore"):
+        bound = size.max(-1)[..., None, None] * size.dtype.type(SAME[size.dtype.name])
+        is_same = np.abs(values[..., :, None] - values[..., None, :]) <= bound
+    return bool((is_same & ~np.eye(values.shape[-1], dtype=bool)).any())
+
+
 def _eig_push(outs: Any, a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor]:
     values, vectors = outs
     seen = solve(vectors, matmul(cast(a_dot, vectors.dtype), vectors))
@@ -99,4 +108,4 @@ eig = general(
     doc="eigenvalues and eigenvectors of length 1 of general matrices, complex",
     ref="M. B. Giles, An extended collection of matrix derivative results for forward and reverse mode, 2008",
 )  # fmt: skip
-eig.spectrum = Spectrum(0, ascending, has_equal, _eig_push, lambda outs: outs[1])
+eig.spectrum = Spectrum(0, ascending, has_equal, _shows_pair, _eig_push, lambda outs: outs[1])

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from .._core import dtypes
 from .._core.dims import size_of
 from .._core.op import batch_elementwise, general
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Value
 from .._core.types import tensor_type
-from .discrete import le, logical_and, logical_not, logical_or, lt, ne
+from .discrete import le, logical_and, logical_not, logical_or, lt, ne, rarely
 from .elementwise import div, sin
 from .piecewise import abs_
 from .reductions import reduce_max
@@ -215,6 +215,17 @@ limit_value = general(
 
 def _nan_or_zero(x: Tensor, where: Tensor) -> Tensor:
     return nan_where(where, fill(x, 0))
+
+
+def chosen(where: Tensor, limit: Tensor, usual: Tensor) -> Tensor:
+    """The limit where a flag is set, and else the usual derivative. If the flag is `rarely` set, machine code has
+    nothing of the limit in it."""
+    return select(broadcast_to(where, shape=usual.shape), limit, usual)
+
+
+def seldom(has_equal: Callable[[Tensor], Tensor], values: Tensor) -> Tensor | None:
+    """Whether a decomposition has equal values, in a trace; None where it is known to have some."""
+    return rarely(has_equal(values)) if type(values._data) is Value else None
 
 
 def nan_where(where: Tensor, x: Tensor) -> Tensor:

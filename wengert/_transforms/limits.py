@@ -20,11 +20,22 @@ from typing import Any
 from .._core import dtypes
 from .._core.engine import ndarray_of
 from .._core.op import ZERO, Op, Spectrum
-from .._core.state import building, pausing, recording
+from .._core.state import pausing, recording
 from .._core.tensor import Tensor, Value
 from .._core.types import type_of
 from .._prims.discrete import logical_and, logical_not, logical_or
-from .._prims.limits import CANCELLED, Divide, generic, is_within, limit_value, nan_where, unbounded, without_nothing
+from .._prims.limits import (
+    CANCELLED,
+    Divide,
+    chosen,
+    generic,
+    is_within,
+    limit_value,
+    nan_where,
+    seldom,
+    unbounded,
+    without_nothing,
+)
 from .._prims.piecewise import abs_
 from .._prims.reductions import reduce_any, reduce_max
 from .._prims.structural import add, broadcast_to, fill, mul, reshape, sub, times_number, zeros_of
@@ -43,8 +54,7 @@ def has_equal(op: Op, outs: Sequence[Tensor]) -> bool:
         return False
     if type(values._data) is Value:
         return True
-    with building(None):
-        return bool(ndarray_of(op.spectrum.has_equal(values)._data))
+    return op.spectrum.shows_equal(ndarray_of(values._data))
 
 
 class Trail(Steps):
@@ -182,6 +192,7 @@ class Remainder:
         self._starts: list[tuple[Spectrum, tuple[Tensor, ...], Tensor]] = []  # decompositions, their operands' tangents
         self._first = ("", 0)  # the first of them, and the key of its first result, for messages
         self._is_hard: Tensor | None = None
+        self._is_traced = False
         self._share = 0.0  # of numbers from which something cancels, what remains of it
         self._rests: list[_Mixed] = []
         self._of_bounded: _Mixed | None = None
@@ -206,8 +217,12 @@ class Remainder:
         tangents = spectrum.push(outs, dot, bounded)
         values = outs[spectrum.values]
         with pausing(()):
-            for flag in hard:
-                self._is_hard = flag if self._is_hard is None else logical_or(self._is_hard, flag)
+            flag = functools.reduce(logical_or, hard)
+            where = seldom(spectrum.has_equal, values)
+            if where is not None:
+                flag = logical_and(where, flag)
+                self._is_traced = True
+            self._is_hard = flag if self._is_hard is None else logical_or(self._is_hard, flag)
         self._share = max(self._share, CANCELLED[dtypes.real_of(values.dtype).name])
         if not self._starts:
             self._first = (op.name, outs[0]._key)
@@ -266,6 +281,9 @@ class Remainder:
             except NonFiniteError as error:
                 error.in_gradient_of(*self._first)
                 raise
+        if self._is_traced:
+            assert self._is_hard is not None
+            whole = chosen(self._is_hard, whole, known)
         return limit_value(whole, where, known)
 
 

@@ -68,6 +68,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "stop_gradient": _first,
     "attach": _first,
     "limit_value": _first,
+    "rarely": _first,
     "reassign": _first,
     "after": _first,
     "custom": lambda *operands: operands[operands[-1].inputs :][: operands[-1].outputs],

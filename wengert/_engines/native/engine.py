@@ -35,6 +35,7 @@ from .passed import Passed, boxed
 from .plan import Part, parts
 from .pooling import pooled
 from .prepare import ready
+from .rare import without_rare
 from .sizes import sized
 from .support import is_native, untold
 
@@ -292,7 +293,7 @@ class Code:
     def __init__(
         self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Any = None, is_frugal: bool = False
     ) -> None:  # fmt: skip
-        graph, numbers = sized(called)
+        graph, numbers = sized(without_rare(called))
         self.graph = called
         self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)

@@ -24,6 +24,7 @@ from ..._passes import optimise
 from ..._transforms.replay import bind_dims
 from ..refine import PEAK
 from .pooling import pooled
+from .rare import without_rare
 
 _REAL = "biuf"
 
@@ -35,7 +36,7 @@ def prepared(program: Program) -> Graph:
         with program.lock:
             found = program.executables.get("native graph")
             if found is None:
-                found = program.executables["native graph"] = pooled(ready(optimise(program.graph)))
+                found = program.executables["native graph"] = pooled(without_rare(ready(optimise(program.graph))))
     return found
 
 

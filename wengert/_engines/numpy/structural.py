@@ -141,6 +141,7 @@ KERNELS: dict[str, Any] = {
     "concatenate": _concatenate,
     "select": lambda cond, x, y: np.where(cond, x, y),
     "alias": lambda x: x,
+    "rarely": lambda x: x,
     "attach": lambda x, *sources: x,
     "limit_value": lambda value, where, x: value,
     "stop_gradient": lambda x: x,

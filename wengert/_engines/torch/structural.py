@@ -173,6 +173,7 @@ KERNELS: dict[str, Any] = {
     "alias": lambda x: x,
     "attach": lambda x, *sources: x,
     "limit_value": lambda value, where, x: value,
+    "rarely": lambda x: x,
     "stop_gradient": torch.Tensor.detach,
     "after": lambda x, token: x,
     "custom": _taken_back,

@@ -23,7 +23,8 @@ for _family in (structural, elementwise, indexing, buffer, linalg, conv, windows
 
 # may give a view of the first operand, or the operand itself
 VIEWS = frozenset({
-    "alias", "attach", "limit_value", "after", "reassign", "stop_gradient", "reshape", "transpose", "broadcast_to",
+    "alias", "attach", "limit_value", "rarely",
+    "after", "reassign", "stop_gradient", "reshape", "transpose", "broadcast_to",
     "slice", "real", "imag", "conj", "convert", "diagonal", "reduce_sum", "reduce_prod", "reduce_max", "reduce_min",
     "reduce_any", "reduce_all", "logsumexp", "add_n", "gather", "window_sum", "window_spread", "pad", "dft",
     "buffer_get", "buffer_value", "maximum_iterations", "triangular_solve", "expm", "linear_recurrence",
@@ -34,7 +35,8 @@ OTHERS = frozenset({"custom", "barrier", "unstack", "call", "switch", "loop", "l
 
 # where wide unsigned integers do as others
 _UNSIGNED_TOO = frozenset({
-    "alias", "attach", "limit_value", "after", "reassign", "stop_gradient", "custom", "barrier", "reshape", "transpose",
+    "alias", "attach", "limit_value", "rarely",
+    "after", "reassign", "stop_gradient", "custom", "barrier", "reshape", "transpose",
     "broadcast_to", "slice", "unstack", "concatenate", "select", "eq", "ne", "convert", "bitcast", "bitwise_xor",
     "diagonal", "gather", "random_bits", "random_split", "random_fold_in", "full", "absent", "iota", "constant",
     "call", "switch", "loop", "loop_back", "debug_print", "buffer_value", "buffer_new", "foreign",

@@ -191,6 +191,18 @@ def _not_negative(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     return [Elements(forms[0].shape, forms[0].type, [number])]
 
 
+def _refused_where_set(block: Block, node: Node, forms: list[Form]) -> list[Form]:
+    """Flags for which the code lacks what is needed where they are set."""
+    (flags,) = forms
+
+    def look(index: Index) -> None:
+        with block.b.when(flags.at(block.b, index)):
+            block.b.leave(REFUSED)
+
+    over(block.b, flags.shape, look)
+    return [flags]
+
+
 def _multiplied(b: Builder, t: str, old: Operand, new: Operand) -> Operand:
     return b.let("and" if t == "bool" else "mul", t, old, new)
 
@@ -208,4 +220,5 @@ SINGLES.update({
     "buffer_add": _buffer_put(_added),
     "last_writes": _last_writes,
     "maximum_iterations": _not_negative,
+    "rarely": _refused_where_set,
 })  # fmt: skip

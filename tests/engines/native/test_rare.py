@@ -1,0 +1,97 @@
+"""What is needed only where flags are `rarely` set is not compiled: NumPy's kernels compute it once one is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.prims.test_repeated_values import of_eigh, of_svd, total
+from wengert._core.op import REGISTRY
+from wengert._engines.native import engine
+from wengert._engines.native.rare import without_rare
+from wengert._transforms.limits import Remainder, Trail
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+WEIGHTS = np.arange(9.0).reshape(3, 3)
+APART = np.diag([1.0, 2.0, 4.0]) + 0.1
+F = total(of_eigh(wg.exp), WEIGHTS)
+DERIVATIVES = {
+    "gradient": wg.grad(F),
+    "singular": wg.grad(total(of_svd(lambda s: s**3), WEIGHTS)),
+    "forward": wg.jacobian(F, mode="forward"),
+    "batch": lambda x: wg.vmap(wg.grad(F))(wg.stack([x, APART])),
+}
+
+
+@pytest.fixture
+def segments(monkeypatch: pytest.MonkeyPatch) -> list[engine.Segment]:
+    """The segments that are made from here on."""
+    found: list[engine.Segment] = []
+
+    class Noted(engine.Segment):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            found.append(self)
+
+    monkeypatch.setattr(engine, "Segment", Noted)
+    return found
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_limits_are_not_compiled_and_are_there_when_needed(name: str, segments: list[engine.Segment]) -> None:
+    derivative = DERIVATIVES[name]
+    f = wg.function(derivative)
+    np.testing.assert_allclose(f(APART), derivative(APART), rtol=1e-10, atol=1e-10)
+    assert segments
+    assert all(segment.refusals == 0 for segment in segments)
+    kept, whole = (sum(map(size, segments)) for size in (_compiled_nodes, lambda s: len(s.graph.nodes)))
+    assert kept < whole / 2
+    for _ in range(2):
+        np.testing.assert_allclose(f(np.eye(3)), derivative(np.eye(3)), rtol=1e-10, atol=1e-10)
+    assert np.isfinite(np.asarray(f(np.eye(3)))).all()
+    assert any(segment.refusals for segment in segments)
+    np.testing.assert_allclose(f(APART), derivative(APART), rtol=1e-10, atol=1e-10)
+
+
+def _compiled_nodes(segment: engine.Segment) -> int:
+    return len(without_rare(segment.graph).nodes)
+
+
+def test_a_hessian_has_no_more_to_compile_than_its_terms(segments: list[engine.Segment]) -> None:
+    f = wg.function(wg.hessian(F))
+    assert np.isfinite(np.asarray(f(APART))).all()
+    assert sum(map(_compiled_nodes, segments)) < sum(len(s.graph.nodes) for s in segments) / 3
+    assert np.isnan(np.asarray(f(np.eye(3)))).all()
+
+
+def test_eager_derivatives_at_distinct_values_take_no_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Any) -> None:
+        raise AssertionError("there are no equal values")
+
+    monkeypatch.setattr(Trail, "__init__", refuse)
+    monkeypatch.setattr(Remainder, "__init__", refuse)
+    assert np.isfinite(wg.grad(F)(APART)).all()
+    assert np.isfinite(wg.jvp(F, (APART,), (np.eye(3),))[1])
+
+
+VALUES = {
+    "apart": [3.0, 2.0, 1.0], "double": [2.0, 2.0, 1.0], "close": [2.0, 2.0 * (1 - 1e-13), 1.0], "zero": [2.0, 1.0, 0.0],
+    "none": [0.0, 0.0, 0.0], "infinite": [np.inf, 1.0, -np.inf], "NaN": [np.nan] * 3, "one": [1.0], "tiny": [2.0, 1.0, 1e-30],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("name", ["eigh", "svd", "eig"])
+@pytest.mark.parametrize("values", VALUES)
+def test_arrays_and_traces_are_asked_the_same(values: str, name: str, dtype: Any) -> None:
+    spectrum = REGISTRY[name].spectrum
+    assert spectrum is not None
+    x = np.sort(np.array(VALUES[values])) if name == "eigh" else np.array(VALUES[values])
+    x = x.astype(dtype) if name != "eig" else x.astype(np.complex128)
+    for array in (x, np.stack([np.arange(len(x), 0.0, -1).astype(x.dtype), x])):
+        wanted = bool(np.asarray(spectrum.has_equal(wg.tensor(array))))
+        assert spectrum.shows_equal(array) == wanted
