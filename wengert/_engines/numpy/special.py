@@ -97,7 +97,7 @@ def _polygamma(x: Any, order: int) -> Any:
 
     is_below, is_far = (x < 0) & (x > -np.inf), x > _POLYGAMMA_FAR * max(order, 1)
     if order == 0 or not np.any(is_below | is_far):
-        return polygamma(order, x)
+        return np.asarray(polygamma(order, x)).astype(x.dtype)[()]
     if np.any(is_far):
         far = np.where(is_far, x, 1.0).astype(np.float64)
         with np.errstate(under="ignore"):
