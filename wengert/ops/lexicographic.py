@@ -9,6 +9,7 @@ import math
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.op import Op
 from .._core.tensor import Tensor
 from .._prims import discrete as D
 from .._prims import reductions as R
@@ -42,7 +43,7 @@ def place_of_extreme(x: Tensor, axis: int, is_largest: bool) -> Tensor:
     """The first position of the extreme along an axis, or of the first NaN."""
     fold, edge = (R.reduce_max, -math.inf) if is_largest else (R.reduce_min, math.inf)
 
-    def along(op: object, part: Tensor) -> Tensor:
+    def along(op: Op, part: Tensor) -> Tensor:
         return promotion.broadcast(reshaped(apply(op, (part,), ((axis,),)), S.kept(part.shape, (axis,))), part.shape)
 
     real, imag = S.real(x), S.imag(x)
