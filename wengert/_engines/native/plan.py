@@ -93,7 +93,19 @@ def _levels(graph: Graph, natives: list[bool]) -> list[int]:
             level_of[value.key] = level
         for atom in _told(node.outputs) - known:
             told.setdefault(atom, level)
-    return levels
+    return _with_constants_beside_readers(graph, levels)
+
+
+def _with_constants_beside_readers(graph: Graph, levels: list[int]) -> list[int]:
+    """Constants that only machine code reads are part of it, where they are known, and not arrays that it is passed."""
+    lowest: dict[int, int] = dict.fromkeys([v.key for v in graph.outputs], 0)
+    for node, level in zip(graph.nodes, levels, strict=True):
+        for value in node.inputs:
+            lowest[value.key] = min(lowest.get(value.key, level), level * (level % 2 == 0))
+    return [
+        lowest.get(node.outputs[0].key, level) if node.op.name == "constant" and level == 0 else level
+        for node, level in zip(graph.nodes, levels, strict=True)
+    ]
 
 
 def _without_source(graph: Graph, natives: list[bool]) -> list[int]:
