@@ -46,7 +46,7 @@ def _sinc_recurrence(x: Any, z: Any, order: int) -> Any:
 
     The angle is taken from x, of which whole turns leave an exact rest; rounded z has none far out.
     """
-    angle = np.multiply(x - 2 * np.round(x / 2), math.pi)
+    angle = np.multiply(x - 2 * np.round(np.real(x) / 2), math.pi)
     sine, cosine = np.sin(angle), np.cos(angle)
     cycle = (sine, cosine, -sine, -cosine)
     derivative = sine / z
