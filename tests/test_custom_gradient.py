@@ -947,3 +947,15 @@ def test_a_recomputed_function_in_a_branch_under_vmap_has_a_tangent(layer: Any) 
         return wg.jvp(lambda x: wg.vmap(lambda x: f(x, y))(x), (x,), (wg.ones_like(x),))[1]
 
     np.testing.assert_allclose(layer(slope)(x), [np.cos(0.21) * 0.49, 1.4], rtol=1e-12)
+
+
+@pytest.mark.parametrize("taken", [lambda c: c.at[0].set(0.0), lambda c: c[[1]], lambda c: wg.ops.flip(c[[1, 1]], 0)])
+def test_a_rule_that_puts_rows_among_zeros_is_transposed_in_a_trace(taken: Any) -> None:
+    f = wg.custom_gradient(lambda x: (taken(x), lambda up: wg.vjp(taken, x)[1](up)))
+    at = np.array([2.0, 3.0])
+
+    def derivative(x: Any) -> Any:
+        return wg.jvp(f, (x,), (x,))[1]
+
+    np.testing.assert_array_equal(wg.function(derivative)(at), derivative(at))
+    np.testing.assert_array_equal(derivative(at), wg.jvp(taken, (at,), (at,))[1])

@@ -247,6 +247,8 @@ def is_zero(x: Tensor) -> bool:
 def _is_zero_value(graph: Any, key: int) -> bool:
     for node in reversed(graph.nodes):
         if any(v.key == key for v in node.outputs):
+            if node.op.name == "absent":
+                return True
             if node.op.name == "full":
                 return dict(zip(node.op.attrs, node.attrs, strict=True))["value"] == 0
             if node.op.name == "constant":
