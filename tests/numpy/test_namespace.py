@@ -510,10 +510,10 @@ def test_dtypes_are_numpys_eagerly_and_traced(name, dtype):
                 numpy.testing.assert_allclose(x, y, rtol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin", "argmax", "argmin", "sort", "max"])
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
 def test_complex_numbers_have_no_order(name):
     z = numpy.array([1j, 2.0])
-    args = (z, z) if name in ("maximum", "minimum", "fmax", "fmin") else (z,)
+    args = (z, z)
     for run in (getattr(wg, name), wg.function(lambda *x: getattr(wg, name)(*x))):
         with pytest.raises(TypeError, match="order"):
             run(*args)

@@ -196,7 +196,8 @@ def _of_loop(shares: Shares, spec: Any) -> Shares:
         _through(spec.condition.graph, [*carries, *operands[spec.invariants_from() :]])
     )
     between = [] if spec.is_counted else [Share.CONSTANT]
-    emitted = [outs[emit] if isinstance(emit, int) else Share.OTHER for emit in spec.emits]  # else a history
+    of_history = Share.OTHER if _depends(shares) else Share.CONSTANT
+    emitted = [outs[emit] if isinstance(emit, int) else of_history for emit in spec.emits]
     found = [*carries, *between, *emitted]
     return [Share.OTHER] * len(found) if is_chosen else found
 
