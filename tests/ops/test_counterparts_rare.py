@@ -183,3 +183,8 @@ def test_multinomial() -> None:
 def test_what_does_not_fit_is_told(call: Any) -> None:
     with pytest.raises(ValueError, match=r"\w+: "):
         call()
+
+
+def test_no_samples_have_no_areas() -> None:
+    for f in (ops.cumulative_trapezoid, wg.function(ops.cumulative_trapezoid)):
+        assert f(np.zeros((1, 0))).shape == (1, 0)

@@ -163,6 +163,8 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
 
 def _paired(combine: Any, x: Tensor, axis: int) -> Tensor:
     """Each element combined with the one before it."""
+    if x.shape[axis] == 0:  # there is none to leave out
+        return combine(x, x)
     return combine(part(x, axis, 1, x.shape[axis]), part(x, axis, 0, x.shape[axis] - 1))
 
 

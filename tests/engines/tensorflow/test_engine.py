@@ -419,3 +419,13 @@ def test_the_gradient_of_rows_of_no_elements(shape: tuple[int, ...]) -> None:
         for at in (1, np.array([0, 0])):
             found = layer(wg.grad(lambda x, at=at: wg.sum(wg.take(x, at, axis=0))))(tf.zeros(shape, tf.float64))
             assert found.shape == shape
+
+
+@pytest.mark.parametrize("derive", [lambda f: f, wg.function], ids=["eager", "compiled"])
+def test_eigenvalues_of_complex_matrices_are_real(derive) -> None:
+    matrix = np.array([[2.0, 1j], [-1j, 3.0]], np.complex64)
+    values = derive(wg.linalg.eigvalsh)(tf.constant(matrix))
+    assert values.dtype == tf.float32
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix), rtol=1e-5)
+    slope = derive(wg.grad(lambda a: wg.sum(wg.linalg.eigvalsh(a))))(tf.constant(matrix))
+    np.testing.assert_allclose(slope, np.eye(2), atol=1e-6)

@@ -110,7 +110,7 @@ def _cholesky(a: Any) -> Any:
 
 def _eigh(a: Any, lower: bool) -> tuple[Any, ...]:
     values, vectors = tf.linalg.eigh(a if lower else tf.linalg.adjoint(a))
-    return values, vectors
+    return tf.math.real(values), vectors  # TensorFlow's own are complex where the matrix is
 
 
 def _svd(a: Any) -> tuple[Any, ...]:
