@@ -188,3 +188,12 @@ def test_what_does_not_fit_is_told(call: Any) -> None:
 def test_no_samples_have_no_areas() -> None:
     for f in (ops.cumulative_trapezoid, wg.function(ops.cumulative_trapezoid)):
         assert f(np.zeros((1, 0))).shape == (1, 0)
+
+
+def test_running_extrema_of_truth_values_are_truth_values() -> None:
+    x = np.array([[True, False], [False, True]])
+    for f, expected in ((ops.cummin, np.logical_and.accumulate(x)), (ops.cummax, np.logical_or.accumulate(x))):
+        for run in (f, wg.function(f)):
+            found = run(x, axis=0)
+            assert found.dtype == bool
+            np.testing.assert_array_equal(found, expected)
