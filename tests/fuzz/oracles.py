@@ -375,18 +375,16 @@ def jacobians(case: Case) -> None:
 
         return floats
 
+    def compiled(f: Callable[..., Any], eager: Any, what: str, again: Callable[..., Any]) -> None:
+        case.agree(accepted(case.run(wg.function(f))), eager, what, again)
+
     def reverse(f: Callable[..., Any]) -> Any:
         return case.run(_connected(wg.jacobian(results(f), place, mode="reverse")))
 
     wanted = case.wanted(reverse)
     forward = wg.jacobian(results(case.function()), place, mode="forward")
     case.agree(case.run(forward), wanted, "Jacobian by columns, by rows", reverse)
-    case.agree(
-        accepted(case.run(wg.function(wg.jacobian(results(case.function()), place)))),
-        wanted,
-        "compiled Jacobian, by rows",
-        reverse,
-    )
+    compiled(wg.jacobian(results(case.function()), place), wanted, "compiled Jacobian, by rows", reverse)
 
     def by_linear_part(*xs: Any) -> Any:
         def alone(x: Any) -> Any:
@@ -406,12 +404,7 @@ def jacobians(case: Case) -> None:
     second = case.wanted(hessian)
     forward_over = wg.jacobian(wg.grad(total_of(case.function()), place), place, mode="forward")
     case.agree(case.run(forward_over), second, "Hessian by columns, as it comes", hessian)
-    case.agree(
-        accepted(case.run(wg.function(wg.hessian(total_of(case.function()), place)))),
-        second,
-        "compiled Hessian, eager",
-        hessian,
-    )
+    compiled(wg.hessian(total_of(case.function()), place), second, "compiled Hessian, eager", hessian)
 
 
 def _connected(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ import numpy as np
 
 import wengert as wg
 from tests.fuzz import given
+from tests.support import layouts
 from tests.support.native_checks import specials
 
 Array = np.ndarray[Any, Any]
@@ -78,50 +79,15 @@ def _exact(dtype: np.dtype[Any]) -> Any:
 # -- layouts ----------------------------------------------------------------------------------------------------------
 
 
-def _strided(a: Array) -> Array:
-    room = np.zeros((*[2 * n + 1 for n in a.shape],), a.dtype)
-    view = room[(*[slice(0, 2 * n, 2) for n in a.shape], ...)]  # of a 0-d array a view, not a number
-    view[...] = a
-    return view
-
-
-def _reversed(a: Array) -> Array:
-    return np.array(np.flip(a), order="C")[(*[slice(None, None, -1)] * a.ndim, ...)]
-
-
-def _unaligned(a: Array) -> Array:
-    room = np.zeros(a.nbytes + 1, np.uint8)
-    view = room[1:].view(a.dtype).reshape(a.shape)
-    view[...] = a
-    return view
-
-
-def _read_only(a: Array) -> Array:
-    a = a.copy()
-    a.flags.writeable = False
-    return a
-
-
-def _inner(a: Array) -> Array:
-    room = np.zeros((*[n + 2 for n in a.shape],), a.dtype)
-    view = room[(*[slice(1, n + 1) for n in a.shape], ...)]
-    view[...] = a
-    return view
-
-
-def _broadcast(a: Array) -> Array:
-    return np.broadcast_to(a[:1], a.shape) if a.ndim and a.shape[0] else a
-
-
 LAYOUTS: dict[str, Callable[[Array], Array]] = {
     PLAIN: np.array,
     "fortran": lambda a: np.array(a, order="F"),
-    "strided": _strided,
-    "reversed": _reversed,
-    "unaligned": _unaligned,
-    "read-only": _read_only,
-    "inner": _inner,
-    "broadcast": _broadcast,  # the elements must be so; `Input.elements` sees to it
+    "strided": layouts.strided,
+    "reversed": layouts.backwards,
+    "unaligned": layouts.unaligned,
+    "read-only": layouts.read_only,
+    "inner": layouts.inner,
+    "broadcast": layouts.repeated,  # the elements must be so; `Input.elements` sees to it
 }
 
 

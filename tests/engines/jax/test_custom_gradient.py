@@ -15,7 +15,7 @@ import pytest
 import wengert as wg
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
-import jax.numpy as jnp  # noqa: E402
+import jax.numpy as jnp  # noqa: E402  # where JAX is installed
 
 every_way = pytest.mark.parametrize("way", [lambda f: f, jax.jit], ids=["plain", "jit"])
 

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support import layouts
 from tests.support import op_checks as checks
 from tests.support.control_checks import choices_of, random_point
 from tests.support.control_programs import random_program
@@ -232,19 +233,6 @@ def overlapping(x: Any) -> Any:
     return np.lib.stride_tricks.as_strided(held, x.shape, (x.itemsize, x.itemsize) if x.ndim == 2 else (x.itemsize,))
 
 
-def misaligned(x: Any) -> Any:
-    held = np.zeros(x.nbytes + 1, np.uint8)
-    view = held[1:].view(x.dtype).reshape(x.shape)
-    view[...] = x
-    return view
-
-
-def read_only(x: Any) -> Any:
-    x = x.copy()
-    x.flags.writeable = False
-    return x
-
-
 class Derived(np.ndarray[Any, Any]):
     """A class derived from NumPy's."""
 
@@ -252,11 +240,11 @@ class Derived(np.ndarray[Any, Any]):
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "Fortran": np.asfortranarray,
     "strided": lambda x: np.repeat(x, 2, -1)[..., ::2],
-    "negative strides": lambda x: x[::-1, ..., ::-1].copy()[::-1, ..., ::-1] if x.ndim > 1 else x[::-1].copy()[::-1],
+    "negative strides": layouts.backwards,
     "transposed": lambda x: x.T.copy().T,
-    "repeated": lambda x: np.broadcast_to(x[:1], x.shape),
-    "read-only": read_only,
-    "misaligned": misaligned,
+    "repeated": layouts.repeated,
+    "read-only": layouts.read_only,
+    "misaligned": layouts.unaligned,
     "overlapping": overlapping,
     "swapped bytes": lambda x: x.astype(x.dtype.newbyteorder()),
     "derived": lambda x: x.view(Derived),

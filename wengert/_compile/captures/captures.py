@@ -13,7 +13,7 @@ from ..._core.tensor import Tensor
 from .changing import global_sources, random_state
 from .guard import Guard, guard_of, guarded
 from .inputs import Inputs, tensor_around
-from .reach import Reach, Slot
+from .reach import Reach, Slot, is_array
 from .watch import MISSING, Contents, Elements, StaticAt, Watch, bytes_of, same_bytes
 
 _COPIED_BEFORE = 1 << 20  # bytes; larger arrays are copied after the trace, and only where they must be compared
@@ -98,15 +98,13 @@ class Captures:
             return
         self._compared += slot.value.nbytes
         if self._compared > _COMPARED:
-            path = slot.watches[0].path if slot.watches else "an array"
             self.warnings.append(
-                f"reads `{path}` ({slot.value.nbytes >> 20} MiB) where changes in place are not seen: pass it as an "
-                "argument, or use it in ops only"
+                f"reads `{slot.path or 'an array'}` ({slot.value.nbytes >> 20} MiB) where changes in place are not "
+                "seen: pass it as an argument, or use it in ops only"
             )
             return
         kept = self._copies.get(id(slot)) or bytes_of(slot.value)
-        path = slot.watches[0].path if slot.watches else ""
-        self._watches.append(Contents(slot.value, same_bytes, path, kept))
+        self._watches.append(Contents(slot.value, same_bytes, slot.path, kept))
 
     def _tell_changes(self) -> None:
         drawn = [name for name, source, state in self._states if random_state(source) != state]
@@ -142,7 +140,7 @@ class Captures:
             found: dict[int, tuple[Slot, Any]] = {}
             for watch in self._watches:
                 if not self._accepts(watch, watch.now(statics), found):
-                    self.changed, self.is_stale = watch.path, isinstance(watch, Contents) or _is_array(watch.value)
+                    self.changed, self.is_stale = watch.path, isinstance(watch, Contents) or is_array(watch.value)
                     return False
             for slot, array in found.values():
                 self._replace(slot, array)
@@ -157,7 +155,7 @@ class Captures:
             return slot is None or found.setdefault(id(slot), (slot, held))[1] is held
         if value is MISSING or held is MISSING:
             return False
-        slot = self._reach.slots.get(id(held)) if _is_array(held) else None
+        slot = self._reach.slots.get(id(held)) if is_array(held) else None
         if slot is None or isinstance(watch, (Contents, Elements)):
             return watch.holds(value)
         known = found.setdefault(id(slot), (slot, value))[1]
@@ -175,10 +173,6 @@ class Captures:
         for place, taken in self._taken:
             if taken is slot:
                 self.tensors[place] = array if isinstance(array, Tensor) else tensor_around(array)
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, Tensor))
 
 
 def _is_alike(value: Any, held: Any) -> bool:

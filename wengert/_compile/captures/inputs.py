@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +22,8 @@ from ..._core.graph import Graph, symbol
 from ..._core.state import next_serial
 from ..._core.tensor import Tensor, Value
 from ..._core.where import is_library_file, site_of
-from .reach import SIZES, Slot
+from .reach import SIZES, Reach, Slot
 from .reads import LOCAL, Chain, Position, Step, is_inside, reads_of, spans_of
-
-if TYPE_CHECKING:
-    from .reach import Reach
 
 _VIEWS = frozenset({"T", "mT", "real", "imag"})
 
@@ -66,7 +63,7 @@ class Inputs:
             tensor = tensor_around(array)
             known = self._tensors[id(array)] = (array, tensor)
             self.taken[tensor._key] = (slot, array is not slot.value)
-            value = Value(tuple(array.shape), array.dtype, graph.serial, _short(slot))
+            value = Value(tuple(array.shape), array.dtype, graph.serial, slot.path)
             graph.captures[tensor._key] = (tensor, value)
         return symbol(graph.value_of(known[1]))
 
@@ -174,10 +171,6 @@ def _place(frame: FrameType) -> tuple[CodeType, Position] | None:
     if line is None or end_line is None or column is None or end_column is None:
         return None
     return frame.f_code, (line, end_line, column, end_column)
-
-
-def _short(slot: Slot) -> str:
-    return slot.watches[0].path if slot.watches else ""
 
 
 __all__ = ["Inputs", "tensor_around"]

@@ -40,6 +40,7 @@ from .watch import (
     Item,
     StaticAt,
     Watch,
+    flat,
     same_data,
     same_frame,
 )  # fmt: skip
@@ -57,6 +58,11 @@ SIZES = frozenset({"shape", "ndim", "dtype", "size", "itemsize", "nbytes"})
 
 
 Site = tuple[CodeType, Chain, int]  # a chain that loads an array, and how many of its steps lead to it
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value may become an input of the program."""
+    return isinstance(value, (np.ndarray, Tensor))
 
 
 class Slot:
@@ -81,6 +87,11 @@ class Slot:
         self.is_loose = False
         self.is_free = False
 
+    @property
+    def path(self) -> str:
+        """How the user calls the first place where it was found, or ""."""
+        return self.watches[0].path if self.watches else ""
+
 
 class Reach:
     """What can be read, as `watches`; arrays are in `slots`, too, by `id`.
@@ -104,6 +115,7 @@ class Reach:
         self.is_cut = False  # at the limit
         self._seen: dict[int, Any] = {}
         self._places: set[tuple[int, Any]] = set()
+        self._types: set[type] = set()
         self._objects: list[tuple[Any, Any, str, set[str]]] = []  # owner, object, path, names looked up so far
         self._queue: deque[Callable[[], None]] = deque()
         self._home = _package_of(f)
@@ -151,7 +163,7 @@ class Reach:
             self._all(path, (value.func, *value.args, *value.keywords.values()))
         elif isinstance(value, ModuleType) or kind in (BuiltinFunctionType, BuiltinMethodType):
             self._source(path, getattr(value, "__self__", None))
-        elif isinstance(value, (np.ndarray, Tensor)):
+        elif is_array(value):
             self._slot(value).is_loose = True  # where a place was watched, the array is not visited
         elif isinstance(value, type):
             self._class(value, path)
@@ -161,8 +173,8 @@ class Reach:
         elif isinstance(value, (list, deque)):
             self._contents(Elements(owner, None, path, (*value,)), value)
         elif isinstance(value, dict):
-            flat = (*[part for entry in value.items() for part in entry],)
-            self._contents(Entries(owner, None, path, flat), flat[1::2])
+            entries = flat(value)
+            self._contents(Entries(owner, None, path, entries), entries[1::2])
         elif isinstance(value, (set, bytearray)):
             self.watches.append(Contents(owner, same_data, path, value.copy()))
         elif not is_native(kind):
@@ -189,7 +201,7 @@ class Reach:
 
     def _found(self, watch: Watch | None, value: Any, path: str) -> None:
         """What stands at a place that is watched (by `watch`), but that no chain of names leads to."""
-        if isinstance(value, (np.ndarray, Tensor)):
+        if is_array(value):
             slot = self._slot(value)
             slot.is_loose = True
             if watch is not None:
@@ -233,9 +245,9 @@ class Reach:
         for name, held in _instance_data(value):
             if is_ours:
                 self._callables(held, path)
-            elif isinstance(held, (*_ATOMS, np.ndarray, list, tuple, dict, set)):
+            elif isinstance(held, _DATA):
                 self._watch(Attribute, owner, name, f"{path}.{name}", held)
-                if isinstance(held, (np.ndarray, Tensor)):
+                if is_array(held):
                     self._slot(held).is_loose = True
 
     def _class(self, kind: type, path: str) -> None:
@@ -249,13 +261,9 @@ class Reach:
                     self._visit(held, f"{base.__name__}.{name}")
 
     def _visit_type(self, kind: type) -> None:
-        if id(kind) not in self._places_of_types:
-            self._places_of_types[id(kind)] = kind
+        if kind not in self._types:
+            self._types.add(kind)
             self._objects.append((kind, kind, kind.__name__, set()))
-
-    @functools.cached_property
-    def _places_of_types(self) -> dict[int, type]:
-        return {}
 
     def _attributes(self, owner: Any, value: Any, path: str, looked_up: set[str]) -> None:
         """The attributes of an object, or of a class, that some code names."""
@@ -305,9 +313,9 @@ class Reach:
             self._seen.setdefault(id(owner), owner)  # kept, so that no other object gets its `id`
             watch = kind(owner, key, path, value)
             self.watches.append(watch)
-            if isinstance(value, (np.ndarray, Tensor)):
+            if is_array(value):
                 self._slot(value).watches.append(watch)
-        if isinstance(value, (np.ndarray, Tensor)):
+        if is_array(value):
             slot = self._slot(value)
             if site is not None:
                 slot.sites.append(site)
@@ -362,7 +370,7 @@ class Reach:
             value, path = after
         if not chain.steps:
             self._note(changing_name(None, chain.name, value, chain.calls_bare))
-        if value is not MISSING and not chain.is_effect and not isinstance(value, (np.ndarray, Tensor)):
+        if value is not MISSING and not chain.is_effect and not is_array(value):
             self._visit(value, path)
 
     def _global(self, chain: Chain, names: dict[str, Any], site: Site) -> Any:
@@ -460,4 +468,4 @@ def _package_of(f: Any) -> str:
     return "" if file is None or is_library_file(file) else module.partition(".")[0]
 
 
-__all__ = ["SIZES", "Reach", "Slot"]
+__all__ = ["SIZES", "Reach", "Slot", "is_array"]

@@ -122,7 +122,16 @@ class Attribute(Watch):
         return getattr(owner, self.key)
 
 
-class Elements(Watch):
+class Whole(Watch):
+    """All that an object holds: the place is the object itself."""
+
+    __slots__ = ()
+
+    def place(self, bind: Bind) -> str:
+        return self._owner(bind)
+
+
+class Elements(Whole):
     """All of a list (or of a deque)."""
 
     __slots__ = ()
@@ -133,9 +142,6 @@ class Elements(Watch):
             return f"{bind(all_same)}({place}, {bind(held)})"
         parts = [f"{bind(len)}({place}) == {len(held)}"]
         return " and ".join([*parts, *[f"{place}[{i}] is {bind(value)}" for i, value in enumerate(held)]])
-
-    def place(self, bind: Bind) -> str:
-        return self._owner(bind)
 
     def holds(self, value: Any) -> bool:
         if value is MISSING or len(value) != len(self.value) or not all(map(same, value, self.value)):
@@ -165,16 +171,13 @@ class Entries(Elements):
         return flat(owner)
 
 
-class Contents(Watch):
+class Contents(Whole):
     """What an object holds, compared with a copy: sets, byte arrays, data frames, arrays that NumPy may have read."""
 
     __slots__ = ()
 
     def text(self, bind: Bind) -> str:
         return f"{bind(self.key)}({self.place(bind)}, {bind(self.value)})"
-
-    def place(self, bind: Bind) -> str:
-        return self._owner(bind)
 
     def holds(self, value: Any) -> bool:
         return self.key(value, self.value)
