@@ -634,3 +634,13 @@ def python_calls(f: Callable[[], Any]) -> int:
     finally:
         sys.setprofile(None)
     return calls - 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda n: wg.rot90(A, n), lambda n: wg.linalg.matrix_power(A, n), lambda n: wg.special.jv(n, X)],
+    ids=["rot90", "matrix_power", "jv"],
+)
+def test_a_traced_whole_number_where_a_number_must_be_known_is_a_lost_gradient(f: Any) -> None:
+    with pytest.raises(LostGradientError, match=r"Tensor.__index__"):
+        wg.function(f)(np.array(1))

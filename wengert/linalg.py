@@ -666,8 +666,8 @@ def matrix_power(a: Any, n: int) -> Any:
     x = as_tensor(a, "matrix_power")
     try:
         exponent = operator.index(n)
-    except TypeError:
-        raise TypeError(at_user_line(f"matrix_power: n is {n!r}; wanted an integer")) from None
+    except TypeError as error:  # of a traced tensor a LostGradientError
+        raise type(error)(at_user_line(f"matrix_power: n is {n!r}; wanted an integer: {error}")) from None
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise LinAlgError(at_user_line(f"matrix_power: wanted square matrices on the last two axes, got {x.shape}"))
     if exponent == 0:

@@ -27,6 +27,7 @@ from ._prims import piecewise as W
 from ._prims import quantiles as Q
 from ._prims import special as P
 from ._prims import structural as S
+from .errors import LostGradientError
 from .ops import activations, promotion, reductions
 from .ops.choices import sinc
 from .ops.elementwise import cbrt, exp2, expm1, log1p
@@ -70,6 +71,8 @@ def _of_order(name: str, op: Op, is_whole: bool = False) -> Callable[[Any, Any],
 def _order(v: Any, name: str, is_whole: bool) -> int | float:
     try:
         return operator.index(v)
+    except LostGradientError:
+        raise
     except TypeError:
         pass
     if is_whole or not isinstance(v, float | np.floating):
@@ -127,6 +130,8 @@ def _met(xs: tuple[Any, ...], name: str) -> list[Tensor]:
     strong = next((as_tensor(x, name) for x in xs if not promotion.is_number(x)), as_tensor(xs[0], name))
     tensors = [tensors_of(x, strong, name)[0] for x in xs]
     dtype = promotion.common_dtype([as_float(t) for t in tensors])
+    if dtype.kind == "c":
+        raise TypeError(at_user_line(f"{name}: wanted real numbers, got {dtype.name}"))
     tensors = [promotion.cast(t, dtype) for t in tensors]
     shape = tuple(tensors[0].shape)
     for t in tensors[1:]:

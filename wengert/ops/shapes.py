@@ -548,8 +548,9 @@ def rot90(array: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
         raise ValueError(at_user_line(f"rot90: wanted two axes, got {axes}"))
     try:
         quarters = operator.index(k) % 4
-    except TypeError:
-        raise TypeError(at_user_line(f"rot90: k counts quarters and must be an integer, got {k!r}")) from None
+    except TypeError as error:  # of a traced tensor a LostGradientError
+        told = f"rot90: k counts quarters and must be an integer, got {k!r}: {error}"
+        raise type(error)(at_user_line(told)) from None
     if quarters == 2:
         return S.flip(a, axes=plane)
     if quarters == 1:
