@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from functools import partial
@@ -56,6 +58,20 @@ class SkipReasons:
         reason = reason_of(report)
         if reason is not None and reason.strip() in AUTOMATIC_REASONS:
             self.unexplained.add(report.nodeid)
+
+
+def pytest_collection_finish() -> None:
+    """A million objects of tests and cases stay to the end: the collector need not look at them each time."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _frameworks_forget() -> Iterator[None]:
+    """JAX keeps each program that it has compiled: without this, gigabytes in a run of the whole suite."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
 
 
 @pytest.fixture(autouse=True)

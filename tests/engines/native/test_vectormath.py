@@ -257,7 +257,8 @@ def intrinsics(kind: str) -> dict[str, int]:
 def test_narrower_registers(vectors: str) -> None:
     """What a machine of wide vectors runs as one of narrow ones: every primitive in groups of rows, and mathematics."""
     folder = Path(__file__).parent
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", NARROWLY,
+    command = [sys.executable, "-m", "pytest", "-q", "--sample", "-p", "no:cacheprovider", "-p", "no:xdist",
+               "-k", NARROWLY,
                str(folder / "test_tiles.py"), str(folder / "test_vectormath.py"), str(folder / "test_products.py")]  # fmt: skip
     environment = {**os.environ, VARIABLE: vectors}
     done = subprocess.run(
