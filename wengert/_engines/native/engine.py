@@ -10,6 +10,7 @@ import functools
 import importlib.util
 import os
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,7 +22,7 @@ from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
 from ..refine import COMPILED, Plain
-from . import context
+from . import context, memory
 from .accesses import error_of
 from .calls import entry_of
 from .codegen import module_text
@@ -310,6 +311,7 @@ class Code:
         self.loaded: Loaded = shared(text, "entry")
         self.constants = [np.ascontiguousarray(c) for c in self.lowered.constants]
         # of interpreters that no built-in functions can be made for, all calls are the kernels'
+        weakref.finalize(self, memory.trim).atexit = False
         self.function: Callable[..., Any] = self.entry(None).function() or (lambda *natives: NotImplemented)
 
     def entry(self, guards: Guards | None) -> Entry:
