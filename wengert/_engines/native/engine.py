@@ -46,8 +46,8 @@ IS_STRICT = VERIFIES = os.environ.get("WENGERT_STRICT", "0") != "0"
 T = TypeVar("T")
 
 # What goes wrong in the compiler; what a signal's handler raises meanwhile (a TimeoutError, say) is the caller's.
-FAILURES = (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, RuntimeError, TypeError,
-            ValueError, LinkError)  # fmt: skip
+FAILURES = (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, OSError,
+            RuntimeError, TypeError, ValueError, LinkError)  # fmt: skip
 LONGEST = 150_000  # nodes: to compile more takes many seconds and much memory; `builder.LONGEST` bounds each function
 
 
@@ -180,7 +180,7 @@ class Segment:
     def entry(self, guards: Guards | None) -> Entry | None:
         """What built-in functions of the segment are made of; None if there is no code."""
         code = self.code(())
-        return None if code is None else code.entry(guards)
+        return None if code is None else _or_failure(code.entry, guards, told=self)
 
     def __repr__(self) -> str:
         return f"<native {self.graph.name}: {len(self.graph.nodes)} nodes>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,16 +32,25 @@ class Bound(NamedTuple):
 
 def allowance() -> int:
     """The bytes that this process may have at most."""
-    return min((b.most for b in _bounds()), default=UNBOUNDED)
+    return min((b.most for b in _bounds(_limits, _machine, _groups)), default=UNBOUNDED)
 
 
-def headroom() -> int:
-    """The bytes that this process may take beside what it has."""
-    return max(0, min((b.left for b in _bounds()), default=UNBOUNDED))
+def addresses() -> int:
+    """The bytes that this process may map beside those that it has mapped."""
+    return _least(_limits)
 
 
-def _bounds() -> Iterator[Bound]:
-    for find in (_limits, _machine, _groups):
+def pages() -> int:
+    """The bytes of memory that are there for this process beside those that it uses."""
+    return _least(_machine, _groups)
+
+
+def _least(*finders: Callable[[], Iterator[Bound]]) -> int:
+    return max(0, min((b.left for b in _bounds(*finders)), default=UNBOUNDED))
+
+
+def _bounds(*finders: Callable[[], Iterator[Bound]]) -> Iterator[Bound]:
+    for find in finders:
         try:
             yield from find()
         except (OSError, ValueError, LookupError, ImportError):  # another system, which tells otherwise or nothing

@@ -26,7 +26,7 @@ from collections import OrderedDict
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from . import disk, symbols
+from . import contained, disk, symbols
 from .dumps import dump, is_dumped
 from .prelude import completed
 from .target import identity, layout, llvm, machine, new_machine
@@ -90,6 +90,7 @@ def load(
     Raises:
         LinkError: the module declares a function that nothing defines.
         RuntimeError: LLVM does not accept the module; its message has the line.
+        MemoryError: there is not enough to compile or to link it.
     """
     found = _object(ir, entry, key, effort, exports)
     return found.loaded or link(found.image, entry, found.names, exports)
@@ -117,8 +118,9 @@ def _object(
             return _Object(image, names, link(image, entry, names, exports))
         except RuntimeError:
             pass  # whole, but not for this linker: made anew
-    for called in filter(symbols.is_compiled, names):
-        symbols.hasten(called)  # beside this module
+    if contained.is_ample():
+        for called in filter(symbols.is_compiled, names):
+            symbols.hasten(called)  # beside this module
     image = compiled(ir, entry, effort)
     disk.write(name, image)
     return _Object(image, names)
@@ -180,9 +182,21 @@ def declared(ir: str) -> list[str]:
 
 
 def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
-    """The object file that LLVM makes of a module."""
-    binding = llvm()
+    """The object file that LLVM makes of a module.
+
+    Raises:
+        MemoryError: there is not enough for LLVM, which would end the process.
+    """
     effort = effort or _effort(ir)
+    with contained.reserved(ir) as is_room:
+        if is_room:
+            return emitted(ir, title, *effort)
+    return contained.elsewhere("jit", ir, title, *effort)
+
+
+def emitted(ir: str, title: str, *wanted: Any) -> bytes:
+    """As `compiled`, in this process, whatever memory there is; `wanted` are the items of an effort."""
+    binding, effort = llvm(), _Effort(*wanted)
     with binding.parse_assembly(ir, binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
@@ -216,6 +230,7 @@ def link(image: bytes, entry: str, names: list[str], exports: tuple[str, ...] = 
         builder.import_symbol(name, found)
     for name in (entry, *exports):
         builder.export_symbol(name)
+    contained.require_to_link(image)
     with _lock:
         tracker = builder.link(_linkers.next(), f"wengert.{next(_serial)}")
     return Loaded(tracker, tracker[entry])
