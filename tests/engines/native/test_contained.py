@@ -147,7 +147,9 @@ def test_control_groups_bound_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         (folder / "memory.max").write_text(f"{most}\n")
         (folder / "memory.current").write_text(f"{used}\n")
         (folder / "memory.stat").write_text("anon 5\ninactive_file 50\n")
-    monkeypatch.setattr(headroom, "_folders", lambda: ((inner, False), (outer, False), (tmp_path, False)))
+    monkeypatch.setattr(
+        headroom, "_folders", lambda: ((str(inner), False), (str(outer), False), (str(tmp_path), False))
+    )
     assert headroom.pages() == 350
     assert headroom.allowance() == 1000
 

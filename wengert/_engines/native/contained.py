@@ -11,13 +11,12 @@ Who calls falls back on NumPy's kernels. What other threads take meanwhile nobod
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pickle
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from . import headroom
@@ -99,8 +98,9 @@ def elsewhere(module: str, *arguments: Any) -> bytes:
     Raises:
         MemoryError: the process ended without a result.
     """
-    given = pickle.dumps((str(Path(__file__).parent), sys.path, module, arguments))
+    given = pickle.dumps((os.path.dirname(__file__), sys.path, module, arguments))
     environment = {**os.environ, "WENGERT_DUMP": ""}
+    subprocess = importlib.import_module("subprocess")  # few programs come here, and it takes its time to load
     command = [sys.executable or "python3", "-I", "-c", _BOOT]
     try:
         done = subprocess.run(command, input=given, capture_output=True, check=False, env=environment)

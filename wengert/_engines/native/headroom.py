@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 UNBOUNDED = 1 << 60
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-_GROUPS = Path("/sys/fs/cgroup")
+_GROUPS = "/sys/fs/cgroup"
 
 
 class Bound(NamedTuple):
@@ -57,29 +57,35 @@ def _bounds(*finders: Callable[[], Iterator[Bound]]) -> Iterator[Bound]:
             continue
 
 
+def _read(*path: str) -> str:
+    with open(os.path.join(*path), "rb", buffering=0) as file:
+        return file.read().decode()
+
+
 def _limits() -> Iterator[Bound]:
     resource = importlib.import_module("resource")
-    sizes = Path("/proc/self/statm").read_text().split()
     for name, place in (("RLIMIT_AS", 0), ("RLIMIT_DATA", 5)):
         most, _ = resource.getrlimit(getattr(resource, name))
         if most != resource.RLIM_INFINITY:
-            yield Bound(most, most - int(sizes[place]) * _PAGE)
+            yield Bound(most, most - int(_read("/proc/self/statm").split()[place]) * _PAGE)
+
+
+_told = re.compile(r"^(MemTotal|MemAvailable|SwapTotal|SwapFree): *(\d+) kB$", re.MULTILINE)
 
 
 def _machine() -> Iterator[Bound]:
-    words = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-    found = {name: int(words[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable", "SwapTotal", "SwapFree")}
+    found = {name: int(size) * 1024 for name, size in _told.findall(_read("/proc/meminfo"))}
     yield Bound(found["MemTotal"] + found["SwapTotal"], found["MemAvailable"] + found["SwapFree"])
 
 
 def _groups() -> Iterator[Bound]:
     for folder, is_old in _folders():
         try:
-            most = (folder / ("memory.limit_in_bytes" if is_old else "memory.max")).read_text().strip()
+            most = _read(folder, "memory.limit_in_bytes" if is_old else "memory.max").strip()
             if not most.isdecimal() or int(most) >= UNBOUNDED:
                 continue
-            used = int((folder / ("memory.usage_in_bytes" if is_old else "memory.current")).read_text())
-            told = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            used = int(_read(folder, "memory.usage_in_bytes" if is_old else "memory.current"))
+            told = dict(line.split() for line in _read(folder, "memory.stat").splitlines())
         except OSError:
             continue
         # pages of files that nobody has used for some time go when others are wanted
@@ -88,20 +94,17 @@ def _groups() -> Iterator[Bound]:
 
 
 @functools.cache
-def _folders() -> tuple[tuple[Path, bool], ...]:
+def _folders() -> tuple[tuple[str, bool], ...]:
     """The folders of this process's control groups and of those around them; whether they are of the first version."""
-    found: list[tuple[Path, bool]] = []
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    found: list[tuple[str, bool]] = []
+    for line in _read("/proc/self/cgroup").splitlines():
         _, controllers, group = line.split(":", 2)
         is_old = "memory" in controllers.split(",")
         if not is_old and controllers:
             continue
-        root = _GROUPS / "memory" if is_old else _GROUPS
-        inner = root / group.lstrip("/")
-        while True:
-            if inner.is_dir():  # in a container the names outside mean nothing inside
-                found.append((inner, is_old))
-            if inner in (root, inner.parent):
-                break
-            inner = inner.parent
+        root = os.path.join(_GROUPS, "memory") if is_old else _GROUPS
+        names = [name for name in group.split("/") if name]
+        inner = [os.path.join(root, *names[:count]) for count in range(len(names), -1, -1)]
+        # in a container the names outside mean nothing inside
+        found += [(folder, is_old) for folder in inner if os.path.isdir(folder)]
     return (*found,)
