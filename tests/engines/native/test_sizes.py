@@ -84,7 +84,8 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The modules that LLVM compiled."""
     monkeypatch.setenv("WENGERT_CACHE_DIR", "")
     monkeypatch.setattr(sizes, "_seen", type(sizes._seen)())
-    monkeypatch.setattr(jit, "_shared", type(jit._shared)())  # other tests compile the same
+    monkeypatch.setattr(jit, "_recent", jit._Recent())  # other tests compile the same
+    monkeypatch.setattr(jit, "_alive", type(jit._alive)())
     seen: list[str] = []
     original = jit.compiled
 

@@ -10,6 +10,7 @@ import functools
 import importlib.util
 import os
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,7 +22,7 @@ from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
 from ..refine import COMPILED, Plain
-from . import context
+from . import context, memory
 from .accesses import error_of
 from .calls import entry_of
 from .codegen import module_text
@@ -45,8 +46,8 @@ IS_STRICT = VERIFIES = os.environ.get("WENGERT_STRICT", "0") != "0"
 T = TypeVar("T")
 
 # What goes wrong in the compiler; what a signal's handler raises meanwhile (a TimeoutError, say) is the caller's.
-FAILURES = (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, RuntimeError, TypeError,
-            ValueError, LinkError)  # fmt: skip
+FAILURES = (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, OSError,
+            RuntimeError, TypeError, ValueError, LinkError)  # fmt: skip
 LONGEST = 150_000  # nodes: to compile more takes many seconds and much memory; `builder.LONGEST` bounds each function
 
 
@@ -179,7 +180,7 @@ class Segment:
     def entry(self, guards: Guards | None) -> Entry | None:
         """What built-in functions of the segment are made of; None if there is no code."""
         code = self.code(())
-        return None if code is None else code.entry(guards)
+        return None if code is None else _or_failure(code.entry, guards, told=self)
 
     def __repr__(self) -> str:
         return f"<native {self.graph.name}: {len(self.graph.nodes)} nodes>"
@@ -310,6 +311,7 @@ class Code:
         self.loaded: Loaded = shared(text, "entry")
         self.constants = [np.ascontiguousarray(c) for c in self.lowered.constants]
         # of interpreters that no built-in functions can be made for, all calls are the kernels'
+        weakref.finalize(self, memory.trim).atexit = False
         self.function: Callable[..., Any] = self.entry(None).function() or (lambda *natives: NotImplemented)
 
     def entry(self, guards: Guards | None) -> Entry:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import math
 import os
 import struct
 from collections.abc import Callable, Sequence
@@ -190,16 +189,11 @@ def _argument_words(take: Take, told: set[int]) -> list[int]:
     return words
 
 
-LARGE = 1 << 17  # bytes from which on results lie in memory that is kept from call to call ...
-HUGE = 1 << 40  # ... but for those that no machine has
-
-
 def _result_words(give: Give) -> list[int]:
-    kind = stub.FILLED if give.is_filled else stub.FRESH if give.extents else stub.NUMBER
-    known = [extent for extent in give.extents if type(extent) is int]
-    if kind == stub.FRESH and len(known) == len(give.extents):
-        size = math.prod(known) * give.dtype.itemsize
-        kind = stub.TAKEN + 256 * size if LARGE <= size < HUGE else kind
+    if give.is_filled:
+        kind = stub.FILLED
+    else:
+        kind = stub.FRESH + 256 * give.dtype.itemsize if give.extents else stub.NUMBER
     words = [kind, id(own_dtype(give.dtype)), len(give.extents)]
     for extent in give.extents:
         words += [stub.TOLD, extent.index] if type(extent) is Told else [stub.FIXED, int(extent)]  # pyright: ignore[reportArgumentType]

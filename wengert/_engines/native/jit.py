@@ -8,7 +8,7 @@ What callers may rely on:
 - `ir` needs no `target` lines; functions need no CPU attributes: LLVM vectorises to the full width of the host.
 - The entry has the type `i32 (ptr buffers, ptr sizes, ptr context)`; `Loaded.run` is it as a ctypes function, which
   lets other threads of Python run meanwhile, and `Loaded.address` is where it lies.
-- The code stays as long as the `Loaded` does.
+- The code stays as long as the `Loaded` does, and no longer: what LLVM keeps of it goes, too.
 - The same module is compiled once for a machine: the next process finds the object on disk (`disk.py`).
 - Long modules are optimised less, so that time stays linear in their size. What begins with the line `FINISHED`, as
   modules written by hand do, becomes code as it stands, in a tenth of the time that LLVM's passes would take.
@@ -21,11 +21,12 @@ import hashlib
 import itertools
 import re
 import threading
+import weakref
 from collections import OrderedDict
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from . import disk, symbols
+from . import contained, disk, symbols
 from .dumps import dump, is_dumped
 from .prelude import completed
 from .target import identity, layout, llvm, machine, new_machine
@@ -62,7 +63,7 @@ class Loaded:
         run: the entry as a ctypes function of three pointers, which returns the status.
     """
 
-    __slots__ = ("_tracker", "address", "run")
+    __slots__ = ("__weakref__", "_tracker", "address", "run")
 
     def __init__(self, tracker: Any, address: int) -> None:
         self._tracker = tracker
@@ -89,7 +90,24 @@ def load(
     Raises:
         LinkError: the module declares a function that nothing defines.
         RuntimeError: LLVM does not accept the module; its message has the line.
+        MemoryError: there is not enough to compile or to link it.
     """
+    found = _object(ir, entry, key, effort, exports)
+    return found.loaded or link(found.image, entry, found.names, exports)
+
+
+class _Object(NamedTuple):
+    """An object file, the names that it needs, and the code if it is linked already."""
+
+    image: bytes
+    names: list[str]
+    loaded: Loaded | None = None
+
+
+def _object(
+    ir: str, entry: str, key: bytes = b"", effort: _Effort | None = None, exports: tuple[str, ...] = ()
+) -> _Object:  # fmt: skip
+    """What a module becomes: found on disk (and then linked, since only that tells whether it is of use), or made."""
     ir = completed(ir)
     names = declared(ir)
     name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key, repr(effort).encode())
@@ -97,38 +115,64 @@ def load(
     image = None if is_dumped("llvm") or is_dumped("asm") else disk.read(name)
     if image is not None:
         try:
-            return link(image, entry, names, exports)
+            return _Object(image, names, link(image, entry, names, exports))
         except RuntimeError:
             pass  # whole, but not for this linker: made anew
-    for called in filter(symbols.is_compiled, names):
-        symbols.hasten(called)  # beside this module
+    if contained.is_ample():
+        for called in filter(symbols.is_compiled, names):
+            symbols.hasten(called)  # beside this module
     image = compiled(ir, entry, effort)
     disk.write(name, image)
-    return link(image, entry, names, exports)
+    return _Object(image, names)
 
 
-_KEPT = 512  # modules
-_shared: OrderedDict[bytes, Loaded] = OrderedDict()
+class _Recent:
+    """The object files of the modules asked for last: a program that makes the same graph again and again finds them.
+
+    As objects they take a twentieth of what they take as linked code.
+    """
+
+    MOST = 64  # modules
+    ROOM = 1 << 20  # bytes, of all objects together
+
+    def __init__(self) -> None:
+        self._objects: OrderedDict[bytes, _Object] = OrderedDict()
+        self._held = 0
+
+    def get(self, digest: bytes) -> _Object | None:
+        """The object of a module, if it is here; it goes last now."""
+        found = self._objects.get(digest)
+        if found is not None:
+            self._objects.move_to_end(digest)
+        return found
+
+    def add(self, digest: bytes, made: _Object) -> None:
+        """Keeps an object, and lets those go that were not asked for since long."""
+        if digest in self._objects:
+            return
+        self._objects[digest] = made._replace(loaded=None)
+        self._held += len(made.image)
+        while len(self._objects) > self.MOST or self._held > self.ROOM:
+            self._held -= len(self._objects.popitem(last=False)[1].image)
+
+
+_recent = _Recent()
+_alive: weakref.WeakValueDictionary[bytes, Loaded] = weakref.WeakValueDictionary()
 
 
 def shared(ir: str, entry: str) -> Loaded:
-    """As `load`; the same module is loaded once.
-
-    The modules used last are kept even if nobody holds them: a program that makes the same graph again and again finds
-    its code, and the linker, which keeps a record of each module it has ever had, does not grow.
-    """
+    """As `load`; a module whose code is in use is linked once, and one of the last is not compiled anew."""
     digest = hashlib.sha256(f"{entry}\n{ir}".encode()).digest()
     with _lock:
-        found = _shared.get(digest)
-        if found is not None:
-            _shared.move_to_end(digest)
-            return found
-    made = load(ir, entry)
+        found = _alive.get(digest)
+        known = _recent.get(digest)
+    if found is not None:
+        return found
+    made = known or _object(ir, entry)
+    loaded = made.loaded or link(made.image, entry, made.names)
     with _lock:
-        found = _shared.setdefault(digest, made)
-        if len(_shared) > _KEPT:
-            _shared.popitem(last=False)
-    return found
+        _recent.add(digest, made)
+        return _alive.setdefault(digest, loaded)
 
 
 def declared(ir: str) -> list[str]:
@@ -138,9 +182,21 @@ def declared(ir: str) -> list[str]:
 
 
 def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
-    """The object file that LLVM makes of a module."""
-    binding = llvm()
+    """The object file that LLVM makes of a module.
+
+    Raises:
+        MemoryError: there is not enough for LLVM, which would end the process.
+    """
     effort = effort or _effort(ir)
+    with contained.reserved(ir) as is_room:
+        if is_room:
+            return emitted(ir, title, *effort)
+    return contained.elsewhere("jit", ir, title, *effort)
+
+
+def emitted(ir: str, title: str, *wanted: Any) -> bytes:
+    """As `compiled`, in this process, whatever memory there is; `wanted` are the items of an effort."""
+    binding, effort = llvm(), _Effort(*wanted)
     with binding.parse_assembly(ir, binding.create_context()) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = layout()
@@ -174,8 +230,9 @@ def link(image: bytes, entry: str, names: list[str], exports: tuple[str, ...] = 
         builder.import_symbol(name, found)
     for name in (entry, *exports):
         builder.export_symbol(name)
+    contained.require_to_link(image)
     with _lock:
-        tracker = builder.link(_linker(), f"wengert.{next(_serial)}")
+        tracker = builder.link(_linkers.next(), f"wengert.{next(_serial)}")
     return Loaded(tracker, tracker[entry])
 
 
@@ -214,27 +271,76 @@ def _effort(ir: str) -> _Effort:
     return _Effort(0, 0, is_tidied=True) if longest > STRAIGHT or len(lines) > HUGE else _Effort(2, 2)
 
 
+_BUILT = 32  # modules for which one builder of passes serves
+
+_own = threading.local()
+
+
+def _builder(target: Any, effort: _Effort) -> Any:
+    """What sets up passes for a target machine of this thread.
+
+    It keeps records of each module that it was used for, and llvmlite never frees them; nor does it free those that
+    each builder begins with. So a builder serves some modules, and then another one begins.
+    """
+    made: dict[_Effort, tuple[Any, int]] = _own.__dict__.setdefault("builders", {})
+    builder, left = made.get(effort, (None, 0))
+    if left == 0:
+        binding = llvm()
+        options = binding.create_pipeline_tuning_options(effort.level)
+        options.loop_vectorization = options.loop_interleaving = effort.level > 1
+        options.slp_vectorization, options.loop_unrolling = effort.packs, effort.unrolls
+        builder, left = binding.create_pass_builder(target, options), _BUILT
+    made[effort] = builder, left - 1
+    return builder
+
+
 def _optimise(module: Any, target: Any, effort: _Effort) -> None:
     """LLVM's standard passes with both vectorisers; of this module only, no global options."""
     binding = llvm()
-    options = binding.create_pipeline_tuning_options(effort.level)
-    options.loop_vectorization = options.loop_interleaving = effort.level > 1
-    options.slp_vectorization, options.loop_unrolling = effort.packs, effort.unrolls
-    builder = binding.create_pass_builder(target, options)
-    if not effort.is_tidied:
-        builder.getModulePassManager().run(module, builder)
-        return
-    passes = binding.create_new_function_pass_manager()
-    passes.add_sroa_pass()
-    for function in module.functions:
-        if not function.is_declaration:
-            passes.run(function, builder)
+    builder = _builder(target, effort)
+    passes = binding.create_new_function_pass_manager() if effort.is_tidied else builder.getModulePassManager()
+    try:
+        if not effort.is_tidied:
+            passes.run(module, builder)
+            return
+        passes.add_sroa_pass()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+    finally:
+        _dispose(passes)
 
 
-_lljit: list[Any] = []  # made on first use, under the lock; never closed: code may run until the process ends
+def _dispose(passes: Any) -> None:
+    """Frees passes, and with them some 80 KiB: llvmlite's own `close` meets a method of its base that frees nothing."""
+    disposal = llvm().newpassmanagers.NewPassManager._dispose
+    if type(passes)._dispose is not disposal and not passes.closed:
+        disposal(passes)
+        passes.detach()
+    passes.close()
 
 
-def _linker() -> Any:
-    if not _lljit:
-        _lljit.append(llvm().create_lljit_compiler(new_machine(2), use_jit_link=True))
-    return _lljit[0]
+_GENERATION = 32  # modules that one linker links
+
+
+class _Linkers:
+    """The linker of the moment.
+
+    A linker keeps a record of each module that it has ever had, so another one begins after some modules. The old one
+    goes with the last of its modules: LLVM counts who needs it.
+    """
+
+    def __init__(self) -> None:
+        self._linker: Any = None
+        self._left = 0
+
+    def next(self) -> Any:
+        """The linker for one more module; to be asked under the lock."""
+        if self._left == 0:
+            self._linker = llvm().create_lljit_compiler(new_machine(2), use_jit_link=True)
+            self._left = _GENERATION
+        self._left -= 1
+        return self._linker
+
+
+_linkers = _Linkers()

@@ -17,14 +17,19 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import symbols
+from . import contained, symbols
 
 _SPECIAL = "scipy.special.cython_special"
+_BLAS, _BLAS_THREAD = 96 << 20, 48 << 20  # bytes that it takes, at most, and for each of its threads
 _LIGHT = ("scipy.linalg",)  # packages whose extension modules need nothing of the package itself
 
 
 @functools.cache
 def _capsules(name: str) -> dict[str, Any]:
+    if name not in sys.modules:
+        cores = min(os.cpu_count() or 1, 64)
+        # OpenBLAS ends the process where it gets no memory, or tries again for ever
+        contained.require("to load SciPy's linear algebra", _BLAS + cores * _BLAS_THREAD, _BLAS)
     for find in (_alone, importlib.import_module):
         try:
             return find(name).__pyx_capi__

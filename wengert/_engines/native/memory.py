@@ -1,8 +1,11 @@
 """Memory for the arrays of compiled code: blocks that calls have given back are kept for the next ones.
 
-Fresh memory costs the system a fault a page, and a program that is called again and again would pay it in each call. So
-blocks of `LEAST` bytes and more wait in a few slots, no more than `MOST` bytes together; everything else goes to the C
-library. Blocks are aligned to 64 bytes; in front of them are their size and what the C library gave.
+Fresh memory costs the system a fault a page, and a program that is called again and again would pay it in each call,
+more than for its arithmetic where arrays are large. So blocks of `LEAST` bytes and more wait in a few slots; everything
+else goes to the C library. The blocks kept together take no more than `bound()`: where another one has no room, those
+go that waited longest. When a function of machine code goes, the blocks kept shrink to `ALWAYS`; when memory runs out,
+all of them go. Blocks are aligned to 64 bytes; in front of them are their size and what the C library gave. Large ones
+ask Linux for large pages, as NumPy's arrays do.
 
 The slots have one lock, for which nobody waits: who does not get it goes to the C library. So a child of `fork` that
 found it taken works all the same.
@@ -11,24 +14,36 @@ found it taken works all the same.
 - `void wengert_drop(ptr block)`: gives a block back, or nothing if null.
 - `ptr wengert_grow(ptr block, i64 size)`: a block of at least so many bytes that begins with what was in another one,
   which is given back; null if there is none, and the other one stays.
+- `void wengert_trim(i64 most)`: lets go of blocks until those kept take at most so many bytes.
+- `void wengert_bound(i64 most)`: how many bytes they may take from now on.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import sys
 
 from . import symbols
+from .headroom import allowance
 from .jit import FINISHED, Loaded, load
 
-NAMES = ("wengert_take", "wengert_drop", "wengert_grow")
+NAMES = ("wengert_take", "wengert_drop", "wengert_grow", "wengert_trim", "wengert_bound")
 LEAST = 16 * 1024
-MOST = 64 * 1024 * 1024
+ALWAYS = 64 * 1024 * 1024  # bytes that may be kept on any machine, and when functions go
+MOST = 1024 * 1024 * 1024  # bytes that are kept on none
+SHARE = 16  # of the memory that this process may have, one part in so many may be kept
 SLOTS = 64
+LARGE = 4 * 1024 * 1024  # bytes from which on large pages are asked for
+_MADV_HUGEPAGE = 14
 
 _IR = """
 @memory.lock = internal global i32 0
 @memory.held = internal global i64 0
+@memory.most = internal global i64 ALWAYS
+@memory.clock = internal global i64 0
 @memory.slots = internal global [SLOTS x ptr] zeroinitializer
+@memory.stamps = internal global [SLOTS x i64] zeroinitializer
 
 declare ptr @malloc(i64)
 declare void @free(ptr)
@@ -40,16 +55,109 @@ define private i64 @memory.size(ptr %block) {
   ret i64 %size
 }
 
+define private void @memory.give(ptr %block) {
+  %p.raw = getelementptr i8, ptr %block, i64 -8
+  %raw = load ptr, ptr %p.raw
+  call void @free(ptr %raw)
+  ret void
+}
+
+define private i1 @memory.enter() {
+  %got = cmpxchg ptr @memory.lock, i32 0, i32 1 acquire monotonic
+  %is.mine = extractvalue { i32, i1 } %got, 1
+  ret i1 %is.mine
+}
+
+define private void @memory.leave() {
+  store atomic i32 0, ptr @memory.lock release, align 4
+  ret void
+}
+
+; Empties a slot; the block that was there.
+define private ptr @memory.out(i64 %i) {
+  %p.slot = getelementptr [SLOTS x ptr], ptr @memory.slots, i64 0, i64 %i
+  %kept = load ptr, ptr %p.slot
+  store ptr null, ptr %p.slot
+  %size = call i64 @memory.size(ptr %kept)
+  %held = load i64, ptr @memory.held
+  %rest = sub i64 %held, %size
+  store i64 %rest, ptr @memory.held
+  ret ptr %kept
+}
+
+; Frees the blocks that waited longest until at most so many bytes are kept, and a slot is free.
+define private void @memory.shrink(i64 %most) {
+start:
+  br label %again
+again:
+  br label %scan
+scan:
+  %i = phi i64 [ 0, %again ], [ %i.next, %next ]
+  %oldest = phi i64 [ -1, %again ], [ %oldest.next, %next ]
+  %stamp = phi i64 [ -1, %again ], [ %stamp.next, %next ]
+  %empty = phi i1 [ false, %again ], [ %empty.next, %next ]
+  %p.slot = getelementptr [SLOTS x ptr], ptr @memory.slots, i64 0, i64 %i
+  %kept = load ptr, ptr %p.slot
+  %is.empty = icmp eq ptr %kept, null
+  %empty.next = or i1 %empty, %is.empty
+  %p.stamp = getelementptr [SLOTS x i64], ptr @memory.stamps, i64 0, i64 %i
+  %own = load i64, ptr %p.stamp
+  %is.older = icmp ult i64 %own, %stamp
+  %is.full = xor i1 %is.empty, true
+  %is.first = and i1 %is.older, %is.full
+  %oldest.next = select i1 %is.first, i64 %i, i64 %oldest
+  %stamp.next = select i1 %is.first, i64 %own, i64 %stamp
+  br label %next
+next:
+  %i.next = add i64 %i, 1
+  %more = icmp ult i64 %i.next, SLOTS
+  br i1 %more, label %scan, label %look
+look:
+  %held = load i64, ptr @memory.held
+  %is.little = icmp ule i64 %held, %most
+  %is.done = and i1 %is.little, %empty.next
+  %is.none = icmp slt i64 %oldest.next, 0
+  %ends = or i1 %is.done, %is.none
+  br i1 %ends, label %done, label %free
+free:
+  %block = call ptr @memory.out(i64 %oldest.next)
+  call void @memory.give(ptr %block)
+  br label %again
+done:
+  ret void
+}
+
+define void @wengert_trim(i64 %most) {
+start:
+  %is.mine = call i1 @memory.enter()
+  br i1 %is.mine, label %shrink, label %done
+shrink:
+  call void @memory.shrink(i64 %most)
+  call void @memory.leave()
+  br label %done
+done:
+  ret void
+}
+
+define void @wengert_bound(i64 %most) {
+  store i64 %most, ptr @memory.most
+  call void @wengert_trim(i64 %most)
+  ret void
+}
+
 define ptr @wengert_take(i64 %size) {
 start:
   %is.large = icmp uge i64 %size, LEAST
+  %twice = shl i64 %size, 1
+  %beyond = add i64 %twice, 1
   br i1 %is.large, label %try, label %fresh
 try:
-  %got = cmpxchg ptr @memory.lock, i32 0, i32 1 acquire monotonic
-  %is.mine = extractvalue { i32, i1 } %got, 1
+  %is.mine = call i1 @memory.enter()
   br i1 %is.mine, label %scan, label %fresh
 scan:
   %i = phi i64 [ 0, %try ], [ %i.next, %next ]
+  %best = phi i64 [ -1, %try ], [ %best.next, %next ]
+  %least = phi i64 [ %beyond, %try ], [ %least.next, %next ]
   %p.slot = getelementptr [SLOTS x ptr], ptr @memory.slots, i64 0, i64 %i
   %kept = load ptr, ptr %p.slot
   %is.empty = icmp eq ptr %kept, null
@@ -57,35 +165,44 @@ scan:
 look:
   %room = call i64 @memory.size(ptr %kept)
   %is.enough = icmp uge i64 %room, %size
-  %twice = shl i64 %size, 1
-  %is.near = icmp ule i64 %room, %twice
+  %is.near = icmp ult i64 %room, %least
   %fits = and i1 %is.enough, %is.near
-  br i1 %fits, label %found, label %next
+  %best.fit = select i1 %fits, i64 %i, i64 %best
+  %least.fit = select i1 %fits, i64 %room, i64 %least
+  br label %next
 next:
+  %best.next = phi i64 [ %best, %scan ], [ %best.fit, %look ]
+  %least.next = phi i64 [ %least, %scan ], [ %least.fit, %look ]
   %i.next = add i64 %i, 1
   %more = icmp ult i64 %i.next, SLOTS
-  br i1 %more, label %scan, label %none
+  br i1 %more, label %scan, label %scanned
+scanned:
+  %is.none = icmp slt i64 %best.next, 0
+  br i1 %is.none, label %none, label %found
 found:
-  store ptr null, ptr %p.slot
-  %held = load i64, ptr @memory.held
-  %rest = sub i64 %held, %room
-  store i64 %rest, ptr @memory.held
-  store atomic i32 0, ptr @memory.lock release, align 4
-  ret ptr %kept
+  %again = call ptr @memory.out(i64 %best.next)
+  call void @memory.leave()
+  ret ptr %again
 none:
-  store atomic i32 0, ptr @memory.lock release, align 4
+  call void @memory.leave()
   br label %fresh
 fresh:
   %is.absurd = icmp ugt i64 %size, 1125899906842624
   br i1 %is.absurd, label %fail, label %ask
 ask:
   %whole = add i64 %size, 128
-  %raw = call ptr @malloc(i64 %whole)
-  %is.null = icmp eq ptr %raw, null
-  br i1 %is.null, label %fail, label %made
+  %raw.first = call ptr @malloc(i64 %whole)
+  %is.null = icmp eq ptr %raw.first, null
+  br i1 %is.null, label %pressure, label %made
+pressure:
+  call void @wengert_trim(i64 0)
+  %raw.second = call ptr @malloc(i64 %whole)
+  %is.null.too = icmp eq ptr %raw.second, null
+  br i1 %is.null.too, label %fail, label %made
 fail:
   ret ptr null
 made:
+  %raw = phi ptr [ %raw.first, %ask ], [ %raw.second, %pressure ]
   %address = ptrtoint ptr %raw to i64
   %behind = add i64 %address, 128
   %aligned = and i64 %behind, -64
@@ -95,6 +212,7 @@ made:
   store i64 %size, ptr %p.size
   %p.raw = getelementptr i8, ptr %block, i64 -8
   store ptr %raw, ptr %p.raw
+PAGES
   ret ptr %block
 }
 
@@ -107,38 +225,41 @@ done:
 some:
   %size = call i64 @memory.size(ptr %block)
   %is.large = icmp uge i64 %size, LEAST
-  br i1 %is.large, label %try, label %give
+  br i1 %is.large, label %measure, label %give
+measure:
+  %most = load i64, ptr @memory.most
+  %is.much = icmp ugt i64 %size, %most
+  br i1 %is.much, label %give, label %try
 try:
-  %got = cmpxchg ptr @memory.lock, i32 0, i32 1 acquire monotonic
-  %is.mine = extractvalue { i32, i1 } %got, 1
-  br i1 %is.mine, label %count, label %give
-count:
-  %held = load i64, ptr @memory.held
-  %all = add i64 %held, %size
-  %is.much = icmp ugt i64 %all, MOST
-  br i1 %is.much, label %full, label %scan
+  %is.mine = call i1 @memory.enter()
+  br i1 %is.mine, label %room, label %give
+room:
+  %left = sub i64 %most, %size
+  call void @memory.shrink(i64 %left)
+  br label %scan
 scan:
-  %i = phi i64 [ 0, %count ], [ %i.next, %next ]
+  %i = phi i64 [ 0, %room ], [ %i.next, %next ]
   %p.slot = getelementptr [SLOTS x ptr], ptr @memory.slots, i64 0, i64 %i
   %kept = load ptr, ptr %p.slot
   %is.empty = icmp eq ptr %kept, null
+  %i.next = add i64 %i, 1
   br i1 %is.empty, label %keep, label %next
 next:
-  %i.next = add i64 %i, 1
-  %more = icmp ult i64 %i.next, SLOTS
-  br i1 %more, label %scan, label %full
+  br label %scan  ; one is free
 keep:
   store ptr %block, ptr %p.slot
+  %held = load i64, ptr @memory.held
+  %all = add i64 %held, %size
   store i64 %all, ptr @memory.held
-  store atomic i32 0, ptr @memory.lock release, align 4
+  %time = load i64, ptr @memory.clock
+  %now = add i64 %time, 1
+  store i64 %now, ptr @memory.clock
+  %p.stamp = getelementptr [SLOTS x i64], ptr @memory.stamps, i64 0, i64 %i
+  store i64 %now, ptr %p.stamp
+  call void @memory.leave()
   ret void
-full:
-  store atomic i32 0, ptr @memory.lock release, align 4
-  br label %give
 give:
-  %p.raw = getelementptr i8, ptr %block, i64 -8
-  %raw = load ptr, ptr %p.raw
-  call void @free(ptr %raw)
+  call void @memory.give(ptr %block)
   ret void
 }
 
@@ -169,14 +290,51 @@ copy:
 """
 
 
+_LARGE_PAGES = """
+  %is.worth = icmp uge i64 %size, LARGE
+  br i1 %is.worth, label %advise, label %ready
+advise:
+  %up = add i64 %aligned, 4095
+  %page = and i64 %up, -4096
+  %p.page = inttoptr i64 %page to ptr
+  %lost = sub i64 %page, %aligned
+  %rest = sub i64 %size, %lost
+  %ignored = call i32 @madvise(ptr %p.page, i64 %rest, i32 HUGEPAGE)
+  br label %ready
+ready:"""
+
+
 def memory_ir() -> str:
     """The functions above as IR."""
-    return _IR.replace("SLOTS", str(SLOTS)).replace("LEAST", str(LEAST)).replace("MOST", str(MOST))
+    pages = _LARGE_PAGES if sys.platform.startswith("linux") else ""
+    declared = "declare i32 @madvise(ptr, i64, i32)\n" if pages else ""
+    numbers = {"SLOTS": SLOTS, "LEAST": LEAST, "ALWAYS": ALWAYS, "LARGE": LARGE, "HUGEPAGE": _MADV_HUGEPAGE}
+    text = declared + _IR.replace("PAGES", pages)
+    for name, number in numbers.items():
+        text = text.replace(name, str(number))
+    return text
+
+
+def bound() -> int:
+    """How many bytes may be kept."""
+    return max(ALWAYS, min(MOST, allowance() // SHARE))
+
+
+def trim(most: int = ALWAYS) -> None:
+    """Lets go of blocks until those kept take at most so many bytes."""
+    if _library.cache_info().currsize:  # else there are none
+        _called("wengert_trim", most)
+
+
+def _called(name: str, number: int) -> None:
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(_address(name))(number)
 
 
 @functools.cache
 def _library() -> Loaded:
-    return load(FINISHED + memory_ir(), NAMES[0], exports=NAMES)
+    made = load(FINISHED + memory_ir(), NAMES[0], exports=NAMES)
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(made.symbol("wengert_bound"))(bound())
+    return made
 
 
 def _address(name: str) -> int:

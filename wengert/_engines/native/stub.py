@@ -35,10 +35,12 @@ SCALAR = 3  # a NumPy scalar: its type
 STATIC = 4  # exactly this object, which is not passed on
 
 # Kinds of results; all hold dtype object, rank, then (mode, value) for each axis.
-FRESH = 0  # an array that the stub allocates
+FRESH = 0  # an array that the stub makes; 256 times the bytes of an element are added to the kind
 NUMBER = 1  # a NumPy scalar
 FILLED = 2  # taken by the code (`memory.py`); its extents are sizes when the call ends
-TAKEN = 3  # large and of known size: the stub takes memory for it (`memory.py`); the size in bytes is 256 times this
+
+LARGE = 1 << 17  # bytes from which on results lie in memory that is kept from call to call ...
+HUGE = 1 << 40  # ... but for those that no machine has, which NumPy refuses
 
 # Modes of an axis.
 FIXED = 0  # the extent is the value
@@ -58,7 +60,7 @@ def stub_ir(header: int) -> str:
         "OBJECT_RANK", str(header + 8)).replace("OBJECT_DIMS", str(header + 16)).replace(
         "OBJECT_DTYPE", str(header + 40)).replace("OBJECT_FLAGS", str(header + 48)).replace(
         "CONTEXT_SIZE", str(context.SIZE)).replace("CONTEXT_THREADS", str(context.THREADS)).replace(
-        "CONTEXT_FAILING", str(context.FAILING))  # fmt: skip
+        "CONTEXT_FAILING", str(context.FAILING)).replace("LARGE", str(LARGE)).replace("HUGE", str(HUGE))  # fmt: skip
 
 
 _STUB = """
@@ -84,6 +86,7 @@ declare ptr @wengert_take(i64)
 declare void @wengert_drop(ptr)
 declare ptr @PyErr_NoMemory()
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 
 define private void @dropped.data(ptr %capsule) {
   %data = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
@@ -91,12 +94,14 @@ define private void @dropped.data(ptr %capsule) {
   ret void
 }
 
-; The extents of a result into %dims; %axes are its (mode, value) pairs.
-define private void @extents(ptr %axes, i64 %rank, ptr %sizes, ptr %dims) {
+; The extents of a result into %dims; %axes are its (mode, value) pairs. Gives their product times a width, -1 if that
+; is beyond 64 bits.
+define private i64 @extents(ptr %axes, i64 %rank, ptr %sizes, ptr %dims, i64 %width) {
 start:
   br label %each
 each:
   %k = phi i64 [ 0, %start ], [ %k.next, %put ]
+  %bytes = phi i64 [ %width, %start ], [ %bytes.next, %put ]
   %more = icmp slt i64 %k, %rank
   br i1 %more, label %take, label %done
 take:
@@ -115,9 +120,13 @@ put:
   %p.dim = getelementptr i64, ptr %dims, i64 %k
   store i64 %extent, ptr %p.dim
   %k.next = add i64 %k, 1
+  %both = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %bytes, i64 %extent)
+  %product = extractvalue { i64, i1 } %both, 0
+  %is.beyond = extractvalue { i64, i1 } %both, 1
+  %bytes.next = select i1 %is.beyond, i64 -1, i64 %product
   br label %each
 done:
-  ret void
+  ret i64 %bytes
 }
 
 define ptr @wg_stub(ptr %self, ptr %args, i64 %given) {
@@ -357,24 +366,27 @@ out.take:
   switch i64 %o.kind, label %out.put [
     i64 0, label %out.fresh
     i64 1, label %out.number
-    i64 3, label %out.taken
   ]
+out.fresh:
+  %o.width = lshr i64 %o.word, 8
+  %o.bytes = call i64 @extents(ptr %o.axes, i64 %o.rank, ptr %sizes, ptr %dims, i64 %o.width)
+  %is.large = icmp uge i64 %o.bytes, LARGE
+  %is.possible = icmp ult i64 %o.bytes, HUGE
+  %is.kept = and i1 %is.large, %is.possible
+  br i1 %is.kept, label %out.taken, label %out.made
 out.taken:
-  %o.bytes = lshr i64 %o.word, 8
   %taken.data = call ptr @wengert_take(i64 %o.bytes)
   %has.taken = icmp ne ptr %taken.data, null
   br i1 %has.taken, label %out.put, label %out.lacks
 out.lacks:
   %no.memory = call ptr @PyErr_NoMemory()
   br label %drop.start
-out.fresh:
-  call void @extents(ptr %o.axes, i64 %o.rank, ptr %sizes, ptr %dims)
+out.made:
   call void @Py_IncRef(ptr %o.dtype)
   %o.rank.short = trunc i64 %o.rank to i32
   %fresh = call ptr @PyArray_NewFromDescr(ptr %ndarray, ptr %o.dtype, i32 %o.rank.short, ptr %dims, ptr null,
                                           ptr null, i32 0, ptr null)
   store ptr %fresh, ptr %p.object
-  %o.stop = add i64 %o, 1
   %has.fresh = icmp ne ptr %fresh, null
   br i1 %has.fresh, label %out.fresh.data, label %drop.start
 out.fresh.data:
@@ -413,8 +425,8 @@ ran:
 
 ; -- failure
 drop.start:
-  %drop.status = phi i32 [ -1, %out.fresh ], [ -1, %out.lacks ], [ %status, %ran ], [ -1, %take.made ]
-  %drop.stop = phi i64 [ %o.stop, %out.fresh ], [ %o, %out.lacks ], [ %results, %ran ], [ %results, %take.made ]
+  %drop.status = phi i32 [ -1, %out.made ], [ -1, %out.lacks ], [ %status, %ran ], [ -1, %take.made ]
+  %drop.stop = phi i64 [ %o, %out.made ], [ %o, %out.lacks ], [ %results, %ran ], [ %results, %take.made ]
   br label %drop
 drop:
   %q = phi i64 [ 0, %drop.start ], [ %q.next, %drop.done ]
@@ -431,10 +443,10 @@ drop.take:
   %s.rank = load i64, ptr %p.s.rank
   %s.axes = getelementptr i64, ptr %s, i64 3
   %s.next = getelementptr [2 x i64], ptr %s.axes, i64 %s.rank
-  switch i64 %s.kind, label %drop.done [
-    i64 2, label %drop.taken
-    i64 3, label %drop.taken
-  ]
+  %is.whole.array = icmp ne ptr %drop.object, null  ; whose memory goes with it
+  %is.cell = icmp eq i64 %s.kind, 1
+  %is.nothing = or i1 %is.whole.array, %is.cell
+  br i1 %is.nothing, label %drop.done, label %drop.taken
 drop.taken:
   %p.taken = getelementptr ptr, ptr %outs, i64 %q
   %taken.back = load ptr, ptr %p.taken
@@ -502,15 +514,19 @@ take.one:
   %p.u.data = getelementptr ptr, ptr %outs, i64 %t
   %u.data = load ptr, ptr %p.u.data
   switch i64 %u.kind, label %take.next [
+    i64 0, label %take.fresh
     i64 1, label %take.number
     i64 2, label %take.filled
-    i64 3, label %take.filled
   ]
+take.fresh:
+  %u.object = load ptr, ptr %p.u.object
+  %is.whole = icmp ne ptr %u.object, null  ; else it is to be made of memory that was taken
+  br i1 %is.whole, label %take.next, label %take.filled
 take.number:
   %number = call ptr @PyArray_Scalar(ptr %u.data, ptr %u.dtype, ptr null)
   br label %take.made
 take.filled:
-  call void @extents(ptr %u.axes, i64 %u.rank, ptr %sizes, ptr %dims)
+  %u.bytes = call i64 @extents(ptr %u.axes, i64 %u.rank, ptr %sizes, ptr %dims, i64 1)
   call void @Py_IncRef(ptr %u.dtype)
   %u.rank.short = trunc i64 %u.rank to i32
   %over = call ptr @PyArray_NewFromDescr(ptr %ndarray, ptr %u.dtype, i32 %u.rank.short, ptr %dims, ptr null,
@@ -521,11 +537,18 @@ take.filled:
   br i1 %is.owned, label %take.owner, label %take.made
 take.owner:
   %owner = call ptr @PyCapsule_New(ptr %u.data, ptr null, ptr @dropped.data)
+  %has.owner = icmp ne ptr %owner, null
+  br i1 %has.owner, label %take.own, label %take.lost
+take.lost:
+  call void @Py_DecRef(ptr %over)
+  br label %take.made
+take.own:
   %ignored = call i32 @PyArray_SetBaseObject(ptr %over, ptr %owner)
   store ptr null, ptr %p.u.data  ; the capsule has it now
   br label %take.made
 take.made:
-  %made = phi ptr [ %number, %take.number ], [ %over, %take.filled ], [ %over, %take.owner ]
+  %made = phi ptr [ %number, %take.number ], [ %over, %take.filled ], [ %over, %take.own ],
+                [ null, %take.lost ]
   store ptr %made, ptr %p.u.object
   %has.made = icmp ne ptr %made, null
   br i1 %has.made, label %take.next, label %drop.start

@@ -8,6 +8,8 @@ import sys
 import threading
 from typing import Any
 
+from . import contained
+
 # LLVM keeps to 256 bits on some CPUs because the first of them ran slower on 512; our loops gain from the whole width.
 _FULL_WIDTH = ("-prefer-128-bit", "-prefer-256-bit")
 
@@ -18,7 +20,10 @@ def llvm() -> Any:
 
     Raises:
         ImportError: llvmlite is not installed, or cannot be loaded.
+        MemoryError: there is not enough to load it.
     """
+    if "llvmlite.binding" not in sys.modules:
+        contained.require("to load LLVM", *contained.LIBRARY)
     binding = importlib.import_module("llvmlite.binding")
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
