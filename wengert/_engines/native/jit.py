@@ -20,11 +20,11 @@ import ctypes
 import hashlib
 import itertools
 import re
-import threading
 from collections import OrderedDict
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ..._core import forking
 from . import disk, symbols
 from .dumps import dump, is_dumped
 from .prelude import completed
@@ -45,7 +45,7 @@ PIPELINE = b"9"  # part of the keys on disk: another number wherever the passes 
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
-_lock = threading.Lock()  # for the linker and its names; LLVM's own state is a matter of each module's context
+_lock = forking.short_lock()  # for the linker and its names; LLVM's own state is a matter of each module's context
 _serial = itertools.count()
 _declared = re.compile(r'^declare\b[^@]*@(?:"([^"]+)"|([\w.$]+))', re.MULTILINE)
 

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ..._core import forking
 from . import symbols
 
 _SPECIAL = "scipy.special.cython_special"
@@ -27,7 +28,8 @@ _LIGHT = ("scipy.linalg",)  # packages whose extension modules need nothing of t
 def _capsules(name: str) -> dict[str, Any]:
     for find in (_alone, importlib.import_module):
         try:
-            return find(name).__pyx_capi__
+            with forking.imports:
+                return find(name).__pyx_capi__
         except Exception:  # in the end: no SciPy, or one that does not load; its functions are not there
             continue
     return {}

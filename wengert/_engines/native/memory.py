@@ -4,23 +4,26 @@ Fresh memory costs the system a fault a page, and a program that is called again
 blocks of `LEAST` bytes and more wait in a few slots, no more than `MOST` bytes together; everything else goes to the C
 library. Blocks are aligned to 64 bytes; in front of them are their size and what the C library gave.
 
-The slots have one lock, for which nobody waits: who does not get it goes to the C library. So a child of `fork` that
-found it taken works all the same.
+The slots have one lock, for which nobody waits: who does not get it goes to the C library. A child of `fork` that finds
+it taken, by a thread that it has not got, begins with empty slots.
 
 - `ptr wengert_take(i64 size)`: a block of at least so many bytes; null if there is none.
 - `void wengert_drop(ptr block)`: gives a block back, or nothing if null.
 - `ptr wengert_grow(ptr block, i64 size)`: a block of at least so many bytes that begins with what was in another one,
   which is given back; null if there is none, and the other one stays.
+- `void wengert_mend()`: what such a child does first.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 
+from ..._core import forking
 from . import symbols
 from .jit import FINISHED, Loaded, load
 
-NAMES = ("wengert_take", "wengert_drop", "wengert_grow")
+NAMES = ("wengert_take", "wengert_drop", "wengert_grow", "wengert_mend")
 LEAST = 16 * 1024
 MOST = 64 * 1024 * 1024
 SLOTS = 64
@@ -166,6 +169,19 @@ copy:
   call void @wengert_drop(ptr %block)
   ret ptr %larger
 }
+
+define void @wengert_mend() {
+  %lock = load atomic i32, ptr @memory.lock acquire, align 4
+  %is.taken = icmp ne i32 %lock, 0
+  br i1 %is.taken, label %empty, label %done
+empty:
+  store [SLOTS x ptr] zeroinitializer, ptr @memory.slots
+  store i64 0, ptr @memory.held
+  store atomic i32 0, ptr @memory.lock release, align 4
+  br label %done
+done:
+  ret void
+}
 """
 
 
@@ -176,7 +192,9 @@ def memory_ir() -> str:
 
 @functools.cache
 def _library() -> Loaded:
-    return load(FINISHED + memory_ir(), NAMES[0], exports=NAMES)
+    library = load(FINISHED + memory_ir(), NAMES[0], exports=NAMES)
+    forking.mend_in_child(ctypes.CFUNCTYPE(None)(library.symbol("wengert_mend")))
+    return library
 
 
 def _address(name: str) -> int:

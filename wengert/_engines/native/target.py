@@ -8,6 +8,8 @@ import sys
 import threading
 from typing import Any
 
+from ..._core import forking
+
 # LLVM keeps to 256 bits on some CPUs because the first of them ran slower on 512; our loops gain from the whole width.
 _FULL_WIDTH = ("-prefer-128-bit", "-prefer-256-bit")
 
@@ -19,9 +21,12 @@ def llvm() -> Any:
     Raises:
         ImportError: llvmlite is not installed, or cannot be loaded.
     """
-    binding = importlib.import_module("llvmlite.binding")
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
+    with forking.imports:
+        binding = importlib.import_module("llvmlite.binding")
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+    # llvmlite's own, around each call of LLVM: no public name, but a child of a fork would wait for it for ever
+    forking.share(binding.ffi.lib._lock)
     return binding
 
 
