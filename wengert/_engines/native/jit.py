@@ -107,6 +107,20 @@ def load(
     return link(image, entry, names, exports)
 
 
+_libraries: list[Loaded] = []
+
+
+def library(ir: str, entry: str, exports: tuple[str, ...] = (), effort: _Effort | None = None) -> Loaded:
+    """As `load`, for functions that other modules call by their addresses: the code stays as long as the process.
+
+    That a cache keeps what this gives is not enough: two threads may both make it, and the cache keeps one of them,
+    while modules are linked to the other.
+    """
+    made = load(ir, entry, exports=exports, effort=effort)
+    _libraries.append(made)
+    return made
+
+
 _KEPT = 512  # modules
 _shared: OrderedDict[bytes, Loaded] = OrderedDict()
 

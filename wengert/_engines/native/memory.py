@@ -21,7 +21,7 @@ import functools
 
 from ..._core import forking
 from . import symbols
-from .jit import FINISHED, Loaded, load
+from .jit import FINISHED, Loaded, library
 
 NAMES = ("wengert_take", "wengert_drop", "wengert_grow", "wengert_mend")
 LEAST = 16 * 1024
@@ -192,9 +192,9 @@ def memory_ir() -> str:
 
 @functools.cache
 def _library() -> Loaded:
-    library = load(FINISHED + memory_ir(), NAMES[0], exports=NAMES)
-    forking.mend_in_child(ctypes.CFUNCTYPE(None)(library.symbol("wengert_mend")))
-    return library
+    made = library(FINISHED + memory_ir(), NAMES[0], exports=NAMES)
+    forking.mend_in_child(ctypes.CFUNCTYPE(None)(made.symbol("wengert_mend")))
+    return made
 
 
 def _address(name: str) -> int:
