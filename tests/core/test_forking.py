@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,3 +160,18 @@ def test_llvms_lock_is_held_across_a_fork() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_child_can_load_modules_that_its_parent_was_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "slow_to_load"
+    (tmp_path / f"{name}.py").write_text("import time\ntime.sleep(0.5)\nnumber = 3\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    thread = threading.Thread(target=importlib.import_module, args=(name,))
+    thread.start()
+    time.sleep(0.1)
+
+    def work() -> None:
+        assert importlib.import_module(name).number == 3
+
+    assert not ended(child(work), LIMIT)
+    thread.join()

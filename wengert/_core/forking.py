@@ -7,6 +7,7 @@ A lock that another thread holds while a process forks stays locked in the child
 - `long_lock()`: held while users' functions are traced or programs are compiled. A fork does not wait for that; the
   child's are free, and what was half made is made again (what they guard is only ever added to when it is whole).
 
+A fork also waits until no other thread is loading a module: a child would wait for that module for ever.
 Locks that the forking thread holds itself stay its own. A lock of another library that the same holds for, LLVM's, is
 `shared` here and taken last, since its holders wait for nobody.
 """
@@ -15,19 +16,21 @@ from __future__ import annotations
 
 import _thread
 import os
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-_PATIENCE = 10.0  # seconds that a fork waits for all short locks together; a deadlock between them must not stop it
+_PATIENCE = 10.0  # seconds that a fork waits for imports and short locks; a deadlock among them must not stop it
 
 _short: list[Any] = []
 _foreign: list[Any] = []
 _long: weakref.WeakSet[Any] = weakref.WeakSet()
 _menders: list[Callable[[], None]] = []
 _taken: list[Any] = []  # by the fork under way; there is one at a time, since only its thread gets them all
+_entered: list[Any] = []  # of the foreign ones
 _interrupted: list[bool] = []
 
 
@@ -56,17 +59,37 @@ def mend_in_child(mend: Callable[[], None]) -> None:
     _menders.append(mend)
 
 
-imports = short_lock()
-"""Held while modules of other packages are loaded: a child would wait for ever for one that was half loaded."""
-
-
 def _before() -> None:
     deadline = time.monotonic() + _PATIENCE
+    while True:
+        _uninterrupted(lambda: _wait_for_imports(deadline))
+        _take_all(deadline)
+        if not _others_import() or time.monotonic() >= deadline:
+            return
+        _release()  # one has begun meanwhile, and may need what is held here
+
+
+def _wait_for_imports(deadline: float) -> None:
+    while _others_import() and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def _others_import() -> bool:
+    """Whether another thread is loading a module."""
+    own = threading.get_ident()
+    # the locks of modules, which have no public name: none are found should they have another one some day
+    found = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
+    owners = {getattr(lock(), "owner", None) for lock in [*found.values()]}
+    return not owners <= {None, own}
+
+
+def _take_all(deadline: float) -> None:
     for lock in [*_short]:
         if _uninterrupted(lambda lock=lock: lock.acquire(timeout=max(deadline - time.monotonic(), 0.01))):
             _taken.append(lock)
     for lock in [*_foreign]:
         _uninterrupted(lock.__enter__)
+        _entered.append(lock)
 
 
 def _uninterrupted(acquire: Callable[[], Any]) -> Any:
@@ -79,8 +102,8 @@ def _uninterrupted(acquire: Callable[[], Any]) -> Any:
 
 
 def _release() -> None:
-    for lock in reversed(_foreign):
-        lock.__exit__(None, None, None)
+    while _entered:
+        _entered.pop().__exit__(None, None, None)
     while _taken:
         _taken.pop().release()
 

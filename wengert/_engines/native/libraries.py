@@ -17,7 +17,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..._core import forking
 from . import symbols
 
 _SPECIAL = "scipy.special.cython_special"
@@ -28,8 +27,7 @@ _LIGHT = ("scipy.linalg",)  # packages whose extension modules need nothing of t
 def _capsules(name: str) -> dict[str, Any]:
     for find in (_alone, importlib.import_module):
         try:
-            with forking.imports:
-                return find(name).__pyx_capi__
+            return find(name).__pyx_capi__
         except Exception:  # in the end: no SciPy, or one that does not load; its functions are not there
             continue
     return {}

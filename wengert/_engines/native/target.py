@@ -21,12 +21,11 @@ def llvm() -> Any:
     Raises:
         ImportError: llvmlite is not installed, or cannot be loaded.
     """
-    with forking.imports:
-        binding = importlib.import_module("llvmlite.binding")
-        binding.initialize_native_target()
-        binding.initialize_native_asmprinter()
+    binding = importlib.import_module("llvmlite.binding")
     # llvmlite's own, around each call of LLVM: no public name, but a child of a fork would wait for it for ever
     forking.share(binding.ffi.lib._lock)
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
     return binding
 
 
