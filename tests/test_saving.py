@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import random
 import struct
+import subprocess
+import sys
+import threading
+import time
 import zlib
 from pathlib import Path
 
@@ -13,6 +18,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.paths import ROOT
 from wengert._core.dims import size_of
 from wengert._core.state import recording
 from wengert._transforms.forward import Tangents
@@ -424,3 +430,129 @@ def test_a_rule_of_other_types_than_its_node_is_refused(tmp_path):
             path.write_bytes(_packed(json.dumps(wrong).encode(), content[HEADER.size + size :]))
             with pytest.raises(ValueError, match="not a saved function"):
                 wg.load(path)
+
+
+# -- files as wholes ---------------------------------------------------------------------------------------------------
+
+
+def _sized(n: int) -> wg.Function:
+    """A function whose file is longer for larger n and tells it."""
+    table = np.full(n, float(n))
+    f = wg.function(lambda x: wg.sum(wg.tensor(table)) * 0.0 + x * float(n))
+    f(1.0)
+    return f
+
+
+def _others(folder: Path, *known: Path) -> set[Path]:
+    return {*folder.iterdir()} - {*known}
+
+
+@pytest.mark.parametrize("kind", [str, os.fsencode, Path])
+def test_paths_are_texts_bytes_and_path_objects(tmp_path, kind):
+    path = kind(str(tmp_path / "größe"))
+    wg.save(_sized(3), path)
+    assert wg.load(path)(1.0) == 3.0
+    assert not _others(tmp_path, tmp_path / "größe")
+    Path(os.fsdecode(path)).write_bytes(b"damaged")
+    with pytest.raises(ValueError, match="größe is not a saved function"):
+        wg.load(path)
+
+
+def test_a_file_name_as_long_as_names_can_be_is_saved_to(tmp_path):
+    path = tmp_path / ("n" * 255)
+    wg.save(_sized(3), path)
+    assert wg.load(path)(1.0) == 3.0
+
+
+@pytest.mark.parametrize("others", ["threads", "processes"])
+def test_who_loads_while_others_save_sees_one_whole_file(tmp_path, others):
+    path = tmp_path / "f"
+    sizes = [10, 100_000, 1000]
+    functions = [_sized(n) for n in sizes]
+    wg.save(functions[0], path)
+    stop, errors = time.monotonic() + 1.0, []
+
+    def work(k: int) -> None:
+        try:
+            while time.monotonic() < stop:
+                wg.save(functions[k], path)
+                assert wg.load(path)(1.0) in sizes
+        except BaseException as error:
+            errors.append(error)
+
+    if others == "threads":
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors, errors
+    else:
+        program = (
+            "import sys, time, numpy as np, wengert as wg\n"
+            "from tests.test_saving import _sized\n"
+            "f, stop = _sized(int(sys.argv[2])), time.monotonic() + 1.0\n"
+            "while time.monotonic() < stop:\n"
+            "    wg.save(f, sys.argv[1])\n"
+            f"    assert wg.load(sys.argv[1])(1.0) in {sizes}\n"
+        )
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        commands = [[sys.executable, "-c", program, str(path), str(n)] for n in sizes[:2]]
+        running = [subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) for command in commands]
+        while any(process.poll() is None for process in running):
+            assert wg.load(path)(1.0) in sizes
+        assert [(p.returncode, p.communicate()[1]) for p in running] == [(0, "")] * 2
+    assert not _others(tmp_path, path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no permission bits of this kind")
+def test_permissions_of_a_file_stay_and_new_ones_go_by_the_umask(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_bytes(b"")
+    old.chmod(0o604)
+    before = os.umask(0o027)
+    try:
+        wg.save(_sized(3), old)
+        wg.save(_sized(3), new)
+    finally:
+        os.umask(before)
+    assert old.stat().st_mode & 0o7777 == 0o604
+    assert new.stat().st_mode & 0o7777 == 0o640
+
+
+@pytest.mark.skipif(os.name != "posix", reason="on Windows links take a right of their own")
+def test_a_link_to_a_file_stays_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    path, link = tmp_path / "there" / "f", tmp_path / "link"
+    link.symlink_to(path)
+    for n in (3, 4):  # one that leads nowhere yet, too
+        wg.save(_sized(n), link)
+        assert link.is_symlink() and wg.load(path)(1.0) == n
+
+
+@pytest.mark.parametrize("step", ["open", "fsync", "replace", "chmod"])
+@pytest.mark.parametrize("error", [OSError(28, "no room"), KeyboardInterrupt()])
+def test_a_save_that_fails_leaves_what_was_there_and_nothing_else(tmp_path, monkeypatch, step, error):
+    path = tmp_path / "f"
+    wg.save(_sized(3), path)
+    f = _sized(4)
+
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, fails)
+        with pytest.raises(type(error)) as told:
+            wg.save(f, path)
+    if isinstance(error, OSError):
+        assert told.value.filename == str(path)
+    assert wg.load(path)(1.0) == 3.0
+    assert not _others(tmp_path, path)
+
+
+def test_a_save_to_where_no_file_can_be_tells_the_path_that_was_given(tmp_path):
+    for path, error in ((tmp_path / "no folder" / "f", FileNotFoundError), (tmp_path, OSError)):
+        with pytest.raises(error) as told:
+            wg.save(_sized(3), path)
+        assert told.value.filename == str(path)
+    assert not _others(tmp_path)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -22,7 +21,7 @@ from ._compile.cache import Compiled
 from ._compile.captures import Captures
 from ._compile.parameters import positional_names
 from ._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dims
-from ._core import dtypes
+from ._core import dtypes, forking
 from ._core.constant import constant, number
 from ._core.dims import is_late
 from ._core.doors import door
@@ -136,7 +135,7 @@ class Function(Generic[P, R]):
         self._plain: dict[Any, Compiled] = {}
         # the default float and what ran last under it, if that was compiled code
         self._last: tuple[Any, Callable[..., Any]] | None = None
-        self._lock = threading.RLock()
+        self._lock = forking.long_lock()
         self._is_compiled_only = False  # what `load` has read: there is no Python function to trace again
         self._has_state = False  # found in a trace that keeps calls: not to be tried there again
         self._watch = _RetraceWatch(f, self._name)

@@ -22,11 +22,14 @@ from ._compile.saved import Decoder, Encoder, allow_container
 from ._core import dtypes
 from ._core.doors import door
 from ._core.where import at_user_line
+from ._core.whole_files import write_whole
 from .functional import ValueAndGrad, ValueAndGrads
 from .graph import Function, TensorSpec
 from .state import Variable
 
 __all__ = ["load", "save"]
+
+FilePath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 _MAGIC = b"WENGERT\x01"
 _HEADER = struct.Struct("<8sQQI")  # magic, bytes of JSON, bytes of arrays, CRC-32 of both
@@ -36,18 +39,20 @@ for _kind in (ValueAndGrad, ValueAndGrads):
 
 
 @door
-def save(fn: Function[..., Any], path: str | os.PathLike[str]) -> None:
+def save(fn: Function[..., Any], path: FilePath) -> None:
     """Writes the traces of a function to a file, as data.
 
     Args:
         fn: a `wg.function` that has been called; every signature traced so far is saved, with the arrays it captured,
             the Variables it uses and the custom gradients in it.
-        path: the file.
+        path: the file. It is written as a whole: who reads it, or a process that is killed, sees the old file or the
+            new one. Its permissions stay, if there is one.
 
     Raises:
         TypeError: fn is not a `function`, or a trace holds Python code (a user's primitive, a custom gradient that
             could not be traced) or a value that is not data.
         ValueError: fn has not been traced yet.
+        OSError: the file cannot be written; nothing is left behind.
 
     Example:
         >>> import os, tempfile, wengert as wg
@@ -104,16 +109,11 @@ def _write(path: Any, data: dict[str, Any], arrays: list[np.ndarray[Any, Any]]) 
     text = json.dumps(data, separators=(",", ":")).encode()
     body = b"".join(a.tobytes() for a in arrays)
     checksum = zlib.crc32(body, zlib.crc32(text))
-    temporary = f"{os.fspath(path)}.part"
-    with open(temporary, "wb") as file:
-        file.write(_HEADER.pack(_MAGIC, len(text), len(body), checksum))
-        file.write(text)
-        file.write(body)
-    os.replace(temporary, path)  # a reader never sees half a file
+    write_whole(path, [_HEADER.pack(_MAGIC, len(text), len(body), checksum), text, body])
 
 
 @door
-def load(path: str | os.PathLike[str]) -> Function[..., Any]:
+def load(path: FilePath) -> Function[..., Any]:
     """Reads a function that `save` wrote. No code from the file is run.
 
     Args:
@@ -136,12 +136,12 @@ def load(path: str | os.PathLike[str]) -> Function[..., Any]:
         >>> wg.grad(wg.load(path))(3.0)
         np.float64(6.0)
     """
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:
         content = file.read()
     try:
         return _decoded(content)
     except Exception as error:
-        message = f"load: {os.fspath(path)} is not a saved function, or is damaged: {error}"
+        message = f"load: {os.fsdecode(path)} is not a saved function, or is damaged: {error}"
         raise ValueError(at_user_line(message)) from None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._control.call import Program, call_program, closed
+from .._core import forking
 from .._core.constant import Kind, callers_own, native_result, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
 from .._core.engine import Engine
@@ -24,7 +24,7 @@ from .._transforms.replay import replay
 from .captures import Captures
 from .trace import Static, Traced
 
-_commit_lock = threading.Lock()
+_commit_lock = forking.short_lock()
 
 
 class Compiled:

@@ -7,13 +7,11 @@ is split k times, so that the sweep of an outer one finds residuals for what the
 
 from __future__ import annotations
 
-import functools
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .._core import dtypes, verifier
+from .._core import dtypes, forking, verifier
 from .._core.apply import apply
 from .._core.dims import Dim, dims_in, map_attribute
 from .._core.graph import Graph, Node, symbol
@@ -67,7 +65,8 @@ class Program:
         self.count = len(graph.outputs) if count is None else count
         self.stages = stages
         self.executables: dict[str, Any] = {}
-        self.lock = threading.RLock()
+        self.lock = forking.long_lock()
+        self._decomposes: bool | None = None
         self._splits: dict[tuple[bool, ...], Program] = {}
         self._jvps: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pushed] = {}
         self._batches: OrderedDict[Any, Program] = OrderedDict()
@@ -84,10 +83,12 @@ class Program:
                     self._batches.popitem(last=False)
             return found
 
-    @functools.cached_property
+    @property
     def decomposes(self) -> bool:
         """Whether it has eigenvalues or singular values in it."""
-        return _decomposes(self.source)
+        if self._decomposes is None:
+            self._decomposes = _decomposes(self.source)
+        return self._decomposes
 
     def split(self, active: tuple[bool, ...]) -> Program:
         """The program that also returns what a reverse sweep to the active inputs reads."""

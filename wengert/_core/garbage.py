@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from . import forking
+
 R = TypeVar("R")
 SELDOM = 10_000  # objects that are made between two looks at the youngest
 
@@ -26,9 +28,10 @@ class _Eased:
         self._look = look
         self._ease = ease
         self._restore = restore
-        self._lock = threading.Lock()
-        self._runs: set[object] = set()
+        self._lock = forking.short_lock()
+        self._runs: dict[object, int] = {}  # and whose they are
         self._before: Any = None
+        forking.mend_in_child(self._end_others)
 
     def run(self, f: Callable[..., R], *args: Any) -> R:
         """What f gives, called while the collector is eased."""
@@ -47,14 +50,20 @@ class _Eased:
             if not self._runs:
                 self._before = self._look()
                 self._ease()
-            self._runs.add(run)
+            self._runs[run] = threading.get_ident()
 
     def _end(self, run: object) -> None:
         with self._lock:
-            self._runs.discard(run)
+            self._runs.pop(run, None)
             if not self._runs and self._before is not None:
                 self._restore(self._before)
                 self._before = None
+
+    def _end_others(self) -> None:
+        """In a child of a fork, whose only thread is this one."""
+        for run, thread in [*self._runs.items()]:
+            if thread != threading.get_ident():
+                self._end(run)
 
 
 def _switch_on(was_on: bool) -> None:

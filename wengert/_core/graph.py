@@ -8,13 +8,13 @@ concrete ones) and Variables read and written.
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from . import forking
 from .dims import Shape
 from .printer import graph_text
 from .state import STATE, building, next_serial
@@ -113,7 +113,7 @@ class Graph:
         self.is_frozen = False
         self.keeps_calls = False  # whether a compiled function that is called stays one node: what replays it runs it
         self.scope: Scope | None = None  # of the nodes that a gradient adds now
-        self.lock = threading.RLock()  # held while the graph changes: another thread may run it
+        self.lock = forking.long_lock()  # held while the graph changes: another thread may run it
         self._names: dict[str, int] = {}
         self._last_site: Site | None = None
         self.lines: Lines | None = None  # counts what the user's places make, in a trace of the user's own functions

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from .._compile.cache import Compiled
 from .._compile.trace import Traced
-from .._core import dtypes
+from .._core import dtypes, forking
 from .._core.dims import Dim, dims_in
 from .._core.doors import door
 from .._core.graph import Graph, Node, open_graph
@@ -89,7 +88,7 @@ class Session:
             raise TypeError(at_user_line(f"Session: wanted a Graph, got {type(graph).__name__}"))
         self.graph = STATE.builder if graph is None else graph
         self._programs: dict[tuple[Any, ...], Compiled] = {}
-        self._lock = threading.Lock()
+        self._lock = forking.long_lock()
 
     @door
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,10 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.native_kernels import SUM_X_SIN_X
 from wengert._engines.native import disk, jit
+from wengert._engines.native.disk_folder import opened
 
+NAME, OTHER = disk.digest(b"one"), disk.digest(b"other")
+HEX = "0123456789abcdef"
 POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="Windows has no permission bits of this kind")
 
 
@@ -31,17 +35,22 @@ def files(where: Path) -> list[Path]:
     return sorted(where.iterdir())
 
 
+def swept(where: Path, most: int) -> None:
+    with opened(where) as held_in:
+        disk.sweep(held_in, most)
+
+
 def test_what_was_written_is_read(folder: Path) -> None:
-    disk.write("name", b"code")
-    assert disk.read("name") == b"code"
-    assert disk.read("other") is None
+    disk.write(NAME, b"code")
+    assert disk.read(NAME) == b"code"
+    assert disk.read(OTHER) is None
 
 
 def test_an_empty_variable_turns_it_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WENGERT_CACHE_DIR", "")
     monkeypatch.chdir(tmp_path)
-    disk.write("name", b"code")
-    assert disk.read("name") is None
+    disk.write(NAME, b"code")
+    assert disk.read(NAME) is None
     assert not files(tmp_path)
 
 
@@ -75,23 +84,23 @@ def test_damaged_files_are_made_anew(folder: Path, spoil: object) -> None:
 
 @POSIX_ONLY
 def test_files_are_their_owners_alone(folder: Path) -> None:
-    disk.write("name", b"code")
+    disk.write(NAME, b"code")
     assert folder.stat().st_mode & 0o777 == 0o700
     assert files(folder)[0].stat().st_mode & 0o777 == 0o600
 
 
 @POSIX_ONLY
 def test_files_that_others_may_write_are_not_run(folder: Path) -> None:
-    disk.write("name", b"code")
+    disk.write(NAME, b"code")
     files(folder)[0].chmod(0o666)
-    assert disk.read("name") is None
+    assert disk.read(NAME) is None
 
 
 @POSIX_ONLY
 def test_nothing_is_written_where_others_may_write(folder: Path) -> None:
     folder.mkdir(parents=True)
     folder.chmod(0o777)
-    disk.write("name", b"code")
+    disk.write(NAME, b"code")
     assert not files(folder)
 
 
@@ -102,19 +111,19 @@ def test_a_folder_that_cannot_be_is_no_error(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_file_of_another_name_is_not_run(folder: Path) -> None:
-    disk.write("one", b"code")
-    (folder / "one.o").rename(folder / "two.o")
-    assert disk.read("two") is None
+    disk.write(NAME, b"code")
+    (folder / f"{NAME}.o").rename(folder / f"{OTHER}.o")
+    assert disk.read(OTHER) is None
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give files away")
 def test_files_and_folders_of_others_are_not_used(folder: Path) -> None:
-    disk.write("name", b"code")
-    os.chown(folder / "name.o", 12345, 12345)
-    assert disk.read("name") is None
+    disk.write(NAME, b"code")
+    os.chown(folder / f"{NAME}.o", 12345, 12345)
+    assert disk.read(NAME) is None
     os.chown(folder, 12345, 12345)
-    disk.write("other", b"code")
-    assert [path.name for path in files(folder)] == ["name.o"]
+    disk.write(OTHER, b"code")
+    assert [path.name for path in files(folder)] == [f"{NAME}.o"]
 
 
 PROGRAM = """
@@ -172,17 +181,132 @@ def test_the_users_folder_is_private_and_need_not_be(tmp_path: Path, monkeypatch
 
 
 def test_nothing_unfinished_is_left(folder: Path) -> None:
-    disk.write("name", b"code")
+    disk.write(NAME, b"code")
     assert [path.suffix for path in files(folder)] == [".o"]
 
 
 def test_the_files_not_used_for_longest_go_first(folder: Path) -> None:
-    for age, name in enumerate("abcd"):
+    names = [disk.digest(bytes([n])) for n in range(4)]
+    for age, name in enumerate(names):
         disk.write(name, b"x" * 1000)
         os.utime(folder / f"{name}.o", (1e9 - age, 1e9 - age))
-    assert disk.read("d") is not None  # the oldest, but used now
-    disk.sweep(folder, 2500)
-    assert [path.stem for path in files(folder)] == ["a", "d"]
+    assert disk.read(names[3]) is not None  # the oldest, but used now
+    swept(folder, 2500)
+    assert {path.stem for path in files(folder)} == {names[0], names[3]}
+
+
+def test_a_sweep_takes_nothing_but_what_the_cache_has_made(folder: Path) -> None:
+    """The folder may be one that has other things in it, object files of other programs among them."""
+    disk.write(NAME, b"x" * 1000)
+    foreign = [
+        "main.o",
+        "x.part",
+        "secret",
+        f"{NAME}.o.bak",
+        "A" * 64 + ".o",
+        NAME,
+        f"{NAME}.part",
+        f"main.o.{HEX}.part",
+    ]
+    for name in foreign:
+        (folder / name).write_bytes(b"mine" * 1000)
+        os.utime(folder / name, (1e9, 1e9))
+    inside = folder / ("a" * 64 + ".o")
+    inside.mkdir()
+    swept(folder, 0)
+    assert {path.name for path in files(folder)} == {*foreign, inside.name}
+
+
+def test_what_killed_writers_have_left_goes_and_who_writes_now_goes_on(folder: Path) -> None:
+    disk.write(NAME, b"code")
+    old, young = folder / f"{OTHER}.o.{HEX}.part", folder / f"{NAME}.o.{HEX}.part"
+    for path in (old, young):
+        path.write_bytes(b"half")
+    os.utime(old, (1e9, 1e9))
+    swept(folder, 10**9)
+    assert young.exists() and not old.exists()
+
+
+@POSIX_ONLY
+def test_links_pipes_and_folders_in_place_of_files_are_not_followed_or_waited_for(folder: Path, tmp_path: Path) -> None:
+    disk.write(NAME, b"code")
+    path = folder / f"{NAME}.o"
+    moved = path.rename(tmp_path / "moved")
+    for put in (lambda: path.symlink_to(moved), lambda: os.mkfifo(path), lambda: path.mkdir()):
+        put()
+        assert disk.read(NAME) is None
+        path.rmdir() if path.is_dir() else path.unlink()
+    path.symlink_to(moved)
+    before = moved.read_bytes()
+    disk.write(NAME, b"other code")
+    assert not path.is_symlink() and moved.read_bytes() == before
+    assert disk.read(NAME) == b"other code"
+
+
+@POSIX_ONLY
+def test_a_folder_below_one_that_others_may_write_to_is_not_used(folder: Path) -> None:
+    """They could put another folder in its place."""
+    disk.write(NAME, b"code")
+    folder.parent.chmod(0o777)
+    assert disk.read(NAME) is None
+    disk.write(OTHER, b"code")
+    assert len(files(folder)) == 1
+    folder.parent.chmod(0o1777)  # as /tmp is: nobody may rename what is another's
+    assert disk.read(NAME) == b"code"
+
+
+def test_objects_sealed_with_another_secret_are_not_run(folder: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """Somebody has put whole objects of their own into the folder: an archive that was unpacked there, say."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "theirs"))
+    disk.write(NAME, b"code")
+    assert disk.read(NAME) == b"code"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
+    (folder / "secret").write_bytes((tmp_path / "theirs" / "wengert" / "secret").read_bytes())
+    assert disk.read(NAME) is None
+    disk.write(NAME, b"code")
+    assert disk.read(NAME) == b"code"
+
+
+def test_the_secret_is_its_owners_alone_and_made_anew_where_it_is_damaged(
+    folder: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    disk.write(NAME, b"code")
+    path = tmp_path / "wengert" / "secret"
+    assert len(path.read_bytes()) == 32
+    if os.name == "posix":
+        assert path.stat().st_mode & 0o777 == 0o600
+    path.write_bytes(b"")
+    assert disk.read(NAME) is None
+    disk.write(NAME, b"code")
+    assert disk.read(NAME) == b"code" and len(path.read_bytes()) == 32
+    assert {p.name for p in (tmp_path / "wengert").iterdir()} == {"secret"}
+
+
+@POSIX_ONLY
+def test_without_a_folder_of_the_users_own_the_secret_lies_with_the_objects(
+    folder: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    disk.write(NAME, b"code")
+    assert disk.read(NAME) == b"code"
+    assert {path.name for path in files(folder)} == {f"{NAME}.o", "secret"}
+
+
+def test_a_tilde_is_the_users_home(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("WENGERT_CACHE_DIR", os.path.join("~", "kept"))
+    assert disk.folder() == tmp_path / "kept"
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "~nobody-of-this-name/kept")
+    assert disk.folder() is None
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "9" * 5000, "\u0663"])
+def test_a_limit_that_is_none_is_the_usual_one(text: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("WENGERT_CACHE_MIB", text)
+    assert disk.limit() == 512 * 2**20
 
 
 def test_objects_hold_no_addresses(folder: Path) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import sys
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +18,7 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import jit, symbols
+from wengert._engines.native import jit, memory, multiply, runtime, symbols
 from wengert._engines.native.codegen import module_text
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.prepare import ready
@@ -182,3 +185,34 @@ def test_sizes_told_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
             runs += bits((value, slope))
         found.append(runs)
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("module", "made", "name"),
+    [(runtime, runtime._library, runtime.NAMES[0]), (memory, memory._library, memory.NAMES[0]),
+     (multiply, multiply._loaded, "row.f32")],
+    ids=["runtime", "memory", "products"],
+)  # fmt: skip
+def test_code_that_two_threads_make_at_once_stays_both_times(
+    module: Any, made: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other modules are linked to the one or the other; a cache keeps the one that came last."""
+    both = threading.Barrier(2)
+    kept: list[weakref.ref[Any]] = []
+    load = jit.load
+
+    def at_once(*args: Any, **settings: Any) -> Any:
+        loaded = load(*args, **settings)
+        kept.append(weakref.ref(loaded._tracker))
+        both.wait(60)
+        return loaded
+
+    monkeypatch.setattr(jit, "load", at_once)
+    made.cache_clear()
+    threads = [threading.Thread(target=module._address, args=(name,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    gc.collect()
+    assert [found() is None for found in kept] == [False, False]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..._core import forking
 from ..._core.graph import Graph
 from ..._core.tensor import Tensor
 from .changing import global_sources, random_state
@@ -41,7 +41,7 @@ class Captures:
         self._inputs: Inputs | None = None
         self._taken: list[tuple[int, Slot]] = []  # positions among the graph's captures, and where their values are
         self._guard: Guard | None = None
-        self._lock = threading.Lock()
+        self._lock = forking.long_lock()
         self._states = [(name, source, random_state(source)) for name, source in self._sources()]
         self._copies = {
             id(slot): bytes_of(slot.value)

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import os
 import pickle
 import sys
-import threading
 from collections.abc import Iterator
 from typing import Any
 
+from ..._core import forking
 from . import headroom
 
 MIB = 1 << 20
@@ -28,8 +29,9 @@ _LINE = 16 * 1024  # ... and 1 to 2 KiB for each line of long ones
 _LINKED = 32 * MIB
 _AMPLE = 512 * MIB
 
-_lock = threading.Lock()
+_lock = forking.short_lock()
 _taken: dict[object, int] = {}  # by compilations under way
+forking.mend_in_child(_taken.clear)  # those of a parent's other threads
 
 
 def has_room(addresses: int, pages: int) -> bool:
@@ -85,11 +87,19 @@ with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file
 with contextlib.suppress(ImportError):
     import resource
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-folder, sys.path[:], module, arguments = pickle.load(sys.stdin.buffer)
-package = sys.modules["native"] = types.ModuleType("native")  # this package alone, without the arrays around it
-package.__path__ = [folder]
-sys.stdout.buffer.write(__import__("native." + module, fromlist=["emitted"]).emitted(*arguments))
+packages, sys.path[:], module, arguments = pickle.load(sys.stdin.buffer)
+for name, folder in packages:  # without what they load by themselves: arrays are not needed here
+    package = sys.modules[name] = types.ModuleType(name)
+    package.__path__ = [folder]
+sys.stdout.buffer.write(__import__(module, fromlist=["emitted"]).emitted(*arguments))
 """
+
+
+def _packages() -> list[tuple[str, str]]:
+    """The packages around this module, and the one beside them that it imports from, with their folders."""
+    names = [forking.__name__.rpartition(".")[0]]
+    names += itertools.accumulate(__name__.split(".")[:-1], "{}.{}".format)
+    return [(name, os.path.dirname(sys.modules[name].__file__ or "")) for name in sorted(names)]
 
 
 def elsewhere(module: str, *arguments: Any) -> bytes:
@@ -98,7 +108,7 @@ def elsewhere(module: str, *arguments: Any) -> bytes:
     Raises:
         MemoryError: the process ended without a result.
     """
-    given = pickle.dumps((os.path.dirname(__file__), sys.path, module, arguments))
+    given = pickle.dumps((_packages(), sys.path, f"{__package__}.{module}", arguments))
     environment = {**os.environ, "WENGERT_DUMP": ""}
     subprocess = importlib.import_module("subprocess")  # few programs come here, and it takes its time to load
     command = [sys.executable or "python3", "-I", "-c", _BOOT]

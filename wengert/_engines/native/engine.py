@@ -9,14 +9,13 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..._core import budget
+from ..._core import budget, forking
 from ..._core.dims import Dim, dims_in
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
@@ -136,7 +135,7 @@ class Segment:
     def __init__(self, graph: Graph, plain: Plain) -> None:
         self.graph = graph
         self.kernels = Kernels(graph, plain)
-        self._lock = threading.Lock()
+        self._lock = forking.long_lock()
         self._codes: dict[tuple[Kinds, bool], Code] = {}
         self._code: Code | None = None  # the only one, where no histories come in
         self._is_given_up = False
@@ -259,7 +258,7 @@ class Frugal:
         self._graph = graph
         self._kernels = kernels.again()
         self._is_given_up = False
-        self._lock = threading.Lock()
+        self._lock = forking.long_lock()
 
     def __call__(self, *natives: Any) -> tuple[Any, ...]:
         with self._lock:

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..._core.constant import callers_own
 from . import context, stub, symbols
-from .jit import WRITTEN, Loaded, load
+from .jit import WRITTEN, Loaded, library
 from .target import llvm
 
 
@@ -237,11 +237,8 @@ def _stub_address() -> int:
         return 0
     for name, index in _NUMPY_FUNCTIONS.items():
         symbols.register(name, functools.partial(_numpy_function, index))
-    _kept.append(load(stub.stub_ir(header), stub.NAME, effort=WRITTEN))
-    return _kept[0].address
+    return library(stub.stub_ir(header), stub.NAME, effort=WRITTEN).address
 
-
-_kept: list[Loaded] = []  # the stub is in use as long as the process runs
 
 # Places in NumPy's table of C functions, the same since NumPy 1.7.
 _NUMPY_FUNCTIONS = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282}

@@ -26,6 +26,7 @@ from collections import OrderedDict
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ..._core import forking
 from . import contained, disk, symbols
 from .dumps import dump, is_dumped
 from .prelude import completed
@@ -46,7 +47,7 @@ PIPELINE = b"9"  # part of the keys on disk: another number wherever the passes 
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
-_lock = threading.Lock()  # for the linker and its names; LLVM's own state is a matter of each module's context
+_lock = forking.short_lock()  # for the linker and its names; LLVM's own state is a matter of each module's context
 _serial = itertools.count()
 _declared = re.compile(r'^declare\b[^@]*@(?:"([^"]+)"|([\w.$]+))', re.MULTILINE)
 
@@ -158,6 +159,18 @@ class _Recent:
 
 _recent = _Recent()
 _alive: weakref.WeakValueDictionary[bytes, Loaded] = weakref.WeakValueDictionary()
+_libraries: list[Loaded] = []
+
+
+def library(ir: str, entry: str, exports: tuple[str, ...] = (), effort: _Effort | None = None) -> Loaded:
+    """As `load`, for functions that other modules call by their addresses: the code stays as long as the process.
+
+    That a cache keeps what this gives is not enough: two threads may both make it, and the cache keeps one of them,
+    while modules are linked to the other.
+    """
+    made = load(ir, entry, exports=exports, effort=effort)
+    _libraries.append(made)
+    return made
 
 
 def shared(ir: str, entry: str) -> Loaded:

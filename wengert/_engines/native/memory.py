@@ -7,8 +7,8 @@ go that waited longest. When a function of machine code goes, the blocks kept sh
 all of them go. Blocks are aligned to 64 bytes; in front of them are their size and what the C library gave. Large ones
 ask Linux for large pages, as NumPy's arrays do.
 
-The slots have one lock, for which nobody waits: who does not get it goes to the C library. So a child of `fork` that
-found it taken works all the same.
+The slots have one lock, for which nobody waits: who does not get it goes to the C library. A child of `fork` that finds
+it taken, by a thread that it has not got, begins with empty slots.
 
 - `ptr wengert_take(i64 size)`: a block of at least so many bytes; null if there is none.
 - `void wengert_drop(ptr block)`: gives a block back, or nothing if null.
@@ -16,6 +16,7 @@ found it taken works all the same.
   which is given back; null if there is none, and the other one stays.
 - `void wengert_trim(i64 most)`: lets go of blocks until those kept take at most so many bytes.
 - `void wengert_bound(i64 most)`: how many bytes they may take from now on.
+- `void wengert_mend()`: what such a child does first.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ import ctypes
 import functools
 import sys
 
+from ..._core import forking
 from . import symbols
 from .headroom import allowance
-from .jit import FINISHED, Loaded, load
+from .jit import FINISHED, Loaded, library
 
-NAMES = ("wengert_take", "wengert_drop", "wengert_grow", "wengert_trim", "wengert_bound")
+NAMES = ("wengert_take", "wengert_drop", "wengert_grow", "wengert_trim", "wengert_bound", "wengert_mend")
 LEAST = 16 * 1024
 ALWAYS = 64 * 1024 * 1024  # bytes that may be kept on any machine, and when functions go
 MOST = 1024 * 1024 * 1024  # bytes that are kept on none
@@ -287,6 +289,19 @@ copy:
   call void @wengert_drop(ptr %block)
   ret ptr %larger
 }
+
+define void @wengert_mend() {
+  %lock = load atomic i32, ptr @memory.lock acquire, align 4
+  %is.taken = icmp ne i32 %lock, 0
+  br i1 %is.taken, label %empty, label %done
+empty:
+  store [SLOTS x ptr] zeroinitializer, ptr @memory.slots
+  store i64 0, ptr @memory.held
+  store atomic i32 0, ptr @memory.lock release, align 4
+  br label %done
+done:
+  ret void
+}
 """
 
 
@@ -332,8 +347,9 @@ def _called(name: str, number: int) -> None:
 
 @functools.cache
 def _library() -> Loaded:
-    made = load(FINISHED + memory_ir(), NAMES[0], exports=NAMES)
+    made = library(FINISHED + memory_ir(), NAMES[0], exports=NAMES)
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(made.symbol("wengert_bound"))(bound())
+    forking.mend_in_child(ctypes.CFUNCTYPE(None)(made.symbol("wengert_mend")))
     return made
 
 

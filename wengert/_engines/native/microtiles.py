@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from . import symbols
-from .jit import WRITTEN, Loaded, load
+from .jit import WRITTEN, Loaded, library
 from .loops import WIDTHS
 from .target import is_x86, vector_bits
 
@@ -209,7 +209,7 @@ def _latch(tile: Tile, depth: int) -> list[str]:
 @functools.cache  # for as long as the process: other modules call them
 def _loaded(tile: Tile) -> Loaded:
     # vector code already: LLVM's passes have nothing to do
-    return load(text_of(tile), "tile", effort=WRITTEN)
+    return library(text_of(tile), "tile", effort=WRITTEN)
 
 
 def _address(name: str) -> int:

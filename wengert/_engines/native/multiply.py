@@ -23,7 +23,7 @@ import functools
 from collections.abc import Iterator
 
 from . import symbols
-from .jit import WRITTEN, Loaded, load
+from .jit import WRITTEN, Loaded, library
 from .target import has_fma, is_x86, vector_bits
 
 KIND = {"f64": "double", "f32": "float"}
@@ -516,7 +516,7 @@ def module_text(function: str, type_: str) -> str:
 @functools.cache
 def _loaded(function: str, type_: str) -> Loaded:
     # every instruction is chosen already: LLVM's passes would take their time and change nothing
-    return load(module_text(function, type_), f"product.{function}.{type_}", effort=WRITTEN)
+    return library(module_text(function, type_), f"product.{function}.{type_}", effort=WRITTEN)
 
 
 def _address(name: str) -> int:

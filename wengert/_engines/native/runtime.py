@@ -16,7 +16,7 @@ import functools
 import sys
 
 from . import context, symbols
-from .jit import FINISHED, Loaded, load
+from .jit import FINISHED, Loaded, library
 
 NAMES = ("wengert_poll", "wengert_parallel")
 
@@ -257,7 +257,7 @@ def runtime_ir() -> str:
 
 @functools.cache
 def _library() -> Loaded:
-    return load(FINISHED + runtime_ir(), NAMES[0], exports=NAMES)
+    return library(FINISHED + runtime_ir(), NAMES[0], exports=NAMES)
 
 
 def _address(name: str) -> int:

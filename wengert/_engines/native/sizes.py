@@ -13,7 +13,6 @@ Programs in branches and loops belong to the graph, and so does the number of st
 from __future__ import annotations
 
 import copy
-import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ from ..._control.call import Program
 from ..._control.loop import Loop
 from ..._control.loop_back import LoopBack
 from ..._control.switch import Branches
+from ..._core import forking
 from ..._core.dims import Atom, Dim
 from ..._core.graph import Graph, Node
 from ..._core.op import REGISTRY
@@ -37,7 +37,7 @@ REMEMBERED = 4096  # structures
 # Primitives with an extent among their attributes that stands alone, not in a tuple.
 _EXTENTS = {"iota", "add_along"}
 
-_lock = threading.Lock()
+_lock = forking.short_lock()
 _seen: OrderedDict[Any, tuple[int, ...]] = OrderedDict()
 
 

@@ -14,6 +14,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from ..._core import forking
+
 _registered: dict[str, Callable[[], int]] = {}
 _families: dict[str, Callable[[str], int]] = {}
 
@@ -47,8 +49,12 @@ _helpers: dict[str, threading.Thread] = {}
 def hasten(name: str) -> None:
     """Has a function found by a thread of its own meanwhile: to compile one takes up to a tenth of a second."""
     if name not in _helpers:
-        _helpers[name] = threading.Thread(target=_found_or_not, args=(name,), name=f"wengert {name}")
-        _helpers[name].start()
+        helper = threading.Thread(target=_found_or_not, args=(name,), name=f"wengert {name}")
+        helper.start()
+        _helpers[name] = helper  # started: others may wait for its end
+
+
+forking.mend_in_child(_helpers.clear)  # a child has none of the parent's threads
 
 
 def _found_or_not(name: str) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 from typing import Any
 
+from ..._core import forking
 from . import contained
 
 # LLVM keeps to 256 bits on some CPUs because the first of them ran slower on 512; our loops gain from the whole width.
@@ -25,6 +26,8 @@ def llvm() -> Any:
     if "llvmlite.binding" not in sys.modules:
         contained.require("to load LLVM", *contained.LIBRARY)
     binding = importlib.import_module("llvmlite.binding")
+    # llvmlite's own, around each call of LLVM: no public name, but a child of a fork would wait for it for ever
+    forking.share(binding.ffi.lib._lock)
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding

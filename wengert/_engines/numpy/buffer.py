@@ -7,16 +7,15 @@ nobody can ask for any more is freed at once, and a program that goes on from th
 
 from __future__ import annotations
 
-import threading
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..._core import dtypes
+from ..._core import dtypes, forking
 
 # A write changes several versions' common array; what takes long (copies of whole arrays) is rare.
-_lock = threading.RLock()
+_lock = forking.short_lock()
 
 
 class BufferArray:

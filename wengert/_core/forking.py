@@ -1,0 +1,137 @@
+"""Locks, and what else must be mended, across `os.fork`: a child has one thread, whatever its parent had.
+
+A lock that another thread holds while a process forks stays locked in the child for ever. There are two kinds here:
+
+- `short_lock()`: held for moments, by code of ours that waits for nothing else. A fork takes them all first, so that a
+  child finds what they guard whole.
+- `long_lock()`: held while users' functions are traced or programs are compiled. A fork does not wait for that; the
+  child's are free, and what was half made is made again (what they guard is only ever added to when it is whole).
+
+A fork also waits until no other thread is loading a module: a child would wait for that module for ever.
+Locks that the forking thread holds itself stay its own. A lock of another library that the same holds for, LLVM's, is
+`shared` here and taken last, since its holders wait for nobody.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+_PATIENCE = 10.0  # seconds that a fork waits for imports and short locks; a deadlock among them must not stop it
+
+_short: list[Any] = []
+_foreign: list[Any] = []
+_long: weakref.WeakSet[Any] = weakref.WeakSet()
+_menders: list[Callable[[], None]] = []
+_taken: list[Any] = []  # by the fork under way; there is one at a time, since only its thread gets them all
+_entered: list[Any] = []  # of the foreign ones
+_interrupted: list[bool] = []
+
+
+def short_lock() -> Any:
+    """A reentrant lock for moments, which a fork waits for. For modules and objects that live as long as they do."""
+    lock = threading.RLock()
+    _short.append(lock)
+    return lock
+
+
+def long_lock() -> Any:
+    """A reentrant lock that may be held for long; free in a child of a fork, unless the forking thread holds it."""
+    lock = threading.RLock()
+    _long.add(lock)
+    return lock
+
+
+def share(lock: Any) -> None:
+    """Has each fork hold another library's lock, a context manager whose holders wait for no lock of ours."""
+    if lock not in _foreign:
+        _foreign.append(lock)
+
+
+def mend_in_child(mend: Callable[[], None]) -> None:
+    """Has each child of a fork call a function first."""
+    _menders.append(mend)
+
+
+def _before() -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        _uninterrupted(lambda: _wait_for_imports(deadline))
+        _take_all(deadline)
+        if not _others_import() or time.monotonic() >= deadline:
+            return
+        _release()  # one has begun meanwhile, and may need what is held here
+
+
+def _wait_for_imports(deadline: float) -> None:
+    while _others_import() and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def _others_import() -> bool:
+    """Whether another thread is loading a module."""
+    own = threading.get_ident()
+    # the locks of modules, which have no public name: none are found should they have another one some day
+    found = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
+    owners = {getattr(lock(), "owner", None) for lock in [*found.values()]}
+    return not owners <= {None, own}
+
+
+def _take_all(deadline: float) -> None:
+    for lock in [*_short]:
+        if _uninterrupted(lambda lock=lock: lock.acquire(timeout=max(deadline - time.monotonic(), 0.01))):
+            _taken.append(lock)
+    for lock in [*_foreign]:
+        _uninterrupted(lock.__enter__)
+        _entered.append(lock)
+
+
+def _uninterrupted(acquire: Callable[[], Any]) -> Any:
+    """What a lock's method gives; an interrupt meanwhile is told when the fork is over, since hooks cannot raise."""
+    while True:
+        try:
+            return acquire()
+        except KeyboardInterrupt:
+            _interrupted.append(True)
+
+
+def _release() -> None:
+    while _entered:
+        _entered.pop().__exit__(None, None, None)
+    while _taken:
+        _taken.pop().release()
+
+
+def _after_in_parent() -> None:
+    _release()
+    if _interrupted:
+        _interrupted.clear()
+        # from a thread, for what is raised here is lost
+        _thread.start_new_thread(_interrupt_soon, ())
+
+
+def _interrupt_soon() -> None:
+    time.sleep(0.001)
+    _thread.interrupt_main()
+
+
+def _after_in_child() -> None:
+    _interrupted.clear()
+    _release()
+    for lock in [*_short, *_long]:
+        if lock.acquire(blocking=False):  # free, or this thread's
+            lock.release()
+        else:
+            lock._at_fork_reinit()  # as the standard library does with its own locks
+    for mend in _menders:
+        mend()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
