@@ -51,7 +51,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     if source is None:
         raw: Any = obj  # which the checks below do not narrow
         is_buffer = not isinstance(obj, (np.ndarray, list, tuple)) and _has_buffer(obj)
-        result = wnp.array(np.asarray(raw) if is_buffer else raw)
+        result = wnp.array(np.asarray(raw) if is_buffer else raw, wanted)
     else:
         result = ops.copy(source) if copy else source
     result = result if wanted is None else cast(result, wanted)

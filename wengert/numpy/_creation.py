@@ -14,7 +14,7 @@ from .._core import dtypes
 from .._core.moving import beside
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, names_errors
+from ..ops.promotion import as_tensor, cast, converted, names_errors
 from ._writing import accept, as_numpy, named_dtype
 
 
@@ -47,11 +47,10 @@ def array(
         Tensor([1., 2.], shape=(2,), dtype=float64)
     """
     accept("np.array", order=order)
-    x = as_tensor(_list_of(object), "array")
-    if isinstance(object, np.ndarray):
-        x = as_tensor(np.array(object), "array")  # what the caller writes into it later is not ours
-    if dtype is not None:
-        x = cast(x, named_dtype(dtype))
+    wanted = None if dtype is None else named_dtype(dtype)
+    data = _list_of(object)
+    # a copy of an array: what the caller writes into it later is not ours
+    x = converted(np.array(data) if isinstance(data, np.ndarray) else data, wanted, "array")
     if x.ndim < ndmin:
         x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
     return x
@@ -84,8 +83,7 @@ def asarray(
         Tensor([1., 2.], shape=(2,), dtype=float64)
     """
     accept("np.asarray", order=order, device=device)
-    x = as_tensor(_list_of(a), "asarray")
-    return x if dtype is None else cast(x, named_dtype(dtype))
+    return converted(_list_of(a), None if dtype is None else named_dtype(dtype), "asarray")
 
 
 asanyarray = asarray
@@ -133,7 +131,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
         array([1., 2.], dtype=float32)
     """
     accept("np.astype", device=device)
-    return cast(as_tensor(x, "astype"), named_dtype(dtype))
+    return converted(x, named_dtype(dtype), "astype")
 
 
 # -- from a shape ----------------------------------------------------------------------------------------------------
@@ -211,8 +209,7 @@ def full(
         Tensor([3., 3.], shape=(2,), dtype=float64)
     """
     accept("np.full", order=order, device=device)
-    x = as_tensor(fill_value, "full")
-    x = x if dtype is None else cast(x, named_dtype(dtype))
+    x = converted(fill_value, None if dtype is None else named_dtype(dtype), "full")
     return ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,))
 
 

@@ -34,7 +34,7 @@ def cast(x: Any, dtype: Any) -> Any:
         >>> wg.ops.cast([1.7, -1.7], "int32")
         array([ 1, -1], dtype=int32)
     """
-    return promotion.cast(as_tensor(x, "cast"), dtypes.as_dtype(dtype))
+    return promotion.converted(x, dtypes.as_dtype(dtype), "cast")
 
 
 @public
@@ -54,7 +54,7 @@ def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
         >>> wg.ops.astype([1, 0], bool)
         array([ True, False])
     """
-    return promotion.cast(as_tensor(x, "astype"), dtypes.as_dtype(dtype))
+    return promotion.converted(x, dtypes.as_dtype(dtype), "astype")
 
 
 @public
@@ -97,8 +97,7 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
     """
     if sparse or ragged:
         raise ValueError("convert_to_tensor: tensors are dense and rectangular; sparse and ragged must be False")
-    tensor = as_tensor(np.array(x) if isinstance(x, np.ndarray) else x, "convert_to_tensor")
-    return tensor if dtype is None else promotion.cast(tensor, dtypes.as_dtype(dtype))
+    return promotion.converted(np.array(x) if isinstance(x, np.ndarray) else x, dtype, "convert_to_tensor")
 
 
 def array(x: Any, dtype: Any = None) -> Tensor:

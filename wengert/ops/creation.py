@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
-from .._core.constant import constant, is_number, number_dtype
+from .._core.constant import constant, is_number, number_dtype, scalar_array
 from .._core.dims import Dim, DimLike, Shape
 from .._core.moving import beside
 from .._core.tensor import Tensor
@@ -31,9 +31,10 @@ def _filled(shape: Shape, value: Any, dtype: Any) -> Tensor:
     """A shape filled with a number, or with an array that broadcasts to it."""
     if is_number(value):
         wanted = number_dtype(value) if dtype is None else dtypes.as_dtype(dtype)
+        if type(value) is int:
+            scalar_array(value, wanted)  # an integer that does not fit is the user's error, said here
         return S.full(shape=shape, value=value, dtype=wanted)
-    a = as_tensor(value, "full")
-    return promotion.broadcast(a if dtype is None else promotion.cast(a, dtypes.as_dtype(dtype)), shape)
+    return promotion.broadcast(promotion.converted(value, dtype, "full"), shape)
 
 
 # -- one number ----------------------------------------------------------------------------------------------
@@ -300,6 +301,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
 
     Raises:
         ZeroDivisionError: if `step` is 0.
+        OverflowError: if an argument is an integer beyond int64 and no dtype is given.
 
     Example:
         >>> import wengert as wg
@@ -313,12 +315,21 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     numbers = [_plain(v) for v in (first, end, by)]
     if numbers[2] == 0:
         raise ZeroDivisionError(at_user_line(f"arange: the step from {numbers[0]} to {numbers[1]} is 0"))
+    if dtype is None:
+        _require_int64(*numbers)
     made = np.arange(*numbers)
     if dtype is not None:
         return constant(np.arange(*numbers, dtype=dtypes.as_dtype(dtype)))
     if made.dtype.kind == "f" and all(type(v) in (int, float) for v in numbers):
         made = made.astype(dtypes.default_float())
     return constant(made)
+
+
+def _require_int64(start: Any, stop: Any, step: Any) -> None:
+    """NumPy would count in floats, in which the step is lost, and give no or other numbers without a word."""
+    for name, value in (("start", start), ("stop", stop), ("step", step)):
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            raise OverflowError(at_user_line(f"arange: {name} is {value}, out of bounds for int64; give a dtype"))
 
 
 def _plain(value: Any) -> Any:

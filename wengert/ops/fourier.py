@@ -54,6 +54,19 @@ def _scaled(x: Tensor, count: DimLike, norm: Any, is_inverse: bool, what: str) -
     return divide(x, promotion.cast(power(promotion.as_float(as_tensor(count)), exponent), x.dtype))
 
 
+def one_length(n: Any, what: str) -> tuple[Any] | None:
+    """The length of a transform along one axis, where -1 does not mean the present one as it does among several."""
+    if n is None or isinstance(n, dims.Dim):
+        return None if n is None else (n,)
+    try:
+        length = operator.index(n)
+    except TypeError:
+        raise TypeError(at_user_line(f"{what}: n must be an integer, got {n!r}")) from None
+    if length < 1:
+        raise ValueError(at_user_line(f"{what}: n is {n}, a transform needs at least one number"))
+    return (length,)
+
+
 def _axes_and_sizes(x: Tensor, s: Any, axes: Any, what: str) -> tuple[tuple[int, ...], list[Any]]:
     """The axes to transform, and the length asked for along each (None: as it is)."""
     if s is not None:
@@ -211,7 +224,7 @@ def rfft(x: Any, fft_length: Any = None) -> Any:
         >>> wg.ops.rfft([1.0, 2.0])
         (array([ 3., -1.]), array([0., 0.]))
     """
-    return _pair(half_transformed(x, None if fft_length is None else (fft_length,), (-1,), None, "rfft"))
+    return _pair(half_transformed(x, one_length(fft_length, "rfft"), (-1,), None, "rfft"))
 
 
 def irfft(x: Any, fft_length: Any = None) -> Any:
@@ -234,8 +247,7 @@ def irfft(x: Any, fft_length: Any = None) -> Any:
         >>> wg.ops.irfft(([3.0, -1.0], [0.0, 0.0]))
         array([1., 2.])
     """
-    sizes = None if fft_length is None else (fft_length,)
-    return outward(from_half(_joined(x, "irfft"), sizes, (-1,), None, "irfft"), *x)
+    return outward(from_half(_joined(x, "irfft"), one_length(fft_length, "irfft"), (-1,), None, "irfft"), *x)
 
 
 __all__ = ["fft", "fft2", "ifft2", "irfft", "rfft"]

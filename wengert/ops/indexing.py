@@ -180,8 +180,7 @@ def slice_update(inputs: Any, start_indices: Any, updates: Any) -> Any:
 
 def _block(x: Tensor, starts: Any, shape: Shape, what: str) -> list[Tensor]:
     """An index array for each axis of x: the positions of a block. Negative starts count from the end."""
-    entries = [starts] if np.ndim(starts) == 0 and not isinstance(starts, Tensor) else starts
-    first = list(entries) if isinstance(entries, (list, tuple)) else _unstacked(as_tensor(entries, what))
+    first = list(starts) if isinstance(starts, (list, tuple)) else _unstacked(as_tensor(starts, what))
     if not len(first) == len(shape) == x.ndim or x.ndim == 0:
         raise ValueError(
             at_user_line(

@@ -33,7 +33,7 @@ from .._core.foreign_arrays import require_plain
 from .._core.kinds import ARRAYS
 from .._core.op import Op
 from .._core.state import STATE
-from .._core.structure import is_number_list
+from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
 from .._core.tensor import Tensor, Value, entered
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line, error_of
@@ -73,17 +73,40 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
 
 
 def _from_list(x: Any, what: str) -> Tensor:
-    if not is_followed_inside(x):
+    if not is_followed_inside(x, what):
         array = nested_array(x, what)
         return constant(checked_array(array, what))
     rows = [as_tensor(item, what) for item in x]
     return stack_rows(rows, what)
 
 
-def is_followed_inside(x: Any) -> bool:
+def converted(x: Any, dtype: Any, what: str) -> Tensor:
+    """Any array-like value as a tensor of a dtype (None: its own).
+
+    Python's numbers that an integer dtype does not hold are an error, as in NumPy: an `OverflowError`, and a
+    `ValueError` for NaN. Arrays and tensors are converted as by `astype`.
+    """
+    if dtype is None:
+        return as_tensor(x, what)
+    wanted = dtypes.as_dtype(dtype)
+    is_plain = type(x) in (int, float) or (isinstance(x, (list, tuple)) and not is_followed_inside(x, what))
+    if is_plain and dtypes.is_integer(wanted) and (type(x) is int or nested_array(x, what).dtype.kind in "iuf"):
+        try:
+            return constant(np.array(x, wanted)[()])
+        except (OverflowError, ValueError) as error:
+            raise type(error)(at_user_line(f"{what}: {error}")) from None
+    if type(x) is int and not -(2**63) <= x < 2**64:
+        return number(x, wanted)
+    return cast(as_tensor(x, what), wanted)
+
+
+def is_followed_inside(x: Any, what: str = "argument") -> bool:
     """Whether a nested list or tuple holds a tensor, a Variable, a framework's array or a dimension of a trace."""
-    waiting = [x]
+    waiting, opened = [x], 0
     while waiting:
+        opened += 1
+        if opened == MANY_LISTS:
+            refuse_cycle(x, what)
         for item in waiting.pop():
             kind = type(item)
             if isinstance(item, (list, tuple)):
@@ -335,7 +358,7 @@ def _given(result: Any, own: Callable[[Tensor], Any]) -> Any:
     return result
 
 
-def _is_tensor_among(x: Any, found: set[Engine]) -> bool:
+def _is_tensor_among(x: Any, found: set[Engine], depth: int = 0) -> bool:
     """Whether a value is a tensor or Variable, or a nested list or tuple that holds one; notes frameworks' arrays."""
     kind = type(x)
     if kind in _NOT_ARRAYS:
@@ -343,7 +366,9 @@ def _is_tensor_among(x: Any, found: set[Engine]) -> bool:
     if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
         return True
     if isinstance(x, (list, tuple)):
-        return any(_is_tensor_among(item, found) for item in x)
+        if depth == MANY_LISTS:
+            refuse_cycle(x)
+        return any(_is_tensor_among(item, found, depth + 1) for item in x)
     engine = framework_of(kind)
     if engine is not None:
         found.add(engine)

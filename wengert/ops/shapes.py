@@ -1139,7 +1139,7 @@ def _pad_constant(x: Tensor, widths: list[Any], values: Any) -> Tensor:
         for side, (width, value) in enumerate(zip(pair, fills)):
             if width != 0:
                 shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
-                block = promotion.broadcast(promotion.cast(as_tensor(value, "pad"), x.dtype), shape)
+                block = promotion.broadcast(promotion.converted(value, x.dtype, "pad: constant_values"), shape)
                 blocks.insert(0 if side == 0 else len(blocks), block)
         x = joined(blocks, axis)
     return x

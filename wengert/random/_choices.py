@@ -162,7 +162,7 @@ def permutation(key: Any, x: Any, axis: int = 0) -> Any:
         [0, 1, 2, 3]
     """
     is_count = isinstance(x, (int, np.integer))
-    a = S.iota(size=operator.index(x), dtype=dtypes.int64) if is_count else as_tensor(x, "random.permutation")
+    a = _numbers_below(x, "random.permutation: x") if is_count else as_tensor(x, "random.permutation")
     axis = normal_axis(axis, a.ndim, "random.permutation")
     words = Z.random_bits(key_of(key, "permutation"), shape=(2, a.shape[axis]))
     first, second = (promotion.cast(reshaped(part(words, 0, i, i + 1), (a.shape[axis],)), _UINT64) for i in (0, 1))
@@ -170,6 +170,12 @@ def permutation(key: Any, x: Any, axis: int = 0) -> Any:
     mixed = S.add(apply(D.left_shift, (first, S.fill(first, 32))), second)
     result = take(a, argsort(mixed), axis=axis)
     return result if is_count else outward(result, x)
+
+
+def _numbers_below(count: Any, what: str) -> Tensor:
+    """The whole numbers below a count, which is not negative."""
+    (size,) = new_shape(count, what)
+    return S.iota(size=size, dtype=dtypes.int64)
 
 
 def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
@@ -187,7 +193,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         A tensor, or an array if `a` is one, with `shape` in the place of the axis; gradients go to what was picked.
 
     Raises:
-        ValueError: if more are wanted than there are, without `replace`.
+        ValueError: if `a` is negative; if more are wanted than there are, without `replace`.
 
     Example:
         >>> import wengert as wg
@@ -195,12 +201,14 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         (3,)
     """
     is_count = isinstance(a, (int, np.integer))
-    x = S.iota(size=operator.index(a), dtype=dtypes.int64) if is_count else as_tensor(a, "random.choice")
+    x = _numbers_below(a, "random.choice: a") if is_count else as_tensor(a, "random.choice")
     axis = normal_axis(axis, x.ndim, "random.choice")
     count, size = known_extent(x, axis, "random.choice"), new_shape(shape, "random.choice")
     wanted = 1
     for n in size:
         wanted = wanted * n
+    if type(count) is int and count == 0 and wanted != 0:
+        raise ValueError(at_user_line(f"random.choice: {wanted} are wanted of an `a` without elements"))
     if not replace and wanted > count:
         raise ValueError(at_user_line(f"random.choice: {wanted} different ones are wanted of {count}"))
     if p is not None:
@@ -209,7 +217,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
             raise ValueError(at_user_line(f"random.choice: p has shape {weights.shape}, wanted {(count,)}"))
         places = _weighted(key, weights, size, wanted, replace)
     elif replace:
-        places = randint(key, size, 0, count)
+        places = randint(key, size, 0, max(count, 1))
     else:
         places = reshaped(part(permutation(key, count), 0, 0, wanted), size)
     result = take(x, places, axis=axis)

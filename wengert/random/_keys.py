@@ -29,13 +29,14 @@ def key(seed: Any) -> Tensor:
     """The key that belongs to a seed.
 
     Args:
-        seed: an integer, which may be a tensor (in a trace, too); its low 64 bits count.
+        seed: an integer of 64 bits (from -2^63 to 2^64 - 1), which may be a tensor (in a trace, too).
 
     Returns:
         A tensor of two uint32 words.
 
     Raises:
         TypeError: if the seed is not an integer.
+        ValueError: if it has more than 64 bits.
 
     Example:
         >>> import wengert as wg
@@ -46,7 +47,13 @@ def key(seed: Any) -> Tensor:
         number = operator.index(seed)
     except TypeError:
         return _key_of_tensor(seed)
+    _require_64_bits(number, "random.key: seed")
     return constant(np.array([number >> 32 & 0xFFFFFFFF, number & 0xFFFFFFFF], np.uint32))
+
+
+def _require_64_bits(number: int, what: str) -> None:
+    if not -(2**63) <= number < 2**64:
+        raise ValueError(at_user_line(f"{what} is {number}, wanted an integer of 64 bits, from -2**63 to 2**64 - 1"))
 
 
 def _key_of_tensor(seed: Any) -> Tensor:
@@ -91,13 +98,16 @@ def fold_in(key: Any, data: Any) -> Tensor:
 
     Raises:
         TypeError: if `data` is not an integer.
+        ValueError: if it has more than 64 bits.
 
     Example:
         >>> import wengert as wg
         >>> wg.random.fold_in(wg.random.key(7), 3).shape
         (2,)
     """
-    number = as_tensor(data, "fold_in")
+    if type(data) is int:
+        _require_64_bits(data, "random.fold_in: data")
+    number = as_tensor(data, "random.fold_in: data")
     if not dtypes.is_integer(number.dtype):
         raise TypeError(at_user_line(f"random.fold_in: data has dtype {number.dtype.name}, wanted an integer"))
     base = key_of(key, "fold_in")

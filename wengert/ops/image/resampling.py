@@ -324,7 +324,9 @@ def resize(
             f"{what}: align_corners goes with 'bilinear' and 'bicubic' without antialias, got {interpolation!r}"
         ))  # fmt: skip
     x, layout = laid_out(images, data_format, what)
-    target = (operator.index(size[0]), operator.index(size[1]))
+    target = _size_of(size, what)
+    if 0 in x.shape[1:3]:
+        raise ValueError(at_user_line(f"{what}: images has shape {tuple(x.shape)}, which has no pixels"))
     x = _of_ratio(x, target, crop_to_aspect_ratio, pad_to_aspect_ratio, fill_value)
     wide = as_float(x)
     for axis in (1, 2):
@@ -334,6 +336,17 @@ def resize(
             rows = tensordot(wide, promotion.cast(as_tensor(matrix), wide.dtype), axes=([axis], [1]))
             wide = moved(rows, rows.ndim - 1, axis)
     return outward(layout.back(promotion.cast(wide, x.dtype)), images)
+
+
+def _size_of(size: Any, what: str) -> tuple[int, int]:
+    """A height and a width of at least one pixel each."""
+    try:
+        height, width = map(operator.index, size)
+    except (TypeError, ValueError):
+        raise TypeError(at_user_line(f"{what}: size is {size!r}, wanted a height and a width")) from None
+    if height < 1 or width < 1:
+        raise ValueError(at_user_line(f"{what}: size is {size!r}, wanted at least one pixel each way"))
+    return height, width
 
 
 def _of_ratio(x: Tensor, target: tuple[int, int], is_cropped: bool, is_padded: bool, filler: Any) -> Tensor:
