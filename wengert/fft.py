@@ -37,6 +37,12 @@ def _points(n: Any, what: str) -> int:
     return operator.index(n)
 
 
+def _distance(d: Any, what: str) -> Any:
+    if np.ndim(d) == 0 and np.equal(d, 0):
+        raise ValueError(at_user_line(f"{what}: d is {d}, wanted a distance that is not 0"))
+    return d
+
+
 @names_errors
 def fftfreq(n: int, d: float = 1.0) -> Any:
     """The frequencies of a transform of n numbers, in cycles per unit of the distance between them.
@@ -49,14 +55,14 @@ def fftfreq(n: int, d: float = 1.0) -> Any:
         A NumPy array of n numbers, the negative frequencies behind the others.
 
     Raises:
-        ValueError: if n is less than 1.
+        ValueError: if n is less than 1, or d is 0.
 
     Example:
         >>> import wengert as wg
         >>> wg.fft.fftfreq(4)
         array([ 0.  ,  0.25, -0.5 , -0.25])
     """
-    return np.fft.fftfreq(_points(n, "fftfreq"), d)
+    return np.fft.fftfreq(_points(n, "fftfreq"), _distance(d, "fftfreq"))
 
 
 @names_errors
@@ -71,14 +77,14 @@ def rfftfreq(n: int, d: float = 1.0) -> Any:
         A NumPy array of n // 2 + 1 numbers.
 
     Raises:
-        ValueError: if n is less than 1.
+        ValueError: if n is less than 1, or d is 0.
 
     Example:
         >>> import wengert as wg
         >>> wg.fft.rfftfreq(4)
         array([0.  , 0.25, 0.5 ])
     """
-    return np.fft.rfftfreq(_points(n, "rfftfreq"), d)
+    return np.fft.rfftfreq(_points(n, "rfftfreq"), _distance(d, "rfftfreq"))
 
 
 @public

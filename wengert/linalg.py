@@ -195,7 +195,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
         >>> wg.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
         array([1., 3.])
     """
-    if UPLO.upper() not in ("L", "U"):
+    if UPLO not in ("L", "U", "l", "u"):
         raise ValueError(at_user_line(f"eigh: UPLO must be 'L' or 'U', got {UPLO!r}"))
     return outward(EighResult(*decompositions.triangular_eigh(a, UPLO.upper() == "L")), a)
 

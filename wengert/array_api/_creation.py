@@ -80,6 +80,10 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     Returns:
         A tensor of one axis.
 
+    Raises:
+        ZeroDivisionError: if `step` is 0.
+        OverflowError: if an argument is an integer beyond int64 and no dtype is given.
+
     Example:
         >>> import wengert as wg
         >>> wg.array_api.arange(1, 7, 2)

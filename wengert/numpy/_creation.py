@@ -14,7 +14,7 @@ from .._core import dtypes
 from .._core.moving import beside
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, converted, names_errors
+from ..ops.promotion import as_tensor, converted, names_errors
 from ._writing import accept, as_numpy, named_dtype
 
 
@@ -365,6 +365,10 @@ def arange(
 
     Returns:
         A tensor.
+
+    Raises:
+        ZeroDivisionError: if `step` is 0.
+        OverflowError: if an argument is an integer beyond int64 and no dtype is given.
 
     Example:
         >>> import wengert.numpy as np

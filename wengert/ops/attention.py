@@ -101,6 +101,10 @@ def _shared(x: Tensor, q: Tensor) -> Tensor:
 def _capped(logits: Tensor, cap: Any) -> Tensor:
     if cap is None:
         return logits
+    if not float(cap) > 0:
+        raise ValueError(
+            at_user_line(f"dot_product_attention: attn_logits_soft_cap is {cap!r}, wanted a positive number")
+        )
     return S.times_number(E.tanh(S.times_number(logits, number=1 / float(cap))), number=float(cap))
 
 

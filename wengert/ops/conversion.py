@@ -131,11 +131,12 @@ def _require_fields(fmt: Any, count: int) -> None:
     for _, field, _, _ in string.Formatter().parse(fmt):
         if field is None:
             continue
-        head = re.split(r"[.\[]", field, maxsplit=1)[0]
+        head, *reached = re.split(r"[.\[]", field)
         place = int(head) if head.isdecimal() else automatic
         automatic += not head
-        if (head and not head.isdecimal()) or place >= count:
+        unknown = [name for name in reached if name.isidentifier() and not hasattr(np.ndarray, name)]
+        if (head and not head.isdecimal()) or place >= count or unknown:
             raise ValueError(at_user_line(
-                f"debug_print: fmt: the field {{{field}}} has no tensor among the {count} given, which are {{}} or {{0}}, "
-                f"{{1}}, ..."
+                f"debug_print: fmt: the field {{{field}}} has no tensor among the {count} given: {{}}, or {{0}}, "
+                "{1}, ..."
             ))  # fmt: skip

@@ -47,6 +47,8 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> Any:
     if not isinstance(bins, (int, np.integer)) or bins < 1:
         raise ValueError(at_user_line(f"histogram: bins must be a positive integer, got {bins!r}"))
     a = S.stop_gradient(flat(as_float(as_tensor(x, "histogram"))))
+    if range is not None and (not isinstance(range, (tuple, list)) or len(range) != 2):
+        raise TypeError(at_user_line(f"histogram: range is {range!r}, wanted a pair of numbers"))
     if range is not None and not range[0] <= range[1]:
         raise ValueError(at_user_line(f"histogram: range {range} does not ascend"))
     low, high = (smallest(a), largest(a)) if range is None else (as_tensor(v, "histogram") for v in range)

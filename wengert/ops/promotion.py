@@ -8,6 +8,7 @@ mixture of dtypes or shapes that do not match.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -429,7 +430,31 @@ def is_symbolic(x: Tensor) -> bool:
     return type(x._data) is Value
 
 
-# -- axes ------------------------------------------------------------------------------------------------------------
+# -- counts and axes -----------------------------------------------------------------------------------------------
+
+
+MOST_COUNTED = 2**31 - 1  # of what is counted in Python, one after the other: more would never end
+
+
+def count_of(value: Any, what: str, least: int = 0) -> int:
+    """An integer that counts something, from `least` on; `what` names op and argument."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(at_user_line(f"{what} is {value!r}, wanted an integer")) from None
+    if not least <= count <= MOST_COUNTED:
+        wanted = f"an integer of at least {least}" if count < least else f"at most {MOST_COUNTED}"
+        raise ValueError(at_user_line(f"{what} is {count}, wanted {wanted}"))
+    return count
+
+
+def number_of(value: Any, what: str) -> Any:
+    """A number that an op has as its attribute, out of an array without axes if it came in one."""
+    if is_number(value) or type(value) is Dim:
+        return value
+    if getattr(value, "shape", None) != () or not callable(getattr(value, "item", None)):
+        raise TypeError(at_user_line(f"{what} is {_short(value)}, wanted a number"))
+    return value.item()
 
 
 def normal_axis(axis: Any, ndim: int, what: str) -> int:

@@ -206,6 +206,8 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     """
     if trans not in (0, 1, 2):
         raise ValueError(at_user_line(f"lu_solve: trans must be 0, 1 or 2, got {trans!r}"))
+    if not isinstance(lu_and_piv, (tuple, list)) or len(lu_and_piv) != 2:
+        raise TypeError(at_user_line("lu_solve: lu_and_piv: wanted the pair that lu_factor gave"))
     packed, right = as_tensor(lu_and_piv[0], "lu_solve"), as_tensor(b, "lu_solve")
     n = known_extent(packed, packed.ndim - 1, "lu_solve")
     order = _orders(as_tensor(lu_and_piv[1], "lu_solve"), n)

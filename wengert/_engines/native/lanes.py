@@ -20,10 +20,10 @@ from typing import Any
 
 from . import vectormath
 from .codegen import (
-    HALF_OF_U64,
     COMPARE,
     EMITTERS,
     FLOAT_OPS,
+    HALF_OF_U64,
     INTRINSICS,
     MEMORY_TYPE,
     REGISTER,
