@@ -18,6 +18,7 @@ from ..ops.promotion import as_tensor, converted, names_errors
 from ._writing import accept, as_numpy, named_dtype
 
 
+@names_errors
 def array(
     object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
     ndmax: int = 0, like: Any = None,
@@ -61,6 +62,7 @@ def _list_of(data: Any) -> Any:
     return data.tolist() if isinstance(data, np.ndarray) and data.dtype == np.object_ else data
 
 
+@names_errors
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Tensor:
@@ -89,6 +91,7 @@ def asarray(
 asanyarray = asarray
 
 
+@names_errors
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
     """`asarray` with at least one axis, as NumPy's.
 
@@ -142,6 +145,7 @@ def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: A
     return ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float())
 
 
+@names_errors
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
     """A tensor of zeros.
 
@@ -166,6 +170,7 @@ def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 empty = zeros
 
 
+@names_errors
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
     """A tensor of ones.
 
@@ -187,6 +192,7 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None,
     return _filled(shape, 1, dtype, "ones", order, device)
 
 
+@names_errors
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Tensor:
@@ -280,6 +286,7 @@ def full_like(
     return beside(full(shape, fill_value, dtype, order, device=device), as_tensor(a))
 
 
+@names_errors
 def eye(
     N: Any, M: Any = None, k: int = 0, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Tensor:
@@ -306,6 +313,7 @@ def eye(
     return ops.eye(N, M, k, None if dtype is float else dtype)
 
 
+@names_errors
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
     """The identity matrix.
 
@@ -325,6 +333,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
     return ops.identity(n, dtype)
 
 
+@names_errors
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Tensor:
     """Ones on and below a diagonal, zeros above.
 
@@ -381,6 +390,7 @@ def arange(
     return ops.arange(start_or_stop, stop, step, dtype=dtype)
 
 
+@names_errors
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,
@@ -418,6 +428,7 @@ def linspace(
     return (points, result[1]) if retstep else points
 
 
+@names_errors
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:

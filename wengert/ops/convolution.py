@@ -16,7 +16,7 @@ from .._core.where import at_user_line
 from .._prims import conv as V
 from .._prims import structural as S
 from . import promotion
-from .promotion import as_tensor, common_dtype, count_of, outward
+from .promotion import as_tensor, common_dtype, count_of, names_errors, outward
 from .shapes import permuted, reshaped
 
 # -- the general convolution -------------------------------------------------------------------------------------------
@@ -185,6 +185,7 @@ def _keras_layout(rank: int, data_format: Any, what: str) -> Layout:
     )
 
 
+@names_errors
 def conv(
     inputs: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", data_format: Any = None, dilation_rate: Any = 1
 ) -> Any:
@@ -234,6 +235,7 @@ def _require_ranks(x: Tensor, w: Tensor, what: str) -> None:
         )
 
 
+@names_errors
 def depthwise_conv(
     inputs: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", data_format: Any = None, dilation_rate: Any = 1
 ) -> Any:
@@ -279,6 +281,7 @@ def _depthwise(
     return _convolved(x, flat_kernel, layout, strides, padding, None, dilation_rate, channels, 1, what)
 
 
+@names_errors
 def separable_conv(
     inputs: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: Any = 1, padding: Any = "valid",
     data_format: Any = None, dilation_rate: Any = 1,
@@ -312,6 +315,7 @@ def separable_conv(
     return outward(result, inputs, depthwise_kernel, pointwise_kernel)
 
 
+@names_errors
 def conv_transpose(
     inputs: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", output_padding: Any = None,
     data_format: Any = None, dilation_rate: Any = 1,

@@ -11,7 +11,7 @@ from .._core.dims import DimLike, Shape
 from .._core.tensor import Tensor
 from .._prims import structural as S
 from . import promotion
-from .promotion import as_tensor, public
+from .promotion import as_tensor, names_errors, public
 
 
 @public
@@ -75,6 +75,7 @@ def copy(x: Any) -> Any:
     return S.alias(as_tensor(x, "copy"))
 
 
+@names_errors
 def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Tensor:
     """Any array-like value as a Wengert tensor; a list that holds tensors is recorded.
 
@@ -100,6 +101,7 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
     return promotion.converted(np.array(x) if isinstance(x, np.ndarray) else x, dtype, "convert_to_tensor")
 
 
+@names_errors
 def array(x: Any, dtype: Any = None) -> Tensor:
     """A tensor of an array, a number or a nested list; a list that holds tensors is recorded.
 
@@ -123,6 +125,7 @@ def array(x: Any, dtype: Any = None) -> Tensor:
     return tensor if dtype is None else promotion.cast(tensor, dtypes.as_dtype(dtype))
 
 
+@names_errors
 def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
     """The values as a NumPy array of their own. Cuts the gradient, on purpose.
 
@@ -143,6 +146,7 @@ def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
     return np.array(as_tensor(x, "convert_to_numpy").numpy())
 
 
+@names_errors
 def shape(x: Any) -> Shape:
     """The extents of x.
 
@@ -160,6 +164,7 @@ def shape(x: Any) -> Shape:
     return tuple(as_tensor(x, "shape").shape)
 
 
+@names_errors
 def ndim(x: Any) -> int:
     """The number of axes of x.
 
@@ -177,6 +182,7 @@ def ndim(x: Any) -> int:
     return as_tensor(x, "ndim").ndim
 
 
+@names_errors
 def size(x: Any) -> DimLike:
     """The number of elements of x.
 
@@ -194,6 +200,7 @@ def size(x: Any) -> DimLike:
     return as_tensor(x, "size").size
 
 
+@names_errors
 def dtype(x: Any) -> np.dtype[Any]:
     """The data type of x.
 

@@ -18,13 +18,14 @@ from .choices import clip
 from .creation import linspace, one_hot
 from .indexing import argsort
 from .ordering import searchsorted, segment_sum
-from .promotion import as_float, as_tensor, outward, public
+from .promotion import as_float, as_tensor, names_errors, outward, public
 from .reductions import max as largest
 from .reductions import mean
 from .reductions import min as smallest
 from .shapes import flat
 
 
+@names_errors
 def histogram(x: Any, bins: int = 10, range: Any = None) -> Any:
     """How many elements lie in each of a number of bins of one width.
 
@@ -67,6 +68,7 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> Any:
     return outward((counts, edges), x)
 
 
+@names_errors
 def multi_hot(
     inputs: Any, num_classes: Any = None, axis: int = -1, dtype: Any = None, sparse: bool = False, **kwargs: Any
 ) -> Any:
@@ -148,6 +150,7 @@ def _inward(dtype: np.dtype[Any], bound: Any) -> Any:
     return float(near)
 
 
+@names_errors
 def psnr(x1: Any, x2: Any, max_val: Any) -> Any:
     """The peak signal-to-noise ratio of two images in decibels: 20 log10(max_val) - 10 log10(mean square difference).
 

@@ -40,6 +40,7 @@ def _filled(shape: Shape, value: Any, dtype: Any) -> Tensor:
 # -- one number ----------------------------------------------------------------------------------------------
 
 
+@names_errors
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of zeros.
 
@@ -61,6 +62,7 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
     return S.full(shape=new_shape(shape, "zeros"), value=0, dtype=_dtype(dtype))
 
 
+@names_errors
 def ones(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ones.
 
@@ -82,6 +84,7 @@ def ones(shape: Any, dtype: Any = None) -> Tensor:
     return S.full(shape=new_shape(shape, "ones"), value=1, dtype=_dtype(dtype))
 
 
+@names_errors
 def empty(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor whose values do not matter; they are zeros, for tensors cannot be filled afterwards.
 
@@ -100,6 +103,7 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
     return S.full(shape=new_shape(shape, "empty"), value=0, dtype=_dtype(dtype))
 
 
+@names_errors
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     """One value repeated.
 
@@ -210,6 +214,7 @@ def _band(height: Any, width: Any, k: int, name: str) -> tuple[DimLike, DimLike,
     return rows, rows if width is None else new_shape(width, name)[0], operator.index(k)
 
 
+@names_errors
 def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     """A matrix with ones on a diagonal and zeros elsewhere.
 
@@ -235,6 +240,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     return promotion.cast(is_one, _dtype(dtype))
 
 
+@names_errors
 def identity(n: Any, dtype: Any = None) -> Tensor:
     """The square matrix with ones on its main diagonal.
 
@@ -262,6 +268,7 @@ def _band_mask(height: DimLike, width: DimLike, k: int) -> Tensor:
     return apply(D.ge, wide)
 
 
+@names_errors
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     """A matrix with ones on and below a diagonal and zeros above.
 
@@ -347,6 +354,7 @@ def _dim_range(first: Any, end: Any, by: int, dtype: Any) -> Tensor:
     return steps if dtype is None else promotion.cast(steps, dtypes.as_dtype(dtype))
 
 
+@names_errors
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
 ) -> Any:
@@ -409,6 +417,7 @@ def _divided(x: Tensor, by: int) -> Tensor:
     return E.div(x, S.fill(x, by))
 
 
+@names_errors
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10, dtype: Any = None, axis: int = 0
 ) -> Any:

@@ -15,7 +15,7 @@ from .._prims import fourier as F
 from .._prims import structural as S
 from . import promotion
 from .elementwise import divide, power
-from .promotion import as_tensor, normal_axes, outward, public
+from .promotion import as_tensor, names_errors, normal_axes, outward, public
 
 # -- transforms of any axes and lengths --------------------------------------------------------------------------------
 
@@ -145,6 +145,7 @@ def _pair(z: Tensor) -> tuple[Tensor, Tensor]:
     return S.real(z), S.imag(z)
 
 
+@names_errors
 def fft(x: Any) -> Any:
     """The Fourier transform along the last axis, on pairs of parts. `wg.fft.fft` takes complex arrays.
 
@@ -165,6 +166,7 @@ def fft(x: Any) -> Any:
     return outward(_pair(transformed(_joined(x, "fft"), None, (-1,), None, False, "fft")), *x)
 
 
+@names_errors
 def fft2(x: Any) -> Any:
     """The Fourier transform along the last two axes, on pairs of parts. `wg.fft.fft2` takes complex arrays.
 
@@ -185,6 +187,7 @@ def fft2(x: Any) -> Any:
     return outward(_pair(transformed(_joined(x, "fft2"), None, (-2, -1), None, False, "fft2")), *x)
 
 
+@names_errors
 def ifft2(x: Any) -> Any:
     """The inverse Fourier transform along the last two axes, on pairs of parts.
 
@@ -227,6 +230,7 @@ def rfft(x: Any, fft_length: Any = None) -> Any:
     return _pair(half_transformed(x, one_length(fft_length, "rfft"), (-1,), None, "rfft"))
 
 
+@names_errors
 def irfft(x: Any, fft_length: Any = None) -> Any:
     """Real numbers from the first half of their Fourier transform along the last axis, given as a pair of parts.
 

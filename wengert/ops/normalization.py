@@ -9,7 +9,7 @@ from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion
 from .elementwise import multiply
-from .promotion import as_float, as_tensor, normal_axes, normal_axis, number_of, outward
+from .promotion import as_float, as_tensor, names_errors, normal_axes, normal_axis, number_of, outward
 from .reductions import mean as average_of
 from .reductions import var
 from .shapes import reshaped
@@ -22,6 +22,7 @@ def _beside(value: Any, x: Tensor, axes: tuple[int, ...], name: str) -> Tensor:
     return promotion.broadcast(reshaped(v, shape) if v.ndim != x.ndim else v, tuple(x.shape))
 
 
+@names_errors
 def batch_normalization(
     x: Any, mean: Any, variance: Any, axis: int, offset: Any = None, scale: Any = None, epsilon: float = 1e-3
 ) -> Any:
@@ -59,6 +60,7 @@ def batch_normalization(
     return outward(result, x, mean, variance, offset, scale)
 
 
+@names_errors
 def rms_normalization(x: Any, scale: Any = None, axis: Any = -1, epsilon: Any = None) -> Any:
     """x divided by the root of its mean square along axes.
 
@@ -86,6 +88,7 @@ def rms_normalization(x: Any, scale: Any = None, axis: Any = -1, epsilon: Any = 
     return outward(result, x, scale)
 
 
+@names_errors
 def layer_normalization(x: Any, gamma: Any = None, beta: Any = None, axis: Any = -1, epsilon: Any = None) -> Any:
     """x with mean 0 and variance 1 along axes, scaled and moved.
 

@@ -90,6 +90,7 @@ def in_top_k(targets: Any, predictions: Any, k: int) -> Any:
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
+@names_errors
 def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     """The places at which values can be inserted in a sorted sequence so that it stays sorted.
 
@@ -123,6 +124,7 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     return outward(reshaped(found, v.shape), sorted_sequence, values)
 
 
+@names_errors
 def digitize(x: Any, bins: Any) -> Any:
     """The number of the bin that each element lies in.
 
@@ -372,6 +374,7 @@ segment_min = _segment_op(
 )  # fmt: skip
 
 
+@names_errors
 def segment_mean(data: Any, segment_ids: Any, num_segments: Any = None, sorted: bool = False) -> Any:
     """The mean of the rows of each segment.
 

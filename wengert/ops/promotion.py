@@ -416,7 +416,7 @@ def names_errors(f: Callable[P, R]) -> Callable[P, R]:
                 raise
             raise explained from error
 
-    return wrapper
+    return unconverted(wrapper)
 
 
 def named(f: Callable[..., Any], name: str) -> None:

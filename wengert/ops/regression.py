@@ -115,6 +115,7 @@ def sigmoid_focal(target: Any, output: Any, alpha: float = 0.25, gamma: float = 
     return outward(negative(add(first, second)), target, output)
 
 
+@names_errors
 def gaussian_nll(target: Any, mean: Any, variance: Any) -> Any:
     """The negative logarithm of the normal density.
 
@@ -136,6 +137,7 @@ def gaussian_nll(target: Any, mean: Any, variance: Any) -> Any:
     return multiply(add(ratio, add(log(variance), math.log(2 * math.pi))), 0.5)
 
 
+@names_errors
 def cosine_similarity(x1: Any, x2: Any, axis: int = -1) -> Any:
     """The cosine of the angle between vectors.
 

@@ -16,12 +16,13 @@ from .creation import linspace
 from .elementwise import add, divide, exp, multiply, power, sqrt, subtract
 from .elementwise import log as logarithm
 from .linalg import matmul, norm
-from .promotion import as_float, as_tensor, common_dtype, count_of, normal_axis, outward, public
+from .promotion import as_float, as_tensor, common_dtype, count_of, names_errors, normal_axis, outward, public
 from .reductions import cumsum, mean
 from .reductions import sum as total
 from .shapes import diagonal, joined, matrix_transpose, moved, part, reshaped, with_axis
 
 
+@names_errors
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Numbers whose ratios are equal, between two ends.
 
@@ -198,6 +199,7 @@ def corrcoef(x: Any) -> Any:
     return result if a.ndim == 2 else reshaped(result, ())
 
 
+@names_errors
 def cdist(x: Any, y: Any) -> Any:
     """The Euclidean distances of all pairs of points.
 

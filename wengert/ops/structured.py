@@ -24,6 +24,7 @@ from .promotion import as_tensor, names_errors, outward, public
 from .shapes import concatenate, flat, flip, known_extent, matrix_transpose, pad, part, tril, triu
 
 
+@names_errors
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix with constant diagonals: its first column is c, its first row r.
 
@@ -51,6 +52,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return outward(take(line, places), c, r)
 
 
+@names_errors
 def circulant(c: Any) -> Any:
     """The matrix whose columns are c, each turned one further.
 
@@ -152,6 +154,7 @@ def logm(A: Any) -> Any:
     return promotion.cast(M.logm(a), dtype)
 
 
+@names_errors
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """The x with a @ x + x @ b = q.
 

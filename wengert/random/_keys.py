@@ -15,7 +15,7 @@ from .._prims import random as Z
 from ..ops import promotion
 from ..ops.draws import float_dtype, key_of, standard_normal, unit
 from ..ops.elementwise import add, bitwise_and, multiply, right_shift, subtract
-from ..ops.promotion import as_tensor, cast
+from ..ops.promotion import as_tensor, cast, names_errors
 from ..ops.shapes import joined, new_shape, with_axis
 
 __all__ = ["bits", "fold_in", "key", "normal", "split", "uniform"]
@@ -66,6 +66,7 @@ def _key_of_tensor(seed: Any) -> Tensor:
     return joined([with_axis(word, 0) for word in words], 0)
 
 
+@names_errors
 def split(key: Any, n: int = 2) -> Tensor:
     """New keys from one; do not use that one again.
 
@@ -86,6 +87,7 @@ def split(key: Any, n: int = 2) -> Tensor:
     return Z.random_split(key_of(key, "split"), count=count)
 
 
+@names_errors
 def fold_in(key: Any, data: Any) -> Tensor:
     """The key that belongs to a key and an integer, such as the number of a step.
 
@@ -114,6 +116,7 @@ def fold_in(key: Any, data: Any) -> Tensor:
     return Z.random_fold_in(base, promotion.broadcast(number, tuple(base.shape[:-1])))
 
 
+@names_errors
 def bits(key: Any, shape: Any = ()) -> Tensor:
     """Uniform 32-bit words.
 
@@ -132,6 +135,7 @@ def bits(key: Any, shape: Any = ()) -> Tensor:
     return Z.random_bits(key_of(key, "bits"), shape=new_shape(shape, "random.bits"))
 
 
+@names_errors
 def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Tensor:
     """Uniform numbers in [minval, maxval), the same to the bit on every engine.
 
@@ -162,6 +166,7 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     return add(multiply(draw, subtract(high, low)), low)
 
 
+@names_errors
 def normal(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     """Standard normal numbers, by the inverse of the distribution function.
 

@@ -20,7 +20,7 @@ from ..choices import clip, mod
 from ..elementwise import abs as magnitude
 from ..elementwise import add, divide, floor_divide, multiply, subtract
 from ..linalg import solve, tensordot
-from ..promotion import as_float, as_tensor, outward
+from ..promotion import as_float, as_tensor, names_errors, outward
 from ..shapes import known_extent, moved, pad, part, reshaped, stack
 from .layout import laid_out
 from .splines import MODES, spline_between
@@ -44,6 +44,7 @@ _FIXERS: dict[str, Any] = {
 _GRID_MODES = {"grid-constant": "constant", "grid-wrap": "wrap", "grid-mirror": "reflect"}
 
 
+@names_errors
 def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = "constant", fill_value: Any = 0) -> Any:
     """The values of an array between its elements.
 
@@ -155,6 +156,7 @@ def _rounded(place: Tensor) -> Tensor:
     return apply(D.trunc, (add(place, half),))
 
 
+@names_errors
 def affine_transform(
     images: Any, transform: Any, interpolation: str = "bilinear", fill_mode: str = "constant", fill_value: Any = 0,
     data_format: Any = None,
@@ -190,6 +192,7 @@ def affine_transform(
     return outward(layout.back(promotion.cast(result, x.dtype)), images, transform)
 
 
+@names_errors
 def perspective_transform(
     images: Any, start_points: Any, end_points: Any, interpolation: str = "bilinear", fill_value: Any = 0,
     data_format: Any = None,
@@ -281,6 +284,7 @@ def _weights(size: int, target: int, interpolation: str, antialias: bool, is_ali
     return weights / weights.sum(axis=1, keepdims=True)
 
 
+@names_errors
 def resize(
     images: Any, size: Any, interpolation: str = "bilinear", antialias: bool = False,
     crop_to_aspect_ratio: bool = False, pad_to_aspect_ratio: bool = False, fill_mode: str = "constant",
