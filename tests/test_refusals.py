@@ -258,3 +258,8 @@ def test_windows_take_steps():
     for steps in (0, -1, 1.5, "ab"):
         with pytest.raises((ValueError, TypeError), match="extract_patches: strides"):
             wg.ops.image.extract_patches(wg.ones((1, 4, 6, 3)), 2, strides=steps)
+
+
+def test_constants_in_a_trace_have_a_smallest_number():
+    x = wg.tensor(np.array([[2.0, np.nan], [1.0, 3.0]]))
+    np.testing.assert_array_equal(wg.function(lambda: wg.nanargmin(x, axis=0))(), [1, 1])

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.wrong_calls import Wrong, callables, complaint, right_calls, wrong_calls
 
-COUNT = int(os.environ.get("WENGERT_WRONG_CALLS", "1500"))
+COUNT = int(os.environ.get("WENGERT_WRONG_CALLS", "4000"))
 SEED = int(os.environ.get("WENGERT_WRONG_CALLS_SEED", "0"))
 OF_EACH = 6  # calls of one function
 

@@ -62,7 +62,8 @@ def fftfreq(n: int, d: float = 1.0) -> Any:
         >>> wg.fft.fftfreq(4)
         array([ 0.  ,  0.25, -0.5 , -0.25])
     """
-    return np.fft.fftfreq(_points(n, "fftfreq"), _distance(d, "fftfreq"))
+    found: Any = np.fft.fftfreq(_points(n, "fftfreq"), _distance(d, "fftfreq"))
+    return found
 
 
 @names_errors
@@ -84,7 +85,8 @@ def rfftfreq(n: int, d: float = 1.0) -> Any:
         >>> wg.fft.rfftfreq(4)
         array([0.  , 0.25, 0.5 ])
     """
-    return np.fft.rfftfreq(_points(n, "rfftfreq"), _distance(d, "rfftfreq"))
+    found: Any = np.fft.rfftfreq(_points(n, "rfftfreq"), _distance(d, "rfftfreq"))
+    return found
 
 
 @public

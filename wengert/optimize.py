@@ -361,7 +361,11 @@ def _minimize(
             bounds=None if limits is None else scipy("optimize").Bounds(*limits), constraints=given, options=options,
             **supplied,
         )  # fmt: skip
-    x = result.x
+    x = getattr(result, "x", None)
+    if x is None:
+        raise TypeError(
+            at_user_line(f"minimize: method gave {type(result).__name__}, wanted SciPy's OptimizeResult with an x")
+        )
     if _is_followed():
         x = _followed_minimum(problem, objective, result.x, limits, known)
         result.fun = result_of(objective(x, *problem.args), problem.keep)

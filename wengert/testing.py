@@ -117,14 +117,14 @@ MOST_ORDER = 8  # each order is a gradient of the one before, and some times as 
 def _require_order(order: Any) -> None:
     if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= MOST_ORDER:
         raise ValueError(
-            at_user_line(
-                f"check_gradients: order must be an integer of at least 1 and at most {MOST_ORDER}, got {order!r}"
-            )
+            at_user_line(f"check_gradients: order must be an integer from 1 to {MOST_ORDER}, got {order!r}")
         )
 
 
 def _checked_modes(modes: Any) -> tuple[str, ...]:
-    chosen = (modes,) if isinstance(modes, str) else tuple(modes)
+    if not hasattr(modes, "__iter__"):
+        raise TypeError(at_user_line(f"check_gradients: modes is {modes!r}, wanted 'reverse', 'forward' or both"))
+    chosen = (modes,) if isinstance(modes, str) else (*modes,)
     for mode in chosen:
         if mode not in MODES:
             raise ValueError(at_user_line(f"check_gradients: unknown mode {mode!r}; wanted 'reverse' or 'forward'"))

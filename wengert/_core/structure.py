@@ -257,6 +257,8 @@ def _rebuilt_dataclass(kind: type, values: dict[str, Any]) -> Any:
 
 def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     """Applies f to the numeric leaves of structures of one shape; the first one's others stay."""
+    if not callable(f):
+        raise TypeError(at_user_line(f"tree.map: f: wanted a function, got {type(f).__name__}"))
     leaves, spec = flatten(tree, EVERY)
     others = []
     for other in rest:

@@ -184,7 +184,10 @@ def _times(t_eval: Any, t0: Tensor, t1: Tensor) -> Tensor:
 
 
 def _tolerances(rtol: Any, atol: Any, state: State) -> tuple[Any, Any]:
-    relative, absolute = np.asarray(rtol, float), np.asarray(atol, float)
+    try:
+        relative, absolute = np.asarray(rtol, float), np.asarray(atol, float)
+    except TypeError:
+        raise TypeError(at_user_line(f"solve_ivp: rtol is {rtol!r} and atol {atol!r}, wanted real numbers")) from None
     if np.any(np.isnan(relative)) or np.any(np.isnan(absolute)):
         raise ValueError(at_user_line(f"solve_ivp: rtol is {rtol} and atol {atol}, wanted numbers"))
     if np.any(relative < 100 * EPS):

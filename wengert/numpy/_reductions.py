@@ -254,7 +254,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> _Reduc
 
 @as_numpy
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE) -> Any:
-    """The weighted mean; with `returned`, also the sum of the weights.
+    """The weighted mean; with `returned`, also the sum of the weights. `ZeroDivisionError` if weights sum to zero.
 
     Example:
         >>> import wengert.numpy as np

@@ -138,8 +138,8 @@ def _place(name: str, word: str, find: Callable[..., Tensor], neutral: float, at
     def function(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         a = as_tensor(x, name)
         mask = numbers_in(a)
-        is_known = mask is not True and not promotion.is_symbolic(a)
-        if is_known and not ndarray_of(reductions.all(reductions.any(mask, axis))._data):
+        found = None if mask is True else reductions.all(reductions.any(mask, axis))
+        if found is not None and not promotion.is_symbolic(found) and not ndarray_of(found._data):
             raise ValueError(at_user_line(f"{name}: all elements of a slice are NaN"))
         return outward(find(replaced(a, neutral), axis, keepdims), x)
 

@@ -440,7 +440,9 @@ def count_of(value: Any, what: str, least: int = 0) -> int:
     """An integer that counts something, from `least` on; `what` names op and argument."""
     try:
         count = operator.index(value)
-    except TypeError:
+    except TypeError as error:
+        if "\n  at " in str(error):  # a symbol's own refusal
+            raise
         raise TypeError(at_user_line(f"{what} is {value!r}, wanted an integer")) from None
     if not least <= count <= MOST_COUNTED:
         wanted = f"an integer of at least {least}" if count < least else f"at most {MOST_COUNTED}"
