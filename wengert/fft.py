@@ -31,6 +31,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+_NUMPYS: Any = np.fft  # whose types a strict checker does not know
+
+
 def _points(n: Any, what: str) -> int:
     if fourier.one_length(n, what) is None:
         raise TypeError(at_user_line(f"{what}: n must be an integer, got None"))
@@ -62,8 +65,7 @@ def fftfreq(n: int, d: float = 1.0) -> Any:
         >>> wg.fft.fftfreq(4)
         array([ 0.  ,  0.25, -0.5 , -0.25])
     """
-    found: Any = np.fft.fftfreq(_points(n, "fftfreq"), _distance(d, "fftfreq"))
-    return found
+    return _NUMPYS.fftfreq(_points(n, "fftfreq"), _distance(d, "fftfreq"))
 
 
 @names_errors
@@ -85,8 +87,7 @@ def rfftfreq(n: int, d: float = 1.0) -> Any:
         >>> wg.fft.rfftfreq(4)
         array([0.  , 0.25, 0.5 ])
     """
-    found: Any = np.fft.rfftfreq(_points(n, "rfftfreq"), _distance(d, "rfftfreq"))
-    return found
+    return _NUMPYS.rfftfreq(_points(n, "rfftfreq"), _distance(d, "rfftfreq"))
 
 
 @public
