@@ -8,14 +8,16 @@ transformed in float32.
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._core.dims import floordiv
 from ._core.later import names_loaded_later
+from ._core.where import at_user_line
 from .ops import choices, fourier
-from .ops.promotion import as_tensor, normal_axes, public
+from .ops.promotion import as_tensor, names_errors, normal_axes, public
 from .ops.shapes import roll
 
 if TYPE_CHECKING:
@@ -28,7 +30,64 @@ __all__ = [
     "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-fftfreq, rfftfreq = np.fft.fftfreq, np.fft.rfftfreq
+
+_NUMPYS: Any = np.fft  # whose types a strict checker does not know
+
+
+def _points(n: Any, what: str) -> int:
+    if fourier.one_length(n, what) is None:
+        raise TypeError(at_user_line(f"{what}: n must be an integer, got None"))
+    return operator.index(n)
+
+
+def _distance(d: Any, what: str) -> Any:
+    if np.ndim(d) == 0 and np.equal(d, 0):
+        raise ValueError(at_user_line(f"{what}: d is {d}, wanted a distance that is not 0"))
+    return d
+
+
+@names_errors
+def fftfreq(n: int, d: float = 1.0) -> Any:
+    """The frequencies of a transform of n numbers, in cycles per unit of the distance between them.
+
+    Args:
+        n: how many numbers are transformed.
+        d: the distance between them.
+
+    Returns:
+        A NumPy array of n numbers, the negative frequencies behind the others.
+
+    Raises:
+        ValueError: if n is less than 1, or d is 0.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.fftfreq(4)
+        array([ 0.  ,  0.25, -0.5 , -0.25])
+    """
+    return _NUMPYS.fftfreq(_points(n, "fftfreq"), _distance(d, "fftfreq"))
+
+
+@names_errors
+def rfftfreq(n: int, d: float = 1.0) -> Any:
+    """The frequencies of a transform of n real numbers, in cycles per unit of the distance between them.
+
+    Args:
+        n: how many numbers are transformed.
+        d: the distance between them.
+
+    Returns:
+        A NumPy array of n // 2 + 1 numbers.
+
+    Raises:
+        ValueError: if n is less than 1, or d is 0.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.fft.rfftfreq(4)
+        array([0.  , 0.25, 0.5 ])
+    """
+    return _NUMPYS.rfftfreq(_points(n, "rfftfreq"), _distance(d, "rfftfreq"))
 
 
 @public
@@ -52,7 +111,7 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         >>> wg.fft.fft([1.0, 2.0])
         array([ 3.+0.j, -1.+0.j])
     """
-    return fourier.transformed(a, None if n is None else (n,), (axis,), norm, False, "fft")
+    return fourier.transformed(a, fourier.one_length(n, "fft"), (axis,), norm, False, "fft")
 
 
 @public
@@ -76,7 +135,7 @@ def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         >>> wg.fft.ifft([3.0, -1.0])
         array([1.+0.j, 2.+0.j])
     """
-    return fourier.transformed(a, None if n is None else (n,), (axis,), norm, True, "ifft")
+    return fourier.transformed(a, fourier.one_length(n, "ifft"), (axis,), norm, True, "ifft")
 
 
 @public
@@ -100,7 +159,7 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         >>> wg.fft.rfft([1.0, 2.0])
         array([ 3.+0.j, -1.+0.j])
     """
-    return fourier.half_transformed(a, None if n is None else (n,), (axis,), norm, "rfft")
+    return fourier.half_transformed(a, fourier.one_length(n, "rfft"), (axis,), norm, "rfft")
 
 
 @public
@@ -124,7 +183,7 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         >>> wg.fft.irfft([3.0, -1.0])
         array([1., 2.])
     """
-    return fourier.from_half(a, None if n is None else (n,), (axis,), norm, "irfft")
+    return fourier.from_half(a, fourier.one_length(n, "irfft"), (axis,), norm, "irfft")
 
 
 @public

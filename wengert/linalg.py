@@ -22,7 +22,7 @@ from .ops import choices, creation, decompositions, elementwise, linalg, reducti
 from .ops.decompositions import condition_number as cond
 from .ops.decompositions import expm, lu_factor
 from .ops.linalg import matmul, norm, solve, solve_triangular
-from .ops.promotion import as_tensor, broadcast, cast, normal_axes, outward, public
+from .ops.promotion import as_tensor, broadcast, cast, names_errors, normal_axes, outward, public
 from .ops.shapes import matrix_transpose
 from .ops.sparse import sparse_matmul, spsolve
 from .ops.structured import block_diag, circulant, logm, lu, lu_solve, solve_sylvester, sqrtm, toeplitz
@@ -83,6 +83,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
+@names_errors
 def inv(a: Any) -> Any:
     """The inverses of matrices.
 
@@ -105,6 +106,7 @@ def inv(a: Any) -> Any:
     return linalg.inv(a)
 
 
+@names_errors
 def det(a: Any) -> Any:
     """The determinants of matrices. The gradient is right at singular ones, too.
 
@@ -125,6 +127,7 @@ def det(a: Any) -> Any:
     return decompositions.det(a)
 
 
+@names_errors
 def eig(a: Any) -> EigResult:
     """Eigenvalues and eigenvectors of general square matrices.
 
@@ -150,6 +153,7 @@ def eig(a: Any) -> EigResult:
     return EigResult(*decompositions.eig(a))
 
 
+@names_errors
 def eigvals(a: Any) -> Any:
     """Eigenvalues of general square matrices.
 
@@ -173,6 +177,7 @@ def eigvals(a: Any) -> Any:
     return eig(a).eigenvalues
 
 
+@names_errors
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues and eigenvectors of symmetric (Hermitian) matrices.
 
@@ -195,11 +200,12 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
         >>> wg.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
         array([1., 3.])
     """
-    if UPLO.upper() not in ("L", "U"):
+    if UPLO not in ("L", "U", "l", "u"):
         raise ValueError(at_user_line(f"eigh: UPLO must be 'L' or 'U', got {UPLO!r}"))
     return outward(EighResult(*decompositions.triangular_eigh(a, UPLO.upper() == "L")), a)
 
 
+@names_errors
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues of symmetric (Hermitian) matrices.
 
@@ -224,6 +230,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     return eigh(a, UPLO).eigenvalues
 
 
+@names_errors
 def slogdet(a: Any) -> SlogdetResult:
     """The sign of the determinant and the logarithm of its magnitude.
 
@@ -246,6 +253,7 @@ def slogdet(a: Any) -> SlogdetResult:
     return SlogdetResult(*decompositions.slogdet(a))
 
 
+@names_errors
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Singular values and vectors: a = U @ diag(S) @ Vh.
 
@@ -273,6 +281,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     return SVDResult(*result) if compute_uv else result
 
 
+@names_errors
 def svdvals(x: Any, /) -> Any:
     """Singular values, descending.
 
@@ -293,6 +302,7 @@ def svdvals(x: Any, /) -> Any:
     return decompositions.svd(x, compute_uv=False)
 
 
+@names_errors
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Orthonormal Q and upper triangular R with a = Q @ R.
 
@@ -318,6 +328,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
+@names_errors
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The pseudo-inverse of matrices.
 
@@ -382,6 +393,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     return x, residuals, rank, values
 
 
+@names_errors
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The number of singular values above a tolerance: integers, constants to a gradient.
 
@@ -409,6 +421,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     return outward(decompositions.matrix_rank(given, tol, rtol), A)
 
 
+@names_errors
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The lower triangular L with L @ L^H = a.
 
@@ -433,6 +446,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     return linalg.cholesky(a, upper)
 
 
+@names_errors
 def cholesky_solve(b: Any, L: Any, *, upper: bool = False) -> Any:
     """The x with ``L @ L^H @ x = b``, from Cholesky's factor.
 
@@ -461,6 +475,7 @@ def cholesky_solve(b: Any, L: Any, *, upper: bool = False) -> Any:
     return outward(solve_triangular(second, half, lower=False), b, L)
 
 
+@names_errors
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The cross product of vectors of three components.
 
@@ -487,6 +502,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return outward(linalg.cross(a, b, axis=axis), x1, x2)
 
 
+@names_errors
 def outer(x1: Any, x2: Any, /) -> Any:
     """All products of an element of one vector and one of another.
 
@@ -512,6 +528,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return outward(linalg.outer(a, b), x1, x2)
 
 
+@names_errors
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """The sum of products over axes of x1 and as many of x2.
 
@@ -531,6 +548,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     return linalg.tensordot(x1, x2, axes)
 
 
+@names_errors
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The sum of conj(x1) x2 along an axis.
 
@@ -683,6 +701,7 @@ def matrix_power(a: Any, n: int) -> Any:
     return result
 
 
+@names_errors
 def multi_dot(arrays: Sequence[Any]) -> Any:
     """The product of several matrices, in the order of multiplication that takes the fewest operations.
 

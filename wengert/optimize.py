@@ -361,7 +361,11 @@ def _minimize(
             bounds=None if limits is None else scipy("optimize").Bounds(*limits), constraints=given, options=options,
             **supplied,
         )  # fmt: skip
-    x = result.x
+    x = getattr(result, "x", None)
+    if x is None:
+        raise TypeError(
+            at_user_line(f"minimize: method gave {type(result).__name__}, wanted SciPy's OptimizeResult with an x")
+        )
     if _is_followed():
         x = _followed_minimum(problem, objective, result.x, limits, known)
         result.fun = result_of(objective(x, *problem.args), problem.keep)
@@ -370,6 +374,8 @@ def _minimize(
 
 def _supplied(objective: Callable[..., Any], args: tuple[Any, ...], method: Any, sparsity: Any) -> dict[str, Any]:
     """The function and the derivatives that a method takes."""
+    if method is not None and not callable(method):
+        _require_name(method, "minimize")
     name = method.lower() if isinstance(method, str) else ""
     if sparsity is not None and name not in _WITH_SPARSE_HESSIAN:
         raise ValueError(
@@ -605,7 +611,13 @@ def _followed_least(
 # -- root -------------------------------------------------------------------------------------------------------------
 
 
+def _require_name(method: Any, what: str) -> None:
+    if not isinstance(method, str):
+        raise TypeError(at_user_line(f"{what}: method is {method!r}, wanted SciPy's name of one"))
+
+
 def _root(problem: _Problem, method: str, tol: Any, callback: Any, options: Any) -> Any:
+    _require_name(method, "root")
     args = problem.args
     matrix = jacobian(problem.vector, unconnected_gradients="zero")
     slopes = _of_numbers(matrix, args) if method.lower() in _ROOTS_WITH_JACOBIAN else None

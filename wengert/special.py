@@ -31,7 +31,7 @@ from .errors import LostGradientError
 from .ops import activations, promotion, reductions
 from .ops.choices import sinc
 from .ops.elementwise import cbrt, exp2, expm1, log1p
-from .ops.promotion import as_float, as_tensor, binary_float, outward, public, tensors_of
+from .ops.promotion import as_float, as_tensor, binary_float, count_of, names_errors, outward, public, tensors_of
 from .ops.special_functions import described, erf, erfc, erfinv, i0, of_one
 
 __all__ = [
@@ -175,6 +175,7 @@ xlogy = _two("xlogy", W.xlogy)
 xlog1py = _two("xlog1py", W.xlog1py)
 
 
+@names_errors
 def zeta(x: Any, q: Any = None) -> Any:
     """Hurwitz's zeta function, the sum of (k + q)^-x over k = 0, 1, ...; Riemann's for q = 1, the default.
 
@@ -259,6 +260,7 @@ def entr(x: Any) -> Any:
     return S.select(is_below, S.fill(a, -math.inf), edge)
 
 
+@names_errors
 def rel_entr(x: Any, y: Any) -> Any:
     """x log(x / y); 0 where x is 0 and y is not negative, and inf elsewhere.
 
@@ -300,6 +302,7 @@ def _relative_entropy(x: Tensor, y: Tensor) -> Tensor:
     return S.select(both, value, outside)
 
 
+@names_errors
 def kl_div(x: Any, y: Any) -> Any:
     """x log(x / y) - x + y; y where x is 0 and y is not negative, and inf elsewhere.
 
@@ -338,6 +341,7 @@ def _divergence(x: Tensor, gap: Tensor) -> Tensor:
     return S.mul(t, S.sub(gap, S.times_number(S.mul(x, rest), number=2.0)))
 
 
+@names_errors
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
     """log(sum(b e^a)) over axes, without overflow.
 
@@ -491,8 +495,7 @@ def multigammaln(a: Any, d: int) -> Any:
         >>> print(wg.special.multigammaln(3.0, 2).round(6))
         1.550195
     """
-    if operator.index(d) < 1:
-        raise ValueError(at_user_line(f"multigammaln: d must be a positive integer, got {d!r}"))
+    d = count_of(d, "multigammaln: d", 1)
     x = as_float(as_tensor(a, "multigammaln"))
     total = S.fill(x, d * (d - 1) / 4 * math.log(math.pi))
     for j in range(d):
@@ -500,6 +503,7 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
+@names_errors
 def factorial(n: Any) -> Any:
     """n! as gamma(n + 1); 0 below 0.
 
@@ -520,6 +524,7 @@ def factorial(n: Any) -> Any:
     return outward(S.select(is_below, S.fill(x, 0), value), n)
 
 
+@names_errors
 def comb(N: Any, k: Any) -> Any:
     """The number of ways to choose k things of N, 0 unless 0 <= k <= N; smooth in between.
 
@@ -556,6 +561,7 @@ _FEW = 20.0
 _LOGARITHMS = {2: 10.0, 4: 85.0, 8: 700.0}  # of products that floats of so many bytes hold
 
 
+@names_errors
 def poch(z: Any, m: Any) -> Any:
     """Pochhammer's symbol gamma(z + m) / gamma(z), of positive z and z + m.
 

@@ -27,6 +27,7 @@ from ._core.where import Site, at_user_line, user_site
 from ._prims import structural
 from .errors import TracingError
 from .ops.conversion import tensor
+from .ops.promotion import converted
 
 _live: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 
@@ -165,7 +166,7 @@ class Variable(Operators):
                         f"{self.name}.assign: a {self.dtype.name} Variable cannot hold {new.dtype.name} values"
                     )
                 )
-            new = structural.convert(new, dtype=self.dtype)
+            new = converted(new if tensor_in(value) is not None else value, self.dtype, f"{self.name}.assign")
         return beside(new, self._tensor)
 
     if TYPE_CHECKING:  # attached below

@@ -81,7 +81,7 @@ def check_gradients(
             count. It must be smooth at the arguments: at a kink differences give the mean of the slopes.
         *args: its arguments, structures included. Entries of floating and complex arrays, tensors, Variables, lists
             and numbers are differentiated; everything else (integers, strings) is passed on.
-        order: how often to differentiate, at least 1.
+        order: how often to differentiate, from 1 to 8.
         modes: "reverse", "forward" or both.
         rtol: the relative tolerance: by default 1e-6 for float64, 1e-3 for float32 (2e-2 for float16, 0.1 for
             bfloat16), by the narrowest of the arguments and results.
@@ -95,7 +95,7 @@ def check_gradients(
         GradientCheckError: derivatives disagree: the message is a table of them, such as `params['w'][1, 2]`, with
             both values; or a result of f is not finite.
         TypeError: f is not callable, no argument is floating, or no result is.
-        ValueError: a mode is unknown, or order is less than 1.
+        ValueError: a mode is unknown, or order is less than 1 or more than 8.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -111,13 +111,20 @@ def check_gradients(
     return GradientCheck(check.checked, check.largest_error)
 
 
+MOST_ORDER = 8  # each order is a gradient of the one before, and some times as long
+
+
 def _require_order(order: Any) -> None:
-    if not isinstance(order, int) or isinstance(order, bool) or order < 1:
-        raise ValueError(at_user_line(f"check_gradients: order must be an integer of at least 1, got {order!r}"))
+    if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= MOST_ORDER:
+        raise ValueError(
+            at_user_line(f"check_gradients: order must be an integer from 1 to {MOST_ORDER}, got {order!r}")
+        )
 
 
 def _checked_modes(modes: Any) -> tuple[str, ...]:
-    chosen = (modes,) if isinstance(modes, str) else tuple(modes)
+    if not hasattr(modes, "__iter__"):
+        raise TypeError(at_user_line(f"check_gradients: modes is {modes!r}, wanted 'reverse', 'forward' or both"))
+    chosen = (modes,) if isinstance(modes, str) else (*modes,)
     for mode in chosen:
         if mode not in MODES:
             raise ValueError(at_user_line(f"check_gradients: unknown mode {mode!r}; wanted 'reverse' or 'forward'"))

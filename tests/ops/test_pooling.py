@@ -83,5 +83,5 @@ def test_errors():
         max_pool(x, 2, padding="full")
     with pytest.raises(ValueError, match="data_format"):
         average_pool(x, 2, data_format="last")
-    with pytest.raises(ValueError, match="must be positive"):
+    with pytest.raises(ValueError, match="pool_size is 0, wanted an integer of at least 1"):
         average_pool(x, 0)

@@ -78,8 +78,11 @@ def register(
 def is_number_list(value: Any) -> bool:
     """Whether a list holds Python (or NumPy) numbers only, at any depth: then it is one array."""
     waiting = [value]
-    found = False
+    found, opened = False, 0
     while waiting:
+        opened += 1
+        if opened == MANY_LISTS:
+            refuse_cycle(value)
         for item in waiting.pop():
             if isinstance(item, list):
                 waiting.append(item)
@@ -88,6 +91,33 @@ def is_number_list(value: Any) -> bool:
             else:
                 return False
     return found
+
+
+MANY_LISTS = 64  # so many lists in a list: it is looked at whether one of them holds itself, for it would never end
+
+
+def refuse_cycle(tree: Any, what: str = "argument") -> None:
+    """`ValueError` for a list, a dictionary or any other container that holds itself, at whatever depth."""
+    inside: set[int] = set()
+    done: dict[int, Any] = {}  # with the containers, so that none is freed and its number taken by another
+    waiting: list[tuple[Any, bool]] = [(tree, False)]
+    while waiting:
+        item, is_left = waiting.pop()
+        if is_left:
+            inside.discard(id(item))
+            done[id(item)] = item
+            continue
+        if id(item) in done:
+            continue
+        if id(item) in inside:
+            raise ValueError(at_user_line(
+                f"{what}: a {type(item).__name__} that holds itself is neither an array nor a structure of arrays"
+            ))  # fmt: skip
+        opened = _open(item, EVERY)
+        if opened is not None:
+            inside.add(id(item))
+            waiting.append((item, True))
+            waiting += [(child, False) for child in opened[0] if type(child) not in _ATOMIC]
 
 
 EVERY = -1  # how many levels of lists of numbers are opened: all
@@ -125,6 +155,14 @@ def flatten(tree: Any, lists: int = 0, like: Spec | None = LEAF) -> tuple[list[A
         lists: in how many levels from the top a list of numbers is a list of leaves, not an array; `EVERY`: in all.
         like: a spec that gives the order in which dictionaries with its keys are taken.
     """
+    try:
+        return _flattened(tree, lists, like)
+    except RecursionError:
+        refuse_cycle(tree)
+        raise
+
+
+def _flattened(tree: Any, lists: int, like: Spec | None) -> tuple[list[Any], Spec | None]:
     opened = _open(tree, lists)
     if opened is None:
         return [tree], LEAF
@@ -138,7 +176,7 @@ def flatten(tree: Any, lists: int = 0, like: Spec | None = LEAF) -> tuple[list[A
     leaves: list[Any] = []
     specs = []
     for child, model in itertools.zip_longest(children, models[: len(children)]):
-        found, spec = flatten(child, lists - 1 if lists > 0 else lists, model)
+        found, spec = _flattened(child, lists - 1 if lists > 0 else lists, model)
         leaves += found
         specs.append(spec)
     return leaves, Spec(type(tree), keys, tuple(specs))
@@ -162,6 +200,10 @@ def passes_through(leaf: Any) -> bool:
 
 def unflatten(spec: Spec | None, leaves: Iterable[Any]) -> Any:
     """The structure of a spec with these leaves."""
+    if spec is not LEAF and type(spec) is not Spec:
+        raise TypeError(at_user_line(f"tree.unflatten: spec: wanted what tree.flatten gave, got {type(spec).__name__}"))
+    if not isinstance(leaves, Iterable):
+        raise TypeError(at_user_line(f"tree.unflatten: leaves: wanted a list of leaves, got {type(leaves).__name__}"))
     remaining = iter(leaves)
     result = _build(spec, remaining)
     if next(remaining, _END) is not _END:
@@ -215,6 +257,8 @@ def _rebuilt_dataclass(kind: type, values: dict[str, Any]) -> Any:
 
 def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     """Applies f to the numeric leaves of structures of one shape; the first one's others stay."""
+    if not callable(f):
+        raise TypeError(at_user_line(f"tree.map: f: wanted a function, got {type(f).__name__}"))
     leaves, spec = flatten(tree, EVERY)
     others = []
     for other in rest:
@@ -222,7 +266,13 @@ def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
         if other_spec != spec:
             raise ValueError(at_user_line(f"tree.map: structures differ: {describe(spec)} and {describe(other_spec)}"))
         others.append(other_leaves)
-    groups = zip(leaves, *others, strict=True)
+    groups = [*zip(leaves, *others, strict=True)]
+    for place, (kept, *rest_of) in enumerate(groups):
+        if passes_through(kept) and not all(map(passes_through, rest_of)):
+            raise ValueError(at_user_line(
+                f"tree.map: structures differ: tree{paths(spec, '')[place]} is {kept!r}, which is not mapped, where "
+                f"another structure has a number or an array"
+            ))  # fmt: skip
     return unflatten(spec, [group[0] if passes_through(group[0]) else f(*group) for group in groups])
 
 

@@ -51,7 +51,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     if source is None:
         raw: Any = obj  # which the checks below do not narrow
         is_buffer = not isinstance(obj, (np.ndarray, list, tuple)) and _has_buffer(obj)
-        result = wnp.array(np.asarray(raw) if is_buffer else raw)
+        result = wnp.array(np.asarray(raw) if is_buffer else raw, wanted)
     else:
         result = ops.copy(source) if copy else source
     result = result if wanted is None else cast(result, wanted)
@@ -79,6 +79,10 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 
     Returns:
         A tensor of one axis.
+
+    Raises:
+        ZeroDivisionError: if `step` is 0.
+        OverflowError: if an argument is an integer beyond int64 and no dtype is given.
 
     Example:
         >>> import wengert as wg

@@ -113,7 +113,7 @@ def explicit_steps(method: RungeKutta, problem: Problem, counts: Counts) -> Iter
         rejected = False
         before = np.abs(plain(y))
         while True:
-            if length < least:
+            if not length >= least:  # a length that is NaN, too: no step would ever be accepted
                 counts.failed = True
                 return
             end = t + length * direction
@@ -164,7 +164,7 @@ def implicit_steps(method: Radau, problem: Problem, counts: Counts) -> Iterator[
             jacobian = slopes(np.float64(t), y_here)
             counts.jacobians += 1
             while True:
-                if length < least:
+                if not length >= least:
                     counts.failed = True
                     return
                 end = t + length * direction

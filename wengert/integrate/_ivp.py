@@ -155,7 +155,10 @@ def _time(t: Any) -> Tensor:
     tensor = as_tensor(t, "solve_ivp: t_span")
     if tensor.shape != () or dtypes.is_complex(tensor.dtype):
         raise ValueError(at_user_line(f"solve_ivp: wanted two numbers as t_span, got one of shape {tensor.shape}"))
-    return cast(tensor, dtypes.float64)
+    found = cast(tensor, dtypes.float64)
+    if _is_known(found) and not np.isfinite(_values(found)):
+        raise ValueError(at_user_line(f"solve_ivp: t_span: wanted finite numbers, got {_values(found)}"))
+    return found
 
 
 def _is_known(x: Tensor) -> bool:
@@ -172,7 +175,7 @@ def _times(t_eval: Any, t0: Tensor, t1: Tensor) -> Tensor:
         raise ValueError(at_user_line("`t_eval` must be 1-dimensional."))
     if _is_known(times) and _is_known(t0) and _is_known(t1):
         values, first, last = _values(times), float(_values(t0)), float(_values(t1))
-        if np.any(values < min(first, last)) or np.any(values > max(first, last)):
+        if not np.all((values >= min(first, last)) & (values <= max(first, last))):
             raise ValueError(at_user_line("Values in `t_eval` are not within `t_span`."))
         steps = np.diff(values)
         if (last > first and np.any(steps <= 0)) or (last < first and np.any(steps >= 0)):
@@ -181,7 +184,12 @@ def _times(t_eval: Any, t0: Tensor, t1: Tensor) -> Tensor:
 
 
 def _tolerances(rtol: Any, atol: Any, state: State) -> tuple[Any, Any]:
-    relative, absolute = np.asarray(rtol, float), np.asarray(atol, float)
+    try:
+        relative, absolute = np.asarray(rtol, float), np.asarray(atol, float)
+    except TypeError:
+        raise TypeError(at_user_line(f"solve_ivp: rtol is {rtol!r} and atol {atol!r}, wanted real numbers")) from None
+    if np.any(np.isnan(relative)) or np.any(np.isnan(absolute)):
+        raise ValueError(at_user_line(f"solve_ivp: rtol is {rtol} and atol {atol}, wanted numbers"))
     if np.any(relative < 100 * EPS):
         warn(at_user_line(
             f"At least one element of `rtol` is too small. Setting `rtol = np.maximum(rtol, {100 * EPS})`."

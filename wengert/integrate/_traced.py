@@ -105,7 +105,7 @@ class ExplicitAttempts:
         t, y, rejected = state["t"], state["y"], state["rejected"]
         least = np.maximum(10 * EPS * np.abs(held(t)), _TINY)
         length = np.where(rejected, state["length"], np.maximum(state["length"], least))
-        failed = length < least
+        failed = ~(length >= least)  # of a length that is NaN, too
         end = held(t + length * direction)
         t_new = np.where(direction * (end - p.t1) >= 0, p.t1, end)
         h = t_new - t
@@ -175,7 +175,7 @@ class ImplicitAttempts:
         old_length = np.where(is_short, -1.0, state["old_length"])
         old_error = np.where(is_short, -1.0, state["old_error"])
         planned = np.where(rejected, state["planned"], length)
-        failed = length < least
+        failed = ~(length >= least)  # of a length that is NaN, too
         end = held(t + length * direction)
         t_new = np.where(direction * (end - p.t1) >= 0, p.t1, end)
         h = held(t_new) - t

@@ -85,6 +85,7 @@ r_ = Joiner(0, 1, -1, "r_")
 c_ = Joiner(-1, 2, 0, "c_")
 
 
+@names_errors
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Tensor:
     """A vector of what an iterable gives; tensors among it are recorded.
 
@@ -142,6 +143,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     return as_tensor(np.array(np.from_dlpack(x)), "from_dlpack")
 
 
+@names_errors
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Tensor:
     """`asarray` that refuses NaN and infinities.
 
@@ -169,6 +171,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Tensor:
     return x
 
 
+@names_errors
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Tensor:
     """`asarray`: what NumPy can require of an array's memory a tensor hides.
 
@@ -189,6 +192,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     return asarray(a, dtype)
 
 
+@names_errors
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
     """`asarray`: the order of elements in memory is nothing that a tensor shows.
 

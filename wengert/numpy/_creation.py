@@ -14,10 +14,11 @@ from .._core import dtypes
 from .._core.moving import beside
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, names_errors
+from ..ops.promotion import as_tensor, converted, names_errors
 from ._writing import accept, as_numpy, named_dtype
 
 
+@names_errors
 def array(
     object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
     ndmax: int = 0, like: Any = None,
@@ -47,11 +48,10 @@ def array(
         Tensor([1., 2.], shape=(2,), dtype=float64)
     """
     accept("np.array", order=order)
-    x = as_tensor(_list_of(object), "array")
-    if isinstance(object, np.ndarray):
-        x = as_tensor(np.array(object), "array")  # what the caller writes into it later is not ours
-    if dtype is not None:
-        x = cast(x, named_dtype(dtype))
+    wanted = None if dtype is None else named_dtype(dtype)
+    data = _list_of(object)
+    # a copy of an array: what the caller writes into it later is not ours
+    x = converted(np.array(data) if isinstance(data, np.ndarray) else data, wanted, "array")
     if x.ndim < ndmin:
         x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
     return x
@@ -62,6 +62,7 @@ def _list_of(data: Any) -> Any:
     return data.tolist() if isinstance(data, np.ndarray) and data.dtype == np.object_ else data
 
 
+@names_errors
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Tensor:
@@ -84,13 +85,13 @@ def asarray(
         Tensor([1., 2.], shape=(2,), dtype=float64)
     """
     accept("np.asarray", order=order, device=device)
-    x = as_tensor(_list_of(a), "asarray")
-    return x if dtype is None else cast(x, named_dtype(dtype))
+    return converted(_list_of(a), None if dtype is None else named_dtype(dtype), "asarray")
 
 
 asanyarray = asarray
 
 
+@names_errors
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
     """`asarray` with at least one axis, as NumPy's.
 
@@ -133,7 +134,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
         array([1., 2.], dtype=float32)
     """
     accept("np.astype", device=device)
-    return cast(as_tensor(x, "astype"), named_dtype(dtype))
+    return converted(x, named_dtype(dtype), "astype")
 
 
 # -- from a shape ----------------------------------------------------------------------------------------------------
@@ -144,6 +145,7 @@ def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: A
     return ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float())
 
 
+@names_errors
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
     """A tensor of zeros.
 
@@ -168,6 +170,7 @@ def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 empty = zeros
 
 
+@names_errors
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
     """A tensor of ones.
 
@@ -189,6 +192,7 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None,
     return _filled(shape, 1, dtype, "ones", order, device)
 
 
+@names_errors
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Tensor:
@@ -211,8 +215,7 @@ def full(
         Tensor([3., 3.], shape=(2,), dtype=float64)
     """
     accept("np.full", order=order, device=device)
-    x = as_tensor(fill_value, "full")
-    x = x if dtype is None else cast(x, named_dtype(dtype))
+    x = converted(fill_value, None if dtype is None else named_dtype(dtype), "full")
     return ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,))
 
 
@@ -283,6 +286,7 @@ def full_like(
     return beside(full(shape, fill_value, dtype, order, device=device), as_tensor(a))
 
 
+@names_errors
 def eye(
     N: Any, M: Any = None, k: int = 0, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Tensor:
@@ -309,6 +313,7 @@ def eye(
     return ops.eye(N, M, k, None if dtype is float else dtype)
 
 
+@names_errors
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
     """The identity matrix.
 
@@ -328,6 +333,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
     return ops.identity(n, dtype)
 
 
+@names_errors
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Tensor:
     """Ones on and below a diagonal, zeros above.
 
@@ -369,6 +375,10 @@ def arange(
     Returns:
         A tensor.
 
+    Raises:
+        ZeroDivisionError: if `step` is 0.
+        OverflowError: if an argument is an integer beyond int64 and no dtype is given.
+
     Example:
         >>> import wengert.numpy as np
         >>> np.arange(3)
@@ -380,6 +390,7 @@ def arange(
     return ops.arange(start_or_stop, stop, step, dtype=dtype)
 
 
+@names_errors
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,
@@ -417,6 +428,7 @@ def linspace(
     return (points, result[1]) if retstep else points
 
 
+@names_errors
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:

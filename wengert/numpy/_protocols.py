@@ -18,6 +18,7 @@ from .. import ops
 from .._core.engine import ndarray_of
 from .._core.kinds import ARRAYS
 from .._core.refusal import asker, cure_for, described
+from .._core.structure import MANY_LISTS, refuse_cycle
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
@@ -216,12 +217,15 @@ def _is_followed(tree: Any) -> bool:
 
 def _tensors(tree: Any) -> Iterable[Tensor]:
     """The tensors in nested arguments."""
-    waiting = [tree]
+    waiting, opened = [tree], 0
     while waiting:
         item = waiting.pop()
         if isinstance(item, Tensor):
             yield item
         elif isinstance(item, (list, tuple)):
+            opened += 1
+            if opened == MANY_LISTS:
+                refuse_cycle(tree)
             waiting.extend(item)
         elif isinstance(item, dict):
             waiting.extend(item.values())

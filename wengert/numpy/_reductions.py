@@ -11,7 +11,7 @@ from .._core import dtypes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.nans import axis_of_floats
-from ..ops.promotion import as_tensor, cast, normal_axes
+from ..ops.promotion import as_tensor, cast, normal_axes, number_of
 from ._writing import NO_VALUE, as_numpy, named_dtype
 
 _Reduced = Any
@@ -134,10 +134,10 @@ def mean(
 
 def _divisor_offset(ddof: Any, correction: Any) -> Any:
     if correction is NO_VALUE:
-        return ddof
+        return number_of(ddof, "ddof")
     if ddof != 0:
         raise ValueError(at_user_line("ddof and correction are the same argument: give one of them"))
-    return correction
+    return number_of(correction, "correction")
 
 
 def _variance_about(
@@ -254,7 +254,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> _Reduc
 
 @as_numpy
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE) -> Any:
-    """The weighted mean; with `returned`, also the sum of the weights.
+    """The weighted mean; with `returned`, also the sum of the weights. `ZeroDivisionError` if weights sum to zero.
 
     Example:
         >>> import wengert.numpy as np

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from .._core.structure import refuse_cycle
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, normal_axis
@@ -285,6 +286,7 @@ def block(arrays: Any) -> Any:
         >>> np.block([[np.ones((2, 1)), np.zeros((2, 2))]]).shape
         (2, 3)
     """
+    refuse_cycle(arrays, "np.block: arrays")
     depth = _depth(arrays)
     width = max(depth, *(as_tensor(leaf).ndim for leaf in _leaves(arrays)))
 

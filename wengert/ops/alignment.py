@@ -17,7 +17,7 @@ from . import promotion
 from .activations import log_softmax
 from .elementwise import negative
 from .indexing import take_along_axis
-from .promotion import as_float, as_tensor, outward
+from .promotion import as_float, as_tensor, names_errors, outward
 from .reductions import argmax, cumsum, logsumexp
 from .reductions import max as largest
 from .reductions import sum as total
@@ -31,6 +31,7 @@ def _integers(x: Any, what: str, name: str) -> Tensor:
     return promotion.cast(a, dtypes.int64)
 
 
+@names_errors
 def ctc_loss(target: Any, output: Any, target_length: Any, output_length: Any, mask_index: int = 0) -> Any:
     """The negative log likelihood of label sequences, summed over all alignments with the outputs.
 
@@ -114,6 +115,7 @@ def _at_the_end(reached: Tensor, many: Tensor) -> Tensor:
     return logsumexp(joined([take_along_axis(reached, last, axis=1), label], 1), axis=1)
 
 
+@names_errors
 def ctc_decode(
     inputs: Any, sequence_lengths: Any, strategy: str = "greedy", beam_width: int = 100, top_paths: int = 1,
     merge_repeated: bool = True, mask_index: int = 0,

@@ -18,12 +18,13 @@ from .._prims import linalg as L
 from .._prims import structural as S
 from . import promotion
 from .activations import softmax
-from .promotion import as_float, as_tensor, outward
+from .promotion import as_float, as_tensor, names_errors, outward
 from .shapes import permuted, repeat
 
 _MASKED = -0.7 * 3.4028234663852886e38  # far below every logit, and finite: a row that is masked as a whole has a mean
 
 
+@names_errors
 def dot_product_attention(
     query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, scale: Any = None, is_causal: bool = False,
     flash_attention: Any = None, attn_logits_soft_cap: Any = None, *, query_seq_lengths: Any = None,
@@ -101,6 +102,10 @@ def _shared(x: Tensor, q: Tensor) -> Tensor:
 def _capped(logits: Tensor, cap: Any) -> Tensor:
     if cap is None:
         return logits
+    if not float(cap) > 0:
+        raise ValueError(
+            at_user_line(f"dot_product_attention: attn_logits_soft_cap is {cap!r}, wanted a positive number")
+        )
     return S.times_number(E.tanh(S.times_number(logits, number=1 / float(cap))), number=float(cap))
 
 

@@ -13,12 +13,13 @@ from . import promotion
 from .elementwise import add, divide, equal, logical_not, multiply
 from .indexing import take, where
 from .ordering import searchsorted, segment_max, segment_sum
-from .promotion import as_tensor, outward
+from .promotion import as_tensor, names_errors, outward
 from .shapes import reshaped
 
 _MODES = ("sum", "mean", "max")
 
 
+@names_errors
 def embedding_bag(
     table: Any, ids: Any, offsets: Any = None, mode: str = "mean", per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,

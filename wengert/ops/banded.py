@@ -68,6 +68,7 @@ def solve_banded(l_and_u: Any, ab: Any, b: Any) -> Any:
     return outward(reshaped(result, right.shape), ab, b)
 
 
+@names_errors
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any) -> Any:
     """The x with A @ x = b for tridiagonal matrices.
 

@@ -14,7 +14,7 @@ from .._prims import binary_form as B
 from .._prims import discrete as D
 from .._prims import structural as S
 from . import promotion
-from .promotion import as_float, as_tensor, binary_float, outward, public
+from .promotion import as_float, as_tensor, binary_float, names_errors, outward, public
 
 
 def _float_of(x: Any, what: str) -> Tensor:
@@ -23,6 +23,7 @@ def _float_of(x: Any, what: str) -> Tensor:
     return a
 
 
+@names_errors
 def ldexp(x1: Any, x2: Any) -> Any:
     """x1 times two to the power of an integer.
 
@@ -84,6 +85,7 @@ def frexp(x: Any) -> Any:
     return B.ldexp(a, S.neg(n)), n
 
 
+@names_errors
 def nextafter(x1: Any, x2: Any) -> Any:
     """The next float after x1 on the way to x2.
 

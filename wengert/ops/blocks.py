@@ -106,7 +106,7 @@ class _Grid:
     def __init__(self, sizes: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any, what: str) -> None:
         self.kernel = per_axis(kernel_size, 2, what, "kernel_size")
         gaps, steps = (per_axis(v, 2, what, n) for v, n in ((dilation, "dilation"), (stride, "stride")))
-        self.padding = per_axis(padding, 2, what, "padding")
+        self.padding = per_axis(padding, 2, what, "padding", 0)
         if min(*self.kernel, *gaps, *steps) < 1 or min(self.padding) < 0:
             raise ValueError(
                 at_user_line(f"{what}: kernel_size, dilation and stride are positive, padding not negative")

@@ -25,6 +25,7 @@ from .promotion import (
     binary_float,
     broadcast_shapes,
     common_dtype,
+    names_errors,
     outward,
     public,
     tensors_of,
@@ -62,6 +63,7 @@ for _f in (maximum, minimum, fmax, fmin, mod, fmod, copysign, heaviside):
     _f.__module__ = __name__
 
 
+@names_errors
 def clip(x: Any, x_min: Any = None, x_max: Any = None) -> Any:
     """x no smaller than one bound and no larger than the other.
 
@@ -197,6 +199,7 @@ def _finite(x: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tensor:
     return x
 
 
+@names_errors
 def divide_no_nan(x1: Any, x2: Any) -> Any:
     """x1 / x2, and 0 where x2 is 0.
 
@@ -220,6 +223,7 @@ def divide_no_nan(x1: Any, x2: Any) -> Any:
     return outward(S.select(is_zero, S.fill(b, 0), quotient), x1, x2)
 
 
+@names_errors
 def multiply_no_nan(x1: Any, x2: Any) -> Any:
     """x1 * x2, and 0 where x2 is 0, also beside infinity and NaN.
 
@@ -296,6 +300,7 @@ def rad2deg(x: Any) -> Any:
     return S.times_number(as_float(as_tensor(x, "rad2deg")), number=180 / math.pi)
 
 
+@names_errors
 def isclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether |x1 - x2| <= atol + rtol |x2|, element by element.
 
@@ -332,6 +337,7 @@ def isclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan:
     return outward(result, x1, x2)
 
 
+@names_errors
 def allclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether `isclose` holds for every element.
 
@@ -435,6 +441,7 @@ def angle(x: Any) -> Any:
     return W.angle(as_float(as_tensor(x, "angle")))
 
 
+@names_errors
 def polar(abs_: Any, angle: Any) -> Any:
     """Complex numbers from magnitudes and angles.
 

@@ -13,7 +13,7 @@ from .choices import clip, maximum, minimum
 from .elementwise import add, divide, equal, exp, log, multiply, negative, power, square, subtract
 from .indexing import where
 from .linalg import norm
-from .promotion import as_float, as_tensor, normal_axis, outward
+from .promotion import as_float, as_tensor, names_errors, normal_axis, outward
 from .reductions import max as largest
 from .reductions import sum as total
 from .regression import cosine_similarity, hinge
@@ -32,6 +32,7 @@ def _met(x: Any, y: Any, what: str) -> tuple[Tensor, Tensor]:
     return promotion.meet(first, second, what)
 
 
+@names_errors
 def kl_div(target: Any, output: Any, log_output: bool = True, log_target: bool = False) -> Any:
     """The terms of Kullback and Leibler's divergence, target * log(target / output); add up those of a distribution.
 
@@ -60,6 +61,7 @@ def kl_div(target: Any, output: Any, log_output: bool = True, log_target: bool =
     return outward(subtract(W.xlogy(a, where(is_none, 1.0, a)), crossed), target, output)
 
 
+@names_errors
 def squared_hinge(target: Any, output: Any) -> Any:
     """The square of `hinge`: max(0, 1 - target * output)^2, for targets of -1 and 1.
 
@@ -78,6 +80,7 @@ def squared_hinge(target: Any, output: Any) -> Any:
     return square(hinge(target, output))
 
 
+@names_errors
 def categorical_hinge(target: Any, output: Any, axis: int = -1) -> Any:
     """max(0, 1 + the largest prediction of a wrong class - that of the right one).
 
@@ -102,6 +105,7 @@ def categorical_hinge(target: Any, output: Any, axis: int = -1) -> Any:
     return outward(maximum(add(subtract(wrong, right), 1.0), 0.0), target, output)
 
 
+@names_errors
 def categorical_focal(
     target: Any, output: Any, alpha: Any = 0.25, gamma: float = 2.0, from_logits: bool = False, axis: int = -1
 ) -> Any:
@@ -138,6 +142,7 @@ def categorical_focal(
     return outward(negative(total(multiply(multiply(a, logs), weight), axis=place)), target, output, alpha)
 
 
+@names_errors
 def cosine_distance(target: Any, output: Any, axis: int = -1) -> Any:
     """1 - `cosine_similarity`.
 
@@ -159,6 +164,7 @@ def cosine_distance(target: Any, output: Any, axis: int = -1) -> Any:
     return subtract(1.0, cosine_similarity(target, output, axis))
 
 
+@names_errors
 def cosine_embedding(x1: Any, x2: Any, target: Any, margin: float = 0.0, axis: int = -1) -> Any:
     """1 - cosine for pairs that belong together (target 1), and max(0, cosine - margin) for the others (target -1).
 
@@ -184,6 +190,7 @@ def cosine_embedding(x1: Any, x2: Any, target: Any, margin: float = 0.0, axis: i
     return outward(where(equal(as_tensor(target), 1), subtract(1.0, likeness), apart), x1, x2, target)
 
 
+@names_errors
 def triplet_margin(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: Any = 2, swap: bool = False, axis: int = -1
 ) -> Any:  # fmt: skip

@@ -17,13 +17,14 @@ from .._core.where import at_user_line
 from .._prims import linalg as L
 from .._prims import structural as S
 from . import promotion
-from .promotion import as_tensor, broadcast, common_dtype, late_meeting, outward
+from .promotion import as_tensor, broadcast, common_dtype, late_meeting, names_errors, outward
 from .shapes import diagonal, permuted, reshaped
 
 _ELLIPSIS = "..."
 _LETTERS = frozenset(string.ascii_letters)
 
 
+@names_errors
 def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
     """Sums of products over labelled axes.
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import string
 from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.state import next_serial
 from .._core.tensor import Tensor, Value
+from .._core.where import at_user_line
 from .._prims import structural
-from .promotion import as_tensor, cast, unary
+from .promotion import as_tensor, converted, names_errors, unary
 
 __all__ = ["constant", "debug_print", "is_tensor", "stop_gradient", "tensor"]
 
@@ -30,6 +32,7 @@ def tensor(data: Any, dtype: Any = None) -> Tensor:
     Raises:
         TypeError: if the data or the dtype is not numeric.
         ValueError: if a nested list is ragged.
+        OverflowError: if the dtype does not hold one of Python's numbers.
 
     Example:
         >>> import wengert as wg
@@ -37,13 +40,13 @@ def tensor(data: Any, dtype: Any = None) -> Tensor:
         Tensor([[1., 2.], [3., 4.]], shape=(2, 2), dtype=float32)
     """
     if isinstance(data, Tensor):
-        result = data
+        result = data if dtype is None else converted(data, dtype, "tensor")
     else:
-        result = as_tensor(data, "tensor")
+        result = converted(data, dtype, "tensor")
         if type(result._data) is not Value and not _makes_tensors(data):
             result = Tensor(_copied(result._data), next_serial(), result._cut)
         result._weak = False
-    return result if dtype is None else cast(result, dtypes.as_dtype(dtype))
+    return result
 
 
 def _makes_tensors(data: Any) -> bool:
@@ -94,12 +97,17 @@ def stop_gradient(variable: Any) -> Any:
     return unary(structural.stop_gradient, variable)
 
 
+@names_errors
 def debug_print(fmt: str, *tensors: Any) -> None:
     """Prints values when the program runs: at once eagerly, at each call in a compiled function, also in loops.
 
     Args:
         fmt: a format text with one `{}` (or `{:.3f}` for a single number) per tensor.
         *tensors: arrays, tensors or numbers.
+
+    Raises:
+        TypeError: if `fmt` is no text.
+        ValueError: if it is no format text, or has a field for which there is no tensor.
 
     Example:
         >>> import wengert as wg
@@ -111,4 +119,24 @@ def debug_print(fmt: str, *tensors: Any) -> None:
         x is 1.5
         np.float64(3.0)
     """
+    _require_fields(fmt, len(tensors))
     structural.debug_print(*(as_tensor(t, "debug_print") for t in tensors), text=fmt)
+
+
+def _require_fields(fmt: Any, count: int) -> None:
+    """A format text whose fields are `{}` or `{0}` for tensors that there are."""
+    if not isinstance(fmt, str):
+        raise TypeError(at_user_line(f"debug_print: fmt: wanted a format text, got {type(fmt).__name__}"))
+    automatic = 0
+    for _, field, _, _ in string.Formatter().parse(fmt):
+        if field is None:
+            continue
+        head, *reached = re.split(r"[.\[]", field)
+        place = int(head) if head.isdecimal() else automatic
+        automatic += not head
+        unknown = [name for name in reached if name.isidentifier() and not hasattr(np.ndarray, name)]
+        if (head and not head.isdecimal()) or place >= count or unknown:
+            raise ValueError(at_user_line(
+                f"debug_print: fmt: the field {{{field}}} has no tensor among the {count} given: {{}}, or {{0}}, "
+                "{1}, ..."
+            ))  # fmt: skip

@@ -6,7 +6,7 @@ All of them are cross-correlations (the kernel is not flipped). The primitive wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .._core import dims
@@ -16,7 +16,7 @@ from .._core.where import at_user_line
 from .._prims import conv as V
 from .._prims import structural as S
 from . import promotion
-from .promotion import as_tensor, common_dtype, outward
+from .promotion import as_tensor, common_dtype, count_of, names_errors, outward
 from .shapes import permuted, reshaped
 
 # -- the general convolution -------------------------------------------------------------------------------------------
@@ -95,12 +95,15 @@ def _layout(numbers: Any, lhs: Tensor, rhs: Tensor) -> Layout:
     return Layout(to_lhs, to_rhs, (*map(names[2].index, numbers[2]),))
 
 
-def per_axis(value: Any, rank: int, what: str, name: str) -> tuple[int, ...]:
+def per_axis(value: Any, rank: int, what: str, name: str, least: int = 1) -> tuple[int, ...]:
+    """An integer for each spatial axis, of one for all or a sequence of them; None means 1."""
     if value is None:
         return (1,) * rank
     if isinstance(value, int):
-        return (value,) * rank
-    values = (*[int(v) for v in value],)
+        return (count_of(value, f"{what}: {name}", least),) * rank
+    if not isinstance(value, Iterable) or isinstance(value, (str, bytes, dict, set)):
+        raise TypeError(at_user_line(f"{what}: {name} is {value!r}, wanted an integer or one for each spatial axis"))
+    values = (*[count_of(v, f"{what}: {name}", least) for v in value],)
     if len(values) != rank:
         raise ValueError(at_user_line(f"{what}: {name} has {len(values)} numbers for {rank} spatial axes"))
     return values
@@ -182,6 +185,7 @@ def _keras_layout(rank: int, data_format: Any, what: str) -> Layout:
     )
 
 
+@names_errors
 def conv(
     inputs: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", data_format: Any = None, dilation_rate: Any = 1
 ) -> Any:
@@ -231,6 +235,7 @@ def _require_ranks(x: Tensor, w: Tensor, what: str) -> None:
         )
 
 
+@names_errors
 def depthwise_conv(
     inputs: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", data_format: Any = None, dilation_rate: Any = 1
 ) -> Any:
@@ -276,6 +281,7 @@ def _depthwise(
     return _convolved(x, flat_kernel, layout, strides, padding, None, dilation_rate, channels, 1, what)
 
 
+@names_errors
 def separable_conv(
     inputs: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: Any = 1, padding: Any = "valid",
     data_format: Any = None, dilation_rate: Any = 1,
@@ -309,6 +315,7 @@ def separable_conv(
     return outward(result, inputs, depthwise_kernel, pointwise_kernel)
 
 
+@names_errors
 def conv_transpose(
     inputs: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", output_padding: Any = None,
     data_format: Any = None, dilation_rate: Any = 1,
@@ -346,7 +353,9 @@ def conv_transpose(
     steps = per_axis(strides, rank, "conv_transpose", "strides")
     gaps = per_axis(dilation_rate, rank, "conv_transpose", "dilation_rate")
     more = (
-        (None,) * rank if output_padding is None else per_axis(output_padding, rank, "conv_transpose", "output_padding")
+        (None,) * rank
+        if output_padding is None
+        else per_axis(output_padding, rank, "conv_transpose", "output_padding", 0)
     )
     sizes = [x.shape[i] for i in layout.lhs[2:]]
     pads = (

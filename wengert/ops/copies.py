@@ -11,7 +11,7 @@ from .._core.dims import DimLike, Shape
 from .._core.tensor import Tensor
 from .._prims import structural as S
 from . import promotion
-from .promotion import as_tensor, public
+from .promotion import as_tensor, names_errors, public
 
 
 @public
@@ -34,7 +34,7 @@ def cast(x: Any, dtype: Any) -> Any:
         >>> wg.ops.cast([1.7, -1.7], "int32")
         array([ 1, -1], dtype=int32)
     """
-    return promotion.cast(as_tensor(x, "cast"), dtypes.as_dtype(dtype))
+    return promotion.converted(x, dtypes.as_dtype(dtype), "cast")
 
 
 @public
@@ -54,7 +54,7 @@ def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
         >>> wg.ops.astype([1, 0], bool)
         array([ True, False])
     """
-    return promotion.cast(as_tensor(x, "astype"), dtypes.as_dtype(dtype))
+    return promotion.converted(x, dtypes.as_dtype(dtype), "astype")
 
 
 @public
@@ -75,6 +75,7 @@ def copy(x: Any) -> Any:
     return S.alias(as_tensor(x, "copy"))
 
 
+@names_errors
 def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Tensor:
     """Any array-like value as a Wengert tensor; a list that holds tensors is recorded.
 
@@ -97,10 +98,10 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
     """
     if sparse or ragged:
         raise ValueError("convert_to_tensor: tensors are dense and rectangular; sparse and ragged must be False")
-    tensor = as_tensor(np.array(x) if isinstance(x, np.ndarray) else x, "convert_to_tensor")
-    return tensor if dtype is None else promotion.cast(tensor, dtypes.as_dtype(dtype))
+    return promotion.converted(np.array(x) if isinstance(x, np.ndarray) else x, dtype, "convert_to_tensor")
 
 
+@names_errors
 def array(x: Any, dtype: Any = None) -> Tensor:
     """A tensor of an array, a number or a nested list; a list that holds tensors is recorded.
 
@@ -124,6 +125,7 @@ def array(x: Any, dtype: Any = None) -> Tensor:
     return tensor if dtype is None else promotion.cast(tensor, dtypes.as_dtype(dtype))
 
 
+@names_errors
 def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
     """The values as a NumPy array of their own. Cuts the gradient, on purpose.
 
@@ -144,6 +146,7 @@ def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
     return np.array(as_tensor(x, "convert_to_numpy").numpy())
 
 
+@names_errors
 def shape(x: Any) -> Shape:
     """The extents of x.
 
@@ -161,6 +164,7 @@ def shape(x: Any) -> Shape:
     return tuple(as_tensor(x, "shape").shape)
 
 
+@names_errors
 def ndim(x: Any) -> int:
     """The number of axes of x.
 
@@ -178,6 +182,7 @@ def ndim(x: Any) -> int:
     return as_tensor(x, "ndim").ndim
 
 
+@names_errors
 def size(x: Any) -> DimLike:
     """The number of elements of x.
 
@@ -195,6 +200,7 @@ def size(x: Any) -> DimLike:
     return as_tensor(x, "size").size
 
 
+@names_errors
 def dtype(x: Any) -> np.dtype[Any]:
     """The data type of x.
 

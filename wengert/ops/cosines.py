@@ -15,13 +15,14 @@ from .._prims import fourier as F
 from .._prims import structural as S
 from . import promotion
 from .elementwise import multiply
-from .promotion import as_float, as_tensor, normal_axis, outward
+from .promotion import as_float, as_tensor, names_errors, normal_axis, outward
 from .shapes import flip, joined, known_extent, moved, pad, part
 
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 _NORMS = (None, "backward", "ortho", "forward")
 
 
+@names_errors
 def dct(x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """The cosine transform of real numbers, as `scipy.fft.dct`.
 
@@ -48,6 +49,7 @@ def dct(x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None) 
     return _transformed(x, type, n, axis, norm, False, "dct")
 
 
+@names_errors
 def idct(x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """The inverse of `dct` of the same type, as `scipy.fft.idct`.
 

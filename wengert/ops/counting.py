@@ -18,13 +18,14 @@ from .choices import clip
 from .creation import linspace, one_hot
 from .indexing import argsort
 from .ordering import searchsorted, segment_sum
-from .promotion import as_float, as_tensor, outward, public
+from .promotion import as_float, as_tensor, names_errors, outward, public
 from .reductions import max as largest
 from .reductions import mean
 from .reductions import min as smallest
 from .shapes import flat
 
 
+@names_errors
 def histogram(x: Any, bins: int = 10, range: Any = None) -> Any:
     """How many elements lie in each of a number of bins of one width.
 
@@ -47,6 +48,8 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> Any:
     if not isinstance(bins, (int, np.integer)) or bins < 1:
         raise ValueError(at_user_line(f"histogram: bins must be a positive integer, got {bins!r}"))
     a = S.stop_gradient(flat(as_float(as_tensor(x, "histogram"))))
+    if range is not None and (not isinstance(range, (tuple, list)) or len(range) != 2):
+        raise TypeError(at_user_line(f"histogram: range is {range!r}, wanted a pair of numbers"))
     if range is not None and not range[0] <= range[1]:
         raise ValueError(at_user_line(f"histogram: range {range} does not ascend"))
     low, high = (smallest(a), largest(a)) if range is None else (as_tensor(v, "histogram") for v in range)
@@ -65,6 +68,7 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> Any:
     return outward((counts, edges), x)
 
 
+@names_errors
 def multi_hot(
     inputs: Any, num_classes: Any = None, axis: int = -1, dtype: Any = None, sparse: bool = False, **kwargs: Any
 ) -> Any:
@@ -146,6 +150,7 @@ def _inward(dtype: np.dtype[Any], bound: Any) -> Any:
     return float(near)
 
 
+@names_errors
 def psnr(x1: Any, x2: Any, max_val: Any) -> Any:
     """The peak signal-to-noise ratio of two images in decibels: 20 log10(max_val) - 10 log10(mean square difference).
 

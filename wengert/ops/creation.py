@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
-from .._core.constant import constant, is_number, number_dtype
+from .._core.constant import constant, is_number, number_dtype, scalar_array
 from .._core.dims import Dim, DimLike, Shape
 from .._core.moving import beside
 from .._core.tensor import Tensor
@@ -31,14 +31,16 @@ def _filled(shape: Shape, value: Any, dtype: Any) -> Tensor:
     """A shape filled with a number, or with an array that broadcasts to it."""
     if is_number(value):
         wanted = number_dtype(value) if dtype is None else dtypes.as_dtype(dtype)
+        if type(value) is int:
+            scalar_array(value, wanted)  # an integer that does not fit is the user's error, said here
         return S.full(shape=shape, value=value, dtype=wanted)
-    a = as_tensor(value, "full")
-    return promotion.broadcast(a if dtype is None else promotion.cast(a, dtypes.as_dtype(dtype)), shape)
+    return promotion.broadcast(promotion.converted(value, dtype, "full"), shape)
 
 
 # -- one number ----------------------------------------------------------------------------------------------
 
 
+@names_errors
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of zeros.
 
@@ -60,6 +62,7 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
     return S.full(shape=new_shape(shape, "zeros"), value=0, dtype=_dtype(dtype))
 
 
+@names_errors
 def ones(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ones.
 
@@ -81,6 +84,7 @@ def ones(shape: Any, dtype: Any = None) -> Tensor:
     return S.full(shape=new_shape(shape, "ones"), value=1, dtype=_dtype(dtype))
 
 
+@names_errors
 def empty(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor whose values do not matter; they are zeros, for tensors cannot be filled afterwards.
 
@@ -99,6 +103,7 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
     return S.full(shape=new_shape(shape, "empty"), value=0, dtype=_dtype(dtype))
 
 
+@names_errors
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     """One value repeated.
 
@@ -209,6 +214,7 @@ def _band(height: Any, width: Any, k: int, name: str) -> tuple[DimLike, DimLike,
     return rows, rows if width is None else new_shape(width, name)[0], operator.index(k)
 
 
+@names_errors
 def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     """A matrix with ones on a diagonal and zeros elsewhere.
 
@@ -234,6 +240,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     return promotion.cast(is_one, _dtype(dtype))
 
 
+@names_errors
 def identity(n: Any, dtype: Any = None) -> Tensor:
     """The square matrix with ones on its main diagonal.
 
@@ -261,6 +268,7 @@ def _band_mask(height: DimLike, width: DimLike, k: int) -> Tensor:
     return apply(D.ge, wide)
 
 
+@names_errors
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     """A matrix with ones on and below a diagonal and zeros above.
 
@@ -300,6 +308,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
 
     Raises:
         ZeroDivisionError: if `step` is 0.
+        OverflowError: if an argument is an integer beyond int64 and no dtype is given.
 
     Example:
         >>> import wengert as wg
@@ -313,12 +322,21 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     numbers = [_plain(v) for v in (first, end, by)]
     if numbers[2] == 0:
         raise ZeroDivisionError(at_user_line(f"arange: the step from {numbers[0]} to {numbers[1]} is 0"))
+    if dtype is None:
+        _require_int64(*numbers)
     made = np.arange(*numbers)
     if dtype is not None:
         return constant(np.arange(*numbers, dtype=dtypes.as_dtype(dtype)))
     if made.dtype.kind == "f" and all(type(v) in (int, float) for v in numbers):
         made = made.astype(dtypes.default_float())
     return constant(made)
+
+
+def _require_int64(start: Any, stop: Any, step: Any) -> None:
+    """NumPy would count in floats, in which the step is lost, and give no or other numbers without a word."""
+    for name, value in (("start", start), ("stop", stop), ("step", step)):
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            raise OverflowError(at_user_line(f"arange: {name} is {value}, out of bounds for int64; give a dtype"))
 
 
 def _plain(value: Any) -> Any:
@@ -336,6 +354,7 @@ def _dim_range(first: Any, end: Any, by: int, dtype: Any) -> Tensor:
     return steps if dtype is None else promotion.cast(steps, dtypes.as_dtype(dtype))
 
 
+@names_errors
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
 ) -> Any:
@@ -398,6 +417,7 @@ def _divided(x: Tensor, by: int) -> Tensor:
     return E.div(x, S.fill(x, by))
 
 
+@names_errors
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10, dtype: Any = None, axis: int = 0
 ) -> Any:

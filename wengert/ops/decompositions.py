@@ -27,7 +27,7 @@ from .._prims.limits import limit_value
 from . import promotion
 from .elementwise import divide, multiply
 from .linalg import matmul, norm, solvable
-from .promotion import as_tensor, outward, public
+from .promotion import as_tensor, names_errors, outward, public
 from .reductions import max as largest
 from .reductions import sum as total
 from .shapes import concatenate, part, reshaped, unstack
@@ -403,6 +403,7 @@ def _pinv_by_matrix(a: Tensor, rcond: Tensor) -> Tensor:
     return reshaped(promotion.stack_rows(inverses), (*batch, n, m))
 
 
+@names_errors
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """The x of least length that makes ``a @ x - b`` shortest.
 

@@ -11,10 +11,11 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import structural as S
 from . import promotion
-from .promotion import as_tensor, normal_axes, normal_axis, outward
+from .promotion import as_tensor, names_errors, normal_axes, normal_axis, outward
 from .shapes import known_extent, moved
 
 
+@names_errors
 def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Matrices with the elements of the last axis on a diagonal, and zeros beside them.
 
@@ -58,6 +59,7 @@ def _exchanged(x: Tensor, first: int, second: int) -> Tensor:
     return S.transpose(x, perm=tuple(order))
 
 
+@names_errors
 def select_scatter(x: Any, src: Any, axis: int, index: int) -> Any:
     """An array with one slice along an axis replaced.
 
@@ -93,6 +95,7 @@ def _of_shape(src: Any, a: Tensor, shape: Any, what: str) -> Tensor:
     return values
 
 
+@names_errors
 def slice_scatter(x: Any, src: Any, axis: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
     """An array with a slice along an axis replaced: ``x[..., start:end:step, ...]``.
 
@@ -121,6 +124,7 @@ def slice_scatter(x: Any, src: Any, axis: int = 0, start: Any = None, end: Any =
     return outward(a.at[key].set(_of_shape(src, a, a[key].shape, "slice_scatter")), x, src)
 
 
+@names_errors
 def diagonal_scatter(x: Any, src: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """An array with a diagonal replaced.
 

@@ -16,12 +16,13 @@ from .._prims import random as Z
 from .._prims import special as P
 from .._prims import structural as S
 from . import promotion
-from .promotion import as_tensor
+from .promotion import as_tensor, names_errors
 from .shapes import part, reshaped
 
 _UINT32 = np.dtype(np.uint32)
 
 
+@names_errors
 def key_of(value: Any, what: str) -> Tensor:
     tensor = as_tensor(value, what)
     if tensor.dtype != _UINT32 or not tensor.shape or tensor.shape[-1] != 2:
@@ -34,6 +35,7 @@ def key_of(value: Any, what: str) -> Tensor:
     return tensor
 
 
+@names_errors
 def float_dtype(dtype: Any, what: str) -> np.dtype[Any]:
     wanted = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
     if not dtypes.is_float(wanted):
@@ -58,6 +60,7 @@ def _shifted(words: Tensor, places: int) -> Tensor:
     return apply(D.right_shift, (words, S.fill(words, places)))
 
 
+@names_errors
 def unit(key: Tensor, shape: Any, dtype: np.dtype[Any]) -> Tensor:
     """Uniform numbers in [0, 1), multiples of the dtype's own step (2^-53, 2^-24, 2^-11 or 2^-8)."""
     numbers, width = _mantissas(key, shape, dtype == dtypes.float64)
@@ -69,6 +72,7 @@ def unit(key: Tensor, shape: Any, dtype: np.dtype[Any]) -> Tensor:
     return promotion.cast(S.times_number(numbers, number=2.0**-width), dtype)
 
 
+@names_errors
 def open_unit(key: Tensor, shape: Any, dtype: np.dtype[Any]) -> Tensor:
     """Uniform numbers inside of (0, 1), both ends left out: the middles of equal parts."""
     numbers, width = _mantissas(key, shape, dtype == dtypes.float64)
@@ -80,6 +84,7 @@ def open_unit(key: Tensor, shape: Any, dtype: np.dtype[Any]) -> Tensor:
     return middles
 
 
+@names_errors
 def standard_normal(key: Tensor, size: Any, wanted: np.dtype[Any]) -> Tensor:
     """Standard normal numbers, by the inverse of the distribution function."""
     inner = dtypes.float64 if wanted == dtypes.float64 else dtypes.float32

@@ -19,7 +19,7 @@ from .._prims import indexing as I
 from .._prims import structural as S
 from . import promotion
 from .choices import conj
-from .promotion import as_float, as_tensor, normal_axes, outward
+from .promotion import as_float, as_tensor, names_errors, normal_axes, outward
 from .shapes import flip, known_extent, moved, pad, part, reshaped
 
 _MODES = ("full", "valid", "same")
@@ -148,6 +148,7 @@ def _wide(x: Tensor) -> Tensor:
     return promotion.cast(x, dtypes.float32) if dtypes.is_half(x.dtype) else as_float(x)
 
 
+@names_errors
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """The convolution of two arrays of any number of axes, as `scipy.signal.convolve`.
 
@@ -176,6 +177,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     return outward(_convolved(a, b, mode, method, "signal.convolve"), in1, in2)
 
 
+@names_errors
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """The correlation of two arrays of any number of axes, as `scipy.signal.correlate`: at each shift the sum of the
     products with the conjugate of the second.
@@ -202,6 +204,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     return outward(_convolved(a, turned, mode, method, "signal.correlate"), in1, in2)
 
 
+@names_errors
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     """The convolution of two arrays by Fourier transforms, as `scipy.signal.fftconvolve`.
 
@@ -237,6 +240,7 @@ def _along(in1: Any, in2: Any, mode: str, axes: Any, what: str) -> tuple[Tensor,
     return a, b, places
 
 
+@names_errors
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     """The convolution by transforms of blocks that overlap, as `scipy.signal.oaconvolve`: faster than `fftconvolve`
     where one array is much longer than the other along an axis.

@@ -15,7 +15,7 @@ from .._prims import fourier as F
 from .._prims import structural as S
 from . import promotion
 from .elementwise import divide, power
-from .promotion import as_tensor, normal_axes, outward, public
+from .promotion import as_tensor, names_errors, normal_axes, outward, public
 
 # -- transforms of any axes and lengths --------------------------------------------------------------------------------
 
@@ -52,6 +52,19 @@ def _scaled(x: Tensor, count: DimLike, norm: Any, is_inverse: bool, what: str) -
     if type(count) is int:
         return S.times_number(x, number=1 / count**exponent)
     return divide(x, promotion.cast(power(promotion.as_float(as_tensor(count)), exponent), x.dtype))
+
+
+def one_length(n: Any, what: str) -> tuple[Any] | None:
+    """The length of a transform along one axis, where -1 does not mean the present one as it does among several."""
+    if n is None or isinstance(n, dims.Dim):
+        return None if n is None else (n,)
+    try:
+        length = operator.index(n)
+    except TypeError:
+        raise TypeError(at_user_line(f"{what}: n must be an integer, got {n!r}")) from None
+    if length < 1:
+        raise ValueError(at_user_line(f"{what}: n is {n}, a transform needs at least one number"))
+    return (length,)
 
 
 def _axes_and_sizes(x: Tensor, s: Any, axes: Any, what: str) -> tuple[tuple[int, ...], list[Any]]:
@@ -132,6 +145,7 @@ def _pair(z: Tensor) -> tuple[Tensor, Tensor]:
     return S.real(z), S.imag(z)
 
 
+@names_errors
 def fft(x: Any) -> Any:
     """The Fourier transform along the last axis, on pairs of parts. `wg.fft.fft` takes complex arrays.
 
@@ -152,6 +166,7 @@ def fft(x: Any) -> Any:
     return outward(_pair(transformed(_joined(x, "fft"), None, (-1,), None, False, "fft")), *x)
 
 
+@names_errors
 def fft2(x: Any) -> Any:
     """The Fourier transform along the last two axes, on pairs of parts. `wg.fft.fft2` takes complex arrays.
 
@@ -172,6 +187,7 @@ def fft2(x: Any) -> Any:
     return outward(_pair(transformed(_joined(x, "fft2"), None, (-2, -1), None, False, "fft2")), *x)
 
 
+@names_errors
 def ifft2(x: Any) -> Any:
     """The inverse Fourier transform along the last two axes, on pairs of parts.
 
@@ -211,9 +227,10 @@ def rfft(x: Any, fft_length: Any = None) -> Any:
         >>> wg.ops.rfft([1.0, 2.0])
         (array([ 3., -1.]), array([0., 0.]))
     """
-    return _pair(half_transformed(x, None if fft_length is None else (fft_length,), (-1,), None, "rfft"))
+    return _pair(half_transformed(x, one_length(fft_length, "rfft"), (-1,), None, "rfft"))
 
 
+@names_errors
 def irfft(x: Any, fft_length: Any = None) -> Any:
     """Real numbers from the first half of their Fourier transform along the last axis, given as a pair of parts.
 
@@ -234,8 +251,7 @@ def irfft(x: Any, fft_length: Any = None) -> Any:
         >>> wg.ops.irfft(([3.0, -1.0], [0.0, 0.0]))
         array([1., 2.])
     """
-    sizes = None if fft_length is None else (fft_length,)
-    return outward(from_half(_joined(x, "irfft"), sizes, (-1,), None, "irfft"), *x)
+    return outward(from_half(_joined(x, "irfft"), one_length(fft_length, "irfft"), (-1,), None, "irfft"), *x)
 
 
 __all__ = ["fft", "fft2", "ifft2", "irfft", "rfft"]

@@ -20,7 +20,7 @@ from .._prims import structural as S
 from . import lexicographic, promotion
 from .at import fitting
 from .elementwise import _truth, floor_divide
-from .promotion import as_tensor, broadcast_shapes, common_dtype, normal_axis, outward, public
+from .promotion import as_tensor, broadcast_shapes, common_dtype, names_errors, normal_axis, outward, public
 from .shapes import flat, moved, new_shape, part, reshaped, unstack
 from .subscript import broadcast_indices, known_values, take_index
 
@@ -130,6 +130,7 @@ def _counted(axis: int, shape: Shape) -> Tensor:
     return promotion.broadcast(reshaped(numbers, (shape[axis], *(1,) * (len(shape) - 1 - axis))), shape)
 
 
+@names_errors
 def slice(inputs: Any, start_indices: Any, shape: Any) -> Any:
     """The block of a given shape that begins at given positions.
 
@@ -153,6 +154,7 @@ def slice(inputs: Any, start_indices: Any, shape: Any) -> Any:
     return outward(I.gather(a, *_block(a, start_indices, new_shape(shape, "slice"), "slice")), inputs, start_indices)
 
 
+@names_errors
 def slice_update(inputs: Any, start_indices: Any, updates: Any) -> Any:
     """An array with a block written over it.
 
@@ -180,8 +182,7 @@ def slice_update(inputs: Any, start_indices: Any, updates: Any) -> Any:
 
 def _block(x: Tensor, starts: Any, shape: Shape, what: str) -> list[Tensor]:
     """An index array for each axis of x: the positions of a block. Negative starts count from the end."""
-    entries = [starts] if np.ndim(starts) == 0 and not isinstance(starts, Tensor) else starts
-    first = list(entries) if isinstance(entries, (list, tuple)) else _unstacked(as_tensor(entries, what))
+    first = list(starts) if isinstance(starts, (list, tuple)) else _unstacked(as_tensor(starts, what))
     if not len(first) == len(shape) == x.ndim or x.ndim == 0:
         raise ValueError(
             at_user_line(
@@ -251,6 +252,7 @@ def _chosen(mask: Tensor, x1: Any, x2: Any, what: str) -> Tensor:
     return apply(S.select, (promotion.broadcast(mask, shape), *wide))
 
 
+@names_errors
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """From several arrays, each element from the first whose condition holds.
 
@@ -356,6 +358,7 @@ def argwhere(x: Any) -> Any:
     return _position_tensor(np.stack(_positions_of(x, "argwhere"), axis=-1), x)
 
 
+@names_errors
 def unravel_index(indices: Any, shape: Any) -> Any:
     """Positions in the flattened array as positions along each axis.
 
@@ -397,6 +400,7 @@ _REDUCTIONS = {
 }  # fmt: skip
 
 
+@names_errors
 def scatter(indices: Any, values: Any, shape: Any) -> Any:
     """Zeros with values added at positions; values for one position add up.
 
@@ -421,6 +425,7 @@ def scatter(indices: Any, values: Any, shape: Any) -> Any:
     return outward(I.scatter_add(base, updates, *_columns(indices, base, "scatter")), indices, values)
 
 
+@names_errors
 def scatter_update(inputs: Any, indices: Any, updates: Any, reduction: Any = None) -> Any:
     """An array with updates written to, or combined with, what stands at positions.
 

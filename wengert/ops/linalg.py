@@ -131,6 +131,7 @@ def dot(x1: Any, x2: Any) -> Any:
     return outward(_contracted(a, b, (a.ndim - 1,), (builtins.max(b.ndim - 2, 0),), "dot"), x1, x2)
 
 
+@names_errors
 def inner(x1: Any, x2: Any) -> Any:
     """The sum of products over the last axes.
 
@@ -155,6 +156,7 @@ def inner(x1: Any, x2: Any) -> Any:
     return outward(_contracted(a, b, (a.ndim - 1,), (b.ndim - 1,), "inner"), x1, x2)
 
 
+@names_errors
 def outer(x1: Any, x2: Any) -> Any:
     """All products of an element of x1 and one of x2, both flattened.
 
@@ -175,6 +177,7 @@ def outer(x1: Any, x2: Any) -> Any:
     return outward(multiply(reshaped(a, (*a.shape, 1)), reshaped(b, (1, *b.shape))), x1, x2)
 
 
+@names_errors
 def vdot(x1: Any, x2: Any) -> Any:
     """The sum of conj(x1) x2 over the flattened arrays.
 
@@ -194,6 +197,7 @@ def vdot(x1: Any, x2: Any) -> Any:
     return outward(_contracted(S.conj_of(a), b, (0,), (0,), "vdot"), x1, x2)
 
 
+@names_errors
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     """The sum of conj(x1) x2 along an axis.
 
@@ -217,6 +221,7 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     return outward(promotion.cast(total(products, axis=-1), products.dtype), x1, x2)  # as NumPy: integers stay small
 
 
+@names_errors
 def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Any:
     """The sum of products over axes of x1 and as many of x2.
 
@@ -269,6 +274,7 @@ def _contracted(a: Tensor, b: Tensor, left: tuple[int, ...], right: tuple[int, .
     return reshaped(_product(rows, columns), (*shape_a, *shape_b))
 
 
+@names_errors
 def kron(x1: Any, x2: Any) -> Any:
     """The Kronecker product: x2 multiplied by each element of x1, in blocks.
 
@@ -292,6 +298,7 @@ def kron(x1: Any, x2: Any) -> Any:
     return outward(reshaped(multiply(wide_a, wide_b), (*[m * n for m, n in zip(left, right)],)), x1, x2)
 
 
+@names_errors
 def cross(x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     """The cross product of vectors of three components; of two, the third one is 0.
 
@@ -379,6 +386,7 @@ def _solved(a: Any, b: Any, what: str, solve_with: Any) -> Any:
     return outward(reshaped(result, result.shape[:-1]) if is_vector else result, a, b)
 
 
+@names_errors
 def solve(a: Any, b: Any) -> Any:
     """The x with a @ x = b.
 
@@ -401,6 +409,7 @@ def solve(a: Any, b: Any) -> Any:
     return _solved(a, b, "solve", L.solve)
 
 
+@names_errors
 def solve_triangular(a: Any, b: Any, lower: bool = False) -> Any:
     """The x with a @ x = b for triangular a.
 

@@ -16,7 +16,7 @@ from .._prims import reductions as R
 from .._prims import structural as S
 from . import promotion
 from .indexing import take_along_axis
-from .promotion import as_float, as_tensor, normal_axis, outward
+from .promotion import as_float, as_tensor, names_errors, normal_axis, outward
 from .shapes import reshaped
 
 _CLIP = 1e-7  # probabilities are kept this far from 0 and 1, as in Keras
@@ -26,6 +26,7 @@ def _inside(p: Tensor) -> Tensor:
     return apply(W.clip, (p, S.fill(p, _CLIP), S.fill(p, 1 - _CLIP)))
 
 
+@names_errors
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:
     """The cross-entropy of two-class labels and predictions, element by element.
 
@@ -63,6 +64,7 @@ def _target_and_output(target: Any, output: Any, name: str) -> tuple[Tensor, Ten
     return promotion.cast(t, dtype), promotion.cast(o, dtype)
 
 
+@names_errors
 def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
     """The cross-entropy of distributions over classes and predicted ones.
 
@@ -99,6 +101,7 @@ def _log_probabilities(output: Tensor, from_logits: bool, axis: int) -> Tensor:
     return E.log(_inside(E.div(output, promotion.broadcast(total, tuple(output.shape)))))
 
 
+@names_errors
 def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
     """The cross-entropy of class numbers and predicted distributions.
 

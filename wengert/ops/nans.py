@@ -18,7 +18,7 @@ from .choices import minimum
 from .elementwise import add, multiply, subtract
 from .indexing import take_along_axis
 from .ordering import of_nothing, require_percents
-from .promotion import as_float, as_tensor, named, normal_axes, outward
+from .promotion import as_float, as_tensor, named, names_errors, normal_axes, outward
 from .shapes import permuted, reshaped
 
 
@@ -94,6 +94,7 @@ nanmax = _reduction("nanmax", "The largest", _extreme(reductions.max, -math.inf)
 nanmin = _reduction("nanmin", "The smallest", _extreme(reductions.min, math.inf), "1.0", "NaN")
 
 
+@names_errors
 def nancumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
     """The running sum along an axis in which NaN counts as 0 and has gradient zero.
 
@@ -113,6 +114,7 @@ def nancumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
     return outward(reductions.cumsum(replaced(as_tensor(x, "nancumsum"), 0), axis, dtype), x)
 
 
+@names_errors
 def nancumprod(x: Any, axis: Any = None, dtype: Any = None) -> Any:
     """The running product along an axis in which NaN counts as 1 and has gradient zero.
 
@@ -136,8 +138,8 @@ def _place(name: str, word: str, find: Callable[..., Tensor], neutral: float, at
     def function(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         a = as_tensor(x, name)
         mask = numbers_in(a)
-        is_known = mask is not True and not promotion.is_symbolic(a)
-        if is_known and not ndarray_of(reductions.all(reductions.any(mask, axis))._data):
+        found = None if mask is True else reductions.all(reductions.any(mask, axis))
+        if found is not None and not promotion.is_symbolic(found) and not ndarray_of(found._data):
             raise ValueError(at_user_line(f"{name}: all elements of a slice are NaN"))
         return outward(find(replaced(a, neutral), axis, keepdims), x)
 
@@ -171,6 +173,7 @@ nanargmin = _place("nanargmin", "smallest", reductions.argmin, math.inf, 1)
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+@names_errors
 def nanquantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
     """The q-th quantiles of the elements that are not NaN.
 
@@ -233,6 +236,7 @@ def _of_columns(line: Tensor, share: Tensor, method: str) -> Tensor:
     return reshaped(result, (*share.shape, *rest))
 
 
+@names_errors
 def nanpercentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
     """The q-th percentiles of the elements that are not NaN: quantiles of q / 100.
 
@@ -258,6 +262,7 @@ def nanpercentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keep
     return outward(nanquantile(as_tensor(x, "nanpercentile"), share, axis, method, keepdims), x, q)
 
 
+@names_errors
 def nanmedian(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The median of the elements that are not NaN.
 

@@ -9,7 +9,7 @@ from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion
 from .elementwise import multiply
-from .promotion import as_float, as_tensor, normal_axes, normal_axis, outward
+from .promotion import as_float, as_tensor, names_errors, normal_axes, normal_axis, number_of, outward
 from .reductions import mean as average_of
 from .reductions import var
 from .shapes import reshaped
@@ -22,6 +22,7 @@ def _beside(value: Any, x: Tensor, axes: tuple[int, ...], name: str) -> Tensor:
     return promotion.broadcast(reshaped(v, shape) if v.ndim != x.ndim else v, tuple(x.shape))
 
 
+@names_errors
 def batch_normalization(
     x: Any, mean: Any, variance: Any, axis: int, offset: Any = None, scale: Any = None, epsilon: float = 1e-3
 ) -> Any:
@@ -46,7 +47,11 @@ def batch_normalization(
     """
     a = as_float(as_tensor(x, "batch_normalization"))
     axes = (normal_axis(axis, a.ndim, "batch_normalization"),)
-    spread = E.rsqrt(S.add_number(_beside(variance, a, axes, "batch_normalization"), number=epsilon))
+    spread = E.rsqrt(
+        S.add_number(
+            _beside(variance, a, axes, "batch_normalization"), number=number_of(epsilon, "batch_normalization: epsilon")
+        )
+    )
     if scale is not None:
         spread = S.mul(spread, _beside(scale, a, axes, "batch_normalization"))
     result = S.mul(S.sub(a, _beside(mean, a, axes, "batch_normalization")), spread)
@@ -55,6 +60,7 @@ def batch_normalization(
     return outward(result, x, mean, variance, offset, scale)
 
 
+@names_errors
 def rms_normalization(x: Any, scale: Any = None, axis: Any = -1, epsilon: Any = None) -> Any:
     """x divided by the root of its mean square along axes.
 
@@ -75,12 +81,14 @@ def rms_normalization(x: Any, scale: Any = None, axis: Any = -1, epsilon: Any = 
     a = as_float(as_tensor(x, "rms_normalization"))
     axes = normal_axes(tuple(axis) if isinstance(axis, list) else axis, a.ndim, "rms_normalization")
     square = average_of(E.square(a), axes, keepdims=True)
-    result = multiply(a, E.rsqrt(S.add_number(square, number=1e-7 if epsilon is None else epsilon)))
+    added = 1e-7 if epsilon is None else number_of(epsilon, "rms_normalization: epsilon")
+    result = multiply(a, E.rsqrt(S.add_number(square, number=added)))
     if scale is not None:
         result = S.mul(result, _beside(scale, a, axes, "rms_normalization"))
     return outward(result, x, scale)
 
 
+@names_errors
 def layer_normalization(x: Any, gamma: Any = None, beta: Any = None, axis: Any = -1, epsilon: Any = None) -> Any:
     """x with mean 0 and variance 1 along axes, scaled and moved.
 
@@ -101,7 +109,8 @@ def layer_normalization(x: Any, gamma: Any = None, beta: Any = None, axis: Any =
     """
     a = as_float(as_tensor(x, "layer_normalization"))
     axes = normal_axes(tuple(axis) if isinstance(axis, list) else axis, a.ndim, "layer_normalization")
-    spread = E.rsqrt(S.add_number(var(a, axes, keepdims=True), number=1e-7 if epsilon is None else epsilon))
+    added = 1e-7 if epsilon is None else number_of(epsilon, "layer_normalization: epsilon")
+    spread = E.rsqrt(S.add_number(var(a, axes, keepdims=True), number=added))
     centred = S.sub(a, promotion.broadcast(average_of(a, axes, keepdims=True), tuple(a.shape)))
     result = multiply(centred, spread)
     if gamma is not None:

@@ -25,7 +25,7 @@ from ..errors import TracingError
 from . import promotion
 from .choices import maximum, minimum
 from .elementwise import add, divide, multiply, subtract
-from .promotion import as_tensor, named, names_errors, normal_axes, normal_axis, outward, public
+from .promotion import as_tensor, count_of, named, names_errors, normal_axes, normal_axis, outward, public
 from .reductions import sum as total
 from .shapes import flat, part, permuted, reshaped
 
@@ -90,6 +90,7 @@ def in_top_k(targets: Any, predictions: Any, k: int) -> Any:
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
+@names_errors
 def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     """The places at which values can be inserted in a sorted sequence so that it stays sorted.
 
@@ -123,6 +124,7 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     return outward(reshaped(found, v.shape), sorted_sequence, values)
 
 
+@names_errors
 def digitize(x: Any, bins: Any) -> Any:
     """The number of the bin that each element lies in.
 
@@ -292,7 +294,7 @@ def _segmented(op: Op, start: Any, data: Any, ids: Any, num_segments: Any, what:
     if places.shape != a.shape[: places.ndim] or places.ndim == 0:
         raise ValueError(at_user_line(f"{what}: data has shape {a.shape} and segment_ids has shape {places.shape}"))
     places = promotion.cast(places, dtypes.int64)
-    count = _segments_in(ids, what) if num_segments is None else operator.index(num_segments)
+    count = _segments_in(ids, what) if num_segments is None else count_of(num_segments, f"{what}: num_segments")
     is_known = apply(D.logical_and, (promotion.binary(D.ge, places, 0), promotion.binary(D.lt, places, count)))
     places = S.select(is_known, places, S.fill(places, count))
     value = start(a.dtype) if callable(start) else start
@@ -372,6 +374,7 @@ segment_min = _segment_op(
 )  # fmt: skip
 
 
+@names_errors
 def segment_mean(data: Any, segment_ids: Any, num_segments: Any = None, sorted: bool = False) -> Any:
     """The mean of the rows of each segment.
 

@@ -35,8 +35,6 @@ def _prepared(inputs: Any, pool_size: Any, strides: Any, padding: Any, data_form
         raise ValueError(at_user_line(f"{what}: padding is {padding!r}, wanted 'valid' or 'same'"))
     window = per_axis(pool_size, rank, what, "pool_size")
     steps = window if strides is None else per_axis(strides, rank, what, "strides")
-    if min(*window, *steps) < 1:
-        raise ValueError(at_user_line(f"{what}: pool_size {window} and strides {steps} must be positive"))
     to = tuple(range(x.ndim)) if data_format == "channels_first" else (0, x.ndim - 1, *range(1, x.ndim - 1))
     a = permuted(x, to)
     ones = (1,) * rank
@@ -132,8 +130,6 @@ def _adapted(inputs: Any, output_size: Any, data_format: Any, what: str) -> Any:
     """The inputs with channels first, for each spatial axis the (start, end) of its windows, and the way back."""
     a, geometry, back = _prepared(inputs, 1, 1, "valid", data_format, what)
     counts = per_axis(output_size, len(geometry["window"]), what, "output_size")
-    if min(counts) < 1:
-        raise ValueError(at_user_line(f"{what}: output_size must be positive, got {output_size!r}"))
     windows: list[Any] = []
     for axis, count in enumerate(counts, start=2):
         size, number = known_extent(a, axis, what), np.arange(count)

@@ -15,10 +15,11 @@ from .._prims import structural as S
 from . import promotion
 from .choices import imag
 from .indexing import take
-from .promotion import as_tensor, binary, outward, public, tensors_of
+from .promotion import as_tensor, binary, names_errors, outward, public, tensors_of
 from .shapes import flat, reshaped
 
 
+@names_errors
 def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether elements are among those of another array; NaN is never.
 
@@ -133,6 +134,7 @@ def _of_integers(op: Any, x1: Any, x2: Any, what: str) -> Any:
     return binary(op, x1, x2)
 
 
+@names_errors
 def gcd(x1: Any, x2: Any) -> Any:
     """The greatest common divisor, element by element; that of 0 and 0 is 0.
 
@@ -154,6 +156,7 @@ def gcd(x1: Any, x2: Any) -> Any:
     return _of_integers(D.gcd, x1, x2, "gcd")
 
 
+@names_errors
 def lcm(x1: Any, x2: Any) -> Any:
     """The least common multiple, element by element; 0 if one of them is 0.
 

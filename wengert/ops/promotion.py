@@ -8,6 +8,7 @@ mixture of dtypes or shapes that do not match.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -33,7 +34,7 @@ from .._core.foreign_arrays import require_plain
 from .._core.kinds import ARRAYS
 from .._core.op import Op
 from .._core.state import STATE
-from .._core.structure import is_number_list
+from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
 from .._core.tensor import Tensor, Value, entered
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line, error_of
@@ -73,17 +74,40 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
 
 
 def _from_list(x: Any, what: str) -> Tensor:
-    if not is_followed_inside(x):
+    if not is_followed_inside(x, what):
         array = nested_array(x, what)
         return constant(checked_array(array, what))
     rows = [as_tensor(item, what) for item in x]
     return stack_rows(rows, what)
 
 
-def is_followed_inside(x: Any) -> bool:
+def converted(x: Any, dtype: Any, what: str) -> Tensor:
+    """Any array-like value as a tensor of a dtype (None: its own).
+
+    Python's numbers that an integer dtype does not hold are an error, as in NumPy: an `OverflowError`, and a
+    `ValueError` for NaN. Arrays and tensors are converted as by `astype`.
+    """
+    if dtype is None:
+        return as_tensor(x, what)
+    wanted = dtypes.as_dtype(dtype)
+    is_plain = type(x) in (int, float) or (isinstance(x, (list, tuple)) and not is_followed_inside(x, what))
+    if is_plain and dtypes.is_integer(wanted) and (type(x) is int or nested_array(x, what).dtype.kind in "iuf"):
+        try:
+            return constant(np.array(x, wanted)[()])
+        except (OverflowError, ValueError) as error:
+            raise type(error)(at_user_line(f"{what}: {error}")) from None
+    if type(x) is int and not -(2**63) <= x < 2**64:
+        return number(x, wanted)
+    return cast(as_tensor(x, what), wanted)
+
+
+def is_followed_inside(x: Any, what: str = "argument") -> bool:
     """Whether a nested list or tuple holds a tensor, a Variable, a framework's array or a dimension of a trace."""
-    waiting = [x]
+    waiting, opened = [x], 0
     while waiting:
+        opened += 1
+        if opened == MANY_LISTS:
+            refuse_cycle(x, what)
         for item in waiting.pop():
             kind = type(item)
             if isinstance(item, (list, tuple)):
@@ -335,7 +359,7 @@ def _given(result: Any, own: Callable[[Tensor], Any]) -> Any:
     return result
 
 
-def _is_tensor_among(x: Any, found: set[Engine]) -> bool:
+def _is_tensor_among(x: Any, found: set[Engine], depth: int = 0) -> bool:
     """Whether a value is a tensor or Variable, or a nested list or tuple that holds one; notes frameworks' arrays."""
     kind = type(x)
     if kind in _NOT_ARRAYS:
@@ -343,7 +367,9 @@ def _is_tensor_among(x: Any, found: set[Engine]) -> bool:
     if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
         return True
     if isinstance(x, (list, tuple)):
-        return any(_is_tensor_among(item, found) for item in x)
+        if depth == MANY_LISTS:
+            refuse_cycle(x)
+        return any(_is_tensor_among(item, found, depth + 1) for item in x)
     engine = framework_of(kind)
     if engine is not None:
         found.add(engine)
@@ -390,7 +416,7 @@ def names_errors(f: Callable[P, R]) -> Callable[P, R]:
                 raise
             raise explained from error
 
-    return wrapper
+    return unconverted(wrapper)
 
 
 def named(f: Callable[..., Any], name: str) -> None:
@@ -404,7 +430,33 @@ def is_symbolic(x: Tensor) -> bool:
     return type(x._data) is Value
 
 
-# -- axes ------------------------------------------------------------------------------------------------------------
+# -- counts and axes -----------------------------------------------------------------------------------------------
+
+
+MOST_COUNTED = 2**31 - 1  # of what is counted in Python, one after the other: more would never end
+
+
+def count_of(value: Any, what: str, least: int = 0) -> int:
+    """An integer that counts something, from `least` on; `what` names op and argument."""
+    try:
+        count = operator.index(value)
+    except TypeError as error:
+        if "\n  at " in str(error):  # a symbol's own refusal
+            raise
+        raise TypeError(at_user_line(f"{what} is {value!r}, wanted an integer")) from None
+    if not least <= count <= MOST_COUNTED:
+        wanted = f"an integer of at least {least}" if count < least else f"at most {MOST_COUNTED}"
+        raise ValueError(at_user_line(f"{what} is {count}, wanted {wanted}"))
+    return count
+
+
+def number_of(value: Any, what: str) -> Any:
+    """A number that an op has as its attribute, out of an array without axes if it came in one."""
+    if is_number(value) or type(value) is Dim:
+        return value
+    if getattr(value, "shape", None) != () or not callable(getattr(value, "item", None)):
+        raise TypeError(at_user_line(f"{what} is {_short(value)}, wanted a number"))
+    return value.item()
 
 
 def normal_axis(axis: Any, ndim: int, what: str) -> int:

@@ -74,6 +74,7 @@ def _picked(a: Tensor, index: Tensor, axis: int, keepdims: bool, x: Any) -> Valu
     return outward(ValueAndIndex(values, promotion.cast(index, dtypes.int64)), x)
 
 
+@names_errors
 def mode(x: Any, axis: int = -1, keepdims: bool = False) -> ValueAndIndex:
     """The most frequent elements along an axis; of equally frequent ones the smallest.
 

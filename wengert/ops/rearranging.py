@@ -8,7 +8,7 @@ from typing import Any
 from .._core import dims
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from .promotion import as_tensor, names_errors, outward
+from .promotion import as_tensor, count_of, names_errors, outward
 from .shapes import permuted, reshaped
 
 _TOKEN = re.compile(r"\s*(\.\.\.|\w+|[()])")
@@ -94,14 +94,21 @@ def _expanded(
 
 def _sizes(groups: list[list[str]], x: Tensor, known: dict[str, int], pattern: str) -> dict[str, Any]:
     """The length of each name; one of each group follows from the array's shape."""
-    sizes: dict[str, Any] = dict(known)
+    sizes: dict[str, Any] = {
+        name: size if type(size) is dims.Dim else count_of(size, f"rearrange: {name}", 0 if 0 in x.shape else 1)
+        for name, size in known.items()
+    }
     for group, size in zip(groups, x.shape):
         names = [n for n in group if n != "1"]
         unknown = [n for n in names if n not in sizes]
         product = dims.size_of([sizes[n] for n in names if n in sizes])
         if len(unknown) > 1:
             raise ValueError(at_user_line(f"rearrange: lengths of {unknown} are needed for {pattern!r}"))
-        if isinstance(size, int) and isinstance(product, int) and (size % product if unknown else size != product):
+        if (
+            isinstance(size, int)
+            and isinstance(product, int)
+            and ((product == 0 or size % product) if unknown else size != product)
+        ):
             raise ValueError(
                 at_user_line(f"rearrange: an axis of {size} elements does not make {' '.join(group)} of {pattern!r}")
             )

@@ -79,6 +79,7 @@ class BatchStatistics(NamedTuple):
     variance: Any
 
 
+@names_errors
 def batch_statistics_normalization(
     x: Any, gamma: Any = None, beta: Any = None, axis: int = -1, epsilon: float = 1e-3
 ) -> BatchStatistics:

@@ -26,7 +26,7 @@ from .._prims import reductions as R
 from .._prims import structural as S
 from . import lexicographic, promotion
 from .elementwise import _truth
-from .promotion import as_float, as_tensor, broadcast_shapes, normal_axes, normal_axis, public
+from .promotion import as_float, as_tensor, broadcast_shapes, count_of, normal_axes, normal_axis, number_of, public
 from .shapes import diagonal, flat, joined, part, permuted, reshaped
 
 # -- on tensors ----------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def var(
         >>> wg.ops.var([[1, 2], [3, 4]], axis=0)
         array([1., 1.])
     """
-    a = as_tensor(x, "var")
+    a, ddof = as_tensor(x, "var"), number_of(ddof, "var: ddof")
     if _is_whole(dtype):
         return _whole_variance(a, axis, keepdims, dtypes.as_dtype(dtype), where, ddof)
     return _spread(a, axis, keepdims, dtype, ddof, where, "var")
@@ -358,7 +358,7 @@ def std(
         >>> wg.ops.std([[1, 2], [3, 4]], axis=0)
         array([1., 1.])
     """
-    a = as_tensor(x, "std")
+    a, ddof = as_tensor(x, "std"), number_of(ddof, "std: ddof")
     if _is_whole(dtype):
         square = _whole_variance(a, axis, keepdims, dtypes.as_dtype(dtype), where, ddof)
         if square.ndim:  # NumPy refuses arrays, and cuts the root of a number off
@@ -874,12 +874,12 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
         array([2., 3.])
     """
     x = as_tensor(a, "diff")
-    if n < 0:
-        raise ValueError(at_user_line(f"diff: n is {n}, wanted a number that is not negative"))
+    n = count_of(n, "diff: n")
     if x.ndim == 0:
         raise ValueError(at_user_line("diff: a is a number, wanted at least one axis"))
     place = normal_axis(axis, x.ndim, "diff")
-    for _ in range(n):
+    extent = x.shape[place]
+    for _ in range(builtins.min(n, extent) if type(extent) is int else n):  # then nothing is left
         later, sooner = _neighbours(x, place)
         x = apply(D.ne if x.dtype == dtypes.bool_ else S.sub, (later, sooner))
     return x

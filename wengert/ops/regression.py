@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .._core.where import at_user_line
 from . import promotion
 from .activations import log_sigmoid, softplus
 from .choices import maximum
@@ -13,7 +14,7 @@ from .elementwise import abs as magnitude
 from .elementwise import add, divide, exp, less_equal, log, multiply, negative, square, subtract
 from .indexing import where
 from .linalg import norm
-from .promotion import as_float, as_tensor, names_errors, outward
+from .promotion import as_float, as_tensor, count_of, names_errors, outward
 from .reductions import sum as total
 
 _DOC = """{what}
@@ -114,6 +115,7 @@ def sigmoid_focal(target: Any, output: Any, alpha: float = 0.25, gamma: float = 
     return outward(negative(add(first, second)), target, output)
 
 
+@names_errors
 def gaussian_nll(target: Any, mean: Any, variance: Any) -> Any:
     """The negative logarithm of the normal density.
 
@@ -135,6 +137,7 @@ def gaussian_nll(target: Any, mean: Any, variance: Any) -> Any:
     return multiply(add(ratio, add(log(variance), math.log(2 * math.pi))), 0.5)
 
 
+@names_errors
 def cosine_similarity(x1: Any, x2: Any, axis: int = -1) -> Any:
     """The cosine of the angle between vectors.
 
@@ -178,7 +181,11 @@ def label_smoothing(target: Any, share: float, num_classes: int | None = None) -
         array([0.1, 0.9])
     """
     a = as_float(as_tensor(target, "label_smoothing"))
-    count: Any = a.shape[-1] if num_classes is None else num_classes
+    if a.ndim == 0:
+        raise ValueError(at_user_line("label_smoothing: target is a number, wanted the classes along the last axis"))
+    count: Any = a.shape[-1] if num_classes is None else count_of(num_classes, "label_smoothing: num_classes", 1)
+    if type(count) is int and count == 0:
+        return outward(a, target)  # no class, hence no target
     return outward(add(multiply(a, 1.0 - share), share / count), target)
 
 

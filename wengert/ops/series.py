@@ -16,12 +16,13 @@ from .creation import linspace
 from .elementwise import add, divide, exp, multiply, power, sqrt, subtract
 from .elementwise import log as logarithm
 from .linalg import matmul, norm
-from .promotion import as_float, as_tensor, common_dtype, normal_axis, outward, public
+from .promotion import as_float, as_tensor, common_dtype, count_of, names_errors, normal_axis, outward, public
 from .reductions import cumsum, mean
 from .reductions import sum as total
 from .shapes import diagonal, joined, matrix_transpose, moved, part, reshaped, with_axis
 
 
+@names_errors
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Numbers whose ratios are equal, between two ends.
 
@@ -87,9 +88,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     if a.ndim != 1:
         raise ValueError(at_user_line(f"vander: x has shape {a.shape}, wanted a vector"))
     a = promotion.cast(a, dtypes.int64) if a.dtype == dtypes.bool_ else a
-    count: Any = a.shape[0] if N is None else operator.index(N)
-    if type(count) is int and count < 0:
-        raise ValueError(at_user_line(f"vander: N is {N}, wanted a number that is not negative"))
+    count: Any = a.shape[0] if N is None else count_of(N, "vander: N")
     if count == 0:
         return S.full(shape=(*a.shape, 0), value=0, dtype=a.dtype)
     columns = [S.fill(a, 1) if k == 0 else a if k == 1 else power(a, k) for k in range(operator.index(count))]
@@ -200,6 +199,7 @@ def corrcoef(x: Any) -> Any:
     return result if a.ndim == 2 else reshaped(result, ())
 
 
+@names_errors
 def cdist(x: Any, y: Any) -> Any:
     """The Euclidean distances of all pairs of points.
 

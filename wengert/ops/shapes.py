@@ -21,7 +21,7 @@ from .._prims import linalg as L
 from .._prims import structural as S
 from .._prims.indexing import gather
 from . import promotion
-from .promotion import as_tensor, broadcast_shapes, common_dtype, normal_axes, normal_axis, public
+from .promotion import as_tensor, broadcast_shapes, common_dtype, count_of, normal_axes, normal_axis, public
 
 # -- shapes as users write them ------------------------------------------------------------------------------
 
@@ -894,6 +894,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         return _cut(a, place, indices_or_sections)
     if sections < 1:
         raise ValueError(at_user_line(f"array_split: wanted at least one part, got {sections}"))
+    count_of(sections, "array_split: indices_or_sections")
     each, longer = divmod(known_extent(a, place, "array_split"), sections)
     ends = np.cumsum([each + (i < longer) for i in range(sections)]).tolist()
     return [part(a, place, start, end) for start, end in zip([0, *ends], ends)]
@@ -1139,7 +1140,7 @@ def _pad_constant(x: Tensor, widths: list[Any], values: Any) -> Tensor:
         for side, (width, value) in enumerate(zip(pair, fills)):
             if width != 0:
                 shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
-                block = promotion.broadcast(promotion.cast(as_tensor(value, "pad"), x.dtype), shape)
+                block = promotion.broadcast(promotion.converted(value, x.dtype, "pad: constant_values"), shape)
                 blocks.insert(0 if side == 0 else len(blocks), block)
         x = joined(blocks, axis)
     return x

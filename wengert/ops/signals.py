@@ -232,6 +232,7 @@ def convolved(x: Tensor, y: Tensor, mode: Any, what: str) -> Tensor:
     return matmul(windows, flip(y))
 
 
+@names_errors
 def correlate(x1: Any, x2: Any, mode: str = "valid") -> Any:
     """The correlation of two rows, the second conjugated: at each shift the sum of products.
 

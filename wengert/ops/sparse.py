@@ -12,7 +12,7 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import sparse as X
 from . import promotion
-from .promotion import as_tensor, outward
+from .promotion import as_tensor, names_errors, outward
 from .shapes import matrix_transpose, moved, reshaped
 
 
@@ -55,6 +55,7 @@ def product(matrix: Any, x: Tensor, data: Any, what: str) -> Tensor:
     return moved(reshaped(result, (height, *front.shape[1:])), 0, axis)
 
 
+@names_errors
 def sparse_matmul(A: Any, x: Any, data: Any = None) -> Any:
     """A constant SciPy sparse matrix times a tensor; `A @ x` and `x @ A` with a tensor come here, too.
 
@@ -81,6 +82,7 @@ def sparse_matmul(A: Any, x: Any, data: Any = None) -> Any:
     return outward(product(A, as_tensor(x, "sparse_matmul"), data, "sparse_matmul"), x, data)
 
 
+@names_errors
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True, *, data: Any = None) -> Any:
     """The x with A @ x = b for a SciPy sparse matrix A; SciPy's `spsolve`, differentiable.
 

@@ -24,6 +24,7 @@ from .promotion import as_tensor, names_errors, outward, public
 from .shapes import concatenate, flat, flip, known_extent, matrix_transpose, pad, part, tril, triu
 
 
+@names_errors
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix with constant diagonals: its first column is c, its first row r.
 
@@ -51,6 +52,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return outward(take(line, places), c, r)
 
 
+@names_errors
 def circulant(c: Any) -> Any:
     """The matrix whose columns are c, each turned one further.
 
@@ -152,6 +154,7 @@ def logm(A: Any) -> Any:
     return promotion.cast(M.logm(a), dtype)
 
 
+@names_errors
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """The x with a @ x + x @ b = q.
 
@@ -206,6 +209,8 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     """
     if trans not in (0, 1, 2):
         raise ValueError(at_user_line(f"lu_solve: trans must be 0, 1 or 2, got {trans!r}"))
+    if not isinstance(lu_and_piv, (tuple, list)) or len(lu_and_piv) != 2:
+        raise TypeError(at_user_line("lu_solve: lu_and_piv: wanted the pair that lu_factor gave"))
     packed, right = as_tensor(lu_and_piv[0], "lu_solve"), as_tensor(b, "lu_solve")
     n = known_extent(packed, packed.ndim - 1, "lu_solve")
     order = _orders(as_tensor(lu_and_piv[1], "lu_solve"), n)

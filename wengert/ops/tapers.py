@@ -28,6 +28,7 @@ def _taper(values: np.ndarray[Any, Any]) -> Tensor:
     return constant(values.astype(dtypes.default_float()))
 
 
+@names_errors
 def bartlett(x: int) -> Tensor:
     """The triangle that rises from 0 to the middle and falls back.
 
@@ -48,6 +49,7 @@ def bartlett(x: int) -> Tensor:
     return _taper(np.bartlett(_points(x, "bartlett")))
 
 
+@names_errors
 def blackman(x: int) -> Tensor:
     """The taper of three cosines, 0.42 - 0.5 cos t + 0.08 cos 2t.
 
@@ -68,6 +70,7 @@ def blackman(x: int) -> Tensor:
     return _taper(np.blackman(_points(x, "blackman")))
 
 
+@names_errors
 def hamming(x: int) -> Tensor:
     """The raised cosine 0.54 - 0.46 cos t.
 
@@ -88,6 +91,7 @@ def hamming(x: int) -> Tensor:
     return _taper(np.hamming(_points(x, "hamming")))
 
 
+@names_errors
 def hanning(x: int) -> Tensor:
     """The cosine bell 0.5 - 0.5 cos t.
 

@@ -9,10 +9,11 @@ from numpy.linalg import LinAlgError
 
 from .._core.where import at_user_line
 from .linalg import inv, solve
-from .promotion import as_tensor, normal_axes, outward
+from .promotion import as_tensor, names_errors, normal_axes, outward
 from .shapes import permuted, reshaped
 
 
+@names_errors
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     """The x with ``tensordot(a, x, x.ndim) == b``.
 
@@ -50,6 +51,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return outward(reshaped(found, shape), a, b)
 
 
+@names_errors
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """The inverse of an array as the linear map from its last axes to its first.
 

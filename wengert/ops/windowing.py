@@ -17,7 +17,7 @@ from .choices import clip
 from .elementwise import add, divide, exp, subtract
 from .indexing import take, where
 from .ordering import segment_max, segment_sum
-from .promotion import as_float, as_tensor, normal_axes, outward, public
+from .promotion import as_float, as_tensor, names_errors, normal_axes, outward, public
 from .shapes import known_extent, new_shape, permuted, reshaped
 from .subscript import known_values
 
@@ -31,6 +31,7 @@ def _whole(x: Any, what: str, name: str) -> Tensor:
     return promotion.cast(places, dtypes.int64)
 
 
+@names_errors
 def gather_nd(params: Any, indices: Any, batch_dims: int = 0) -> Any:
     """Elements, or slices, at places that stand together on the last axis of `indices`.
 
@@ -73,6 +74,7 @@ def _axis_numbers(axis: int, shape: Any) -> Tensor:
     )
 
 
+@names_errors
 def embedding_lookup(table: Any, ids: Any) -> Any:
     """The rows of a table at numbers; gradients of rows that are looked up more than once add up.
 
@@ -131,6 +133,7 @@ def _block(starts: list[Tensor], sizes: Any) -> list[Tensor]:
     return result
 
 
+@names_errors
 def dynamic_slice(x: Any, start_indices: Any, slice_sizes: Any) -> Any:
     """A block of known size at places that values decide.
 
@@ -158,6 +161,7 @@ def dynamic_slice(x: Any, start_indices: Any, slice_sizes: Any) -> Any:
     return outward(result, x, start_indices)
 
 
+@names_errors
 def dynamic_update_slice(x: Any, update: Any, start_indices: Any) -> Any:
     """An array with a block replaced at places that values decide.
 
@@ -187,6 +191,7 @@ def dynamic_update_slice(x: Any, update: Any, start_indices: Any) -> Any:
 # -- masks -----------------------------------------------------------------------------------------------------------
 
 
+@names_errors
 def boolean_mask(x: Any, mask: Any, axis: Any = None) -> Any:
     """The slices of an array where a mask of known values holds.
 
@@ -216,6 +221,7 @@ def boolean_mask(x: Any, mask: Any, axis: Any = None) -> Any:
     return outward(take(joined, np.flatnonzero(chosen), axis=first), x)
 
 
+@names_errors
 def masked_select(x: Any, mask: Any) -> Any:
     """The elements of an array where a mask of known values holds, in a row.
 
@@ -243,6 +249,7 @@ def masked_select(x: Any, mask: Any) -> Any:
     return outward(take(reshaped(wide, (wide.size,)), places, axis=0), x)
 
 
+@names_errors
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """An array with a value where a mask holds.
 
@@ -305,6 +312,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
 # -- segments ------------------------------------------------------------------------------------------------------
 
 
+@names_errors
 def segment_softmax(data: Any, segment_ids: Any, num_segments: Any = None) -> Any:
     """Shares of e^x among the rows of each segment, without overflow.
 

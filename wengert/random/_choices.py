@@ -20,7 +20,7 @@ from ..ops.draws import key_of, open_unit, unit
 from ..ops.elementwise import add, divide, less, log, multiply, subtract
 from ..ops.indexing import argsort, take, where
 from ..ops.ordering import searchsorted
-from ..ops.promotion import as_float, as_tensor, normal_axis, outward
+from ..ops.promotion import as_float, as_tensor, names_errors, normal_axis, outward
 from ..ops.reductions import argmax, cumsum
 from ..ops.shapes import known_extent, new_shape, part, reshaped, stack
 from ..special import betaincc, gammaincc
@@ -31,6 +31,7 @@ _UINT64 = np.dtype(np.uint64)
 _HALVINGS = 31  # counts up to 2^31
 
 
+@names_errors
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Tensor:
     """Booleans that are true with probability p.
 
@@ -51,6 +52,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Tensor:
     return less(unit(key_of(key, "bernoulli"), tuple(share.shape), share.dtype), S.stop_gradient(share))
 
 
+@names_errors
 def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     """Signs, -1 or 1 with equal probability.
 
@@ -73,6 +75,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     return promotion.cast(subtract(multiply(sign, 2), 1), wanted)
 
 
+@names_errors
 def randint(key: Any, shape: Any, minval: int, maxval: int, dtype: Any = None) -> Tensor:
     """Whole numbers from minval up to, and without, maxval; the same on every engine.
 
@@ -113,6 +116,7 @@ def randint(key: Any, shape: Any, minval: int, maxval: int, dtype: Any = None) -
     return promotion.cast(add(promotion.cast(number, dtypes.int64), low), wanted)
 
 
+@names_errors
 def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Tensor:
     """Classes with the probabilities softmax(logits).
 
@@ -145,6 +149,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Ten
     return argmax(add(noise, weights), axis=-1)
 
 
+@names_errors
 def permutation(key: Any, x: Any, axis: int = 0) -> Any:
     """An array in random order along an axis, or the numbers below an integer; the same on every engine.
 
@@ -162,7 +167,7 @@ def permutation(key: Any, x: Any, axis: int = 0) -> Any:
         [0, 1, 2, 3]
     """
     is_count = isinstance(x, (int, np.integer))
-    a = S.iota(size=operator.index(x), dtype=dtypes.int64) if is_count else as_tensor(x, "random.permutation")
+    a = _numbers_below(x, "random.permutation: x") if is_count else as_tensor(x, "random.permutation")
     axis = normal_axis(axis, a.ndim, "random.permutation")
     words = Z.random_bits(key_of(key, "permutation"), shape=(2, a.shape[axis]))
     first, second = (promotion.cast(reshaped(part(words, 0, i, i + 1), (a.shape[axis],)), _UINT64) for i in (0, 1))
@@ -172,6 +177,13 @@ def permutation(key: Any, x: Any, axis: int = 0) -> Any:
     return result if is_count else outward(result, x)
 
 
+def _numbers_below(count: Any, what: str) -> Tensor:
+    """The whole numbers below a count, which is not negative."""
+    (size,) = new_shape(count, what)
+    return S.iota(size=size, dtype=dtypes.int64)
+
+
+@names_errors
 def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
     """Elements, or slices, of an array picked at random.
 
@@ -187,7 +199,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         A tensor, or an array if `a` is one, with `shape` in the place of the axis; gradients go to what was picked.
 
     Raises:
-        ValueError: if more are wanted than there are, without `replace`.
+        ValueError: if `a` is negative; if more are wanted than there are, without `replace`.
 
     Example:
         >>> import wengert as wg
@@ -195,12 +207,14 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         (3,)
     """
     is_count = isinstance(a, (int, np.integer))
-    x = S.iota(size=operator.index(a), dtype=dtypes.int64) if is_count else as_tensor(a, "random.choice")
+    x = _numbers_below(a, "random.choice: a") if is_count else as_tensor(a, "random.choice")
     axis = normal_axis(axis, x.ndim, "random.choice")
     count, size = known_extent(x, axis, "random.choice"), new_shape(shape, "random.choice")
     wanted = 1
     for n in size:
         wanted = wanted * n
+    if type(count) is int and count == 0 and wanted != 0:
+        raise ValueError(at_user_line(f"random.choice: {wanted} are wanted of an `a` without elements"))
     if not replace and wanted > count:
         raise ValueError(at_user_line(f"random.choice: {wanted} different ones are wanted of {count}"))
     if p is not None:
@@ -209,7 +223,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
             raise ValueError(at_user_line(f"random.choice: p has shape {weights.shape}, wanted {(count,)}"))
         places = _weighted(key, weights, size, wanted, replace)
     elif replace:
-        places = randint(key, size, 0, count)
+        places = randint(key, size, 0, max(count, 1))
     else:
         places = reshaped(part(permutation(key, count), 0, 0, wanted), size)
     result = take(x, places, axis=axis)
@@ -227,6 +241,7 @@ def _weighted(key: Any, weights: Tensor, size: Any, wanted: Any, replace: bool) 
     return apply(W.minimum, (place, S.fill(place, last)))
 
 
+@names_errors
 def dropout(key: Any, x: Any, rate: Any, noise_shape: Any = None) -> Any:
     """An array with a share of its elements set to 0, and the others divided by what share is kept.
 
@@ -271,6 +286,7 @@ def _smallest(mass: Any, u: Tensor) -> Tensor:
     return promotion.cast(high, dtypes.int64)
 
 
+@names_errors
 def poisson(key: Any, lam: Any, shape: Any = None) -> Tensor:
     """Counts of Poisson's distribution.
 
@@ -301,6 +317,7 @@ def poisson(key: Any, lam: Any, shape: Any = None) -> Tensor:
     return _smallest(mass, u)
 
 
+@names_errors
 def binomial(key: Any, n: Any, p: Any, shape: Any = None) -> Tensor:
     """How many of n trials succeed.
 
@@ -333,6 +350,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None) -> Tensor:
     return _smallest(mass, u)
 
 
+@names_errors
 def multinomial(key: Any, n: Any, p: Any, shape: Any = None) -> Tensor:
     """How many of n trials fall on each class.
 

@@ -15,7 +15,7 @@ from ..ops.choices import clip, maximum, minimum
 from ..ops.draws import key_of, open_unit
 from ..ops.elementwise import add, arcsin, divide, exp, multiply, negative, sin, sqrt, subtract
 from ..ops.indexing import where
-from ..ops.promotion import as_tensor
+from ..ops.promotion import as_tensor, names_errors
 from ..ops.reductions import sum as total
 from ..ops.shapes import expand_dims
 from ..special import i0e, ndtri
@@ -29,6 +29,7 @@ _CONCENTRATED = 1.5  # from here on the guess is that of a normal number
 _BEYOND = 20.0  # e^-40 of the density is less than a rounding error of the mass beyond it
 
 
+@names_errors
 def vonmises(key: Any, kappa: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Von Mises's angles about 0; add a direction to turn them. Their gradient in `kappa` is that of the quantile.
 

@@ -14,7 +14,7 @@ from ..ops.draws import float_dtype, key_of, open_unit, standard_normal
 from ..ops.elementwise import add, divide, log, log1p, multiply, negative, sqrt, subtract, tan
 from ..ops.indexing import where
 from ..ops.linalg import cholesky, matmul
-from ..ops.promotion import as_float, as_tensor
+from ..ops.promotion import as_float, as_tensor, names_errors
 from ..ops.reductions import sum as total
 from ..ops.shapes import expand_dims, new_shape, reshaped
 from ..special import betaincinv, gammaincinv, ndtr, ndtri
@@ -67,6 +67,7 @@ laplace = _standard("laplace", "Laplace's numbers", _laplace)
 # -- families of shapes -----------------------------------------------------------------------------------------------
 
 
+@names_errors
 def drawn_for(parameters: tuple[Any, ...], shape: Any, dtype: Any, name: str) -> tuple[list[Tensor], Any]:
     """Parameters in the shape of the draws and a dtype to compute in, and the dtype that is wanted."""
     tensors = [as_float(as_tensor(p, f"random.{name}")) for p in parameters]
@@ -82,6 +83,7 @@ def drawn_for(parameters: tuple[Any, ...], shape: Any, dtype: Any, name: str) ->
     return [promotion.broadcast(promotion.cast(t, inner), size) for t in tensors], wanted
 
 
+@names_errors
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Gamma numbers of a shape parameter, with scale 1; their gradient in it is that of the quantile.
 
@@ -111,6 +113,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     return promotion.cast(gammaincinv(shapes, u), wanted)
 
 
+@names_errors
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Beta numbers; their gradients in the parameters are those of the quantile.
 
@@ -139,6 +142,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tens
     return promotion.cast(betaincinv(first, second, u), wanted)
 
 
+@names_errors
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Chi-squared numbers.
 
@@ -159,6 +163,7 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor
     return multiply(gamma(key, divide(as_float(as_tensor(df, "random.chisquare")), 2.0), shape, dtype), 2.0)
 
 
+@names_errors
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Student's t numbers: normal ones over the root of chi-squared ones by their degrees.
 
@@ -189,6 +194,7 @@ def _children(key: Any, name: str) -> list[Tensor]:
     return [both[0], both[1]]
 
 
+@names_errors
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Shares that add up to 1: gamma numbers over their sum.
 
@@ -218,6 +224,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Ten
     return divide(parts, total(parts, axis=-1, keepdims=True))
 
 
+@names_errors
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Standard normal numbers between two bounds.
 
@@ -247,6 +254,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     return promotion.cast(where(is_right, negative(place), place), wanted)
 
 
+@names_errors
 def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Normal vectors with a mean and a covariance.
 

@@ -15,7 +15,7 @@ from .._prims import random as Z
 from ..ops import promotion
 from ..ops.draws import float_dtype, key_of, standard_normal, unit
 from ..ops.elementwise import add, bitwise_and, multiply, right_shift, subtract
-from ..ops.promotion import as_tensor, cast
+from ..ops.promotion import as_tensor, cast, names_errors
 from ..ops.shapes import joined, new_shape, with_axis
 
 __all__ = ["bits", "fold_in", "key", "normal", "split", "uniform"]
@@ -29,13 +29,14 @@ def key(seed: Any) -> Tensor:
     """The key that belongs to a seed.
 
     Args:
-        seed: an integer, which may be a tensor (in a trace, too); its low 64 bits count.
+        seed: an integer of 64 bits (from -2^63 to 2^64 - 1), which may be a tensor (in a trace, too).
 
     Returns:
         A tensor of two uint32 words.
 
     Raises:
         TypeError: if the seed is not an integer.
+        ValueError: if it has more than 64 bits.
 
     Example:
         >>> import wengert as wg
@@ -46,7 +47,13 @@ def key(seed: Any) -> Tensor:
         number = operator.index(seed)
     except TypeError:
         return _key_of_tensor(seed)
+    _require_64_bits(number, "random.key: seed")
     return constant(np.array([number >> 32 & 0xFFFFFFFF, number & 0xFFFFFFFF], np.uint32))
+
+
+def _require_64_bits(number: int, what: str) -> None:
+    if not -(2**63) <= number < 2**64:
+        raise ValueError(at_user_line(f"{what} is {number}, wanted an integer of 64 bits, from -2**63 to 2**64 - 1"))
 
 
 def _key_of_tensor(seed: Any) -> Tensor:
@@ -59,6 +66,7 @@ def _key_of_tensor(seed: Any) -> Tensor:
     return joined([with_axis(word, 0) for word in words], 0)
 
 
+@names_errors
 def split(key: Any, n: int = 2) -> Tensor:
     """New keys from one; do not use that one again.
 
@@ -79,6 +87,7 @@ def split(key: Any, n: int = 2) -> Tensor:
     return Z.random_split(key_of(key, "split"), count=count)
 
 
+@names_errors
 def fold_in(key: Any, data: Any) -> Tensor:
     """The key that belongs to a key and an integer, such as the number of a step.
 
@@ -91,19 +100,23 @@ def fold_in(key: Any, data: Any) -> Tensor:
 
     Raises:
         TypeError: if `data` is not an integer.
+        ValueError: if it has more than 64 bits.
 
     Example:
         >>> import wengert as wg
         >>> wg.random.fold_in(wg.random.key(7), 3).shape
         (2,)
     """
-    number = as_tensor(data, "fold_in")
+    if type(data) is int:
+        _require_64_bits(data, "random.fold_in: data")
+    number = as_tensor(data, "random.fold_in: data")
     if not dtypes.is_integer(number.dtype):
         raise TypeError(at_user_line(f"random.fold_in: data has dtype {number.dtype.name}, wanted an integer"))
     base = key_of(key, "fold_in")
     return Z.random_fold_in(base, promotion.broadcast(number, tuple(base.shape[:-1])))
 
 
+@names_errors
 def bits(key: Any, shape: Any = ()) -> Tensor:
     """Uniform 32-bit words.
 
@@ -122,6 +135,7 @@ def bits(key: Any, shape: Any = ()) -> Tensor:
     return Z.random_bits(key_of(key, "bits"), shape=new_shape(shape, "random.bits"))
 
 
+@names_errors
 def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Tensor:
     """Uniform numbers in [minval, maxval), the same to the bit on every engine.
 
@@ -152,6 +166,7 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     return add(multiply(draw, subtract(high, low)), low)
 
 
+@names_errors
 def normal(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     """Standard normal numbers, by the inverse of the distribution function.
 

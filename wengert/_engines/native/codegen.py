@@ -74,6 +74,7 @@ REGISTER = {
     "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
 }  # fmt: skip
 MEMORY_TYPE = {**REGISTER, "bool": "i8"}
+HALF_OF_U64 = "9223372036854775808.0"  # 2^63
 FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sum": "fadd reassoc"}
 _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
 COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
@@ -421,13 +422,29 @@ class _Kernel:
         The machine converts to 32 or 64 bits; what is narrower is cut from that, as compilers of C do.
         """
         wide = "i64" if target in ("i64", "u64", "u32") else "i32"
+        if target == "u64":
+            self.truncate_to_u64(out, *x.split(" "))
+            return
         found, to = self.temp(), REGISTER[target]
-        self.lines.append(f"  {found} = {'fptoui' if target == 'u64' else 'fptosi'} {x} to {wide}")
+        self.lines.append(f"  {found} = fptosi {x} to {wide}")
         if wide == to:
             self.lines.append(f"  {out} = freeze {wide} {found}")
             return
         whole = self.temp()
         self.lines += [f"  {whole} = freeze {wide} {found}", f"  {out} = trunc {wide} {whole} to {to}"]
+
+    def truncate_to_u64(self, out: str, kind: str, x: str) -> None:
+        """By the signed conversion, from which negative numbers and NaN have the bits that NumPy gives them."""
+        is_large, less, near, found, whole, bit = (self.temp() for _ in range(6))
+        self.lines += [
+            f"  {is_large} = fcmp oge {kind} {x}, {HALF_OF_U64}",
+            f"  {less} = fsub {kind} {x}, {HALF_OF_U64}",
+            f"  {near} = select i1 {is_large}, {kind} {less}, {kind} {x}",
+            f"  {found} = fptosi {kind} {near} to i64",
+            f"  {whole} = freeze i64 {found}",
+            f"  {bit} = select i1 {is_large}, i64 {-(2**63)}, i64 0",
+            f"  {out} = xor i64 {whole}, {bit}",
+        ]
 
     def get(self, item: Get) -> None:
         self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.out.type]}, ptr %x{item.var.number}")

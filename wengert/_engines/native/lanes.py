@@ -23,6 +23,7 @@ from .codegen import (
     COMPARE,
     EMITTERS,
     FLOAT_OPS,
+    HALF_OF_U64,
     INTRINSICS,
     MEMORY_TYPE,
     REGISTER,
@@ -422,11 +423,25 @@ class _Writer:
         """As the kernel's `truncate`."""
         wide = "i64" if target in ("i64", "u64", "u32") else "i32"
         kind = f"<{self.count} x {wide}>"
-        found = self.line(f"{'fptoui' if target == 'u64' else 'fptosi'} {self.type(source)} {x} to {kind}")
+        if target == "u64":
+            return self.truncated_to_u64(x, source, kind)
+        found = self.line(f"fptosi {self.type(source)} {x} to {kind}")
         if wide == REGISTER[target]:
             return f"freeze {kind} {found}"
         whole = self.line(f"freeze {kind} {found}")
         return f"trunc {kind} {whole} to {self.type(target)}"
+
+    def truncated_to_u64(self, x: str, source: str, kind: str) -> str:
+        """As the kernel's `truncate_to_u64`."""
+        from_, flags = self.type(source), f"<{self.count} x i1>"
+        half = f"splat ({REGISTER[source]} {HALF_OF_U64})"
+        is_large = self.line(f"fcmp oge {from_} {x}, {half}")
+        less = self.line(f"fsub {from_} {x}, {half}")
+        near = self.line(f"select {flags} {is_large}, {from_} {less}, {from_} {x}")
+        found = self.line(f"fptosi {from_} {near} to {kind}")
+        whole = self.line(f"freeze {kind} {found}")
+        bit = self.line(f"select {flags} {is_large}, {kind} splat (i64 {-(2**63)}), {kind} zeroinitializer")
+        return f"xor {kind} {whole}, {bit}"
 
     def get(self, item: Get) -> None:
         if self.is_vector(item.out):

@@ -16,7 +16,7 @@ from ..._prims import structural as S
 from .. import promotion
 from ..choices import clip
 from ..linalg import matmul
-from ..promotion import as_float, outward
+from ..promotion import as_float, names_errors, outward
 from ..reductions import max as largest
 from ..reductions import min as smallest
 from ..shapes import part, reshaped, stack
@@ -31,6 +31,7 @@ def _channels(images: Any, data_format: Any, what: str) -> tuple[list[Tensor], A
     return [reshaped(part(x, 3, i, i + 1), x.shape[:3]) for i in range(3)], layout
 
 
+@names_errors
 def rgb_to_grayscale(images: Any, data_format: Any = None) -> Any:
     """The brightness of colours: 0.2989 red + 0.587 green + 0.114 blue.
 
@@ -57,6 +58,7 @@ def rgb_to_grayscale(images: Any, data_format: Any = None) -> Any:
     return outward(layout.back(matmul(x, weights)), images)
 
 
+@names_errors
 def rgb_to_hsv(images: Any, data_format: Any = None) -> Any:
     """Hue, saturation and value, each from 0 to 1, of red, green and blue.
 
@@ -93,6 +95,7 @@ def rgb_to_hsv(images: Any, data_format: Any = None) -> Any:
     return outward(layout.back(stack([hue, saturation, value], axis=3)), images)
 
 
+@names_errors
 def hsv_to_rgb(images: Any, data_format: Any = None) -> Any:
     """Red, green and blue of hue, saturation and value.
 

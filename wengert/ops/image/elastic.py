@@ -15,7 +15,7 @@ from ..._core.where import at_user_line
 from .. import promotion
 from ..draws import key_of, standard_normal
 from ..elementwise import add, multiply
-from ..promotion import as_float, as_tensor, outward
+from ..promotion import as_float, as_tensor, names_errors, outward
 from ..shapes import known_extent, part, reshaped, stack
 from .layout import laid_out
 from .resampling import between
@@ -38,6 +38,7 @@ def _seeded(seed: Any) -> Tensor:
     return constant(np.array([number >> 32 & 0xFFFFFFFF, number & 0xFFFFFFFF], np.uint32))
 
 
+@names_errors
 def elastic_transform(
     images: Any, alpha: Any = 20.0, sigma: Any = 5.0, interpolation: str = "bilinear", fill_mode: str = "reflect",
     fill_value: Any = 0.0, seed: Any = None, data_format: Any = None,
@@ -84,6 +85,7 @@ def elastic_transform(
     return outward(layout.back(result), images, alpha)
 
 
+@names_errors
 def grid_sample(
     images: Any, grid: Any, interpolation: str = "bilinear", fill_mode: str = "constant", fill_value: Any = 0.0,
     align_corners: bool = False, data_format: Any = None,

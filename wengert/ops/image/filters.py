@@ -13,7 +13,7 @@ from .. import promotion
 from ..convolution import depthwise_conv, padding_pairs, per_axis
 from ..elementwise import add, divide, multiply, subtract
 from ..indexing import take
-from ..promotion import as_float, as_tensor, outward
+from ..promotion import as_float, as_tensor, names_errors, outward
 from ..reductions import mean
 from ..shapes import known_extent, pad, permuted, reshaped, stack
 from .layout import laid_out
@@ -30,6 +30,7 @@ def _filtered(x: Tensor, weights: np.ndarray[Any, Any]) -> Tensor:
 _SLOPE = np.array([[-1.0, -2.0, -1.0], [0.0, 0.0, 0.0], [1.0, 2.0, 1.0]])
 
 
+@names_errors
 def sobel_edges(images: Any, data_format: Any = None) -> Any:
     """The slopes of brightness down and across, by Sobel's windows; images are mirrored at their borders.
 
@@ -56,6 +57,7 @@ def sobel_edges(images: Any, data_format: Any = None) -> Any:
     return outward(stack([layout.back(s) for s in slopes], axis=-1), images)
 
 
+@names_errors
 def ssim(
     image1: Any, image2: Any, max_val: Any = 1.0, filter_size: int = 11, filter_sigma: Any = 1.5, k1: Any = 0.01,
     k2: Any = 0.03, data_format: Any = None,
@@ -105,6 +107,7 @@ def ssim(
     return outward(result, image1, image2, max_val)
 
 
+@names_errors
 def extract_patches_3d(
     volumes: Any, size: Any, strides: Any = None, dilation_rate: Any = 1, padding: str = "valid",
     data_format: Any = None,

@@ -20,7 +20,7 @@ from ..choices import clip, mod
 from ..elementwise import abs as magnitude
 from ..elementwise import add, divide, floor_divide, multiply, subtract
 from ..linalg import solve, tensordot
-from ..promotion import as_float, as_tensor, outward
+from ..promotion import as_float, as_tensor, names_errors, outward
 from ..shapes import known_extent, moved, pad, part, reshaped, stack
 from .layout import laid_out
 from .splines import MODES, spline_between
@@ -44,6 +44,7 @@ _FIXERS: dict[str, Any] = {
 _GRID_MODES = {"grid-constant": "constant", "grid-wrap": "wrap", "grid-mirror": "reflect"}
 
 
+@names_errors
 def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = "constant", fill_value: Any = 0) -> Any:
     """The values of an array between its elements.
 
@@ -155,6 +156,7 @@ def _rounded(place: Tensor) -> Tensor:
     return apply(D.trunc, (add(place, half),))
 
 
+@names_errors
 def affine_transform(
     images: Any, transform: Any, interpolation: str = "bilinear", fill_mode: str = "constant", fill_value: Any = 0,
     data_format: Any = None,
@@ -190,6 +192,7 @@ def affine_transform(
     return outward(layout.back(promotion.cast(result, x.dtype)), images, transform)
 
 
+@names_errors
 def perspective_transform(
     images: Any, start_points: Any, end_points: Any, interpolation: str = "bilinear", fill_value: Any = 0,
     data_format: Any = None,
@@ -281,6 +284,7 @@ def _weights(size: int, target: int, interpolation: str, antialias: bool, is_ali
     return weights / weights.sum(axis=1, keepdims=True)
 
 
+@names_errors
 def resize(
     images: Any, size: Any, interpolation: str = "bilinear", antialias: bool = False,
     crop_to_aspect_ratio: bool = False, pad_to_aspect_ratio: bool = False, fill_mode: str = "constant",
@@ -324,7 +328,9 @@ def resize(
             f"{what}: align_corners goes with 'bilinear' and 'bicubic' without antialias, got {interpolation!r}"
         ))  # fmt: skip
     x, layout = laid_out(images, data_format, what)
-    target = (operator.index(size[0]), operator.index(size[1]))
+    target = _size_of(size, what)
+    if 0 in x.shape[1:3]:
+        raise ValueError(at_user_line(f"{what}: images has shape {tuple(x.shape)}, which has no pixels"))
     x = _of_ratio(x, target, crop_to_aspect_ratio, pad_to_aspect_ratio, fill_value)
     wide = as_float(x)
     for axis in (1, 2):
@@ -334,6 +340,17 @@ def resize(
             rows = tensordot(wide, promotion.cast(as_tensor(matrix), wide.dtype), axes=([axis], [1]))
             wide = moved(rows, rows.ndim - 1, axis)
     return outward(layout.back(promotion.cast(wide, x.dtype)), images)
+
+
+def _size_of(size: Any, what: str) -> tuple[int, int]:
+    """A height and a width of at least one pixel each."""
+    try:
+        height, width = map(operator.index, size)
+    except (TypeError, ValueError):
+        raise TypeError(at_user_line(f"{what}: size is {size!r}, wanted a height and a width")) from None
+    if height < 1 or width < 1:
+        raise ValueError(at_user_line(f"{what}: size is {size!r}, wanted at least one pixel each way"))
+    return height, width
 
 
 def _of_ratio(x: Tensor, target: tuple[int, int], is_cropped: bool, is_padded: bool, filler: Any) -> Tensor:

@@ -17,7 +17,7 @@ from ..elementwise import greater_equal as at_least
 from ..elementwise import less_equal as at_most
 from ..indexing import where
 from ..linalg import tensordot
-from ..promotion import as_float, as_tensor, normal_axes, outward
+from ..promotion import as_float, as_tensor, names_errors, normal_axes, outward
 from ..reductions import sum as total
 from ..shapes import known_extent, moved, part, reshaped
 
@@ -59,6 +59,7 @@ def _weights(size: int, target: int, scale: Any, shift: Any, kernel: Any, antial
     return where(is_seen, divide(weights, where(is_empty, 1.0, sums)), 0.0)
 
 
+@names_errors
 def scale_and_translate(
     images: Any, output_shape: Any, scale: Any, translation: Any, spatial_dims: Any, method: str,
     antialias: bool = True,

@@ -26,7 +26,7 @@ from ..choices import clip, mod
 from ..elementwise import abs as magnitude
 from ..elementwise import add, greater_equal, less_equal, logical_and, multiply, subtract
 from ..indexing import where
-from ..promotion import as_float, as_tensor
+from ..promotion import as_float, as_tensor, names_errors
 from ..shapes import known_extent, moved, pad, reshaped
 
 _MARGIN = 12  # elements put beyond the edges where no symmetry says how bells go on, as in SciPy
@@ -129,6 +129,7 @@ def _inward(place: Tensor, size: int, mode: str) -> Tensor:
     return clip(place, 0.0, float(size - 1))
 
 
+@names_errors
 def spline_between(x: Tensor, places: list[Tensor], order: int, mode: Any, filler: Any, what: str) -> Tensor:
     """The values of x at places along its first axes, by splines."""
     if mode not in MODES:

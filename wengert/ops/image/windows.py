@@ -13,7 +13,7 @@ from ..._prims import structural as S
 from .. import promotion
 from ..convolution import depthwise_conv, padding_pairs, per_axis
 from ..indexing import take
-from ..promotion import as_float, as_tensor, outward
+from ..promotion import as_float, as_tensor, names_errors, outward
 from ..shapes import known_extent, pad, part, permuted, reshaped
 from .layout import laid_out
 
@@ -39,6 +39,7 @@ def _image_ends(x: Tensor, given: tuple[Any, ...], sign: int, what: str) -> list
     ]
 
 
+@names_errors
 def crop_images(
     images: Any, top_cropping: Any = None, left_cropping: Any = None, bottom_cropping: Any = None,
     right_cropping: Any = None, target_height: Any = None, target_width: Any = None, data_format: Any = None,
@@ -73,6 +74,7 @@ def crop_images(
     return outward(layout.back(x), images)
 
 
+@names_errors
 def pad_images(
     images: Any, top_padding: Any = None, left_padding: Any = None, bottom_padding: Any = None,
     right_padding: Any = None, target_height: Any = None, target_width: Any = None, data_format: Any = None,
@@ -106,6 +108,7 @@ def pad_images(
     return outward(layout.back(pad(x, ((0, 0), rows, columns, (0, 0)))), images)
 
 
+@names_errors
 def extract_patches(
     images: Any, size: Any, strides: Any = None, dilation_rate: Any = 1, padding: str = "valid",
     data_format: Any = None,
@@ -158,6 +161,7 @@ def _bell(size: int, sigma: Any, dtype: Any) -> Tensor:
     return promotion.cast(as_tensor(weights / weights.sum()), dtype)
 
 
+@names_errors
 def gaussian_blur(images: Any, kernel_size: Any = (3, 3), sigma: Any = (1.0, 1.0), data_format: Any = None) -> Any:
     """Images blurred by a bell curve, with zeros around them.
 
