@@ -14,6 +14,7 @@ import pytest
 
 import wengert as wg
 from wengert._core.dims import byte_count
+from wengert._core.verifier import verify
 
 HUGE = 2**61 + 2  # float64s of this number of bytes would be 16, if bytes wrapped
 X = np.array([0.5, 2.0])
@@ -188,3 +189,13 @@ def test_many_results_need_little_stack() -> None:
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120, env=dict(os.environ)
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_a_graph_with_a_result_that_is_too_large_is_not_valid() -> None:
+    graph = wg.function(lambda x: wg.ops.broadcast_to(x, (5, 2))).trace(X)
+    (node,) = (n for n in graph.nodes if n.op.name == "broadcast_to")
+    verify(graph)
+    node.attrs = (*[(HUGE, 2) if a == (5, 2) else a for a in node.attrs],)
+    node.outputs[0].shape = (HUGE, 2)
+    with pytest.raises(ValueError, match="broadcast_to: the result would have shape"):
+        verify(graph)
