@@ -74,6 +74,8 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "not": np.invert, "shl": operator.lshift, "shr": operator.rshift, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power,
     "atan2": np.arctan2,
+    "add_wraps": lambda x, y: not -(2**63) <= int(x) + int(y) < 2**63,
+    "mul_wraps": lambda x, y: not -(2**63) <= int(x) * int(y) < 2**63,
     "erf": lambda x: x.dtype.type(math.erf(x)), "erfc": lambda x: x.dtype.type(math.erfc(x)),
 }  # fmt: skip
 

@@ -118,6 +118,8 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
         kind = type(error)
         if "\n  at " in str(error):  # of a compiled program, which knows better where it happened
             return error
+        if isinstance(error, MemoryError):  # NumPy's own kind is made of a shape and a dtype
+            return MemoryError(at_user_line(f"{op.name}: {error}"))
         if kind.__module__ in ("builtins", "numpy.linalg") or issubclass(kind, (ValueError, TypeError)):
             return kind(at_user_line(f"{op.name}: {error}"))
     except Exception:

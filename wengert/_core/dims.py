@@ -153,6 +153,11 @@ class Dim:
 
     __rmul__ = __mul__
 
+    def __pow__(self, other: object) -> DimLike:
+        if type(other) is not int or not 0 <= other <= MOST_POWER:
+            return NotImplemented
+        return math.prod([self] * other)
+
     def __floordiv__(self, other: object) -> DimLike:
         return floordiv(self, other) if isinstance(other, (int, Dim)) else NotImplemented
 
@@ -337,6 +342,39 @@ def size_of(shape: Sequence[DimLike]) -> DimLike:
     for dim in shape:
         total = total * dim
     return total
+
+
+MOST_POWER = 64  # of a dimension, as a dimension: a higher one fits into no number
+MOST_BYTES = 2**63 - 1  # of an array: what NumPy's sizes and strides can say
+
+
+def byte_count(shape: Sequence[DimLike], itemsize: int) -> int:
+    """The bytes of an array, exact; dimensions that only a run tells count as 1.
+
+    So does 0, as in NumPy: strides of an array without elements are numbers, too.
+    """
+    size = itemsize
+    for dim in shape:
+        if type(dim) is not Dim:
+            size *= int(dim) or 1
+    return size
+
+
+def check_bytes(name: str, shape: Sequence[DimLike], dtype: Any) -> None:
+    """Refuses an array that is too large for any machine's numbers.
+
+    Args:
+        name: of the op whose result it is.
+        shape: its extents.
+        dtype: NumPy's dtype of its elements.
+    """
+    size = byte_count(shape, dtype.itemsize)
+    if size > MOST_BYTES:
+        text = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+        raise ValueError(
+            f"{name}: the result would have shape ({text}) and dtype {dtype.name}, {size:,} bytes; an array has at "
+            f"most {MOST_BYTES:,}: ask for a smaller one"
+        )
 
 
 def map_attribute(value: Any, change: Callable[[Dim], Any]) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import forking
-from .dims import Shape
+from .dims import Shape, check_bytes
 from .printer import graph_text
 from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
@@ -152,9 +152,11 @@ class Graph:
             inputs = (*map(self.value_of, operands),)
             try:
                 types = op.type_rule(*op.group(inputs), *attrs)
+                types = types if op.is_multi else (types,)
+                for shape, dtype in types:
+                    check_bytes(op.name, shape, dtype)
             except (TypeError, ValueError, IndexError) as error:
                 raise error_at_user_line(error) from None
-            types = types if op.is_multi else (types,)
             outputs = (*[self._new_value(t[0], t[1]) for t in types],)
             label = None if self.scope is None else self.scope.label(op.name)
             site = self._site()
@@ -167,6 +169,8 @@ class Graph:
 
     def extend(self, node: Node, types: Sequence[Any]) -> tuple[Tensor, ...]:
         """Gives a node of this graph more results, behind those that it has."""
+        for shape, dtype in types:
+            check_bytes(node.op.name, shape, dtype)
         fresh = (*[self._new_value(t[0], t[1]) for t in types],)
         node.outputs = (*node.outputs, *fresh)
         return (*map(symbol, fresh),)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dims import Atom, Dim, dims_in, is_late
+from .dims import Atom, Dim, check_bytes, dims_in, is_late
 from .graph import Graph, Node
 from .printer import node_text, value_names
 from .state import STATE, building
@@ -80,6 +80,7 @@ class _Verifier:
         types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
         self.assumptions(node, scratch.guards)
         for value, expected in zip(node.outputs, types if node.op.is_multi else (types,), strict=True):
+            check_bytes(node.op.name, value.shape, value.dtype)
             if value.key in self.defined:
                 raise self.error(f"{value_names(self.graph)[value.key]} is defined twice")
             if tuple(value.shape) != tuple(expected[0]) or value.dtype != expected[1]:

@@ -204,7 +204,16 @@ def test_what_nothing_defines_is_a_link_error() -> None:
         jit.load("declare void @wengert_has_no_such_function()\n" + SUM_X_SIN_X, "entry")
 
 
-@pytest.mark.parametrize(("name", "value"), [("3", 3), ("0", None), ("many", None), ("", None)])
+@pytest.mark.parametrize(("name", "value"), [("3", 3), (" 4096 ", 4096), ("", None)])
 def test_the_number_of_threads(name: str, value: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WENGERT_NUM_THREADS", name)
     assert entry.threads() == value if value else entry.threads() >= 1
+
+
+@pytest.mark.parametrize("name", ["0", "-1", "many", "9e19", "2.0", "4097", "9" * 20, "9" * 5000, "\u00b2"])
+def test_a_number_of_threads_that_is_none_is_told_and_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry.tell_malformed.cache_clear()
+    monkeypatch.setenv("WENGERT_NUM_THREADS", name)
+    with pytest.warns(RuntimeWarning, match="WENGERT_NUM_THREADS is '.*from 1 to 4,096"):
+        found = entry.threads()
+    assert 1 <= found == entry.threads()  # told once

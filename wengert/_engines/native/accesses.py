@@ -13,7 +13,7 @@ import ctypes
 import functools
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from string import ascii_letters
 from typing import Any
 
@@ -37,6 +37,7 @@ from .loops import (
     Swap,
     Typed,
 )
+from .owners import Owner
 from .reaches import Axis, Number, reaches
 
 VARIABLE = "WENGERT_CHECK_ACCESS"
@@ -70,7 +71,7 @@ def _note() -> Any:
 symbols.register("wengert_astray", lambda: ctypes.cast(_note(), ctypes.c_void_p).value or 0)
 
 
-def error_of(graph: str, owners: dict[int, str]) -> AccessError:
+def error_of(graph: str, owners: Mapping[int, Owner]) -> AccessError:
     """The error for the access that was noted first.
 
     Args:

@@ -15,6 +15,7 @@ from typing import Any
 from .loops import (
     FLOATS,
     OPS,
+    REFUSED,
     Accumulate,
     Alloc,
     Argument,
@@ -47,6 +48,7 @@ from .loops import (
     Var,
     While,
 )
+from .owners import Owner, owner_of
 
 _FOLDED: dict[str, Callable[[int, int], Any]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
@@ -79,6 +81,8 @@ class Builder:
         self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
         self.prologue: Block = []  # what is done first of all
         self.node = ""  # what is being lowered, where accesses are checked
+        self.doing: Any = None  # the node that is being lowered
+        self.owners: dict[int, Owner] = {}  # for what arrays on the heap are made, by number
         self._count = 0
         self._body = self.block
 
@@ -175,6 +179,20 @@ class Builder:
     def add(self, x: Operand, y: Operand) -> Operand:
         """The sum of two i64, such as indices."""
         return self.let("add", "i64", x, y)
+
+    def exact(self, op: str, x: Operand, y: Operand) -> Operand:
+        """The sum ("add") or product ("mul") of two i64, such as extents.
+
+        Where 64 bits are too few for it, the function ends, and NumPy's kernels say what there is to say.
+        """
+        found = self.let(op, "i64", x, y)
+        if type(found) is int and not -(2**63) <= found < 2**63:
+            self.leave(REFUSED)
+            return 0
+        if type(found) is Reg and found is not x and found is not y and not self.width:  # no lane leaves by itself
+            with self.when(self._let(f"{op}_wraps", "i64", (x, y))):
+                self.leave(REFUSED)
+        return found
 
     def sub(self, x: Operand, y: Operand) -> Operand:
         """The difference of two i64."""
@@ -278,12 +296,14 @@ class Builder:
     def alloc(self, type_: str, count: Operand, zero: bool = False) -> Array:
         """An array on the heap."""
         found = self.array(type_, "heap")
+        self.owners[found.number] = owner_of(self.doing, type_, count)
         self.block.append(Alloc(found, count, zero))
         return found
 
     def grown(self, type_: str, count: Operand = 1) -> Array:
         """An array on the heap that can grow."""
         found = self.array(type_, "grown")
+        self.owners[found.number] = owner_of(self.doing, type_, None)
         self.reserve(found, count)
         return found
 

@@ -8,12 +8,14 @@ loops (`derived`) checks and computes what follows before the code runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..._core.budget import LIMIT
-from ..._core.dims import Atom, Dim
+from ..._core.dims import Atom, Dim, byte_count, dims_in
 from ..._core.graph import Graph
+from ..._core.tensor import Value
 from ..._core.types import Guards
 from .builder import Builder
 from .codegen import module_text
@@ -23,6 +25,8 @@ from .jit import Loaded, shared
 from .loops import REFUSED, Function, Operand, Reg
 from .lower.blocks import Block, Setting
 from .lower.functions import Lowered, Made
+from .prepare import prepared
+from .sizes import programs_of
 
 
 def entry_of(
@@ -78,6 +82,8 @@ class _Layout:
                 self.checked.append((self._next(), dim))
         self.places = iter([place for place, _ in self.checked])
         self.results: dict[Dim, int] = {}
+        self.sizable = _sizable(graph, {*self.atoms})
+        self.dims = [d for d in _dims(graph) if not d.is_atom and d.atoms <= self.atoms.keys()]
 
     def _next(self) -> int:
         self.count += 1
@@ -106,7 +112,7 @@ class _Layout:
     def derived(self, guards: Guards | None) -> Function | None:
         """What derives sizes from those told; None if nothing is to do."""
         rules = _told(guards, {*self.atoms})
-        if not (self.checked or self.results or rules):
+        if not (self.checked or self.results or rules or self.sizable or self.dims):
             return None
         b = Builder()
         registers = [b.reg("i64") for _ in range(self.count)]
@@ -116,9 +122,54 @@ class _Layout:
             _refuse(b, "ne", registers[place], block.extent(dim))
         for op, x, y in rules:
             _refuse(b, op, block.extent(x), block.extent(y))
+        for dim in self.dims:
+            block.extent(dim)
+        for dims, size in self.sizable.items():
+            block.check_bytes((*map(block.extent, dims),), size)
         for dim, place in self.results.items():
             b.set_size(place, block.extent(dim))
         return b.function("sizes", [], [], registers)
+
+
+def _graphs(graph: Graph) -> Iterator[Graph]:
+    """A graph and the programs in it, each once."""
+    waiting, seen = [graph], set[int]()
+    while waiting:
+        found = waiting.pop()
+        yield found
+        for node in found.nodes:
+            for program in programs_of(node):
+                if id(program) not in seen:
+                    seen.add(id(program))
+                    waiting.append(prepared(program))
+
+
+def _dims(graph: Graph) -> list[Dim]:
+    """What a graph computes of dimensions."""
+    nodes = [node for inner in _graphs(graph) for node in inner.nodes]
+    shapes = (v.shape for node in nodes for v in node.outputs)
+    attributes = (a for node in nodes for a in node.attrs if type(a) in (tuple, Dim))
+    return [*dict.fromkeys(d for part in (*shapes, *attributes) for d in dims_in(part))]
+
+
+def _sizable(graph: Graph, atoms: set[Atom]) -> dict[tuple[Dim, ...], int]:
+    """Dimensions of arrays in a graph, and the most bytes that each of their elements has: those of which the arguments
+    do not say that they are small enough, since none of them has as many bytes."""
+    given = [_measure(v) for v in graph.inputs if v.dtype != object]
+    found: dict[tuple[Dim, ...], int] = {}
+    for value in (v for inner in _graphs(graph) for node in inner.nodes for v in node.outputs if v.dtype != object):
+        dims, size = _measure(value)
+        if not dims or any(not dim.atoms <= atoms for dim in dims):
+            continue
+        if not any(dims <= held and size <= most for held, most in given):
+            key = (*dims.elements(),)
+            found[key] = max(size, found.get(key, 0))
+    return found
+
+
+def _measure(value: Value) -> tuple[Counter[Dim], int]:
+    """The dimensions of a value, and the bytes for each of their elements."""
+    return Counter(d for d in value.shape if isinstance(d, Dim)), byte_count(value.shape, value.dtype.itemsize)
 
 
 def _told(guards: Guards | None, atoms: set[Atom]) -> list[tuple[str, Any, Any]]:

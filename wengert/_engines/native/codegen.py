@@ -65,8 +65,9 @@ from .polls import MOST
 from .vectormath import ONE_OPERAND
 
 FREE_METADATA = 10  # the number of the first metadata of a loop of its own
+ABSURD = 2**62  # bytes that no machine has: `memory` gives none
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
-STACK = 64 * 1024  # ... while they are no more than this together
+STACK = 16 * 1024  # ... while they are no more than this together
 WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
 STRAYED = "-1"  # what a part that would reach beyond an array puts where the number of an array that failed goes
 LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
@@ -263,7 +264,7 @@ class _Kernel:
             name = self.pointers[item.array] = f"%a{item.array.number}"
             is_null, chosen = self.temp(), self.temp()
             count = cast(int, item.count) * self.widths.get(item.array, 1)
-            size = max(count * WIDTHS[item.array.type], 1)
+            size = min(max(count * WIDTHS[item.array.type], 1), ABSURD)
             self.checks += [
                 f"  {name} = call noalias ptr @wengert_take(i64 {size})",
                 f"  {is_null} = icmp eq ptr {name}, null",
@@ -344,6 +345,9 @@ class _Kernel:
         out = f"  %v{item.out.number} = "
         if op in COMPARE:
             self.lines.append(f"{out}{comparison(op, type_)} {kind} {args[0]}, {args[1]}")
+        elif op.endswith("_wraps"):
+            pair = self.overflowing(f"s{op.removesuffix('_wraps')}", *args)
+            self.lines.append(f"{out}extractvalue {{ i64, i1 }} {pair}, 1")
         elif op == "scale":
             is_zero, product = self.temp(), self.temp()
             self.lines += [
@@ -355,6 +359,24 @@ class _Kernel:
             self.lines.append(out + self.float_op(op, type_, kind, args))
         else:
             self.lines.append(out + integer_op(op, type_, kind, args))
+
+    def overflowing(self, op: str, x: str, y: str) -> str:
+        """A sum or product of two i64, and whether it is another than the exact one."""
+        pair, name = self.temp(), f"llvm.{op}.with.overflow.i64"
+        self.declare(name, f"declare {{ i64, i1 }} @{name}(i64, i64)")
+        self.lines.append(f"  {pair} = call {{ i64, i1 }} @{name}(i64 {x}, i64 {y})")
+        return pair
+
+    def bytes_of(self, count: str, width: int) -> str:
+        """The bytes of so many elements; if they are too many for 64 bits, a number that no machine has."""
+        pair = self.overflowing("umul", count, str(width))
+        product, wraps, size = self.temp(), self.temp(), self.temp()
+        self.lines += [
+            f"  {product} = extractvalue {{ i64, i1 }} {pair}, 0",
+            f"  {wraps} = extractvalue {{ i64, i1 }} {pair}, 1",
+            f"  {size} = select i1 {wraps}, i64 {ABSURD}, i64 {product}",
+        ]
+        return size
 
     def float_op(self, op: str, type_: str, kind: str, args: list[str]) -> str:
         found = FLOAT_OPS.get(op)
@@ -513,10 +535,12 @@ class _Kernel:
             return
         self.declare("take", "declare noalias ptr @wengert_take(i64)")
         cell, old, made = self.cells[array], self.temp(), self.temp()
-        count = self.operand(item.count, "i64")
         self.lines += [f"  {old} = load ptr, ptr {cell}", f"  call void @wengert_drop(ptr {old})"]
-        size = self.temp()
-        self.lines += [f"  {size} = mul i64 {count}, {width}", f"  {made} = call noalias ptr @wengert_take(i64 {size})"]
+        if type(item.count) is int:
+            size = str(min(item.count * width, ABSURD))
+        else:
+            size = self.bytes_of(self.operand(item.count, "i64"), width)
+        self.lines.append(f"  {made} = call noalias ptr @wengert_take(i64 {size})")
         self.lines.append(f"  store ptr {made}, ptr {cell}")
         self.check(made, array)
         if item.zero:
@@ -539,7 +563,7 @@ class _Kernel:
         self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
         cell, width = self.cells[item.array], WIDTHS[item.array.type]
         count = self.operand(item.count, "i64")
-        room, lacks, twice, more, wanted, size, old, made = (self.temp() for _ in range(8))
+        room, lacks, twice, more, wanted, old, made = (self.temp() for _ in range(7))
         grow, done = self.label(), self.label()
         self.lines += [
             f"  {room} = load i64, ptr {cell}.room",
@@ -549,7 +573,9 @@ class _Kernel:
             f"  {twice} = shl i64 {room}, 1",
             f"  {more} = icmp sgt i64 {twice}, {count}",
             f"  {wanted} = select i1 {more}, i64 {twice}, i64 {count}",
-            f"  {size} = mul i64 {wanted}, {width}",
+        ]
+        size = self.bytes_of(wanted, width)
+        self.lines += [
             f"  {old} = load ptr, ptr {cell}",
             f"  {made} = call ptr @wengert_grow(ptr {old}, i64 {size})",
         ]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..._core import budget, forking
-from ..._core.dims import Dim, dims_in
+from ..._core.dims import Atom, Dim, dims_in
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
@@ -31,6 +31,7 @@ from .forms import TYPE_OF
 from .jit import LinkError, Loaded, shared
 from .loops import ASTRAY, OVER_BUDGET, verify
 from .lower.functions import Kinds, Lowered, lowered
+from .owners import Owner, lack_of
 from .passed import Passed, boxed
 from .plan import Part, parts
 from .pooling import pooled
@@ -91,12 +92,14 @@ class Kernels:
         runs: how often they ran.
         frugal: machine code that runs first where histories are beyond the memory budget.
         owners: what the buffers of the machine code hold, by number.
+        numbers: what dimensions of the machine code stand for.
     """
 
     def __init__(self, graph: Graph, plain: Plain) -> None:
         self.graph = graph
         self.runs = 0
-        self.owners: dict[int, str] = {}
+        self.owners: dict[int, Owner] = {}
+        self.numbers: dict[Atom, int] = {}
         self.frugal: Callable[..., tuple[Any, ...]] | None = None
         self._plain = plain
         self._run: Callable[..., tuple[Any, ...]] | None = None
@@ -114,7 +117,7 @@ class Kernels:
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
         if status == context.OUT_OF_MEMORY:
-            raise MemoryError(f"no memory for {self.owners.get(failing, 'a buffer of the compiled code')}")
+            raise lack_of(self.graph, self.owners, self.numbers, failing, natives)
         if status == ASTRAY:
             raise error_of(self.graph.name, self.owners)
         if status == OVER_BUDGET:
@@ -300,7 +303,7 @@ class Code:
         self.on_failure = on_failure or kernels.failed
         graph = pooled(graph)
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, is_frugal)
-        kernels.owners = self.lowered.owners
+        kernels.owners, kernels.numbers = self.lowered.owners, numbers
         dump("graph", graph.name, graph.to_text)
         dump("loops", graph.name, lambda: str(self.lowered.function))
         if VERIFIES:

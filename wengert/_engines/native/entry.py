@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._core.constant import callers_own
+from ..._core.where import warn
 from . import context, stub, symbols
 from .jit import WRITTEN, Loaded, library
 from .target import llvm
@@ -152,11 +153,25 @@ def called(loaded: Loaded, arrays: Sequence[Any], results: Sequence[Any], sizes:
     return status, words[context.FAILING // 8]
 
 
+THREADS = "WENGERT_NUM_THREADS"
+MOST_THREADS = 4096
+DIGITS = 100  # so that Python reads a number in no time
+
+
+@functools.cache
+def tell_malformed(wanted: str) -> None:
+    """Says, once for each value, that it is none: a call that worked without the variable goes on without it."""
+    message = f"{THREADS} is {wanted[:40]!r}; it should be a whole number from 1 to {MOST_THREADS:,}"
+    warn(f"{message}: all cores are used", RuntimeWarning)
+
+
 def threads() -> int:
     """How many threads a call may use: WENGERT_NUM_THREADS, or all cores that this process may run on."""
-    wanted = os.environ.get("WENGERT_NUM_THREADS", "")
-    if wanted.isdecimal() and int(wanted) > 0:
-        return int(wanted)
+    wanted = os.environ.get(THREADS, "").strip()
+    if wanted:
+        if wanted.isdecimal() and len(wanted) <= DIGITS and 1 <= int(wanted) <= MOST_THREADS:
+            return int(wanted)
+        tell_malformed(wanted)
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
@@ -215,6 +230,8 @@ def _shaped(takes: Sequence[Take], on_failure: Callable[..., Any] | None, form: 
 
 
 def _unexplained(status: int, failing: int, *arguments: Any) -> Any:
+    if status == context.OUT_OF_MEMORY:
+        raise MemoryError(f"no memory for buffer {failing} of native code")
     raise RuntimeError(f"native code ended with status {status}")
 
 

@@ -114,6 +114,8 @@ OPS: dict[str, OpInfo] = {
     **{name: OpInfo(2, "bool") for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{name: OpInfo(2, "", _BITS) for name in ("and", "or", "xor")},
     "not": OpInfo(1, "", _BITS),
+    # whether the exact result is none of the type: of extents, which must not wrap
+    **{f"{name}_wraps": OpInfo(2, "bool", ("i64",)) for name in ("add", "mul")},
     # shifts by less than the width; to the right the sign is kept where there is one
     **{name: OpInfo(2, "", INTEGERS) for name in ("shl", "shr")},
 }

@@ -51,7 +51,8 @@ class Sized(NamedTuple):
 def sized(graph: Graph) -> Sized:
     """A graph with dimensions for its large extents, if one like it with other extents was here before."""
     table = _extents(graph)
-    if not table or not all(map(_is_plain, graph.nodes)):
+    seen = set[int]()
+    if not table or not all(_is_plain(node, seen) for node in graph.nodes):
         return Sized(graph, {})
     key, numbers = _structure(graph), (*table,)
     with _lock:
@@ -75,8 +76,15 @@ def _extents(graph: Graph) -> dict[int, Dim]:
     return table
 
 
-def _numbers(graph: Graph) -> Iterator[Any]:
-    """The extents of a graph and of the programs in it, and the numbers of steps that are written out."""
+def _numbers(graph: Graph, seen: set[int] | None = None) -> Iterator[Any]:
+    """The extents of a graph and of the programs in it, and the numbers of steps that are written out.
+
+    Args:
+        graph: where they are.
+        seen: programs that were looked at. A loop holds its body twice, so that of loops in loops there are many ways
+            to each program.
+    """
+    seen = set() if seen is None else seen
     counts = {node.inputs[0].key for node in graph.nodes if node.op.name == "loop" and node.attrs[0].is_counted}
     for value in graph.inputs:
         yield from value.shape
@@ -85,8 +93,10 @@ def _numbers(graph: Graph) -> Iterator[Any]:
             yield from value.shape
             if value.key in counts:
                 yield _whole(node)
-        for program in _programs(node):
-            yield from _numbers(prepared(program))
+        for program in programs_of(node):
+            if id(program) not in seen:
+                seen.add(id(program))
+                yield from _numbers(prepared(program), seen)
 
 
 def _whole(node: Node) -> int | None:
@@ -98,7 +108,7 @@ def _whole(node: Node) -> int | None:
     return None if value is None else int(value)
 
 
-def _programs(node: Node) -> tuple[Program, ...]:
+def programs_of(node: Node) -> tuple[Program, ...]:
     """The programs that are lowered with a node."""
     attr = node.attrs[0] if node.attrs else None
     if type(attr) is Loop:
@@ -108,10 +118,13 @@ def _programs(node: Node) -> tuple[Program, ...]:
     return attr.programs if type(attr) is Branches else ()
 
 
-def _is_plain(node: Node) -> bool:
-    """Whether the attributes of a node are numbers, words and tuples, or programs of such nodes."""
+def _is_plain(node: Node, seen: set[int]) -> bool:
+    """Whether the attributes of a node are numbers, words and tuples, or programs of such nodes; `seen` were found so
+    or are being looked at."""
     if type(node.attrs[0] if node.attrs else None) in (Loop, LoopBack, Branches):
-        return all(_is_plain(inner) for program in _programs(node) for inner in prepared(program).nodes)
+        fresh = {id(program): program for program in programs_of(node) if id(program) not in seen}
+        seen.update(fresh)
+        return all(_is_plain(inner, seen) for program in fresh.values() for inner in prepared(program).nodes)
     return all(type(a) in (int, float, complex, bool, str, tuple) or _is_constant(a) for a in node.attrs)
 
 
@@ -119,16 +132,25 @@ def _is_constant(attribute: Any) -> bool:
     return attribute is None or hasattr(attribute, "dtype") or hasattr(attribute, "itemsize")
 
 
-def _structure(graph: Graph) -> Any:
-    """What graphs that differ in extents have in common."""
+def _structure(graph: Graph, seen: dict[int, int] | None = None) -> Any:
+    """What graphs that differ in extents have in common; of a program in `seen`, its number there."""
+    seen = {} if seen is None else seen
     places = {v.key: i for i, v in enumerate(graph.inputs)}
     rows: list[Any] = [(v.dtype, len(v.shape)) for v in graph.inputs]
     for node in graph.nodes:
         for v in node.outputs:
             places[v.key] = len(places)
         rows.append((node.op.name, *[places[v.key] for v in node.inputs], *[len(v.shape) for v in node.outputs]))
-        rows += [_structure(prepared(program)) for program in _programs(node)]
+        rows += [_of_program(program, seen) for program in programs_of(node)]
     return (*rows, *[places[v.key] for v in graph.outputs])
+
+
+def _of_program(program: Program, seen: dict[int, int]) -> Any:
+    known = seen.get(id(program))
+    if known is not None:
+        return known
+    seen[id(program)] = len(seen)
+    return _structure(prepared(program), seen)
 
 
 class _Renaming:

@@ -60,7 +60,8 @@ def stub_ir(header: int) -> str:
         "OBJECT_RANK", str(header + 8)).replace("OBJECT_DIMS", str(header + 16)).replace(
         "OBJECT_DTYPE", str(header + 40)).replace("OBJECT_FLAGS", str(header + 48)).replace(
         "CONTEXT_SIZE", str(context.SIZE)).replace("CONTEXT_THREADS", str(context.THREADS)).replace(
-        "CONTEXT_FAILING", str(context.FAILING)).replace("LARGE", str(LARGE)).replace("HUGE", str(HUGE))  # fmt: skip
+        "CONTEXT_FAILING", str(context.FAILING)).replace("LARGE", str(LARGE)).replace("HUGE", str(HUGE)).replace(
+        "OUT_OF_MEMORY", str(context.OUT_OF_MEMORY))  # fmt: skip
 
 
 _STUB = """
@@ -83,6 +84,7 @@ declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare ptr @PyArray_Scalar(ptr, ptr, ptr)
 declare i32 @PyArray_SetBaseObject(ptr, ptr)
 declare ptr @wengert_take(i64)
+declare void @PyErr_Clear()
 declare void @wengert_drop(ptr)
 declare ptr @PyErr_NoMemory()
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
@@ -129,7 +131,47 @@ done:
   ret i64 %bytes
 }
 
+; what a call needs of memory by number of arguments and results is on the stack only if it is little
 define ptr @wg_stub(ptr %self, ptr %args, i64 %given) {
+start:
+  %held = call ptr @PyTuple_GetItem(ptr %self, i64 0)
+  %d = call ptr @PyBytes_AsString(ptr %held)
+  %arguments = load i64, ptr %d
+  %p.results = getelementptr i64, ptr %d, i64 1
+  %results = load i64, ptr %p.results
+  %p.nsizes = getelementptr i64, ptr %d, i64 2
+  %nsizes = load i64, ptr %p.nsizes
+  %p.constants = getelementptr i64, ptr %d, i64 11
+  %constants = load i64, ptr %p.constants
+  %slots = add i64 %arguments, %results
+  %pointers = add i64 %slots, %constants
+  %cells = shl i64 %slots, 1
+  %with.cells = add i64 %pointers, %cells
+  %with.objects = add i64 %with.cells, %results
+  %with.sizes = add i64 %with.objects, %nsizes
+  %with.message = add i64 %with.sizes, %given
+  %words = add i64 %with.message, 2
+  %is.little = icmp ult i64 %words, 512
+  br i1 %is.little, label %near, label %far
+near:
+  %near.space = alloca i64, i64 %words, align 16
+  %near.answer = call ptr @wg_call(ptr %self, ptr %args, i64 %given, ptr %near.space)
+  ret ptr %near.answer
+far:
+  %bytes = shl i64 %words, 3
+  %far.space = call ptr @wengert_take(i64 %bytes)
+  %is.none = icmp eq ptr %far.space, null
+  br i1 %is.none, label %none, label %some
+none:
+  %no.memory = call ptr @PyErr_NoMemory()
+  ret ptr null
+some:
+  %far.answer = call ptr @wg_call(ptr %self, ptr %args, i64 %given, ptr %far.space)
+  call void @wengert_drop(ptr %far.space)
+  ret ptr %far.answer
+}
+
+define internal ptr @wg_call(ptr %self, ptr %args, i64 %given, ptr %cells) {
 start:
   %held = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %d = call ptr @PyBytes_AsString(ptr %held)
@@ -161,10 +203,10 @@ start:
   %records = getelementptr i64, ptr %d, i64 13
   %slots = add i64 %arguments, %results
   %pointers = add i64 %slots, %constants
-  %buffers = alloca ptr, i64 %pointers
-  %cells = alloca [2 x i64], i64 %slots, align 16
-  %objects = alloca ptr, i64 %results
-  %sizes = alloca i64, i64 %nsizes
+  %buffers = getelementptr [2 x i64], ptr %cells, i64 %slots
+  %objects = getelementptr ptr, ptr %buffers, i64 %pointers
+  %sizes = getelementptr ptr, ptr %objects, i64 %results
+  %message = getelementptr i64, ptr %sizes, i64 %nsizes
   %dims = alloca [64 x i64]
   %context = alloca [CONTEXT_SIZE x i8], align 8
   %fits = icmp eq i64 %arguments, %given
@@ -379,7 +421,9 @@ out.taken:
   %has.taken = icmp ne ptr %taken.data, null
   br i1 %has.taken, label %out.put, label %out.lacks
 out.lacks:
-  %no.memory = call ptr @PyErr_NoMemory()
+  %p.lack = getelementptr i8, ptr %context, i64 CONTEXT_FAILING
+  %lack = sub i64 -1, %o
+  store i64 %lack, ptr %p.lack
   br label %drop.start
 out.made:
   call void @Py_IncRef(ptr %o.dtype)
@@ -388,7 +432,10 @@ out.made:
                                           ptr null, i32 0, ptr null)
   store ptr %fresh, ptr %p.object
   %has.fresh = icmp ne ptr %fresh, null
-  br i1 %has.fresh, label %out.fresh.data, label %drop.start
+  br i1 %has.fresh, label %out.fresh.data, label %out.fails
+out.fails:
+  call void @PyErr_Clear()  ; of a want of memory, which the handler words
+  br label %out.lacks
 out.fresh.data:
   %p.fresh.data = getelementptr i8, ptr %fresh, i64 OBJECT_DATA
   %fresh.data = load ptr, ptr %p.fresh.data
@@ -425,8 +472,8 @@ ran:
 
 ; -- failure
 drop.start:
-  %drop.status = phi i32 [ -1, %out.made ], [ -1, %out.lacks ], [ %status, %ran ], [ -1, %take.made ]
-  %drop.stop = phi i64 [ %o, %out.made ], [ %o, %out.lacks ], [ %results, %ran ], [ %results, %take.made ]
+  %drop.status = phi i32 [ OUT_OF_MEMORY, %out.lacks ], [ %status, %ran ], [ -1, %take.made ]
+  %drop.stop = phi i64 [ %o, %out.lacks ], [ %results, %ran ], [ %results, %take.made ]
   br label %drop
 drop:
   %q = phi i64 [ 0, %drop.start ], [ %q.next, %drop.done ]
@@ -467,7 +514,6 @@ raise:
 tell:
   %handler = call ptr @PyTuple_GetItem(ptr %self, i64 1)
   %told = add i64 %given, 2
-  %message = alloca ptr, i64 %told
   %wide = sext i32 %drop.status to i64
   %py.status = call ptr @PyLong_FromLongLong(i64 %wide)
   %p.failing = getelementptr i8, ptr %context, i64 CONTEXT_FAILING

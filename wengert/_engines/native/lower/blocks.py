@@ -31,7 +31,8 @@ from ..forms import (
     row_major,
     strides_of,
 )
-from ..loops import FLOATS, Alloc, Array, Operand, Reg, Set, Var
+from ..loops import FLOATS, REFUSED, Alloc, Array, Operand, Reg, Set, Var
+from ..owners import Owner
 from ..schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from . import nests
 from .heirs import heirs
@@ -64,7 +65,6 @@ class Setting:
         b: the builder.
         constants: large constants, which are operands of the function: the values and the arrays.
         budget: the register that holds how many bytes histories may take; None until something asks for it.
-        owners: for each array on the heap what it holds, for errors.
         numbers: in a function for graphs of many sizes, the fractions that may differ between them (1 / n, say), which
             it reads from an operand. None in a function for one graph.
     """
@@ -76,9 +76,8 @@ class Setting:
         self.numbers: list[float] | None = [] if is_shared else None
         self.numbers_array = b.array("f64", "in")
         self.is_frugal = False  # loops keep snapshots where they might keep all that their steps save
-        self.doing: Node | None = None  # the node that is being lowered
         self.checks = accesses.is_on()
-        self.owners: dict[int, str] = {}  # arrays on the heap: by number what they hold, for errors
+        self.told: frozenset[Atom] = frozenset()  # dimensions of which the arguments' extents have been checked
         self.allocs: dict[Array, Alloc] = {}  # of arrays of histories whose length is known when they are made
         self.lengths: dict[Array, Var] = {}  # of those that grow, how much of them is filled
 
@@ -92,14 +91,14 @@ class Setting:
 
     def do(self, node: Node) -> None:
         """A node is being lowered from now on."""
-        self.doing = node
+        self.b.doing = node
         if self.checks:
             self.b.node = node.op.name if node.site is None else f"{node.op.name} ({node.site})"
 
     def tell_extent(self, array: Array, shape: Extents, holds: str) -> None:
         """Says of what length an array of the caller's is, for those who check accesses."""
         if self.checks:
-            self.owners[array.number] = holds
+            self.b.owners[array.number] = Owner(holds)
             self.b.extent(array, count_of(self.b, shape))
 
     def number(self, value: Any, type_: str) -> Operand:
@@ -159,6 +158,7 @@ class Block:
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
         self.heirs: dict[int, int] = {}  # by the key of what is read last by a member, the key of what takes its place
         self.left_by: dict[int, int] = {}  # the other way round
+        self.filled: set[Array] = set()  # results that are where they belong
         self.lasting: dict[int, Any] = {}  # histories among the outputs that what follows must not overwrite
         self.dying: dict[int, int] = {}  # by the key of what is read for the last time now, how many operands read it
 
@@ -176,11 +176,13 @@ class Block:
 
     def _evaluated(self, dim: Dim) -> Operand:
         total: Operand = 0
+        is_checked = dim.atoms <= self.setting.told  # before the function runs (`calls.py`)
+        apply = (lambda op, x, y: self.b.let(op, "i64", x, y)) if is_checked else self.b.exact
         for monomial, coefficient in dim.terms.items():
             product: Operand = coefficient
             for atom in monomial:
-                product = self.b.mul(product, self._atom(atom))
-            total = self.b.add(total, product)
+                product = apply("mul", product, self._atom(atom))
+            total = apply("add", total, product)
         return total
 
     def _atom(self, atom: Atom) -> Operand:
@@ -193,7 +195,27 @@ class Block:
 
     def shape(self, value: Value) -> Extents:
         """A value's extents as operands."""
-        return value.shape if is_numbers(value.shape) else (*map(self.extent, value.shape),)
+        if is_numbers(value.shape):
+            return value.shape
+        extents = (*map(self.extent, value.shape),)
+        if not _atoms(value.shape) <= self.setting.told and len(extents) > 1:
+            self.check_bytes(extents, value.dtype.itemsize)
+        return extents
+
+    def check_bytes(self, extents: Extents, itemsize: int) -> None:
+        """Refuses an array of more bytes than 64 bits can say, or of fewer elements than none."""
+        b, key = self.b, ("bytes", extents, itemsize)
+        if b.width or b.known(key):
+            return
+        size: Operand = itemsize
+        for extent in extents:
+            if type(extent) is int:
+                size = b.exact("mul", size, max(extent, 1))
+                continue
+            with b.when(b.let("lt", "i64", extent, 0)):
+                b.leave(REFUSED)
+            size = b.exact("mul", size, b.select("i64", b.let("lt", "i64", extent, 1), 1, extent))
+        b.remember(key, True)
 
     def info(self, node: Node) -> Info:
         """What a rule of maps knows of a node."""
@@ -214,12 +236,7 @@ class Block:
         waiting = self.free.get((type_, count))
         if waiting:
             return waiting.pop()
-        array = self.b.alloc(type_, count)
-        node = self.setting.doing
-        if node is not None:
-            shapes = ", ".join(str(v.shape) for v in node.outputs[:1]) or "no shape"  # of a way back to nothing
-            self.setting.owners[array.number] = f"{node.op.name}, whose result has shape {shapes}"
-        return array
+        return self.b.alloc(type_, count)
 
     def room(self, value: Value) -> Stored:
         """Where a value that is stored goes: its target, or an array that is free once nothing reads it any more."""
@@ -285,12 +302,16 @@ class Block:
 
     # -- the walk -------------------------------------------------------------------------------------------------
 
-    def run(self, targets: Sequence[Stored | None] = (), is_filled: bool = True) -> list[Form]:
+    def run(
+        self, targets: Sequence[Stored | None] = (), is_filled: bool = True, is_early: bool = False
+    ) -> list[Form]:  # fmt: skip
         """Emits the graph.
 
         Args:
             targets: where its outputs are to be stored, if somewhere.
             is_filled: whether they must be there in the end; else an output may stay where it is already.
+            is_early: whether nothing reads what the targets held: small outputs are stored as soon as they are there,
+                so that thousands of them need no registers, which would be on the stack.
 
         Returns:
             The outputs: in registers if small, else stored.
@@ -310,6 +331,8 @@ class Block:
         makers = {v.key: (n, kind) for n, kind in zip(nodes, plan.kinds, strict=True) for v in n.outputs}
         self.heirs = heirs(plan.steps, makers, plan.stored, last, _is_elementwise)
         self.left_by = {heir: key for key, heir in self.heirs.items()}
+        early = {v.key: t for v, t in zip(outputs, targets, strict=False) if t is not None and is_small(v)}
+        early = early if is_early and len(outputs) > FEW_RESULTS else {}
         for place, step in enumerate(plan.steps):
             self.b.check_length()
             if type(step) is Group:
@@ -318,11 +341,19 @@ class Block:
                 assert type(step) is Node
                 self.dying = _counted(step, through, last.get(place, ()))
                 self._node(step)
+            for value in step.outputs if early and type(step) is Node else ():
+                if value.key in early:
+                    self._store_early(value, early[value.key])
             for key in last.get(place, ()):
                 array = self.temporaries.pop(key, None)
                 if array is not None:
                     self._release(key, array)
         return self._results(targets if is_filled else ())
+
+    def _store_early(self, value: Value, target: Stored) -> None:
+        form = self.forms[value.key] = self.elements(self.forms[value.key], value.shape)
+        nests.copy(self.b, form, target)
+        self.filled.add(target.array)
 
     def _kind(self, node: Node) -> str:
         """As `kind_of`; in lanes running totals go with the loops of others, which are no vector code in any case."""
@@ -390,7 +421,9 @@ class Block:
                 continue
             if is_small(value):
                 form = self.elements(form, value.shape)
-            if target is not None and not (isinstance(form, Stored) and form.array is target.array):
+            if target is not None and target.array in self.filled:
+                form = target
+            elif target is not None and not (isinstance(form, Stored) and form.array is target.array):
                 nests.copy(self.b, form, target)
                 form = form if is_small(value) else target
             results.append(form if isinstance(form, (Elements, Stored)) else self.dense(form))
@@ -560,7 +593,13 @@ class Block:
             self.forms[out.key] = self.elements(total.target) if is_small(out) else total.target
 
 
+def _atoms(shape: Sequence[Any]) -> set[Atom]:
+    """The dimensions that a shape is made of."""
+    return {atom for dim in shape if isinstance(dim, Dim) for atom in dim.atoms}
+
+
 FEW_PARTS = 6
+FEW_RESULTS = 64  # up to which they may wait in registers
 
 
 def part_of(whole: Stored, part: Form, axis: int, offset: Operand) -> Stored:

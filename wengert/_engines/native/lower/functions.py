@@ -16,6 +16,7 @@ from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Form, Stored, all_indices, count_of, strides_of
 from ..loops import Array, Extent, Function, Operand, Reg
+from ..owners import Owner
 from ..passed import Layout
 from ..polls import spaced
 from ..prepare import count_nodes
@@ -61,7 +62,7 @@ class Lowered(NamedTuple):
     constants: list[Any]
     atoms: list[Atom]
     has_budget: bool
-    owners: dict[int, str]
+    owners: dict[int, Owner]
     taken: list[str]
     made: list[Made]
     layout: Layout | None
@@ -97,6 +98,7 @@ def lowered(
     for dim in (d for value in graph.inputs if value.dtype != object for d in value.shape):
         if isinstance(dim, Dim) and dim.is_atom:
             sizes.setdefault(dim.atom, b.reg("i64"))
+    setting.told = frozenset(sizes)
     inputs, forms, taken = _operands(setting, graph, sizes, kinds)
     block = Block(setting, graph, forms, sizes)
     outputs: list[Array | None] = []
@@ -111,7 +113,7 @@ def lowered(
         setting.tell_extent(array, shape, f"result {len(outputs)}")
         outputs.append(array)
         targets.append(Stored(shape, array, 0, strides_of(b, shape), True))
-    found = block.run(targets)
+    found = block.run(targets, is_early=True)
     budget = [] if setting.budget is None else [setting.budget]
     giving = _Giving(block, len(sizes) + len(budget))
     layout, held = giving.histories(found, len(outputs))
@@ -131,7 +133,7 @@ def lowered(
     tuned(function, b.reg)
     spaced(function)
     return Lowered(
-        function, [value for value, _ in constants], [*sizes], bool(budget), setting.owners, [a.type for a in taken],
+        function, [value for value, _ in constants], [*sizes], bool(budget), b.owners, [a.type for a in taken],
         made, layout,
     )  # fmt: skip
 
