@@ -112,6 +112,15 @@ def test_flags_that_mean_nothing_are_looked_at_ever_more_seldom() -> None:
     assert telling.OFTEN < len(runs) < telling.OFTEN + 10
 
 
+def test_a_call_that_succeeded_does_not_fail_for_lack_of_memory_for_a_warning() -> None:
+    def run(*natives: Any) -> Any:
+        np.log(np.zeros(2))
+        raise MemoryError
+
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in log"):
+        telling.Teller(run)(KINDS["divide"])
+
+
 def test_a_loop_of_many_steps_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling, "SECONDS", 0.05)
     f = wg.function(lambda x, n: wg.fori_loop(0, n, lambda i, y: wn.cos(y) / (y - y), x))

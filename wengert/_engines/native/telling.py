@@ -76,8 +76,8 @@ class Teller:
         try:
             with np.errstate(all="ignore"), np.errstate(call=log, **logged), patience(SECONDS):
                 self._run(*natives)
-        except OutOfPatience:
-            pass  # a loop of many steps; what it said until now is true
+        except (OutOfPatience, MemoryError):
+            pass  # many steps, or arrays that the code never made; what was said until now is true
         return (*log.messages,)
 
 
