@@ -16,6 +16,7 @@ from .._control.switch import Branches
 from .._core.budget import BUDGET, limit, tell
 from .._core.dims import Dim
 from .._core.engine import Kernel
+from .._core.patience import go_on
 from .._core.tensor import Value
 from .._transforms.snapshots import EvenSnapshots, Snapshots
 
@@ -121,6 +122,7 @@ class _Run:
         body = self.arrays.run(self._body())
         step = 0
         while step != count if condition is None else number(condition(*carries, *steady)[0]):
+            go_on()
             for history in kept:
                 if step == history.next_step:
                     history.offer(step, carries)

@@ -206,6 +206,63 @@ def test_a_large_product_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> 
         signal.signal(signal.SIGPROF, before)
 
 
+LONG: dict[str, Any] = {
+    "a sort": (wg.sort, 2_000_000),
+    "the places of a sort": (wg.argsort, 2_000_000),
+    "a sort of many rows": (lambda x: wg.sort(wg.reshape(x, (-1, 1000)), 1), 2_000_000),
+    "a running logsumexp": (lambda x: wg.ops.cumlogsumexp(x), 4_000_000),
+    "a running total of many rows": (
+        lambda x: wg.ops.cumlogsumexp(wg.reshape(x, (-1, 8)), 1), 4_000_000,
+    ),
+    "places in a sequence": (lambda x: wg.searchsorted(wg.cumsum(wg.ones(1000)), x), 4_000_000),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("name", LONG)
+def test_long_passes_that_wait_for_their_own_results_can_be_interrupted(name: str) -> None:
+    f, size = LONG[name]
+    compiled = wg.function(lambda x: f(x))
+    compiled(np.ones(2000))
+    x = np.random.default_rng(0).normal(size=size)
+    started = time.thread_time()
+    compiled(x)
+    whole = time.thread_time() - started
+    # of the processor's time that is left after the signal, but for the result that memory is asked for
+    assert interrupted(lambda: compiled(x), whole / 8) < whole / 2
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+def test_blas_is_called_for_some_rows_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: True)
+    monkeypatch.setattr(matrices, "BLAS_MOST", 300 * 400 * 300)
+    rng = np.random.default_rng(0)
+    for shape in ((1000, 400), (400, 1000)):  # the second one is read turned
+        x, y = rng.normal(size=shape), rng.normal(size=(400, 300))
+        f = wg.function(lambda x, y: wg.matmul(x if x.shape[1] == 400 else wg.transpose(x), y))
+        np.testing.assert_allclose(f(x, y), (x if shape[1] == 400 else x.T) @ y, rtol=1e-12, atol=1e-12)
+    f, x = wg.function(lambda x: wg.matmul(x, x)), rng.normal(size=(1500, 1500))
+    monkeypatch.setattr(matrices, "BLAS_MOST", 256 * 1500 * 1500)
+    f(x)
+    started = time.process_time()
+    f(x)
+    whole = time.process_time() - started
+
+    def handler(number: int, frame: Any) -> None:
+        raise Stopped
+
+    before = signal.signal(signal.SIGPROF, handler)
+    try:
+        started = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, whole / 8)
+        with pytest.raises(Stopped):
+            f(x)
+        assert time.process_time() - started < whole * 0.8
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see below
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
 @pytest.mark.parametrize("policy", ["auto", "sqrt", 3])

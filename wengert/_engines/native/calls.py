@@ -31,7 +31,7 @@ from .sizes import programs_of
 
 def entry_of(
     graph: Graph, lowered: Lowered, loaded: Loaded, constants: Sequence[Any], on_failure: Callable[..., Any],
-    guards: Guards | None = None, numbers: Any = (),
+    guards: Guards | None = None, numbers: Any = (), on_flags: Callable[..., Any] | None = None,
 ) -> Code:  # fmt: skip
     """Compiled code as something to be called.
 
@@ -43,6 +43,7 @@ def entry_of(
         on_failure: as in `bound`.
         guards: what must hold of the arguments' extents, else the call is refused.
         numbers: an array of the sizes that are the same at each call: those of the first atoms.
+        on_flags: as in `bound`.
     """
     layout = _Layout(graph, lowered)
     takes = [Take("array", v.dtype, (*map(layout.taken, v.shape),)) for v in graph.inputs if v.dtype != object]
@@ -60,6 +61,7 @@ def entry_of(
     options = {
         "sizes": layout.count, "sizes_function": None if function is None else shared(module_text(function, "d"), "d"),
         "on_failure": on_failure, "name": graph.name, "constants": constants, "presets": presets, "kept": numbers,
+        "on_flags": on_flags,
     }  # fmt: skip
     return Code(loaded, (*takes,), (*gives,), options)
 

@@ -39,6 +39,7 @@ from .prepare import ready
 from .rare import without_rare
 from .sizes import sized
 from .support import is_native, untold
+from .telling import Noted, Teller, is_quiet
 
 # What cannot be compiled is an error, and not left to NumPy's kernels; and every function is verified before it is
 # compiled. Tests switch both on, by the environment also in the processes that they start.
@@ -197,9 +198,12 @@ class Relay(Segment):
         self._histories = [i for i, v in enumerate(graph.inputs) if v.dtype == object]
         direct = {node.inputs[0].key for node in graph.nodes if node.op.name == "loop_back"}
         self._read = [graph.inputs[i].key in direct for i in self._histories]
+        self._noted = Noted()  # for the kernels take histories as a whole, and the code their arrays
+        self._teller = Teller(self.kernels.again())
         self._gives = [v.dtype == object for v in graph.outputs]
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
+        self._noted.taken()
         given = [natives[i][()] for i in self._histories]
         if self._is_given_up or not all(type(h) is Passed for h in given):
             return self.kernels(*natives)
@@ -211,7 +215,12 @@ class Relay(Segment):
             found = self._tried(arrays, given, True)
         if found is None:
             return self.kernels(*natives)
-        return self.kernels.failed(*found, *natives) if type(found) is Failure else found
+        if type(found) is Failure:
+            return self.kernels.failed(*found, *natives)
+        flags = self._noted.taken()
+        if flags:
+            self._teller(flags, *natives)
+        return found
 
     def _tried(self, arrays: list[Any], given: Sequence[Passed], is_frugal: bool) -> Any:
         """What machine code gives: results, a failure, or None where it cannot be used."""
@@ -231,7 +240,7 @@ class Relay(Segment):
         return found if type(found) is Failure else self._results(code, found)
 
     def _made(self, kinds: Kinds, is_frugal: bool) -> Code:
-        return Code(self.graph, self.kernels, kinds, Failure.of, is_frugal)
+        return Code(self.graph, self.kernels, kinds, Failure.of, is_frugal, self._noted)
 
     def _results(self, code: Code, found: tuple[Any, ...]) -> tuple[Any, ...]:
         layout = code.lowered.layout
@@ -294,13 +303,15 @@ class Code:
     """The machine code of a segment, and how it is called."""
 
     def __init__(
-        self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Any = None, is_frugal: bool = False
+        self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Any = None, is_frugal: bool = False,
+        on_flags: Any = None,
     ) -> None:  # fmt: skip
         graph, numbers = sized(without_rare(called))
         self.graph = called
         self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
         self.on_failure = on_failure or kernels.failed
+        self.on_flags = None if is_quiet(called) else on_flags or Teller(kernels.again())
         graph = pooled(graph)
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, is_frugal)
         kernels.owners, kernels.numbers = self.lowered.owners, numbers
@@ -318,7 +329,9 @@ class Code:
 
     def entry(self, guards: Guards | None) -> Entry:
         """What built-in functions are made of; they refuse arguments for which a guard fails."""
-        return entry_of(self.graph, self.lowered, self.loaded, self.constants, self.on_failure, guards, self.numbers)
+        return entry_of(
+            self.graph, self.lowered, self.loaded, self.constants, self.on_failure, guards, self.numbers, self.on_flags
+        )  # fmt: skip
 
     def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of any layout and kind."""

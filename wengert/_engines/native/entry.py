@@ -24,7 +24,7 @@ import numpy as np
 
 from ..._core.constant import callers_own
 from ..._core.where import warn
-from . import context, stub, symbols
+from . import context, flags, stub, symbols
 from .jit import WRITTEN, Loaded, library
 from .target import llvm
 
@@ -91,7 +91,10 @@ class Code(NamedTuple):
         """A built-in for arguments like these (arrays and Python floats) that returns results in a form."""
         pairs = zip(self.takes, arguments, strict=True)
         takes = [take._replace(kind="float") if type(a) is float else take for take, a in pairs]
-        options = {**self.options, "on_failure": _shaped(self.takes, self.options.get("on_failure"), form)}
+        options = {
+            **self.options, "on_failure": _shaped(self.takes, self.options.get("on_failure"), form),
+            "on_flags": _of_natives(self.takes, self.options.get("on_flags")),
+        }  # fmt: skip
         return bound(self.loaded, takes, self.gives, form=form, **options)
 
 
@@ -99,7 +102,7 @@ def bound(
     loaded: Loaded, takes: Sequence[Take], gives: Sequence[Give], sizes: int = 0, sizes_function: Loaded | None = None,
     form: type | None = tuple, on_failure: Callable[..., Any] | None = None, frees_gil: bool = True,
     name: str = "native", constants: Sequence[Any] = (), presets: Sequence[tuple[int, int]] = (),
-    kept: Any = None,
+    kept: Any = None, on_flags: Callable[..., Any] | None = None,
 ) -> Callable[..., Any] | None:  # fmt: skip
     """A built-in function that runs compiled code on Python objects.
 
@@ -117,6 +120,8 @@ def bound(
         constants: C-contiguous arrays that the code gets as further buffers, behind those of the arguments.
         presets: places among the sizes, each with the address of the 64-bit integer that it gets at each call.
         kept: something that must stay as long as the built-in does, such as what the presets point to.
+        on_flags: called with the processor's flags (`flags.KINDS`) and the arguments where the code has set some that
+            NumPy's error state asks for; what it raises ends the call. None: nobody asks for flags.
     """
     address = _stub_address()
     if not address:
@@ -125,7 +130,7 @@ def bound(
     shape = 1 if form is None else 0 if form is tuple else id(form)
     words = [
         len(takes), len(gives), sizes, loaded.address, derive, id(np.ndarray), id(float), id(NotImplemented), shape,
-        threads(), int(frees_gil), len(constants), len(presets),
+        threads(), int(frees_gil), len(constants), len(presets), 0 if on_flags is None else flags.ADDRESS,
     ]  # fmt: skip
     told: set[int] = set()
     for take in takes:
@@ -139,7 +144,7 @@ def bound(
     method = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
     # the built-in keeps all it points to: the words, the dtypes, the static objects, the code, the method's definition
     needed = (loaded, method, (*takes,), (*gives,), form, (*constants,), sizes_function, kept)
-    held = (packed, on_failure or _unexplained, needed)
+    held = (packed, on_failure or _unexplained, on_flags, needed)
     return _new_function(ctypes.byref(method), held, None)
 
 
@@ -221,12 +226,22 @@ def _shaped(takes: Sequence[Take], on_failure: Callable[..., Any] | None, form: 
         return None
 
     def shaped(status: int, failing: int, *arguments: Any) -> Any:
-        pairs = zip(takes, arguments, strict=True)
-        natives = [t.dtype.type(a) if t.dtype is not None and type(a) is float else a for t, a in pairs]
-        results = (*map(callers_own, on_failure(status, failing, *natives)),)
+        results = (*map(callers_own, on_failure(status, failing, *_natives(takes, arguments))),)
         return results[0] if form is None else results if form is tuple else form._make(results)
 
     return shaped
+
+
+def _of_natives(takes: Sequence[Take], on_flags: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """A handler of flags for callers: it gets natives."""
+    if on_flags is None:
+        return None
+    return lambda found, *arguments: on_flags(found, *_natives(takes, arguments))
+
+
+def _natives(takes: Sequence[Take], arguments: Sequence[Any]) -> list[Any]:
+    pairs = zip(takes, arguments, strict=True)
+    return [t.dtype.type(a) if t.dtype is not None and type(a) is float else a for t, a in pairs]
 
 
 def _unexplained(status: int, failing: int, *arguments: Any) -> Any:

@@ -16,6 +16,7 @@ import functools
 import sys
 
 from . import context, symbols
+from .flags import flags_ir
 from .jit import FINISHED, Loaded, library
 
 NAMES = ("wengert_poll", "wengert_parallel")
@@ -83,7 +84,8 @@ MOST_THREADS = 64
 PIECES = 64  # in which a thread does its share, so that it can stop between two of them
 
 # A task: f, data, first, last, the thread, whether there is one (if it could not be had, the caller does it itself),
-# where all tasks look whether to stop, and the context with which to ask (only the caller's own task has one).
+# where all tasks look whether to stop, the context with which to ask (only the caller's own task has one), and the
+# processor's flags that the task has set, if it had a thread of its own.
 _TASKS = """
 define private void @do(ptr %task) {
 entry:
@@ -137,12 +139,15 @@ declare i32 @pthread_join(i64, ptr)
 
 define private ptr @run(ptr %task) {
   call void @do(ptr %task)
+  %flags = call i32 @flags.found()
+  %p.flags = getelementptr i64, ptr %task, i64 8
+  store i32 %flags, ptr %p.flags
   ret ptr null
 }
 
 define i32 @wengert_parallel(ptr %context, ptr %f, ptr %data, i64 %start, i64 %stop, i64 %threads) {
 entry:
-  %tasks = alloca [MOST x [8 x i64]]
+  %tasks = alloca [MOST x [9 x i64]]
   %flag = alloca i32
   store i32 0, ptr %flag
   %turns = sub i64 %stop, %start
@@ -156,7 +161,7 @@ share:
   %more = icmp slt i64 %i, %count
   br i1 %more, label %set, label %mine
 set:
-  %task = getelementptr [8 x i64], ptr %tasks, i64 %i
+  %task = getelementptr [9 x i64], ptr %tasks, i64 %i
   store ptr %f, ptr %task
   %p.data = getelementptr i64, ptr %task, i64 1
   store ptr %data, ptr %p.data
@@ -200,7 +205,7 @@ wait:
   %left = icmp slt i64 %j, %count
   br i1 %left, label %look.at, label %end
 look.at:
-  %other = getelementptr [8 x i64], ptr %tasks, i64 %j
+  %other = getelementptr [9 x i64], ptr %tasks, i64 %j
   %p.other.started = getelementptr i64, ptr %other, i64 5
   %other.started = load i64, ptr %p.other.started
   %is.running = icmp ne i64 %other.started, 0
@@ -209,6 +214,11 @@ join:
   %p.other.thread = getelementptr i64, ptr %other, i64 4
   %other.thread = load i64, ptr %p.other.thread
   %ignored = call i32 @pthread_join(i64 %other.thread, ptr null)
+  %p.other.flags = getelementptr i64, ptr %other, i64 8
+  %other.flags = load i32, ptr %p.other.flags
+  %own.flags = call i32 @flags.found()
+  %both.flags = or i32 %own.flags, %other.flags
+  call void @flags.set(i32 %both.flags)
   br label %waited
 do.it:
   call void @do(ptr %other)
@@ -226,7 +236,7 @@ _ONE_AFTER_THE_OTHER = """
 define i32 @wengert_parallel(ptr %context, ptr %f, ptr %data, i64 %start, i64 %stop, i64 %threads) {
   %flag = alloca i32
   store i32 0, ptr %flag
-  %task = alloca [8 x i64]
+  %task = alloca [9 x i64]
   store ptr %f, ptr %task
   %p.data = getelementptr i64, ptr %task, i64 1
   store ptr %data, ptr %p.data
@@ -252,7 +262,7 @@ def runtime_ir() -> str:
     clock = _CLOCK_ON_WINDOWS if sys.platform == "win32" else _CLOCK
     clock = clock.replace("MONOTONIC", "6" if sys.platform == "darwin" else "1")
     poll = _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
-    return tasks + threads + clock + poll
+    return flags_ir() + tasks + threads + clock + poll
 
 
 @functools.cache

@@ -8,6 +8,8 @@ IR it needs no compiler on the user's machine and lands in the object cache once
     work out derived sizes (a function of the compiled module), which also checks the guards
     for each result: an array of NumPy's, or a scratch cell for a scalar, or an empty slot that the code will fill
     run the code, without the GIL if the record says so
+    if the processor's flags say that an operation was invalid, divided by zero or overflowed, and NumPy's error state
+    asks for that: call the second handler (`self[2]`) with the flags and the arguments, which may raise
     on a status other than OK: drop the results, call the handler (`self[1]`) with the status and the arguments
     scalars become NumPy scalars, filled slots become arrays that free them; one result alone, or a tuple
 
@@ -17,12 +19,15 @@ Refusing means to return NotImplemented, before anything was allocated: the call
 from __future__ import annotations
 
 from . import context
+from .flags import flags_ir
 
 # Words of the description. FORM is 0 for a tuple, 1 for the only result itself, else where a named tuple's type lies.
+# STATE is 0 where nobody asks for the processor's flags, else where three words lie: the context variable that holds
+# NumPy's error state (0: not known), one value of it, and the flags that matter under that value.
 (
     N_ARGUMENTS, N_RESULTS, N_SIZES, ENTRY, SIZES_FUNCTION, NDARRAY, FLOAT, REFUSED, FORM, N_THREADS, FREES_GIL,
-    N_CONSTANTS, N_PRESETS, RECORDS,
-) = range(14)  # fmt: skip
+    N_CONSTANTS, N_PRESETS, STATE, RECORDS,
+) = range(15)  # fmt: skip
 
 # Behind the arguments' records are those of constants (an address each: more buffers, behind the arguments') and of
 # presets (a place among the sizes and the address of the number that it gets), then those of the results.
@@ -56,7 +61,7 @@ def stub_ir(header: int) -> str:
     Args:
         header: the size of the head of a Python object, behind which NumPy's fields and values lie.
     """
-    return _STUB.replace("HEAD_TYPE", str(header - 8)).replace("OBJECT_DATA", str(header)).replace(
+    return flags_ir() + _STUB.replace("HEAD_TYPE", str(header - 8)).replace("OBJECT_DATA", str(header)).replace(
         "OBJECT_RANK", str(header + 8)).replace("OBJECT_DIMS", str(header + 16)).replace(
         "OBJECT_DTYPE", str(header + 40)).replace("OBJECT_FLAGS", str(header + 48)).replace(
         "CONTEXT_SIZE", str(context.SIZE)).replace("CONTEXT_THREADS", str(context.THREADS)).replace(
@@ -87,6 +92,7 @@ declare ptr @wengert_take(i64)
 declare void @PyErr_Clear()
 declare void @wengert_drop(ptr)
 declare ptr @PyErr_NoMemory()
+declare i32 @PyContextVar_Get(ptr, ptr, ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 
@@ -200,7 +206,9 @@ start:
   %constants = load i64, ptr %p.constants
   %p.presets = getelementptr i64, ptr %d, i64 12
   %presets = load i64, ptr %p.presets
-  %records = getelementptr i64, ptr %d, i64 13
+  %p.state = getelementptr i64, ptr %d, i64 13
+  %state = load ptr, ptr %p.state
+  %records = getelementptr i64, ptr %d, i64 14
   %slots = add i64 %arguments, %results
   %pointers = add i64 %slots, %constants
   %buffers = getelementptr [2 x i64], ptr %cells, i64 %slots
@@ -209,6 +217,7 @@ start:
   %message = getelementptr i64, ptr %sizes, i64 %nsizes
   %dims = alloca [64 x i64]
   %context = alloca [CONTEXT_SIZE x i8], align 8
+  %p.now = alloca ptr
   %fits = icmp eq i64 %arguments, %given
   br i1 %fits, label %arg, label %refuse
 
@@ -455,25 +464,78 @@ run:
   call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 CONTEXT_SIZE, i1 false)
   %p.context.threads = getelementptr i8, ptr %context, i64 CONTEXT_THREADS
   store i64 %threads, ptr %p.context.threads
+  call void @flags.clear()
   %keeps = icmp eq i64 %frees, 0
   br i1 %keeps, label %run.held, label %run.free
 run.held:
   %status.held = call i32 %entry(ptr %buffers, ptr %sizes, ptr %context)
+  %flags.held = call i32 @flags.found()
   br label %ran
 run.free:
   %thread = call ptr @PyEval_SaveThread()
   %status.free = call i32 %entry(ptr %buffers, ptr %sizes, ptr %context)
+  %flags.free = call i32 @flags.found()
   call void @PyEval_RestoreThread(ptr %thread)
   br label %ran
 ran:
   %status = phi i32 [ %status.held, %run.held ], [ %status.free, %run.free ]
+  %told.flags = phi i32 [ %flags.held, %run.held ], [ %flags.free, %run.free ]
   %is.ok = icmp eq i32 %status, 0
-  br i1 %is.ok, label %take, label %drop.start
+  br i1 %is.ok, label %look, label %drop.start
+
+; -- the processor's flags
+look:
+  %is.flagged = icmp ne i32 %told.flags, 0
+  %has.state = icmp ne ptr %state, null
+  %asks = and i1 %is.flagged, %has.state
+  br i1 %asks, label %ask, label %take
+ask:
+  %var = load ptr, ptr %state
+  %has.var = icmp ne ptr %var, null
+  br i1 %has.var, label %ask.var, label %warn
+ask.var:
+  store ptr null, ptr %p.now
+  %var.failed = call i32 @PyContextVar_Get(ptr %var, ptr null, ptr %p.now)
+  %now = load ptr, ptr %p.now
+  call void @Py_DecRef(ptr %now)
+  %p.known = getelementptr i64, ptr %state, i64 1
+  %known.state = load ptr, ptr %p.known
+  %is.known = icmp eq ptr %now, %known.state
+  %p.mask = getelementptr i64, ptr %state, i64 2
+  %mask = load i32, ptr %p.mask
+  %masked = and i32 %told.flags, %mask
+  %is.masked = icmp eq i32 %masked, 0
+  %is.silent = and i1 %is.known, %is.masked
+  br i1 %is.silent, label %take, label %warn
+warn:
+  %warner = call ptr @PyTuple_GetItem(ptr %self, i64 2)
+  %warned.count = add i64 %given, 1
+  %flags.wide = sext i32 %told.flags to i64
+  %py.flags = call ptr @PyLong_FromLongLong(i64 %flags.wide)
+  store ptr %py.flags, ptr %message
+  br label %warn.copy
+warn.copy:
+  %wm = phi i64 [ 0, %warn ], [ %wm.next, %warn.one ]
+  %warn.more = icmp slt i64 %wm, %given
+  br i1 %warn.more, label %warn.one, label %warn.call
+warn.one:
+  %p.wfrom = getelementptr ptr, ptr %args, i64 %wm
+  %wfrom = load ptr, ptr %p.wfrom
+  %wm.next = add i64 %wm, 1
+  %p.wto = getelementptr ptr, ptr %message, i64 %wm.next
+  store ptr %wfrom, ptr %p.wto
+  br label %warn.copy
+warn.call:
+  %warn.answer = call ptr @PyObject_Vectorcall(ptr %warner, ptr %message, i64 %warned.count, ptr null)
+  call void @Py_DecRef(ptr %py.flags)
+  call void @Py_DecRef(ptr %warn.answer)
+  %warn.ok = icmp ne ptr %warn.answer, null
+  br i1 %warn.ok, label %take, label %drop.start
 
 ; -- failure
 drop.start:
-  %drop.status = phi i32 [ OUT_OF_MEMORY, %out.lacks ], [ %status, %ran ], [ -1, %take.made ]
-  %drop.stop = phi i64 [ %o, %out.lacks ], [ %results, %ran ], [ %results, %take.made ]
+  %drop.status = phi i32 [ OUT_OF_MEMORY, %out.lacks ], [ %status, %ran ], [ -1, %take.made ], [ -1, %warn.call ]
+  %drop.stop = phi i64 [ %o, %out.lacks ], [ %results, %ran ], [ %results, %take.made ], [ %results, %warn.call ]
   br label %drop
 drop:
   %q = phi i64 [ 0, %drop.start ], [ %q.next, %drop.done ]
@@ -543,8 +605,8 @@ copied:
 
 ; -- success
 take:
-  %t = phi i64 [ 0, %ran ], [ %t.next, %take.next ]
-  %u = phi ptr [ %p.preset, %ran ], [ %u.next, %take.next ]
+  %t = phi i64 [ 0, %look ], [ 0, %ask.var ], [ 0, %warn.call ], [ %t.next, %take.next ]
+  %u = phi ptr [ %p.preset, %look ], [ %p.preset, %ask.var ], [ %p.preset, %warn.call ], [ %u.next, %take.next ]
   %take.more = icmp slt i64 %t, %results
   br i1 %take.more, label %take.one, label %taken
 take.one:

@@ -30,7 +30,6 @@ def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
 
 
 def _compiled(program: Program, kernels: dict[str, Kernel]) -> Executable:
-    kernels = {**kernels, COMPILED.name: _run_compiled, PEAK: _peak}
     graph = refined("numpy", optimise(program.graph), lambda part: compile_graph(part, kernels))
     run = compile_graph(graph, kernels)
     if _is_one_segment(graph):
@@ -58,7 +57,8 @@ def _is_one_segment(graph: Graph) -> bool:
 
 def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:
     """A callable from input natives to output natives."""
-    return compile_source(graph, Target(_kernels_of(graph, kernels), _frozen, True))
+    own = {COMPILED.name: _run_compiled, PEAK: _peak}  # of what compilers put into graphs
+    return compile_source(graph, Target(_kernels_of(graph, {**kernels, **own}), _frozen, True))
 
 
 def _kernels_of(graph: Graph, kernels: dict[str, Kernel]) -> Callable[[Node], Kernel]:

@@ -40,6 +40,8 @@ BREADTH = 10  # ... and its panels: 480 kB
 CHUNK = 32  # rows that are the work of a thread
 PER_ELEMENT = 16  # multiplications that take as long as one elementwise operation
 PARTS = 64  # of a long sum of rows
+BLAS_MOST = 1 << 30  # multiplications of one call of BLAS, so that the user can interrupt a large product ...
+BLAS_ROWS = 32  # ... if these are not fewer rows
 BLAS_FROM = 32 * 32 * 32  # multiplications from which on BLAS is called where it is better at large products
 
 BLAS_LETTER = {"f32": "s", "f64": "d"}
@@ -351,12 +353,12 @@ def _work(b: Builder, extents: tuple[Operand, ...], per_element: int) -> Operand
 
 
 @contextmanager
-def _blocks(b: Builder, extent: Operand, size: int, least: int = 0) -> Iterator[tuple[Operand, Operand]]:
+def _blocks(b: Builder, extent: Operand, size: Operand, least: int = 0) -> Iterator[tuple[Operand, Operand]]:
     """`with _blocks(...) as (first, count):` an extent in blocks, of which there are `least`, even of nothing."""
-    if type(extent) is int and extent <= size:
+    if type(extent) is int and type(size) is int and extent <= size:
         yield 0, extent
         return
-    count = b.divided(b.add(extent, size - 1), size)
+    count = b.divided(b.add(extent, b.sub(size, 1)), size)
     if least and type(count) is not int:
         count = b.select("i64", b.let("lt", "i64", count, least), least, count)
     with b.loop(0, count) as number:
@@ -511,13 +513,34 @@ def _by_blas(block: Block, made: Plan, in_thread: bool) -> None:
     if not made.joins and (type(k) is not int or k == 0):
         with b.when(b.let("eq", "i64", k, 0)):
             b.fill(out.array, out.offset, count_of(b, out.shape))
-    left, right = _side(block, x), _side(block, y)
-    m, n, terms = (fortran_int(b, extent) for extent in (x.shape[0], y.shape[1], k))
+    sides = _side(block, x), _side(block, y)
+    if in_thread:
+        _gemm(b, made, sides, 0, x.shape[0])
+        return
+    with _blocks(b, x.shape[0], _rows_at_once(b, k, y.shape[1])) as (first, count):
+        b.poll(1)
+        _gemm(b, made, sides, first, count)
+
+
+def _rows_at_once(b: Builder, k: Operand, n: Operand) -> Operand:
+    """Of how many rows BLAS multiplies in less than a tenth of a second, as nobody can interrupt it meanwhile."""
+    if type(k) is int and type(n) is int:
+        return max(BLAS_ROWS, BLAS_MOST // max(k * n, 1))
+    found = b.divided(BLAS_MOST, _at_least(b, b.mul(k, n), 1))
+    return b.select("i64", b.let("lt", "i64", found, BLAS_ROWS), BLAS_ROWS, found)
+
+
+def _gemm(b: Builder, made: Plan, sides: tuple[_Side, _Side], first: Operand, count: Operand) -> None:
+    """So many rows of the result from one on."""
+    (x, y, out), (left, right) = made[1:4], sides
+    above = b.add(left.offset, first if left.is_turned else b.mul(first, left.step))
+    into = b.add(out.offset, b.mul(first, out.shape[1]))
+    m, n, terms = (fortran_int(b, extent) for extent in (count, y.shape[1], x.shape[1]))
     b.call(f"blas.{BLAS_LETTER[x.type]}gemm", [
         letter("T" if right.is_turned else "N"), letter("T" if left.is_turned else "N"), n, m, terms,
         Typed(x.type, 1.0, True), Address(right.array, right.offset), fortran_int(b, right.step),
-        Address(left.array, left.offset), fortran_int(b, left.step), Typed(x.type, float(made.joins), True),
-        Address(out.array, out.offset), fortran_int(b, _at_least(b, out.shape[1], 1)),
+        Address(left.array, above), fortran_int(b, left.step), Typed(x.type, float(made.joins), True),
+        Address(out.array, into), fortran_int(b, _at_least(b, out.shape[1], 1)),
     ])  # fmt: skip
 
 

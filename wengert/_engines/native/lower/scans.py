@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
 from ..builder import Builder
-from ..forms import TYPE_OF, Form, Index, spill
-from ..loops import FLOATS, Operand
+from ..forms import TYPE_OF, Form, Index, is_numbers, spill
+from ..loops import FLOATS, Array, Operand
 from . import pieces
 from .blocks import SINGLES, Block
 from .scalars import SCALARS, is_nan, larger, smaller
@@ -19,6 +20,15 @@ Turn = Callable[[Builder, str, Operand, list[Operand]], Operand]
 
 def _with(index: Index, axis: int, place: Operand) -> Index:
     return (*index[:axis], place, *index[axis + 1 :])
+
+
+MANY = 4096  # elements up to which nobody has to wait
+
+
+def _look(b: Builder, *extents: Operand) -> None:
+    """Lets the user interrupt a loop over so many elements, if they are many or nobody knows how many."""
+    if not is_numbers(extents) or math.prod(cast("tuple[int, ...]", extents)) > MANY:
+        b.poll()
 
 
 CHAINS = 4  # rows side by side: each total waits for the one before it, and not for those of other rows
@@ -59,12 +69,14 @@ def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Bl
             """What was found is stored."""
 
         def lanes(lead: Index) -> None:
+            _look(b, *shape)
             with b.when(b.let("gt", "i64", n, 0)):
                 over(b, behind, lambda rest: done(start((*lead, place(0), *rest))))
 
             def along(i: Operand) -> None:
                 here, last = place(i), place(b.sub(i, 1))
                 over(b, behind, lambda rest: done(step(target.at(b, (*lead, last, *rest)), (*lead, here, *rest))))
+                _look(b, n, *behind)
 
             pieces.turns(b, 1, n, along)
 
@@ -74,6 +86,7 @@ def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Bl
             def along(i: Operand) -> None:
                 for total, lead in zip(totals, leads, strict=True):
                     b.set(total, step(b.get(total), (*lead, place(i), *rest)))
+                _look(b, n)
 
             with b.when(b.let("gt", "i64", n, 0)):
                 totals = [b.var(type_, start((*lead, place(0), *rest))) for lead in leads]
@@ -87,6 +100,7 @@ def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Bl
             with b.loop(0, whole) as group:
                 number = b.mul(group, CHAINS)
                 chains([(*lead, b.add(number, k)) for k in range(CHAINS)])
+                _look(b, *shape)
             with b.loop(b.mul(whole, CHAINS), before[-1]) as row:
                 chains([(*lead, row)])
 
@@ -167,35 +181,56 @@ def before(b: Builder, t: str, x: Operand, y: Operand, is_descending: bool = Fal
     return b.either(less, b.both(is_nan(b, t, y), b.negated(is_nan(b, t, x)))) if t in FLOATS else less
 
 
-class _Sorter:
-    """Sorts the places of one lane by merging runs of twice the length each time; equal ones keep their order."""
+class _Room(NamedTuple):
+    """The keys of a lane, and where each was in the beginning, if anybody asks for that."""
 
-    def __init__(self, block: Block, type_: str, n: Operand, is_descending: bool) -> None:
+    keys: Array
+    places: Array | None
+
+    @staticmethod
+    def of(b: Builder, type_: str, n: Operand, has_places: bool) -> _Room:
+        return _Room(b.alloc(type_, n), b.alloc("i64", n) if has_places else None)
+
+
+class _Sorter:
+    """Sorts one lane by merging runs of twice the length each time; equal ones keep their order.
+
+    Keys move with their places: all that is read lies side by side, and a lane may be larger than any cache.
+    """
+
+    def __init__(self, block: Block, type_: str, n: Operand, is_descending: bool, has_places: bool) -> None:
         b = self.b = block.b
         self.type = type_
         self.n = n
         self.is_descending = is_descending
-        self.keys = b.alloc(type_, n)
-        self.order = b.alloc("i64", n)
-        self.other = b.alloc("i64", n)
+        self.room = _Room.of(b, type_, n, has_places)
+        self.other = _Room.of(b, type_, n, has_places)
 
     def run(self) -> None:
-        """Sorts `order` by `keys`, both filled."""
+        """Sorts what `room` holds; its places are filled here."""
         b = self.b
-        with b.loop(0, self.n) as i:
-            b.store(self.order, i, i)
+        if self.room.places is not None:
+            with b.loop(0, self.n) as i:
+                b.store(self.room.places, i, i)
         width = b.var("i64", 1)
-        b.repeat(lambda: b.let("lt", "i64", b.get(width), self.n), lambda: self.round(width))
+        b.repeat(lambda: b.let("lt", "i64", b.get(width), self.n), lambda: self.rounds(width))
 
-    def round(self, width: Any) -> None:
+    def rounds(self, width: Any) -> None:
+        """There and back."""
         b = self.b
         run = b.get(width)
-        start = b.var("i64", 0)
-        b.repeat(lambda: b.let("lt", "i64", b.get(start), self.n), lambda: self.merge(start, run))
-        b.copy(self.order, 0, self.other, 0, self.n)
-        b.set(width, b.mul(run, 2))
+        self.round(run, self.room, self.other)
+        self.round(b.mul(run, 2), self.other, self.room)
+        b.set(width, b.mul(run, 4))
 
-    def merge(self, start: Any, run: Operand) -> None:
+    def round(self, run: Operand, source: _Room, target: _Room) -> None:
+        b = self.b
+        start = b.var("i64", 0)
+        b.repeat(
+            lambda: b.let("lt", "i64", b.get(start), self.n), lambda: self.merge(start, run, source, target)
+        )  # fmt: skip
+
+    def merge(self, start: Any, run: Operand, source: _Room, target: _Room) -> None:
         b = self.b
         first = b.get(start)
         middle = self.least(b.add(first, run))
@@ -204,14 +239,16 @@ class _Sorter:
         with b.loop(first, end) as place:
             i, j = b.get(left), b.get(right)
             has_left, has_right = b.let("lt", "i64", i, middle), b.let("lt", "i64", j, end)
-            mine = b.load(self.order, b.select("i64", has_left, i, first))
-            theirs = b.load(self.order, b.select("i64", has_right, j, first))
-            key, their_key = b.load(self.keys, mine), b.load(self.keys, theirs)
+            mine, theirs = b.select("i64", has_left, i, first), b.select("i64", has_right, j, first)
+            key, their_key = b.load(source.keys, mine), b.load(source.keys, theirs)
             overtakes = before(b, self.type, their_key, key, self.is_descending)
             takes_right = b.both(has_right, b.either(b.negated(has_left), overtakes))
-            b.store(self.other, place, b.select("i64", takes_right, theirs, mine))
+            b.store(target.keys, place, b.select(self.type, takes_right, their_key, key))
+            if source.places is not None and target.places is not None:
+                b.store(target.places, place, b.load(source.places, b.select("i64", takes_right, theirs, mine)))
             b.set(right, b.add(j, b.select("i64", takes_right, 1, 0)))
             b.set(left, b.add(i, b.select("i64", takes_right, 0, 1)))
+            _look(b, self.n)
         b.set(start, end)
 
     def least(self, x: Operand) -> Operand:
@@ -225,15 +262,16 @@ def _sort(gives_places: bool) -> Callable[[Block, Node, list[Form]], list[Form]]
         axis %= len(x.shape)
         n = x.shape[axis]
         target = block.fresh(x.shape, "i64" if gives_places else x.type)
-        sorter = _Sorter(block, x.type, n, is_descending)
+        sorter = _Sorter(block, x.type, n, is_descending, gives_places)
+        found = sorter.room.places or sorter.room.keys
 
         def lane(index: Index) -> None:
             with b.loop(0, n) as i:
-                b.store(sorter.keys, i, x.at(b, _with(index, axis, i)))
+                b.store(sorter.room.keys, i, x.at(b, _with(index, axis, i)))
             sorter.run()
             with b.loop(0, n) as i:
-                place = b.load(sorter.order, i)
-                target.store(b, _with(index, axis, i), place if gives_places else b.load(sorter.keys, place))
+                target.store(b, _with(index, axis, i), b.load(found, i))
+            _look(b, *x.shape)
 
         over(b, _with(x.shape, axis, 1), lane)
         return [target]
@@ -263,6 +301,7 @@ def _searchsorted(block: Block, node: Node, forms: list[Form]) -> list[Form]:
 
         b.repeat(lambda: b.let("lt", "i64", b.get(low), b.get(high)), halve)
         target.store(b, index, b.get(low))
+        _look(b, *values.shape)
 
     over(b, values.shape, find)
     return [target]

@@ -1,0 +1,210 @@
+"""Compiled code tells what NumPy would have told: what is invalid, divides by zero, overflows or underflows."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+import wengert as wg
+import wengert.numpy as wn
+from wengert._engines.native import telling
+from wengert._engines.native.flags import KINDS
+
+ORDINARY = np.array([1.0, 2.0, 0.5, 0.75] * 6)
+
+PROGRAMS: dict[str, Any] = {
+    "log": wn.log,
+    "exp": wn.exp,
+    "sqrt": wn.sqrt,
+    "division": lambda x: 1.0 / x,
+    "quotient of itself": lambda x: x / x,
+    "product": lambda x: x * x,
+    "difference": lambda x: x - x,
+    "sum": wn.sum,
+    "mean": wn.mean,
+    "running sum": wn.cumsum,
+    "comparison": lambda x: x < 1.0,
+    "largest": wn.max,
+    "at least": lambda x: wn.maximum(x, 1.0),
+    "sorted": wn.sort,
+    "both sides of a selection": lambda x: wn.where(x > 0, wn.log(x), 0.0),
+    "narrower numbers": lambda x: x.astype("float32"),
+    "whole numbers": lambda x: x.astype("int64"),
+    "remainder": lambda x: x % 2.0,
+    "softmax": wg.nn.softmax,
+    "sigmoid": wg.nn.sigmoid,
+    "logsumexp": wg.special.logsumexp,
+    "tanh": wn.tanh,
+    "product of vectors": lambda x: wn.dot(x, x),
+    "a loop": lambda x: wg.fori_loop(0, 5, lambda i, y: 1.0 / y, x),
+    "a branch": lambda x: wg.cond(x[0] > 0, lambda y: wn.log(y), lambda y: y * 2.0, x),
+}
+VALUES = (0.0, -1.0, 1e308, -1e308, 800.0, 1e-310, np.nan, np.inf, -np.inf, 2.5)
+
+
+def told(f: Any, x: Any) -> list[str]:
+    """The warnings of a call, without repetitions."""
+    with warnings.catch_warnings(record=True) as found, np.errstate(all="warn", under="ignore"):
+        warnings.simplefilter("always")
+        f(x)
+    return sorted({str(w.message) for w in found})
+
+
+def raised(f: Any, x: Any) -> bool:
+    with np.errstate(all="raise", under="ignore"):
+        try:
+            f(x)
+        except FloatingPointError:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_same_is_told_as_by_uncompiled_code(name: str) -> None:
+    f = PROGRAMS[name]
+    compiled = wg.function(lambda x: f(x))
+    compiled(ORDINARY)
+    for value in VALUES:
+        x = ORDINARY.copy()
+        x[[0, 5]] = value
+        assert told(compiled, x) == told(f, x), value
+        assert raised(compiled, x) == raised(f, x), value
+        assert told(compiled, ORDINARY) == []
+
+
+def test_a_warning_names_the_users_line_and_comes_once() -> None:
+    f = wg.function(lambda x: wn.log(x))
+    f(np.ones(3))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        for _ in range(20):
+            f(np.zeros(3))
+        f(np.zeros(3))  # another line
+    assert [w.filename for w in found] == [__file__] * 2
+    assert found[0].lineno == found[1].lineno - 1
+    assert [str(w.message) for w in found] == ["divide by zero encountered in log"] * 2
+
+
+def test_no_more_runs_once_python_would_not_show_another_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[Any] = []
+    whole = telling.Teller._messages
+    monkeypatch.setattr(telling.Teller, "_messages", lambda *a: runs.append(a) or whole(*a))
+    f = wg.function(lambda x: wn.log(x) + 1.0)
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("default")
+        for _ in range(30):
+            f(np.zeros(3))
+    assert len(runs) == 1
+
+
+def test_flags_that_mean_nothing_are_looked_at_ever_more_seldom() -> None:
+    runs: list[Any] = []
+    teller = telling.Teller(lambda *natives: runs.append(natives) or ())
+    for _ in range(1000):
+        teller(KINDS["divide"])
+    assert telling.OFTEN < len(runs) < telling.OFTEN + 10
+
+
+def test_a_call_that_succeeded_does_not_fail_for_lack_of_memory_for_a_warning() -> None:
+    def run(*natives: Any) -> Any:
+        np.log(np.zeros(2))
+        raise MemoryError
+
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in log"):
+        telling.Teller(run)(KINDS["divide"])
+
+
+def test_a_loop_of_many_steps_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "SECONDS", 0.05)
+    f = wg.function(lambda x, n: wg.fori_loop(0, n, lambda i, y: wn.cos(y) / (y - y), x))
+    with np.errstate(all="ignore"):
+        f(np.ones(3), np.int64(1))
+    started = time.thread_time()
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        f(np.ones(3), np.int64(1_000_000))  # half a minute of NumPy's kernels
+    assert time.thread_time() - started < 5
+    assert "divide by zero encountered in divide" in {str(w.message) for w in found}
+
+
+def test_errors_name_the_op_and_leave_the_function_as_it_was() -> None:
+    f = wg.function(lambda x: wn.sum(wn.log(x)))
+    assert f(np.ones(3)) == 0.0
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero encountered in log"):
+        f(np.array([1.0, 0.0]))
+    with np.errstate(divide="ignore"), warnings.catch_warnings(action="error"):
+        assert f(np.array([1.0, 0.0])) == -np.inf
+    assert f(np.ones(3)) == 0.0
+
+
+def test_underflow_is_told_where_numpys_state_asks_for_it() -> None:
+    f = wg.function(lambda x: x * x)
+    x = np.full(5, 1e-200)
+    assert not f(x).any()
+    with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow"):
+        f(x)
+    assert not f(x).any()
+
+
+def test_callbacks_and_logs_get_what_numpy_gives_them() -> None:
+    f = wg.function(lambda x: 1.0 / x)
+    f(np.ones(3))
+    calls: list[tuple[str, int]] = []
+    with np.errstate(divide="call", call=lambda *given: calls.append(given)):
+        f(np.zeros(3))
+    assert calls == [("divide by zero", 1)]
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_threads_of_a_call_hand_over_their_flags(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
+    f = wg.function(lambda x: wn.sin(wn.log(x)) * 2.0)
+    for place in (0, -1):
+        x = np.ones(400_000)
+        x[place] = -1.0
+        assert told(f, x) == ["invalid value encountered in log"]
+
+
+def test_each_thread_of_python_has_its_own_state() -> None:
+    f = wg.function(lambda x: 1.0 / x)
+    f(np.ones(3))
+    ended: list[str] = []
+
+    def strict() -> None:
+        with np.errstate(divide="raise"):
+            for _ in range(200):
+                try:
+                    f(np.zeros(3))
+                except FloatingPointError:
+                    ended.append("raised")
+
+    others = [threading.Thread(target=strict) for _ in range(2)]
+    with np.errstate(all="ignore"):
+        for other in others:
+            other.start()
+        for _ in range(400):
+            f(np.zeros(3))
+        for other in others:
+            other.join()
+    assert len(ended) == 400
+
+
+def test_reverse_sweeps_are_silent() -> None:
+    f = wg.function(lambda x: wn.sum(wn.sqrt(x)))
+    x = np.array([0.0, 1.0])
+    assert told(wg.grad(f), x) == []
+    assert told(wg.function(wg.grad(lambda x: wn.sum(wn.where(x > 0, wn.sqrt(x), 0.0)))), x) == []
+
+
+def test_gradients_around_a_compiled_function_tell_what_it_does() -> None:
+    f = wg.function(lambda x: wn.sum(wg.fori_loop(0, 3, lambda i, y: wn.log(y), x)))
+    gradient = wg.grad(f)
+    gradient(np.full(4, 1e9))
+    assert told(gradient, np.zeros(4)) == told(wg.grad(f.__wrapped__), np.zeros(4))

@@ -1,0 +1,37 @@
+"""How long loops of a run may take whose result nobody waits for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class OutOfPatience(Exception):
+    """A loop has run for longer than its results are worth."""
+
+
+class _Patience(threading.local):
+    until: float | None = None
+
+
+_PATIENCE = _Patience()
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Loops of this thread that run for longer inside end with `OutOfPatience`."""
+    before = _PATIENCE.until
+    ends = time.monotonic() + seconds
+    _PATIENCE.until = ends if before is None else min(before, ends)
+    try:
+        yield
+    finally:
+        _PATIENCE.until = before
+
+
+def go_on() -> None:
+    """Loops call this before each step."""
+    if _PATIENCE.until is not None and time.monotonic() > _PATIENCE.until:
+        raise OutOfPatience
