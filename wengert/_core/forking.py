@@ -14,6 +14,7 @@ Locks that the forking thread holds itself stay its own. A lock of another libra
 
 from __future__ import annotations
 
+import _imp
 import _thread
 import os
 import sys
@@ -23,7 +24,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-_PATIENCE = 10.0  # seconds that a fork waits for imports and short locks; a deadlock among them must not stop it
+_PATIENCE = 60.0  # seconds that a fork waits for imports and short locks; a deadlock among them must not stop it
 
 _short: list[Any] = []
 _foreign: list[Any] = []
@@ -31,6 +32,7 @@ _long: weakref.WeakSet[Any] = weakref.WeakSet()
 _menders: list[Callable[[], None]] = []
 _taken: list[Any] = []  # by the fork under way; there is one at a time, since only its thread gets them all
 _entered: list[Any] = []  # of the foreign ones
+_importing: list[bool] = []  # whether it holds the interpreter's lock of imports
 _interrupted: list[bool] = []
 
 
@@ -64,6 +66,8 @@ def _before() -> None:
     while True:
         _uninterrupted(lambda: _wait_for_imports(deadline))
         _take_all(deadline)
+        _uninterrupted(_imp.acquire_lock)  # from here on nobody begins to load a module
+        _importing.append(True)
         if not _others_import() or time.monotonic() >= deadline:
             return
         _release()  # one has begun meanwhile, and may need what is held here
@@ -102,6 +106,9 @@ def _uninterrupted(acquire: Callable[[], Any]) -> Any:
 
 
 def _release() -> None:
+    while _importing:
+        _importing.pop()
+        _imp.release_lock()
     while _entered:
         _entered.pop().__exit__(None, None, None)
     while _taken:
