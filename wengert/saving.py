@@ -19,6 +19,7 @@ import numpy as np
 
 from ._compile.cache import Compiled
 from ._compile.saved import Decoder, Encoder, allow_container
+from ._compile.trace import ArrayKey
 from ._core import dtypes
 from ._core.doors import door
 from ._core.where import at_user_line
@@ -159,9 +160,24 @@ def _decoded(content: bytes) -> Function[..., Any]:
     for item in data["traces"]:
         keys = tuple(decoder.key(k) for k in item["keys"])
         default = dtypes.as_dtype(item["default"])
-        compiled = Compiled(decoder.traced(item["traced"]))
+        traced = decoder.traced(item["traced"])
+        _require_signature(keys, traced.graph)
+        compiled = Compiled(traced)
         fn.add_trace((decoder.spec(item["spec"]), keys, default), compiled)
     return fn
+
+
+def _require_signature(keys: tuple[Any, ...], graph: Any) -> None:
+    """Raises unless the graph takes what the signature says: calls are compared with the signature alone."""
+    arrays = [key for key in keys if isinstance(key, ArrayKey)]
+    if len(arrays) != len(graph.inputs):
+        raise ValueError("a signature has another number of arrays than the graph takes")
+    for key, value in zip(arrays, graph.inputs, strict=True):
+        if key.dtype != value.dtype or len(key.shape) != len(value.shape):
+            raise ValueError("a signature has an array of another type than the graph takes")
+        for told, extent in zip(key.shape, value.shape, strict=True):
+            if type(extent) is int and told != extent:
+                raise ValueError("a signature has an array of another shape than the graph takes")
 
 
 def _unsaved(name: str) -> Any:

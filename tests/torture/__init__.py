@@ -1,1 +1,4 @@
-"""Long runs under hard conditions: each part has `run(seed, seconds)`, of which the suite does a few seconds."""
+"""Long runs under hard conditions: damaged files between guard pages, forks, kills. The suite does a few seconds of each.
+
+`python -m tests.torture --help` lists the parts.
+"""

@@ -204,7 +204,7 @@ class Decoder:
         graph.guards.elsewhere = [(self.attribute(x), self.attribute(y)) for x, y in data.get("elsewhere", [])]
         self._restore_writes(graph, data["writes"])
         graph.is_frozen = True
-        verify(graph, is_inner=is_inner)
+        verify(graph, is_inner=is_inner, adds_guards=True)
         self._values = outer
         return graph
 

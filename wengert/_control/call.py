@@ -26,6 +26,7 @@ from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import cut_reason
 from .._transforms.rows import Rows
+from .fitting import require_inputs
 from .joint import Joint, RowsAt, extended, joint_of, prepared, preparing, serving
 
 BATCHES = 16  # sizes and choices of batched inputs for which a program keeps its batched form
@@ -353,8 +354,15 @@ def _types(operands: tuple[TensorType, ...], program: Program) -> tuple[TensorTy
     return (*[tensor_type(shape, v.dtype) for shape, v in zip(shapes, program.graph.outputs, strict=True)],)
 
 
+def _check(operands: tuple[TensorType, ...], program: Program) -> None:
+    if not isinstance(program, Program):
+        raise ValueError("call: wanted a program")
+    require_inputs("call", program.graph, operands)
+
+
 call = general(
-    "call", "*operands", attrs="program", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=_batch,
+    "call", "*operands", attrs="program", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, check=_check,
+    batch=_batch,
     takes_missing=True, dtypes="any", can_raise=True, doc="the results of a traced program",
 )  # fmt: skip
 call.prepare = preparing(lambda operands, program: operands)

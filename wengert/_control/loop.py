@@ -21,6 +21,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike
+from .._core.domains import require_equal_extents
 from .._core.graph import Graph, quietly
 from .._core.op import ZERO, batch_size, general, repeat, tensor_type
 from .._core.state import building
@@ -34,6 +35,7 @@ from .._transforms.batch import reached
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .call import Program, Pushed, marked
+from .fitting import require_inputs, require_same_extent
 from .halves import Halves, halves_of
 from .joint import extended, prepared, preparing, serving
 from .lanes import (
@@ -317,6 +319,60 @@ def _run(operands: Sequence[Tensor], spec: Loop) -> tuple[Tensor, ...]:
 
 def _types(operands: tuple[Any, ...], spec: Loop) -> tuple[TensorType, ...]:
     return spec.types(operands)
+
+
+def _check(operands: tuple[Any, ...], spec: Loop) -> None:
+    """Steps take what there is and give carries of the types that they took."""
+    if not isinstance(spec, Loop):
+        raise ValueError("loop: wanted a loop")
+    if spec.is_counted:
+        if not operands or tuple(operands[0].shape) or not dtypes.is_integer(operands[0].dtype):
+            raise ValueError("loop: the number of steps is not one integer")
+        operands = operands[1:]
+    check_steps("loop", operands, spec)
+
+
+def check_steps(name: str, operands: Sequence[Any], spec: Loop) -> None:
+    """Raises unless the programs of a loop take its carries, slices of its xs and its invariants."""
+    first = spec.invariants_from()
+    xs = operands[spec.carries : first]
+    if len(operands) < first or any(not x.shape for x in xs):
+        raise ValueError(f"{name}: there are fewer operands than the loop says, or xs without rows")
+    for x in xs[1:]:
+        require_same_extent(name, x.shape[0], xs[0].shape[0], {})
+    if xs and spec.length is not None:
+        require_equal_extents(name, "the number of steps", spec.length, xs[0].shape[0])
+    given = [tensor_type(x.shape[1:], x.dtype) if spec.carries <= i < first else x for i, x in enumerate(operands)]
+    for program in (spec.body, spec.thin):
+        graph = program.graph
+        sizes = _steady_sizes(spec, require_inputs(name, graph, given))
+        for value, start in zip(graph.outputs, graph.inputs[: spec.carries], strict=False):
+            _require_carry(name, graph, value, start, sizes)
+    thin, full = spec.thin.graph.outputs, spec.body.graph.outputs
+    if any(x.dtype != y.dtype or len(x.shape) != len(y.shape) for x, y in zip(thin, full, strict=False)):
+        raise ValueError(f"{name}: a step gives other results where it saves nothing")
+    if spec.condition is not None:
+        (holds,) = spec.condition.graph.outputs
+        if tuple(holds.shape) or holds.dtype != dtypes.bool_:
+            raise ValueError(f"{name}: the condition gives {holds.dtype.name} of shape {holds.shape}, wanted one bool")
+        if len(given) - spec.xs != len(spec.condition.graph.inputs):
+            raise ValueError(f"{name}: the condition takes another number of operands")
+        require_inputs(name, spec.condition.graph, [*given[: spec.carries], *given[first:]])
+
+
+def _steady_sizes(spec: Loop, sizes: dict[Atom, DimLike]) -> dict[Atom, DimLike]:
+    return {atom: size for atom, size in sizes.items() if atom not in spec.varying}
+
+
+def _require_carry(name: str, graph: Graph, value: Any, start: Any, sizes: dict[Atom, DimLike]) -> None:
+    """A carry keeps its type, but for the extents that may vary."""
+    if value.dtype != start.dtype or len(value.shape) != len(start.shape):
+        raise ValueError(f"{name}: {graph.name} gives a carry of another type than it took")
+    for after, before in zip(value.shape, start.shape, strict=True):
+        if not isinstance(before, Dim):
+            require_same_extent(name, after, before, sizes)
+        elif before.atoms <= sizes.keys():
+            require_same_extent(name, after, before.substitute(sizes), sizes)
 
 
 class Step(NamedTuple):
@@ -696,7 +752,8 @@ def _lanes_first(stack: Tensor) -> Tensor:
 
 
 loop = general(
-    "loop", "*operands", attrs="spec", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=run_in_lanes,
+    "loop", "*operands", attrs="spec", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, check=_check,
+    batch=run_in_lanes,
     takes_missing=True, dtypes="any", can_raise=True, doc="a step run until a condition fails, or a number of times",
 )  # fmt: skip
 loop.prepare = preparing(lambda operands, spec: operands[spec.is_counted :])

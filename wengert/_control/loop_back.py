@@ -13,6 +13,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import DimLike
+from .._core.domains import require_equal_extents
 from .._core.graph import quietly
 from .._core.op import ZERO, batch_size, general, repeat, tensor_type
 from .._core.state import recording
@@ -25,7 +26,7 @@ from .._transforms.reverse import Tape, sweep
 from .call import marked
 from .examples import batched as batched_function
 from .lanes import batched_program, size_inside, swapped
-from .loop import BACK, Loop, Stage, Step, loop, run_in_lanes, run_loop
+from .loop import BACK, OPAQUE, Loop, Stage, Step, check_steps, loop, run_in_lanes, run_loop
 
 
 class LoopBack:
@@ -117,6 +118,53 @@ def _back(
 
 
 BACK.append(_back)
+
+
+def _check(operands: tuple[Any, ...], back: LoopBack) -> None:
+    """The loop takes the operands, and its way back what the steps have saved and the cotangents."""
+    if not isinstance(back, LoopBack):
+        raise ValueError("loop_back: wanted the way back of a loop")
+    spec, step = back.spec, back.step
+    last = 2 + back.inputs
+    if len(operands) != last + len(step.carries) + len(step.stacked):
+        raise ValueError("loop_back: there is another number of operands than the way back says")
+    history, steps, *rest = operands
+    if history.dtype != OPAQUE or tuple(steps.shape) or not dtypes.is_integer(steps.dtype):
+        raise ValueError("loop_back: wanted a history and a number of steps")
+    check_steps("loop_back", rest[: back.inputs], spec)
+    _require_step(back, rest[: back.inputs], rest[back.inputs :])
+
+
+def _require_step(back: LoopBack, inputs: Sequence[Any], cotangents: Sequence[Any]) -> None:
+    spec, step, lanes = back.spec, back.step, back.lane_shape(cotangents)
+    first = spec.invariants_from()
+    places_fit = (
+        all(i < spec.carries for i in step.carries) and all(i >= first for i in (*step.sums, *step.invariants))
+        and all(spec.carries <= i < first for i in (*step.xs, *step.slices))
+    )  # fmt: skip
+    if not places_fit:
+        raise ValueError("loop_back: a carry, a slice or an invariant is none")
+    width = len(step.carries)
+    if any(len(x.shape) <= back.lanes for x in cotangents[width:]):
+        raise ValueError("loop_back: the cotangent of a stack has no rows")
+    slices = [tensor_type(x.shape[1:], x.dtype) for x in (*(inputs[i] for i in step.xs), *cotangents[width:])]
+    saved = [type_of(spec.body.graph.outputs[p]) for p in back.stage.saved]
+    totals = [tensor_type((*lanes, *inputs[i].shape), inputs[i].dtype) for i in step.sums]
+    given = [*cotangents[:width], *totals, *saved, *slices, *(inputs[i] for i in step.invariants)]
+    graph = step.program.graph
+    if len(graph.inputs) != len(given) or len(graph.outputs) != width + len(totals) + len(step.slices):
+        raise ValueError("loop_back: the program of a step back has another number of operands or results")
+    for value, wanted in zip(graph.inputs, given, strict=True):
+        if value.dtype != wanted.dtype or len(value.shape) != len(wanted.shape):
+            raise ValueError("loop_back: an operand of a step back has another type than it wants")
+        for x, y in zip(value.shape, wanted.shape, strict=True):
+            require_equal_extents("loop_back", "an extent", x, y)
+    rows = [tensor_type((*lanes, *inputs[i].shape[1:]), inputs[i].dtype) for i in step.slices]
+    for value, wanted in zip(graph.outputs, [*given[: width + len(totals)], *rows], strict=True):
+        if value.dtype != wanted.dtype or len(value.shape) != len(wanted.shape):
+            raise ValueError("loop_back: a result of a step back has another type than it should")
+        for x, y in zip(value.shape, wanted.shape, strict=True):
+            require_equal_extents("loop_back", "an extent", x, y)
 
 
 def _types(operands: tuple[Any, ...], back: LoopBack) -> tuple[TensorType, ...]:
@@ -230,6 +278,7 @@ def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], 
 
 
 loop_back = general(
-    "loop_back", "*operands", attrs="back", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=_batch,
+    "loop_back", "*operands", attrs="back", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, check=_check,
+    batch=_batch,
     takes_missing=True, dtypes="any", can_raise=True, doc="the reverse pass of a loop, from its history",
 )  # fmt: skip

@@ -25,6 +25,7 @@ from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .._transforms.rows import Rows
 from .call import Program, marked
+from .fitting import require_inputs, require_type
 from .halves import Halves, halves_of
 from .joint import RowsAt, extended, prepared, preparing, serving
 from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, size_inside, some, where_live
@@ -453,8 +454,28 @@ def _in_lanes(
     return [*switch_branches(some(mask), [mask, *inputs], either)]
 
 
+def _check(index: TensorType, operands: tuple[TensorType, ...], branches: Branches) -> None:
+    """The branches take the operands and give the results; the index is one number."""
+    if not isinstance(branches, Branches):
+        raise ValueError("switch: wanted branches")
+    if tuple(index.shape) or not (dtypes.is_integer(index.dtype) or index.dtype == dtypes.bool_):
+        raise ValueError(f"switch: the index is {index.dtype.name} of shape {index.shape}, wanted one integer or bool")
+    if not branches.own <= len(branches.results) or branches.declared > len(operands):
+        raise ValueError("switch: there are fewer results, or operands, than it says")
+    for program in branches.programs:
+        sizes = require_inputs("switch", program.graph, operands)
+        for value, result in zip(program.graph.outputs, branches.results, strict=True):
+            named = {a for d in dims_in(tuple(result.shape)) for a in d.atoms}
+            wanted = _substituted(result, {a: sizes[a] for a in named if a in sizes})
+            if named <= sizes.keys():
+                require_type("switch", program.graph.name, value, wanted, sizes)
+            elif value.dtype != result.dtype or len(value.shape) != len(result.shape):
+                raise ValueError(f"switch: {program.graph.name} gives another type than the branches together")
+
+
 switch = general(
-    "switch", "index *operands", attrs="branches", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, batch=_batch,
+    "switch", "index *operands", attrs="branches", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, check=_check,
+    batch=_batch,
     takes_missing=True, dtypes="any", can_raise=True,
     doc="the results of one of several branches; an index out of range takes the last one, False the second",
 )  # fmt: skip

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 from . import dtypes
 from .apply import apply
+from .domains import DOMAINS
 from .tensor import Tensor
 from .types import TensorType, same_shape, tensor_type
 
@@ -130,7 +131,8 @@ class Op:
 
     `walks` marks an op whose attribute sweeps entries of its own (`walk_back`), into the sums of the sweep under way.
     `prepare`, set by ops that hold programs or rules, gives the attributes with which the op is to be applied to these
-    operands under the open recorders (or raises); `apply_prepared` asks it.
+    operands under the open recorders (or raises); `apply_prepared` asks it. `check` takes what the type rule takes and
+    raises where attributes leave the operands (`_core/domains.py`); only the verifier asks it.
     """
 
     def __init__(
@@ -166,6 +168,7 @@ class Op:
         self.fixed = len(operands) - is_variadic
         self.attr_names = frozenset(attrs)
         self.has_rule_per_operand = False  # set once the rules are known
+        self.check: Callable[..., None] | None = None
         self.refuses_complex = self.facts.dtypes in ("real", "float") and not self.facts.takes_complex
 
     def __call__(self, *operands: Tensor, **attrs: Any) -> Any:
@@ -239,6 +242,7 @@ def _declare(
     can_raise: bool = False,
     takes_missing: bool = False,
     registry: dict[str, Op] | None = None,
+    check: Callable[..., None] | None = None,
     **facts: Any,
 ) -> Op:
     names = operands.split()
@@ -259,6 +263,10 @@ def _declare(
         takes_missing=takes_missing,
         facts=Facts(**facts),
     )
+    unknown = [] if registry is not None else [a for a in op.attrs if a not in DOMAINS]
+    if unknown:
+        raise TypeError(f"{name}: the attributes {unknown} have no domain in _core/domains.py")
+    op.check = check
     layout = op.reverse_layout()
     if len(set(layout)) != len(layout):
         raise TypeError(f"{name}: an operand, an attribute and a result share a name in {layout}")

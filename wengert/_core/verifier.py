@@ -4,6 +4,7 @@ Of values: each is defined once, before its uses, with the type that its op's ru
 
 - A dimension that a node names is an input's, or that of a result before it. New ones come from ops that hold
   programs, and are *late*: none that was there before is identified with one that only a run tells.
+- Attributes are in their domains, and fit the operands (`domains`).
 - Where a type rule takes two extents to be equal, the graph says so: in a guard, or in what its runs check. Only the
   graph itself can check late extents, and it has values that tell them.
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dims import Atom, Dim, check_bytes, dims_in, is_late
+from .dims import Atom, Dim, DimLike, check_bytes, dims_in, is_late, maximum
+from .domains import require_attributes
 from .graph import Graph, Node
 from .printer import node_text, value_names
 from .state import STATE, building
@@ -26,14 +28,19 @@ class VerificationError(AssertionError):
     """A graph breaks an invariant."""
 
 
-def verify(graph: Graph, *, is_inner: bool = False) -> None:
+def verify(graph: Graph, *, is_inner: bool = False, adds_guards: bool = False) -> None:
     """Checks a graph.
 
     Args:
         graph: a finished graph.
         is_inner: whether it is part of a graph that has taken over the guards that can be checked before a run.
+        adds_guards: whether what attributes ask of unknown extents becomes guards: each call of a function from a file
+            is to check it.
     """
-    _Verifier(graph, is_inner).run()
+    conditions = _Verifier(graph, is_inner).run()
+    if adds_guards:
+        for small, large in conditions:
+            graph.guards.require_equal(maximum(small, large), large)
 
 
 class _Verifier:
@@ -51,7 +58,7 @@ class _Verifier:
         self.told = {atom for v in graph.free_values for atom in _told_by(v)}
         self.assumed = {frozenset(pair) for pair in (*graph.guards.equal, *graph.guards.elsewhere)}
 
-    def run(self) -> None:
+    def run(self) -> list[tuple[DimLike, DimLike]]:
         if len(self.defined) != len(self.graph.free_values):
             raise self.error("an input is listed twice")
         scratch: Any = _Scratch()
@@ -66,6 +73,7 @@ class _Verifier:
             if value.key not in self.defined:
                 raise self.error(f"the output {value} is not defined")
         self.late_guards()
+        return scratch.conditions
 
     def node(self, node: Node, scratch: _Scratch) -> None:
         for value in node.inputs:
@@ -77,7 +85,10 @@ class _Verifier:
         named = dims_in((*[a for a in node.attrs if not hasattr(a, "own_dims")],))
         self.require_told(node, {a for d in named for a in d.atoms}, "names")
         scratch.guards = Guards()
+        require_attributes(node.op.name, node.op.attrs, node.attrs)
         types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
+        if node.op.check is not None:
+            node.op.check(*node.op.group(node.inputs), *node.attrs)
         self.assumptions(node, scratch.guards)
         for value, expected in zip(node.outputs, types if node.op.is_multi else (types,), strict=True):
             check_bytes(node.op.name, value.shape, value.dtype)
@@ -142,3 +153,4 @@ class _Scratch:
 
     def __init__(self) -> None:
         self.guards = Guards()
+        self.conditions: list[tuple[DimLike, DimLike]] = []  # what is at most what, where only a call tells

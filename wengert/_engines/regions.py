@@ -88,6 +88,8 @@ class _Run:
         first = spec.invariants_from()
         self.carries: Any = operands[: spec.carries]
         self.xs = operands[spec.carries : first]
+        if self.count is not None:
+            _require_count(self.count, self.xs)
         self.sliced = [_rows(arrays, x) for x in self.xs]
         self.steady = operands[first:]
         self.stacks: list[tuple[int, list[Any]]] = [(e, []) for e in spec.emits if isinstance(e, int)]
@@ -157,6 +159,13 @@ class _Run:
 
     def _inputs(self) -> list[Any]:
         return [*self.carries, *self.xs, *self.steady]
+
+
+def _require_count(count: int, xs: Sequence[Any]) -> None:
+    """Raises unless each step has a slice: the number of steps is data, and may come from a file."""
+    rows = [x.shape[0] for x in xs if hasattr(x, "shape") and x.shape]
+    if count < 0 or any(count > n for n in rows):
+        raise ValueError(f"loop: {count} steps are to take slices of arrays of {rows} rows")
 
 
 def _require_even(rows: list[Any]) -> None:

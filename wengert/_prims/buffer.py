@@ -22,7 +22,18 @@ from typing import Any, NamedTuple
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import DimLike, Shape
-from .._core.op import Op, batch_elementwise, batch_size, elementwise_type, linear, repeat, require_dtype, zero
+from .._core.domains import require_at_most, require_range
+from .._core.op import (
+    Op,
+    batch_elementwise,
+    batch_size,
+    elementwise_type,
+    linear,
+    repeat,
+    require_dtype,
+    require_same,
+    zero,
+)
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, tensor_type
 from .structural import broadcast_to, fill, iota, reshape, select, slice_extent, zeros_of
@@ -94,6 +105,33 @@ def _batch_last(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 # -- the ops -------------------------------------------------------------------------------------------------------
 
 
+def _get_check(b: TensorType, indices: tuple[TensorType, ...], template: Template) -> None:
+    _require_place("buffer_get", b, template)
+
+
+def _write_check(name: str) -> Any:
+    return lambda value, b, indices, template: _require_place(name, b, template)
+
+
+def _require_place(name: str, b: TensorType, template: Template) -> None:
+    """Raises unless what a template addresses lies in the buffer."""
+    for size, entry in zip(b.shape, template, strict=True):
+        if type(entry) is tuple:
+            start, limit, step = entry
+            require_range(name, tensor_type((size,), b.dtype), (start,), (limit,), (step,))
+        elif entry is not None:
+            require_at_most(name, "0 before the index", 0, entry)
+            require_at_most(name, "an index", entry + 1, size)
+
+
+def _last_check(indices: tuple[TensorType, ...], extents: Shape) -> None:
+    if not indices or len(indices) != len(extents):
+        raise ValueError(f"last_writes: {len(indices)} index arrays address the extents {extents}")
+    for index in indices:
+        require_dtype("last_writes", "an index array", index, "integer")
+    require_same("last_writes", [f"index array {i}" for i in range(len(indices))], indices)
+
+
 class Update(NamedTuple):
     """A term of a version's cotangent that is zero but at one place; it is added there in place."""
 
@@ -144,7 +182,8 @@ buffer_value = linear(
     doc="what a version of a buffer holds, as an array of its own",
 )  # fmt: skip
 buffer_get = linear(
-    "buffer_get", "b *indices", attrs="template", type=_get_type, batch=_batch, inserts_zeros=True, can_raise=True,
+    "buffer_get", "b *indices", attrs="template", type=_get_type, check=_get_check, batch=_batch, inserts_zeros=True,
+    can_raise=True,
     transpose=(lambda ct, b_type, indices, template: Update(b_type, ct, indices, template), None), dtypes="any",
     samples=[((b, *indices), (template,)) for b, _, indices, template in _SAMPLES],
     doc="what stands at a place of a version of a buffer",
@@ -152,7 +191,7 @@ buffer_get = linear(
 
 last_writes = zero(
     "last_writes", "*indices", attrs="extents", batch=_batch_last, dtypes="integer",
-    type=lambda indices, extents: tensor_type(indices[0].shape, dtypes.bool_),
+    type=lambda indices, extents: tensor_type(indices[0].shape, dtypes.bool_), check=_last_check,
     samples=[((_duplicates,), ((4,),)), ((_ints(2, 3, 2), _ints(2, 3, 2)), ((2, 2),)), ((_ints(3),), ((3,),))],
     doc="whether each position that index arrays address is not addressed again by a later one",
 )  # fmt: skip
@@ -177,12 +216,14 @@ _WRITE_SAMPLES = [((place, b, *indices), (template,)) for b, place, indices, tem
 
 buffer_set = linear(
     "buffer_set", "value b *indices", attrs="template", type=_write_type("buffer_set", "any"), batch=_batch,
+    check=_write_check("buffer_set"),
     transpose=(_set_transpose_value, _set_transpose_b, None), inserts_zeros=True, can_raise=True, dtypes="any",
     samples=_WRITE_SAMPLES, kink="of values for one position the last wins and has the gradient",
     doc="the next version of a buffer, with a value written at a place",
 )  # fmt: skip
 buffer_add = linear(
     "buffer_add", "value b *indices", attrs="template", type=_write_type("buffer_add", "number"), batch=_batch,
+    check=_write_check("buffer_add"),
     transpose=(lambda ct, indices, template: buffer_get(ct, *indices, template=template), lambda ct: ct, None),
     can_raise=True, dtypes="number", samples=_WRITE_SAMPLES,
     doc="the next version of a buffer, with a value added at a place; what goes to one position adds up",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dims, dtypes
+from .._core.domains import require_at_most, require_equal_extents
 from .._core.op import batch_shifting, linear, require_dtype
 from .._core.tensor import Tensor
 from .._core.types import TensorType, tensor_type
@@ -60,8 +61,18 @@ def _irfft_type(x: TensorType, axis: int, size: Any) -> TensorType:
     return tensor_type((*x.shape[:axis], size, *x.shape[axis + 1 :]), dtypes.real_of(x.dtype))
 
 
+def _require_half(name: str, x: TensorType, axis: int, size: Any) -> None:
+    """Raises unless x is half a spectrum of real numbers."""
+    require_axes(name, x, (axis,))
+    if not dtypes.is_complex(x.dtype):
+        raise TypeError(f"{name}: x has dtype {x.dtype.name}, wanted complex")
+    require_at_most(name, "1 before the size", 1, size)
+    require_equal_extents(name, f"the extent of axis {axis}", x.shape[axis], dims.floordiv(size, 2) + 1)
+
+
 irfft = linear(
     "irfft", "x", attrs="axis size", type=_irfft_type, batch=batch_shifting(axis=1), dtypes="complex",
+    check=lambda x, axis, size: _require_half("irfft", x, axis, size),
     transpose=lambda ct, axis, size: paired_scale(rfft(ct, axis=axis), axis=axis, size=size, factor=2.0),
     samples=[((_complex(2, 3),), (1, 5)), ((_complex(3, 2),), (0, 4)), ((_complex(1),), (0, 1))],
     doc="the inverse transform to real numbers from the first half of a spectrum, size // 2 + 1 entries; the imaginary "
@@ -71,6 +82,7 @@ irfft = linear(
 paired_scale = linear(
     "paired_scale", "x", attrs="axis size factor", type=lambda x, axis, size, factor: tensor_type(x.shape, x.dtype),
     batch=batch_shifting(axis=1), dtypes="complex",
+    check=lambda x, axis, size, factor: _require_half("paired_scale", x, axis, size),
     transpose=lambda ct, axis, size, factor: paired_scale(ct, axis=axis, size=size, factor=factor),
     samples=[((_complex(2, 3),), (1, 5, 2.0)), ((_complex(3, 2),), (0, 4, 0.5))],
     doc="half a spectrum whose entries that stand for two (all but 0, and size / 2 if size is even) are scaled",

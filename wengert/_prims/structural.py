@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .._core import dims, dtypes
 from .._core.dims import Dim, DimLike, Shape
+from .._core.domains import require_at_most, require_lengths, require_range
 from .._core.moving import beside
 from .._core.op import (
     ZERO,
@@ -37,15 +40,30 @@ def _no_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
 
 # -- constants -------------------------------------------------------------------------------------------------
 
+
+def _constant_check(value: Any) -> None:
+    if not isinstance(value, (np.ndarray, np.generic)):
+        raise ValueError(f"constant: value is {value!r}, wanted an array")
+
+
+def _full_check(shape: Any, value: Any, dtype: Any) -> None:
+    """A number that the dtype can hold: code converts it without asking."""
+    if not isinstance(value, (bool, int, float, complex, np.generic)):
+        raise ValueError(f"full: value is {value!r}, wanted a number")
+    if dtypes.is_integer(dtype) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        raise ValueError(f"full: value is {value!r}, which {dtype.name} cannot hold")
+
+
 constant = zero(
     "constant", "", attrs="value", batch=_no_batch, dtypes="any",
-    type=lambda value: tensor_type(value.shape, value.dtype), samples=[((), (dtypes.float64.type(1.5),))],
+    type=lambda value: tensor_type(value.shape, value.dtype), check=_constant_check,
+    samples=[((), (dtypes.float64.type(1.5),))],
     doc="an array that is part of the program",
 )  # fmt: skip
 
 full = zero(
     "full", "", attrs="shape value dtype", batch=_no_batch, dtypes="any",
-    type=lambda shape, value, dtype: tensor_type(shape, dtype),
+    type=lambda shape, value, dtype: tensor_type(shape, dtype), check=_full_check,
     samples=[((), ((2, 3), 1.5, dtypes.float32)), ((), ((), 1, dtypes.int64))],
     doc="an array of one repeated number",
 )  # fmt: skip
@@ -345,6 +363,11 @@ def _slice_type(x: TensorType, starts: Any, limits: Any, strides: Any) -> Tensor
     return tensor_type((*map(slice_extent, starts, limits, strides),), x.dtype)
 
 
+def _slice_check(x: TensorType, starts: Any, limits: Any, strides: Any) -> None:
+    require_lengths("slice", len(x.shape), starts=starts, limits=limits, strides=strides)
+    require_range("slice", x, starts, limits, strides)
+
+
 def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, strides: Any) -> Tensor:
     high = []
     for extent, size, start, stride in zip(ct.shape, x_type.shape, starts, strides, strict=True):
@@ -355,6 +378,7 @@ def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, s
 slice_ = linear(
     "slice", "x", attrs="starts limits strides", type=_slice_type, dtypes="any", transpose=_slice_transpose,
     inserts_zeros=True,
+    check=_slice_check,
     batch=lambda op, operands, batched, attrs: slice_(
         operands[0], starts=(0, *attrs[0]), limits=(operands[0].shape[0], *attrs[1]), strides=(1, *attrs[2])
     ),
@@ -374,6 +398,12 @@ def _pad_type(x: TensorType, low: Any, high: Any, interior: Any) -> TensorType:
     return tensor_type(shape, x.dtype)
 
 
+def _pad_check(x: TensorType, low: Any, high: Any, interior: Any) -> None:
+    require_lengths("pad", len(x.shape), low=low, high=high, interior=interior)
+    for extent in map(_pad_extent, x.shape, low, high, interior):
+        require_at_most("pad", "0 before what is left", 0, extent)
+
+
 def _at_least_zero(x: DimLike) -> DimLike:
     return dims.maximum(x, 0) if type(x) is Dim else max(x, 0)
 
@@ -390,6 +420,7 @@ def _pad_transpose(ct: Tensor, x_type: TensorType, low: Any, high: Any, interior
 
 pad = linear(
     "pad", "x", attrs="low high interior", type=_pad_type, dtypes="any", transpose=_pad_transpose, leaves_zeros=True,
+    check=_pad_check,
     batch=lambda op, operands, batched, attrs: pad(
         operands[0], low=(0, *attrs[0]), high=(0, *attrs[1]), interior=(0, *attrs[2])
     ),
@@ -440,6 +471,7 @@ def _concatenate_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tenso
 
 concatenate = linear(
     "concatenate", "*xs", attrs="axis", type=_concatenate_type, transpose=_concatenate_transpose,
+    check=lambda xs, axis: require_axes("concatenate", xs[0], (axis,)),
     batch=_concatenate_batch, dtypes="any", samples=[(((2, 3), (2, 1)), (1,)), (((2,), (3,), (1,)), (0,))],
     doc="arrays joined along an axis",
 )  # fmt: skip
@@ -523,6 +555,7 @@ attach = general(
 
 reassign = general(
     "reassign", "x held", type=lambda x, held: tensor_type(x.shape, x.dtype), batch=batch_elementwise, dtypes="any",
+    check=lambda x, held: require_same("reassign", ("x", "held"), (x, held)),
     vjp=(None, lambda ct: ct), jvp=lambda held_dot: held_dot, samples=[(((3,), (3,)), ())],
     smooth=False,  # its derivative is a convention, not that of its value
     doc="x as the new value of a Variable: later reads count as reads of the Variable, not as uses of x",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dims, dtypes
+from .._core.domains import require_at_most, require_lengths, require_positive
 from .._core.op import Op, batch_elementwise, linear, require_dtype, zero
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, tensor_type
@@ -29,6 +30,31 @@ def _out_shape(name: str, shape: Any, window: Any, strides: Any, padding: Any, d
     if any(type(n) is int and n < 1 for n in counts):
         raise ValueError(f"{name}: x has shape {shape}, into which the window {window} does not fit")
     return (*shape[:lead], *counts)
+
+
+def _check(name: str) -> Any:
+    return lambda x, window, strides, padding, dilation: _require_windows(
+        name, x.shape, window, strides, padding, dilation
+    )
+
+
+def _spread_check(x: TensorType, sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> None:
+    require_lengths("window_spread", len(window), sizes=sizes)
+    lead = x.shape[: len(x.shape) - len(sizes)]
+    _require_windows("window_spread", (*lead, *sizes), window, strides, padding, dilation)
+
+
+def _require_windows(name: str, shape: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> None:
+    """Raises unless there is one entry an axis, and windows fit."""
+    require_lengths(name, len(window), strides=strides, padding=padding, dilation=dilation)
+    require_positive(name, window=window, strides=strides, dilation=dilation)
+    for pair in padding:
+        for amount in pair:
+            require_at_most(name, "0 before padding", 0, amount)
+    for extent, wide, step, pair, apart in zip(
+        shape[len(shape) - len(window) :], window, strides, padding, dilation, strict=True
+    ):
+        require_at_most(name, "1 before the number of windows", 1, _positions(extent, wide, step, pair, apart))
 
 
 def _sum_type(x: TensorType, window: Any, strides: Any, padding: Any, dilation: Any) -> TensorType:
@@ -62,7 +88,8 @@ _GEOMETRIES = [
 ]  # fmt: skip
 
 window_sum = linear(
-    "window_sum", "x", attrs="window strides padding dilation", type=_sum_type, batch=batch_elementwise,
+    "window_sum", "x", attrs="window strides padding dilation", type=_sum_type, check=_check("window_sum"),
+    batch=batch_elementwise,
     transpose=_sum_transpose, dtypes="number", samples=[((shape,), attrs) for shape, attrs in _GEOMETRIES],
     doc="the sums over windows that slide over the last axes",
 )  # fmt: skip
@@ -77,6 +104,7 @@ def _spread_samples() -> list[Any]:
 
 window_spread = linear(
     "window_spread", "x", attrs="sizes window strides padding dilation", type=_spread_type, batch=batch_elementwise,
+    check=_spread_check,
     transpose=_spread_transpose, inserts_zeros=True, leaves_zeros=True, dtypes="number", samples=_spread_samples(),
     doc="each element added to all places of its window: the adjoint of window_sum",
 )  # fmt: skip
@@ -89,6 +117,7 @@ def _place(name: str, doc: str) -> Op:
 
     return zero(
         name, "x", attrs="window strides padding dilation", type=type_rule, batch=batch_elementwise, dtypes="real",
+        check=_check(name),
         samples=[((shape,), attrs) for shape, attrs in _GEOMETRIES], smooth=False, doc=doc,
     )  # fmt: skip
 

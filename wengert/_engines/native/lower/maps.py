@@ -373,6 +373,10 @@ def _along(axis_of: Callable[[Info], int]) -> Callable[..., Operand]:
     return at
 
 
+def _permute_along_check(b: Builder, info: Info, xs: Sequence[Form]) -> None:
+    check_range(b, xs[1:], (xs[0].shape[info.attrs[0]],))
+
+
 def _take_along_check(b: Builder, info: Info, xs: Sequence[Form]) -> None:
     check_range(b, xs[1:], (xs[0].shape[-1],))
 
@@ -426,7 +430,7 @@ MAPS: dict[str, Map] = {
     "concatenate": Map(_concatenate_at),
     "gather": Map(_gather_at, check=_gather_check, repeats=True),
     "take_along": Map(_along(lambda info: len(info.shape) - 1), check=_take_along_check, repeats=True),
-    "permute_along": Map(_along(lambda info: info.attrs[0])),
+    "permute_along": Map(_along(lambda info: info.attrs[0]), check=_permute_along_check),
     "iota": Map(_iota_at, flat=_same(_iota_at), is_flat=lambda info, xs: True),
     "full": Map(_full_at, flat=_same(_full_at), is_flat=lambda info, xs: True),
     "absent": Map(

@@ -21,7 +21,7 @@ from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
-from ..loops import Array, Operand, Reg, Var
+from ..loops import INDEX, Array, Operand, Reg, Var
 from ..prepare import prepared
 from ..schedule import is_small
 from . import nests
@@ -136,6 +136,27 @@ def _sliced(block: Block, form: Form) -> Any:
     return form if form.type == "history" else block.stored(form)
 
 
+def _check_count(block: Block, count: Operand, xs: Sequence[Any], length: Any) -> None:
+    """Ends the function with the status INDEX if there are not as many rows as steps: a row would be read that is none.
+
+    Args:
+        block: where the loop is.
+        count: the number of steps, which is data.
+        xs: what steps take slices of.
+        length: the number of steps that types say, or None.
+    """
+    b = block.b
+    rows = [x.shape[0] for x in xs if x.type != "history"]
+    if length is not None and (not isinstance(length, Dim) or length.atoms <= block.sizes.keys()):
+        rows.append(block.extent(length))
+    bad: Operand = b.let("lt", "i64", count, 0)
+    for extent in dict.fromkeys(rows):
+        bad = b.either(bad, b.let("ne", "i64", extent, count))
+    if bad is not False:
+        with b.when(bad):
+            b.leave(INDEX)
+
+
 def _steady(block: Block, forms: Sequence[Form]) -> list[Form]:
     """Operands that a loop reads in each step: nothing in them is left to compute."""
     return [f if type(f) in (Elements, Stored) or f.type == "history" else block.dense(f) for f in forms]
@@ -171,6 +192,8 @@ class _Loop:
         self.graph = prepared(spec.body if _saves(spec, self.emits) else spec.thin)
         self.xs = [_sliced(block, x) for x in forms[spec.carries : first]]
         self.steady = _steady(block, forms[first:])
+        if self.count is not None:
+            _check_count(block, self.count, self.xs, spec.length)
         self.graph, self.hoisted = hoisted(block, self.graph, self.steady)
         values = self.graph.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(forms[: spec.carries], values, strict=True)]
@@ -374,6 +397,8 @@ class _Back:
         self.state = [Carry(block, f, s) for f, s in zip(starts, small, strict=False)]
         self.read = [_sliced(block, x) for x in (*(self.inputs[i] for i in step.xs), *rest[width:])]
         self.steady = _steady(block, [self.inputs[i] for i in step.invariants])
+        rows = [_sliced(block, x) for x in self.inputs[spec.carries : spec.invariants_from()]]
+        _check_count(block, self.count, [*rows, *self.read], back.length)
         self.graph, found = hoisted(block, self.graph, self.steady)
         self.steady += found
         self.slices = [
