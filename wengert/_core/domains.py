@@ -24,7 +24,7 @@ Predicate = Callable[[Any], bool]
 
 def is_whole(value: Any) -> bool:
     """An integer, and no truth value."""
-    return isinstance(value, (int, np.integer)) and type(value) is not bool and -LARGEST < value < LARGEST
+    return isinstance(value, (int, np.integer)) and type(value) is not bool and bool(-LARGEST < value < LARGEST)
 
 
 def _is_count(value: Any) -> bool:
@@ -39,7 +39,8 @@ def _is_offset(value: Any) -> bool:
     return isinstance(value, Dim) or is_whole(value)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """A number of Python or NumPy, a truth value among them."""
     return isinstance(value, (bool, int, float, complex, np.generic))
 
 
@@ -88,8 +89,8 @@ DOMAINS: dict[str, tuple[str, Predicate]] = {
     **dict.fromkeys(
         ("descending", "reverse", "inverse", "right", "lower", "upper", "unit_diagonal"), ("True or False", _is_flag)
     ),
-    **dict.fromkeys(("number", "factor", "rcond"), ("a number", _is_number)),
-    **dict.fromkeys(("order", "order_a", "order_b"), ("a number", _is_number)),
+    **dict.fromkeys(("number", "factor", "rcond"), ("a number", is_number)),
+    **dict.fromkeys(("order", "order_a", "order_b"), ("a number", is_number)),
     **dict.fromkeys(("text", "out"), ("a text", _is_text)),
     "labels": ("texts", _each(_is_text)),
     "dtype": ("a dtype", lambda value: isinstance(value, np.dtype)),

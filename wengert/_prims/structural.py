@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.dims import Dim, DimLike, Shape
-from .._core.domains import require_at_most, require_lengths, require_range
+from .._core.domains import is_number, require_at_most, require_lengths, require_range
 from .._core.moving import beside
 from .._core.op import (
     ZERO,
@@ -48,7 +48,7 @@ def _constant_check(value: Any) -> None:
 
 def _full_check(shape: Any, value: Any, dtype: Any) -> None:
     """A number that the dtype can hold: code converts it without asking."""
-    if not isinstance(value, (bool, int, float, complex, np.generic)):
+    if not is_number(value):
         raise ValueError(f"full: value is {value!r}, wanted a number")
     if dtypes.is_integer(dtype) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
         raise ValueError(f"full: value is {value!r}, which {dtype.name} cannot hold")

@@ -51,7 +51,7 @@ def array(
     wanted = None if dtype is None else named_dtype(dtype)
     data = _list_of(object)
     # a copy of an array: what the caller writes into it later is not ours
-    x = converted(np.array(data) if isinstance(data, np.ndarray) else data, wanted, "array")
+    x = converted(np.array(data, subok=True) if isinstance(data, np.ndarray) else data, wanted, "array")
     if x.ndim < ndmin:
         x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
     return x

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
-from wengert._engines.native import context, engine, entry, jit
+from wengert._engines.native import context, engine, entry, jit, sizes
 from wengert._engines.native.entry import Take
 from wengert._engines.native.lower import matrices
 
@@ -233,7 +233,8 @@ def test_long_passes_that_wait_for_their_own_results_can_be_interrupted(name: st
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
-def test_blas_is_called_for_some_rows_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("before", [(), (700,)], ids=["of one size", "of any size"])
+def test_blas_is_called_for_some_rows_after_the_other(before: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: True)
     monkeypatch.setattr(matrices, "BLAS_MOST", 300 * 400 * 300)
     rng = np.random.default_rng(0)
@@ -243,6 +244,9 @@ def test_blas_is_called_for_some_rows_after_the_other(monkeypatch: pytest.Monkey
         np.testing.assert_allclose(f(x, y), (x if shape[1] == 400 else x.T) @ y, rtol=1e-12, atol=1e-12)
     f, x = wg.function(lambda x: wg.matmul(x, x)), rng.normal(size=(1500, 1500))
     monkeypatch.setattr(matrices, "BLAS_MOST", 256 * 1500 * 1500)
+    monkeypatch.setattr(sizes, "_seen", type(sizes._seen)())
+    for size in before:  # the next one's code is for all sizes
+        f(x[:size, :size])
     f(x)
     started = time.process_time()
     f(x)
@@ -251,7 +255,7 @@ def test_blas_is_called_for_some_rows_after_the_other(monkeypatch: pytest.Monkey
     def handler(number: int, frame: Any) -> None:
         raise Stopped
 
-    before = signal.signal(signal.SIGPROF, handler)
+    other = signal.signal(signal.SIGPROF, handler)
     try:
         started = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, whole / 8)
@@ -260,7 +264,7 @@ def test_blas_is_called_for_some_rows_after_the_other(monkeypatch: pytest.Monkey
         assert time.process_time() - started < whole * 0.8
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        signal.signal(signal.SIGPROF, other)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see below

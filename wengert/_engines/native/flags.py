@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import threading
 from typing import Any
 
 import numpy as np
 
+from ..._core import forking
 from .target import is_x86, llvm
 
 KINDS = {"invalid": 1, "divide": 4, "over": 8, "under": 16}
@@ -108,7 +108,7 @@ def _variable() -> Any:
 
 _VARIABLE = _variable()
 _WORDS = (ctypes.c_int64 * 3)(0 if _VARIABLE is None else id(_VARIABLE), 0, 0)
-_LOCK = threading.Lock()
+_LOCK = forking.short_lock()
 _known: tuple[Any, dict[str, str]] = (_WORDS, {})  # a value of the variable, which this keeps, and what it says
 
 ADDRESS = ctypes.addressof(_WORDS)  # of what the stub reads: the variable, one value of it, the flags that matter then

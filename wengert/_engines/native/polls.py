@@ -25,7 +25,7 @@ _CHEAP = {"add", "sub", "mul", "div", "neg", "abs", "lt", "le", "gt", "ge", "eq"
 
 
 def spaced(function: Function) -> None:
-    """Sets in place how many turns of each loop pass between two looks."""
+    """Sets in place how many turns of each loop pass between two looks, at most as many as it asked for."""
     _in_block(function.body)
 
 
@@ -34,7 +34,7 @@ def _in_block(block: Block) -> None:
     if polls:
         every = max(1, min(MOST, int(BETWEEN / max(_cost(block), 1.0))))
         for item in polls:
-            item.every = every
+            item.every = min(item.every, every)  # who asks for fewer turns knows what the estimate does not
     for item in block:
         for inner in blocks_of(item):
             _in_block(inner)

@@ -188,7 +188,9 @@ class _Renaming:
             return self._loop(attribute)
         if kind is LoopBack:
             step = attribute.step._replace(program=self._program(attribute.step.program))
-            return LoopBack(self._loop(attribute.spec), attribute.stage, step, attribute.length, attribute.lanes)
+            return LoopBack(
+                self._loop(attribute.spec), attribute.stage, step, self._length(attribute.length), attribute.lanes
+            )
         if kind is Branches:
             programs = (*map(self._program, attribute.programs),)
             return Branches(programs, attribute.own, attribute.declared, attribute.stages, attribute.results)
@@ -198,7 +200,11 @@ class _Renaming:
         found = copy.copy(spec)
         found.body, found.thin = self._program(spec.body), self._program(spec.thin)
         found.condition = None if spec.condition is None else self._program(spec.condition)
+        found.length = self._length(spec.length)
         return found
+
+    def _length(self, length: Any) -> Any:
+        return self.table.get(length, length) if type(length) is int else length
 
     def _program(self, program: Program) -> Program:
         """A program that only machine code is made of: it has the graph that is to be lowered and no derivatives."""
