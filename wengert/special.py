@@ -31,7 +31,17 @@ from .errors import LostGradientError
 from .ops import activations, promotion, reductions
 from .ops.choices import sinc
 from .ops.elementwise import cbrt, exp2, expm1, log1p
-from .ops.promotion import as_float, as_tensor, binary_float, count_of, names_errors, outward, public, tensors_of
+from .ops.promotion import (
+    MOST_COUNTED,
+    as_float,
+    as_tensor,
+    binary_float,
+    count_of,
+    names_errors,
+    outward,
+    public,
+    tensors_of,
+)
 from .ops.special_functions import described, erf, erfc, erfinv, i0, of_one
 
 __all__ = [
@@ -495,7 +505,7 @@ def multigammaln(a: Any, d: int) -> Any:
         >>> print(wg.special.multigammaln(3.0, 2).round(6))
         1.550195
     """
-    d = count_of(d, "multigammaln: d", 1)
+    d = count_of(d, "multigammaln: d", 1, most=MOST_COUNTED)
     x = as_float(as_tensor(a, "multigammaln"))
     total = S.fill(x, d * (d - 1) / 4 * math.log(math.pi))
     for j in range(d):

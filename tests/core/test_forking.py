@@ -120,9 +120,35 @@ def test_an_interrupt_while_a_fork_waits_is_raised_when_it_is_over() -> None:
     holder = held_meanwhile(lock, 0.4)
     threading.Timer(0.1, signal.raise_signal, (signal.SIGINT,)).start()
     numbers: list[int] = []
+    started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 the interrupt comes at one of several lines
         numbers.append(child(lambda: take(lock)))
-        time.sleep(5)
+        time.sleep(30)
+    assert time.monotonic() - started < 15, "it was told when the sleep was over only"
+    assert not ended(numbers[0], LIMIT)
+    holder.join()
+    free = threading.Thread(target=take, args=(lock,))
+    free.start()
+    free.join(4)
+    assert not free.is_alive(), "the lock is still held by the thread that forked"
+
+
+def test_a_handler_that_raises_while_a_fork_waits_raises_when_it_is_over() -> None:
+    def handler(number: int, frame: Any) -> None:
+        raise TimeoutError
+
+    lock = forking.short_lock()
+    before = signal.signal(signal.SIGALRM, handler)
+    holder = held_meanwhile(lock, 0.4)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    numbers: list[int] = []
+    try:
+        with pytest.raises(TimeoutError):  # noqa: PT012 the signal comes at one of several lines
+            numbers.append(child(lambda: take(lock)))
+            time.sleep(30)
+        assert signal.getsignal(signal.SIGALRM) is handler
+    finally:
+        signal.signal(signal.SIGALRM, before)
     assert not ended(numbers[0], LIMIT)
     holder.join()
 

@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union, final
 
+import numpy as np
+
 from ..errors import TracingError
 from .where import at_user_line
 
@@ -349,13 +351,13 @@ MOST_BYTES = 2**63 - 1  # of an array: what NumPy's sizes and strides can say
 
 
 def byte_count(shape: Sequence[DimLike], itemsize: int) -> int:
-    """The bytes of an array, exact; dimensions that only a run tells count as 1.
+    """The bytes of an array, exact; dimensions that only a run tells, ours or a framework's, count as 1.
 
     So does 0, as in NumPy: strides of an array without elements are numbers, too.
     """
     size = itemsize
     for dim in shape:
-        if type(dim) is not Dim:
+        if isinstance(dim, (int, np.integer)):
             size *= int(dim) or 1
     return size
 

@@ -7,7 +7,8 @@ A lock that another thread holds while a process forks stays locked in the child
 - `long_lock()`: held while users' functions are traced or programs are compiled. A fork does not wait for that; the
   child's are free, and what was half made is made again (what they guard is only ever added to when it is whole).
 
-A fork also waits until no other thread is loading a module: a child would wait for that module for ever.
+A fork also waits until no other thread is loading a module: a child would wait for that module for ever. Signals that
+come while it waits are told to their handlers when it is over, since what a hook of a fork raises is lost.
 Locks that the forking thread holds itself stay its own. A lock of another library that the same holds for, LLVM's, is
 `shared` here and taken last, since its holders wait for nobody.
 """
@@ -15,8 +16,8 @@ Locks that the forking thread holds itself stay its own. A lock of another libra
 from __future__ import annotations
 
 import _imp
-import _thread
 import os
+import signal
 import sys
 import threading
 import time
@@ -33,7 +34,9 @@ _menders: list[Callable[[], None]] = []
 _taken: list[Any] = []  # by the fork under way; there is one at a time, since only its thread gets them all
 _entered: list[Any] = []  # of the foreign ones
 _importing: list[bool] = []  # whether it holds the interpreter's lock of imports
-_interrupted: list[bool] = []
+_waiting: list[int] = []  # signals that came meanwhile
+_handlers: dict[int, Any] = {}  # of the signals that wait
+_SOON = 0.02  # seconds after a fork: by then its last hook has returned
 
 
 def short_lock() -> Any:
@@ -62,11 +65,12 @@ def mend_in_child(mend: Callable[[], None]) -> None:
 
 
 def _before() -> None:
+    _put_off_signals()
     deadline = time.monotonic() + _PATIENCE
     while True:
-        _uninterrupted(lambda: _wait_for_imports(deadline))
+        _wait_for_imports(deadline)
         _take_all(deadline)
-        _uninterrupted(_imp.acquire_lock)  # from here on nobody begins to load a module
+        _imp.acquire_lock()  # from here on nobody begins to load a module
         _importing.append(True)
         if not _others_import() or time.monotonic() >= deadline:
             return
@@ -89,20 +93,11 @@ def _others_import() -> bool:
 
 def _take_all(deadline: float) -> None:
     for lock in [*_short]:
-        if _uninterrupted(lambda lock=lock: lock.acquire(timeout=max(deadline - time.monotonic(), 0.01))):
+        if lock.acquire(timeout=max(deadline - time.monotonic(), 0.01)):
             _taken.append(lock)
     for lock in [*_foreign]:
-        _uninterrupted(lock.__enter__)
+        lock.__enter__()
         _entered.append(lock)
-
-
-def _uninterrupted(acquire: Callable[[], Any]) -> Any:
-    """What a lock's method gives; an interrupt meanwhile is told when the fork is over, since hooks cannot raise."""
-    while True:
-        try:
-            return acquire()
-        except KeyboardInterrupt:
-            _interrupted.append(True)
 
 
 def _release() -> None:
@@ -115,22 +110,47 @@ def _release() -> None:
         _taken.pop().release()
 
 
+def _put_off_signals() -> None:
+    """Has signals wait until the fork is over. Only the main thread runs handlers, and only it may change them."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    try:
+        for number in signal.valid_signals():
+            handler = signal.getsignal(number)
+            if callable(handler):
+                _handlers[number] = handler
+                signal.signal(number, _note_signal)
+    except KeyboardInterrupt:  # of the moment before
+        _waiting.append(signal.SIGINT)
+
+
+def _note_signal(number: int, frame: Any) -> None:
+    _waiting.append(number)
+
+
+def _put_signals_back() -> None:
+    while _handlers:
+        signal.signal(*_handlers.popitem())
+
+
 def _after_in_parent() -> None:
     _release()
-    if _interrupted:
-        _interrupted.clear()
-        # from a thread, for what is raised here is lost
-        _thread.start_new_thread(_interrupt_soon, ())
+    _put_signals_back()
+    if _waiting:
+        numbers, _waiting[:] = [*_waiting], []
+        threading.Thread(target=_tell, args=(numbers,), daemon=True).start()  # what is raised here is lost
 
 
-def _interrupt_soon() -> None:
-    time.sleep(0.001)
-    _thread.interrupt_main()
+def _tell(numbers: list[int]) -> None:
+    time.sleep(_SOON)
+    for number in numbers:
+        signal.pthread_kill(threading.main_thread().ident or 0, number)  # ends what it waits for, too
 
 
 def _after_in_child() -> None:
-    _interrupted.clear()
+    _waiting.clear()
     _release()
+    _put_signals_back()
     for lock in [*_short, *_long]:
         if lock.acquire(blocking=False):  # free, or this thread's
             lock.release()

@@ -11,7 +11,7 @@ from .._core import dtypes
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_float, as_tensor, cast, common_dtype, count_of, is_symbolic
+from ..ops.promotion import MOST_COUNTED, as_float, as_tensor, cast, common_dtype, count_of, is_symbolic
 from ..ops.shapes import known_extent
 from ._creation import vander
 from ._products import convolve, outer
@@ -179,7 +179,7 @@ def polyder(p: Any, m: int = 1) -> Any:
         array([2., 2.])
     """
     x = _coefficients(p, "polyder")
-    m = count_of(m, "np.polyder: m")
+    m = count_of(m, "np.polyder: m", most=MOST_COUNTED)
     for _ in range(min(m, known_extent(x, 0, "np.polyder"))):  # then nothing is left
         powers = np.arange(known_extent(x, 0, "np.polyder") - 1, 0, -1)
         x = ops.multiply(x[:-1], powers.astype(dtypes.promote(x.dtype, np.dtype(np.int8))))
@@ -196,7 +196,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         array([1., 2., 0.])
     """
     x = as_float(_coefficients(p, "polyint"))
-    m = count_of(m, "np.polyint: m")
+    m = count_of(m, "np.polyint: m", most=MOST_COUNTED)
     constants = _coefficients(0.0 if k is None else k, "polyint")
     if constants.shape[0] == 1 and m > 1:
         constants = ops.broadcast_to(constants, (m,))

@@ -436,16 +436,16 @@ def is_symbolic(x: Tensor) -> bool:
 MOST_COUNTED = 2**31 - 1  # of what is counted in Python, one after the other: more would never end
 
 
-def count_of(value: Any, what: str, least: int = 0) -> int:
-    """An integer that counts something, from `least` on; `what` names op and argument."""
+def count_of(value: Any, what: str, least: int = 0, most: int | None = None) -> int:
+    """An integer that counts something, from `least` to `most`; `what` names op and argument."""
     try:
         count = operator.index(value)
     except TypeError as error:
         if "\n  at " in str(error):  # a symbol's own refusal
             raise
         raise TypeError(at_user_line(f"{what} is {value!r}, wanted an integer")) from None
-    if not least <= count <= MOST_COUNTED:
-        wanted = f"an integer of at least {least}" if count < least else f"at most {MOST_COUNTED}"
+    if count < least or (most is not None and count > most):
+        wanted = f"an integer of at least {least}" if count < least else f"at most {most}"
         raise ValueError(at_user_line(f"{what} is {count}, wanted {wanted}"))
     return count
 

@@ -26,7 +26,17 @@ from .._prims import reductions as R
 from .._prims import structural as S
 from . import lexicographic, promotion
 from .elementwise import _truth
-from .promotion import as_float, as_tensor, broadcast_shapes, count_of, normal_axes, normal_axis, number_of, public
+from .promotion import (
+    MOST_COUNTED,
+    as_float,
+    as_tensor,
+    broadcast_shapes,
+    count_of,
+    normal_axes,
+    normal_axis,
+    number_of,
+    public,
+)
 from .shapes import diagonal, flat, joined, part, permuted, reshaped
 
 # -- on tensors ----------------------------------------------------------------------------------------------
@@ -874,7 +884,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
         array([2., 3.])
     """
     x = as_tensor(a, "diff")
-    n = count_of(n, "diff: n")
+    n = count_of(n, "diff: n", most=MOST_COUNTED)
     if x.ndim == 0:
         raise ValueError(at_user_line("diff: a is a number, wanted at least one axis"))
     place = normal_axis(axis, x.ndim, "diff")

@@ -21,7 +21,16 @@ from .._prims import linalg as L
 from .._prims import structural as S
 from .._prims.indexing import gather
 from . import promotion
-from .promotion import as_tensor, broadcast_shapes, common_dtype, count_of, normal_axes, normal_axis, public
+from .promotion import (
+    MOST_COUNTED,
+    as_tensor,
+    broadcast_shapes,
+    common_dtype,
+    count_of,
+    normal_axes,
+    normal_axis,
+    public,
+)
 
 # -- shapes as users write them ------------------------------------------------------------------------------
 
@@ -894,7 +903,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         return _cut(a, place, indices_or_sections)
     if sections < 1:
         raise ValueError(at_user_line(f"array_split: wanted at least one part, got {sections}"))
-    count_of(sections, "array_split: indices_or_sections")
+    count_of(sections, "array_split: indices_or_sections", most=MOST_COUNTED)
     each, longer = divmod(known_extent(a, place, "array_split"), sections)
     ends = np.cumsum([each + (i < longer) for i in range(sections)]).tolist()
     return [part(a, place, start, end) for start, end in zip([0, *ends], ends)]
