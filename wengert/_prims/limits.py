@@ -201,19 +201,16 @@ def _waves(x: Tensor, frequency: float) -> Tensor:
 
 
 def _limit_type(value: Any, where: Any, x: Any) -> Any:
-    return tensor_type(value.shape, value.dtype)
-
-
-def _limit_check(value: Any, where: Any, x: Any) -> None:
     if where.dtype != dtypes.bool_ or len(where.shape) != len(value.shape):
         raise ValueError(f"limit_value: where has dtype {where.dtype.name} and shape {where.shape}, wanted flags")
     for extent, wanted in zip(where.shape, value.shape, strict=True):
         require_equal_extents("limit_value", "an extent of where", extent, wanted)
     require_same("limit_value", ("value", "x"), (value, x))
+    return tensor_type(value.shape, value.dtype)
 
 
 limit_value = general(
-    "limit_value", "value where x", type=_limit_type, check=_limit_check, batch=batch_elementwise, dtypes="inexact",
+    "limit_value", "value where x", type=_limit_type, batch=batch_elementwise, dtypes="inexact",
     vjp=(lambda ct: ct, None, lambda ct, where, times: times(ct, _nan_or_zero(ct, where))),
     jvp=lambda where, value_dot: add(value_dot, _nan_or_zero(value_dot, where)),
     samples=[(((3, 2), lambda rng: rng.random((3, 2)) < 0, (3, 2)), ())],

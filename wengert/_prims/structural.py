@@ -553,9 +553,14 @@ attach = general(
     doc="x, counted as depending on the sources with derivative zero",
 )  # fmt: skip
 
+
+def _reassign_type(x: TensorType, held: TensorType) -> TensorType:
+    require_same("reassign", ("x", "held"), (x, held))
+    return tensor_type(x.shape, x.dtype)
+
+
 reassign = general(
-    "reassign", "x held", type=lambda x, held: tensor_type(x.shape, x.dtype), batch=batch_elementwise, dtypes="any",
-    check=lambda x, held: require_same("reassign", ("x", "held"), (x, held)),
+    "reassign", "x held", type=_reassign_type, batch=batch_elementwise, dtypes="any",
     vjp=(None, lambda ct: ct), jvp=lambda held_dot: held_dot, samples=[(((3,), (3,)), ())],
     smooth=False,  # its derivative is a convention, not that of its value
     doc="x as the new value of a Variable: later reads count as reads of the Variable, not as uses of x",
