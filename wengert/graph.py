@@ -325,7 +325,11 @@ class Function(Generic[P, R]):
                 traced = trace(self._f, spec, concrete, self._name, names, opened)
             except TracingError:
                 if not takes_arrays or not captures.took_arrays:
+                    captures.drop()
                     raise
+            except BaseException:
+                captures.drop()
+                raise
             else:
                 captures.close(traced.graph)
                 return traced

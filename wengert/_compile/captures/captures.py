@@ -64,6 +64,7 @@ class Captures:
 
     def open(self, graph: Graph, takes_arrays: bool = True) -> None:
         """Before a trace: arrays that it comes to use are inputs of the graph (else constants)."""
+        self.drop()
         self._inputs = Inputs(self._reach, graph)
         graph.arrays = self._inputs if takes_arrays else None
 
@@ -71,6 +72,12 @@ class Captures:
     def took_arrays(self) -> bool:
         """Whether arrays have become inputs in the trace under way."""
         return self._inputs is not None and bool(self._inputs.taken)
+
+    def drop(self) -> None:
+        """After a trace that failed: its graph, which holds what holds it, is left to nobody."""
+        if self._inputs is not None:
+            self._inputs.forget()
+            self._inputs = None
 
     def close(self, graph: Graph) -> None:
         """After the trace: which arrays are looked up at each call, and which are compared with copies."""
