@@ -44,6 +44,13 @@ def test_each_engine_has_a_kernel_or_a_reason(op: Op) -> None:
     checks.check_engines(op)
 
 
+@pytest.mark.parametrize("op", [op for op in OPS if op.body is not None], ids=str)
+def test_body_gives_what_the_kernel_gives(op: Op) -> None:
+    for dtype in [*checks.exact_dtypes(op), *checks.low_dtypes(op)]:
+        for case in checks.cases(op, dtype):
+            checks.check_body(case)
+
+
 def test_no_kernel_without_an_op() -> None:
     for engine in ENGINES.values():
         # a custom gradient is an op of its own for each number of operands; they share one kernel

@@ -59,6 +59,7 @@ def patched(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "__pycache__", "_build", "_generated", "dist")
     )
     (diff,) = DIFF_BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert diff.count("diff --git") == 2, "an elementwise op is its declaration and its public function"
     # git must not take the copy for a part of a repository around it
     subprocess.run(["git", "init", "--quiet", str(copy)], check=True)
     applied = subprocess.run(

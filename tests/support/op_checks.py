@@ -25,7 +25,7 @@ from wengert._core.dims import Dim
 from wengert._core.engine import ENGINES
 from wengert._core.graph import Graph
 from wengert._core.op import ZERO, Op
-from wengert._core.state import recording
+from wengert._core.state import building, pausing, recording
 from wengert._core.tensor import Tensor, fresh
 from wengert._core.types import TensorType, type_of
 from wengert._core.verifier import verify
@@ -411,6 +411,18 @@ def check_graph(case: Case) -> None:
     again = replay(traced(case), [fresh(x) for x in case.operands])
     for x, y in zip(case.run(), again, strict=True):
         np.testing.assert_array_equal(x, _array(y))
+
+
+def check_body(case: Case) -> None:
+    """An op's body and NumPy's kernel, where it has one of its own, agree in types and numbers."""
+    tensors = tuple(map(fresh, case.operands))
+    assert case.op.body is not None
+    with building(None), pausing():
+        found = case.op.body(*tensors, *case.attrs)
+    for got, want in zip(found if case.op.is_multi else (found,), case.run(), strict=True):
+        assert type_of(_array(got)) == type_of(want), case
+        bound = 1e-13 if is_exact(case) else PRECISION[want.dtype.name]
+        _require_close(_array(got).astype(complex), want.astype(complex), bound, f"{case}: body")
 
 
 def check_engines(op: Op) -> None:

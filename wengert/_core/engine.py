@@ -131,6 +131,14 @@ KERNELS_OF: dict[type, dict[str, Kernel]] = ByType()
 
 
 HOST_KERNELS: dict[str, Callable[[Engine], Kernel]] = {}
+COMPOSED: dict[str, Kernel] = {}  # ops that have a body: what runs it on any engine's natives
+
+
+def register_composed(name: str, kernel: Kernel) -> None:
+    """Gives every engine without a kernel of its own for an op one that runs the op's body."""
+    COMPOSED[name] = kernel
+    for engine in ENGINES.values():
+        engine.kernels.setdefault(name, kernel)
 
 
 def register_host_kernel(name: str, for_engine: Callable[[Engine], Kernel]) -> None:
@@ -174,6 +182,8 @@ def register_engine(engine: Engine) -> None:
         FRAMEWORK_ENGINES.append(engine)
     for name, for_engine in HOST_KERNELS.items():
         engine.kernels.setdefault(name, for_engine(engine))
+    for name, kernel in COMPOSED.items():
+        engine.kernels.setdefault(name, kernel)
     for native_type in engine.native_types:
         ENGINE_OF[native_type] = engine
         KERNELS_OF[native_type] = engine.kernels

@@ -21,6 +21,9 @@ jvp), `general` (vjp and jvp given), `zero` (connected, derivative zero), `stop`
 `not_differentiable` (an error when a gradient needs it), `custom` (a user's rule, which always runs and sees plain
 zeros; which results are connected is its own matter).
 
+An op may have a `body`, a function of tensors and attributes that applies other primitives. It is what engines run that
+have no kernel of their own for the op, and what compilers see in its place; its derivative is declared all the same.
+
 `outs="*outs"` declares an op whose number of results its attributes decide; `takes_missing` ops get None, not zeros, as
 the cotangent of a result that nothing uses; `can_raise` ops fail on some values, so no pass drops them.
 """
@@ -34,6 +37,8 @@ from typing import Any, NamedTuple
 from . import dtypes
 from .apply import apply
 from .domains import DOMAINS
+from .engine import register_composed
+from .state import building, next_serial, pausing
 from .tensor import Tensor
 from .types import TensorType, same_shape, tensor_type
 
@@ -169,6 +174,7 @@ class Op:
         self.attr_names = frozenset(attrs)
         self.has_rule_per_operand = False  # set once the rules are known
         self.check: Callable[..., None] | None = None
+        self.body: Callable[..., Any] | None = None
         self.refuses_complex = self.facts.dtypes in ("real", "float") and not self.facts.takes_complex
 
     def __call__(self, *operands: Tensor, **attrs: Any) -> Any:
@@ -243,6 +249,7 @@ def _declare(
     takes_missing: bool = False,
     registry: dict[str, Op] | None = None,
     check: Callable[..., None] | None = None,
+    body: Callable[..., Any] | None = None,
     **facts: Any,
 ) -> Op:
     names = operands.split()
@@ -280,7 +287,24 @@ def _declare(
     if name in table:
         raise KeyError(f"an op named {name!r} is registered already")
     table[name] = op
+    if body is not None:
+        op.body = body
+        register_composed(name, _composed(op))
     return op
+
+
+def _composed(op: Op) -> Callable[..., Any]:
+    """A kernel that runs an op's body. Recorders see the op and not what it is made of."""
+    count = len(op.attrs)
+
+    def kernel(*natives_and_attrs: Any) -> Any:
+        end = len(natives_and_attrs) - count
+        assert op.body is not None
+        with building(None), pausing():
+            out = op.body(*[Tensor(x, next_serial()) for x in natives_and_attrs[:end]], *natives_and_attrs[end:])
+        return (*[x._data for x in out],) if op.is_multi else out._data
+
+    return kernel
 
 
 def _per_operand(rules: Any) -> tuple[Any, ...]:

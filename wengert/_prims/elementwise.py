@@ -11,6 +11,7 @@ from typing import Any
 
 from .._core.op import elementwise
 from .._core.tensor import Tensor
+from .bodies import in_float32
 from .discrete import eq, gt, isfinite, isinf, logical_and, logical_not
 from .structural import add, add_number, fill, mul, neg, select, stop_gradient, sub, times_number
 
@@ -115,7 +116,10 @@ sigmoid = elementwise(
     # not out (1 - out), of which nothing is left where out is near 1
     "sigmoid", "x", partials=lambda x, out: mul(out, sigmoid(neg(x))), dtypes="float", doc="1 / (1 + e^-x)",
 )  # fmt: skip
-softplus = elementwise("softplus", "x", partials=lambda x: sigmoid(x), dtypes="float", doc="log(1 + e^x)")
+softplus = elementwise(
+    "softplus", "x", partials=lambda x: sigmoid(x), body=in_float32(lambda x: logaddexp(x, fill(x, 0))), dtypes="float",
+    doc="log(1 + e^x)",
+)  # fmt: skip
 
 # -- trigonometry ---------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ cotangents and tangents, never as a product with a slope of 0, so that what was 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ import numpy as np
 from .._core import dtypes
 from .._core.op import ZERO, batch_elementwise, elementwise, elementwise_type, general
 from .._core.tensor import Tensor
+from .bodies import in_float32
 from .discrete import eq, floor_divide, ge, gt, le, logical_and, logical_not, logical_or, lt, rint, sign
-from .elementwise import div, log, log1p
+from .elementwise import cos, div, log, log1p, sin
 from .structural import add, add_number, cast, conj_of, fill, mul, neg, real, select, sub, times_number
 
 
@@ -222,8 +224,48 @@ fmod = general(
 
 # -- formulas with a hole ---------------------------------------------------------------------------------------------
 
+_SERIES_TERMS = 20  # beyond the first order + 1 terms; enough for arguments up to order + 2
+
+
+def _sinc_body(x: Tensor, order: int) -> Tensor:
+    """The derivative of sin(z) / z at z = pi x, times pi ** order."""
+    z = times_number(x, number=math.pi)
+    is_near = lt(abs_(z), fill(abs_(z), order + 0.5)) if order else eq(x, fill(x, 0))
+    near = _sinc_series(_keep(is_near, z), order)
+    far = _sinc_recurrence(x, select(is_near, fill(z, 1), z), order)
+    return times_number(select(is_near, near, far), number=math.pi**order)
+
+
+def _sinc_series(z: Tensor, order: int) -> Tensor:
+    """The derivative's Taylor series at 0: the terms (-1)^k z^(2k - order) / ((2k + 1) (2k - order)!)."""
+    first = (order + 1) // 2
+    last = first + order + _SERIES_TERMS if order else 0
+    total, square = fill(z, 0), mul(z, z)
+    for k in range(last, first - 1, -1):
+        coefficient = (-1) ** k / ((2 * k + 1) * math.factorial(2 * k - order))
+        total = add_number(mul(total, square), number=coefficient)
+    return mul(total, z) if (2 * first - order) == 1 else total
+
+
+def _sinc_recurrence(x: Tensor, z: Tensor, order: int) -> Tensor:
+    """z f_n + n f_(n-1) = sin(z + n pi / 2), from z f = sin z differentiated n times; stable while n < |z|.
+
+    The angle is taken from x, of which whole turns leave an exact rest; rounded z has none far out.
+    """
+    whole = real(x) if dtypes.is_complex(x.dtype) else x
+    turns = cast(rint(times_number(whole, number=0.5)), x.dtype)
+    angle = times_number(sub(x, times_number(turns, number=2)), number=math.pi)
+    sine, cosine = sin(angle), cos(angle)
+    cycle = (sine, cosine, neg(sine), neg(cosine))
+    derivative = div(sine, z)
+    for n in range(1, order + 1):
+        derivative = div(sub(cycle[n % 4], times_number(derivative, number=n)), z)
+    return derivative
+
+
 sinc = elementwise(
-    "sinc", "x", attrs="order", partials=lambda x, order: sinc(x, order=order + 1), dtypes="inexact",
+    "sinc", "x", attrs="order", body=in_float32(_sinc_body), dtypes="inexact",
+    partials=lambda x, order: sinc(x, order=order + 1),
     samples=[(((3, 2),), (0,)), (((3,),), (1,)), (((),), (3,)), ((lambda rng: np.zeros(2),), (2,))],
     doc="the derivative of the given order of sin(pi x) / (pi x), which is smooth at 0",
 )  # fmt: skip
@@ -243,13 +285,25 @@ def _unless_corner(slope: Any, corner: float) -> Any:
     return rule
 
 
+def _times_log(log_of: Any, neutral: float) -> Any:
+    """x times a logarithm of y, and 0 where x is 0 and y a number."""
+
+    def body(x: Tensor, y: Tensor) -> Tensor:
+        is_nothing = logical_and(eq(x, fill(x, 0)), eq(y, y))
+        return _keep(logical_not(is_nothing), mul(x, log_of(select(is_nothing, fill(y, neutral), y))))
+
+    return in_float32(body)
+
+
 xlogy = elementwise(
-    "xlogy", "x y", partials=(_unless_corner(lambda x, y: log(y), 0), _unless_corner(lambda x, y: div(x, y), 0)),
+    "xlogy", "x y", body=_times_log(log, 1),
+    partials=(_unless_corner(lambda x, y: log(y), 0), _unless_corner(lambda x, y: div(x, y), 0)),
     dtypes="float", domain=((-2.0, 2.0), (0.2, 3.0)), kink="zero for both operands at (0, 0)",
     doc="x log(y), and 0 where x is 0",
 )  # fmt: skip
 xlog1py = elementwise(
-    "xlog1py", "x y", dtypes="float", domain=((-2.0, 2.0), (-0.5, 3.0)), kink="zero for both operands at (0, -1)",
+    "xlog1py", "x y", body=_times_log(log1p, 0), dtypes="float",
+    domain=((-2.0, 2.0), (-0.5, 3.0)), kink="zero for both operands at (0, -1)",
     partials=(_unless_corner(lambda x, y: log1p(y), -1),
               _unless_corner(lambda x, y: div(x, add_number(y, number=1)), -1)),
     doc="x log(1 + y), and 0 where x is 0",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
 
 from .common import canonical, in_float32, on_host, values_of
-
-_SERIES_TERMS = 20  # as on NumPy's engine
 
 
 def _power(x: Any, y: Any) -> Any:
@@ -90,37 +87,6 @@ def _fmod(x: Any, y: Any) -> Any:
     return jnp.fmod(x, y) if x.dtype.kind != "u" else jnp.remainder(x, y)
 
 
-def _sinc(x: Any, order: int) -> Any:
-    """The derivative of sin(z) / z at z = pi x, times pi ** order."""
-    if order == 0:
-        return jnp.sinc(x).astype(x.dtype)
-    z = jnp.multiply(x, math.pi)
-    is_small = jnp.abs(z) < order + 0.5
-    near = _sinc_series(jnp.where(is_small, z, 0), order)
-    far = _sinc_recurrence(jnp.where(is_small, 1, z), order)
-    return (jnp.where(is_small, near, far) * math.pi**order).astype(x.dtype)
-
-
-def _sinc_series(z: Any, order: int) -> Any:
-    """The derivative's Taylor series at 0: the terms (-1)^k z^(2k - order) / ((2k + 1) (2k - order)!)."""
-    first = (order + 1) // 2
-    total = jnp.zeros_like(z)
-    for k in range(first + order + _SERIES_TERMS, first - 1, -1):
-        coefficient = (-1) ** k / ((2 * k + 1) * math.factorial(2 * k - order))
-        total = total * (z * z) + coefficient
-    return total * z if (2 * first - order) == 1 else total
-
-
-def _sinc_recurrence(z: Any, order: int) -> Any:
-    """z f_n + n f_(n-1) = sin(z + n pi / 2), from z f = sin z differentiated n times; stable while n < |z|."""
-    sine, cosine = jnp.sin(z), jnp.cos(z)
-    cycle = (sine, cosine, -sine, -cosine)
-    derivative = sine / z
-    for n in range(1, order + 1):
-        derivative = (cycle[n % 4] - n * derivative) / z
-    return derivative
-
-
 def _bitcast(x: Any, dtype: Any) -> Any:
     if canonical(dtype) != dtype:
         raise TypeError(f"JAX has no {dtype.name} unless its 64-bit switch is on")
@@ -138,16 +104,6 @@ _bitcast.on_host_when = "complex numbers"
 
 def _angle(x: Any) -> Any:
     return jnp.angle(x).astype(x.real.dtype)
-
-
-def _xlogy(x: Any, y: Any) -> Any:
-    is_zero = jnp.logical_and(x == 0, ~jnp.isnan(y))
-    return jnp.multiply(x, jnp.log(jnp.where(is_zero, jnp.ones_like(y), y)))
-
-
-def _xlog1py(x: Any, y: Any) -> Any:
-    is_zero = jnp.logical_and(x == 0, ~jnp.isnan(y))
-    return jnp.multiply(x, jnp.log1p(jnp.where(is_zero, jnp.zeros_like(y), y)))
 
 
 KERNELS: dict[str, Any] = {
@@ -169,7 +125,6 @@ KERNELS: dict[str, Any] = {
     "logaddexp": jnp.logaddexp,
     "logaddexp2": jnp.logaddexp2,
     "sigmoid": _sigmoid,
-    "softplus": lambda x: jnp.logaddexp(x, jnp.zeros_like(x)),
     "sin": jnp.sin,
     "cos": jnp.cos,
     "tan": jnp.tan,
@@ -229,7 +184,4 @@ KERNELS: dict[str, Any] = {
     "copysign": jnp.copysign,
     "heaviside": jnp.heaviside,
     "angle": in_float32(_angle),
-    "sinc": in_float32(_sinc),
-    "xlogy": in_float32(_xlogy),
-    "xlog1py": in_float32(_xlog1py),
 }

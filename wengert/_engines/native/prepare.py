@@ -83,7 +83,8 @@ class _Preparing:
         attrs = node.attrs if not sizes else (*[_substituted(a, sizes) for a in node.attrs],)
         if name == "matmul" and node.inputs[1].key in self.ones:
             name = "matmul with ones"
-        inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, inputs, attrs)
+        expand = _EXPANSIONS.get(name, node.op.body)
+        inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, expand, inputs, attrs)
         if inner is not None:
             self.inline(inner, inputs, node.outputs)
             return
@@ -143,8 +144,9 @@ def _renamed(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...] | None:
 # -- expansions -------------------------------------------------------------------------------------------------------
 
 
-def _expansion(name: str, inputs: Sequence[Value], attrs: tuple[Any, ...]) -> Graph | None:
-    expand = _EXPANSIONS.get(name)
+def _expansion(
+    name: str, expand: Callable[..., Any] | None, inputs: Sequence[Value], attrs: tuple[Any, ...]
+) -> Graph | None:  # fmt: skip
     if expand is None or any(v.dtype.kind not in _REAL or v.dtype.itemsize < 4 for v in inputs):
         return None
     graph = Graph(name)

@@ -116,10 +116,6 @@ def _atoms(value: Value) -> set[Any]:
 # -- by primitive -----------------------------------------------------------------------------------------------------
 
 
-def _sinc(node: Node) -> str:
-    return "" if node.attrs[0] == 0 else "a derivative of sinc is a series"
-
-
 def _power_number(node: Node) -> str:
     number, dtype = node.attrs[0], node.inputs[0].dtype
     if dtype.kind in "iub" and (int(number) != number or number < 0):
@@ -227,7 +223,7 @@ def _loop_back(node: Node) -> str:
 _CHECKS: dict[str, Any] = {
     "maximum_iterations": _one, "argmax": _some, "argmin": _some,
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
-    "sinc": _sinc, "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
+    "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs,
     "reduce_max": _reduced, "reduce_min": _reduced, "reduce_sum": _reduced,
 }  # fmt: skip

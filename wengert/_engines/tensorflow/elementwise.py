@@ -20,7 +20,6 @@ from .common import (
     values_of,
 )
 
-_SERIES_TERMS = 20  # as on NumPy's engine
 _INTEGER_LIKE = {tf.float64: tf.int64, tf.float32: tf.int32, tf.float16: tf.int16, tf.bfloat16: tf.int16}
 _MANTISSA = {tf.float64: 52, tf.float32: 23, tf.float16: 10, tf.bfloat16: 7}
 
@@ -105,10 +104,6 @@ def _logaddexp(x: Any, y: Any) -> Any:
 def _logaddexp2(x: Any, y: Any) -> Any:
     gap = tf.where(tf.equal(x, y), tf.zeros((), x.dtype), -tf.abs(x - y))
     return _maximum(x, y) + tf.math.log1p(_exp2(gap)) / _of(x, math.log(2))
-
-
-def _softplus(x: Any) -> Any:
-    return tf.math.log1p(tf.exp(-tf.abs(x))) + _maximum(x, tf.zeros((), x.dtype))
 
 
 def _arctanh(x: Any) -> Any:
@@ -359,49 +354,6 @@ def _angle(x: Any) -> Any:
 # -- sinc and products that are zero where a factor is -----------------------------------------------------------------
 
 
-def _sinc(x: Any, order: int) -> Any:
-    """The derivative of sin(z) / z at z = pi x, times pi ** order."""
-    z = x * _of(x, math.pi)
-    if order == 0:
-        is_zero = tf.equal(x, 0)
-        safe = tf.where(is_zero, _of(x, 1.0), z)
-        return tf.where(is_zero, _of(x, 1.0), tf.sin(safe) / safe)
-    is_small = tf.abs(z) < order + 0.5
-    near = _sinc_series(tf.where(is_small, z, _of(z, 0.0)), order)
-    far = _sinc_recurrence(tf.where(is_small, _of(z, 1.0), z), order)
-    return tf.where(is_small, near, far) * _of(x, math.pi**order)
-
-
-def _sinc_series(z: Any, order: int) -> Any:
-    """The derivative's Taylor series at 0: the terms (-1)^k z^(2k - order) / ((2k + 1) (2k - order)!)."""
-    first = (order + 1) // 2
-    total = tf.zeros_like(z)
-    for k in range(first + order + _SERIES_TERMS, first - 1, -1):
-        coefficient = (-1) ** k / ((2 * k + 1) * math.factorial(2 * k - order))
-        total = total * (z * z) + _of(z, coefficient)
-    return total * z if (2 * first - order) == 1 else total
-
-
-def _sinc_recurrence(z: Any, order: int) -> Any:
-    """z f_n + n f_(n-1) = sin(z + n pi / 2), from z f = sin z differentiated n times; stable while n < |z|."""
-    sine, cosine = tf.sin(z), tf.cos(z)
-    cycle = (sine, cosine, -sine, -cosine)
-    derivative = sine / z
-    for n in range(1, order + 1):
-        derivative = (cycle[n % 4] - _of(z, n) * derivative) / z
-    return derivative
-
-
-def _xlogy(x: Any, y: Any) -> Any:
-    is_zero = tf.logical_and(tf.equal(x, 0), tf.logical_not(tf.math.is_nan(y)))
-    return x * tf.math.log(tf.where(is_zero, _of(y, 1.0), y))
-
-
-def _xlog1py(x: Any, y: Any) -> Any:
-    is_zero = tf.logical_and(tf.equal(x, 0), tf.logical_not(tf.math.is_nan(y)))
-    return x * tf.math.log1p(tf.where(is_zero, _of(y, 0.0), y))
-
-
 KERNELS: dict[str, Any] = {
     "div": tf.divide,
     "reciprocal": lambda x: tf.divide(_of(x, 1), x),
@@ -421,7 +373,6 @@ KERNELS: dict[str, Any] = {
     "logaddexp": in_float32(_logaddexp),
     "logaddexp2": in_float32(_logaddexp2),
     "sigmoid": tf.sigmoid,
-    "softplus": in_float32(_softplus),
     "sin": tf.sin,
     "cos": tf.cos,
     "tan": tf.tan,
@@ -481,7 +432,4 @@ KERNELS: dict[str, Any] = {
     "copysign": _copysign,
     "heaviside": _heaviside,
     "angle": in_float32(_angle),
-    "sinc": in_float32(_sinc),
-    "xlogy": in_float32(_xlogy),
-    "xlog1py": in_float32(_xlog1py),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -10,7 +9,6 @@ from torch.nn import functional
 
 from .common import HALF, INTEGERS, in_float32, on_host, torch_dtype
 
-_SERIES_TERMS = 20  # as on NumPy's engine
 _SOFTPLUS_LIMIT = 40.0  # beyond it x + log1p(exp(-x)) is x in float64
 
 
@@ -100,37 +98,6 @@ def _ldexp(x: Any, n: Any) -> Any:
 
 def _exponent(x: Any) -> Any:
     return torch.frexp(x.float() if x.dtype in HALF else x)[1].to(torch.int32)
-
-
-def _sinc(x: Any, order: int) -> Any:
-    """The derivative of sin(z) / z at z = pi x, times pi ** order."""
-    if order == 0:
-        return torch.sinc(x)
-    z = x * math.pi
-    is_small = torch.abs(z) < order + 0.5
-    near = _sinc_series(torch.where(is_small, z, torch.zeros_like(z)), order)
-    far = _sinc_recurrence(torch.where(is_small, torch.ones_like(z), z), order)
-    return (torch.where(is_small, near, far) * math.pi**order).to(x.dtype)
-
-
-def _sinc_series(z: Any, order: int) -> Any:
-    """The derivative's Taylor series at 0: the terms (-1)^k z^(2k - order) / ((2k + 1) (2k - order)!)."""
-    first = (order + 1) // 2
-    total = torch.zeros_like(z)
-    for k in range(first + order + _SERIES_TERMS, first - 1, -1):
-        coefficient = (-1) ** k / ((2 * k + 1) * math.factorial(2 * k - order))
-        total = total * (z * z) + coefficient
-    return total * z if (2 * first - order) == 1 else total
-
-
-def _sinc_recurrence(z: Any, order: int) -> Any:
-    """z f_n + n f_(n-1) = sin(z + n pi / 2), from z f = sin z differentiated n times; stable while n < |z|."""
-    sine, cosine = torch.sin(z), torch.cos(z)
-    cycle = (sine, cosine, -sine, -cosine)
-    derivative = sine / z
-    for n in range(1, order + 1):
-        derivative = (cycle[n % 4] - n * derivative) / z
-    return derivative
 
 
 def _bitcast(x: Any, dtype: Any) -> Any:
@@ -238,7 +205,4 @@ KERNELS: dict[str, Any] = {
     "copysign": torch.copysign,
     "heaviside": _heaviside,
     "angle": in_float32(torch.angle),
-    "sinc": in_float32(_sinc),
-    "xlogy": in_float32(torch.xlogy),
-    "xlog1py": in_float32(torch.special.xlog1py),
 }

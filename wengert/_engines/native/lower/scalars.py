@@ -294,24 +294,6 @@ def _logaddexp2(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Opera
     return b.select(t, b.let("eq", t, x, y), b.let("add", t, x, 1.0), found)
 
 
-def _softplus(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
-    return _logaddexp(b, t, attrs, x, 0.0)
-
-
-def _sinc(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
-    y = b.let("mul", t, b.select(t, b.let("eq", t, x, 0.0), 1.0e-20, x), math.pi)
-    return b.let("div", t, b.let("sin", t, y), y)
-
-
-def _xlog(op: str, neutral: float) -> Rule:
-    def rule(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
-        is_number = b.let("eq", t, y, y)
-        is_zero = b.both(b.let("eq", t, x, 0.0), is_number)
-        return b.let("mul", t, x, b.let(op, t, b.select(t, is_zero, neutral, y)))
-
-    return rule
-
-
 def _ldexp(b: Builder, t: str, attrs: Any, x: Operand, n: Operand) -> Operand:
     """x times two to the n; `t` is the type of n, which is cut to where the result has long been 0 or infinite."""
     most = 5000 if WIDTHS[t] > 1 else 100
@@ -424,10 +406,6 @@ SCALARS: dict[str, Rule] = {
     "left_shift": _left_shift,
     "right_shift": _right_shift,
     "sigmoid": _sigmoid,
-    "softplus": _softplus,
     "logaddexp": _logaddexp,
     "logaddexp2": _logaddexp2,
-    "sinc": _sinc,
-    "xlogy": _xlog("log", 1.0),
-    "xlog1py": _xlog("log1p", 0.0),
 }
