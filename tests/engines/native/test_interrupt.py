@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
@@ -206,25 +207,49 @@ def test_a_large_product_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> 
         signal.signal(signal.SIGPROF, before)
 
 
+def places(x: Any) -> Any:
+    """Places that follow no order, below ten million."""
+    return (wg.abs(x) * 1e12).astype("int64") % 10**7
+
+
+def square(x: Any) -> Any:
+    return wg.reshape(x, (2000, 2000))
+
+
+def whole(x: Any) -> Any:
+    """A matrix of whole numbers."""
+    n = math.isqrt(x.size)
+    return wg.reshape(x * 9, (n, n)).astype("int64")
+
+
+# Each with the number of elements, and with another for which it is compiled before: then its code is for all sizes.
 LONG: dict[str, Any] = {
-    "a sort": (wg.sort, 2_000_000),
-    "the places of a sort": (wg.argsort, 2_000_000),
-    "a sort of many rows": (lambda x: wg.sort(wg.reshape(x, (-1, 1000)), 1), 2_000_000),
-    "a running logsumexp": (lambda x: wg.ops.cumlogsumexp(x), 4_000_000),
-    "a running total of many rows": (
-        lambda x: wg.ops.cumlogsumexp(wg.reshape(x, (-1, 8)), 1), 4_000_000,
-    ),
-    "places in a sequence": (lambda x: wg.searchsorted(wg.cumsum(wg.ones(1000)), x), 4_000_000),
-}  # fmt: skip
+    "a sort": (wg.sort, 2_000_000, 2000),
+    "the places of a sort": (wg.argsort, 2_000_000, 2000),
+    "a sort of many rows": (lambda x: wg.sort(wg.reshape(x, (-1, 1000)), 1), 2_000_000, 2000),
+    "a running logsumexp": (lambda x: wg.ops.cumlogsumexp(x), 4_000_000, 2000),
+    "a running total of many rows": (lambda x: wg.ops.cumlogsumexp(wg.reshape(x, (-1, 8)), 1), 8_000_000, 2000),
+    "places in a sequence": (lambda x: wg.searchsorted(wg.cumsum(wg.ones(1000)), x), 4_000_000, 2000),
+    "the places of the largest": (lambda x: wg.argmax(wg.reshape(x, (-1, 10)), 0), 12_000_000, 2000),
+    "updates one after the other": (lambda x: wg.ops.segment_sum(x, places(x), 10**7), 6_000_000, 2000),
+    "updates, of known size": (lambda x: wg.ops.segment_sum(x, places(x), 10**7), 6_000_000, 0),
+    "elements from anywhere": (lambda x: x[places(x) % 6_000_000], 6_000_000, 0),
+    "a product of whole numbers": (lambda x: whole(x) @ whole(x), 900 * 900, 100),
+    "triangular systems": (lambda x: wg.linalg.solve_triangular(square(x) + 9e3 * wg.eye(2000), square(x)), 2000**2, 0),
+    "factors of many matrices": (lambda x: wg.linalg.slogdet(wg.reshape(x, (-1, 60, 60)))[1], 4000 * 3600, 3600),
+    "eigenvalues of many matrices": (lambda x: wg.linalg.eigh(wg.reshape(x, (-1, 40, 40)))[0], 1_600_000, 1600),
+}
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
 @pytest.mark.parametrize("name", LONG)
 def test_long_passes_that_wait_for_their_own_results_can_be_interrupted(name: str) -> None:
-    f, size = LONG[name]
+    f, size, other = LONG[name]
     compiled = wg.function(lambda x: f(x))
-    compiled(np.ones(2000))
+    if other:
+        compiled(np.random.default_rng(1).normal(size=other))
     x = np.random.default_rng(0).normal(size=size)
+    compiled(x)
     started = time.thread_time()
     compiled(x)
     whole = time.thread_time() - started

@@ -19,7 +19,7 @@ MOST = 1024  # turns between two looks
 _SIMPLE, _FUNCTION, _CALL = 0.3, 4.0, 100.0
 _MULTIPLICATION = 0.05
 _MATRICES = ("blas.", "lapack.", "product.")
-_UNKNOWN = 256  # turns, and extents, that only the call tells
+UNKNOWN = 256  # turns, and extents, that only the call tells
 _CHEAP = {"add", "sub", "mul", "div", "neg", "abs", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor", "not",
           "fma", "sum", "scale", "maximum", "minimum", "shl", "shr"}  # fmt: skip
 
@@ -41,14 +41,15 @@ def _in_block(block: Block) -> None:
 
 
 def _cost(block: Block) -> float:
-    return sum(map(_cost_of, block))
+    return sum(map(cost_of, block))
 
 
-def _cost_of(item: Any) -> float:
+def cost_of(item: Any) -> float:
+    """What an instruction costs, in nanoseconds; nothing where loops look for themselves."""
     if type(item) is For:
         return 0.0 if _looks(item.body) else _turns(item) * _cost(item.body)
     if type(item) is While:
-        return 0.0 if _looks(item.body) else _UNKNOWN * (_cost(item.test) + _cost(item.body))
+        return 0.0 if _looks(item.body) else UNKNOWN * (_cost(item.test) + _cost(item.body))
     if type(item) is If:
         return max(_cost(item.then), _cost(item.other))
     if type(item) is Call:
@@ -56,7 +57,7 @@ def _cost_of(item: Any) -> float:
     if type(item) is Let:
         return _SIMPLE if item.op in _CHEAP else _FUNCTION
     if type(item) in (Copy, Fill):
-        return _SIMPLE * (item.count if type(item.count) is int else _UNKNOWN)
+        return _SIMPLE * (item.count if type(item.count) is int else UNKNOWN)
     return _SIMPLE + sum(map(_cost, blocks_of(item)))
 
 
@@ -67,7 +68,7 @@ def _looks(block: Block) -> bool:
 def _turns(item: For) -> int:
     if type(item.start) is int and type(item.stop) is int:
         return max(item.stop - item.start, 0)
-    return _UNKNOWN
+    return UNKNOWN
 
 
 def _call(item: Call) -> float:
@@ -75,9 +76,9 @@ def _call(item: Call) -> float:
     if not item.name.startswith(_MATRICES):
         return _CALL
     whole = [a.value for a in item.args if type(a) is Typed and a.type[0] == "i"]
-    numbers = [n if type(n) is int else _UNKNOWN for n in whole]
+    numbers = [n if type(n) is int else UNKNOWN for n in whole]
     largest = sorted(numbers, reverse=True)[:3]
     return _CALL + _MULTIPLICATION * math.prod([*largest, *largest[:1] * (3 - len(largest))])
 
 
-__all__ = ["spaced"]
+__all__ = ["UNKNOWN", "cost_of", "spaced"]

@@ -81,7 +81,7 @@ look:
 
 MOST_THREADS = 64
 
-PIECES = 64  # in which a thread does its share, so that it can stop between two of them
+PIECES = 1024  # in which a thread does its share, so that it can stop between two of them
 
 # A task: f, data, first, last, the thread, whether there is one (if it could not be had, the caller does it itself),
 # where all tasks look whether to stop, the context with which to ask (only the caller's own task has one), and the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,34 @@ def in_float32(function: Kernel) -> Kernel:
         return function(widened(x), *map(widened, rest)).astype(x.dtype)
 
     return kernel
+
+
+AT_ONCE = 1 << 23  # multiplications of one call of LAPACK: some hundredths of a second, which nobody can cut
+
+
+def some_at_once(function: Kernel) -> Kernel:
+    """A kernel that calls LAPACK for some matrices of a large batch after the other, so that the user can interrupt.
+
+    The matrices are the last axes of its array operands, which share the others; so it is with its results.
+    """
+
+    def kernel(*operands: Any) -> Any:
+        first = operands[0]
+        *lead, m, n = first.shape
+        count, step = prod(lead), max(1, AT_ONCE // max(1, m * n * min(m, n)))
+        if count <= step:
+            return function(*operands)
+        flat = [x.reshape(count, *x.shape[len(lead) :]) if isinstance(x, np.ndarray) else x for x in operands]
+        parts = [
+            function(*(x[start : start + step] if isinstance(x, np.ndarray) else x for x in flat))
+            for start in range(0, count, step)
+        ]
+        if isinstance(parts[0], tuple):
+            return (*(_joined(results, lead) for results in zip(*parts, strict=True)),)
+        return _joined(parts, lead)
+
+    return kernel
+
+
+def _joined(parts: Any, lead: Any) -> Any:
+    return np.concatenate(parts).reshape(*lead, *parts[0].shape[1:])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
-from .common import in_float32, widened
+from .common import in_float32, some_at_once, widened
 
 
 def _all_in_float32(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
@@ -168,21 +168,21 @@ def _slogdet(a: Any) -> tuple[Any, ...]:
 
 
 KERNELS: dict[str, Any] = {
-    "eig": lambda a: _eig(widened(a)),
+    "eig": some_at_once(lambda a: _eig(widened(a))),
     "logm": in_float32(_one_by_one(_logm)),
     "sqrtm": in_float32(_one_by_one(_sqrtm)),
     "sylvester": in_float32(_one_by_one(_sylvester)),
-    "expm": in_float32(_expm),
-    "eigh": _all_in_float32(_eigh),
-    "svd": _all_in_float32(_svd),
-    "qr": _all_in_float32(_qr),
-    "complement": in_float32(_complement),
+    "expm": in_float32(some_at_once(_expm)),
+    "eigh": _all_in_float32(some_at_once(_eigh)),
+    "svd": _all_in_float32(some_at_once(_svd)),
+    "qr": _all_in_float32(some_at_once(_qr)),
+    "complement": in_float32(some_at_once(_complement)),
     "lu": _all_in_float32(_lu),
     "permute_rows": _rows,
     "unpermute_rows": _unrows,
-    "det": in_float32(np.linalg.det),
-    "cofactor": in_float32(_cofactor),
-    "inv_or_inf": in_float32(_inv_or_inf),
-    "pinv": in_float32(lambda a, rcond: np.linalg.pinv(_ending(a), rcond=rcond)),
-    "slogdet": _all_in_float32(_slogdet),
+    "det": in_float32(some_at_once(np.linalg.det)),
+    "cofactor": in_float32(some_at_once(_cofactor)),
+    "inv_or_inf": in_float32(some_at_once(_inv_or_inf)),
+    "pinv": in_float32(some_at_once(lambda a, rcond: np.linalg.pinv(_ending(a), rcond=rcond))),
+    "slogdet": _all_in_float32(some_at_once(_slogdet)),
 }

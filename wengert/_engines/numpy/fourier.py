@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .common import widened
 
+_AT_ONCE = 1 << 20  # elements that one call of NumPy's transforms, which nobody can interrupt
+
+
+def _some_at_once(function: Callable[[Any], Any], x: Any, axes: tuple[int, ...]) -> Any:
+    """A transform along some axes, of some examples of a large batch after the other."""
+    if x.size <= _AT_ONCE or 0 in axes:
+        return function(x)
+    step = max(1, _AT_ONCE * len(x) // x.size)
+    return np.concatenate([function(x[start : start + step]) for start in range(0, len(x), step)])
+
 
 def _dft(x: Any, axes: tuple[int, ...], inverse: bool) -> Any:
     if not axes or not x.size:
         return x.copy()
-    result = np.fft.ifftn(x, axes=axes, norm="forward") if inverse else np.fft.fftn(x, axes=axes)
-    return result.astype(x.dtype, copy=False)
+
+    def transformed(part: Any) -> Any:
+        result = np.fft.ifftn(part, axes=axes, norm="forward") if inverse else np.fft.fftn(part, axes=axes)
+        return result.astype(x.dtype, copy=False)
+
+    return _some_at_once(transformed, x, axes)
 
 
 def _rfft(x: Any, axis: int) -> Any:
     x = widened(x)
-    return np.fft.rfft(x, axis=axis).astype(np.complex64 if x.dtype == np.float32 else np.complex128, copy=False)
+    dtype = np.complex64 if x.dtype == np.float32 else np.complex128
+    return _some_at_once(lambda part: np.fft.rfft(part, axis=axis).astype(dtype, copy=False), x, (axis,))
 
 
 def _irfft(x: Any, axis: int, size: int) -> Any:
-    return np.fft.irfft(x, size, axis, norm="forward").astype(x.real.dtype, copy=False)
+    dtype = x.real.dtype
+    return _some_at_once(lambda p: np.fft.irfft(p, size, axis, norm="forward").astype(dtype, copy=False), x, (axis,))
 
 
 def _paired_scale(x: Any, axis: int, size: int, factor: float) -> Any:

@@ -10,9 +10,19 @@ import numpy as np
 
 from ..._core import dtypes
 
+_GATHERED = 1 << 20  # elements that one call of NumPy's gathers, which nobody can interrupt
+
 
 def _gather(x: Any, *indices: Any) -> Any:
-    return x[indices]
+    lead, width = indices[0].shape, prod(x.shape[len(indices) :])
+    if not lead or prod(lead) * width <= _GATHERED:
+        return x[indices]
+    out = np.empty((*lead, *x.shape[len(indices) :]), x.dtype)
+    step = max(1, _GATHERED // max(1, prod(lead[1:]) * width))
+    for start in range(0, lead[0], step):
+        part = slice(start, start + step)
+        out[part] = x[(*[index[part] for index in indices],)]
+    return out
 
 
 _AT_ONCE = 1 << 18  # elements whose places are written out at a time

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .common import in_float32
+from .common import in_float32, some_at_once
 
 
 def _einsum(*xs_labels_out: Any) -> Any:
@@ -69,8 +69,8 @@ KERNELS: dict[str, Any] = {
     "triu": np.triu,
     "diagonal": _diagonal,
     "make_diagonal": _make_diagonal,
-    "solve": in_float32(np.linalg.solve),
+    "solve": in_float32(some_at_once(np.linalg.solve)),
     "triangular_solve": in_float32(_triangular_solve),
-    "inv": in_float32(np.linalg.inv),
-    "cholesky": in_float32(np.linalg.cholesky),
+    "inv": in_float32(some_at_once(np.linalg.inv)),
+    "cholesky": in_float32(some_at_once(np.linalg.cholesky)),
 }

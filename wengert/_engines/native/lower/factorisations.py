@@ -19,6 +19,7 @@ from ..forms import Form, Index, Stored, strides_of
 from ..loops import LINALG, Address, Array, Operand, Typed
 from .blocks import SINGLES, Block
 from .elimination import WRITTEN_OUT, is_little, system
+from .matrices import BLAS_COLUMNS, some_at_once
 from .products import BLAS_LETTER, fortran_int, letter
 
 SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK or BLAS
@@ -227,13 +228,15 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
 
 
 def _trsm(b: Builder, matrix: Stored, out: Stored, lower: bool, trans: int, unit: bool) -> None:
-    """By columns: X' op(A)' = B', where A' is what lies there."""
+    """By columns: X' op(A)' = B', where A' is what lies there; some right-hand sides after the other."""
     n, k = out.shape
-    b.call(f"blas.{BLAS_LETTER[out.type]}trsm", [
-        letter("R"), letter("U" if lower else "L"), letter("T" if trans else "N"), letter("U" if unit else "N"),
-        fortran_int(b, k), fortran_int(b, n), Typed(out.type, 1.0, True), _address(matrix),
-        fortran_int(b, _one_at_least(b, n)), _address(out), fortran_int(b, _one_at_least(b, k)),
-    ])  # fmt: skip
+    with some_at_once(b, k, b.divided(b.mul(n, n), 2), BLAS_COLUMNS) as (first, count):
+        b.call(f"blas.{BLAS_LETTER[out.type]}trsm", [
+            letter("R"), letter("U" if lower else "L"), letter("T" if trans else "N"), letter("U" if unit else "N"),
+            fortran_int(b, count), fortran_int(b, n), Typed(out.type, 1.0, True), _address(matrix),
+            fortran_int(b, _one_at_least(b, n)), Address(out.array, b.add(out.offset, first)),
+            fortran_int(b, _one_at_least(b, k)),
+        ])  # fmt: skip
 
 
 def _require_diagonal(b: Builder, matrix: Stored) -> None:
@@ -288,11 +291,13 @@ class _Columns:
         return fortran_int(self.b, _one_at_least(self.b, self.m))
 
     def solve(self, right: Stored) -> None:
-        """`right`, columns of which are rows there, becomes the solution."""
-        self.lapack.call(
-            "getrs", letter("N"), fortran_int(self.b, self.n), fortran_int(self.b, right.shape[0]),
-            _address(self.matrix), self.step, Address(self.pivots), _address(right), self.step,
-        )  # fmt: skip
+        """`right`, columns of which are rows there, becomes the solution, some of them after the other."""
+        b, n = self.b, self.n
+        with some_at_once(b, right.shape[0], b.mul(n, n), BLAS_COLUMNS) as (first, count):
+            self.lapack.call(
+                "getrs", letter("N"), fortran_int(b, n), fortran_int(b, count), _address(self.matrix), self.step,
+                Address(self.pivots), Address(right.array, b.add(right.offset, b.mul(first, n))), self.step,
+            )  # fmt: skip
 
 
 def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:

@@ -21,6 +21,7 @@ from ..passed import Layout
 from ..polls import spaced
 from ..prepare import count_nodes
 from ..schedule import is_small, set_limit
+from ..strips import stripped
 from ..tiles import tiled
 from ..tuning import tuned
 from . import nests
@@ -131,6 +132,7 @@ def lowered(
         registers += lengths
     function = b.function(name, arrays, outputs, registers)
     tuned(function, b.reg)
+    stripped(function, b.reg)
     spaced(function)
     return Lowered(
         function, [value for value, _ in constants], [*sizes], bool(budget), b.owners, [a.type for a in taken],

@@ -41,7 +41,8 @@ CHUNK = 32  # rows that are the work of a thread
 PER_ELEMENT = 16  # multiplications that take as long as one elementwise operation
 PARTS = 64  # of a long sum of rows
 BLAS_MOST = 1 << 30  # multiplications of one call of BLAS, so that the user can interrupt a large product ...
-BLAS_ROWS = 32  # ... if these are not fewer rows
+BLAS_ROWS = 32  # ... if these are not fewer rows, ...
+BLAS_COLUMNS = 256  # ... or right-hand sides of a system, for each part of which its triangle is packed anew
 BLAS_FROM = 32 * 32 * 32  # multiplications from which on BLAS is called where it is better at large products
 
 BLAS_LETTER = {"f32": "s", "f64": "d"}
@@ -517,17 +518,27 @@ def _by_blas(block: Block, made: Plan, in_thread: bool) -> None:
     if in_thread:
         _gemm(b, made, sides, 0, x.shape[0])
         return
-    with _blocks(b, x.shape[0], _rows_at_once(b, k, y.shape[1])) as (first, count):
-        b.poll(1)
+    with some_at_once(b, x.shape[0], b.mul(k, y.shape[1])) as (first, count):
         _gemm(b, made, sides, first, count)
 
 
-def _rows_at_once(b: Builder, k: Operand, n: Operand) -> Operand:
-    """Of how many rows BLAS multiplies in less than a tenth of a second, as nobody can interrupt it meanwhile."""
-    if type(k) is int and type(n) is int:
-        return max(BLAS_ROWS, BLAS_MOST // max(k * n, 1))
-    found = b.divided(BLAS_MOST, _at_least(b, b.mul(k, n), 1))
-    return b.select("i64", b.let("lt", "i64", found, BLAS_ROWS), BLAS_ROWS, found)
+@contextmanager
+def some_at_once(
+    b: Builder, rows: Operand, each: Operand, least: int = BLAS_ROWS
+) -> Iterator[tuple[Operand, Operand]]:  # fmt: skip
+    """`with some_at_once(...) as (first, count):` as many rows as BLAS does in less than a tenth of a second.
+
+    Nobody can interrupt it meanwhile. `each`: the multiplications of one row. `least`: so many rows may take longer.
+    """
+    if type(each) is int:
+        size: Operand = max(least, BLAS_MOST // max(each, 1))
+    else:
+        found = b.divided(BLAS_MOST, _at_least(b, each, 1))
+        size = b.select("i64", b.let("lt", "i64", found, least), least, found)
+    with _blocks(b, rows, size) as (first, count):
+        if first != 0:
+            b.poll(1)
+        yield first, count
 
 
 def _gemm(b: Builder, made: Plan, sides: tuple[_Side, _Side], first: Operand, count: Operand) -> None:
@@ -546,4 +557,4 @@ def _gemm(b: Builder, made: Plan, sides: tuple[_Side, _Side], first: Operand, co
 
 _WAYS = {"loops": _by_loops, "dots": _dots, "row": _row, "rows": _by_rows, "blas": _by_blas}
 
-__all__ = ["Plan", "accumulated", "fortran_int", "letter", "plan", "product", "turned", "zero_of"]
+__all__ = ["Plan", "accumulated", "fortran_int", "letter", "plan", "product", "some_at_once", "turned", "zero_of"]

@@ -20,6 +20,7 @@ from .scalars import larger, smaller
 
 LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
 MOST_PARTS = 64
+MOST_WRITTEN = 4096  # parts of a nest without totals that all parts add to: the user can interrupt between two of them
 SHARE = 16  # times as many elements as totals that a part adds up in an array must have
 SHORT = 16
 GRAIN = 1 << 14  # elements of a part, if that does not make too many parts
@@ -223,7 +224,7 @@ class _Nest:
         b = self.b
         count = count_of(b, self.shape)
         if is_large(count) and not b.width:
-            self.in_parts(count, GRAIN, count, self.places)
+            self.in_parts(count, GRAIN, count, self.places, MOST_PARTS if self.sums else MOST_WRITTEN)
             return
         for total in self.sums:
             total.start(b)
@@ -248,7 +249,7 @@ class _Nest:
 
     def in_parts(
         self, count: Operand, grain: int, work: Operand, body: Callable[[Operand, Operand], None],
-        most: Operand = MOST_PARTS,
+        most: Operand,
     ) -> None:  # fmt: skip
         """A range in parts, which may run in threads.
 
@@ -291,6 +292,8 @@ class _Nest:
         b, count = self.b, count_of(self.b, self.shape)
         if b.width or not self.shape or not is_large(count) or self.is_flat():
             return 1
+        if all(total.depth > 0 for total in self.sums):
+            return MOST_WRITTEN
         found: Operand = MOST_PARTS
         for total in self.sums:
             if total.is_shared:
