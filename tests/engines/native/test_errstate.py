@@ -208,3 +208,126 @@ def test_gradients_around_a_compiled_function_tell_what_it_does() -> None:
     gradient = wg.grad(f)
     gradient(np.full(4, 1e9))
     assert told(gradient, np.zeros(4)) == told(wg.grad(f.__wrapped__), np.zeros(4))
+
+
+# For each kind, programs of one op each and an operand that makes NumPy tell.
+ONE_OP: dict[str, list[tuple[Any, Any]]] = {
+    "divide": [
+        (lambda x: 1.0 / x, 0.0), (wn.log, 0.0), (wn.log10, 0.0), (wn.log1p, -1.0), (wn.arctanh, 1.0),
+        (lambda x: x**-1.0, 0.0), (lambda x: x**-0.5, 0.0), (lambda x: wn.divide(2.0, x), 0.0), (wn.reciprocal, 0.0),
+    ],
+    "invalid": [
+        (wn.sqrt, -1.0), (wn.log, -1.0), (wn.arcsin, 2.0), (wn.arccosh, 0.5), (wn.sin, np.inf), (lambda x: x - x, np.inf),
+        (lambda x: x * 0.0, np.inf), (lambda x: x**0.5, -1.0), (lambda x: x**1.5, -1.0), (lambda x: x % 1.0, np.inf),
+        (lambda x: wn.mod(x, x), 0.0), (lambda x: x.astype("int32"), np.nan), (lambda x: wn.sum(x * x[::-1]), np.inf),
+    ],
+    "over": [
+        (wn.exp, 1e4), (wn.expm1, 1e4), (wn.sinh, 1e4), (wn.cosh, 1e4), (wn.square, 1e30), (lambda x: x * x, 1e30),
+        (lambda x: x**3, 1e30), (lambda x: 10.0**x, 400.0), (wn.exp2, 2e3), (wn.prod, 1e30),
+    ],
+    "under": [(wn.exp, -1e4), (lambda x: x * x, 1e-30), (lambda x: x / 1e20, 1e-30), (lambda x: x**3, 1e-30)],
+}  # fmt: skip
+STATES = ("ignore", "warn", "raise", "call", "print", "log")
+
+
+class Log:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def write(self, text: str) -> None:
+        self.texts.append(text)
+
+
+def effects(f: Any, x: Any, kind: str, how: str, capfd: pytest.CaptureFixture[str]) -> list[Any]:
+    """What a call does beside giving results: warnings, an error, what a callback and a log get, what is printed."""
+    calls: list[Any] = []
+    log = Log()
+    state: dict[str, Any] = {"all": "ignore", kind: how}
+    handler: Any = log if how == "log" else lambda *given: calls.append(given)
+    error = ""
+    capfd.readouterr()
+    with warnings.catch_warnings(record=True) as found, np.errstate(**state, call=handler):
+        warnings.simplefilter("always")
+        try:
+            f(x)
+        except FloatingPointError as raised:
+            error = str(raised).split("\n")[0].split(": ")[-1]  # a program's op is a primitive: `mul` for `multiply`
+    printed = capfd.readouterr()
+    told = [(w.category, str(w.message)) for w in found]
+    return [sorted(set(told), key=str), error, calls, log.texts, printed.out, printed.err]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_state_does_the_same_for_each_op(kind: str, dtype: str, capfd: pytest.CaptureFixture[str]) -> None:
+    told = 0
+    for f, value in ONE_OP[kind]:
+        x = np.full(9, 0.75).astype(dtype)
+        x[4] = value**7 if dtype != "float32" and value in (1e30, 1e-30) else value  # large for float64, too
+        compiled = wg.function(lambda x, f=f: f(x))
+        try:
+            with np.errstate(all="ignore"):
+                f(wg.tensor(x))
+        except TypeError:
+            continue  # an op of real numbers
+        for how in STATES:
+            wanted = effects(lambda x, f=f: f(wg.tensor(x)), x, kind, how, capfd)
+            assert effects(compiled, x, kind, how, capfd) == wanted, (f, value, how)
+            told += how == "raise" and bool(wanted[1])
+    assert told >= 3 or dtype == "complex128"
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8", "uint64"])
+def test_whole_numbers_divided_by_zero_are_told(dtype: str) -> None:
+    programs = {"floor_divide": wn.floor_divide, "remainder": wn.mod, "fmod": wn.fmod}
+    for name, f in programs.items():
+        compiled = wg.function(lambda x, y, f=f: f(x, y))
+        x, y = np.arange(40).astype(dtype), np.arange(3, 43).astype(dtype)
+        assert told(lambda pair, c=compiled: c(*pair), (x, y)) == []
+        y[17] = 0
+        assert told(lambda pair, c=compiled: c(*pair), (x, y)) == [f"divide by zero encountered in {name}"]
+        with np.errstate(divide="ignore"):
+            assert compiled(x, y)[17] == 0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_warning_comes_again_when_python_has_forgotten_it() -> None:
+    f = wg.function(lambda x: wn.log(x) + 3.0)
+    f(np.ones(3))
+    counts: list[int] = []
+    for _ in range(3):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("default")  # equal filters each time, after which Python starts anew
+            for _ in range(4):
+                f(np.zeros(3))
+        counts.append(len(found))
+    assert counts == [1, 1, 1]
+
+
+def test_states_that_alternate_need_no_more_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[Any] = []
+    whole = telling.Teller._messages
+    monkeypatch.setattr(telling.Teller, "_messages", lambda *a: runs.append(a) or whole(*a))
+    f = wg.function(lambda x: wn.log(x) + 4.0)
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("default")
+        for turn in range(30):
+            with np.errstate(over="ignore" if turn % 2 else "warn"):
+                f(np.zeros(3))
+    assert len(runs) == 1
+
+
+def test_gradients_tell_what_uncompiled_ones_tell() -> None:
+    """Where the value is asked for, too: of a gradient alone, the function's own value is not computed."""
+    for f in (wn.sqrt, wn.log, lambda x: 1 / x, lambda x: x**1.5, wn.arcsin, wn.cumprod, lambda x: x / (x - x)):
+
+        def total(x: Any, f: Any = f) -> Any:
+            return wn.sum(f(x))
+
+        compiled = wg.function(wg.value_and_grad(total))
+        inner = wg.function(total)
+        for value in (0.0, -1.0, 1.0, 1e308, np.inf):
+            x = np.array([0.25, value, 0.75])
+            wanted = told(wg.value_and_grad(total), x)
+            assert told(compiled, x) == wanted
+            assert told(wg.grad(inner), x) == wanted

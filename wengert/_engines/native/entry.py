@@ -93,7 +93,7 @@ class Code(NamedTuple):
         takes = [take._replace(kind="float") if type(a) is float else take for take, a in pairs]
         options = {
             **self.options, "on_failure": _shaped(self.takes, self.options.get("on_failure"), form),
-            "on_flags": _of_natives(self.takes, self.options.get("on_flags")),
+            "on_flags": _of_natives(takes, self.options.get("on_flags")),
         }  # fmt: skip
         return bound(self.loaded, takes, self.gives, form=form, **options)
 
@@ -234,8 +234,8 @@ def _shaped(takes: Sequence[Take], on_failure: Callable[..., Any] | None, form: 
 
 def _of_natives(takes: Sequence[Take], on_flags: Callable[..., Any] | None) -> Callable[..., Any] | None:
     """A handler of flags for callers: it gets natives."""
-    if on_flags is None:
-        return None
+    if on_flags is None or all(take.kind != "float" for take in takes):
+        return on_flags
     return lambda found, *arguments: on_flags(found, *_natives(takes, arguments))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,38 +26,60 @@ OFTEN = 8  # runs that find nothing to tell, after which only the 16th, 32nd, 64
 Run = Callable[..., tuple[Any, ...]]
 
 
+class Kinds(NamedTuple):
+    """What flags ask for under an error state: kinds to warn of, their flags, and whether others do something else."""
+
+    warned: tuple[str, ...]
+    flags: int
+    has_others: bool
+
+    @classmethod
+    def of(cls, state: dict[str, str], flags: int) -> Kinds:
+        wanted = {kind: how for kind, how in state.items() if how != "ignore" and KINDS[kind] & flags}
+        warned = (*[kind for kind, how in wanted.items() if how == "warn"],)
+        return cls(warned, sum(KINDS[kind] for kind in warned), len(warned) < len(wanted))
+
+
 class Teller:
     """Tells what NumPy's kernels say of the arguments that a compiled function was called with."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._told: set[tuple[Any, ...]] = set()  # places and flags of which Python's filters show no more
-        self._filters: list[Any] = []  # the filters of which that was true
+        # The filters of which that was true. Python forgets what it has shown when they change, and when its
+        # `catch_warnings` puts equal ones in their place.
+        self._filters: tuple[Any, list[Any]] = (None, [])
+        self._kinds: tuple[Any, dict[int, Kinds]] = (None, {})  # by flags, under the error state of the last call
         self._in_vain: dict[int, int] = {}  # runs that found nothing, by flags
 
     def __call__(self, flags: int, *natives: Any) -> None:
-        wanted = {kind: how for kind, how in state().items() if how != "ignore" and KINDS[kind] & flags}
-        warned = [kind for kind, how in wanted.items() if how == "warn"]
-        if len(warned) < len(wanted):
-            silent: dict[str, Any] = dict.fromkeys(warned, "ignore")
+        now = state()
+        known, by_flags = self._kinds
+        if known is not now:
+            self._kinds = now, (by_flags := {})
+        kinds = by_flags.get(flags)
+        if kinds is None:
+            kinds = by_flags[flags] = Kinds.of(now, flags)
+        if kinds.has_others:
+            silent: dict[str, Any] = dict.fromkeys(kinds.warned, "ignore")
             with np.errstate(**silent):
                 self._run(*natives)
-        if warned:
-            self._warn(warned, natives)
+        if kinds.warned:
+            self._warn(kinds, natives)
 
-    def _warn(self, kinds: list[str], natives: tuple[Any, ...]) -> None:
-        flags = sum(KINDS[kind] for kind in kinds)
+    def _warn(self, kinds: Kinds, natives: tuple[Any, ...]) -> None:
         frame = user_frame()
-        place = (flags, *((None, 0) if frame is None else (frame.f_code, frame.f_lasti)))
-        if self._filters != warnings.filters:
+        place = (kinds.flags, None, 0) if frame is None else (kinds.flags, frame.f_code, frame.f_lasti)
+        held, filters = self._filters
+        if held is not warnings.filters or filters != held:
             self._told.clear()
-            self._filters = [*warnings.filters]
-        if place in self._told or not self._is_due(flags):
+            self._filters = warnings.filters, [*warnings.filters]
+        if place in self._told or not self._is_due(kinds.flags):
             return
-        messages = self._messages(kinds, natives)
+        messages = self._messages(kinds.warned, natives)
         if not messages:
             return
-        del self._in_vain[flags]
+        self._in_vain.pop(kinds.flags, None)
         module, line = ("", 0) if frame is None else (frame.f_globals.get("__name__", ""), frame.f_lineno)
         if all(_is_shown_once(message, module, line) for message in messages):
             self._told.add(place)
@@ -69,7 +91,7 @@ class Teller:
         runs = self._in_vain[flags] = self._in_vain.get(flags, 0) + 1
         return runs <= OFTEN or not runs & (runs - 1)
 
-    def _messages(self, kinds: list[str], natives: tuple[Any, ...]) -> tuple[str, ...]:
+    def _messages(self, kinds: tuple[str, ...], natives: tuple[Any, ...]) -> tuple[str, ...]:
         """The warnings of one run, each once, in their order."""
         log = _Log()
         logged: dict[str, Any] = dict.fromkeys(kinds, "log")

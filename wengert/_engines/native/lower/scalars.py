@@ -112,17 +112,24 @@ def _rounded(op: str) -> Rule:
 
 
 def _guarded(b: Builder, t: str, x: Operand, y: Operand) -> tuple[Operand, Operand]:
-    """Whether y is zero, and a divisor of x with which no machine traps.
+    """Whether y is zero, which the processor notes, and a divisor of x with which no machine traps.
 
     The least number divided by -1, too, is no quotient; with 1 in the place of -1 it is itself, as when it wraps round.
     """
-    is_zero = b.let("eq", t, y, 0)
+    is_zero = _noted_zero(b, t, y)
     bad = is_zero
     if t in SIGNED:
         least = -(1 << (8 * WIDTHS[t] - 1))
         overflows = b.both(b.let("eq", t, x, least), b.let("eq", t, y, -1))
         bad = b.either(is_zero, overflows)
     return is_zero, b.select(t, bad, 1, y)
+
+
+def _noted_zero(b: Builder, t: str, y: Operand) -> Operand:
+    """Whether a whole number is zero, by a division of floats: that sets the flag by which NumPy's warning is found."""
+    if type(y) is int:
+        return y == 0
+    return b.let("eq", "f64", b.let("abs", "f64", b.let("div", "f64", 1.0, b.convert("f64", t, y))), math.inf)
 
 
 def _floor_divide(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
@@ -339,7 +346,7 @@ def _as_unsigned(b: Builder, t: str, *xs: Operand) -> tuple[Operand, ...]:
 def _lcm(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
     common = _gcd(b, t, attrs, x, y)
     is_none = b.let("eq", t, common, 0)
-    _, divisor = _guarded(b, t, x, b.select(t, is_none, 1, common))
+    divisor = b.select(t, is_none, 1, common)
     product = b.let("mul", t, b.let("div", t, _abs(b, t, attrs, x), divisor), _abs(b, t, attrs, y))
     return b.select(t, is_none, 0, product)
 
