@@ -350,6 +350,14 @@ MOST_POWER = 64  # of a dimension, as a dimension: a higher one fits into no num
 MOST_BYTES = 2**63 - 1  # of an array: what NumPy's sizes and strides can say
 
 
+def is_frameworks_dim(value: Any) -> bool:
+    """Whether a value is an unknown extent of a framework's own symbolic shapes; graphs hold such ones as they are."""
+    return type(value).__module__.partition(".")[0] not in _OURS and hasattr(value, "__floordiv__")
+
+
+_OURS = {"builtins", "numpy", __name__.partition(".")[0]}
+
+
 def byte_count(shape: Sequence[DimLike], itemsize: int) -> int:
     """The bytes of an array, exact; dimensions that only a run tells, ours or a framework's, count as 1.
 

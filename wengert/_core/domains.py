@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .dims import Dim, DimLike, Monomial
+from .dims import Dim, DimLike, Monomial, is_frameworks_dim
 from .state import STATE
 from .types import TensorType
 
@@ -32,11 +32,11 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_extent(value: Any) -> bool:
-    return isinstance(value, Dim) or _is_count(value)
+    return isinstance(value, Dim) or _is_count(value) or is_frameworks_dim(value)
 
 
 def _is_offset(value: Any) -> bool:
-    return isinstance(value, Dim) or is_whole(value)
+    return isinstance(value, Dim) or is_whole(value) or is_frameworks_dim(value)
 
 
 def is_number(value: Any) -> bool:
@@ -131,14 +131,14 @@ def require_at_most(op: str, what: str, x: DimLike, y: DimLike) -> None:
         conditions = getattr(STATE.builder, "conditions", None)
         if conditions is not None and not is_never_negative(left):
             conditions.append((x, y))
-    elif left < 0:
+    elif not is_frameworks_dim(left) and left < 0:
         raise ValueError(f"{op}: {what} is {x}, wanted at most {y}")
 
 
 def require_equal_extents(op: str, what: str, x: DimLike, y: DimLike) -> None:
     """Raises if x and y are known to differ."""
     left = y - x
-    if not isinstance(left, Dim) and left:
+    if not isinstance(left, Dim) and not is_frameworks_dim(left) and left:
         raise ValueError(f"{op}: {what} is {x}, wanted {y}")
 
 
