@@ -697,7 +697,7 @@ def test_rules_that_are_not_linear_in_programs_are_errors(name: str, wrap: Any, 
 
 @pytest.mark.parametrize("layer", [lambda f: f, wg.function], ids=["eager", "compiled"])
 @pytest.mark.parametrize("policy", ["all", 1])
-def test_the_way_back_through_a_loop_is_a_linear_rule(layer: Any, policy: Any) -> None:
+def test_the_backward_pass_through_a_loop_is_a_linear_rule(layer: Any, policy: Any) -> None:
     """A rule that is the pullback of a loop: what its history is read by is linear in cotangents, and is transposed."""
 
     def f(x: Any) -> Any:
@@ -714,7 +714,7 @@ def test_the_way_back_through_a_loop_is_a_linear_rule(layer: Any, policy: Any) -
     np.testing.assert_allclose(layer(lambda x: wg.jvp(ruled, (x,), (dx,))[1])(x), wanted, rtol=1e-12)
 
 
-def test_a_rule_that_multiplies_its_upstream_behind_the_way_back_of_a_loop_is_not_linear() -> None:
+def test_a_rule_that_multiplies_its_upstream_behind_the_backward_pass_of_a_loop_is_not_linear() -> None:
     f = rule(
         lambda x: x * x, lambda u, x: wg.vjp(lambda x: wg.scan(lambda c, e: (c * e, None), x, x)[0], x)[1](u * u)[0]
     )

@@ -1,6 +1,6 @@
-"""Thirty problems through every door: the functional interface, graphs, functions as ops and sessions give one answer.
+"""Thirty problems through every interface: the functional interface, graphs, functions as ops and sessions give one answer.
 
-A door takes f and its arguments and returns the gradient of `sum(f(*args))` for each of them, zeros where there is
+An interface takes f and its arguments and returns the gradient of `sum(f(*args))` for each of them, zeros where there is
 none.
 """
 
@@ -15,7 +15,7 @@ import pytest
 
 import wengert as wg
 
-Door = Callable[[Callable[..., Any], list[Any]], list[Any]]
+Interface = Callable[[Callable[..., Any], list[Any]], list[Any]]
 
 
 def functional(f: Callable[..., Any], args: list[Any]) -> list[Any]:
@@ -46,7 +46,7 @@ def session(f: Callable[..., Any], args: list[Any]) -> list[Any]:
     return v1.Session(built).run(found, dict(zip(xs, args, strict=True)))
 
 
-DOORS: list[Door] = [compiled, graph, gated_graph, as_an_op, session]
+INTERFACES: list[Interface] = [compiled, graph, gated_graph, as_an_op, session]
 if hasattr(wg, "GradientTape"):
 
     def tape(f: Callable[..., Any], args: list[Any]) -> list[Any]:
@@ -57,7 +57,7 @@ if hasattr(wg, "GradientTape"):
             y = f(*xs)
         return [g.numpy() for g in followed.gradient(y, xs, unconnected_gradients="zero")]
 
-    DOORS.append(tape)
+    INTERFACES.append(tape)
 
 
 @wg.custom_gradient
@@ -113,12 +113,12 @@ def test_there_are_thirty() -> None:
     assert len(PROBLEMS) >= 30
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", INTERFACES)
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_every_door_gives_the_same_gradient(name: str, door: Door) -> None:
+def test_every_interface_gives_the_same_gradient(name: str, interface: Interface) -> None:
     f, args = PROBLEMS[name][0], arguments(name)
     expected = functional(f, args)
-    found = door(f, args)
+    found = interface(f, args)
     assert len(found) == len(expected)
     for one, want in zip(found, expected, strict=True):
         assert np.shape(one) == np.shape(want)

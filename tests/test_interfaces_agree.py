@@ -55,7 +55,7 @@ def in_keras_way(f: Any) -> Any:
     return wg.custom_gradient(lambda x: (f(x), lambda *args, upstream: wg.grad(f)(args[0], dy=upstream)))
 
 
-DOORS: dict[str, Callable[[Any, Any], Any]] = {
+INTERFACES: dict[str, Callable[[Any, Any], Any]] = {
     "grad": lambda f, x: wg.grad(f)(x, dy=DY),
     "value_and_grad": lambda f, x: wg.value_and_grad(f)(x, dy=DY).grad,
     "grads": lambda f, x: wg.grads(f)([x], dy=DY)[0],
@@ -71,16 +71,16 @@ DOORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_door_agrees_with_differences(name: str) -> None:
+def test_every_interface_agrees_with_differences(name: str) -> None:
     f = FUNCTIONS[name]
-    first = DOORS["grad"]
+    first = INTERFACES["grad"]
     second: Any = lambda x: wg.grad(lambda x: wg.sum(first(f, x) * DY))(x)
     wanted = [along(lambda x: f(wg.tensor(x)).numpy()), along(lambda x: first(f, x)), along(second)]
     assert of_variable(f, X) @ V == pytest.approx(wanted[0], rel=1e-7, abs=1e-8)
-    for door, derive in DOORS.items():
+    for interface, derive in INTERFACES.items():
         g1: Any = lambda x, derive=derive: derive(f, x)
         g2: Any = wg.grad(lambda x, g1=g1: wg.sum(g1(x) * DY))
         g3: Any = wg.grad(lambda x, g2=g2: wg.sum(g2(x) * DY))
         for order, g in enumerate((g1, g2, g3)):
             for run in (g, wg.function(g)):
-                assert run(X) @ V == pytest.approx(wanted[order], rel=1e-6, abs=1e-7), (door, order + 1)
+                assert run(X) @ V == pytest.approx(wanted[order], rel=1e-6, abs=1e-7), (interface, order + 1)

@@ -548,15 +548,15 @@ def test_refused_by_python_in_its_own_words(idiom: Idiom, error: type[Exception]
         recorded(idiom, X)
 
 
-@pytest.mark.parametrize("door", [recorded, lambda f, x: wg.grad(f)(x)])
-def test_a_library_that_rewords_the_error_does_not_hide_it(door: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("interface", [recorded, lambda f, x: wg.grad(f)(x)])
+def test_a_library_that_rewords_the_error_does_not_hide_it(interface: Callable[..., Any]) -> None:
     def minimised(x: Any) -> Any:
         return scipy.optimize.minimize(lambda t: x[0] * (t[0] - 1) ** 2, [0.0])
 
     with pytest.raises(LostGradientError):
-        door(minimised, X)
+        interface(minimised, X)
     with pytest.raises(LostGradientError):
-        door(assign_element, X)
+        interface(assign_element, X)
 
 
 def test_what_the_user_makes_of_the_error_stays() -> None:

@@ -202,7 +202,7 @@ def test_a_rule_brings_its_variables_and_its_jvp(tmp_path):
 
 
 def _tangent(f, x):
-    """Forward mode, by the core's recorder: it has no door of its own yet."""
+    """Forward mode, by the core's recorder: it has no interface of its own yet."""
     tensor, tangents = wg.tensor(x), Tangents()
     with recording(tangents):
         tangents.set(tensor, wg.ones_like(tensor))

@@ -1,4 +1,4 @@
-"""`IndexedSlices`: where gradients of gathered rows are sparse (docs/semantics/graphs.md), through every door."""
+"""`IndexedSlices`: where gradients of gathered rows are sparse (docs/semantics/graphs.md), through every interface."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def of_a_function(f, x):
     return wg.grad(wg.function(f), sparse=True)(x)
 
 
-every_door = pytest.mark.parametrize(
-    "door",
+every_interface = pytest.mark.parametrize(
+    "interface",
     [
         by_grad,
         by_tensors,
@@ -75,32 +75,32 @@ def parts(slices):
 # -- where a gradient is sparse ----------------------------------------------------------------------------------------
 
 
-@every_door
-def test_rows_gathered(door):
-    slices = door(lambda x: wg.take(x, [0, 2, 0], axis=0), TABLE)
+@every_interface
+def test_rows_gathered(interface):
+    slices = interface(lambda x: wg.take(x, [0, 2, 0], axis=0), TABLE)
     assert parts(slices) == ([[1, 1]] * 3, [0, 2, 0], (3, 2))  # duplicates are not merged
     assert np.asarray(slices).tolist() == [[2, 2], [0, 0], [1, 1]]
     weights = np.array([[1.0], [10.0], [100.0]])
-    slices = door(lambda x: wg.take(x, [0, 2, 0], axis=0) * weights, TABLE)
+    slices = interface(lambda x: wg.take(x, [0, 2, 0], axis=0) * weights, TABLE)
     assert np.asarray(slices).tolist() == [[101, 101], [0, 0], [10, 10]]
 
 
-@every_door
-def test_two_gathers_concatenate(door):
-    slices = door(lambda x: wg.sum(wg.take(x, [0], axis=0)) * 3.0 + wg.sum(wg.take(x, [2, 1], axis=0)), TABLE)
+@every_interface
+def test_two_gathers_concatenate(interface):
+    slices = interface(lambda x: wg.sum(wg.take(x, [0], axis=0)) * 3.0 + wg.sum(wg.take(x, [2, 1], axis=0)), TABLE)
     values, indices, shape = parts(slices)
     assert sorted(zip(indices, values)) == [(0, [3, 3]), (1, [1, 1]), (2, [1, 1])] and shape == (3, 2)
     assert np.asarray(slices).tolist() == [[3, 3], [1, 1], [1, 1]]
 
 
-@every_door
-def test_gather_and_a_dense_use(door):
-    dense = door(lambda x: wg.sum(wg.take(x, [0], axis=0)) + wg.sum(x * x), TABLE)
+@every_interface
+def test_gather_and_a_dense_use(interface):
+    dense = interface(lambda x: wg.sum(wg.take(x, [0], axis=0)) + wg.sum(x * x), TABLE)
     assert type(dense) is not wg.IndexedSlices
     assert np.asarray(dense).tolist() == [[3, 5], [6, 8], [10, 12]]
 
 
-@every_door
+@every_interface
 @pytest.mark.parametrize(
     ("f", "is_sparse"),
     [
@@ -109,8 +109,8 @@ def test_gather_and_a_dense_use(door):
         (lambda x: x[np.array([True, False, True])], True), (lambda x: x[:, [0]], False),
     ],
 )  # fmt: skip
-def test_whole_rows_along_the_first_axis(door, f, is_sparse):
-    found = door(f, TABLE)
+def test_whole_rows_along_the_first_axis(interface, f, is_sparse):
+    found = interface(f, TABLE)
     assert (type(found) is wg.IndexedSlices) is is_sparse
     np.testing.assert_array_equal(np.asarray(found), wg.grad(f)(TABLE))
     if is_sparse:

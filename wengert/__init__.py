@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from . import fft, linalg, numpy, ops, tree
 from ._core.dtypes import set_default_float
 from ._core.graph import Graph
-from ._core.later import names_loaded_later
+from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
 from .batching import vectorized_map, vmap
 from .control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop

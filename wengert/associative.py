@@ -15,7 +15,7 @@ from typing import Any
 from ._compile.arguments import caller_kind, require_callable, result_of
 from ._control.values import Leaves, met_dtype, require_same_structure, require_same_type
 from ._core.dims import Dim
-from ._core.doors import door
+from ._core.public import public
 from ._core.state import STATE
 from ._core.tensor import Tensor
 from ._core.types import same_dim
@@ -30,7 +30,7 @@ __all__ = ["associative_scan"]
 Row = list[Tensor]  # one tensor for each leaf, all of one extent along that leaf's axis
 
 
-@door
+@public
 def associative_scan(f: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """All running results of an associative function along an axis: `y[i] = f(y[i - 1], x[i])`, `y[0] = x[0]`.
 

@@ -19,9 +19,9 @@ from ._compile.bridge import as_program, has_tracers
 from ._control.examples import Example
 from ._control.values import Leaves, leaf_tensor
 from ._core.dims import DimLike
-from ._core.doors import door
 from ._core.kinds import DICTS, SEQUENCES
 from ._core.op import repeat
+from ._core.public import public
 from ._core.structure import Spec, describe, flatten, paths, unflatten
 from ._core.tensor import Tensor
 from ._core.types import same_dim, tensor_type
@@ -31,7 +31,7 @@ from ._prims.structural import transpose
 __all__ = ["vectorized_map", "vmap"]
 
 
-@door
+@public
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """f for a whole batch: a function that maps over an axis of its arguments, all at once.
 
@@ -72,7 +72,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     _require_axes(in_axes, "in_axes")
     _require_axes(out_axes, "out_axes")
 
-    @door
+    @public
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if has_tracers((args, kwargs)):
             # made anew, so that no function holds itself
@@ -86,7 +86,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     return mapped
 
 
-@door
+@public
 def vectorized_map(function: Callable[[Any], Any], elements: Any) -> Any:
     """Applies a function to each slice of some arrays along their first axis, all at once: `vmap(function)(elements)`.
 

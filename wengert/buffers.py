@@ -15,14 +15,14 @@ import numpy as np
 
 from ._core import dtypes
 from ._core.dims import Dim, DimLike, Shape
-from ._core.doors import door
 from ._core.engine import ndarray_of
-from ._core.folding import fold
 from ._core.foreign_arrays import no_mask
 from ._core.moving import beside
 from ._core.operators import Operators
+from ._core.public import public
 from ._core.state import STATE, next_serial, tell_effect
 from ._core.tensor import Tensor, Value
+from ._core.tracebacks import fold
 from ._core.types import tensor_type, type_of
 from ._core.where import Site, at_user_line
 from ._prims import buffer as prims
@@ -126,7 +126,7 @@ class Buffer(Operators):
         return self.value.numpy()
 
     def __getitem__(self, index: Any) -> Tensor:
-        try:  # not a `door`: a read or a write opens nothing, and loops are made of them
+        try:  # not `@public`: a read or a write opens nothing, and loops are made of them
             return places.take(self._held, index, "buffer")
         except BaseException as error:
             fold(error)
@@ -144,7 +144,7 @@ class Buffer(Operators):
             fold(error)
             raise
 
-    @door
+    @public
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError(at_user_line("len() of a buffer of no axes"))
@@ -176,7 +176,7 @@ class Buffer(Operators):
 attach_operators(Buffer)
 
 
-@door
+@public
 def buffer(shape_or_array: Any, dtype: Any = None) -> Buffer:
     """An array to write into, `b[index] = value`, with gradients through every write and read.
 

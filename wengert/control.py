@@ -35,8 +35,8 @@ from ._control.values import (
 )
 from ._core import budget, dtypes
 from ._core.dims import Dim
-from ._core.doors import door
 from ._core.kinds import SEQUENCES
+from ._core.public import public
 from ._core.state import STATE, building
 from ._core.structure import LEAF
 from ._core.tensor import Tensor, Value
@@ -56,7 +56,7 @@ __all__ = [
 # -- branches ---------------------------------------------------------------------------------------------------------
 
 
-@door
+@public
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
     """The result of one of two functions, chosen by a boolean.
 
@@ -97,7 +97,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
 
 
-@door
+@public
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """The result of one of several functions, chosen by a number.
 
@@ -257,7 +257,7 @@ def body_type(body: Body, place: int) -> TensorType:
 # -- loops ------------------------------------------------------------------------------------------------------------
 
 
-@door
+@public
 def while_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: Any = None,
     shape_invariants: Any = None, checkpoint: Any = "auto",
@@ -342,7 +342,7 @@ class _NotKnown(TracingError):
     """A predicate is a framework's tracer: the construct must be traced."""
 
 
-@door
+@public
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, checkpoint: Any = "auto") -> Any:
     """Runs a step for each integer from `lower` to `upper`, the latter left out.
 
@@ -599,7 +599,7 @@ def _settled(
 # -- loops over arrays ------------------------------------------------------------------------------------------------
 
 
-@door
+@public
 def scan(
     f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
     checkpoint: Any = "auto", unroll: int = 1,
@@ -771,7 +771,7 @@ def _trace_scan(
     return carry, y.rebuilt(with_weak(outs[width:], [x._weak for x in y.tensors]))
 
 
-@door
+@public
 def set_memory_budget(size: int) -> None:
     """Sets how many bytes the histories of loops with `checkpoint="auto"` may take in one gradient.
 
@@ -795,7 +795,7 @@ def set_memory_budget(size: int) -> None:
     budget.set_limit(int(size))
 
 
-@door
+@public
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """Applies a function to each slice of some arrays along their first axis, one after the other.
 

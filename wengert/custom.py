@@ -1,6 +1,6 @@
 """Gradients of one's own: `custom_gradient`, `custom_grad`, and `recompute_grad` (alias `checkpoint`).
 
-A call binds its arguments (`_Call`), runs the user's function while its Variable reads are watched, and hands the
+A call binds its arguments (`_CustomCall`), runs the user's function while its Variable reads are watched, and hands the
 results with a rule to `_control.custom.follow`. The conventions by which a user's gradient function is called, and the
 checks of what it returns, are here; how a rule takes part in reverse mode, forward mode and batches is there.
 """
@@ -27,9 +27,9 @@ from ._control.recompute import ClosedRun, RecomputeRule, Run
 from ._core import dtypes
 from ._core.constant import Kind, is_number, number
 from ._core.cycles import under_way
-from ._core.doors import door
 from ._core.kinds import ARRAYS, DICTS, SEQUENCES
 from ._core.op import Op
+from ._core.public import public
 from ._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
 from ._core.structure import LEAF, Spec, describe, flatten, is_number_list, unflatten
 from ._core.tensor import Tensor, is_tensor_or_variable
@@ -53,7 +53,7 @@ def custom_gradient(
 ) -> Callable[[Callable[P, tuple[R, Any]]], Callable[P, R]]: ...
 
 
-@door
+@public
 def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> Any:
     """Gives a function a gradient of the user's own. A decorator, with or without parentheses.
 
@@ -100,7 +100,7 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
     return _Decorated(f, functools.partial(_call_custom_gradient, f, jvp))
 
 
-@door
+@public
 def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function with a gradient of the user's own, in the manner of TensorFlow.js.
 
@@ -152,7 +152,7 @@ def _without_save(f: Callable[..., Any]) -> inspect.Signature | None:
     return signature.replace(parameters=named)
 
 
-@door
+@public
 def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     """f, differentiated without keeping its intermediate results: the backward pass computes them again.
 
@@ -193,7 +193,7 @@ class _Decorated:
         functools.update_wrapper(self, f)
         self._call = call
 
-    @door
+    @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._run((), args, kwargs)
 
@@ -202,7 +202,7 @@ class _Decorated:
             return self
 
         @functools.wraps(self.__wrapped__)
-        @door
+        @public
         def method(*args: Any, **kwargs: Any) -> Any:
             return self._run((instance,), args, kwargs)
 
@@ -220,7 +220,7 @@ class _Decorated:
 # -- arguments --------------------------------------------------------------------------------------------------------
 
 
-class _Call:
+class _CustomCall:
     """The arguments of one call: what f receives, and which leaves of it are inputs of the rule."""
 
     __slots__ = ("args", "inputs", "keep", "kwargs", "places", "spec", "total", "variables")
@@ -417,7 +417,7 @@ class _Wanted:
 
     __slots__ = ("name", "places", "spec", "total", "types")
 
-    def __init__(self, name: str, call: _Call) -> None:
+    def __init__(self, name: str, call: _CustomCall) -> None:
         self.name = name
         self.spec = call.spec
         self.total = call.total
@@ -514,7 +514,7 @@ def _call_custom_gradient(
     kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
     name = _name_of(f)
-    call = _Call(f, name, head, args, kwargs)
+    call = _CustomCall(f, name, head, args, kwargs)
     reads = _Reads()
     outside = Outside(reads.since) if _is_following() else None
     with observing_reads(reads):
@@ -592,7 +592,7 @@ class _UserPull:
     __slots__ = ("_arguments", "_grad_fn", "_name", "_variables", "_wanted")
 
     def __init__(
-        self, name: str, grad_fn: Callable[..., Any], call: _Call, variables: list[tuple[Variable, Tensor]]
+        self, name: str, grad_fn: Callable[..., Any], call: _CustomCall, variables: list[tuple[Variable, Tensor]]
     ) -> None:
         self._name = name
         self._grad_fn = grad_fn
@@ -642,7 +642,7 @@ class _UserPush:
 
     __slots__ = ("_args", "_jvp", "_name", "_places", "_spec", "_types")
 
-    def __init__(self, name: str, jvp: Callable[..., Any], call: _Call, output: _Output) -> None:
+    def __init__(self, name: str, jvp: Callable[..., Any], call: _CustomCall, output: _Output) -> None:
         self._name = name
         self._jvp = jvp
         self._args = call.args
@@ -705,7 +705,7 @@ def _call_custom_grad(
     f: Callable[..., Any], head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     name = _name_of(f)
-    call = _Call(f, name, head, (*[as_tensor(a, name) if is_number(a) else a for a in args],), kwargs, args)
+    call = _CustomCall(f, name, head, (*[as_tensor(a, name) if is_number(a) else a for a in args],), kwargs, args)
     save = _Saver(_is_following())
     reads = _Reads()
     outside = Outside(reads.since) if _is_following() else None

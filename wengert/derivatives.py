@@ -25,10 +25,10 @@ from ._core import dtypes
 from ._core.constant import Kind
 from ._core.cycles import under_way
 from ._core.dims import Dim, DimLike, size_of
-from ._core.doors import door
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
+from ._core.public import public
 from ._core.state import STATE, recording
 from ._core.structure import flatten, unflatten
 from ._core.tensor import Tensor
@@ -64,7 +64,7 @@ class ValueAndJacobian(NamedTuple):
 # -- along one direction ----------------------------------------------------------------------------------------------
 
 
-@door
+@public
 def vjp(
     f: Callable[..., Any], *primals: Any, has_aux: bool = False, unconnected_gradients: Any = "error"
 ) -> tuple[Any, ...]:  # fmt: skip
@@ -105,7 +105,7 @@ def vjp(
     result, aux = _with_aux(result, has_aux, "vjp")
     y = Leaves(result, "f(x)")
 
-    @door
+    @public
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         seeds = _seeds(cotangent, y)
         found = _pulled(tape, [*zip(y.tensors, seeds, strict=True)], tensors)
@@ -116,7 +116,7 @@ def vjp(
     return (value, pullback, result_of(aux, keep, own)) if has_aux else (value, pullback)
 
 
-@door
+@public
 def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
     """The transpose of a linear function; for complex numbers its adjoint.
 
@@ -163,7 +163,7 @@ def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[[Any], tu
     return pullback
 
 
-@door
+@public
 def jvp(
     f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False, *, unconnected_gradients: Any = "error"
 ) -> tuple[Any, ...]:  # fmt: skip
@@ -216,7 +216,7 @@ def jvp(
     return (*found, result_of(aux, keep, own)) if has_aux else found
 
 
-@door
+@public
 def linearize(
     f: Callable[..., Any], *primals: Any, unconnected_gradients: Any = "error"
 ) -> tuple[Any, Callable[..., Any]]:  # fmt: skip
@@ -252,7 +252,7 @@ def linearize(
     y = Leaves(result, "f(x)")
     part = LinearPart(recorder.steps, tensors, y.tensors)
 
-    @door
+    @public
     def f_jvp(*tangents: Any) -> Any:
         dots = _directions(tangents, sources, "linearize: tangents")
         dy = _as_tangents(part(dots), y, mode, "linearize")
@@ -261,7 +261,7 @@ def linearize(
     return result_of(y.value, keep, Owned()), f_jvp
 
 
-@door
+@public
 def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     """The product of f's Hessian at x and a vector, without the Hessian.
 
@@ -292,7 +292,7 @@ def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
 # -- along all directions ---------------------------------------------------------------------------------------------
 
 
-@door
+@public
 def jacobian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto", sparsity: Any = None,
     chunk: int | None = None, *, holomorphic: bool = False, unconnected_gradients: Any = "error",
@@ -340,7 +340,7 @@ def jacobian(
     )
 
 
-@door
+@public
 def value_and_jacobian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto", sparsity: Any = None,
     chunk: int | None = None, *, holomorphic: bool = False, unconnected_gradients: Any = "error",
@@ -365,7 +365,7 @@ def value_and_jacobian(
     return _jacobian_function(f, "value_and_jacobian", wish, ValueAndJacobian)
 
 
-@door
+@public
 def hessian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, sparsity: Any = None, *, chunk: int | None = None
 ) -> Callable[..., Any]:  # fmt: skip
@@ -588,7 +588,7 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
     positions = positions_of(wish.argnums, name)
     names, _ = parameters(f)
 
-    @door
+    @public
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
         if has_tracers((args, kwargs)):
             # made anew, so that no function holds itself
@@ -599,7 +599,7 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
         call = [array_argument(a) for a in args]
         for i, source in zip(chosen, sources):
             call[i] = source.argument(args[i])
-        run = _Run(f, name, call, {k: array_argument(v) for k, v in kwargs.items()}, sources, wish)
+        run = _JacobianRun(f, name, call, {k: array_argument(v) for k, v in kwargs.items()}, sources, wish)
         blocks = run.blocks()
         own = Owned()
         places: list[Any] = []
@@ -621,7 +621,7 @@ def _grouped(blocks: Sequence[Any], sources: Sequence[Differentiated]) -> list[A
     return [source.result([next(remaining) for _ in source.tensors]) for source in sources]
 
 
-class _Run:
+class _JacobianRun:
     """One run of f, recorded for the mode that is wanted, or for both until the sizes are known."""
 
     def __init__(

@@ -14,11 +14,11 @@ import numpy as np
 from ._compile.bridge import as_program, has_tracers
 from ._control.custom import show_rule
 from ._core.apply import apply
-from ._core.doors import door, unconverted
 from ._core.engine import Engine, register_host_kernel
-from ._core.folding import fold
 from ._core.op import REGISTRY, Facts, Op, Rule, batch_size
+from ._core.public import public, unconverted
 from ._core.tensor import Tensor
+from ._core.tracebacks import fold
 from ._core.types import TensorType, tensor_type
 from ._core.where import at_user_line
 from ._prims.structural import concatenate, reshape, slice_
@@ -40,7 +40,7 @@ class AppliedOp(NamedTuple):
     attrs: dict[str, Any]
 
 
-@door
+@public
 def primitive(
     name: str, *, spec: Callable[..., TensorSpec], numpy: Callable[..., Any], vjp: Callable[..., Any] | None = None,
     jvp: Callable[..., Any] | None = None, batch: Callable[..., Any] | None = None,
@@ -107,7 +107,7 @@ def _require_free_name(name: Any) -> None:
 
 def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
     def call(*inputs: Any, **attrs: Any) -> Any:
-        try:  # not a `door`: an op opens nothing, and is called often
+        try:  # not `@public`: an op opens nothing, and is called often
             if has_tracers(inputs):
                 return as_program(_callable_op(op, numpy), inputs, attrs, op.name)
             operands = tuple(as_tensor(x, op.name) for x in inputs)
@@ -246,7 +246,7 @@ def _row(x: Tensor, index: int) -> Tensor:
 # -- derivatives of ops that have none ---------------------------------------------------------------------------------
 
 
-@door
+@public
 def register_gradient(op_name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Gives an op that has no gradient one (a decorator).
 
@@ -283,7 +283,7 @@ def register_gradient(op_name: str) -> Callable[[Callable[..., Any]], Callable[.
     return decorate
 
 
-@door
+@public
 def not_differentiable(op_name: str) -> None:
     """Declares that an op has no gradient on purpose: paths through it are cut, and `None` or an error says so.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._core.dims import floordiv
-from ._core.later import names_loaded_later
+from ._core.lazy_modules import names_loaded_later
 from ._core.where import at_user_line
 from .ops import choices, fourier
 from .ops.promotion import as_tensor, names_errors, normal_axes, public

@@ -14,7 +14,7 @@ from ._compile.bridge import as_program, has_tracers
 from ._control.foreign import foreign
 from ._control.values import leaf_tensor
 from ._core.constant import is_number
-from ._core.doors import door
+from ._core.public import public
 from ._core.state import STATE
 from ._core.structure import flatten, unflatten
 from ._engines import engine_named
@@ -84,7 +84,7 @@ def from_tensorflow(f: Callable[..., Any], *, variables: Sequence[Any] | None = 
     followed: dict[tuple[int, ...], Callable[..., Any]] = {}
 
     @functools.wraps(f)
-    @door
+    @public
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         read = [*(getattr(f, "trainable_variables", ()) if variables is None else variables)]
         if not any(map(engine.is_followed, read)):
@@ -177,7 +177,7 @@ def _wrapped(f: Callable[..., Any], make: Any, what: str, name: str = "") -> Cal
     name = name or getattr(f, "__name__", what)
 
     @functools.wraps(f)
-    @door
+    @public
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if has_tracers((args, kwargs)):
 

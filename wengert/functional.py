@@ -1,6 +1,6 @@
 """Gradients of functions: `grad`, `value_and_grad`, `grads`, `value_and_grads`, `variable_grads`.
 
-Each opens a tape, runs f on tensors, and sweeps back once. Start with `_Run`.
+Each opens a tape, runs f on tensors, and sweeps back once. Start with `_TapedRun`.
 """
 
 # pyright: strict, reportPrivateUsage=false
@@ -24,14 +24,14 @@ from ._compile.bridge import as_program, has_tracers
 from ._core import dtypes
 from ._core.apply import apply
 from ._core.constant import Kind
-from ._core.doors import door, reopen, unconverted
-from ._core.folding import fold
 from ._core.graph import quietly
 from ._core.kinds import SEQUENCES, TUPLES
 from ._core.moving import beside
 from ._core.op import ZERO
+from ._core.public import public, reopen, unconverted
 from ._core.state import STATE, observing_reads, raise_our_own, recording
 from ._core.tensor import Tensor
+from ._core.tracebacks import fold
 from ._core.types import same_shape, type_of
 from ._core.where import at_user_line
 from ._prims.structural import attach, convert, full, zeros_of
@@ -114,7 +114,7 @@ class GradientFunction(Protocol, Generic[P, T]):
 # -- the public functions ---------------------------------------------------------------------------------------------
 
 
-@door
+@public
 def value_and_grad(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *,
     unconnected_gradients: Any = "error", sparse: bool = False,
@@ -154,7 +154,7 @@ def _value_and_grad(value: Any, gradient: Any, aux: Any, has_aux: bool) -> Value
     return ValueAndGrad((value, aux) if has_aux else value, gradient)
 
 
-@door
+@public
 def grad(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *,
     unconnected_gradients: Any = "error", sparse: bool = False,
@@ -192,7 +192,7 @@ def _gradient_only(value: Any, gradient: Any, aux: Any, has_aux: bool) -> Any:
     return (gradient, aux) if has_aux else gradient
 
 
-@door
+@public
 def grads(
     f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False
 ) -> Callable[..., list[Any]]:
@@ -219,7 +219,7 @@ def grads(
     return _list_function(f, "grads", unconnected_gradients, sparse, lambda value, gradients: gradients)
 
 
-@door
+@public
 def value_and_grads(
     f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False
 ) -> Callable[..., ValueAndGrads]:
@@ -260,7 +260,7 @@ def _gradient_function(
 
     def gradient_function(*args: Any, **kwargs: Any) -> Any:
         before = vars(STATE).copy()
-        try:  # as `door` does: a Python call more would be felt
+        try:  # as `@public` does: a Python call more would be felt
             if has_tracers((args, kwargs)):
                 # made anew: a function that held itself would be a cycle, which only the garbage collector ends
                 again = _gradient_function(f, name, argnums, has_aux, unconnected, sparse, combine)
@@ -279,7 +279,7 @@ def _gradient_function(
                 call[i] = source.argument(args[i])
             if kwargs:
                 kwargs = {k: array_argument(v) for k, v in kwargs.items()}
-            run = _Run(f, name, call, kwargs, sources, has_aux)
+            run = _TapedRun(f, name, call, kwargs, sources, has_aux)
             found = run.gradients(dy, mode, sparse, keep)
             gradient = found[0] if isinstance(positions, int) else tuple(found)
             value = result_of(run.y, keep, run.own)
@@ -302,7 +302,7 @@ def _list_function(
 
     def gradient_function(args: Any, dy: Any = None) -> Any:
         before = vars(STATE).copy()
-        try:  # as `door` does: a Python call more would be felt
+        try:  # as `@public` does: a Python call more would be felt
             if has_tracers((args, dy)):
                 again = _list_function(f, name, unconnected, sparse, combine)  # made anew, as above
                 return as_program(again, (args, dy), {}, name)
@@ -318,7 +318,7 @@ def _list_function(
             keep = caller_kind(args) or (dy is not None and caller_kind((dy,)))
             sources = [Differentiated(a, names[i] if i < len(names) else f"args[{i}]") for i, a in enumerate(args)]
             call = [s.argument(a) for s, a in zip(sources, args, strict=True)]
-            run = _Run(f, name, call, {}, sources, False)
+            run = _TapedRun(f, name, call, {}, sources, False)
             found = run.gradients(dy, mode, sparse, keep)
             return combine(result_of(run.y, keep, run.own), found)
         except BaseException as error:
@@ -329,7 +329,7 @@ def _list_function(
     return unconverted(_named_after(f, gradient_function, name))
 
 
-class _Run:
+class _TapedRun:
     """One run of f under a tape, and the sweep back from its result."""
 
     __slots__ = ("aux", "keys", "name", "own", "sources", "tape", "y")
@@ -542,7 +542,7 @@ class _VariableWatch:
             self.tape.watch(tensor)
 
 
-@door
+@public
 def variable_grads(
     f: Callable[[], Any], var_list: Sequence[Variable] | None = None, sparse: bool = False
 ) -> VariableGrads:

@@ -24,14 +24,14 @@ from ._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dim
 from ._core import dtypes, forking
 from ._core.constant import constant, number
 from ._core.dims import is_late
-from ._core.doors import door
 from ._core.engine import PLAIN_TYPES, Engine, is_native, transferred
-from ._core.folding import fold
 from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
+from ._core.public import public
 from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
 from ._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
+from ._core.tracebacks import fold
 from ._core.where import at_user_line, warn
 from ._engines import engine_named
 from .errors import TracingError
@@ -67,7 +67,7 @@ class TensorSpec:
 
     __slots__ = ("dtype", "name", "shape")
 
-    @door
+    @public
     def __init__(self, shape: Sequence[int | None], dtype: Any = None, name: str | None = None) -> None:
         self.shape = _checked_shape(shape)
         self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
@@ -154,7 +154,7 @@ class Function(Generic[P, R]):
         return (self._f,)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        try:  # not a `door`, whose call would be felt here; `trace` puts back what it opened
+        try:  # not `@public`, whose call would be felt here; `trace` puts back what it opened
             if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
                 # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
                 default = dtypes.default_float()
@@ -362,7 +362,7 @@ class Function(Generic[P, R]):
         bound = len(keys) - len(self._spec_leaves)
         return (*keys[:bound], *map(_key_of_spec, self._spec_leaves))
 
-    @door
+    @public
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """The graph of f for arguments (values or `TensorSpec`s) like these, traced anew.
 
@@ -467,7 +467,7 @@ class _BoundFunction:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    @door
+    @public
     def trace(self, *args: Any, **kwargs: Any) -> Graph:
         """The graph for arguments like these."""
         return self._inner._traced((self.__self__, *args), kwargs, 1)
@@ -483,7 +483,7 @@ def function(
     f: None = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[P, R]], Function[P, R]]: ...  # fmt: skip
-@door
+@public
 def function(
     f: Any = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
     name: str | None = None,

@@ -1,7 +1,8 @@
 """Implicit differentiation: `custom_root` and `custom_linear_solve`.
 
 What a solver finds is differentiated by the equation that it solves, not through the solver's steps: the solver may be
-anything, and costs nothing on the way back. The rules are in `_control/implicit.py` and `_control/linear_solve.py`.
+anything, and costs nothing in the backward pass. The rules are in `_control/implicit.py` and
+`_control/linear_solve.py`.
 """
 
 # pyright: strict, reportPrivateUsage=false
@@ -19,7 +20,7 @@ from ._control.implicit import solution
 from ._control.linear_solve import LinearRule, Solve, twins
 from ._control.values import Leaves, connected
 from ._core import dtypes
-from ._core.doors import door
+from ._core.public import public
 from ._core.state import STATE, pausing, recording, watchers
 from ._core.structure import describe, flatten, unflatten
 from ._core.tensor import Tensor
@@ -35,7 +36,7 @@ from .tree import ravel
 __all__ = ["custom_linear_solve", "custom_root"]
 
 
-@door
+@public
 def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[..., Any]:
     """A function that gives a root of f, found by any solver, and differentiable by the implicit function theorem.
 
@@ -72,7 +73,7 @@ def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[.
     if not callable(solver):
         raise TypeError(at_user_line(f"custom_root: solver must be callable, got {type(solver).__name__}"))
 
-    @door
+    @public
     def root(x0: Any, *args: Any) -> Any:
         start = started(x0, "custom_root: x0")
         call = (*map(array_argument, args),)
@@ -92,7 +93,7 @@ def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[.
     return root
 
 
-@door
+@public
 def custom_linear_solve(
     matvec: Callable[[Any], Any], b: Any, solve: Callable[..., Any], transpose_solve: Callable[..., Any] | None = None
 ) -> Any:  # fmt: skip
@@ -105,7 +106,7 @@ def custom_linear_solve(
         b: the right-hand side: an array or a nested structure of them.
         solve: `solve(matvec, b)` returns x. It gets tensors and a function, may return tensors, NumPy arrays or
             numbers, and may use NumPy and SciPy: matvec gives arrays for arrays. In a trace it works on symbols.
-        transpose_solve: `transpose_solve(vecmat, b)` solves the transposed equation, on the way back. Without it
+        transpose_solve: `transpose_solve(vecmat, b)` solves the transposed equation, in the backward pass. Without it
             `solve` does, which must then use the function that it is given (for a matrix that is symmetric, or a
             solver that knows its matrix in some other way, pass a function that solves with the transpose).
 
@@ -329,7 +330,7 @@ class _Equation:
         if not calls:
             raise ValueError(
                 at_user_line(
-                    "custom_linear_solve: on the way back the transposed equation is solved, but solve does not use "
+                    "custom_linear_solve: the backward pass solves the transposed equation, but solve does not use "
                     "the function that it is given, so it would solve the first one again; give transpose_solve (solve "
                     "itself, if the matrix is symmetric)"
                 )

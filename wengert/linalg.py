@@ -15,7 +15,7 @@ from numpy.linalg import LinAlgError
 
 from ._core import dtypes
 from ._core.dims import Dim, size_of
-from ._core.later import names_loaded_later
+from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from .ops import choices, creation, decompositions, elementwise, linalg, reductions, shapes

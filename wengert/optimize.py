@@ -18,10 +18,10 @@ from ._compile.arguments import array_argument, caller_kind, require_callable, r
 from ._control.values import Leaves, connected
 from ._core import dtypes
 from ._core.constant import constant
-from ._core.doors import door
 from ._core.engine import ENGINE_OF
 from ._core.kinds import DICTS, TUPLES
-from ._core.lazily import scipy
+from ._core.public import public
+from ._core.scipy_modules import scipy
 from ._core.state import STATE, pausing, watchers
 from ._core.structure import flatten
 from ._core.tensor import Tensor
@@ -47,7 +47,7 @@ _ROOTS_WITH_JACOBIAN = frozenset({"hybr", "lm"})
 _NEAR = 1e-6  # how near a bound, relative to 1 + |bound|, counts as on it
 
 
-@door
+@public
 def minimize(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, *, bounds: Any = None,
     constraints: Any = (), tol: float | None = None, callback: Callable[..., Any] | None = None,
@@ -96,7 +96,7 @@ def minimize(
     return _minimize(problem, method, bounds, constraints, tol, callback, options, sparsity)
 
 
-@door
+@public
 def least_squares(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, *, bounds: Any = (-np.inf, np.inf),
     loss: str = "linear", f_scale: float = 1.0, sparsity: Any = None, **options: Any,
@@ -143,7 +143,7 @@ def least_squares(
     return _least_squares(problem, method or "trf", bounds, loss, f_scale, sparsity, options)
 
 
-@door
+@public
 def root(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, *, tol: float | None = None,
     callback: Callable[..., Any] | None = None, options: Any = None,

@@ -21,7 +21,7 @@ from ._compile.cache import Compiled
 from ._compile.saved import Decoder, Encoder, allow_container
 from ._compile.trace import ArrayKey
 from ._core import dtypes
-from ._core.doors import door
+from ._core.public import public
 from ._core.where import at_user_line
 from ._core.whole_files import write_whole
 from .functional import ValueAndGrad, ValueAndGrads
@@ -39,7 +39,7 @@ for _kind in (ValueAndGrad, ValueAndGrads):
     allow_container(_kind)
 
 
-@door
+@public
 def save(fn: Function[..., Any], path: FilePath) -> None:
     """Writes the traces of a function to a file, as data.
 
@@ -113,7 +113,7 @@ def _write(path: Any, data: dict[str, Any], arrays: list[np.ndarray[Any, Any]]) 
     write_whole(path, [_HEADER.pack(_MAGIC, len(text), len(body), checksum), text, body])
 
 
-@door
+@public
 def load(path: FilePath) -> Function[..., Any]:
     """Reads a function that `save` wrote. No code from the file is run.
 

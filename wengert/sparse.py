@@ -20,12 +20,12 @@ from ._control.jacobians import products
 from ._control.values import Leaves
 from ._core import dtypes
 from ._core.constant import constant
-from ._core.doors import door
 from ._core.engine import ENGINE_OF
 from ._core.graph import Graph, quietly
 from ._core.kinds import SEQUENCES
-from ._core.lazily import scipy
 from ._core.moving import beside
+from ._core.public import public
+from ._core.scipy_modules import scipy
 from ._core.state import building, pausing, recording, watchers
 from ._core.structure import LEAF, describe
 from ._core.tensor import Tensor, Value
@@ -94,7 +94,7 @@ class Coloring:
         return f"<{self.mode} coloring of a {rows} x {columns} pattern: {self.count} passes>"
 
 
-@door
+@public
 def coloring(pattern: Any, mode: str = "auto") -> Coloring:
     """Finds which columns or rows of a sparse Jacobian or Hessian share a pass, once for many evaluations.
 
@@ -126,7 +126,7 @@ def coloring(pattern: Any, mode: str = "auto") -> Coloring:
     return _colored(_pattern_of(pattern, "coloring"), mode, "coloring")
 
 
-@door
+@public
 def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callable[..., Matrix]:
     """A function that finds which elements of f's result depend on which elements of an argument.
 
@@ -160,9 +160,9 @@ def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callabl
         raise ValueError(at_user_line(f"sparsity: wanted 1 or 2 as order, got {order!r}"))
     differentiated = f if order == 1 else grad(of_scalar(f, "sparsity"), argnums, unconnected_gradients="zero")
 
-    @door
+    @public
     def find(*args: Any, **kwargs: Any) -> Matrix:
-        call = _Call(differentiated, "sparsity", argnums, args, kwargs)
+        call = _SparseCall(differentiated, "sparsity", argnums, args, kwargs)
         found = call.detected()
         return _mirrored(found, "sparsity") if order == 2 else found
 
@@ -215,7 +215,7 @@ def _same_pattern(first: Matrix, second: Matrix) -> bool:
 # -- one evaluation ---------------------------------------------------------------------------------------------------
 
 
-class _Call:
+class _SparseCall:
     """One call of a function of one array, and what else it takes."""
 
     def __init__(
@@ -431,10 +431,10 @@ def sparse_function(
     elif not isinstance(given, str):
         known = _colored(_pattern_of(given, name), wanted, name)
 
-    @door
+    @public
     def sparse_derivative(*args: Any, **kwargs: Any) -> Any:
         nonlocal known
-        call = _Call(f, name, argnums, args, kwargs)
+        call = _SparseCall(f, name, argnums, args, kwargs)
         current = known
         if isinstance(given, str):
             found = call.detected()

@@ -19,9 +19,9 @@ import numpy as np
 
 from ._compile.arguments import Owned, caller_kind, one_tensor, result_of
 from ._core import dtypes
-from ._core.doors import door
 from ._core.graph import Graph, Scope, quietly
 from ._core.op import ZERO
+from ._core.public import public
 from ._core.state import STATE, building, recording
 from ._core.structure import flatten, is_number_list
 from ._core.tensor import Tensor, Value
@@ -82,7 +82,7 @@ class _Place(NamedTuple):
     given: Any
 
 
-@door
+@public
 def gradients(
     ys: Any, xs: Any, grad_ys: Any = None, name: str | None = "gradients", *, gate_gradients: Any = False,
     aggregation_method: Any = None, stop_gradients: Any = None,
@@ -365,7 +365,7 @@ def _check_seed(seed: Any, y: TensorType, index: int) -> None:
 # -- the gradient of a function as an op ------------------------------------------------------------------------------
 
 
-@door
+@public
 def symbolic_gradient(inputs: Sequence[Any], f: Callable[..., Any], name: str | None = None) -> list[Any]:
     """The gradients of a function with N inputs and M outputs, from N inputs and M upstream gradients.
 

@@ -17,16 +17,16 @@ from ._compile.matching import matched
 from ._control.jacobians import as_rows, images
 from ._core import dtypes
 from ._core.constant import is_number
-from ._core.doors import door, reopen
-from ._core.folding import fold
 from ._core.graph import quietly
 from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.moving import beside
 from ._core.op import ZERO
+from ._core.public import public, reopen
 from ._core.refusal import reworded
 from ._core.state import STATE, tell_effect
 from ._core.structure import LEAF, Spec, flatten, unflatten
 from ._core.tensor import Tensor
+from ._core.tracebacks import fold
 from ._core.types import tensor_type, type_of
 from ._core.where import at_user_line, warn
 from ._prims.structural import conj, reshape, transpose, zeros_of
@@ -78,7 +78,7 @@ class GradientTape:
         self._has_warned = False
         self._watched: tuple[Variable, ...] = ()
 
-    @door
+    @public
     def __enter__(self) -> GradientTape:
         """Starts recording, or goes on with it.
 
@@ -108,7 +108,7 @@ class GradientTape:
 
     # -- what is recorded ---------------------------------------------------------------------------------------------
 
-    @door
+    @public
     def watch(self, tensor: Any) -> None:
         """Watches tensors or Variables from now on.
 
@@ -187,7 +187,7 @@ class GradientTape:
         finally:
             self._start()
 
-    @door
+    @public
     def reset(self) -> None:
         """Forgets all that was recorded and watched, and goes on recording.
 
@@ -273,7 +273,7 @@ class GradientTape:
             [Tensor([ 2., 40.], shape=(2,), dtype=float64)]
         """
         before = vars(STATE).copy()
-        try:  # as `door` does: a Python call more would be felt
+        try:  # as `@public` does: a Python call more would be felt
             mode = _unconnected(unconnected_gradients, "gradient")
             core, reads = self._recorded("gradient")
             targets, spec = _targets(target, reads)
@@ -291,7 +291,7 @@ class GradientTape:
             fold(error)
             raise
 
-    @door
+    @public
     def jacobian(
         self, target: Any, sources: Any, unconnected_gradients: Any = "none", *, holomorphic: bool = False
     ) -> Any:
@@ -339,7 +339,7 @@ class GradientTape:
         self._finish()
         return found_sources.result(results)
 
-    @door
+    @public
     def batch_jacobian(
         self, target: Any, source: Any, unconnected_gradients: Any = "none", *, holomorphic: bool = False
     ) -> Any:
@@ -400,7 +400,7 @@ class GradientTape:
         self._finish()
         return result
 
-    @door
+    @public
     def explain(self, y: Any, x: Any) -> str:
         """Why the gradient of y with respect to x is what it is: the path, or what cuts it.
 

@@ -19,9 +19,9 @@ from ._compile.arguments import array_argument, require_callable
 from ._compile.parameters import positional_names
 from ._core import dtypes
 from ._core.constant import constant, is_number
-from ._core.doors import door
 from ._core.kinds import ARRAYS
 from ._core.op import ZERO
+from ._core.public import public
 from ._core.state import next_serial, recording
 from ._core.structure import flatten, is_number_list, paths, unflatten
 from ._core.tensor import Tensor, is_tensor_or_variable
@@ -61,7 +61,7 @@ class GradientCheck(NamedTuple):
     largest_error: float
 
 
-@door
+@public
 def check_gradients(
     f: Callable[..., Any], *args: Any, order: int = 2, modes: str | Sequence[str] = MODES,
     rtol: float | None = None, atol: float | None = None,

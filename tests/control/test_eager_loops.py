@@ -134,7 +134,7 @@ def test_steps_run_again_read_what_the_first_run_read(policy):
     w = wg.Variable(X, name="w")
     with wg.GradientTape() as tape:
         y = wg.fori_loop(0, 7, lambda i, v: wg.sin(v * w), w.value, checkpoint=policy)
-    w.assign(np.zeros(3))  # between the run and its way back
+    w.assign(np.zeros(3))  # between the run and its backward pass
     found = tape.gradient(y, w).numpy()
     w.assign(X)
     with wg.GradientTape() as tape:
@@ -313,7 +313,7 @@ def test_steps_run_again_read_buffers_as_they_were(policy):
         b = wg.buffer(3)
         b[1] = p
         y = wg.fori_loop(0, 8, lambda k, v: wg.sin(v * b[1]), p, checkpoint=policy)
-        b[1] = 0.0  # between the run and its way back
+        b[1] = 0.0  # between the run and its backward pass
         return y
 
     assert wg.grad(lambda p: f(p, policy))(0.7) == wg.grad(lambda p: f(p, "all"))(0.7)
@@ -338,7 +338,7 @@ def test_a_compiled_function_that_assigns_is_noticed():
         assert v.numpy() == 6.0
 
 
-def test_debug_nans_sees_the_steps_and_their_way_back():
+def test_debug_nans_sees_the_steps_and_their_backward_pass():
     for policy in POLICIES:
         with pytest.raises(FloatingPointError, match="gradient of sqrt"), wg.debug_nans():
             wg.grad(lambda x, p=policy: wg.fori_loop(0, 4, lambda i, v: wg.sqrt(v) * 0.0 + x, x, checkpoint=p))(0.0)

@@ -234,7 +234,7 @@ def test_python_control_flow_inside_a_region(region: str) -> None:
     assert "return v if v > 1 else v * v" in str(caught.value)
 
 
-DOORS = {
+INTERFACES = {
     "gradients": lambda f: lambda x: wg.gradients(f(x), [x]),
     "grad": wg.grad,
     "tape": lambda f: lambda x: taped(f, x),
@@ -248,14 +248,14 @@ def taped(f: Any, x: Any) -> Any:
     return tape.gradient(y, x)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_missing_gradient_in_a_branch_or_a_body(door: str) -> None:
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_a_missing_gradient_in_a_branch_or_a_body(interface: str) -> None:
     """LookupError when the gradient is built, whichever branch is taken and however many steps run."""
     branches = lambda x: wg.cond(x > 0, lambda: x * x, lambda: _no_gradient(x))
     body = lambda x: wg.while_loop(lambda v: v < 0, lambda v: _no_gradient(v), x)
     for f in (branches, body):
         with pytest.raises(LookupError, match="no_gradient_for_errors") as caught:
-            wg.function(DOORS[door](f)).trace(2.0)
+            wg.function(INTERFACES[interface](f)).trace(2.0)
         assert "\n  at " in str(caught.value)
     # an eager run differentiates what ran (decision 6)
     assert wg.grad(branches)(2.0) == 4

@@ -444,7 +444,7 @@ def test_an_interrupt_stops_a_long_loop_and_leaves_everything_usable(policy, is_
 
 @needs_the_main_thread
 @pytest.mark.parametrize("is_traced", [False, True], ids=["eager", "traced"])
-def test_an_interrupt_stops_a_long_way_back(is_traced):
+def test_an_interrupt_stops_a_long_backward_pass(is_traced):
     steps = wg.Variable(30_000, trainable=False)
     began = []
 
@@ -455,7 +455,7 @@ def test_an_interrupt_stops_a_long_way_back(is_traced):
 
     run = wg.function(f) if is_traced else f
 
-    def way_back():
+    def backward_pass():
         x = wg.tensor(0.3)
         with wg.GradientTape() as tape:
             tape.watch(x)
@@ -463,7 +463,7 @@ def test_an_interrupt_stops_a_long_way_back(is_traced):
         began.append(True)
         return interrupted(lambda: tape.gradient(y, x))
 
-    assert way_back() < 1.0
+    assert backward_pass() < 1.0
     assert began
     require_nothing_open()
     steps.assign(4)

@@ -22,7 +22,7 @@ def close(a: Any, b: float) -> None:
 @every_way
 @pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "in a function"])
 def test_gradient_in_a_body_through_a_call_that_ignores_its_variable(derive: Derive, wrapped: bool) -> None:
-    """Two tapes follow different operands of one call: each has a way back of its own."""
+    """Two tapes follow different operands of one call: each has a backward pass of its own."""
     first = wg.function(lambda a, b: a)
 
     def slope(x: Any) -> Any:

@@ -316,7 +316,7 @@ LOOPS = [
 ROWS = [*BRANCHES, *LOOPS]
 
 
-# -- doors ------------------------------------------------------------------------------------------------------------
+# -- interfaces ------------------------------------------------------------------------------------------------------------
 
 
 def floats(result: Any) -> list[Any]:
@@ -353,14 +353,14 @@ def taped(f: Program, given: tuple[Any, ...], xs: tuple[Any, ...]) -> Any:
     return tape.gradient(y, [*xs]) if y else [None] * len(xs)
 
 
-def inside(door: Any, layers: Callable[[Program], Program]) -> Any:
-    """A door that is opened in a trace."""
-    return lambda f, given, xs: layers(lambda g, x: door(f, g, x))(given, xs)
+def inside(interface: Any, layers: Callable[[Program], Program]) -> Any:
+    """An interface that is opened in a trace."""
+    return lambda f, given, xs: layers(lambda g, x: interface(f, g, x))(given, xs)
 
 
-def over(door: Any, layers: Callable[[Program], Program]) -> Any:
-    """A door that looks at a traced function from outside."""
-    return lambda f, given, xs: door(layers(f), given, xs)
+def over(interface: Any, layers: Callable[[Program], Program]) -> Any:
+    """An interface that looks at a traced function from outside."""
+    return lambda f, given, xs: interface(layers(f), given, xs)
 
 
 EAGER = {"functional": functional, "tape": taped}
@@ -372,7 +372,7 @@ TRACED = {
     "tape inside": inside(taped, wg.function), "tape inside two": inside(taped, layered),
     "tape over": over(taped, wg.function), "tape over two": over(taped, layered),
 }  # fmt: skip
-DOORS = {**EAGER, **TRACED}
+INTERFACES = {**EAGER, **TRACED}
 
 
 def tensors(values: Any) -> tuple[Any, ...]:
@@ -404,28 +404,28 @@ def test_values(row: Row) -> None:
         assert plain(f(*given, *xs)) == row.value
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", INTERFACES)
 @pytest.mark.parametrize("row", ROWS, ids=ids(ROWS))
-def test_gradients(row: Row, door: str) -> None:
+def test_gradients(row: Row, interface: str) -> None:
     """The sources' gradients, None where nothing is connected."""
-    wanted = row.eager if row.eager is not None and door in EAGER else row.grads
-    assert plain(DOORS[door](row.f, constants(row.given), tensors(row.xs))) == wanted
+    wanted = row.eager if row.eager is not None and interface in EAGER else row.grads
+    assert plain(INTERFACES[interface](row.f, constants(row.given), tensors(row.xs))) == wanted
 
 
 HIGHER = [row for row in ROWS if row.higher]
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", INTERFACES)
 @pytest.mark.parametrize("row", HIGHER, ids=ids(HIGHER))
-def test_higher_orders(row: Row, door: str) -> None:
-    """The gradient of the gradient, through the same door at each level."""
+def test_higher_orders(row: Row, interface: str) -> None:
+    """The gradient of the gradient, through the same interface at each level."""
     given, xs = constants(row.given), tensors(row.xs)
-    is_functional = door.startswith("functional")
+    is_functional = interface.startswith("functional")
     wanted = row.higher if is_functional or row.ends is None else row.ends
-    if door == "tape" and row.taped is not None:
+    if interface == "tape" and row.taped is not None:
         wanted = row.taped
     for order, expected in enumerate(wanted, 2):
-        assert plain(DOORS[door](derivative(row.f, order - 1, is_functional), given, xs)) == [expected]
+        assert plain(INTERFACES[interface](derivative(row.f, order - 1, is_functional), given, xs)) == [expected]
 
 
 def derivative(f: Program, order: int, is_functional: bool) -> Program:
@@ -433,8 +433,8 @@ def derivative(f: Program, order: int, is_functional: bool) -> Program:
     if not order:
         return f
     before = derivative(f, order - 1, is_functional)
-    door = functional if is_functional else taped
-    return lambda *args: door(before, args[:-1], args[-1:])[0]
+    interface = functional if is_functional else taped
+    return lambda *args: interface(before, args[:-1], args[-1:])[0]
 
 
 # -- rows that no table holds -----------------------------------------------------------------------------------------

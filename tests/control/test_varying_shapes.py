@@ -153,7 +153,7 @@ TWICE: dict[str, Callable[..., Any]] = {
     "shapes": lambda f, x, y: wg.concatenate([wg.zeros(f(x).shape), wg.ones(f(y).shape)]),
     "branches": lambda f, x, y: wg.cond(wg.sum(x) > 0.0, lambda: f(x), lambda: f(y)),
     "in a loop": lambda f, x, y: loop(lambda x, v: f(v), 3)(x) * wg.sum(f(y)),
-    "ways back": lambda f, x, y: (wg.vjp(f, x)[1](f(x)), wg.vjp(f, y)[1](f(y))),
+    "backward passes": lambda f, x, y: (wg.vjp(f, x)[1](f(x)), wg.vjp(f, y)[1](f(y))),
     "linear parts": lambda f, x, y: wg.concatenate([wg.linearize(f, x)[1](x), wg.linearize(f, y)[1](y)]),
     "gradients": lambda f, x, y: wg.grad(lambda x, y: wg.sum(f(x) ** 2) * wg.sum(f(y) ** 2), (0, 1))(x, y),
     "directions": lambda f, x, y: wg.jvp(lambda x, y: wg.sum(f(x)) * wg.sum(f(y) ** 2), (x, y), (x, y)),

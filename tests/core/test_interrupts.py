@@ -3,8 +3,8 @@
 Python delivers interrupts where functions are entered. So every case is run again and again, interrupted at the first
 entry into one of the package's functions, at the second, and so on until a run ends by itself; long cases in steps.
 The first instruction of an `__exit__` is such a point, too: there a block is left, and what would close it has not
-begun, as with any context that is written in Python. So doors put back what was open when they were entered. Blocks of
-the user's own are no doors: where a case has one, those points are passed over.
+begun, as with any context that is written in Python. So public functions put back what was open when they were entered. Blocks of
+the user's own are none: where a case has one, those points are passed over.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def test_while_a_symbolic_gradient_is_computed():
     ],
     ids=["jacobian", "hessian", "jvp", "vmap", "fori_loop", "scan", "recompute_grad"],
 )
-def test_in_other_doors(run):
+def test_in_other_public_functions(run):
     def f(x):
         return wg.sin(x * x)
 

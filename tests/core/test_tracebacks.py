@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert._core.folding import fold
+from wengert._core.tracebacks import fold
 
 PACKAGE = str(Path(wg.__file__).parent)
 X = np.array([1.0, 2.0])
@@ -138,7 +138,7 @@ def a_primitive_with_a_name_that_is_taken():
     wg.primitive("sin", spec=lambda x: x, numpy=np.sin)  # 1
 
 
-# -- ops inside of a door ----------------------------------------------------------------------------------------------
+# -- ops inside of an interface ----------------------------------------------------------------------------------------------
 
 
 @scenario(ValueError)
@@ -405,14 +405,14 @@ def the_step_of_a_scan():
     wg.scan(step, 0.0, X)  # 1
 
 
-# -- other doors that take functions -----------------------------------------------------------------------------------
+# -- other interfaces that take functions -----------------------------------------------------------------------------------
 
 
 def fails(x, *more):
     return x * (1 / 0)
 
 
-DOORS = {
+INTERFACES = {
     "vjp": lambda f: wg.vjp(f, X),
     "jvp": lambda f: wg.jvp(f, (X,), (X,)),
     "linearize": lambda f: wg.linearize(f, X),
@@ -442,10 +442,10 @@ DOORS = {
 }
 
 
-@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.parametrize("name", INTERFACES)
 def test_a_function_that_fails_ends_the_traceback_at_its_line(name):
     """And between that and the caller there are only users' lines, and SciPy's where it calls the function."""
-    frames = frames_of(raised_by(lambda: DOORS[name](fails), ZeroDivisionError))
+    frames = frames_of(raised_by(lambda: INTERFACES[name](fails), ZeroDivisionError))
     assert frames[0].name == "<lambda>" and frames[0].filename == __file__
     assert (frames[-1].name, frames[-1].line) == ("fails", "return x * (1 / 0)")
     assert not any(f.filename.startswith((PACKAGE, "<wengert")) for f in frames)
@@ -496,13 +496,13 @@ def test_a_refusal_ends_the_traceback_at_the_users_line(name):
     assert frames and {f.filename for f in frames} == {__file__}
 
 
-def test_a_door_is_the_function_that_it_was():
+def test_a_public_function_is_the_function_that_it_was():
     signature = inspect.signature(wg.vmap)
     assert [*signature.parameters] == ["f", "in_axes", "out_axes"]
     assert wg.vmap.__module__ == "wengert.batching" and wg.vmap.__name__ == wg.vmap.__qualname__ == "vmap"
     assert wg.vmap.__doc__.startswith("f for a whole batch") and wg.vmap.__globals__["__name__"] == "wengert.batching"
     assert pickle.loads(pickle.dumps(wg.vmap)) is wg.vmap
-    assert inspect.getsource(wg.vmap).lstrip().startswith("@door\ndef vmap(")
+    assert inspect.getsource(wg.vmap).lstrip().startswith("@public\ndef vmap(")
 
 
 def _kernel(x):
@@ -684,11 +684,11 @@ def test_faults_of_ours_keep_our_frames(monkeypatch):
     assert frames[-1].filename.endswith("broken.py") and frames[-2].name.startswith("grad")
     monkeypatch.setattr("wengert.batching._of_arguments", broken)
     frames = frames_of(raised_by(lambda: wg.vmap(np.sin)(X), AttributeError))
-    assert [f.name for f in frames[-2:]] == ["mapped", "broken"] and not any("doors" in f.filename for f in frames)
+    assert [f.name for f in frames[-2:]] == ["mapped", "broken"] and not any("public.py" in f.filename for f in frames)
 
 
-def test_plain_ops_outside_of_any_door_say_the_users_line():
-    """Their frames stay (wengert/_core/folding.py tells why); the first is the user's, and the message names it."""
+def test_plain_ops_outside_of_any_public_function_say_the_users_line():
+    """Their frames stay (wengert/_core/tracebacks.py tells why); the first is the user's, and the message names it."""
     caught = raised_by(lambda: wg.sin("text"), TypeError)
     frames = frames_of(caught)
     assert frames[0].filename == __file__ and len(frames) <= 6

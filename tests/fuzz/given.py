@@ -25,7 +25,7 @@ def ruled(f: Block) -> Block:
 
 
 def kept(f: Block) -> Block:
-    """The same, with what the way back needs found on the way forth."""
+    """The same, with what the backward pass needs found in the forward pass."""
 
     def g(*xs: Any) -> Any:
         y, pull = wg.vjp(f, *xs)
@@ -77,7 +77,7 @@ def gap(f: Block, a: Any, x: Any) -> float:
 
 
 def fixed_point(f: Block, a: Any) -> Any:
-    """The x with `x = a + 0.1 tanh(f(x))`, found by turns."""
+    """The x with `x = a + 0.1 tanh(f(x))`, found by iteration."""
 
     def solver(g: Block, x0: Any, a: Any) -> Any:
         return wg.fori_loop(0, TURNS, lambda i, x: x - g(x, a), x0)
@@ -121,8 +121,8 @@ def linear(f: Block, a: Any) -> Any:
     return wg.custom_linear_solve(matvec, a, solve)
 
 
-def by_turns(f: Block, a: Any) -> Any:
-    """The same equation, found by turns of a loop."""
+def by_iteration(f: Block, a: Any) -> Any:
+    """The same equation, found by a loop."""
     weight = 2.0 + wg.cos(f(a))
 
     def matvec(x: Any) -> Any:

@@ -130,7 +130,7 @@ class Maker:
         found = [self.input(self.shape(extents), self.dtype()) for _ in range(count)]
         if not any(np.dtype(x.dtype).kind not in "iub" for x in found):
             found[0] = self.input(self.shape(extents), self.r.choice(self.profile.floats))
-        if self.r.random() < 0.2:  # a number of turns
+        if self.r.random() < 0.2:  # a number of iterations
             found.append(Input((), "int64", values=(self.r.randrange(4),)))
         return (*found,)
 

@@ -26,7 +26,7 @@ MODERATE = 1e6  # of a slope: beyond it the differences of a program say nothing
 
 
 @contextmanager
-def sizes_told_at_run_time(least: int) -> Iterator[None]:
+def sizes_known_at_run_time(least: int) -> Iterator[None]:
     """All graphs that can are compiled for sizes that their calls tell, those of extents beyond `least`."""
 
     class Others(OrderedDict[Any, Any]):
@@ -41,7 +41,7 @@ def sizes_told_at_run_time(least: int) -> Iterator[None]:
 
 def _told(case: Case) -> Any:
     least = case.program.least
-    return nullcontext() if least is None else sizes_told_at_run_time(least)
+    return nullcontext() if least is None else sizes_known_at_run_time(least)
 
 
 # -- one engine: eager, machine code, NumPy's kernels -------------------------------------------------------------------
@@ -71,7 +71,7 @@ def _compiled(case: Case, name: str) -> None:
 
 
 def policies(case: Case) -> None:
-    """Whatever loops keep for the way back, gradients are the same."""
+    """Whatever loops keep for the backward pass, gradients are the same."""
     if "policy" not in case.program.source:
         raise Refused("no loop keeps anything")
     places = case.program.places()
@@ -252,7 +252,7 @@ def modes(case: Case) -> None:
             lambda *xs: wg.astype(_forward(case, total_of(case.function()), directions)(*xs), "float64")
         )
         case.agree(accepted(case.run(slope)), wanted, "compiled forward, reverse", reverse)
-    _doors(case, places)
+    _interfaces(case, places)
     if _is_smooth_here(case):
         total = total_of(case.function())
         _differences(case, lambda *xs: np.asarray(total(*xs)), directions, wanted[0], "differences, reverse", reverse)
@@ -293,7 +293,7 @@ def _nudged(xs: Any, seed: int) -> list[Any]:
     return [x * (1.0 + 1e-9 * (2 * seed - 3)) if np.dtype(x.dtype).kind in "fc" else x for x in xs]
 
 
-def _doors(case: Case, places: tuple[int, ...]) -> None:
+def _interfaces(case: Case, places: tuple[int, ...]) -> None:
     """A tape, and a function that is computed again, against `grad`."""
 
     def way(f: Callable[..., Any]) -> Any:
@@ -311,8 +311,8 @@ def _doors(case: Case, places: tuple[int, ...]) -> None:
         return wg.grad(wg.recompute_grad(total_of(case.function())), places, unconnected_gradients="zero")(*xs)
 
     wanted = case.wanted(way)
-    door = case.numbers.choice([by_tape, again])
-    case.agree(case.run(door), wanted, f"{door.__name__}, grad", way)
+    interface = case.numbers.choice([by_tape, again])
+    case.agree(case.run(interface), wanted, f"{interface.__name__}, grad", way)
 
 
 def second_order(case: Case) -> None:

@@ -105,7 +105,7 @@ class Program(NamedTuple):
     Attributes:
         source: the text of `f(x0, x1, ...)`; it may use `wg`, `np`, `given` and `policy` (what its loops keep).
         inputs: what it is called with.
-        least: from which extent on sizes are told at run time when it is compiled; None for the engine's own choice.
+        least: from which extent on sizes are known at run time when it is compiled; None for the engine's own choice.
         seed: where the choices of its checks come from.
     """
 

@@ -50,8 +50,8 @@ def _predicate(m: Maker) -> str:
     return f"wg.sum(wg.real({v.name})) > {m.r.choice(['0.0', '0.5', '-1.0'])}"
 
 
-def _turns(m: Maker) -> str:
-    """A number of turns: known, or only at run time."""
+def _iterations(m: Maker) -> str:
+    """A number of iterations: known, or only at run time."""
     n = m.maybe(lambda v: v.is_integer and not v.has_axes)
     if n is not None and m.chance(0.6):
         return f"wg.clip({n.name}, 0, 4)"
@@ -111,7 +111,7 @@ def fori(m: Maker) -> str:
     i, c = m.fresh("i"), m.fresh("c")
     like = m.values[v.name]
     body = m.block({i: _zero(m), c: like}, lambda: _next(m, c, like, i))
-    return f"{_defined(body)}TARGET = wg.fori_loop(0, {_turns(m)}, {body.name}, {v.name}{_policy(m)})"
+    return f"{_defined(body)}TARGET = wg.fori_loop(0, {_iterations(m)}, {body.name}, {v.name}{_policy(m)})"
 
 
 def while_loop(m: Maker) -> str:
@@ -125,7 +125,9 @@ def while_loop(m: Maker) -> str:
 
     body = m.block(parameters, step)
     listed = ", ".join(parameters)
-    test = f"({i} < {_turns(m)}) & (wg.sum(wg.abs({names[0]})) < 1e3)" if m.chance(0.5) else f"{i} < {_turns(m)}"
+    test = (
+        f"({i} < {_iterations(m)}) & (wg.sum(wg.abs({names[0]})) < 1e3)" if m.chance(0.5) else f"{i} < {_iterations(m)}"
+    )
     most = m.r.choice(["", "", ", maximum_iterations=2"])
     starts = ", ".join(["0", *[v.name for v in carried]])
     call = f"wg.while_loop(lambda {listed}: {test}, {body.name}, ({starts}){most}{_policy(m)})"
@@ -187,7 +189,7 @@ def mapped(m: Maker) -> str:
 
 
 def inner_function(m: Maker) -> str:
-    """A compiled function, or one that is computed again on the way back, which uses what is around it."""
+    """A compiled function, or one that is computed again in the backward pass, which uses what is around it."""
     v = m.some(is_float)
     c = m.fresh("c")
     body = m.block({c: m.values[v.name]}, lambda: m.some(is_float).name)

@@ -12,7 +12,7 @@ SMALL = 12  # elements of what whole Jacobians are taken of
 CONVERGED = 1e-9
 
 CUSTOM = ["ruled", "kept", "saved", "both_ways", "ruled", "kept", "scaled"]
-IMPLICIT = ["fixed_point", "fixed_point", "linear", "by_turns", "root", "least", "lowest"]
+IMPLICIT = ["fixed_point", "fixed_point", "linear", "by_iteration", "root", "least", "lowest"]
 
 
 def _block(m: Maker, like: str, is_closed: bool, is_same: bool = False) -> tuple[str, Block]:
@@ -38,12 +38,12 @@ def stopped(m: Maker) -> str:
 
 
 def implicit(m: Maker) -> str:
-    """One solve in another would take turns of turns: none is in a block."""
+    """One solve in another would take iterations of iterations: none is in a block."""
     if m.depth:
         return ""
     kind = m.r.choice(IMPLICIT)
     v = m.some(lambda v: v.dtype == np.float64 and v.size <= SMALL and len(v.shape) <= 1)
-    if kind in ("linear", "by_turns"):
+    if kind in ("linear", "by_iteration"):
         v = m.some(lambda v: v.dtype == np.float64 and 0 < v.size <= SMALL and len(v.shape) == 1)
     _, body = _block(m, v.name, is_closed=m.chance(0.5), is_same=True)
     text = f"{body.source}TARGET = given.{kind}({body.name}, {v.name})"

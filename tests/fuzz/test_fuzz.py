@@ -58,7 +58,7 @@ def test_programs_are_of_all_sorts() -> None:
     words = (
         "wg.cond(", "wg.switch(", "wg.while_loop(", "wg.fori_loop(", "wg.scan(", "wg.map(", "wg.vmap(", "wg.function(",
         "associative_scan", "recompute_grad", "given.ruled", "given.kept", "given.saved", "given.both_ways", "given.scaled",
-        "given.fixed_point", "given.linear", "given.by_turns", "given.root", "given.least", "given.lowest", "wg.grad(",
+        "given.fixed_point", "given.linear", "given.by_iteration", "given.root", "given.least", "given.lowest", "wg.grad(",
         "wg.jvp(", "wg.vjp(", "wg.linearize(", "wg.jacobian(", "wg.hessian(", "wg.hvp(", "wg.linalg.", "wg.special.", "wg.fft.",
         "wg.nn.", "wg.ops.", "stop_gradient", "checkpoint=policy", ".at[",
     )  # fmt: skip

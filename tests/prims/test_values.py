@@ -28,7 +28,7 @@ INF, NAN = math.inf, math.nan
 Function = Callable[..., Tensor]
 
 
-# -- derivatives, without the library's own door ----------------------------------------------------
+# -- derivatives, without the library's own interface ----------------------------------------------------
 
 
 def calling(name: str, **attrs: Any) -> Function:

@@ -1,7 +1,7 @@
-"""Branches and loops as data: their programs are graphs, and what they have prepared for ways back is numbers.
+"""Branches and loops as data: their programs are graphs, and what they have prepared for backward passes is numbers.
 
-Of a way back that has been taken (`loop_back`) just what running it needs is kept; other ways back are made anew when
-somebody asks for them.
+Of a backward pass that has been taken (`loop_back`) just what running it needs is kept; other backward passes are made
+anew when somebody asks for them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from .._control.call import Program
-from .._control.loop import History, Loop, Stage, Step
+from .._control.loop import BackwardStep, History, Loop, LoopBackward
 from .._control.loop_back import LoopBack
 from .._control.switch import Branches
 from .._core.dims import Atom, Dim, DimLike, dims_in
@@ -151,12 +151,12 @@ def _back(decoder: Decoder, data: dict[str, Any]) -> LoopBack:
     inputs, outputs = len(spec.body.graph.inputs), len(spec.body.graph.outputs)
     places = {name: (*[_whole(p) for p in data["step"][name]],) for name in _STEP}
     if any(p >= inputs for name in _STEP if name != "stacked" for p in places[name]):
-        raise ValueError("a way back asks for an input that is not there")
-    step = Step(program=_program(decoder, data["program"]), **places)
+        raise ValueError("a backward pass asks for an input that is not there")
+    step = BackwardStep(program=_program(decoder, data["program"]), **places)
     saved = (*[_place(p, outputs) for p in data["saved"]],)
     carries = (*[_place(p, inputs) for p in data["carries"]],)
-    # what running a way back does not need is left out: other ways are made anew
-    stage = Stage((), 0, cast("Any", None), carries, (), saved, _whole(data["history"]), 0)
+    # what running a backward pass does not need is left out: other ways are made anew
+    stage = LoopBackward((), 0, cast("Any", None), carries, (), saved, _whole(data["history"]), 0)
     return LoopBack(spec, stage, step, decoder.attribute(data["length"]), _whole(data["lanes"]))
 
 

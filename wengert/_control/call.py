@@ -58,8 +58,8 @@ class Program:
     """
 
     def __init__(
-        self, graph: Graph, count: int | None = None, stages: tuple[Stage, ...] = (), source: Graph | None = None,
-        *, is_lowered: bool = False,
+        self, graph: Graph, count: int | None = None, stages: tuple[CallBackward, ...] = (),
+        source: Graph | None = None, *, is_lowered: bool = False,
     ) -> None:  # fmt: skip
         self.graph = graph
         self.source = graph if source is None else source
@@ -125,7 +125,7 @@ class Program:
         return f"<program {self.graph.name}>"
 
 
-class Stage:
+class CallBackward:
     """One split: where its residuals lie among the outputs, and how to pull cotangents back from them."""
 
     def __init__(self, backward: Program, active: tuple[bool, ...], stop: int, residuals: int, joint: Joint) -> None:
@@ -178,7 +178,7 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
     inputs = [*residuals, *joint.seeds]
     guards = joint.back_guards(inputs, joint.backward)
     backward = Graph.of(f"{name}.backward", inputs, joint.backward, joint.gradients, guards)
-    stage = Stage(Program(backward), active, len(joint.outputs), len(residuals), joint)
+    stage = CallBackward(Program(backward), active, len(joint.outputs), len(residuals), joint)
     forward = Graph.of(f"{name}.forward", joint.inputs, joint.forward, [*joint.outputs, *residuals], joint.guards)
     return Program(forward, program.count, (*program.stages, stage), program.source)
 

@@ -1,4 +1,4 @@
-"""The op `custom`: lets results through and answers for them with a user's rule on the way back.
+"""The op `custom`: lets results through and answers for them with a user's rule in the backward pass.
 
 `follow` is the way in. Operands: the inputs, the results of the user's function (cut off from the ops that computed
 them, so that nothing flows there), what the rule keeps, and what the results depend on beside the inputs. Nothing

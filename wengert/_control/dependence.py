@@ -75,7 +75,7 @@ class _Steps:
         self.count = None if count is None else int(count)
         operands, inputs = site.operands[counted:], site.inputs[counted:]
         first = spec.invariants_from()
-        self.start, self.steady = [*operands[: spec.carries]], operands[first:]
+        self.start, self.invariants = [*operands[: spec.carries]], operands[first:]
         self.xs = [*zip(operands[spec.carries : first], inputs[spec.carries : first], strict=True)]
 
     def results(self) -> Sequence[Known]:
@@ -97,14 +97,14 @@ class _Steps:
                     return carries, rows
             else:
                 assert spec.condition is not None
-                goes_on = array_of(interpret(spec.condition.graph, [*carries, *self.steady], self.width)[0])
+                goes_on = array_of(interpret(spec.condition.graph, [*carries, *self.invariants], self.width)[0])
                 if goes_on is None or len(rows) > most:
                     return None
                 if not goes_on:
                     return carries, rows
             index = (self.count or 0) - 1 - len(rows) if spec.is_reversed else len(rows)
             slices = [_slice(x, value.shape, index) for x, value in self.xs]
-            outs = interpret(spec.body.graph, [*carries, *slices, *self.steady], self.width)
+            outs = interpret(spec.body.graph, [*carries, *slices, *self.invariants], self.width)
             rows.append(outs)
             carries = outs[: spec.carries]
 
@@ -113,7 +113,7 @@ class _Steps:
         carries = [Known(None, known.rows) for known in self.start]
         slices = [Known(None, None if x.rows is None else grouped(x.rows, value.shape, (0,))) for x, value in self.xs]
         while True:
-            outs = interpret(self.spec.body.graph, [*carries, *slices, *self.steady], self.width)
+            outs = interpret(self.spec.body.graph, [*carries, *slices, *self.invariants], self.width)
             grown = [
                 Known(None, union((before.rows, after.rows)))
                 for before, after in zip(carries, outs[: self.spec.carries], strict=True)
@@ -169,7 +169,7 @@ def _slice(x: Known, shape: Sequence[Any], index: int) -> Known:
 
 
 def _custom(site: Site) -> Sequence[Known]:
-    """By the rule: what depends on the cotangents on its way back is, transposed, what depends on the inputs."""
+    """By the rule: what depends on the cotangents in its backward pass is, transposed, what depends on the inputs."""
     rule: CustomRule = site.attrs[0]
     inputs, outs = site.operands[: rule.inputs], site.outputs
     floats = [i for i, out in enumerate(outs) if is_inexact(out.dtype)]

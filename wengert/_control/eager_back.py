@@ -1,8 +1,8 @@
-"""The op that stands on tapes for a loop that ran as plain Python while they paused, and its way back.
+"""The op that stands on tapes for a loop that ran as plain Python while they paused, and its backward pass.
 
-The way back runs steps again, a segment at a time and the last one first, records each segment on a tape of its own,
-and sweeps it into the sums of the sweep that it is a part of. So the terms of every cotangent are added up in the order
-in which a tape that has recorded all steps adds them, and the results are the same to the last bit. If somebody
+The backward pass runs steps again, a segment at a time and the last one first, records each segment on a tape of its
+own, and sweeps it into the sums of the sweep that it is a part of. So the terms of every cotangent are added up in the
+order in which a tape that has recorded all steps adds them, and the results are the same to the last bit. If somebody
 follows the sweep itself (second order) or traces it, all steps are one segment, recorded from the loop's operands.
 """
 
@@ -66,7 +66,7 @@ class Replay:
 
 
 class _Walk:
-    """One way back through a loop."""
+    """One backward pass through a loop."""
 
     def __init__(self, replay: Replay, tracked: set[int], seeds: Sequence[Any], cts: Cotangents) -> None:
         self.replay = replay
@@ -178,7 +178,7 @@ def _no_batch(op: Any, operands: Any, batched: Any, attrs: Any) -> Any:
 _op = Op(
     name="custom", operands=("operands",), attrs=("rule",), outs=("outs",), kind="custom", type_rule=_type_rule,
     batch_rule=_no_batch, is_variadic=True, has_many_outs=True, takes_missing=True, walks=True,
-    facts=Facts(doc="the results of a loop whose steps are run again on the way back", dtypes="any"),
+    facts=Facts(doc="the results of a loop whose steps are run again in the backward pass", dtypes="any"),
 )  # fmt: skip
 _op.joint = Rule(lambda rule: rule, _op.reverse_layout(), "custom", ["rule"])
 

@@ -140,7 +140,7 @@ class Keeper:
         if self.policy != "auto":
             return Snapshots(self.policy, self.count)
         size = sum(map(_size_of, tensors)) or 1
-        # what the steps of a block keep on the way back is to be small beside the budget
+        # what the steps of a block keep in the backward pass is to be small beside the budget
         self.block = max(1, min(_MOST_BLOCK, self._limit // (1000 * size)))
         blocks = None if self.count is None else -(-self.count // self.block)
         return Snapshots(max(_LEAST_AUTO, min(_MOST_AUTO, self._limit // (4 * size))), blocks)

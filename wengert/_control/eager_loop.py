@@ -1,8 +1,8 @@
 """Loops that run as plain Python: how they step, and what the tapes that follow them keep.
 
 With `checkpoint="all"` the tapes keep what they see. Otherwise `Keeper` (`eager_history.py`) has them pause, keeps
-snapshots, and one op (`eager_back.py`) stands on the tapes for the whole loop; its way back runs the user's functions
-again.
+snapshots, and one op (`eager_back.py`) stands on the tapes for the whole loop; its backward pass runs the user's
+functions again.
 """
 
 from __future__ import annotations

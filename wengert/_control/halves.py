@@ -48,7 +48,7 @@ class Halves(NamedTuple):
 
 
 def halves_of(
-    graph: Graph, active: Sequence[bool], steady: Collection[int] = (), sparse: bool = False,
+    graph: Graph, active: Sequence[bool], invariants: Collection[int] = (), sparse: bool = False,
     carried: Collection[int] = (),
 ) -> Halves:  # fmt: skip
     """Both halves of a closed graph.
@@ -56,14 +56,14 @@ def halves_of(
     Args:
         graph: what is cut.
         active: which inputs want a cotangent.
-        steady: positions of the inputs that are the same each time the body runs.
+        invariants: positions of the inputs that are the same each time the body runs.
         sparse: whether the cotangents of what only rows are gathered from stay rows.
         carried: positions of the inputs that are kept for each step if the backward half reads them; others are there.
     """
     joint = joint_of(graph, active, sparse)
     keys = [v.key for v in joint.inputs]
     cut = _Cut(
-        joint.inputs, joint.forward, joint.backward, joint.gradients, {keys[i] for i in steady},
+        joint.inputs, joint.forward, joint.backward, joint.gradients, {keys[i] for i in invariants},
         {keys[i] for i in carried},
     )  # fmt: skip
     inputs = [*(joint.inputs[i] for i in cut.given), *cut.residuals, *joint.seeds]
@@ -80,12 +80,12 @@ class _Cut:
     """Which values cross from the forward half to the backward half, and which are computed again there."""
 
     def __init__(
-        self, inputs: list[Value], forward: list[Node], backward: list[Node], results: list[Value], steady: set[int],
-        carried: set[int],
+        self, inputs: list[Value], forward: list[Node], backward: list[Node], results: list[Value], invariants:
+        set[int], carried: set[int],
     ) -> None:  # fmt: skip
         self._makers = {v.key: node for node in forward for v in node.outputs}
         self._positions = {v.key: i for i, v in enumerate(inputs)}
-        self._steady = _only_from(forward, steady)
+        self._invariants = _only_from(forward, invariants)
         needed = {v.key for v in results} | {v.key for node in backward for v in node.inputs}
         known = {*self._positions, *self._makers}
         self._there = self._positions.keys() - carried
@@ -125,7 +125,7 @@ class _Cut:
         """Whether a node is computed again without a question: constants, what only moves, what each step shares."""
         if node.op.has_effect or node.op.is_multi:
             return False
-        return not node.inputs or node.op.name in _MOVES or node.outputs[0].key in self._steady
+        return not node.inputs or node.op.name in _MOVES or node.outputs[0].key in self._invariants
 
     def _cost(self, value: Value) -> int:
         """Of keeping a value: its bytes are written and read."""

@@ -1,4 +1,4 @@
-"""A program and its reverse sweep in one graph; what calls, branches and loops do alike with ways back cut from it."""
+"""A program and its reverse sweep in one graph; what calls, branches and loops share of backward passes."""
 
 from __future__ import annotations
 
@@ -113,11 +113,11 @@ def live(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
     return live[::-1]
 
 
-# -- ways back --------------------------------------------------------------------------------------------------------
+# -- backward passes ---------------------------------------------------------------------------------------------------
 
 
 class WayBack(Protocol):
-    """What is common to the ways back through a call, a branch and a loop."""
+    """What is common to the backward passes through a call, a branch and a loop."""
 
     active: tuple[bool, ...]  # which operands get a cotangent
     stop: int  # how many results may have cotangents: those that were there when it was made
@@ -127,7 +127,7 @@ W = TypeVar("W", bound=WayBack)
 
 
 def serving(ways: Sequence[W], wanted: Sequence[bool], last: int) -> W | None:
-    """The first way back that serves these operands and result number `last`, if one does."""
+    """The first backward pass that serves these operands and result number `last`, if one does."""
     for way in ways:
         if last < way.stop and all(a or not w for a, w in zip(way.active, wanted, strict=True)):
             return way
@@ -135,8 +135,8 @@ def serving(ways: Sequence[W], wanted: Sequence[bool], last: int) -> W | None:
 
 
 def prepared(what: Any, operands: Sequence[Tensor]) -> Any:
-    """A program, branches or a loop with a way back for each open tape, the innermost first: its sweep finds what it
-    reads among the results, and the tapes outside see all of them."""
+    """A program, branches or a loop with a backward pass for each open tape, the innermost first: its sweep finds what
+    it reads among the results, and the tapes outside see all of them."""
     for recorder in reversed(STATE.recorders):
         if isinstance(recorder, Tape):
             active = (*[recorder.tracks(x._key) and dtypes.is_inexact(x.dtype) for x in operands],)
@@ -164,7 +164,7 @@ def preparing(takers: Callable[[tuple[Tensor, ...], Any], Sequence[Tensor]]) -> 
 
 
 def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any) -> tuple[Any, tuple[Tensor, ...]]:
-    """Gives a node of a graph under construction more results: what a way back reads. Open recorders learn of them."""
+    """Gives a node under construction the results that a backward pass reads. Open recorders learn of them."""
     node, graph = _node_of(outs[0])
     attr = node.attrs[-1].split(active)
     with graph.lock:
@@ -189,5 +189,5 @@ def _node_of(out: Tensor) -> tuple[Node, Graph]:
         (n for n in reversed(graph.nodes) if any(v.key == out._key for v in n.outputs)), None
     )  # fmt: skip
     if graph is None or node is None or graph.is_frozen:
-        raise LookupError("a branch, a loop or a compiled function that ran without a tape has no way back")
+        raise LookupError("a branch, a loop or a compiled function that ran without a tape has no backward pass")
     return node, graph

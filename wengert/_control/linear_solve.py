@@ -1,4 +1,4 @@
-"""Solutions of linear equations by a user's solver: the implicit function theorem, the solver itself on the way back.
+"""Solutions of linear equations by a user's solver: the implicit function theorem and, backward, the solver itself.
 
 The rule of x = A^-1 b answers with A^-T ct, which is a solution of the transposed equation by a solver, and so has a
 rule of its own: the twin of the first.

@@ -203,7 +203,7 @@ def _of_loop(shares: Shares, spec: Any) -> Shares:
 
 
 def _of_loop_back(shares: Shares, back: Any) -> Shares:
-    """The way back through a history is linear in cotangents where a step of it is; of what the run was, it is not."""
+    """A backward pass through a history is linear in cotangents where a step is; of what the run was, it is not."""
     step, start = back.step, 2 + back.inputs
     cotangents = shares[start:]
     first = len(step.carries)

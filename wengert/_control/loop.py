@@ -2,9 +2,9 @@
 
 Operands of a counted loop: the number of steps, the carries at the start, the arrays that are consumed slice by slice
 (xs), and the invariants; of a conditional one: the carries and the invariants. Results: the carries at the end, the
-number of steps (of a conditional loop), the stacked results of the steps, then what ways back have asked for.
+number of steps (of a conditional loop), the stacked results of the steps, then what backward passes have asked for.
 
-The way back is a counted loop, too: it carries the cotangents of the carries, adds up those of the invariants, and
+The backward pass is a counted loop, too: it carries the cotangents of the carries, adds up those of the invariants, and
 consumes what the forward steps have saved. Saved values are stacks (`checkpoint="all"`), or they are in a *history*
 that the engine keeps as the policy says and `loop_back` reads (`loop_back.py`).
 """
@@ -57,7 +57,7 @@ OPAQUE = np.dtype(object)  # of a history, which no op but `loop_back` reads
 
 
 class History(NamedTuple):
-    """A result of a loop: what its steps have saved for one way back, kept as a policy says.
+    """A result of a loop: what its steps have saved for one backward pass, kept as a policy says.
 
     Attributes:
         positions: which outputs of the body a step saves.
@@ -68,8 +68,8 @@ class History(NamedTuple):
     policy: Any
 
 
-class Stage:
-    """One way back through a loop.
+class LoopBackward:
+    """One backward pass through a loop.
 
     Attributes:
         active: which operands (the number of steps left out) get a cotangent.
@@ -111,7 +111,7 @@ class Loop:
         even: positions of the body's outputs that the user has stacked: of all steps they must have one shape.
         emits: the results behind the carries and the number of steps: a position among the body's outputs that is
             stacked, or a `History`.
-        stages: the ways back so far.
+        stages: the backward passes so far.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Loop:
         self.varying = frozenset(varying)  # dimensions that may differ from step to step
         self.even: frozenset[int] = frozenset()
         self.emits: tuple[int | History, ...] = (*range(carries, carries + self.own),)
-        self.stages: tuple[Stage, ...] = ()
+        self.stages: tuple[LoopBackward, ...] = ()
         self.outside: dict[str, Dim] = {}
 
     @property
@@ -227,13 +227,13 @@ class Loop:
         changed.length = change(self.length)
         return changed
 
-    # -- ways back --------------------------------------------------------------------------------------------------
+    # -- backward passes -----------------------------------------------------------------------------------------------
 
     def split(self, active: tuple[bool, ...]) -> Loop:
-        """The same loop, whose steps also save what a way back to the active operands reads."""
+        """The same loop, whose steps also save what a backward pass to the active operands reads."""
         flags = self.activity(active)
-        steady = range(self.invariants_from(), len(flags))
-        halves = halves_of(self.body.graph, flags, steady, carried=range(self.carries))
+        invariants = range(self.invariants_from(), len(flags))
+        halves = halves_of(self.body.graph, flags, invariants, carried=range(self.carries))
         carries = (*[i for i in range(self.carries) if flags[i]],)
         given = (*[i for i in halves.given if i < self.carries],)
         outputs = list(halves.outputs)
@@ -256,7 +256,7 @@ class Loop:
             emits.append(History((*saved,), self.policy))
             history, added = stop, 0
         divided.emits = (*emits,)
-        stage = Stage(active, stop, halves, carries, given, (*saved,), history, added)
+        stage = LoopBackward(active, stop, halves, carries, given, (*saved,), history, added)
         divided.stages = (*self.stages, stage)
         return divided
 
@@ -306,13 +306,13 @@ def _reached(graph: Graph, active: Sequence[bool]) -> set[int]:
 
 
 def run_loop(operands: Sequence[Tensor], spec: Loop) -> tuple[Tensor, ...]:
-    """The carries at the end and the user's stacked results; open tapes find their ways back prepared."""
+    """The carries at the end and the user's stacked results; open tapes find their backward passes prepared."""
     outs = _run(operands, spec)
     return (*outs[: spec.carries], *outs[spec.first_emit :])
 
 
 def _run(operands: Sequence[Tensor], spec: Loop) -> tuple[Tensor, ...]:
-    """The results of a loop but for those that ways back have asked for."""
+    """The results of a loop but for those that backward passes have asked for."""
     outs = apply(loop, tuple(operands), (prepared(spec, operands[spec.is_counted :]),))
     return outs[: spec.first_emit + spec.own]
 
@@ -345,7 +345,7 @@ def check_steps(name: str, operands: Sequence[Any], spec: Loop) -> None:
     given = [tensor_type(x.shape[1:], x.dtype) if spec.carries <= i < first else x for i, x in enumerate(operands)]
     for program in (spec.body, spec.thin):
         graph = program.graph
-        sizes = _steady_sizes(spec, require_inputs(name, graph, given))
+        sizes = _sizes_of_invariants(spec, require_inputs(name, graph, given))
         for value, start in zip(graph.outputs, graph.inputs[: spec.carries], strict=False):
             _require_carry(name, graph, value, start, sizes)
     thin, full = spec.thin.graph.outputs, spec.body.graph.outputs
@@ -360,7 +360,7 @@ def check_steps(name: str, operands: Sequence[Any], spec: Loop) -> None:
         require_inputs(name, spec.condition.graph, [*given[: spec.carries], *given[first:]])
 
 
-def _steady_sizes(spec: Loop, sizes: dict[Atom, DimLike]) -> dict[Atom, DimLike]:
+def _sizes_of_invariants(spec: Loop, sizes: dict[Atom, DimLike]) -> dict[Atom, DimLike]:
     return {atom: size for atom, size in sizes.items() if atom not in spec.varying}
 
 
@@ -375,7 +375,7 @@ def _require_carry(name: str, graph: Graph, value: Any, start: Any, sizes: dict[
             require_same_extent(name, after, before.substitute(sizes), sizes)
 
 
-class Step(NamedTuple):
+class BackwardStep(NamedTuple):
     """The program of one step back, and what its inputs are.
 
     Inputs: cotangents of the active carries, sums for invariants, the saved values, the slices of `xs`, the slices of
@@ -392,12 +392,12 @@ class Step(NamedTuple):
     slices: tuple[int, ...]  # positions of the consumed arrays that get a cotangent
 
 
-def step_back(spec: Loop, stage: Stage, stacked: tuple[int, ...], wanted: Sequence[bool]) -> Step:
+def step_back(spec: Loop, stage: LoopBackward, stacked: tuple[int, ...], wanted: Sequence[bool]) -> BackwardStep:
     """The program of one step back.
 
     Args:
         spec: the loop.
-        stage: the way back.
+        stage: the backward pass.
         stacked: which results that are stacks have cotangents.
         wanted: which inputs of the body (as operands) want a cotangent.
     """
@@ -420,8 +420,8 @@ def step_back(spec: Loop, stage: Stage, stacked: tuple[int, ...], wanted: Sequen
         saved = _inputs(graph, [*(types[i] for i in stage.given), *residuals])
         sliced = _inputs(graph, [types[i] for i in xs])
         of_stacks = _inputs(graph, [outputs[p] for p in emitted])
-        steady = _inputs(graph, [types[i] for i in invariants])
-        given = [*saved[: len(stage.given)], *sliced, *steady]
+        fixed = _inputs(graph, [types[i] for i in invariants])
+        given = [*saved[: len(stage.given)], *sliced, *fixed]
         values = dict(zip([*stage.given, *xs, *invariants], given, strict=True))
         terms = [*zip(stage.carries, cotangents, strict=True), *zip(emitted, of_stacks, strict=True)]
         seeds = [_seed(position, terms, outputs[position]) for position in halves.seeded]
@@ -433,7 +433,7 @@ def step_back(spec: Loop, stage: Stage, stacked: tuple[int, ...], wanted: Sequen
                 *(found[halves.results[i]] for i in slices),
             ]
         )
-    return Step(Program(graph), stage.carries, sums, xs, stacked, invariants, slices)
+    return BackwardStep(Program(graph), stage.carries, sums, xs, stacked, invariants, slices)
 
 
 def _inputs(graph: Graph, types: Sequence[TensorType]) -> list[Tensor]:
@@ -476,11 +476,13 @@ def _pull_back(
     return ((None,) * offset + results,)
 
 
-# `loop_back.py` stands above this file and puts its way back through a history here
+# `loop_back.py` stands above this file and puts its backward pass through a history here
 BACK: list[Callable[..., tuple[Tensor, ...]]] = []
 
 
-def cotangents_of(step: Step, stage: Stage, found: Sequence[Tensor], wanted: Sequence[bool]) -> tuple[Any, ...]:
+def cotangents_of(
+    step: BackwardStep, stage: LoopBackward, found: Sequence[Tensor], wanted: Sequence[bool]
+) -> tuple[Any, ...]:
     """For each input of the loop its cotangent: loop variables and invariants always count as connected."""
     results: list[Any] = [ZERO if flag else None for flag in wanted]
     for place, gradient in zip([*step.carries, *step.sums, *step.slices], found, strict=True):
@@ -492,10 +494,10 @@ def cotangents_of(step: Step, stage: Stage, found: Sequence[Tensor], wanted: Seq
 
 
 def _loop_of_steps(
-    spec: Loop, stage: Stage, step: Step, steps: Tensor, inputs: Sequence[Tensor], outs: Sequence[Tensor],
-    finals: Sequence[Tensor], of_stacks: Sequence[Tensor],
+    spec: Loop, stage: LoopBackward, step: BackwardStep, steps: Tensor, inputs: Sequence[Tensor], outs:
+    Sequence[Tensor], finals: Sequence[Tensor], of_stacks: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """The way back as a counted loop over stacks."""
+    """The backward pass as a counted loop over stacks."""
     stacks = [outs[spec.first_emit + spec.emits.index(p)] for p in stage.saved]
     backward = Loop(
         None, step.program, carries=len(step.carries) + len(step.sums),
@@ -573,10 +575,10 @@ def _with_tangents(condition: Program, spec: Loop, flags: Sequence[bool], moving
     with building(graph):
         carries = _inputs(graph, [*map(type_of, source.inputs[: spec.carries])])
         _inputs(graph, [type_of(body.inputs[i]) for i in moving])
-        steady = _inputs(graph, [*map(type_of, source.inputs[spec.carries :])])
+        invariants = _inputs(graph, [*map(type_of, source.inputs[spec.carries :])])
         first = spec.invariants_from()
         _inputs(graph, [type_of(v) for v, flag in zip(body.inputs[first:], flags[first:], strict=True) if flag])
-        graph.finish(replay(source, [*carries, *steady]))
+        graph.finish(replay(source, [*carries, *invariants]))
     return Program(graph)
 
 
@@ -668,16 +670,16 @@ def _parting(
     first = spec.invariants_from()
     want = [*[True] * spec.carries, *have[spec.carries :]]
     started = _with_lanes(operands[offset:], have, want, spec, size)
-    carries, slices, steady = started[: spec.carries], started[spec.carries : first], started[first:]
+    carries, slices, invariants = started[: spec.carries], started[spec.carries : first], started[first:]
     inside = size_inside(size)
     body = _frozen_body(spec, want, inside)
     if spec.condition is not None:
-        live = lanes_of(spec.condition.graph, [*carries, *steady], want, (True,), size)[0]
+        live = lanes_of(spec.condition.graph, [*carries, *invariants], want, (True,), size)[0]
         trips = full(shape=(size,), value=0, dtype=dtypes.int64)
         many = Loop(
             _some_live(spec, want, inside), body, carries=spec.carries + 2, policy=spec.policy, most=spec.most
         )  # fmt: skip
-        outs = _run([*carries, live, trips, *steady], many)
+        outs = _run([*carries, live, trips, *invariants], many)
         return [*outs[: spec.carries], outs[spec.carries + 1], *outs[many.first_emit :]]
     counts = operands[0]
     none = full(shape=(1,), value=0, dtype=dtypes.int64)
@@ -688,7 +690,7 @@ def _parting(
         None, body, carries=spec.carries + 1, xs=spec.xs, is_reversed=spec.is_reversed, policy=spec.policy,
         length=spec.length,
     )  # fmt: skip
-    outs = _run([most, *carries, start, *slices, *steady, counts], many)
+    outs = _run([most, *carries, start, *slices, *invariants, counts], many)
     return [*outs[: spec.carries], *outs[many.first_emit :]]
 
 
@@ -731,15 +733,15 @@ def _frozen_body(spec: Loop, want: Sequence[bool], size: DimLike) -> Program:
             one = full(shape=(), value=1, dtype=dtypes.int64)
             graph.finish([*after, sub(place, one) if spec.is_reversed else add(place, one), *emitted])
         else:
-            steady = rest[first - width :]
-            holds = lanes_of(spec.condition.graph, [*after, *steady], want, (True,), size)[0]
+            invariants = rest[first - width :]
+            holds = lanes_of(spec.condition.graph, [*after, *invariants], want, (True,), size)[0]
             steps = add(trips, convert(live, dtype=dtypes.int64))
             graph.finish([*after, both(live, holds), steps, *emitted])
     return Program(graph)
 
 
 def _as_results(spec: Loop, outs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """What stands in the results' places; a history is not kept for lanes: their way back makes one of its own."""
+    """What stands in the results' places; a history is not kept for lanes: their backward pass makes one of its own."""
     stacks = iter(outs[spec.first_emit :])
     emitted = [
         absent(shape=(), dtype=OPAQUE) if isinstance(e, History) else _lanes_first(next(stacks)) for e in spec.emits

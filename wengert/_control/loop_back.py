@@ -26,7 +26,7 @@ from .._transforms.reverse import Tape, sweep
 from .call import marked
 from .examples import batched as batched_function
 from .lanes import batched_program, size_inside, swapped
-from .loop import BACK, OPAQUE, Loop, Stage, Step, check_steps, loop, run_in_lanes, run_loop
+from .loop import BACK, OPAQUE, BackwardStep, Loop, LoopBackward, check_steps, loop, run_in_lanes, run_loop
 
 
 class LoopBack:
@@ -36,14 +36,14 @@ class LoopBack:
     cotangents of the active carries at the end, the cotangents of stacked results.
 
     Attributes:
-        lanes: how many leading axes the cotangents have: each lane is a way back of its own through the same run.
+        lanes: how many leading axes the cotangents have: each lane is a backward pass of its own through the same run.
             Stacks of cotangents have them behind their first axis.
     """
 
     __slots__ = ("lanes", "length", "spec", "stage", "step")
 
     def __init__(
-        self, spec: Loop, stage: Stage, step: Step, length: DimLike, lanes: int = 0
+        self, spec: Loop, stage: LoopBackward, step: BackwardStep, length: DimLike, lanes: int = 0
     ) -> None:  # fmt: skip
         self.lanes = lanes
         self.spec = spec
@@ -110,7 +110,7 @@ class LoopBack:
 
 
 def _back(
-    spec: Loop, stage: Stage, step: Step, history: Tensor, steps: Tensor, inputs: Sequence[Tensor],
+    spec: Loop, stage: LoopBackward, step: BackwardStep, history: Tensor, steps: Tensor, inputs: Sequence[Tensor],
     finals: Sequence[Tensor], of_stacks: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:  # fmt: skip
     attr = LoopBack(spec, stage, step, spec.steps(inputs))
@@ -121,13 +121,13 @@ BACK.append(_back)
 
 
 def _check(operands: tuple[Any, ...], back: LoopBack) -> None:
-    """The loop takes the operands, and its way back what the steps have saved and the cotangents."""
+    """The loop takes the operands, and its backward pass what the steps have saved and the cotangents."""
     if not isinstance(back, LoopBack):
-        raise ValueError("loop_back: wanted the way back of a loop")
+        raise ValueError("loop_back: wanted the backward pass of a loop")
     spec, step = back.spec, back.step
     last = 2 + back.inputs
     if len(operands) != last + len(step.carries) + len(step.stacked):
-        raise ValueError("loop_back: there is another number of operands than the way back says")
+        raise ValueError("loop_back: there is another number of operands than the backward pass says")
     history, steps, *rest = operands
     if history.dtype != OPAQUE or tuple(steps.shape) or not dtypes.is_integer(steps.dtype):
         raise ValueError("loop_back: wanted a history and a number of steps")
@@ -232,7 +232,7 @@ def _all_again(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool]
 
 
 def _in_lanes(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], size: DimLike) -> tuple[Tensor, ...]:
-    """Many ways back through one run, whose history serves them all."""
+    """Many backward passes through one run, whose history serves them all."""
     start, step = 2 + back.inputs, back.step
     last = start + len(step.carries)
     cotangents = [x if flag else repeat(x, size) for x, flag in zip(operands[start:], flags[start:], strict=True)]
@@ -248,7 +248,7 @@ def _in_lanes(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool],
 
 
 def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], size: DimLike) -> list[Tensor]:
-    """The run of many lanes again, and a way back of its own, by the loop's policy.
+    """The run of many lanes again, and a backward pass of its own, by the loop's policy.
 
     Every input whose cotangent is wanted gets lanes of its own, so that theirs are not added up.
     """

@@ -1,7 +1,7 @@
 """`switch`: one of several traced branches, chosen by an index at run time; `cond` is its case of two.
 
-Operands: the index, then what all branches take. The way back is a `switch` over the branches' backward halves with
-the same index. What a half reads of its forward half is an extra result of the forward op; branches share these
+Operands: the index, then what all branches take. The backward pass is a `switch` over the branches' backward halves
+with the same index. What a half reads of its forward half is an extra result of the forward op; branches share these
 slots, and one that does not fill a slot leaves it empty at no cost.
 """
 
@@ -31,8 +31,8 @@ from .joint import RowsAt, extended, prepared, preparing, serving
 from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, size_inside, some, where_live
 
 
-class Stage:
-    """One way back through a `switch`: to the active operands, from the results that were there when it was made.
+class SwitchBackward:
+    """One backward pass through a `switch`: to the active operands, from the results that were there when it was made.
 
     Attributes:
         active: which operands (the index left out) get a cotangent.
@@ -59,7 +59,7 @@ class Branches:
         programs: one a branch; they agree on the types of inputs and outputs.
         own: how many results are the user's; the rest are residuals.
         declared: how many operands the user passed: they always count as connected.
-        stages: the ways back so far.
+        stages: the backward passes so far.
         results: the types of the results, in the dimensions of the programs. A branch that leaves a slot empty does
             not know how long a loop in another branch ran, so its own program does not tell the type of that slot.
         outside: what the dimensions that only the branches tell are called outside.
@@ -68,7 +68,7 @@ class Branches:
     __slots__ = ("declared", "outside", "own", "programs", "results", "stages")
 
     def __init__(
-        self, programs: tuple[Program, ...], own: int, declared: int = 0, stages: tuple[Stage, ...] = (),
+        self, programs: tuple[Program, ...], own: int, declared: int = 0, stages: tuple[SwitchBackward, ...] = (),
         results: tuple[TensorType, ...] | None = None, outside: dict[Atom, DimLike] | None = None,
     ) -> None:  # fmt: skip
         self.programs = programs
@@ -79,12 +79,12 @@ class Branches:
         self.outside = {} if outside is None else outside
 
     def split(self, active: tuple[bool, ...]) -> Branches:
-        """The same branches, which also return what a way back to the active operands reads."""
+        """The same branches, which also return what a backward pass to the active operands reads."""
         stop = len(self.programs[0].graph.outputs)
         halves = [halves_of(program.graph, active, sparse=True) for program in self.programs]
         kinds, slots = _shared_slots(halves, stop)
         programs = (*[_with_slots(h, p, kinds, s, stop) for h, p, s in zip(halves, self.programs, slots, strict=True)],)
-        stage = Stage(active, stop, halves, slots, len(kinds))
+        stage = SwitchBackward(active, stop, halves, slots, len(kinds))
         return Branches(programs, self.own, self.declared, (*self.stages, stage), (*self.results, *kinds), self.outside)
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
@@ -144,7 +144,7 @@ def _shared_slots(halves: Sequence[Halves], start: int) -> tuple[list[TensorType
         taken: set[int] = set()
         places = []
         for value in half.residuals:
-            if value.key in existing:  # a result, or saved for another way back already
+            if value.key in existing:  # a result, or saved for another backward pass already
                 places.append(existing[value.key])
                 continue
             kind = type_of(value)
@@ -184,7 +184,7 @@ def _with_slots(
 
 
 def switch_branches(index: Tensor, operands: Sequence[Tensor], branches: Branches) -> tuple[Tensor, ...]:
-    """The results of the branch that the index chooses; open tapes find their ways back prepared."""
+    """The results of the branch that the index chooses; open tapes find their backward passes prepared."""
     outs = apply(switch, (index, *operands), (prepared(branches, operands),))
     return (*outs[: branches.own],)
 
@@ -211,7 +211,7 @@ def _pull_back(
 
 
 def _cotangents(
-    index: Tensor, operands: Sequence[Tensor], outs: Sequence[Tensor], ct: dict[int, Tensor], stage: Stage,
+    index: Tensor, operands: Sequence[Tensor], outs: Sequence[Tensor], ct: dict[int, Tensor], stage: SwitchBackward,
     wanted: Sequence[bool],
 ) -> list[Any]:  # fmt: skip
     """The operands' cotangents: one `switch` over the backward halves; ZERO or None where none gives a tensor."""
@@ -279,7 +279,7 @@ def _dim_holders(operands: Sequence[Tensor], targets: Sequence[int], given: Sequ
     return [i for i in targets if i not in given and dims_in(tuple(operands[i].shape))]
 
 
-def _shape_holders(stage: Stage, ct: dict[int, Tensor]) -> list[int]:
+def _shape_holders(stage: SwitchBackward, ct: dict[int, Tensor]) -> list[int]:
     """The results without cotangents whose zeros need a dimension that only the forward run knows."""
     return sorted({
         i for half in stage.halves for i in half.seeded

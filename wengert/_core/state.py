@@ -6,8 +6,8 @@ import itertools
 import threading
 from typing import TYPE_CHECKING, Any
 
-from .folding import fold
 from .refusal import reworded
+from .tracebacks import fold
 
 if TYPE_CHECKING:
     from .graph import Graph

@@ -57,11 +57,11 @@ def region_kernels(arrays: Arrays) -> dict[str, Kernel]:
 
     def loop(*operands_and_spec: Any) -> tuple[Any, ...]:
         *operands, spec = operands_and_spec
-        return _Run(arrays, spec, operands).results()
+        return _LoopRun(arrays, spec, operands).results()
 
     def loop_back(history: Any, steps: Any, *operands_and_back: Any) -> tuple[Any, ...]:
         *operands, back = operands_and_back
-        return _Back(arrays, back, int(arrays.number(steps)), operands).results(history[()])
+        return _LoopBackRun(arrays, back, int(arrays.number(steps)), operands).results(history[()])
 
     return {"switch": switch, "loop": loop, "loop_back": loop_back}
 
@@ -74,7 +74,7 @@ def _chosen(index: Any, branches: Branches) -> Program:
     return programs[index] if 0 <= index < len(programs) else programs[-1]
 
 
-class _Run:
+class _LoopRun:
     """One run of a loop."""
 
     def __init__(self, arrays: Arrays, spec: Loop, operands: Sequence[Any]) -> None:
@@ -91,9 +91,9 @@ class _Run:
         if self.count is not None:
             _require_count(self.count, self.xs)
         self.sliced = [_rows(arrays, x) for x in self.xs]
-        self.steady = operands[first:]
+        self.invariants = operands[first:]
         self.stacks: list[tuple[int, list[Any]]] = [(e, []) for e in spec.emits if isinstance(e, int)]
-        self.kept = [Kept(e, spec, arrays, self.count) for e in spec.emits if isinstance(e, History)]
+        self.kept = [SavedHistory(e, spec, arrays, self.count) for e in spec.emits if isinstance(e, History)]
 
     def results(self) -> tuple[Any, ...]:
         base, BUDGET.depth = BUDGET.used, BUDGET.depth + 1
@@ -119,16 +119,16 @@ class _Run:
         """Runs steps until the count is reached or the condition fails; `self.steps` tells how many ran."""
         spec, number = self.spec, self.arrays.number
         condition = None if spec.condition is None else self.arrays.run(spec.condition)
-        kept, steady, count, carries = self.kept, self.steady, self.count, self.carries
+        kept, invariants, count, carries = self.kept, self.invariants, self.count, self.carries
         width = spec.carries
         body = self.arrays.run(self._body())
         step = 0
-        while step != count if condition is None else number(condition(*carries, *steady)[0]):
+        while step != count if condition is None else number(condition(*carries, *invariants)[0]):
             go_on()
             for history in kept:
                 if step == history.next_step:
                     history.offer(step, carries)
-            outs = body(*carries, *self._slices(step), *steady)
+            outs = body(*carries, *self._slices(step), *invariants)
             for position, rows in self.stacks:
                 rows.append(outs[position])
             carries = outs[:width]
@@ -158,7 +158,7 @@ class _Run:
         return self.arrays.stack(rows[::-1] if self.spec.is_reversed else rows)
 
     def _inputs(self) -> list[Any]:
-        return [*self.carries, *self.xs, *self.steady]
+        return [*self.carries, *self.xs, *self.invariants]
 
 
 def _require_count(count: int, xs: Sequence[Any]) -> None:
@@ -206,8 +206,8 @@ def _opaque(value: Any) -> Any:
     return box
 
 
-class Kept:
-    """What a run keeps for one way back: what every step saved, snapshots, or both until memory runs short."""
+class SavedHistory:
+    """What a run keeps for one backward pass: what every step saved, snapshots, or both until memory runs short."""
 
     def __init__(self, history: History, spec: Loop, arrays: Arrays, count: int | None) -> None:
         policy = history.policy
@@ -276,8 +276,8 @@ def _size_of(x: Any) -> int:
     return getattr(x, "nbytes", 8)
 
 
-class _Back:
-    """The way back through one run of a loop."""
+class _LoopBackRun:
+    """The backward pass through one run of a loop."""
 
     def __init__(self, arrays: Arrays, back: LoopBack, steps: int, operands: Sequence[Any]) -> None:
         spec, step = back.spec, back.step
@@ -294,8 +294,8 @@ class _Back:
         stacks = rest[self.width :]
         self.first = spec.invariants_from()
         self.xs = [_rows(arrays, x) for x in self.inputs[spec.carries : self.first]]
-        self.steady = self.inputs[self.first :]
-        self.back_steady = [self.inputs[i] for i in step.invariants]
+        self.invariants = self.inputs[self.first :]
+        self.back_invariants = [self.inputs[i] for i in step.invariants]
         self.read = [_rows(arrays, x) for x in (*[self.inputs[i] for i in step.xs], *stacks)]
         self.slices: list[list[Any]] = [[] for _ in step.slices]
         self.positions = back.stage.saved
@@ -303,7 +303,7 @@ class _Back:
         self.full = arrays.run(spec.body)
         self.thin = arrays.run(spec.thin)
 
-    def results(self, kept: Kept) -> tuple[Any, ...]:
+    def results(self, kept: SavedHistory) -> tuple[Any, ...]:
         base, BUDGET.depth = BUDGET.used, BUDGET.depth + 1
         try:
             kept.segments(self.count, self._advance, self._pull_saved, self._pull, self._pull_segment)
@@ -328,9 +328,9 @@ class _Back:
         return [self.arrays.row(x, index) for x in self.xs]
 
     def _advance(self, state: Any, start: int, stop: int) -> Any:
-        width, body, steady = self.spec.carries, self.thin, self.steady
+        width, body, invariants = self.spec.carries, self.thin, self.invariants
         for step in range(start, stop):
-            state = body(*state, *self._slices(step), *steady)[:width]
+            state = body(*state, *self._slices(step), *invariants)[:width]
         return state
 
     def _pull(self, state: Any, step: int) -> None:
@@ -338,7 +338,7 @@ class _Back:
 
     def _saved(self, state: Any, step: int) -> tuple[tuple[Any, ...], Any]:
         """What a step saves, run again, and the state behind it."""
-        outs = self.full(*state, *self._slices(step), *self.steady)
+        outs = self.full(*state, *self._slices(step), *self.invariants)
         return (*[outs[p] for p in self.positions],), outs[: self.spec.carries]
 
     def _pull_segment(self, state: Any, start: int, stop: int) -> None:
@@ -352,7 +352,7 @@ class _Back:
     def _pull_saved(self, saved: Sequence[Any], step: int) -> None:
         row, index = self.arrays.row, _row_of(step, self.spec, self.count)
         read = [row(x, index) for x in self.read]
-        outs = self.run(*self.state, *saved, *read, *self.back_steady)
+        outs = self.run(*self.state, *saved, *read, *self.back_invariants)
         self.state = outs[: len(self.state)]
         for rows, value in zip(self.slices, outs[len(self.state) :], strict=True):
             rows.append(value)

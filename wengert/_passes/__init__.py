@@ -6,9 +6,9 @@ They keep NaN, infinities, signed zeros and raised errors: no `x * 0 -> 0`, no `
 from __future__ import annotations
 
 from .._core.graph import Graph
+from .constants import fold_constants
 from .cse import share_common
 from .dce import drop_unused
-from .fold import fold_constants
 from .simplify import simplify
 from .through import drop_rules
 

@@ -1,5 +1,5 @@
 """Drops nodes whose results nothing uses, unless they have an effect or may raise; and what branches and loops save for
-ways back that nobody asks for."""
+backward passes that nobody asks for."""
 
 from __future__ import annotations
 

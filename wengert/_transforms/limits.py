@@ -41,7 +41,7 @@ from .._prims.reductions import reduce_any, reduce_max
 from .._prims.structural import add, broadcast_to, fill, mul, reshape, sub, times_number, zeros_of
 from ..errors import NonFiniteError
 from .pushing import Pushing, push
-from .steps import Step, Steps
+from .steps import RecordedOp, Steps
 
 Sources = Sequence[tuple[Tensor, Tensor]]  # values with their tangents
 
@@ -129,7 +129,7 @@ class following_sweep:
 class _Along:
     """The tangents of what came of some sources, pushed through the steps so far whenever one is asked for."""
 
-    def __init__(self, steps: Sequence[Step], sources: Sources) -> None:
+    def __init__(self, steps: Sequence[RecordedOp], sources: Sources) -> None:
         self._steps = steps
         self._done = 0
         self._pushed = Pushing()
@@ -144,7 +144,7 @@ class _Along:
         return _tensor(self._pushed.pushed(x))
 
 
-def _push_step(pushed: Pushing, step: Step, within: Callable[[], Any] | None = None, masks: bool = False) -> None:
+def _push_step(pushed: Pushing, step: RecordedOp, within: Callable[[], Any] | None = None, masks: bool = False) -> None:
     """Pushes tangents through an op; without a forward derivative the results' are unknown."""
     op, operands, attrs, outs = step
     dots = [pushed.pushed(x) for x in operands]
@@ -300,7 +300,7 @@ def _largest(x: Tensor) -> Tensor:
 class _Mixed:
     """Mixed second derivatives: of the unbounded parts of tangents, the rates as the values part."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[RecordedOp]) -> None:
         self._steps = steps
         self._done = 0
         self._rates, self._parts = Pushing(), Pushing()

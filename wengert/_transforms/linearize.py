@@ -14,7 +14,7 @@ from .._core.state import building
 from .._core.tensor import Tensor
 from .forward import Tangents
 from .replay import run_again, store
-from .steps import Step
+from .steps import RecordedOp
 
 
 class LinearPart:
@@ -28,7 +28,11 @@ class LinearPart:
     """
 
     def __init__(
-        self, steps: Sequence[Step], sources: Sequence[Tensor], targets: Sequence[Tensor], may_hold_zeros: bool = False
+        self,
+        steps: Sequence[RecordedOp],
+        sources: Sequence[Tensor],
+        targets: Sequence[Tensor],
+        may_hold_zeros: bool = False,
     ) -> None:
         graph = Graph("linear part")
         with building(graph):

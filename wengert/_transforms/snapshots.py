@@ -44,7 +44,7 @@ NEVER = sys.maxsize  # a step that no loop reaches; fits the kernel's 64-bit cou
 _NOT_GIVEN = object()
 
 
-class _Kept:
+class _KeptStates:
     """States by their steps, in ascending order, taken where a plan says."""
 
     __slots__ = ("_drops", "_plan", "_states", "most_kept", "next_step")
@@ -97,7 +97,7 @@ class _Kept:
             raise ValueError("the initial state is not kept: it was never offered, or is used up") from None
 
 
-class Snapshots(_Kept):
+class Snapshots(_KeptStates):
     """States of a loop, kept while it runs: at most `budget` of them at any time, the initial one included.
 
     The module's docstring says how many steps the reverse pass runs again. Bookkeeping takes O(budget) memory. Two
@@ -190,7 +190,7 @@ class Snapshots(_Kept):
             states.clear()
 
 
-class EvenSnapshots(_Kept):
+class EvenSnapshots(_KeptStates):
     """States of a loop at even distances; the reverse pass replays each stretch between two of them, once, at once.
 
     No step is run again but the one time that its residuals are made, and the residuals of one stretch are alive at a

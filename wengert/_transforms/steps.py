@@ -10,7 +10,7 @@ from .._core.op import Op
 from .._core.tensor import Tensor
 
 
-class Step(NamedTuple):
+class RecordedOp(NamedTuple):
     """An op that ran."""
 
     op: Op
@@ -23,7 +23,7 @@ class Steps:
     """The recorder that keeps everything which depends on its sources."""
 
     def __init__(self, keys: Iterable[int]) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[RecordedOp] = []
         self._tracked = set(keys)
 
     def tracks(self, key: int) -> bool:
@@ -47,7 +47,7 @@ class Steps:
     def keep(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Appends an op, whatever its kind, if it depends on a source."""
         if any(x._key in self._tracked for x in operands):
-            self.steps.append(Step(op, operands, attrs, outs))
+            self.steps.append(RecordedOp(op, operands, attrs, outs))
             self._tracked.update(out._key for out in outs if is_inexact(out.dtype))
 
     def mark(self) -> tuple[int, set[int]]:
@@ -68,4 +68,4 @@ class Steps:
                 return
 
 
-__all__ = ["Step", "Steps"]
+__all__ = ["RecordedOp", "Steps"]

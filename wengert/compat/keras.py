@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import derivatives
-from .._core.doors import door
+from .._core.public import public
 
 __all__ = ["jvp"]
 
 
-@door
+@public
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """As `wengert.jvp`, with Keras's names of the arguments.
 

@@ -16,8 +16,8 @@ from .._compile.cache import Compiled
 from .._compile.trace import Traced
 from .._core import dtypes, forking
 from .._core.dims import Dim, dims_in
-from .._core.doors import door
 from .._core.graph import Graph, Node, open_graph
+from .._core.public import public
 from .._core.state import STATE, building
 from .._core.structure import LEAF, Spec, flatten, unflatten
 from .._core.tensor import Tensor, Value
@@ -30,7 +30,7 @@ from ..symbolic import gradients
 __all__ = ["Graph", "Session", "gradients", "placeholder"]
 
 
-@door
+@public
 def placeholder(dtype: Any, shape: Any = (), name: str | None = None) -> Tensor:
     """A tensor of the graph under construction whose value is given when a session runs.
 
@@ -90,7 +90,7 @@ class Session:
         self._programs: dict[tuple[Any, ...], Compiled] = {}
         self._lock = forking.long_lock()
 
-    @door
+    @public
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """The values of some tensors.
 

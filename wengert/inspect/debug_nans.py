@@ -15,10 +15,10 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.engine import ndarray_of
-from .._core.folding import fold
 from .._core.op import Op
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
+from .._core.tracebacks import fold
 from .._core.where import Site, user_site
 from ..errors import NonFiniteError
 

@@ -1,8 +1,8 @@
 """Says why a gradient is None or zero, or by which ops it is connected: the one place where such words are made.
 
-A program is read as a list of `Step`s, from the nodes of a graph or from the entries of a tape. First the ops alone
-are followed from x; where the answer hangs on a user's gradient or a compiled function, the sweep itself is asked.
-`explain_graph` and `explain_entries` are the ways in, `disconnection` is what `DisconnectedError` says.
+A program is read as a list of `ExplainedOp`s, from the nodes of a graph or from the entries of a tape. First the ops
+alone are followed from x; where the answer hangs on a user's gradient or a compiled function, the sweep itself is
+asked. `explain_graph` and `explain_entries` are the ways in, `disconnection` is what `DisconnectedError` says.
 """
 
 # pyright: strict, reportPrivateUsage=false
@@ -16,10 +16,10 @@ import numpy as np
 
 from .._control.call import cut_inside, inner_programs, leads_through
 from .._core import dtypes
-from .._core.doors import door
 from .._core.engine import ndarray_of
 from .._core.graph import Graph, graph_holding, quietly
 from .._core.op import ZERO, Op
+from .._core.public import public
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
 from .._core.types import type_of
@@ -39,7 +39,7 @@ _ASKED = frozenset({"custom", "call", "switch", "loop"})  # only the sweep knows
 _INSIDE = {"call": "a compiled function", "switch": "a branch", "loop": "a loop"}
 
 
-class Step(NamedTuple):
+class ExplainedOp(NamedTuple):
     """One op of a program, wherever the program is kept."""
 
     op: Op
@@ -50,7 +50,7 @@ class Step(NamedTuple):
     site: Site | None
 
 
-@door
+@public
 def explain(y: Any, x: Any) -> str:
     """Why the gradient of y with respect to x is what it is, in words: connected, zero or None.
 
@@ -106,7 +106,7 @@ def explain_graph(graph: Graph, y: Value, x: Value, name: str = "x") -> str:
         if value.key not in known:
             raise ValueError(at_user_line(f"explain: {which} is no value of the graph {graph.name}"))
     steps = [
-        Step(n.op, n.attrs, (*[v.key for v in n.inputs],), (*[v.key for v in n.outputs],), n.outputs, n.site)
+        ExplainedOp(n.op, n.attrs, (*[v.key for v in n.inputs],), (*[v.key for v in n.outputs],), n.outputs, n.site)
         for n in graph.nodes
     ]
     return _Case(steps, y, x, name, lambda: _swept_graph(graph, y, x)).text()
@@ -147,8 +147,8 @@ def _nothing() -> None:
     return None
 
 
-def _steps_of(entries: Sequence[Entry]) -> list[Step]:
-    return [Step(e.op, e.attrs, e.in_keys, e.out_keys, (), None) for e in entries]
+def _steps_of(entries: Sequence[Entry]) -> list[ExplainedOp]:
+    return [ExplainedOp(e.op, e.attrs, e.in_keys, e.out_keys, (), None) for e in entries]
 
 
 def _cuts_between(entries: Sequence[Entry], exits: Sequence[Cut], y: Tensor, x: Tensor) -> list[Cut]:
@@ -186,8 +186,8 @@ class _Case:
     """One question: y and x in a program of steps."""
 
     def __init__(
-        self, steps: Sequence[Step], y: Any, x: Any, name: str, asked: Callable[[], Any], cuts: Sequence[Cut] = (),
-        choices: Sequence[Site] = (),
+        self, steps: Sequence[ExplainedOp], y: Any, x: Any, name: str, asked: Callable[[], Any],
+        cuts: Sequence[Cut] = (), choices: Sequence[Site] = (),
     ) -> None:  # fmt: skip
         self.choices = choices
         self.y, self.x, self.name, self.asked, self.cuts = y, x, name, asked, cuts
@@ -196,7 +196,7 @@ class _Case:
         self.steps = steps
         self.leads_to_y = _leading_to(steps, self.y_key)
 
-    def text(self, at_values: Callable[[list[Step]], _Culprit | None] | None = None) -> str:
+    def text(self, at_values: Callable[[list[ExplainedOp]], _Culprit | None] | None = None) -> str:
         """The answer."""
         if self.x_key == self.y_key:
             return f"the result is {self.name} itself: the gradient is one"
@@ -235,14 +235,14 @@ class _Case:
     def _severed(self) -> str:
         return f"the result does not depend differentiably on {self.name}"
 
-    def _path(self, passes: Callable[[Step, int], bool]) -> list[Step] | None:
+    def _path(self, passes: Callable[[ExplainedOp, int], bool]) -> list[ExplainedOp] | None:
         """The ops of the first path from x to y whose steps all pass, or None."""
         came_by = _reached(self.steps, self.x_key, passes)
         if self.y_key not in came_by:
             return None
-        return _way_back(came_by, self.y_key)
+        return _path_back(came_by, self.y_key)
 
-    def _trail(self, path: Sequence[Step]) -> str:
+    def _trail(self, path: Sequence[ExplainedOp]) -> str:
         """The path, op by op: with the lines where the program knows them."""
         if not path:
             return ""
@@ -253,7 +253,7 @@ class _Case:
             return f"\n  path: {' -> '.join([self.name, *names])}"
         return f"\n  path, from {self.name}:" + "".join(f"\n    {line}" for line in _lines(path))
 
-    def _zero(self, path: Sequence[Step]) -> str:
+    def _zero(self, path: Sequence[ExplainedOp]) -> str:
         step = next((s for s in path if not _passes_more_than_zero(s, -1)), None)
         region = next((s for s in path if s.op.name in ("switch", "loop")), None)
         if step is None and region is not None:
@@ -288,7 +288,7 @@ class _Case:
             f"is zero wherever it exists{_under(step)}{self._trail(path)}\n  cure: {_CURE_ZERO}"
         )
 
-    def _dropped(self, path: Sequence[Step]) -> str:
+    def _dropped(self, path: Sequence[ExplainedOp]) -> str:
         """A custom gradient or a compiled function on the path gives None."""
         for step in path:
             found = (cut_inside(program, place) for program, place in self._inner(step, path))
@@ -308,13 +308,13 @@ class _Case:
             f"{_under(custom)}{self._trail(path)}\n  cure: let the custom gradient return a tensor for that argument"
         )
 
-    def _inner(self, step: Step, path: Sequence[Step]) -> list[tuple[Any, int]]:
+    def _inner(self, step: ExplainedOp, path: Sequence[ExplainedOp]) -> list[tuple[Any, int]]:
         """The programs that a step runs, each with the place there of what x leads to."""
         followed = {self.x_key, *(k for s in path for k in s.out_keys)}
         places = (i for i, k in enumerate(step.in_keys) if k in followed)
         return [pair for i in places for pair in inner_programs(step.op, step.attrs, i)]
 
-    def _silent_branches(self, path: Sequence[Step]) -> str:
+    def _silent_branches(self, path: Sequence[ExplainedOp]) -> str:
         """The branches (and the bodies of loops) on a path that pass no gradient on, and why."""
         told = ""
         for step in path:
@@ -378,16 +378,16 @@ class _Case:
             name = "Variable.assign" if step.op.name == "reassign" else step.op.name
             yield Cut(name, reason, step.site, key)
 
-    def _path_to(self, key: int) -> list[Step]:
+    def _path_to(self, key: int) -> list[ExplainedOp]:
         came_by = _reached(self.steps, self.x_key, _passes)
-        return _way_back(came_by, key) if key in came_by else []
+        return _path_back(came_by, key) if key in came_by else []
 
 
 def _key(value: Any) -> int:
     return value._key if type(value) is Tensor else value.key
 
 
-def _leading_to(steps: Sequence[Step], key: int) -> set[int]:
+def _leading_to(steps: Sequence[ExplainedOp], key: int) -> set[int]:
     """Everything that a value was computed from, by whatever ops."""
     needed = {key}
     for step in reversed(steps):
@@ -397,10 +397,10 @@ def _leading_to(steps: Sequence[Step], key: int) -> set[int]:
 
 
 def _reached(
-    steps: Sequence[Step], key: int, passes: Callable[[Step, int], bool]
-) -> dict[int, tuple[Step, int] | None]:
+    steps: Sequence[ExplainedOp], key: int, passes: Callable[[ExplainedOp, int], bool]
+) -> dict[int, tuple[ExplainedOp, int] | None]:
     """What can be reached from a value by steps that pass: for each the step that made it and where it came from."""
-    came_by: dict[int, tuple[Step, int] | None] = {key: None}
+    came_by: dict[int, tuple[ExplainedOp, int] | None] = {key: None}
     for step in steps:
         source = next((k for i, k in enumerate(step.in_keys) if k in came_by and passes(step, i)), None)
         if source is None:
@@ -412,8 +412,8 @@ def _reached(
     return came_by
 
 
-def _way_back(came_by: dict[int, tuple[Step, int] | None], key: int) -> list[Step]:
-    path: list[Step] = []
+def _path_back(came_by: dict[int, tuple[ExplainedOp, int] | None], key: int) -> list[ExplainedOp]:
+    path: list[ExplainedOp] = []
     link = came_by[key]
     while link is not None:
         step, source = link
@@ -426,7 +426,7 @@ def _has_no_gradient(op: Op) -> bool:
     return op.kind != "zero" and op.joint is None and not op.rules
 
 
-def _passes(step: Step, index: int) -> bool:
+def _passes(step: ExplainedOp, index: int) -> bool:
     """Whether a step connects its result with an operand: with a derivative, maybe of zero."""
     op = step.op
     if step.outs and cut_reason(op, step.outs):
@@ -436,7 +436,7 @@ def _passes(step: Step, index: int) -> bool:
     return op.rules[op.position(index)] is not None
 
 
-def _passes_more_than_zero(step: Step, index: int) -> bool:
+def _passes_more_than_zero(step: ExplainedOp, index: int) -> bool:
     """Whether a step's derivative is more than a zero by the op's kind. Operand -1 asks for the op alone."""
     if step.op.kind == "zero" or (step.op is attach and index != 0):
         return False
@@ -446,12 +446,12 @@ def _passes_more_than_zero(step: Step, index: int) -> bool:
 class _Culprit(NamedTuple):
     """The op of a path at which a cotangent is lost, how, and what to do about it."""
 
-    step: Step
+    step: ExplainedOp
     what: str
     cure: str
 
 
-def _culprit(entries: Sequence[Entry], y: Tensor, path: Sequence[Step]) -> _Culprit | None:
+def _culprit(entries: Sequence[Entry], y: Tensor, path: Sequence[ExplainedOp]) -> _Culprit | None:
     """The op of a path, the nearest to y, at which a cotangent becomes all zeros or gets its first NaN, if any does."""
     keys = [path[0].in_keys, *(s.out_keys for s in path[:-1])]
     flat = [k for group in keys for k in group]
@@ -474,7 +474,7 @@ def _is_all_zero(ct: Any) -> bool:
     return ct is ZERO or not np.any(ndarray_of(ct._data))
 
 
-def _lines(steps: Sequence[Step]) -> list[str]:
+def _lines(steps: Sequence[ExplainedOp]) -> list[str]:
     """Steps with their places where those are known, the middle of many left out."""
     lines = [f"{s.op.name} at {s.site}" if s.site else s.op.name for s in steps]
     if len(lines) <= _MOST_STEPS:
@@ -483,7 +483,7 @@ def _lines(steps: Sequence[Step]) -> list[str]:
     return [*lines[:half], f"... {len(lines) - 2 * half} more", *lines[-half:]]
 
 
-def _under(step: Step) -> str:
+def _under(step: ExplainedOp) -> str:
     return f"\n    at {step.site}" if step.site else ""
 
 

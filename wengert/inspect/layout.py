@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-__all__ = ["Layout", "place"]
+__all__ = ["Drawing", "place"]
 
 _SWEEPS = 24  # of ordering and of straightening
 _SWEEPS_LARGE = 6
@@ -34,7 +34,7 @@ class Vertex:
 
 
 @dataclass
-class Layout:
+class Drawing:
     """Where everything lies.
 
     Attributes:
@@ -53,7 +53,7 @@ class Layout:
 
 def place(
     sizes: Sequence[tuple[float, float]], sources: Sequence[Sequence[int]], gap: float = 26.0, layer_gap: float = 38.0
-) -> Layout:  # fmt: skip
+) -> Drawing:  # fmt: skip
     """Finds a place for each box.
 
     Args:
@@ -84,7 +84,7 @@ def place(
     for v in vertices:
         v.x -= left
     width = max((v.x + v.width / 2 for v in vertices), default=0.0)
-    return Layout(vertices, edges, width, max(y - layer_gap, 0.0), heights)
+    return Drawing(vertices, edges, width, max(y - layer_gap, 0.0), heights)
 
 
 def _layers(sources: Sequence[Sequence[int]]) -> list[int]:

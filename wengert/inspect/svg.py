@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from .._core.graph import Graph
-from .layout import Layout, place
+from .layout import Drawing, place
 from .picture import Box, boxes_of, fitted, width_of
 
 __all__ = ["repr_html", "to_svg"]
@@ -92,7 +92,7 @@ def _classes(box: Box) -> str:
     return f"{box.kind} gradient" if box.is_gradient and box.kind in ("op", "fold") else box.kind
 
 
-def _drawn_box(box: Box, layout: Layout, index: int) -> str:
+def _drawn_box(box: Box, layout: Drawing, index: int) -> str:
     vertex = layout.vertices[index]
     x, y, width = vertex.x - vertex.width / 2, vertex.y, vertex.width
     round_ = 4 if box.kind in ("op", "fold") else 14
@@ -108,7 +108,7 @@ def _drawn_box(box: Box, layout: Layout, index: int) -> str:
     )
 
 
-def _drawn_edges(layout: Layout, boxes: list[Box]) -> list[str]:
+def _drawn_edges(layout: Drawing, boxes: list[Box]) -> list[str]:
     """Each line from layer to layer: smooth, upright where it leaves and where it arrives."""
     vertices, lines = layout.vertices, list[str]()
     for a, b in layout.edges:

@@ -62,7 +62,7 @@ class Problem(NamedTuple):
         return 1.0 if self.stop >= self.start else -1.0
 
 
-class Step(NamedTuple):
+class AcceptedStep(NamedTuple):
     """An accepted step: from t by h to `stop` (the plain number behind t + h), from y to y_new."""
 
     method: Any
@@ -100,7 +100,7 @@ def least_step(t: float, direction: float) -> float:
     return float(10 * np.abs(np.nextafter(t, direction * np.inf) - t))
 
 
-def explicit_steps(method: RungeKutta, problem: Problem, counts: Counts) -> Iterator[Step]:
+def explicit_steps(method: RungeKutta, problem: Problem, counts: Counts) -> Iterator[AcceptedStep]:
     """The accepted steps of an explicit method."""
     field, direction, stop, order = problem.field, problem.direction, problem.stop, method.error_order
     rtol, atol = problem.rtol, problem.atol
@@ -130,11 +130,11 @@ def explicit_steps(method: RungeKutta, problem: Problem, counts: Counts) -> Iter
             if accepted:
                 break
             rejected = True
-        yield Step(method, field, t_here, h, end, t_new, y, y_new, rows)
+        yield AcceptedStep(method, field, t_here, h, end, t_new, y, y_new, rows)
         t, t_here, y, f = end, t_new, y_new, rows[-1]
 
 
-def implicit_steps(method: Radau, problem: Problem, counts: Counts) -> Iterator[Step]:
+def implicit_steps(method: Radau, problem: Problem, counts: Counts) -> Iterator[AcceptedStep]:
     """The accepted steps of Radau. The Jacobian is always that at the beginning of the step."""
     field, direction, stop = problem.field, problem.direction, problem.stop
     rtol, atol = problem.rtol, problem.atol
@@ -203,9 +203,9 @@ def implicit_steps(method: Radau, problem: Problem, counts: Counts) -> Iterator[
         if differentiable is not None:
             rows = followed_stages(z, differentiable, t_here, step_h, y)
             y_new = y + rows[2]
-        step = Step(method, field, t_here, step_h, end, t_new, y, y_new, rows)
+        step = AcceptedStep(method, field, t_here, step_h, end, t_new, y, y_new, rows)
         yield step
-        previous = Step(method, field, t, h, end, end, y_here, y_end, z).at
+        previous = AcceptedStep(method, field, t, h, end, end, y_here, y_end, z).at
         old_length, old_error = planned, error
         t, t_here, y, y_here = end, t_new, y_new, y_end
 
@@ -230,7 +230,7 @@ class Found(NamedTuple):
     failed: bool
 
 
-def all_steps(problem: Problem, steps: Iterator[Step], counts: Counts) -> Found:
+def all_steps(problem: Problem, steps: Iterator[AcceptedStep], counts: Counts) -> Found:
     """The solution at both ends and between the steps."""
     times, rows = [problem.t0], [problem.y0]
     for step in _never_empty(problem, steps):
@@ -239,7 +239,7 @@ def all_steps(problem: Problem, steps: Iterator[Step], counts: Counts) -> Found:
     return Found(_stacked(times), _stacked(rows), counts.failed)
 
 
-def at_times(problem: Problem, steps: Iterator[Step], counts: Counts, wanted: Any) -> Found:
+def at_times(problem: Problem, steps: Iterator[AcceptedStep], counts: Counts, wanted: Any) -> Found:
     """The solution at times, as far as it gets."""
     values, direction = plain(wanted), problem.direction
     pieces: list[Any] = []
@@ -281,7 +281,7 @@ class Still(NamedTuple):
         return self.problem.y0 + by * self.slope
 
 
-def _never_empty(problem: Problem, steps: Iterator[Step]) -> Iterator[Any]:
+def _never_empty(problem: Problem, steps: Iterator[AcceptedStep]) -> Iterator[Any]:
     if problem.start != problem.stop and problem.y0.shape[0]:
         yield from steps
         return

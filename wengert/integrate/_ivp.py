@@ -16,8 +16,8 @@ import numpy as np
 from .._compile.arguments import caller_kind, require_callable, result_of
 from .._core import dtypes
 from .._core.constant import Kind
-from .._core.doors import door
 from .._core.engine import ndarray_of
+from .._core.public import public
 from .._core.state import STATE, watchers
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line, warn
@@ -60,7 +60,7 @@ class OdeResult(dict[str, Any]):
         return [*super().__dir__(), *self]
 
 
-@door
+@public
 def solve_ivp(
     fun: Callable[..., Any], t_span: Sequence[Any], y0: Any, method: str = "RK45", t_eval: Any = None,
     args: Sequence[Any] = (), rtol: Any = 1e-3, atol: Any = 1e-6, checkpoint: Any = "auto",

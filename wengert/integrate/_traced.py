@@ -264,7 +264,8 @@ class ImplicitAttempts:
 class Guard:
     """The right-hand side, evaluated at y instead of where a stage is not finite.
 
-    The step is rejected then; but where cotangents that are zero meet infinities on the way back there would be NaNs.
+    The step is rejected then; but where cotangents that are zero meet infinities in the backward pass there would be
+    NaNs.
     """
 
     def __init__(self, field: Callable[[Any, Any], Any], y: Tensor) -> None:

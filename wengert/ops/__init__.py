@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._core.later import names_loaded_later
+from .._core.lazy_modules import names_loaded_later
 from . import array_methods as _array_methods  # these two dress Tensor
 from . import (
     binary_form,

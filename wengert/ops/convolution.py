@@ -68,7 +68,7 @@ def conv_general(
     return outward(result, lhs, rhs)
 
 
-class Layout(NamedTuple):
+class ConvolutionLayout(NamedTuple):
     """Which axis of lhs, rhs and the result is which: permutations to, to and from the primitive's layout."""
 
     lhs: tuple[int, ...]
@@ -76,10 +76,10 @@ class Layout(NamedTuple):
     out: tuple[int, ...]
 
 
-def _layout(numbers: Any, lhs: Tensor, rhs: Tensor) -> Layout:
+def _layout(numbers: Any, lhs: Tensor, rhs: Tensor) -> ConvolutionLayout:
     if numbers is None:
         plain = tuple(range(lhs.ndim))
-        return Layout(plain, tuple(range(rhs.ndim)), plain)
+        return ConvolutionLayout(plain, tuple(range(rhs.ndim)), plain)
     if len(numbers) != 3 or not all(isinstance(n, str) for n in numbers):
         raise ValueError(at_user_line(f"conv_general: dimension_numbers are three strings, got {numbers!r}"))
     spatial = [c for c in numbers[1] if c not in "OI"]
@@ -92,7 +92,7 @@ def _layout(numbers: Any, lhs: Tensor, rhs: Tensor) -> Layout:
                 )
             )
     to_lhs, to_rhs = ((*map(text.index, wanted),) for text, wanted in zip(numbers[:2], names))
-    return Layout(to_lhs, to_rhs, (*map(names[2].index, numbers[2]),))
+    return ConvolutionLayout(to_lhs, to_rhs, (*map(names[2].index, numbers[2]),))
 
 
 def per_axis(value: Any, rank: int, what: str, name: str, least: int = 1) -> tuple[int, ...]:
@@ -110,8 +110,8 @@ def per_axis(value: Any, rank: int, what: str, name: str, least: int = 1) -> tup
 
 
 def _convolved(
-    lhs: Tensor, rhs: Tensor, layout: Layout, strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any,
-    groups: int, batch_groups: int, what: str,
+    lhs: Tensor, rhs: Tensor, layout: ConvolutionLayout, strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation:
+    Any, groups: int, batch_groups: int, what: str,
 ) -> Tensor:  # fmt: skip
     dtype = common_dtype([lhs, rhs])
     if lhs.ndim != rhs.ndim or lhs.ndim < 2:
@@ -172,14 +172,14 @@ def _same(size: DimLike, kernel: DimLike, step: int, gap: int, is_lower: bool) -
 # -- Keras's convolutions ----------------------------------------------------------------------------------------------
 
 
-def _keras_layout(rank: int, data_format: Any, what: str) -> Layout:
+def _keras_layout(rank: int, data_format: Any, what: str) -> ConvolutionLayout:
     """Kernels are (spatial, in, out); data has its channels last or first."""
     spatial = tuple(range(2, rank))
     kernel = (rank - 1, rank - 2, *range(rank - 2))
     if data_format in (None, "channels_last"):
-        return Layout((0, rank - 1, *range(1, rank - 1)), kernel, (0, *spatial, 1))
+        return ConvolutionLayout((0, rank - 1, *range(1, rank - 1)), kernel, (0, *spatial, 1))
     if data_format == "channels_first":
-        return Layout(tuple(range(rank)), kernel, tuple(range(rank)))
+        return ConvolutionLayout(tuple(range(rank)), kernel, tuple(range(rank)))
     raise ValueError(
         at_user_line(f"{what}: data_format is {data_format!r}, wanted 'channels_last', 'channels_first' or None")
     )

@@ -11,8 +11,8 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
-from .._core.doors import unconverted
 from .._core.op import Op
+from .._core.public import unconverted
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D

@@ -28,11 +28,11 @@ from .._core.constant import (
     to_numpy_result,
 )
 from .._core.dims import Dim, DimLike, Shape, is_late
-from .._core.doors import unconverted
 from .._core.engine import Engine, framework_of, is_native
 from .._core.foreign_arrays import require_plain
 from .._core.kinds import ARRAYS
 from .._core.op import Op
+from .._core.public import unconverted
 from .._core.state import STATE
 from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
 from .._core.tensor import Tensor, Value, entered

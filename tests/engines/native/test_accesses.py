@@ -86,8 +86,8 @@ def _sum_in_lanes(b: Builder, x: Array, out: Array, i: Any) -> None:
 
 
 def _in_a_thread(b: Builder, x: Array, out: Array, i: Any) -> None:
-    with b.loop(0, 3, WORTH_THREADS) as turn:
-        b.store(out, b.add(i, b.sub(turn, 2)), 1.0)
+    with b.loop(0, 3, WORTH_THREADS) as iteration:
+        b.store(out, b.add(i, b.sub(iteration, 2)), 1.0)
 
 
 CASES = {
@@ -102,13 +102,13 @@ CASES = {
     "zeros": Case(lambda b, x, out, i: b.fill(out, i, 1), "sets elements to zero of out2"),
     "copied to": Case(lambda b, x, out, i: b.copy(out, i, x, 0, 1), "copies elements to a part of out2"),
     "copied from": Case(lambda b, x, out, i: b.copy(out, 0, x, i, 1), "copies elements from a part of in1"),
-    "neighbours": Case(_in_lanes(lambda b, i, turn: b.add(i, turn)), "reads an element of in1", 0, 1),
-    "steps": Case(_in_lanes(lambda b, i, turn: b.sub(i, turn)), "reads an element of in1", 3, 4),
-    "squares": Case(_in_lanes(lambda b, i, turn: b.sub(b.mul(b.sub(turn, 1), b.sub(turn, 1)), i)),
+    "neighbours": Case(_in_lanes(lambda b, i, iteration: b.add(i, iteration)), "reads an element of in1", 0, 1),
+    "steps": Case(_in_lanes(lambda b, i, iteration: b.sub(i, iteration)), "reads an element of in1", 3, 4),
+    "squares": Case(_in_lanes(lambda b, i, iteration: b.sub(b.mul(b.sub(iteration, 1), b.sub(iteration, 1)), i)),
                     "reads an element of in1", 0, 0),
-    "one for all turns": Case(_in_lanes(lambda b, i, turn: i), "reads an element of in1"),
-    "a turn's own": Case(_own, "sets an element of local"),
-    "a sum of turns": Case(_sum_in_lanes, "adds to an element of out2"),
+    "one for all iterations": Case(_in_lanes(lambda b, i, iteration: i), "reads an element of in1"),
+    "an iteration's own": Case(_own, "sets an element of local"),
+    "a sum of iterations": Case(_sum_in_lanes, "adds to an element of out2"),
     "in a thread": Case(_in_a_thread, "sets an element of out2", 2, 4),
 }  # fmt: skip
 
@@ -246,7 +246,7 @@ def _while(x: Any) -> Any:
 
 
 def _loops_in_a_loop(x: Any) -> Any:
-    """A loop that may take no step, whose way back needs what loops inside have saved."""
+    """A loop that may take no step, whose backward pass needs what loops inside have saved."""
 
     def body(i: Any, v: Any) -> Any:
         return i + 1, wg.while_loop(lambda j, u: j < 3, lambda j, u: (j + 1, wg.tanh(u * x)), (0, v), checkpoint=1)[1]

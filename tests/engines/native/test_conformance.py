@@ -48,7 +48,7 @@ from wengert._engines.native.renaming import walk
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:.*was traced:UserWarning")
 
-# a way back takes what its loop has kept: the tests of programs run both together
+# a backward pass takes what its loop has kept: the tests of programs run both together
 OPS = [op for op in REGISTRY.values() if op.name not in ("loop_back", "debug_print")]
 ELEMENTWISE = [
     op for op in OPS

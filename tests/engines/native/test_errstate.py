@@ -311,8 +311,8 @@ def test_states_that_alternate_need_no_more_runs(monkeypatch: pytest.MonkeyPatch
     f = wg.function(lambda x: wn.log(x) + 4.0)
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("default")
-        for turn in range(30):
-            with np.errstate(over="ignore" if turn % 2 else "warn"):
+        for iteration in range(30):
+            with np.errstate(over="ignore" if iteration % 2 else "warn"):
                 f(np.zeros(3))
     assert len(runs) == 1
 

@@ -170,7 +170,7 @@ def of_a_new_size(fail: Break, folder: Path) -> Any:
     return compiled(X)
 
 
-def way_back(fail: Break, folder: Path) -> Any:
+def backward_pass(fail: Break, folder: Path) -> Any:
     compiled = wg.function(plain)
     compiled(X)
     wg.vjp(compiled, X)
@@ -203,7 +203,7 @@ def beyond_the_budget(gradient: Any, fail: Break) -> Any:
 
 
 GRADIENTS = {
-    way_back: plain, way_back_of_what_ran: looped, with_snapshots_around: looped, with_snapshots_inside: looped,
+    backward_pass: plain, way_back_of_what_ran: looped, with_snapshots_around: looped, with_snapshots_inside: looped,
 }  # fmt: skip
 COMPILATIONS = [at_once, in_a_thread, loaded, of_a_new_size, *GRADIENTS]
 

@@ -17,7 +17,7 @@ from tests.support.native_checks import numpy_only
 from wengert._engines import regions
 from wengert._engines.native import engine
 from wengert._engines.native.lower.histories import Number
-from wengert._engines.native.passed import Passed
+from wengert._engines.native.shared_histories import Passed
 
 X = np.array([0.5, 1.0, 1.5])
 WIDE = np.linspace(0.2, 1.0, 40)
@@ -111,7 +111,7 @@ def branch_of_loop(x: Any) -> Any:
 
 
 def stacks_of_branch(x: Any) -> Any:
-    """Stacks of a length that only the branch tells, for its way back; none in the other branch."""
+    """Stacks of a length that only the branch tells, for its backward pass; none in the other branch."""
 
     def loop() -> Any:
         return wg.sum(wg.while_loop(lambda c: wg.sum(c * c) < 1e3, lambda c: c * 1.1, x * x, checkpoint="all"))
@@ -174,7 +174,7 @@ LEFT = {("second around", descent)}
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of steps that NumPy's kernels ran, and errors where code cannot be made."""
     seen: list[int] = []
-    run, pull = regions._Run._run_steps, regions._Back._pull_saved
+    run, pull = regions._LoopRun._run_steps, regions._LoopBackRun._pull_saved
 
     def run_steps(self: Any) -> None:
         run(self)
@@ -184,8 +184,8 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(1)
         pull(self, *arguments)
 
-    monkeypatch.setattr(regions._Run, "_run_steps", run_steps)
-    monkeypatch.setattr(regions._Back, "_pull_saved", pull_saved)
+    monkeypatch.setattr(regions._LoopRun, "_run_steps", run_steps)
+    monkeypatch.setattr(regions._LoopBackRun, "_pull_saved", pull_saved)
     monkeypatch.setattr(engine, "IS_STRICT", True)
     monkeypatch.setattr(engine, "VERIFIES", True)
     return seen
@@ -214,12 +214,12 @@ def test_no_way_returns_to_python(way: str, f: Callable[[Any], Any], x: Any, ste
 
 
 def test_numpys_kernels_read_histories_of_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The forward half ran as machine code; the way back cannot be compiled, say."""
+    """The forward half ran as machine code; the backward pass cannot be compiled, say."""
     made = engine.Code.__init__
 
     def failing(self: Any, graph: Any, kernels: Any, kinds: Any = (), on_failure: Any = None) -> None:
         if kinds:
-            raise RuntimeError("no way back")
+            raise RuntimeError("no backward pass")
         made(self, graph, kernels, kinds, on_failure)
 
     monkeypatch.setattr(engine.Code, "__init__", failing)
@@ -234,7 +234,7 @@ def test_numpys_kernels_read_histories_of_machine_code(monkeypatch: pytest.Monke
 
 
 def test_what_numpys_kernels_have_kept_goes_to_them(steps: list[int]) -> None:
-    """Beyond the memory budget they keep snapshots, and their way back is theirs."""
+    """Beyond the memory budget they keep snapshots, and their backward pass is theirs."""
     f = wg.grad(wg.function(lambda x: wg.sum(wg.fori_loop(0, 40, lambda i, c: wg.sin(c) * 1.1, x))))
     x = np.linspace(0.0, 1.0, 2000)
     wanted = f(x)
@@ -269,7 +269,7 @@ def test_histories_are_freed() -> None:
 
 
 def test_a_history_is_of_the_run_that_made_it() -> None:
-    """Two runs of one function, their ways back in the other order."""
+    """Two runs of one function, their backward passes in the other order."""
     g = wg.function(until)
     (_, one), (_, two) = wg.vjp(g, X), wg.vjp(g, X * 0.1)
     (late,), (early,) = two(1.0), one(1.0)

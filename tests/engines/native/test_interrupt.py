@@ -21,7 +21,7 @@ from wengert._engines.native.lower import matrices
 
 F8 = np.dtype(np.float64)
 
-# Turns until it is told to stop, or for the given number of turns.
+# Iterations until it is told to stop, or for the given number of iterations.
 ENDLESS = f"""
 declare i32 @wengert_poll(ptr)
 define i32 @entry(ptr %buffers, ptr %sizes, ptr %context) {{
@@ -30,12 +30,12 @@ start:
   %limit = load double, ptr %p.limit
   br label %loop
 loop:
-  %turn = phi double [ 0.0, %start ], [ %next, %go.on ]
+  %iteration = phi double [ 0.0, %start ], [ %next, %go.on ]
   %told = call i32 @wengert_poll(ptr %context)
   %stops = icmp ne i32 %told, 0
   br i1 %stops, label %stop, label %go.on
 go.on:
-  %next = fadd double %turn, 1.0
+  %next = fadd double %iteration, 1.0
   %more = fcmp olt double %next, %limit
   br i1 %more, label %loop, label %end
 stop:
@@ -82,10 +82,10 @@ def test_a_handler_that_returns_does_not() -> None:
     before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
-        turns = 1e6
+        iterations = 1e6
         while not calls:  # however fast this machine is
-            assert f(turns) == ()
-            turns *= 2
+            assert f(iterations) == ()
+            iterations *= 2
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -104,14 +104,14 @@ def test_other_threads_run_meanwhile() -> None:
     before = sys.getswitchinterval()
     worker.start()
     try:
-        turns, begun, ended = 1e6, 0.0, 0.0
+        iterations, begun, ended = 1e6, 0.0, 0.0
         # until a tick lies within a call, however slow this machine is; a call that lets nobody run has none
         while not any(begun < tick < ended for tick in ticks):
             assert ended - begun < 30, "a call of half a minute in which no other thread ran"
             begun = time.perf_counter()
-            f(turns)
+            f(iterations)
             ended = time.perf_counter()
-            turns *= 2
+            iterations *= 2
     finally:
         done.set()
         worker.join()

@@ -72,7 +72,7 @@ def test_branches_while_loops_and_arrays_that_grow() -> None:
     kept, n = b.grown("i64"), b.var("i64", 0)
     number = b.var("i64", b.load(start, 0))
 
-    def turn() -> None:
+    def iteration() -> None:
         now, place = b.get(number), b.get(n)
         b.reserve(kept, b.add(place, 1))
         b.store(kept, place, now)
@@ -82,7 +82,7 @@ def test_branches_while_loops_and_arrays_that_grow() -> None:
         with b.inside(branch.other):
             b.set(number, b.add(b.mul(now, 3), 1))
 
-    b.repeat(lambda: b.let("ne", "i64", b.get(number), 1), turn)
+    b.repeat(lambda: b.let("ne", "i64", b.get(number), 1), iteration)
     steps = b.get(n)
     with b.loop(0, steps) as i:
         b.store(out, b.sub(b.sub(steps, 1), i), b.load(kept, i))
@@ -95,7 +95,7 @@ def test_branches_while_loops_and_arrays_that_grow() -> None:
 
 
 def test_exchanged_arrays() -> None:
-    """Two arrays that change their roles in each turn: the heat equation by one of them from the other."""
+    """Two arrays that change their roles in each iteration: the heat equation by one of them from the other."""
     b = Builder()
     x, out = b.array("f64", "in"), b.array("f64", "out")
     now, then = b.alloc("f64", 5000), b.alloc("f64", 5000)

@@ -43,7 +43,7 @@ def test_pieces_give_what_numpy_gives() -> None:
     np.testing.assert_allclose(wg.function(shifted)(X), expected, rtol=1e-14)
 
 
-def test_all_turns_are_run() -> None:
+def test_all_iterations_are_run() -> None:
     """Once, but for those of a last vector that overlaps the one before it: here they only write."""
     b = Builder()
     out = b.array("i64", "out")
@@ -52,7 +52,7 @@ def test_all_turns_are_run() -> None:
         inside = b.both(b.let("ge", "i64", b.sub(i, 3), 0), b.let("lt", "i64", i, 9))
         b.store(out, i, b.select("i64", inside, b.let("eq", "i64", i, 5), -1))
 
-    pieces.turns(b, 0, 12, body)
+    pieces.iterations(b, 0, 12, body)
     text = str(b.function("f", [], [out], []))
     ranges = [line.split("=")[1].split("..") for line in text.split("\n") if line.strip().startswith("for ")]
     covered = [i for start, stop in ranges for i in range(int(start), int(stop))]

@@ -255,7 +255,7 @@ def test_blas_and_our_own(form: str, way: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("way", ["blas", "own"])
-def test_sizes_told_at_run_time(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_known_at_run_time(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: way == "blas")
     signature = [wg.TensorSpec((None, None)), wg.TensorSpec((None, None))]
     compiled = {name: wg.function(f, input_signature=signature) for name, f in FORMS.items()}
@@ -268,7 +268,7 @@ def test_sizes_told_at_run_time(way: str, monkeypatch: pytest.MonkeyPatch) -> No
                 np.testing.assert_allclose(ours, np.asarray(theirs), rtol=1e-11, atol=1e-11)  # another order
 
 
-def test_vectors_of_sizes_told_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_of_sizes_known_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[bytes] = []
     for threads in ("1", "3"):
         monkeypatch.setenv("WENGERT_NUM_THREADS", threads)
@@ -344,7 +344,7 @@ def test_sums_with_products_need_no_room(name: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("way", ["blas", "own"])
-def test_sums_with_products_of_sizes_told_at_run_time(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_with_products_of_sizes_known_at_run_time(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "is_for_blas", lambda m, k, n: way == "blas")
     signature = [wg.TensorSpec((None, None)), wg.TensorSpec((None, None)), wg.TensorSpec((None, None))]
     f = wg.function(

@@ -103,7 +103,7 @@ def buffered(x: Any) -> Any:
 
 
 def kept(x: Any) -> Any:
-    """Large values of each step are kept for the way back, and a matrix that does not change is not."""
+    """Large values of each step are kept for the backward pass, and a matrix that does not change is not."""
     weight = wg.outer(x, x) * 0.01
     return wg.sum(wg.fori_loop(0, 5, lambda i, c: wg.tanh(weight @ c) + wg.exp(-c * c), x))
 
@@ -178,7 +178,7 @@ def test_a_loop_writes_in_place() -> None:
     assert "copy" not in step, loops
 
 
-def test_the_way_back_writes_in_place() -> None:
+def test_the_backward_pass_writes_in_place() -> None:
     """What a step back reads of a cotangent it reads before it overwrites an element of it."""
 
     def f(x: Any) -> Any:
@@ -240,7 +240,7 @@ def test_what_invariants_decide_is_computed_once() -> None:
 
 @pytest.mark.parametrize("is_nested", [False, True])
 @pytest.mark.parametrize("taken", [0, 1])
-def test_the_way_back_where_a_branch_holds_a_loop_of_no_steps(taken: int, is_nested: bool) -> None:
+def test_the_backward_pass_where_a_branch_holds_a_loop_of_no_steps(taken: int, is_nested: bool) -> None:
     def no_steps(x: Any) -> Any:
         nothing = wg.tensor(np.zeros(0))
         last, stacked = wg.scan(lambda c, z: (c * z, wg.sin(c * z)), x, nothing)
@@ -310,7 +310,7 @@ AROUND: dict[str, Callable[[Any, Any, Any], Any]] = {
 @pytest.mark.parametrize("loop", NO_STEPS)
 def test_loops_of_no_steps_compile_wherever_they_are(loop: str, around: str) -> None:
     """Taken or not, with derivatives of both orders, inside and around compiled functions; of numbers and arrays by
-    turns.
+    iterations.
     """
     is_array = ([*NO_STEPS].index(loop) + [*AROUND].index(around)) % 2
     x: Any = np.linspace(0.1, 0.9, 80) if is_array else np.float64(0.7)

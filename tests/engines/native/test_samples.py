@@ -60,7 +60,7 @@ def test_axes_of_no_elements(name: str) -> None:
 
 
 def test_loops_for_nobody_are_not_run() -> None:
-    """The way back of a way back needs a loop only for its slopes; what was saved for others goes, and so does it."""
+    """The backward pass of a backward pass needs a loop only for its slopes; what was saved for others goes, and so does it."""
     x, y = RNG.normal(size=(66, 66)), RNG.normal(size=66)
 
     def f(x: Any, y: Any) -> Any:

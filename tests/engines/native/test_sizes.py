@@ -126,7 +126,7 @@ def test_all_large_sizes_share_a_kernel(name: str, kernels: list[str], monkeypat
 
 @pytest.mark.parametrize("policy", ["all", "auto", "sqrt", 5])
 def test_both_halves_of_a_gradient_share_kernels(policy: Any, kernels: list[str]) -> None:
-    """The forward half and the way back, between them histories or stacks of a length that the run tells."""
+    """The forward half and the backward pass, between them histories or stacks of a length that the run tells."""
 
     def f(x: Any) -> Any:
         return wg.sum(wg.while_loop(lambda c: wg.sum(c * c) < 1e5, lambda c: c * 1.1, x, checkpoint=policy))
@@ -189,7 +189,7 @@ ROWS = np.linspace(0.1, 1.0, 30)
 
 @pytest.mark.parametrize("is_around", [True, False], ids=["gradient around", "gradient inside"])
 @pytest.mark.parametrize("name", LOOPS)
-def test_the_memory_budget_holds_for_sizes_told_at_run_time(
+def test_the_memory_budget_holds_for_sizes_known_at_run_time(
     name: str, is_around: bool, kernels: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     def f(x: Any) -> Any:

@@ -18,7 +18,7 @@ from wengert._engines import regions
 from wengert._engines.native import engine
 from wengert._engines.native.builder import Builder
 from wengert._engines.native.lower.snapshots import first_stretch, root
-from wengert._engines.native.passed import Passed
+from wengert._engines.native.shared_histories import Passed
 from wengert._transforms.snapshots import _first_stretch
 
 SMALL = np.array([0.5, 1.0, 1.5])
@@ -91,8 +91,8 @@ def native(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         raise AssertionError("a step returned to Python")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(regions._Run, "_run_steps", refused)
-        patch.setattr(regions._Back, "_pull_saved", refused)
+        patch.setattr(regions._LoopRun, "_run_steps", refused)
+        patch.setattr(regions._LoopBackRun, "_pull_saved", refused)
         patch.setattr(engine, "IS_STRICT", True)
         patch.setattr(engine, "VERIFIES", True)
         yield
@@ -110,7 +110,7 @@ def test_policies_agree(make: Any, n: int, x: Any, native: None) -> None:
 @pytest.mark.parametrize("policy", ["sqrt", 3])
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_histories_of_snapshots_are_passed_on(make: Any, policy: Any, native: None) -> None:
-    """The way back is a function of its own, and may go twice."""
+    """The backward pass is a function of its own, and may go twice."""
     for x in (SMALL, WIDE):
         y = wg.tensor(x)
         with wg.GradientTape(persistent=True) as tape:
@@ -127,7 +127,7 @@ def test_numpys_kernels_go_back_from_snapshots_of_machine_code(policy: Any, monk
 
     def failing(self: Any, graph: Any, kernels: Any, kinds: Any = (), *others: Any) -> None:
         if kinds:
-            raise RuntimeError("no way back")
+            raise RuntimeError("no backward pass")
         made(self, graph, kernels, kinds, *others)
 
     monkeypatch.setattr(engine.Code, "__init__", failing)

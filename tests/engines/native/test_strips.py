@@ -63,7 +63,7 @@ def test_strips_of_extents_that_only_the_run_tells(count: int, monkeypatch: pyte
 
 
 def turns_in_one_piece(function: Function) -> float:
-    """The most turns of loops in one another that nobody can interrupt."""
+    """The most iterations of loops in one another that nobody can interrupt."""
 
     def most(block: Any) -> float:
         found = 1.0

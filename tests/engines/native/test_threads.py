@@ -66,14 +66,14 @@ def run_notes(count: int, threads: int) -> np.ndarray[Any, Any]:
 @THREADS
 @pytest.mark.parametrize("threads", [1, 2, 3, 7, 100])
 @pytest.mark.parametrize("count", [0, 1, 2, 10, 64, 1001])
-def test_each_turn_runs_once(count: int, threads: int) -> None:
+def test_each_iteration_runs_once(count: int, threads: int) -> None:
     notes = run_notes(count, threads)
     np.testing.assert_array_equal(notes[:, 0], 1)
     assert len({*notes[:, 1].tolist()}) <= min(max(count, 1), threads)
 
 
 @THREADS
-def test_turns_run_in_several_threads() -> None:
+def test_iterations_run_in_several_threads() -> None:
     assert len({*run_notes(1000, 4)[:, 1].tolist()}) > 1
 
 
@@ -147,7 +147,7 @@ def test_the_same_bits_for_any_number_of_threads(name: str, monkeypatch: pytest.
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=atol)
 
 
-def test_column_sums_of_sizes_told_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_column_sums_of_sizes_known_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[list[bytes]] = []
     for count in ("1", "3"):
         monkeypatch.setenv("WENGERT_NUM_THREADS", count)
@@ -171,7 +171,7 @@ def test_threads_share_the_work(name: str) -> None:
     assert "call i32 @wengert_parallel(" in module_text(function, "test")
 
 
-def test_sizes_told_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_known_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[list[bytes]] = []
     for count in ("1", "3"):
         monkeypatch.setenv("WENGERT_NUM_THREADS", count)

@@ -18,9 +18,9 @@ from wengert._engines.native import entry, jit
 from wengert._engines.native.builder import Builder
 from wengert._engines.native.codegen import module_text
 from wengert._engines.native.loops import Function, If, Let, Operand, Poll, verify
-from wengert._engines.native.packs import is_scattered
 from wengert._engines.native.renaming import walk
 from wengert._engines.native.signs import Signs
+from wengert._engines.native.slp import is_scattered
 from wengert._engines.native.tuning import tuned
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 1e-200, -1e-200, 5e-324, 1e200, -1e200, np.inf, -np.inf, np.nan]
@@ -35,13 +35,13 @@ def bits(x: Any) -> Any:
     return x.view(f"i{x.itemsize}")
 
 
-def stepped(recipe: list[tuple[Any, ...]], turns: int = 3, type_: str = "f64") -> tuple[Function, Builder]:
+def stepped(recipe: list[tuple[Any, ...]], iterations: int = 3, type_: str = "f64") -> tuple[Function, Builder]:
     """A loop with two variables and two numbers read in each step; the recipe says what is computed of them."""
     b = Builder()
-    x, steady, y = b.array(type_, "in"), b.array(type_, "in"), b.array(type_, "out")
-    outer = b.load(steady, 0)
-    first, second = b.var(type_, 1.0), b.var(type_, b.load(steady, 1))
-    with b.loop(0, turns) as i:
+    x, invariants, y = b.array(type_, "in"), b.array(type_, "in"), b.array(type_, "out")
+    outer = b.load(invariants, 0)
+    first, second = b.var(type_, 1.0), b.var(type_, b.load(invariants, 1))
+    with b.loop(0, iterations) as i:
         b.poll()
         place = b.mul(i, 2)
         values: list[Operand] = [b.get(first), b.get(second), b.load(x, place), b.load(x, b.add(place, 1)), outer, 0.0]
@@ -59,24 +59,24 @@ def stepped(recipe: list[tuple[Any, ...]], turns: int = 3, type_: str = "f64") -
         b.set(second, values[-2])
     b.store(y, 0, b.get(first))
     b.store(y, 1, b.get(second))
-    return b.function("stepped", [x, steady], [y], []), b
+    return b.function("stepped", [x, invariants], [y], []), b
 
 
 @np.errstate(over="ignore")
-def results(function: Function, xs: list[float], steady: list[float], type_: str = "f64") -> Any:
+def results(function: Function, xs: list[float], invariants: list[float], type_: str = "f64") -> Any:
     verify(function)
     dtype = naive.NUMPY[type_]
     y = np.zeros(2, dtype)
-    naive.run(function, [np.array(xs, dtype), np.array(steady, dtype)], [y])
+    naive.run(function, [np.array(xs, dtype), np.array(invariants, dtype)], [y])
     return y
 
 
 @np.errstate(over="ignore")
-def compiled_results(function: Function, xs: list[float], steady: list[float], type_: str = "f64") -> Any:
+def compiled_results(function: Function, xs: list[float], invariants: list[float], type_: str = "f64") -> Any:
     dtype = naive.NUMPY[type_]
     y = np.zeros(2, dtype)
     loaded = jit.load(module_text(function, "entry"), "entry")
-    assert entry.called(loaded, [np.array(xs, dtype), np.array(steady, dtype)], [y], ())[0] == 0
+    assert entry.called(loaded, [np.array(xs, dtype), np.array(invariants, dtype)], [y], ())[0] == 0
     return y
 
 
@@ -94,27 +94,27 @@ numbers = st.one_of(st.sampled_from(SPECIAL), st.floats(-10, 10))
 @settings(max_examples=400, deadline=None)  # each example takes as long as its loop in plain Python does
 @given(
     recipe=st.lists(instructions, min_size=2, max_size=14), xs=st.lists(numbers, min_size=6, max_size=6),
-    steady=st.lists(numbers, min_size=2, max_size=2), turns=st.integers(0, 3),
+    invariants=st.lists(numbers, min_size=2, max_size=2), iterations=st.integers(0, 3),
 )  # fmt: skip
-def test_the_same_bits(recipe: list[Any], xs: list[float], steady: list[float], turns: int) -> None:
-    function, b = stepped(recipe, turns)
-    wanted = results(function, xs, steady)
+def test_the_same_bits(recipe: list[Any], xs: list[float], invariants: list[float], iterations: int) -> None:
+    function, b = stepped(recipe, iterations)
+    wanted = results(function, xs, invariants)
     tuned(function, b.reg)
-    np.testing.assert_array_equal(bits(results(function, xs, steady)), bits(wanted))
+    np.testing.assert_array_equal(bits(results(function, xs, invariants)), bits(wanted))
 
 
 @settings(max_examples=25, deadline=None)  # each example is compiled
 @given(
     recipe=st.lists(instructions, min_size=2, max_size=14), xs=st.lists(numbers, min_size=6, max_size=6),
-    steady=st.lists(numbers, min_size=2, max_size=2), type_=st.sampled_from(["f32", "f64"]),
+    invariants=st.lists(numbers, min_size=2, max_size=2), type_=st.sampled_from(["f32", "f64"]),
 )  # fmt: skip
-def test_the_same_bits_compiled(recipe: list[Any], xs: list[float], steady: list[float], type_: str) -> None:
+def test_the_same_bits_compiled(recipe: list[Any], xs: list[float], invariants: list[float], type_: str) -> None:
     # these differ from NumPy's in the last bits, and in the signs of zeros
     recipe = [r for r in recipe if r[0] not in ("tanh", "exp", "maximum", "minimum")]
     function, b = stepped(recipe, type_=type_)
-    wanted = results(function, xs, steady, type_)
+    wanted = results(function, xs, invariants, type_)
     tuned(function, b.reg)
-    np.testing.assert_array_equal(bits(compiled_results(function, xs, steady, type_)), bits(wanted))
+    np.testing.assert_array_equal(bits(compiled_results(function, xs, invariants, type_)), bits(wanted))
 
 
 def ops(function: Function) -> list[str]:
@@ -244,7 +244,7 @@ def test_code_beside_the_steps_decides_where_there_is_more_of_it() -> None:
     assert not is_scattered(b.function("beside", [x], [y], []))
 
 
-# -- through the public door ------------------------------------------------------------------------------------------
+# -- through the public interface ------------------------------------------------------------------------------------------
 
 
 def decayed(x: Any, rate: Any, power: float) -> Any:

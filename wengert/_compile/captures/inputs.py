@@ -23,7 +23,7 @@ from ..._core.state import next_serial
 from ..._core.tensor import Tensor, Value
 from ..._core.where import is_library_file, site_of
 from .reach import SIZES, Reach, Slot
-from .reads import LOCAL, Chain, Position, Step, is_inside, reads_of, spans_of
+from .reads import LOCAL, Access, Chain, Position, is_inside, reads_of, spans_of
 
 _VIEWS = frozenset({"T", "mT", "real", "imag"})
 
@@ -152,7 +152,7 @@ def tensor_around(array: np.ndarray[Any, Any]) -> Tensor:
     return Tensor(default_engine().from_numpy(array.view()), next_serial())
 
 
-def _is_view(step: Step) -> bool:
+def _is_view(step: Access) -> bool:
     return step.is_item or step.key in _VIEWS
 
 

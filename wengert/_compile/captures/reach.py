@@ -29,7 +29,7 @@ from ..._core.engine import is_native
 from ..._core.tensor import Tensor
 from ..._core.where import is_library_file
 from .changing import changing_name, is_iterator, random_state
-from .reads import CELL, GLOBAL, LOCAL, MUTATORS, Chain, Step, reads_of
+from .reads import CELL, GLOBAL, LOCAL, MUTATORS, Access, Chain, reads_of
 from .watch import (
     MISSING,
     Attribute,
@@ -384,7 +384,7 @@ class Reach:
             self._note(changing_name(None, chain.name, held, False))
         return held
 
-    def _step(self, value: Any, step: Step, path: str, site: Site) -> tuple[Any, str] | None:
+    def _step(self, value: Any, step: Access, path: str, site: Site) -> tuple[Any, str] | None:
         """What a step leads to, if it is plain to see."""
         if isinstance(value, ModuleType) and not step.is_item:
             held = vars(value).get(step.key, MISSING)

@@ -20,7 +20,7 @@ _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _QUIET = frozenset({"CACHE", "PUSH_NULL", "RESUME", "NOT_TAKEN", "EXTENDED_ARG"})
 
 
-class Step(NamedTuple):
+class Access(NamedTuple):
     """`.key` or `[key]`."""
 
     is_item: bool
@@ -42,7 +42,7 @@ class Chain(NamedTuple):
 
     kind: str
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[Access, ...]
     spans: tuple[Position | None, ...]
     stored: str
     calls_bare: bool
@@ -127,15 +127,15 @@ def _roots(instruction: dis.Instruction, code: CodeType) -> Iterator[tuple[str, 
             yield LOCAL, one
 
 
-def _step(found: tuple[dis.Instruction, ...], place: int) -> tuple[Step, int] | None:
+def _step(found: tuple[dis.Instruction, ...], place: int) -> tuple[Access, int] | None:
     """The step that starts at an instruction, and the place behind it."""
     if place >= len(found):
         return None
     instruction = found[place]
     if instruction.opname in _ATTRIBUTES:
-        return Step(False, instruction.argval), place + 1
+        return Access(False, instruction.argval), place + 1
     if instruction.opname in _CONSTANTS and place + 1 < len(found) and _is_subscript(found[place + 1]):
-        return Step(True, instruction.argval), place + 2
+        return Access(True, instruction.argval), place + 2
     return None
 
 
@@ -191,16 +191,16 @@ def _is_called_bare(found: tuple[dis.Instruction, ...], place: int) -> bool:
     return place < len(found) and found[place].opname == "CALL" and found[place].arg == 0
 
 
-def _imported(found: tuple[dis.Instruction, ...]) -> dict[str, tuple[str, tuple[Step, ...]]]:
+def _imported(found: tuple[dis.Instruction, ...]) -> dict[str, tuple[str, tuple[Access, ...]]]:
     """The variables that `import` inside the code binds: the module, and what of it."""
-    bound: dict[str, tuple[str, tuple[Step, ...]]] = {}
+    bound: dict[str, tuple[str, tuple[Access, ...]]] = {}
     module = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Access, ...] = ()
     for instruction in found:
         if instruction.opname == "IMPORT_NAME":
             module, steps = instruction.argval, ()
         elif instruction.opname == "IMPORT_FROM":
-            steps = (Step(False, instruction.argval),)
+            steps = (Access(False, instruction.argval),)
         elif module and instruction.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME"):
             is_dotted = "." in module and not steps
             bound[instruction.argval] = (module.partition(".")[0] if is_dotted else module, steps)
@@ -241,6 +241,6 @@ def is_inside(inner: Position, outer: Position) -> bool:
 
 
 __all__ = [
-    "CELL", "GLOBAL", "IMPORTED", "LOCAL", "MUTATORS", "Chain", "Position", "Reads", "Step", "is_inside", "position",
+    "CELL", "GLOBAL", "IMPORTED", "LOCAL", "MUTATORS", "Chain", "Position", "Reads", "Access", "is_inside", "position",
     "reads_of", "spans_of",
 ]  # fmt: skip

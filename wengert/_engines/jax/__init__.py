@@ -17,7 +17,7 @@ import numpy as np
 from ..._core.engine import PLAIN_TYPES, Engine, Kernel, register_engine
 from ..regions import Arrays, region_kernels
 from . import regions
-from .common import Kept, canonical, host_call, is_concrete
+from .common import XlaHistory, canonical, host_call, is_concrete
 from .programs import call_kernel, is_tracing, run_of
 from .table import KERNELS
 
@@ -36,7 +36,7 @@ def _device(x: Any) -> str:
 
 
 JAX = Engine(
-    "jax", (jax.Array, jax.core.Tracer, Kept), to_numpy=_to_numpy, from_numpy=jnp.asarray, device=_device,
+    "jax", (jax.Array, jax.core.Tracer, XlaHistory), to_numpy=_to_numpy, from_numpy=jnp.asarray, device=_device,
     is_concrete=is_concrete, canonical_dtype=canonical, is_framework=True,
     host_call=host_call,
 )  # fmt: skip

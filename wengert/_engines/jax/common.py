@@ -96,14 +96,14 @@ def _canonical_array(x: Any) -> np.ndarray[Any, Any]:
     return np.asarray(x, canonical(x.dtype))
 
 
-class Kept:
+class XlaHistory:
     """A history: a pytree of arrays that passes where arrays do.
 
     Attributes:
         arrays: the stacks of what each step saved; or the slots, the steps of the states in them, and how many are
             filled. Empty where nobody reads it.
         is_whole: whether every step's values are kept.
-        budget: how many slots the way back may fill.
+        budget: how many slots the backward pass may fill.
     """
 
     shape = ()
@@ -117,5 +117,7 @@ class Kept:
 
 
 jax.tree_util.register_pytree_node(
-    Kept, lambda kept: ((kept.arrays,), (kept.is_whole, kept.budget)), lambda fixed, arrays: Kept(arrays[0], *fixed)
+    XlaHistory,
+    lambda kept: ((kept.arrays,), (kept.is_whole, kept.budget)),
+    lambda fixed, arrays: XlaHistory(arrays[0], *fixed),
 )

@@ -408,7 +408,7 @@ def _program_batch(leaves: Natives, axes: Natives, *, program: Program, tree: An
     results: list[Any] = []
     dims: list[Any] = []
     for place, value, out in zip(_places(out_tree), program.graph.outputs, outs, strict=True):
-        if value.dtype == object:  # lanes keep no history: their way back makes one of its own
+        if value.dtype == object:  # lanes keep no history: their backward pass makes one of its own
             results += [jnp.zeros(a.shape, a.dtype) for a in jaxpr.out_avals[place]]
             dims += [None] * (place.stop - place.start)
         else:

@@ -4,7 +4,7 @@ XLA wants all sizes beforehand. A stack of what the steps give has one row a ste
 it is known, else `maximum_iterations`; a loop that ran shorter leaves the rest. A history is the saved values of every
 step where that bound exists and fits the memory budget, else states before some steps, in a buffer of a fixed number of
 slots: at the steps that the binomial schedule names where the number of steps is known, else at distances that double
-each time the slots are full. The way back fills free slots by the same schedule, as a stack of states.
+each time the slots are full. The backward pass fills free slots by the same schedule, as a stack of states.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..._control.loop_back import LoopBack
 from ..._control.switch import Branches
 from ..._core.budget import limit
 from ..._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
-from .common import Kept, canonical, is_concrete
+from .common import XlaHistory, canonical, is_concrete
 from .programs import run_of
 
 AUTO_SLOTS = 64
@@ -36,7 +36,7 @@ def integer(value: Any) -> Any:
 
 def strong(x: Any) -> Any:
     """An array that is not weakly typed, as what a loop carries must stay what it is."""
-    return x if isinstance(x, Kept) else lax.convert_element_type(x, x.dtype)
+    return x if isinstance(x, XlaHistory) else lax.convert_element_type(x, x.dtype)
 
 
 # -- switch ------------------------------------------------------------------------------------------------------------
@@ -71,15 +71,15 @@ def _alike(functions: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
 
 def _largest(column: Sequence[Any]) -> Any:
     """What a slot must hold: the history, if a branch has one, else the largest extents of all."""
-    histories = [x for x in column if isinstance(x, Kept) and x.arrays]
-    if histories or isinstance(column[0], Kept):
+    histories = [x for x in column if isinstance(x, XlaHistory) and x.arrays]
+    if histories or isinstance(column[0], XlaHistory):
         return histories[0] if histories else column[0]
     shape = (*map(max, zip(*[x.shape for x in column], strict=True)),) if column[0].shape else ()
     return jax.ShapeDtypeStruct(shape, column[0].dtype)
 
 
 def _filled(x: Any, wanted: Any) -> Any:
-    if isinstance(wanted, Kept):
+    if isinstance(wanted, XlaHistory):
         return x if x.arrays or not wanted.arrays else jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), wanted)
     if x.shape != wanted.shape:
         x = jnp.pad(x, [(0, want - have) for have, want in zip(x.shape, wanted.shape, strict=True)])
@@ -92,10 +92,10 @@ def _filled(x: Any, wanted: Any) -> Any:
 def loop(*operands_and_spec: Any) -> tuple[Any, ...]:
     """One run of a loop, as `lax.while_loop`."""
     *operands, spec = operands_and_spec
-    return _Run(spec, operands).results()
+    return _LoopRun(spec, operands).results()
 
 
-class _Run:
+class _LoopRun:
     """One run: what it carries is the number of the step, the carries, the stacks, and the histories."""
 
     def __init__(self, spec: Loop, operands: Sequence[Any]) -> None:
@@ -106,7 +106,7 @@ class _Run:
         first = spec.invariants_from()
         self.carries = (*map(strong, operands[: spec.carries]),)
         self.xs = operands[spec.carries : first]
-        self.steady = operands[first:]
+        self.invariants = operands[first:]
         self.bound = self._bound()
         self.trips = self._trips()
         self.stacked = [e for e in spec.emits if isinstance(e, int)]
@@ -144,7 +144,7 @@ class _Run:
     def example(self, body: Any) -> Any:
         """The types of what a step gives."""
         slices = [jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in self.xs]
-        return jax.eval_shape(body, *self.carries, *slices, *self.steady)
+        return jax.eval_shape(body, *self.carries, *slices, *self.invariants)
 
     def results(self) -> tuple[Any, ...]:
         spec, body = self.spec, self.body
@@ -156,13 +156,13 @@ class _Run:
 
         def goes_on(state: Any) -> Any:
             step, carries, _, _ = state
-            return step < last if condition is None else jnp.reshape(condition(*carries, *self.steady)[0], ())
+            return step < last if condition is None else jnp.reshape(condition(*carries, *self.invariants)[0], ())
 
         def one(state: Any) -> Any:
             step, carries, stacks, kept = state
             kept = [r.before(step, carries, k) for r, k in zip(self.recorders, kept, strict=True)]
             row = last - 1 - step if spec.is_reversed else step  # pyright: ignore[reportOptionalOperand]  # counted if reversed
-            outs = body(*carries, *[_row(x, row) for x in self.xs], *self.steady)
+            outs = body(*carries, *[_row(x, row) for x in self.xs], *self.invariants)
             stacks = [_with_row(s, row, outs[e]) for s, e in zip(stacks, self.stacked, strict=True)]
             kept = [r.after(step, outs, k) for r, k in zip(self.recorders, kept, strict=True)]
             return step + 1, (*map(_like, outs[: spec.carries], carries),), stacks, kept
@@ -177,12 +177,12 @@ class _Run:
         return (*carries, *between, *emitted)
 
 
-def _finished(recorder_: Any, kept: Any) -> Kept:
-    return Kept(kept, recorder_.is_whole, recorder_.budget)
+def _finished(recorder_: Any, kept: Any) -> XlaHistory:
+    return XlaHistory(kept, recorder_.is_whole, recorder_.budget)
 
 
 def _like(x: Any, carry: Any) -> Any:
-    return strong(x) if isinstance(x, Kept) else lax.convert_element_type(x, carry.dtype)
+    return strong(x) if isinstance(x, XlaHistory) else lax.convert_element_type(x, carry.dtype)
 
 
 def _row(x: Any, index: Any) -> Any:
@@ -198,7 +198,7 @@ def _with_row(stack: Any, index: Any, value: Any) -> Any:
 # -- histories ---------------------------------------------------------------------------------------------------------
 
 
-def recorder(history: History, run: _Run) -> Any:
+def recorder(history: History, run: _LoopRun) -> Any:
     """What keeps a history as its policy says."""
     policy, trips, bound = history.policy, run.trips, run.bound
     if policy == "auto":
@@ -218,7 +218,7 @@ def recorder(history: History, run: _Run) -> Any:
         return _Doubling(half + half % 2, 2 * half + 2, run)
     if trips is not None:
         return _Scheduled(_schedule(Snapshots(policy, trips)), policy, run)
-    # half of the slots are left for the way back, which would run stretches again and again without
+    # half of the slots are left for the backward pass, which would run stretches again and again without
     half = max(policy // 2, 1)
     return _Doubling(half - half % 2 or 1, policy, run)
 
@@ -238,7 +238,7 @@ class _Whole:
     is_whole = True
     budget = 0
 
-    def __init__(self, history: History, run: _Run) -> None:
+    def __init__(self, history: History, run: _LoopRun) -> None:
         self.positions = history.positions
         self.run = run
 
@@ -257,7 +257,7 @@ class _Slots:
 
     is_whole = False
 
-    def __init__(self, budget: int, run: _Run) -> None:
+    def __init__(self, budget: int, run: _LoopRun) -> None:
         self.budget = budget
         self.carries = run.carries
 
@@ -276,7 +276,7 @@ class _Slots:
 class _Scheduled(_Slots):
     """At the steps of a schedule that was made beforehand."""
 
-    def __init__(self, steps: np.ndarray[Any, Any], budget: int, run: _Run) -> None:
+    def __init__(self, steps: np.ndarray[Any, Any], budget: int, run: _LoopRun) -> None:
         super().__init__(max(budget, len(steps)), run)
         self.schedule = np.append(steps, np.iinfo(np.int32).max)
 
@@ -289,7 +289,7 @@ class _Scheduled(_Slots):
 class _Doubling(_Slots):
     """At even distances; each time the slots are full every other state goes, and the distance doubles."""
 
-    def __init__(self, most: int, budget: int, run: _Run) -> None:
+    def __init__(self, most: int, budget: int, run: _LoopRun) -> None:
         super().__init__(max(budget, most), run)
         self.most = most
 
@@ -308,24 +308,24 @@ class _Doubling(_Slots):
         return jax.tree.map(lambda s: s[chosen], slots), steps[chosen], filled // 2, distance * 2
 
 
-# -- the way back ------------------------------------------------------------------------------------------------------
+# -- the backward pass -------------------------------------------------------------------------------------------------
 
 
 def loop_back(history: Any, steps: Any, *operands_and_back: Any) -> tuple[Any, ...]:
     """The reverse pass of a loop, from its history."""
     *operands, back = operands_and_back
-    return _Back(back, integer(steps), operands).results(history)
+    return _LoopBackRun(back, integer(steps), operands).results(history)
 
 
 class _Way(NamedTuple):
-    """What the way back carries: cotangents and sums, then the rows of cotangents of consumed arrays."""
+    """What the backward pass carries: cotangents and sums, then the rows of cotangents of consumed arrays."""
 
     state: tuple[Any, ...]
     slices: tuple[Any, ...]
 
 
-class _Back:
-    """The way back through one run."""
+class _LoopBackRun:
+    """The backward pass through one run."""
 
     def __init__(self, back: LoopBack, count: Any, operands: Sequence[Any]) -> None:
         spec, step = back.spec, back.step
@@ -340,20 +340,20 @@ class _Back:
             jnp.zeros((inputs[i].shape[0] + 1, *lanes, *inputs[i].shape[1:]), inputs[i].dtype) for i in step.slices
         ]  # one row more, for what is not to be kept
         self.start = _Way((*map(strong, (*rest[:width], *totals)),), (*slices,))
-        self.xs, self.steady = inputs[spec.carries : first], inputs[first:]
+        self.xs, self.invariants = inputs[spec.carries : first], inputs[first:]
         self.read = [*(inputs[i] for i in step.xs), *rest[width:]]
-        self.back_steady = [inputs[i] for i in step.invariants]
+        self.back_invariants = [inputs[i] for i in step.invariants]
         self.positions = back.stage.saved
         self.pull_step, self.full, self.thin = run_of(step.program), run_of(spec.body), run_of(spec.thin)
 
-    def results(self, kept: Kept) -> tuple[Any, ...]:
+    def results(self, kept: XlaHistory) -> tuple[Any, ...]:
         if self._is_empty(kept):
             way = self.start
         else:
             way = self._from_whole(kept.arrays) if kept.is_whole else self._from_slots(kept.arrays, kept.budget)
         return (*way.state, *[rows[:-1] for rows in way.slices])
 
-    def _is_empty(self, kept: Kept) -> bool:
+    def _is_empty(self, kept: XlaHistory) -> bool:
         """Whether there are no steps, for which there would be no row to read."""
         rows = [*self.xs, *self.read[: len(self.step.xs)], *(jax.tree.leaves(kept.arrays) if kept.is_whole else ())]
         return any(x.shape[0] == 0 for x in rows)
@@ -364,7 +364,7 @@ class _Back:
     def _pulled(self, state: Any, saved: Any, step: Any) -> tuple[Any, Any]:
         """The state before a step, and the rows that it adds."""
         index = self._index(step)
-        outs = self.pull_step(*state, *saved, *[_row(x, index) for x in self.read], *self.back_steady)
+        outs = self.pull_step(*state, *saved, *[_row(x, index) for x in self.read], *self.back_invariants)
         after = (*[lax.convert_element_type(x, s.dtype) for x, s in zip(outs, state, strict=False)],)
         return after, (*outs[len(state) :],)
 
@@ -403,7 +403,7 @@ class _Back:
 
     def _pulled_unless(self, is_kept: Any, way: _Way, state: Any, step: Any) -> _Way:
         def pull(ways: Any, carries: Any) -> Any:
-            outs = self.full(*carries, *[_row(x, self._index(step)) for x in self.xs], *self.steady)
+            outs = self.full(*carries, *[_row(x, self._index(step)) for x in self.xs], *self.invariants)
             return self._pulled(ways, [outs[p] for p in self.positions], step)
 
         def skip(ways: Any, carries: Any) -> Any:
@@ -418,7 +418,7 @@ class _Back:
 
         def one(place: Any) -> Any:
             step, carries = place
-            outs = self.thin(*carries, *[_row(x, self._index(step)) for x in self.xs], *self.steady)
+            outs = self.thin(*carries, *[_row(x, self._index(step)) for x in self.xs], *self.invariants)
             return step + 1, (*map(_like, outs[:width], carries),)
 
         return lax.while_loop(lambda place: place[0] < stop, one, (start, state))[1]

@@ -10,13 +10,13 @@ import numpy as np
 from jax import lax
 
 from ..._core import dtypes
-from .common import Kept, canonical, in_float32, is_concrete
+from .common import XlaHistory, canonical, in_float32, is_concrete
 
 OPAQUE = np.dtype(object)
 
 
 def _absent(shape: Any, dtype: Any) -> Any:
-    return Kept((), False, 0) if dtype == OPAQUE else jnp.zeros(shape, canonical(dtype))
+    return XlaHistory((), False, 0) if dtype == OPAQUE else jnp.zeros(shape, canonical(dtype))
 
 
 def _reduce_sum(x: Any, axes: Any) -> Any:

@@ -45,7 +45,7 @@ def entry_of(
         numbers: an array of the sizes that are the same at each call: those of the first atoms.
         on_flags: as in `bound`.
     """
-    layout = _Layout(graph, lowered)
+    layout = _SizePlaces(graph, lowered)
     takes = [Take("array", v.dtype, (*map(layout.taken, v.shape),)) for v in graph.inputs if v.dtype != object]
     takes += [Take("array", DTYPE_OF[t], (layout.fresh(),)) for t in lowered.taken]
     made = {m.output: m for m in lowered.made}
@@ -72,7 +72,7 @@ def _made(made: Made) -> Give:
     return Give(DTYPE_OF[made.type], extents, is_filled=True)
 
 
-class _Layout:
+class _SizePlaces:
     """The places of sizes."""
 
     def __init__(self, graph: Graph, lowered: Lowered) -> None:

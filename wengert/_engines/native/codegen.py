@@ -61,7 +61,7 @@ from .loops import (
     blocks_of,
 )
 from .outlining import Captured, captured, lanes_of, var_uses
-from .polls import MOST
+from .signal_checks import MOST
 from .vectormath import ONE_OPERAND
 
 FREE_METADATA = 10  # the number of the first metadata of a loop of its own
@@ -636,7 +636,7 @@ class _Kernel:
     def loop(self, item: For) -> None:
         found = self.parallel.get(item)
         if found is None:
-            self.turns(item)
+            self.iterations(item)
         else:
             self.in_threads(item, found)
 
@@ -685,7 +685,7 @@ class _Kernel:
             f"  store i32 {INTERRUPTED}, ptr %status",
             "  br label %exit",
             f"{here}:",
-            f"  call void @{name}.turns({given}ptr {failing}, i64 {start}, i64 {stop})",
+            f"  call void @{name}.range({given}ptr {failing}, i64 {start}, i64 {stop})",
             f"  br label %{after}",
             f"{after}:",
         ]
@@ -712,7 +712,7 @@ class _Kernel:
             ]
         self.lines += [*self.out_of_memory(number), f"{good}:"]
 
-    def turns(self, item: For) -> None:
+    def iterations(self, item: For) -> None:
         before, head, body, latch, after = (self.label() for _ in range(5))
         index = f"%v{item.index.number}"
         stop = self.operand(item.stop, "i64")
@@ -827,7 +827,7 @@ class _Kernel:
 
 
 class _Part(_Kernel):
-    """The body of a parallel loop as a function of a range of turns."""
+    """The body of a parallel loop as a function of a range of iterations."""
 
     def text_of(self, loop: For, found: Captured) -> str:
         """Two functions: one of values, and one that threads call, which finds the values in memory."""
@@ -843,7 +843,7 @@ class _Part(_Kernel):
         self.plan(loop.body)
         self.allocate()
         first, last = Reg("i64", "first"), Reg("i64", "last")
-        self.turns(For(loop.index, first, last, loop.body))
+        self.iterations(For(loop.index, first, last, loop.body))
         loads: list[str] = []
         kinds = ["ptr"] * len(found.arrays) + [REGISTER[r.type] for r in found.registers] + ["i64"] * len(extents)
         for slot, kind in enumerate(kinds):
@@ -853,10 +853,10 @@ class _Part(_Kernel):
         parameters.append("ptr %failing")
         given = "".join(f"{kind} %d{slot}, " for slot, kind in enumerate(kinds))
         return "\n".join([
-            f"define internal void @{self.entry}.turns({', '.join([*parameters, 'i64 %vfirst, i64 %vlast'])}) #0 {{",
+            f"define internal void @{self.entry}.range({', '.join([*parameters, 'i64 %vfirst, i64 %vlast'])}) #0 {{",
             "entry:", *self.top, *self.checks, *self.lines, "  br label %exit", "exit:", *self.frees, "  ret void", "}",
             f"define internal void @{self.entry}(ptr %data, i64 %first, i64 %last) #0 {{",
-            *loads, f"  call void @{self.entry}.turns({given}ptr %failing, i64 %first, i64 %last)", "  ret void", "}",
+            *loads, f"  call void @{self.entry}.range({given}ptr %failing, i64 %first, i64 %last)", "  ret void", "}",
         ])  # fmt: skip
 
     def out_of_memory(self, number: str) -> list[str]:

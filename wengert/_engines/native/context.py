@@ -6,7 +6,7 @@ Generated code gets a pointer to it as third argument and reaches fields by thes
 |---|---|---|
 | FAILING | i64 | after OUT_OF_MEMORY, the number of the buffer that could not be had; below 0, -1 - that of a result |
 | THREADS | i64 | how many threads the call may use |
-| LOOKED | i64 | when signals were looked for last, in nanoseconds of a steady clock; 0 for never |
+| LOOKED | i64 | when signals were looked for last, in nanoseconds of a monotonic clock; 0 for never |
 
 A call returns one of the statuses below; all but OK discard its results.
 """

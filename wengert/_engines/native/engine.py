@@ -32,11 +32,11 @@ from .jit import LinkError, Loaded, shared
 from .loops import ASTRAY, OVER_BUDGET, verify
 from .lower.functions import Kinds, Lowered, lowered
 from .owners import Owner, lack_of
-from .passed import Passed, boxed
 from .plan import Part, parts
 from .pooling import pooled
 from .prepare import ready
 from .rare import without_rare
+from .shared_histories import Passed, boxed
 from .sizes import sized
 from .support import is_native, untold
 from .telling import Noted, Teller, is_quiet

@@ -137,7 +137,7 @@ class Stored(Form):
 
 
 class Lazy(Form):
-    """Computed where it is read; remembered for as long as the loop's turn lasts."""
+    """Computed where it is read; remembered for as long as the loop's iteration lasts."""
 
     __slots__ = ("compute", "flat", "sources")
 
@@ -181,7 +181,7 @@ class Nothing(Form):
 
 
 def spill(b: Builder, forms: Sequence[Form]) -> None:
-    """Puts what is in registers, and forms read, where a loop can read it: before the loop, not in each turn."""
+    """Puts what is in registers, and forms read, where a loop can read it: before the loop, not in each iteration."""
     waiting, seen = [*forms], set[int]()
     while waiting:
         form = waiting.pop()

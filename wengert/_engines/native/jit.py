@@ -37,7 +37,7 @@ MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll lo
 HUGE = 50_000  # ... and from which on code is made without much ado
 STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would take quadratic time
 
-SIDE_BY_SIDE = "; turns side by side\n"  # in a module whose loops are short and have much to do in each turn
+SIDE_BY_SIDE = "; iterations side by side\n"  # in a module whose loops are short and have much to do in each iteration
 FINISHED = "; as good as passes would make it\n"
 
 # the first line of a module in which straight code does not become vector code
@@ -255,7 +255,7 @@ class _Effort(NamedTuple):
     Attributes:
         level: of its passes, 0 to 3.
         emission: of its code generator, 0 to 3.
-        unrolls: whether it writes out turns of loops, beyond what vector code needs.
+        unrolls: whether it writes out iterations of loops, beyond what vector code needs.
         packs: whether it vectorises straight code.
         is_tidied: at level 0, whether variables become registers all the same.
     """

@@ -1,14 +1,14 @@
-"""`Lanes` as LLVM IR: the turns of a loop side by side, each operation one of vectors.
+"""`Lanes` as LLVM IR: the iterations of a loop side by side, each operation one of vectors.
 
-LLVM's own vectorisers look at innermost loops only. A turn here may hold loops, running totals and arrays of its own:
-it is what one row of a matrix goes through, say, and 16 rows go through it together. Of a register it is known whether
-it is the same for all turns, a number that grows by a fixed step from turn to turn (then only the first turn's is
-computed, and arrays are read at neighbouring places), or a vector. An array of the turns' own holds for each place the
-numbers of all turns side by side, so that it is read and written a vector at a time.
+LLVM's own vectorisers look at innermost loops only. An iteration here may hold loops, running totals and arrays of its
+own: it is what one row of a matrix goes through, say, and 16 rows go through it together. Of a register it is known
+whether it is the same for all iterations, a number that grows by a fixed step from one iteration to the next (then only
+the first iteration's is computed, and arrays are read at neighbouring places), or a vector. An array of the iterations'
+own holds for each place the numbers of all iterations side by side, so that it is read and written a vector at a time.
 
-A body may hold arithmetic, choices, arrays, loops whose bounds all turns share, and branches on what all turns share.
-A branch on what differs may only `Accumulate`: it is taken if any turn takes it, and the others add nothing.
-`suits` says whether a body is of that kind.
+A body may hold arithmetic, choices, arrays, loops whose bounds all iterations share, and branches on what all
+iterations share. A branch on what differs may only `Accumulate`: it is taken if any iteration takes it, and the others
+add nothing. `suits` says whether a body is of that kind.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from .loops import (
 )
 from .outlining import walk
 
-ALIGNED = 64  # bytes: arrays of the turns' own
+ALIGNED = 64  # bytes: arrays of the iterations' own
 
 
 class Unsuited(Exception):
@@ -66,13 +66,13 @@ class Unsuited(Exception):
 
 
 class Classes:
-    """What of a body differs from turn to turn.
+    """What of a body differs from one iteration to the next.
 
     Attributes:
         steps: registers that grow by a fixed step, and the step.
         vectors: registers that differ in any other way.
         varying: variables that differ.
-        own: arrays of which each turn has one.
+        own: arrays of which each iteration has one.
         products: registers that are products and only terms of sums: they may be added without being rounded.
 
     Raises:
@@ -93,7 +93,7 @@ class Classes:
                 return
 
     def differs(self, operand: Any) -> bool:
-        """Whether an operand may not be the same for all turns."""
+        """Whether an operand may not be the same for all iterations."""
         return type(operand) is Reg and (operand in self.vectors or operand in self.steps)
 
     def block(self, block: Block, is_masked: bool) -> None:
@@ -150,7 +150,7 @@ class Classes:
 
     def store(self, item: Store, is_masked: bool) -> None:
         if item.array not in self.own and not self.differs(item.index):
-            raise Unsuited("several turns write to one place")
+            raise Unsuited("several iterations write to one place")
 
     def accumulate(self, item: Accumulate, is_masked: bool) -> None:
         if item.array in self.own or self.differs(item.index):
@@ -163,7 +163,7 @@ class Classes:
 
     def fill(self, item: Fill, is_masked: bool) -> None:
         if item.array not in self.own or self.differs(item.start) or self.differs(item.count):
-            raise Unsuited("zeros in an array of all turns")
+            raise Unsuited("zeros in an array of all iterations")
 
     def loop(self, item: For, is_masked: bool) -> None:
         if self.differs(item.start) or self.differs(item.stop):
@@ -223,7 +223,7 @@ class _Writer:
         self.classes = Classes(item)
         self.index = item.index
         self.mask = ""
-        self.made: list[dict[Any, str]] = []  # by block, the vectors made of what all turns share
+        self.made: list[dict[Any, str]] = []  # by block, the vectors made of what all iterations share
         self.slots: set[Var] = set()
 
     def run(self, body: Block) -> None:
@@ -282,15 +282,15 @@ class _Writer:
         return found
 
     def ramp(self, step: Operand) -> str:
-        """By how much the turns' numbers are above that of the first."""
+        """By how much the iterations' numbers are above that of the first."""
         factor = step if type(step) is int else 1
-        numbers = f"<{', '.join(f'i64 {turn * factor}' for turn in range(self.count))}>"
+        numbers = f"<{', '.join(f'i64 {iteration * factor}' for iteration in range(self.count))}>"
         if type(step) is int:
             return numbers
         return self.line(f"mul {self.type('i64')} {self.vector(step, 'i64')}, {numbers}")
 
     def reduced(self, word: str, vector: str) -> str:
-        """What `umax`, say, makes of the i64 of all turns."""
+        """What `umax`, say, makes of the i64 of all iterations."""
         name, kind = f"llvm.vector.reduce.{word}.v{self.count}i64", self.type("i64")
         self.kernel.declare(name, f"declare i64 @{name}({kind})")
         return self.line(f"call i64 @{name}({kind} {vector})")
@@ -355,10 +355,10 @@ class _Writer:
                 part = f"<{width} x {scalar}>"
                 value = self.line(f"call {part} @wg.{op}.{type_}.{width}({', '.join(f'{part} {p}' for p in parts)})")
                 found, done = self.joined(found, value, type_, done, width), done + width
-        for turn in range(done, self.count):
-            ones = [self.line(f"extractelement {kind} {a}, i64 {turn}") for a in args]
+        for iteration in range(done, self.count):
+            ones = [self.line(f"extractelement {kind} {a}, i64 {iteration}") for a in args]
             value = self.line(f"call {scalar} @wg.{op}.{type_}({', '.join(f'{scalar} {x}' for x in ones)})")
-            found = self.line(f"insertelement {kind} {found}, {scalar} {value}, i64 {turn}")
+            found = self.line(f"insertelement {kind} {found}, {scalar} {value}, i64 {iteration}")
         return f"bitcast {kind} {found} to {kind}"
 
     def part(self, x: str, type_: str, start: int, width: int) -> str:
@@ -468,7 +468,7 @@ class _Writer:
     # -- arrays ---------------------------------------------------------------------------------------------------
 
     def place(self, array: Array, index: Operand) -> str:
-        """The address of what the first turn reads; of an array of the turns' own, of all of them."""
+        """The address of what the first iteration reads; of an array of the iterations' own, of all of them."""
         if array not in self.classes.own:
             return self.kernel.element(array, index)
         base, kind = self.kernel.pointer(array), MEMORY_TYPE[array.type]
@@ -478,13 +478,14 @@ class _Writer:
         return self.line(f"getelementptr inbounds {kind}, ptr {base}, i64 {start}")
 
     def places(self, array: Array, index: Operand) -> list[str]:
-        """The addresses for all turns, where they are not side by side."""
+        """The addresses for all iterations, where they are not side by side."""
         kind = MEMORY_TYPE[array.type]
         step = self.classes.steps.get(index) if type(index) is Reg else None
         if array not in self.classes.own and type(step) is int:
             base = self.place(array, index)
             return [
-                self.line(f"getelementptr inbounds {kind}, ptr {base}, i64 {turn * step}") for turn in range(self.count)
+                self.line(f"getelementptr inbounds {kind}, ptr {base}, i64 {iteration * step}")
+                for iteration in range(self.count)
             ]
         vector = self.vector(index, "i64")
         if array in self.classes.own:
@@ -492,13 +493,13 @@ class _Writer:
             vector = self.line(f"add {self.type('i64')} {scaled}, {self.ramp(1)}")
         base = self.kernel.pointer(array)
         found: list[str] = []
-        for turn in range(self.count):
-            number = self.line(f"extractelement {self.type('i64')} {vector}, i64 {turn}")
+        for iteration in range(self.count):
+            number = self.line(f"extractelement {self.type('i64')} {vector}, i64 {iteration}")
             found.append(self.line(f"getelementptr inbounds {kind}, ptr {base}, i64 {number}"))
         return found
 
     def is_beside(self, array: Array, index: Operand) -> bool:
-        """Whether the turns' elements lie side by side."""
+        """Whether the iterations' elements lie side by side."""
         if array in self.classes.own:
             return not self.classes.differs(index)
         step = self.classes.steps.get(index) if type(index) is Reg else None
@@ -517,9 +518,9 @@ class _Writer:
             text = f"load {kind}, ptr {self.place(array, item.index)}, align {self.alignment(array)}"
         else:
             one, found = MEMORY_TYPE[array.type], "poison"
-            for turn, address in enumerate(self.places(array, item.index)):
+            for iteration, address in enumerate(self.places(array, item.index)):
                 value = self.line(f"load {one}, ptr {address}")
-                found = self.line(f"insertelement {kind} {found}, {one} {value}, i64 {turn}")
+                found = self.line(f"insertelement {kind} {found}, {one} {value}, i64 {iteration}")
             text = f"bitcast {kind} {found} to {kind}"
         if array.type == "bool":
             text = f"icmp ne {kind} {self.line(text)}, zeroinitializer"
@@ -535,8 +536,8 @@ class _Writer:
             self.kernel.lines.append(f"  store {kind} {value}, ptr {place}, align {self.alignment(array)}")
             return
         one = MEMORY_TYPE[array.type]
-        for turn, address in enumerate(self.places(array, item.index)):
-            element = self.line(f"extractelement {kind} {value}, i64 {turn}")
+        for iteration, address in enumerate(self.places(array, item.index)):
+            element = self.line(f"extractelement {kind} {value}, i64 {iteration}")
             self.kernel.lines.append(f"  store {one} {element}, ptr {address}")
 
     def accumulate(self, item: Accumulate) -> None:
@@ -583,7 +584,7 @@ class _Writer:
         self.kernel.lines.append(f"  store {kind} {found}, ptr {place}")
 
     def local(self, item: Any) -> None:
-        """Made at the start, for all turns."""
+        """Made at the start, for all iterations."""
         if getattr(item, "zero", False):
             self.fill(Fill(item.array, 0, item.count))
 
@@ -597,7 +598,7 @@ class _Writer:
 
     def loop(self, item: For) -> None:
         with self.scope():
-            self.kernel.turns(item)
+            self.kernel.iterations(item)
 
     def branch(self, item: If) -> None:
         if not self.classes.differs(item.cond):

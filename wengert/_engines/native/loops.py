@@ -13,7 +13,7 @@ An operand is a register or a Python number, which has the type that its place a
 and undefined for zero, so who emits them guards them. No two arrays overlap, except operands that are only read.
 
 Frees are never needed: what a function has allocated is freed when it returns, whatever its status. `Alloc` with a
-number as count inside a loop makes one array, used in each turn.
+number as count inside a loop makes one array, used in each iteration.
 
 Statuses: 0 done, 1 out of memory, 2 linear algebra, 3 an index out of range, 4 interrupted, 5 what only NumPy's kernels
 can do or say (they run in the function's stead), 6 histories of loops beyond the memory budget, 7 an access beyond
@@ -186,8 +186,8 @@ class Store:
 class For:
     """For `index` from `start` up to below `stop`. The stop is read once.
 
-    With `work`, about how many elements are computed, the turns may run in threads where that is worth it: then no turn
-    reads what another writes.
+    With `work`, about how many elements are computed, the iterations may run in threads where that is worth it: then no
+    iteration reads what another writes.
     """
 
     index: Reg
@@ -199,10 +199,10 @@ class For:
 
 @dataclass(slots=True, eq=False)
 class Lanes:
-    """`count` turns side by side, `index` from 0 on: each operation is one of vectors, a number for each turn.
+    """`count` iterations side by side, `index` from 0 on: each operation is one of vectors, a number an iteration.
 
-    What the body allocates is each turn's own. No turn reads what another writes, and the same place is written by one
-    turn only, but for `Accumulate`. `lanes.py` says what a body may hold.
+    What the body allocates is each iteration's own. No iteration reads what another writes, and the same place is
+    written by one iteration only, but for `Accumulate`. `lanes.py` says what a body may hold.
     """
 
     index: Reg
@@ -212,9 +212,10 @@ class Lanes:
 
 @dataclass(slots=True, eq=False)
 class Accumulate:
-    """Adds to an element; the order in which the turns of `Lanes` do so does not matter. Of booleans: or.
+    """Adds to an element; the order in which the iterations of `Lanes` do so does not matter. Of booleans: or.
 
-    With `slots`, an element is a sum in so many parts, one behind the other: to which of them a turn adds is open.
+    With `slots`, an element is a sum in so many parts, one behind the other: to which of them an iteration adds is
+    open.
     """
 
     array: Array

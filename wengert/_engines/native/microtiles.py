@@ -193,7 +193,7 @@ def _body(tile: Tile, vector: str) -> list[str]:
 
 
 def _latch(tile: Tile, depth: int) -> list[str]:
-    """The end of a turn, where the loop inside it is over."""
+    """The end of an iteration, where the loop inside it is over."""
     kind = _KINDS[tile.type]
     inner = [] if depth + 1 == tile.levels else [f"exit{depth + 1}:", f"  br label %latch{depth}"]
     return [

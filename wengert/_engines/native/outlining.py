@@ -1,8 +1,8 @@
 """Bodies of parallel loops as functions of their own: what they need from outside, and whether that can be passed.
 
-A thread runs some turns of a loop as a call of such a function. Registers and addresses are passed by value; variables
-and small arrays that only the body uses are its own, and so are those of lanes. A body that allocates others, returns,
-asks for signals or sets variables of the function around it stays where it is.
+A thread runs some iterations of a loop as a call of such a function. Registers and addresses are passed by value;
+variables and small arrays that only the body uses are its own, and so are those of lanes. A body that allocates others,
+returns, asks for signals or sets variables of the function around it stays where it is.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def var_uses(block: Block) -> Counter[Var]:
 
 
 def lanes_of(items: Iterable[Any]) -> dict[Array, int]:
-    """The arrays that turns of `Lanes` have one each of, and how many there are."""
+    """The arrays that iterations of `Lanes` have one each of, and how many there are."""
     return {
         inner.array: item.count
         for item in items if type(item) is Lanes for inner in walk(item.body) if type(inner) in (Alloc, Local)

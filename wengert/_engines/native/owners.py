@@ -36,7 +36,7 @@ class Owner(NamedTuple):
         """The same in words, with what is known of dimensions."""
         if not self.op:
             return "a buffer of the compiled code" + self._bytes(self.size)
-        if self.dtype is None:  # a way back to nothing
+        if self.dtype is None:  # a backward pass to nothing
             return self.op + self._bytes(self.size)
         shape = (*[_known(d, sizes) for d in self.shape],)
         size = self.size or (0 if any(isinstance(d, Dim) for d in shape) else byte_count(shape, self.dtype.itemsize))

@@ -2,7 +2,7 @@
 
 - `i32 wengert_poll(ptr context)`: whether to stop with INTERRUPTED. Cheap but for a look at the clock: Python's signal
   handlers run at most every 20 ms, with the GIL, and only in the thread that holds the call. Code calls it often
-  enough that no more than 30 ms pass between two calls: each turn of a loop whose body is long, each thousandth of
+  enough that no more than 30 ms pass between two calls: each iteration of a loop whose body is long, each thousandth of
   one whose body is not.
 - `i32 wengert_parallel(ptr context, ptr f, ptr data, i64 start, i64 stop, i64 threads)`: calls `f(data, first, last)`
   for ranges that make up start to stop, some of them in this thread, the others in threads that live as long as the
@@ -101,8 +101,8 @@ entry:
   %p.context = getelementptr i64, ptr %task, i64 7
   %context = load ptr, ptr %p.context
   %asks = icmp ne ptr %context, null
-  %turns = sub i64 %last, %first
-  %rounded = add i64 %turns, PIECES_LESS_ONE
+  %iterations = sub i64 %last, %first
+  %rounded = add i64 %iterations, PIECES_LESS_ONE
   %piece = sdiv i64 %rounded, PIECES
   br label %next
 next:
@@ -150,9 +150,9 @@ entry:
   %tasks = alloca [MOST x [9 x i64]]
   %flag = alloca i32
   store i32 0, ptr %flag
-  %turns = sub i64 %stop, %start
-  %few = icmp slt i64 %turns, %threads
-  %wanted = select i1 %few, i64 %turns, i64 %threads
+  %iterations = sub i64 %stop, %start
+  %few = icmp slt i64 %iterations, %threads
+  %wanted = select i1 %few, i64 %iterations, i64 %threads
   %many = icmp sgt i64 %wanted, MOST
   %count = select i1 %many, i64 MOST, i64 %wanted
   br label %share
@@ -165,13 +165,13 @@ set:
   store ptr %f, ptr %task
   %p.data = getelementptr i64, ptr %task, i64 1
   store ptr %data, ptr %p.data
-  %low = mul i64 %turns, %i
+  %low = mul i64 %iterations, %i
   %low.part = sdiv i64 %low, %count
   %first = add i64 %start, %low.part
   %p.first = getelementptr i64, ptr %task, i64 2
   store i64 %first, ptr %p.first
   %i.next = add i64 %i, 1
-  %high = mul i64 %turns, %i.next
+  %high = mul i64 %iterations, %i.next
   %high.part = sdiv i64 %high, %count
   %last = add i64 %start, %high.part
   %p.last = getelementptr i64, ptr %task, i64 3

@@ -29,7 +29,7 @@ from ..._core.tensor import Value
 SMALL = 8  # elements up to which a value is in registers
 LONG = 1000  # nodes from which on fewer elements are few
 CROWD = 512  # members of one loop: LLVM takes longer for one long loop than for several short ones ...
-FEW = 64  # ... unless it has so few turns that it is no loop for LLVM
+FEW = 64  # ... unless it has so few iterations that it is no loop for LLVM
 DEEP = 30  # points that one map may compute one from the other
 HEAVY = 16  # maps that one map may read through others before it is stored
 

@@ -174,7 +174,7 @@ class Signs:
 
 
 def without_zeros(function: Function, signs: Signs, fresh: Callable[[str], Reg]) -> None:
-    """Leaves out what adds 0.0 for nobody; variables behind their loops get it once instead of in each turn."""
+    """Leaves out what adds 0.0 for nobody; variables behind their loops get it once instead of in each iteration."""
     _Rewriting(signs, fresh).block(function.body)
 
 

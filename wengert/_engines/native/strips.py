@@ -13,11 +13,11 @@ from typing import Any
 
 from .loops import Block, Copy, Fill, For, Function, If, Let, Operand, Poll, Reg, Select, While, is_step
 from .outlining import captured, var_uses
-from .polls import UNKNOWN, cost_of
 from .renaming import walk
+from .signal_checks import UNKNOWN, cost_of
 
 STRIP = 500_000.0  # nanoseconds, as estimated; the truth may be thirty times as long where memory is slow
-LEAST = 0.1  # nanoseconds of a turn
+LEAST = 0.1  # nanoseconds of an iteration
 LONG_COPY = 1 << 23  # elements of a copy in one piece
 
 Fresh = Callable[[str], Reg]
@@ -67,7 +67,7 @@ class _Strips:
             self.block(item.body, True)
             made.append(item)
             return
-        cost, factors = _turn(item)
+        cost, factors = _cost_of_iteration(item)
         if type(item.stop) is int and not factors and _count(item) * cost <= STRIP:
             made.append(item)
             return
@@ -100,13 +100,13 @@ class _Strips:
         self.in_strips(0, item.count, LONG_COPY, made, part)
 
     def size(self, most: int, factors: tuple[Reg, ...], made: Block) -> Operand:
-        """The turns of a strip: at most so many, fewer where each turn is loops of so many turns."""
+        """The iterations of a strip: at most so many, fewer where each iteration is loops of so many iterations."""
         if not factors:
             return most
-        turns: Operand = factors[0]
+        iterations: Operand = factors[0]
         for factor in factors[1:]:
-            turns = self.let("mul", turns, factor, made)
-        return self.one_at_least(self.let("div", most, self.one_at_least(turns, made), made), made)
+            iterations = self.let("mul", iterations, factor, made)
+        return self.one_at_least(self.let("div", most, self.one_at_least(iterations, made), made), made)
 
     def one_at_least(self, x: Operand, made: Block) -> Operand:
         return self.select(self.let("lt", x, 1, made), 1, x, made)
@@ -145,13 +145,13 @@ _KNOWN: dict[str, Callable[[int, int], int]] = {
 
 
 def _count(item: For) -> int:
-    """The turns of a loop to a known end; at most so many, if its start is not known."""
+    """The iterations of a loop to a known end; at most so many, if its start is not known."""
     assert type(item.stop) is int
     return max(0, item.stop - (item.start if type(item.start) is int else 0))
 
 
-def _turn(item: For) -> tuple[float, tuple[Reg, ...]]:
-    """What a turn of a loop costs, in nanoseconds: a number times extents that are known before the loop."""
+def _cost_of_iteration(item: For) -> tuple[float, tuple[Reg, ...]]:
+    """What an iteration of a loop costs, in nanoseconds: a number times extents that are known before the loop."""
     cost, factors = _costs(item.body)
     if not factors:
         return max(cost, LEAST), ()

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .finite_slopes import with_versions
 from .loops import FLOATS, Function, Let, Reg, is_step
-from .moderate import with_versions
-from .packs import is_scattered
 from .renaming import walk
 from .signs import Signs, without_zeros
+from .slp import is_scattered
 
 
 def tuned(function: Function, fresh: Callable[[str], Reg]) -> None:

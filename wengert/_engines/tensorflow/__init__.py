@@ -15,7 +15,7 @@ from ..._core.engine import PLAIN_TYPES, Engine, register_engine
 from ..regions import Arrays, region_kernels
 from . import regions
 from .autograph import mark_ours
-from .common import Kept, Native, entered, held, host_call, is_eager, on_natives, opened
+from .common import Native, TensorHistory, entered, held, host_call, is_eager, on_natives, opened
 from .programs import called, form_of, run_of, run_plain, takes_part
 from .table import KERNELS
 
@@ -48,7 +48,8 @@ def _host_call(function: Any, natives: Any, types: Any) -> tuple[Any, ...]:
 
 
 TENSORFLOW = Engine(
-    "tensorflow", (Native, Kept), array_types=(tf.Tensor, tf.Variable), to_numpy=_to_numpy, from_numpy=_from_numpy,
+    "tensorflow", (Native, TensorHistory), array_types=(tf.Tensor, tf.Variable), to_numpy=_to_numpy,
+    from_numpy=_from_numpy,
     device=_device, is_concrete=lambda x: is_eager(opened(x)), is_framework=True, host_call=_host_call, enter=entered,
     leave=opened, give=opened, is_followed=_is_followed, run_plain=run_plain,
 )  # fmt: skip

@@ -10,7 +10,7 @@ import sys
 from types import FunctionType
 from typing import Any
 
-from ..._core.doors import unconverted
+from ..._core.public import unconverted
 
 
 def mark_ours(package: str) -> None:

@@ -279,7 +279,7 @@ def on_host_when(when: str, kernel: Kernel) -> Kernel:
 # -- histories ---------------------------------------------------------------------------------------------------------
 
 
-class Kept:
+class TensorHistory:
     """A history: tensors that pass where one does.
 
     Attributes:
@@ -287,7 +287,7 @@ class Kept:
             and the distance between them. None where nobody reads it.
         kinds: what the arrays are, as `Kind`s.
         is_whole: whether every step's values are kept.
-        budget: how many slots the way back may fill.
+        budget: how many slots the backward pass may fill.
         rows: None for a history; for a list of histories the form of each of them.
     """
 
@@ -308,9 +308,9 @@ class Kept:
         """What a history of other tensors is rebuilt from."""
         return (self.kinds, self.is_whole, self.budget, self.rows)
 
-    def with_arrays(self, arrays: Sequence[Any]) -> Kept:
+    def with_arrays(self, arrays: Sequence[Any]) -> TensorHistory:
         """A history of the same form."""
-        return Kept(arrays, *self.form())
+        return TensorHistory(arrays, *self.form())
 
 
 def flat(values: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
@@ -318,7 +318,7 @@ def flat(values: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
     leaves: list[Any] = []
     form: list[Any] = []
     for x in values:
-        if type(x) is Kept:
+        if type(x) is TensorHistory:
             leaves += x.arrays
             form.append(x.form())
         else:
@@ -330,7 +330,9 @@ def flat(values: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
 def rebuilt(form: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """The inverse of `flat`."""
     following = iter(leaves)
-    return [next(following) if part is None else Kept([next(following) for _ in part[0]], *part) for part in form]
+    return [
+        next(following) if part is None else TensorHistory([next(following) for _ in part[0]], *part) for part in form
+    ]
 
 
 def dtype_of(dtype: Any) -> Any:

@@ -23,7 +23,7 @@ from ..._core.state import letting_captures_go
 from ..._passes import optimise
 from ...errors import CapturedError
 from ..interpret import compile_instructions
-from .common import TRACING, Kept, extents, flat, is_inexact, opened, rebuilt
+from .common import TRACING, TensorHistory, extents, flat, is_inexact, opened, rebuilt
 from .fusion import fused
 from .kernels import kernels_for
 from .table import KERNELS
@@ -142,7 +142,7 @@ def executed(program: Program, values: Tensors) -> tuple[Any, ...]:
     form = form_of(program)
     form.uses += 1
     is_worth_it = form.can_compile and (form.uses > 1 or form.has_regions)
-    if not (is_worth_it and tf.executing_eagerly() and all(isinstance(x, (tf.Tensor, Kept)) for x in values)):
+    if not (is_worth_it and tf.executing_eagerly() and all(isinstance(x, (tf.Tensor, TensorHistory)) for x in values)):
         return form.run(*values)
     return form.compiled(*flat(values))
 
@@ -235,7 +235,7 @@ def _copied(program: Program) -> Program:
 
 def _cut(values: Tensors) -> list[Any]:
     """Values that no tape of TensorFlow's follows: what it records of a program is the program."""
-    return [x if type(x) is Kept else tf.stop_gradient(x) for x in values]
+    return [x if type(x) is TensorHistory else tf.stop_gradient(x) for x in values]
 
 
 class Pullback:

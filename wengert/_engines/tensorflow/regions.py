@@ -3,7 +3,7 @@
 What steps leave behind is put into tensor lists, which grow as the loop runs and whose elements may be lists. A history
 is what every step saved where the memory budget has room for it, else states before some steps, in a fixed number of
 slots: at the steps that the binomial schedule names where the number of steps is known, else at distances that double
-each time the slots are full. The way back fills free slots by the same schedule, as a stack of states.
+each time the slots are full. The backward pass fills free slots by the same schedule, as a stack of states.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..._control.loop_back import LoopBack
 from ..._control.switch import Branches
 from ..._core.budget import limit
 from ..._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
-from .common import Kept, extents, flat, rebuilt
+from .common import TensorHistory, extents, flat, rebuilt
 from .programs import run_of
 
 AUTO_SLOTS = 64
@@ -142,7 +142,7 @@ def _number(index: Any, branches: Branches) -> Any:
 def _filled(x: Any, form: Any) -> Any:
     if form is None or x.kinds == form[0]:
         return x
-    return Kept([*map(_empty, form[0])], *form)
+    return TensorHistory([*map(_empty, form[0])], *form)
 
 
 # -- loop --------------------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _filled(x: Any, form: Any) -> Any:
 def loop(*operands_and_spec: Any) -> tuple[Any, ...]:
     """One run of a loop, as `tf.while_loop`."""
     *operands, spec = operands_and_spec
-    return _Run(spec, operands).results()
+    return _LoopRun(spec, operands).results()
 
 
 def _while(goes_on: Any, body: Any, state: Sequence[Any], shapes: Sequence[Any] | None = None) -> list[Any]:
@@ -166,7 +166,7 @@ def _while(goes_on: Any, body: Any, state: Sequence[Any], shapes: Sequence[Any] 
     return [*tf.while_loop(goes_on, one, [*state], shapes, parallel_iterations=1)]
 
 
-class _Run:
+class _LoopRun:
     """One run: what it carries is the number of the step, the carries, the lists, and the histories."""
 
     def __init__(self, spec: Loop, operands: Sequence[Any]) -> None:
@@ -177,7 +177,7 @@ class _Run:
         first = spec.invariants_from()
         self.carries = [*operands[: spec.carries]]
         self.xs = operands[spec.carries : first]
-        self.steady = operands[first:]
+        self.invariants = operands[first:]
         self.known = self._known_trips()
         self.bound = self.known if self.known is not None else spec.most if isinstance(spec.most, int) else None
         self.stacked = [e for e in spec.emits if isinstance(e, int)]
@@ -204,7 +204,7 @@ class _Run:
             return tf.zeros((), tf.as_dtype(value.dtype)) if not value.shape else _Like(value)
         if self._example is None:
             rows = [_row(x, place_of(0)) for x in self.xs]
-            self._example = example_of(run_of(self.spec.body), [*self.carries, *rows, *self.steady])
+            self._example = example_of(run_of(self.spec.body), [*self.carries, *rows, *self.invariants])
         return self._example[position]
 
     def results(self) -> tuple[Any, ...]:
@@ -220,14 +220,14 @@ class _Run:
             (step,), carries = parts.cut(state)[:2]
             if condition is None:
                 return step < last
-            return tf.reshape(condition(*rebuilt(carry_form, carries), *self.steady)[0], ())
+            return tf.reshape(condition(*rebuilt(carry_form, carries), *self.invariants)[0], ())
 
         def one(*state: Any) -> list[Any]:
             (step,), carries, *rest = parts.cut(state)
             rows, histories = rest[: len(stacks)], rest[len(stacks) :]
             histories = [r.before(step, carries, h) for r, h in zip(self.recorders, histories, strict=True)]
             index = place_of(last - 1 - step if spec.is_reversed else step)  # pyright: ignore[reportOptionalOperand]  # counted if reversed
-            outs = body(*rebuilt(carry_form, carries), *[_row(x, index) for x in self.xs], *self.steady)
+            outs = body(*rebuilt(carry_form, carries), *[_row(x, index) for x in self.xs], *self.invariants)
             rows = [s.put(h, index, outs[e]) for s, h, e in zip(stacks, rows, self.stacked, strict=True)]
             histories = [r.after(step, outs, h) for r, h in zip(self.recorders, histories, strict=True)]
             following = flat([*outs[: spec.carries]])[0]
@@ -290,7 +290,7 @@ class Stack(NamedTuple):
 
     @classmethod
     def like(cls, example: Any) -> Stack:
-        if type(example) is Kept:
+        if type(example) is TensorHistory:
             return cls((*map(kind_of, example.arrays),), example.form())
         return cls((kind_of(example),), None)
 
@@ -298,22 +298,22 @@ class Stack(NamedTuple):
         return [_reserved(kind, room) for kind in self.kinds]
 
     def put(self, handles: Sequence[Any], index: Any, value: Any) -> list[Any]:
-        arrays = value.arrays if type(value) is Kept else (value,)
+        arrays = value.arrays if type(value) is TensorHistory else (value,)
         return [_put(h, index, x) for h, x in zip(handles, arrays, strict=True)]
 
     def got(self, handles: Sequence[Any], index: Any) -> Any:
         arrays = [_got(h, index, kind) for h, kind in zip(handles, self.kinds, strict=True)]
-        return arrays[0] if self.form is None else Kept(arrays, *self.form)
+        return arrays[0] if self.form is None else TensorHistory(arrays, *self.form)
 
     def finished(self, handles: Sequence[Any]) -> Any:
         """All rows: one tensor, or a list of histories."""
         if self.form is None:
             return _stacked(handles[0], self.kinds[0])
-        return Kept(handles, self.kinds, True, 0, self.form)
+        return TensorHistory(handles, self.kinds, True, 0, self.form)
 
 
 def _row(x: Any, index: Any) -> Any:
-    if type(x) is Kept:
+    if type(x) is TensorHistory:
         return Stack(x.kinds, x.rows).got(x.arrays, index)
     return x[index]
 
@@ -321,7 +321,7 @@ def _row(x: Any, index: Any) -> Any:
 # -- histories ---------------------------------------------------------------------------------------------------------
 
 
-def recorder(history: History, run: _Run) -> Any:
+def recorder(history: History, run: _LoopRun) -> Any:
     """What keeps a history as its policy says."""
     policy, trips, bound = history.policy, run.known, run.bound
     if policy == "auto":
@@ -338,13 +338,13 @@ def recorder(history: History, run: _Run) -> Any:
         return _Doubling(half + half % 2, 2 * half + 2, run)
     if trips is not None:
         return _Scheduled(_schedule(Snapshots(policy, trips)), policy, run)
-    # half of the slots are left for the way back, which would run stretches again and again without
+    # half of the slots are left for the backward pass, which would run stretches again and again without
     half = max(policy // 2, 1)
     return _Doubling(half - half % 2 or 1, policy, run)
 
 
 def _size_of(x: Any) -> int:
-    if type(x) is Kept:
+    if type(x) is TensorHistory:
         return 64  # what lists of its hold is not known
     return prod(1 if n is None else n for n in x.shape) * x.dtype.size
 
@@ -380,7 +380,7 @@ def _bundles(saved: Sequence[Any]) -> list[Bundle]:
     """Small arrays of one type go together: in a loop on such, what a step runs costs by the node."""
     alike: dict[Any, list[int]] = {}
     for place, x in enumerate(saved):
-        is_small = type(x) is not Kept and x.shape.is_fully_defined() and _size_of(x) <= _SMALL
+        is_small = type(x) is not TensorHistory and x.shape.is_fully_defined() and _size_of(x) <= _SMALL
         alike.setdefault((x.dtype, (*x.shape,)) if is_small else place, []).append(place)
     found = []
     for places in alike.values():
@@ -413,10 +413,10 @@ class _Whole:
         cut, place, saved = self.parts.cut(kept), place_of(step), [outs[p] for p in self.positions]
         return [h for b, hs in zip(self.bundles, cut, strict=True) for h in b.put(hs, place, saved)]
 
-    def finished(self, arrays: Any) -> Kept:
+    def finished(self, arrays: Any) -> TensorHistory:
         kinds = [kind for b in self.bundles for kind in b.stack.kinds]
         rows = (*[(len(b.stack.kinds), b.stack.form, b.places) for b in self.bundles],)
-        return Kept(arrays, kinds, True, 0, rows)
+        return TensorHistory(arrays, kinds, True, 0, rows)
 
 
 class _Slots:
@@ -424,7 +424,7 @@ class _Slots:
 
     is_whole = False
 
-    def __init__(self, budget: int, run: _Run) -> None:
+    def __init__(self, budget: int, run: _LoopRun) -> None:
         self.budget = budget
         leaves, self.form = flat(run.carries)
         self.kinds = [*map(kind_of, leaves)]
@@ -442,10 +442,10 @@ class _Slots:
         slots = [_put(s, place_of(place), x) for s, x in zip(slots, carries, strict=True)]
         return [*slots, with_element(steps, place, step), filled + integer(is_due), distance]
 
-    def finished(self, arrays: Any) -> Kept:
+    def finished(self, arrays: Any) -> TensorHistory:
         whole = Kind(tf.int64, (self.budget + 1,), False)
         single = Kind(tf.int64, (), False)
-        return Kept(arrays, [*self.kinds, whole, single, single], False, self.budget, self.form)
+        return TensorHistory(arrays, [*self.kinds, whole, single, single], False, self.budget, self.form)
 
 
 def with_element(x: Any, place: Any, value: Any) -> Any:
@@ -456,7 +456,7 @@ def with_element(x: Any, place: Any, value: Any) -> Any:
 class _Scheduled(_Slots):
     """At the steps of a schedule that was made beforehand."""
 
-    def __init__(self, steps: np.ndarray[Any, Any], budget: int, run: _Run) -> None:
+    def __init__(self, steps: np.ndarray[Any, Any], budget: int, run: _LoopRun) -> None:
         super().__init__(max(budget, len(steps)), run)
         self.schedule = np.append(steps, np.iinfo(np.int64).max)
 
@@ -467,7 +467,7 @@ class _Scheduled(_Slots):
 class _Doubling(_Slots):
     """At even distances; each time the slots are full every other state goes, and the distance doubles."""
 
-    def __init__(self, most: int, budget: int, run: _Run) -> None:
+    def __init__(self, most: int, budget: int, run: _LoopRun) -> None:
         super().__init__(max(budget, most), run)
         self.most = most
 
@@ -493,17 +493,17 @@ class _Doubling(_Slots):
         return [*thinned, tf.gather(steps, indices), filled // 2, distance * 2]
 
 
-# -- the way back ------------------------------------------------------------------------------------------------------
+# -- the backward pass -------------------------------------------------------------------------------------------------
 
 
 def loop_back(history: Any, steps: Any, *operands_and_back: Any) -> tuple[Any, ...]:
     """The reverse pass of a loop, from its history."""
     *operands, back = operands_and_back
-    return _Back(back, integer(steps), operands).results(history)
+    return _LoopBackRun(back, integer(steps), operands).results(history)
 
 
-class _Back:
-    """The way back through one run. It carries cotangents and sums, then lists of cotangents of consumed arrays."""
+class _LoopBackRun:
+    """The backward pass of one run. It carries cotangents and sums, then lists of cotangents of consumed arrays."""
 
     def __init__(self, back: LoopBack, count: Any, operands: Sequence[Any]) -> None:
         spec, step = back.spec, back.step
@@ -518,13 +518,13 @@ class _Back:
         self.slices = [inputs[i] for i in step.slices]
         self.lanes = lanes
         self.rows = [Kind(x.dtype, (*lanes, *x.shape[1:])) for x in self.slices]
-        self.xs, self.steady = inputs[spec.carries : first], inputs[first:]
+        self.xs, self.invariants = inputs[spec.carries : first], inputs[first:]
         self.read = [*(inputs[i] for i in step.xs), *rest[width:]]
-        self.back_steady = [inputs[i] for i in step.invariants]
+        self.back_invariants = [inputs[i] for i in step.invariants]
         self.positions = back.stage.saved
         self.pull_step, self.full, self.thin = run_of(step.program), run_of(spec.body), run_of(spec.thin)
 
-    def results(self, kept: Kept) -> tuple[Any, ...]:
+    def results(self, kept: TensorHistory) -> tuple[Any, ...]:
         lists = [_reserved(kind, tf.shape(x)[0]) for kind, x in zip(self.rows, self.slices, strict=True)]
         way = [*self.start, *lists]
         found = self._from_whole(kept, way) if kept.is_whole else self._from_slots(kept, way)
@@ -541,10 +541,10 @@ class _Back:
         """What is carried before a step."""
         index, width = self._index(step), len(self.start)
         state, lists = way[:width], way[width:]
-        outs = self.pull_step(*state, *saved, *[_row(x, index) for x in self.read], *self.back_steady)
+        outs = self.pull_step(*state, *saved, *[_row(x, index) for x in self.read], *self.back_invariants)
         return [*outs[:width], *[_put(h, index, row) for h, row in zip(lists, outs[width:], strict=True)]]
 
-    def _from_whole(self, kept: Kept, way: Sequence[Any]) -> list[Any]:
+    def _from_whole(self, kept: TensorHistory, way: Sequence[Any]) -> list[Any]:
         parts = _Parts([n for n, _, _ in kept.rows])
         kinds, handles = parts.cut(kept.kinds), parts.cut(kept.arrays)
         bundles = [Bundle(places, Stack((*k,), form)) for k, (_, form, places) in zip(kinds, kept.rows, strict=True)]
@@ -559,7 +559,7 @@ class _Back:
 
         return _while(lambda step, *_: step > 0, one, [self.count, *way])[1:]
 
-    def _from_slots(self, kept: Kept, way: Sequence[Any]) -> list[Any]:
+    def _from_slots(self, kept: TensorHistory, way: Sequence[Any]) -> list[Any]:
         """A stack of states, the latest on top: from it either to the middle of what is left, where a slot is free to
         keep the state there, or to the last step, which is pulled."""
         *slots, steps, filled, _ = kept.arrays
@@ -589,7 +589,7 @@ class _Back:
     def _pulled_from(self, way: Any, state: Any, step: Any) -> list[Any]:
         """A step run again, and pulled."""
         index = self._index(step)
-        outs = self.full(*state, *[_row(x, index) for x in self.xs], *self.steady)
+        outs = self.full(*state, *[_row(x, index) for x in self.xs], *self.invariants)
         found = self._pulled(way, [outs[p] for p in self.positions], step)
         for x, before in zip(found, way, strict=True):
             x.set_shape(before.shape)
@@ -600,7 +600,7 @@ class _Back:
         leaves, form = flat(state)
 
         def one(step: Any, *carries: Any) -> list[Any]:
-            outs = self.thin(*rebuilt(form, carries), *[_row(x, self._index(step)) for x in self.xs], *self.steady)
+            outs = self.thin(*rebuilt(form, carries), *[_row(x, self._index(step)) for x in self.xs], *self.invariants)
             return [step + 1, *flat([*outs[:width]])[0]]
 
         return rebuilt(form, _while(lambda step, *_: step < stop, one, [start, *leaves])[1:])

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ..._core import dtypes
 from .common import (
-    Kept,
+    TensorHistory,
     any_integer,
     as_shape,
     count_of,
@@ -27,7 +27,7 @@ OPAQUE = np.dtype(object)
 
 
 def _absent(shape: Any, dtype: Any) -> Any:
-    return Kept((), (), False, 0) if dtype == OPAQUE else tf.zeros(as_shape(shape), dtype_of(dtype))
+    return TensorHistory((), (), False, 0) if dtype == OPAQUE else tf.zeros(as_shape(shape), dtype_of(dtype))
 
 
 def _constant(value: Any) -> Any:

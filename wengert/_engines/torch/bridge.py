@@ -1,9 +1,9 @@
 """Programs in torch's own differentiation: one `torch.autograd.Function` node with our rule.
 
-The node's results are the program's and, behind them, what its backward half reads. The way back runs that half as a
-node of its own, so that second derivatives come from our rules, too; a cotangent of what was kept (which only a second
-derivative has) is pulled back by a further split of the program. Under `torch.func` the same node has our forward
-derivative and our batch rule.
+The node's results are the program's and, behind them, what its backward half reads. The backward pass runs that half as
+a node of its own, so that second derivatives come from our rules, too; a cotangent of what was kept (which only a
+second derivative has) is pulled back by a further split of the program. Under `torch.func` the same node has our
+forward derivative and our batch rule.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from ..._control.call import Program, RowsAt, Stage
+from ..._control.call import CallBackward, Program, RowsAt
 from ..._core.dtypes import is_inexact
 from ..._core.graph import Graph
 from ..._core.state import building
@@ -48,8 +48,8 @@ class _Held:
     """What a node is of: a program, and the form of it that is split for the operands with derivatives.
 
     Attributes:
-        count: how many results the program itself has; what the way back reads is behind them.
-        stage: that way back; None if no operand has a derivative.
+        count: how many results the program itself has; what the backward pass reads is behind them.
+        stage: that backward pass; None if no operand has a derivative.
         reached: the results that have cotangents, kept ones included.
     """
 
@@ -57,7 +57,7 @@ class _Held:
         self.active = active
         self.count = len(program.graph.outputs)
         self.divided = program.split(active) if any(active) else program
-        self.stage: Stage | None = self.divided.stages[-1] if any(active) else None
+        self.stage: CallBackward | None = self.divided.stages[-1] if any(active) else None
         outputs = self.divided.graph.outputs
         stage = self.stage
         places = set() if stage is None else {*stage.seeded, *range(stage.stop, len(outputs))}
@@ -140,7 +140,7 @@ class _Direct(torch.autograd.Function):
 
 
 def _keep(ctx: Any, held: _Held, tensors: Tensors, output: Tensors) -> None:
-    """Notes on a node what its way back and its forward derivative read."""
+    """Notes on a node what its backward pass and its forward derivative read."""
     ctx.held = held
     ctx.count = len(tensors)
     kept = [*tensors, *output]
@@ -182,7 +182,7 @@ def _pulled(held: _Held, operands: Tensors, outs: Tensors, cts: Tensors) -> list
     return _from(stage, operands, outs, cts)
 
 
-def _from(stage: Stage, operands: Tensors, outs: Tensors, cts: Tensors) -> list[Any]:
+def _from(stage: CallBackward, operands: Tensors, outs: Tensors, cts: Tensors) -> list[Any]:
     residuals = outs[stage.stop : stage.end]
     seeds = [torch.zeros_like(outs[i]) if cts[i] is None else cts[i].resolve_conj() for i in stage.seeded]
     found = bound(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()

@@ -10,7 +10,7 @@ from ..promotion import as_tensor
 from ..shapes import permuted, reshaped
 
 
-class Layout:
+class ImageLayout:
     """Where the axes of some images are, and how to get back there."""
 
     def __init__(self, rank: int, is_first: bool) -> None:
@@ -22,13 +22,13 @@ class Layout:
         return reshaped(x, x.shape[1:]) if self.rank == 3 else x
 
 
-def laid_out(images: Any, data_format: Any, what: str) -> tuple[Tensor, Layout]:
+def laid_out(images: Any, data_format: Any, what: str) -> tuple[Tensor, ImageLayout]:
     """The images as (batch, height, width, channels)."""
     x = as_tensor(images, what)
     if data_format not in (None, "channels_last", "channels_first"):
         raise ValueError(at_user_line(f"{what}: data_format is {data_format!r}"))
     if x.ndim not in (3, 4):
         raise ValueError(at_user_line(f"{what}: images has shape {x.shape}, wanted three axes, or four with a batch"))
-    layout = Layout(x.ndim, data_format == "channels_first")
+    layout = ImageLayout(x.ndim, data_format == "channels_first")
     x = reshaped(x, (1, *x.shape)) if x.ndim == 3 else x
     return (permuted(x, (0, 2, 3, 1)) if layout.is_first else x), layout

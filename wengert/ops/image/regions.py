@@ -21,7 +21,7 @@ from ..promotion import as_float, as_tensor, names_errors, outward
 from ..reductions import mean
 from ..shapes import joined, known_extent, part, permuted, reshaped
 from ..subscript import known_values
-from .layout import Layout, laid_out
+from .layout import ImageLayout, laid_out
 
 # -- grids -------------------------------------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ def roi_align(
         results.append(mean(reshaped(cells, shape), axis=(2, 4)))
     order = np.argsort([m for members in groups.values() for m in members])
     found = joined(results, 0)[order] if len(groups) > 1 else results[0]
-    return outward(Layout(4, layout.is_first).back(promotion.cast(found, as_float(x).dtype)), images, boxes)
+    return outward(ImageLayout(4, layout.is_first).back(promotion.cast(found, as_float(x).dtype)), images, boxes)
 
 
 def _groups(spans: list[Tensor], cells: tuple[int, int], ratio: int, count: int, what: str) -> dict[Any, list[int]]:

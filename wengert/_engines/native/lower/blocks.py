@@ -35,8 +35,8 @@ from ..loops import FLOATS, REFUSED, Alloc, Array, Operand, Reg, Set, Var
 from ..owners import Owner
 from ..schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from . import nests
-from .heirs import heirs
 from .maps import MAPS, Info, Map
+from .memory_reuse import heirs
 from .reduces import REDUCES
 from .scalars import SCALARS
 
@@ -459,7 +459,7 @@ class Block:
         if type(form) is Stored and not is_numbers(form.shape):
             form = _of_shape(form, self.shape(value))
         if value.dtype != object and is_small(value):
-            form = self.elements(form, value.shape)  # which a loop of a fixed number of turns may not know
+            form = self.elements(form, value.shape)  # which a loop of a fixed number of iterations may not know
         elif type(form) is Stored and form.array.place == "heap" and value.key not in self.targets:
             self.temporaries.setdefault(value.key, form.array)
         self.forms[value.key] = form
@@ -648,7 +648,7 @@ def _read_by(step: Node | Group) -> list[int]:
 
 
 def _of_shape(form: Stored, shape: Extents) -> Stored:
-    """A form whose extents the graph knows better: a loop's results have as many rows as it counts turns."""
+    """A form whose extents the graph knows better: a loop's results have as many rows as it counts iterations."""
     if not is_numbers(shape):
         return form
     return Stored(shape, form.array, form.offset, row_major(shape) if form.is_dense else form.strides, form.is_dense)

@@ -172,7 +172,7 @@ def _loops(b: Builder, extents: Sequence[Operand]) -> Iterator[list[Operand]]:
 
 @contextmanager
 def maybe_loop(b: Builder, count: int) -> Iterator[Operand]:
-    """A loop, unless it has one turn."""
+    """A loop, unless it has one iteration."""
     if count == 1:
         yield 0
     else:

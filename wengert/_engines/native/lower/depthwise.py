@@ -51,7 +51,7 @@ class Lanes(NamedTuple):
             source, kernel = self.b.mul(i, first.step), self.b.mul(i, first.other)
             self._all_rows(source, kernel, lambda run: self._many_terms(run, inner))
 
-    def _all_rows(self, source: Operand, kernel: Operand, body: Callable[[_Run], None]) -> None:
+    def _all_rows(self, source: Operand, kernel: Operand, body: Callable[[_GroupRange], None]) -> None:
         """`body` for each row and run of groups; rows may be done in threads where terms are few."""
         b = self.b
         rows = self.rows or [Axis(1, 0, 0)]
@@ -63,16 +63,16 @@ class Lanes(NamedTuple):
                 start = b.mul(chunk, LANES)
                 count = smaller(b, LANES, b.sub(self.groups, start))
                 k = b.add(b.add(self.kernel.offset, kernel), start)
-                body(_Run(b.add(a, start), k, b.add(c, start), count))
+                body(_GroupRange(b.add(a, start), k, b.add(c, start), count))
 
     def _work(self) -> Operand:
         axes = [*self.rows, *self.terms]
         return self.b.mul(count_of(self.b, (*[a.extent for a in axes],)), self.groups)
 
-    def _clear(self, run: _Run) -> None:
+    def _clear(self, run: _GroupRange) -> None:
         self.b.fill(self.out.array, run.out, run.count)
 
-    def _few_terms(self, run: _Run) -> None:
+    def _few_terms(self, run: _GroupRange) -> None:
         b, type_ = self.b, self.out.type
         with b.loop(0, run.count) as lane:
             total: Operand = 0.0
@@ -84,7 +84,7 @@ class Lanes(NamedTuple):
                 total = accumulated(b, type_, total, x, y)
             b.store(self.out.array, b.add(run.out, lane), total)
 
-    def _many_terms(self, run: _Run, terms: list[Axis]) -> None:
+    def _many_terms(self, run: _GroupRange, terms: list[Axis]) -> None:
         b, type_ = self.b, self.out.type
         totals = b.local(type_, LANES)  # of this run, and so of its thread
         with b.loop(0, run.count) as lane:
@@ -100,7 +100,7 @@ class Lanes(NamedTuple):
             b.store(self.out.array, b.add(run.out, lane), b.load(totals, lane))
 
 
-class _Run(NamedTuple):
+class _GroupRange(NamedTuple):
     """Some groups side by side: where they begin, and how many."""
 
     source: Operand

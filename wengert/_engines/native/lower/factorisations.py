@@ -59,7 +59,7 @@ def _is_little(n: Operand) -> bool:
 
 
 def _scratch(block: Block, type_: str, *shape: Operand) -> Stored:
-    """Room that is used in each turn of a batch; asked for before the loop."""
+    """Room that is used in each iteration of a batch; asked for before the loop."""
     return Stored(shape, block.b.alloc(type_, _product(block.b, shape)), 0, strides_of(block.b, shape), True)
 
 

@@ -1,8 +1,8 @@
 """A graph as a function of the loop language.
 
 What is an array for its callers is an operand or a result. Histories that come from another function, or go to one,
-are arrays beside these, which `Layout`s describe; so are results whose extents only the run tells: the function takes
-memory for them itself.
+are arrays beside these, which `HistoryLayout`s describe; so are results whose extents only the run tells: the function
+takes memory for them itself.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Form, Stored, all_indices, count_of, strides_of
 from ..loops import Array, Extent, Function, Operand, Reg
 from ..owners import Owner
-from ..passed import Layout
-from ..polls import spaced
 from ..prepare import count_nodes
 from ..schedule import is_small, set_limit
+from ..shared_histories import HistoryLayout
+from ..signal_checks import spaced
 from ..strips import stripped
 from ..tiles import tiled
 from ..tuning import tuned
 from . import nests
 from . import tiles as tiles
 from .blocks import Block, Setting
-from .histories import Big, Kept, Number, Record
+from .histories import Big, HistoryForm, Number, Record
 
 
 class Made(NamedTuple):
@@ -66,7 +66,7 @@ class Lowered(NamedTuple):
     owners: dict[int, Owner]
     taken: list[str]
     made: list[Made]
-    layout: Layout | None
+    layout: HistoryLayout | None
 
     @property
     def sizes(self) -> int:
@@ -75,7 +75,9 @@ class Lowered(NamedTuple):
         return len(self.atoms) + self.has_budget + len(told)
 
 
-Kinds = tuple[tuple[Layout, int, tuple[int, ...]], ...]  # of the histories that are inputs, in order: `Passed.kind`
+Kinds = tuple[
+    tuple[HistoryLayout, int, tuple[int, ...]], ...
+]  # of the histories that are inputs, in order: `Passed.kind`
 
 
 def lowered(
@@ -181,7 +183,7 @@ class _Giving:
             slot += 1
         return made
 
-    def histories(self, found: Sequence[Form], slot: int) -> tuple[Layout | None, list[Made]]:
+    def histories(self, found: Sequence[Form], slot: int) -> tuple[HistoryLayout | None, list[Made]]:
         """The histories among the results."""
         record = Record(self.b, 0, 0, lambda t: self.b.array(t, "grown"), set())
         lengths: dict[Array, Operand] = {}
@@ -209,7 +211,7 @@ class _Giving:
                 self.b.reserve(array, 1)  # of nothing, too, there is something to give
             made.append(Made(array.type, (self._extent(length, is_told=True),), -1))
             self._give(array, slot + place)
-        return Layout(record.template(), (*[a.type for a in record.arrays],)), made
+        return HistoryLayout(record.template(), (*[a.type for a in record.arrays],)), made
 
     def _length(self, array: Array) -> Operand:
         setting = self.block.setting
@@ -254,7 +256,7 @@ def _operands(
             layout, place, branches = next(waiting)
             held = [b.array(t, "in") for t in layout.types]
             taken += held
-            found: Any = Kept(layout.template, held, [0]).saved(b, 0)[place]
+            found: Any = HistoryForm(layout.template, held, [0]).saved(b, 0)[place]
             for branch in branches:
                 found = found.histories[branch]
             forms.append(found)

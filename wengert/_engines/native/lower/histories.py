@@ -1,9 +1,10 @@
-"""Histories: what the steps of a loop save for their way back, and where it lies.
+"""Histories: what the steps of a loop save for their backward pass, and where it lies.
 
 All small values of a step lie side by side in one array a type that grows (its *columns*), each large one in an array
 of its own; what does not change from step to step is not saved at all. A `Template` says so without naming arrays, so
-that a history can be handed from one function of machine code to another (`passed.py` has it in between); a `Kept` is a
-template with its arrays, and with the values that it takes from *outside*: what was the same in all steps.
+that a history can be handed from one function of machine code to another (`shared_histories.py` has it in between); a
+`HistoryForm` is a template with its arrays, and with the values that it takes from *outside*: what was the same in all
+steps.
 
 A history may lie in another one: the inner loop of two appends what it saves to the same arrays each time that it
 runs, and the outer one saves where its part begins, and whatever else was outside for the inner one.
@@ -129,7 +130,7 @@ class Template(NamedTuple):
 # -- histories as forms -----------------------------------------------------------------------------------------------
 
 
-class Kept(Form):
+class HistoryForm(Form):
     """A history. Its first value from outside is where it begins in its arrays, in rows."""
 
     __slots__ = ("arrays", "outside", "template")
@@ -180,9 +181,9 @@ class Kept(Form):
         start = b.mul(row, count_of(b, shape)) if place.start is None else self._item(b, place.start, row)
         return Stored(shape, self.arrays[place.array], start, strides_of(b, shape), True)
 
-    def _inner(self, b: Builder, place: Inner, row: Operand) -> Kept:
+    def _inner(self, b: Builder, place: Inner, row: Operand) -> HistoryForm:
         outside = [self._item(b, x, row) if type(x) in (Slot, Number) else self._form(b, x, row) for x in place.outside]
-        return Kept(place.template, [self.arrays[i] for i in place.arrays], outside)
+        return HistoryForm(place.template, [self.arrays[i] for i in place.arrays], outside)
 
 
 class Piled(Form):
@@ -190,7 +191,7 @@ class Piled(Form):
 
     __slots__ = ("kept",)
 
-    def __init__(self, kept: Kept, count: Operand) -> None:
+    def __init__(self, kept: HistoryForm, count: Operand) -> None:
         super().__init__((count,), "history")
         self.kept = kept
 
@@ -200,7 +201,7 @@ class Piled(Form):
 
 
 class Snapshots(Form):
-    """A history of snapshots: as rows of a `Kept` the number of a step and the carries before it.
+    """A history of snapshots: as rows of a `HistoryForm` the number of a step and the carries before it.
 
     Attributes:
         states: the rows.
@@ -211,7 +212,7 @@ class Snapshots(Form):
 
     __slots__ = ("budget", "is_even", "live", "states")
 
-    def __init__(self, states: Kept, live: Operand, budget: Operand, is_even: bool) -> None:
+    def __init__(self, states: HistoryForm, live: Operand, budget: Operand, is_even: bool) -> None:
         super().__init__((), "history")
         self.states = states
         self.live = live
@@ -220,7 +221,7 @@ class Snapshots(Form):
 
 
 class OneOf(Form):
-    """The history of a branch; the way back takes the same branch, and knows which history is its own."""
+    """The history of a branch; the backward pass takes the same branch, and knows which history is its own."""
 
     __slots__ = ("chosen", "histories")
 
@@ -318,7 +319,7 @@ class Record:
             return Small(cast(Any, form.shape), form.type, (*[self.item(form.type, x) for x in form.items],))
         if type(form) is Stored:
             return self.out(form) if self.is_outside(form) else stored(form)
-        if type(form) is Kept:
+        if type(form) is HistoryForm:
             return self._inner(form, stored)
         if type(form) is Snapshots:
             live, budget = self.item("i64", form.live), self.item("i64", form.budget)
@@ -331,7 +332,7 @@ class Record:
         histories = (*[None if h is None else self.place(h, stored) for h in form.histories],)
         return Either(self.item("i64", form.chosen), cast(Any, histories))
 
-    def _inner(self, form: Kept, stored: Callable[[Stored], Place]) -> Inner:
+    def _inner(self, form: HistoryForm, stored: Callable[[Stored], Place]) -> Inner:
         outside = (*[
             self.place(x, stored) if isinstance(x, Form) else self.item("i64" if not isinstance(x, Reg) else x.type, x)
             for x in form.outside
@@ -353,9 +354,9 @@ class Record:
             for register, slot in column.items():
                 b.store(array, b.add(start, slot.place), register)
 
-    def kept(self) -> Kept:
+    def kept(self) -> HistoryForm:
         """The history."""
-        return Kept(self.template(), self.arrays, self.outside)
+        return HistoryForm(self.template(), self.arrays, self.outside)
 
 
 class Rows:
@@ -422,7 +423,7 @@ class Keeper:
         self.carries = carries
         self.changing = changing
         self.emits = histories_of(emits, graph)
-        self.kept: list[Kept] = []
+        self.kept: list[HistoryForm] = []
         self.top: Var | None = None
         self.base: Operand = 0
         if lasting is not None and self.emits:
@@ -487,12 +488,12 @@ class Keeper:
         """The row of a step."""
         return self.block.b.add(self.base, step)
 
-    def keep(self, outs: Sequence[Form], step: Operand, turn: Operand) -> None:
-        """Saves what a step has computed; a stack in the place of the step's slice, `turn`."""
+    def keep(self, outs: Sequence[Form], step: Operand, iteration: Operand) -> None:
+        """Saves what a step has computed; a stack in the place of the step's slice, `iteration`."""
         used: set[Array] = set()
         for number, history in enumerate(self.emits):
             arrays = self.arrays[number] if self.arrays else {}
-            row = self.row(turn if history.policy == "all" else step)
+            row = self.row(iteration if history.policy == "all" else step)
             made = self._keep([(p, outs[p]) for p in history.positions], arrays, row)
             self.kept.append(made)
             used.update(made.arrays)
@@ -501,7 +502,7 @@ class Keeper:
                 made.count = 0
                 del self.rows[position]
 
-    def _keep(self, forms: Sequence[tuple[int, Form]], arrays: dict[str, Array], row: Operand) -> Kept:
+    def _keep(self, forms: Sequence[tuple[int, Form]], arrays: dict[str, Array], row: Operand) -> HistoryForm:
         b = self.block.b
 
         def make(type_: str) -> Array:
@@ -559,6 +560,6 @@ class Keeper:
 
 
 __all__ = [
-    "Anchor", "Big", "Either", "Inner", "Item", "Keeper", "Kept", "Number", "OneOf", "Out", "Pile", "Piled", "Place",
-    "Record", "Rows", "Slot", "Small", "Snaps", "Snapshots", "Template", "histories_of",
+    "Anchor", "Big", "Either", "Inner", "Item", "Keeper", "HistoryForm", "Number", "OneOf", "Out", "Pile", "Piled",
+    "Place", "Record", "Rows", "Slot", "Small", "Snaps", "Snapshots", "Template", "histories_of",
 ]  # fmt: skip

@@ -20,15 +20,15 @@ from .blocks import Block, kind_of
 _REGIONS = frozenset({"loop", "loop_back", "switch", "call"})
 
 
-def hoisted(block: Block, graph: Graph, steady: Sequence[Form]) -> tuple[Graph, list[Form]]:
+def hoisted(block: Block, graph: Graph, invariants: Sequence[Form]) -> tuple[Graph, list[Form]]:
     """A step without what its invariants decide, and that, as further invariants behind the others.
 
     Args:
         block: the one that the loop is in; what is hoisted is emitted into it.
         graph: the step, whose last inputs are the invariants.
-        steady: the invariants.
+        invariants: the invariants.
     """
-    given = graph.inputs[len(graph.inputs) - len(steady) :]
+    given = graph.inputs[len(graph.inputs) - len(invariants) :]
     before = _before(graph, given)
     if not before:
         return graph, []
@@ -36,8 +36,8 @@ def hoisted(block: Block, graph: Graph, steady: Sequence[Form]) -> tuple[Graph, 
     left = live([node for node in graph.nodes if not any(v.key in made for v in node.outputs)], graph.outputs)
     read = {v.key for node in left for v in node.inputs} | {v.key for v in graph.outputs}
     found = [v for node in before for v in node.outputs if v.key in read]
-    outside = Graph.of(f"{graph.name}.steady", given, live(_steady(graph, given), found), found)
-    forms = Block(block.setting, outside, steady, block.sizes).run()
+    outside = Graph.of(f"{graph.name}.invariants", given, live(_invariant_nodes(graph, given), found), found)
+    forms = Block(block.setting, outside, invariants, block.sizes).run()
     return Graph.of(graph.name, [*graph.inputs, *found], left, graph.outputs), forms
 
 
@@ -46,7 +46,7 @@ def _before(graph: Graph, given: Sequence[Value]) -> list[Node]:
     known = {v.key for v in given}
     stored: set[int] = set()
     found = []
-    for node in _steady(graph, given):
+    for node in _invariant_nodes(graph, given):
         kind = kind_of(node)
         is_near = all(v.key in stored or v.key in known for v in node.inputs)
         follows = is_near and any(v.key in stored for v in node.inputs)
@@ -62,7 +62,7 @@ def _is_dear(node: Node, kind: str) -> bool:
     return kind in ("single", "reduce") or (kind == "point" and node.op.name not in LIGHT)
 
 
-def _steady(graph: Graph, given: Sequence[Value]) -> list[Node]:
+def _invariant_nodes(graph: Graph, given: Sequence[Value]) -> list[Node]:
     """The nodes that depend on invariants and constants alone."""
     known = {v.key for v in given}
     found = []

@@ -234,7 +234,7 @@ class _Nest:
 
     def places(self, start: Operand, stop: Operand) -> None:
         """The elements of a range, by number."""
-        pieces.turns(self.b, start, stop, self.place)
+        pieces.iterations(self.b, start, stop, self.place)
 
     def place(self, place: Operand) -> None:
         """The element of a number."""
@@ -325,7 +325,7 @@ class _Nest:
                 with b.scope():
                     self.axis(depth + 1, (*index, i))
         else:
-            pieces.turns(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
+            pieces.iterations(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
         for total in mine:
             total.end(b, index)
 

@@ -17,12 +17,12 @@ from ..vectormath import ONE_OPERAND
 
 MOST = 12  # pieces of a loop
 VECTOR = 8  # numbers of a vector, of the widest there are
-FEW = 64  # turns up to which the last of them make a difference
+FEW = 64  # iterations up to which the last of them make a difference
 _PLAIN = (Let, Select, Convert, Load)
 LONGEST = 400  # instructions of a body from which on there is one piece
 
 
-def turns(b: Builder, start: Operand, stop: Operand, body: Callable[[Operand], None]) -> None:
+def iterations(b: Builder, start: Operand, stop: Operand, body: Callable[[Operand], None]) -> None:
     """`for index in range(start, stop): body(index)`; `body` emits, and may be asked to more than once."""
     if type(start) is not int or type(stop) is not int:
         with b.loop(start, stop) as index:
@@ -32,7 +32,7 @@ def turns(b: Builder, start: Operand, stop: Operand, body: Callable[[Operand], N
 
 
 def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], most: int) -> int:
-    """Emits the turns of a range in at most so many pieces; how many there are now."""
+    """Emits the iterations of a range in at most so many pieces; how many there are now."""
     made = For(b.reg("i64"), start, stop, [])
     with b.inside(made.body), b.spanning(made.index, start, stop) as found:
         body(made.index)
@@ -56,7 +56,7 @@ def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], m
 
 
 def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
-    """Emits few turns so that vectors do all of them; how many loops that takes.
+    """Emits few iterations so that vectors do all of them; how many loops that takes.
 
     LLVM leaves to scalar code what a loop has beyond a multiple of its vectors' length; a scalar call of a mathematical
     function takes as long as that of a whole vector, and vectors that are read where numbers were stored have to wait.
@@ -87,7 +87,7 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
 
 
 def _is_repeatable(block: Block) -> bool:
-    """Whether the turns of a loop only write what none of them reads."""
+    """Whether the iterations of a loop only write what none of them reads."""
     read = {id(item.array) for item in block if type(item) is Load}
     return all(type(item) in _PLAIN or (type(item) is Store and id(item.array) not in read) for item in block)
 

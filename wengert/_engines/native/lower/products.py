@@ -28,7 +28,7 @@ UNROLLED = 64  # multiplications that are written out
 def _matmul(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     x, y = forms
     out = node.outputs[0]
-    shape = block.shape(out)  # may be told at run time where a constant operand's is a number
+    shape = block.shape(out)  # may be known at run time where a constant operand's is a number
     if is_numbers(x.shape) and is_numbers(y.shape) and is_numbers(shape):
         count = prod((*x.shape, y.shape[-1]))  # pyright: ignore[reportArgumentType, reportCallIssue]  # extents that are numbers
         if count <= UNROLLED and prod(shape) <= UNROLLED // 4:  # pyright: ignore[reportArgumentType, reportCallIssue]  # extents that are numbers

@@ -1,4 +1,4 @@
-"""Numbers of turns and bounds of loops, where they may be known only when the code runs."""
+"""Numbers of iterations and bounds of loops, where they may be known only when the code runs."""
 
 from __future__ import annotations
 

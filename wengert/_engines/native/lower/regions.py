@@ -26,7 +26,7 @@ from ..prepare import prepared
 from ..schedule import is_small
 from . import nests
 from .blocks import SINGLES, Block
-from .histories import Anchor, Keeper, Kept, OneOf, Piled, Rows, Snapshots, histories_of
+from .histories import Anchor, HistoryForm, Keeper, OneOf, Piled, Rows, Snapshots, histories_of
 from .invariants import hoisted
 from .maps import zero_of
 from .snapshots import FRUGAL, States, Taker, first_stretch
@@ -157,7 +157,7 @@ def _check_count(block: Block, count: Operand, xs: Sequence[Any], length: Any) -
             b.leave(INDEX)
 
 
-def _steady(block: Block, forms: Sequence[Form]) -> list[Form]:
+def _invariant_forms(block: Block, forms: Sequence[Form]) -> list[Form]:
     """Operands that a loop reads in each step: nothing in them is left to compute."""
     return [f if type(f) in (Elements, Stored) or f.type == "history" else block.dense(f) for f in forms]
 
@@ -191,10 +191,10 @@ class _Loop:
         self.emits = _emits(spec, block.setting.is_frugal)
         self.graph = prepared(spec.body if _saves(spec, self.emits) else spec.thin)
         self.xs = [_sliced(block, x) for x in forms[spec.carries : first]]
-        self.steady = _steady(block, forms[first:])
+        self.invariants = _invariant_forms(block, forms[first:])
         if self.count is not None:
             _check_count(block, self.count, self.xs, spec.length)
-        self.graph, self.hoisted = hoisted(block, self.graph, self.steady)
+        self.graph, self.hoisted = hoisted(block, self.graph, self.invariants)
         values = self.graph.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(forms[: spec.carries], values, strict=True)]
         # numbers that carries start with
@@ -223,7 +223,7 @@ class _Loop:
             row = 0 if self.count is None else _row(self.b, self.spec, self.count, step)
             carries = [c.form() for c in self.carries]
             slices = [x.row(self.b, row) for x in self.xs]
-        return [*carries, *slices, *self.steady, *self.hoisted]
+        return [*carries, *slices, *self.invariants, *self.hoisted]
 
     def run(self) -> list[Form]:
         b, spec = self.b, self.spec
@@ -297,12 +297,12 @@ class _Loop:
         first = self.starts.get(place)
         if first is None:
             first = self.block.number(self.carries[place].form())
-        left = b.sub(self.block.number(self.steady[limit - spec.carries]), first)
+        left = b.sub(self.block.number(self.invariants[limit - spec.carries]), first)
         return b.select("i64", b.let("gt", "i64", left, 0), left, 0)
 
     def condition(self) -> Operand:
         assert self.spec.condition is not None
-        forms = [*(c.form() for c in self.carries), *self.steady]
+        forms = [*(c.form() for c in self.carries), *self.invariants]
         (holds,) = Block(self.block.setting, prepared(self.spec.condition), forms, self.block.sizes).run()
         return self.block.number(holds)
 
@@ -367,11 +367,11 @@ def moving_of(spec: Loop) -> list[bool]:
 
 
 def _loop_back(block: Block, node: Node, forms: list[Form]) -> list[Form]:
-    return _Back(block, node, forms).run()
+    return _LoopBackRun(block, node, forms).run()
 
 
-class _Back:
-    """The way back through a history, under construction."""
+class _LoopBackRun:
+    """The backward pass through a history, under construction."""
 
     def __init__(self, block: Block, node: Node, forms: list[Form]) -> None:
         back: LoopBack = node.attrs[0]
@@ -396,11 +396,11 @@ class _Back:
         starts = [*rest[:width], *sums]
         self.state = [Carry(block, f, s) for f, s in zip(starts, small, strict=False)]
         self.read = [_sliced(block, x) for x in (*(self.inputs[i] for i in step.xs), *rest[width:])]
-        self.steady = _steady(block, [self.inputs[i] for i in step.invariants])
+        self.invariants = _invariant_forms(block, [self.inputs[i] for i in step.invariants])
         rows = [_sliced(block, x) for x in self.inputs[spec.carries : spec.invariants_from()]]
         _check_count(block, self.count, [*rows, *self.read], back.length)
-        self.graph, found = hoisted(block, self.graph, self.steady)
-        self.steady += found
+        self.graph, found = hoisted(block, self.graph, self.invariants)
+        self.invariants += found
         self.slices = [
             Rows(block, (*lanes, *self.inputs[i].shape[1:]), self.inputs[i].type, self.count) for i in step.slices
         ]
@@ -413,11 +413,11 @@ class _Back:
             self.walk(self.kept, self.count)
         return [*(c.form() for c in self.state), *(rows.stacked(self.count) for rows in self.slices)]
 
-    def walk(self, kept: Kept, stop: Operand, start: Operand = 0) -> None:
+    def walk(self, kept: HistoryForm, stop: Operand, start: Operand = 0) -> None:
         """Back from one step to another, through what they have saved."""
         b = self.b
-        with b.loop(0, b.sub(stop, start)) as turn:
-            place = b.sub(b.sub(b.sub(stop, start), 1), turn)
+        with b.loop(0, b.sub(stop, start)) as iteration:
+            place = b.sub(b.sub(b.sub(stop, start), 1), iteration)
             self.pull(b.add(start, place), lambda: kept.saved(b, place))
 
     def pull(self, step: Operand, saved: Callable[[], Sequence[Form]]) -> None:
@@ -425,7 +425,7 @@ class _Back:
         b = self.b
         b.poll()
         row = _row(b, self.spec, self.count, step)
-        forms = [*(c.form() for c in self.state), *saved(), *(x.row(b, row) for x in self.read), *self.steady]
+        forms = [*(c.form() for c in self.state), *saved(), *(x.row(b, row) for x in self.read), *self.invariants]
         outs = _step_block(self.block, self.graph, forms, self.state)
         for rows, form in zip(self.slices, outs[len(self.state) :], strict=True):
             rows.put(row, form)
@@ -433,9 +433,9 @@ class _Back:
 
 
 class _Again:
-    """A loop run again from snapshots, stretch by stretch, for its way back."""
+    """A loop run again from snapshots, stretch by stretch, for its backward pass."""
 
-    def __init__(self, back: _Back, taken: Snapshots) -> None:
+    def __init__(self, back: _LoopBackRun, taken: Snapshots) -> None:
         spec, block = back.spec, back.block
         first = spec.invariants_from()
         self.back, self.block, self.b, self.spec, self.taken = back, block, back.b, spec, taken
@@ -446,7 +446,7 @@ class _Again:
         for carry in self.carries:
             carry.target()  # several loops use it, of which any may run no step
         self.xs = [_sliced(block, x) for x in back.inputs[spec.carries : first]]
-        self.steady = _steady(block, back.inputs[first:])
+        self.invariants = _invariant_forms(block, back.inputs[first:])
         self.moving = moving_of(spec)
         self.states = States(block, [c.form() for c in self.carries], self.moving)
 
@@ -467,7 +467,7 @@ class _Again:
         """Emits a step from where it is; the carries stay."""
         b = self.b
         row = _row(b, self.spec, self.back.count, step)
-        forms = [*(c.form() for c in self.carries), *(x.row(b, row) for x in self.xs), *self.steady]
+        forms = [*(c.form() for c in self.carries), *(x.row(b, row) for x in self.xs), *self.invariants]
         return _step_block(self.block, graph, forms, self.carries, targets, lasting)
 
     def advance(self, start: Operand, stop: Operand) -> None:
@@ -484,8 +484,8 @@ class _Again:
         end = b.var("i64", self.back.count)
         history = History(self.positions, "auto")
         keeper = Keeper(self.block, [history], self.arrays, len(self.carries), self.full, None, None)
-        with b.loop(0, self.taken.live) as turn:
-            row = b.sub(b.sub(self.taken.live, 1), turn)
+        with b.loop(0, self.taken.live) as iteration:
+            row = b.sub(b.sub(self.taken.live, 1), iteration)
             start, stop = states.step(row), b.get(end)
             self.load(states, row)
             anchor = Anchor.here(b)
@@ -498,7 +498,7 @@ class _Again:
                 keeper.keep(found, place, place)
                 _replace_all(self.carries, found)
             (kept,) = keeper.kept
-            assert type(kept) is Kept
+            assert type(kept) is HistoryForm
             self.back.walk(kept, stop, start)
             b.set(end, start)
 
@@ -514,7 +514,7 @@ class _Again:
         states.take(self.taken.states, self.taken.live)
         live, end = b.var("i64", self.taken.live), b.var("i64", self.back.count)
 
-        def turn() -> None:
+        def iteration() -> None:
             count, last = b.get(live), b.sub(b.get(end), 1)
             row = b.sub(count, 1)
             start, free = states.step(row), b.sub(self.taken.budget, count)
@@ -535,7 +535,7 @@ class _Again:
                 with b.when(b.let("eq", "i64", start, last)):
                     b.set(live, row)
 
-        b.repeat(lambda: b.let("gt", "i64", b.get(end), 0), turn)
+        b.repeat(lambda: b.let("gt", "i64", b.get(end), 0), iteration)
 
 
 # -- branches ---------------------------------------------------------------------------------------------------------
@@ -548,7 +548,7 @@ def _switch(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     number = block.number(index)
     count = len(branches.programs)
     results = [_result(block, v, count) for v in node.outputs]
-    operands = _steady(block, operands)
+    operands = _invariant_forms(block, operands)
 
     def run(branch: int) -> None:
         given = [(f.histories[branch] or Nothing()) if type(f) is OneOf else f for f in operands]
@@ -671,9 +671,9 @@ def _through_variables(b: Builder, form: Any) -> Callable[[], Any]:
     if type(form) is Stored:
         operands = [_through_variables(b, x) for x in (form.offset, *form.shape, *form.strides)]
         return lambda: _again(form, [read() for read in operands])
-    if type(form) is Kept:
+    if type(form) is HistoryForm:
         outside = [_through_variables(b, x) for x in form.outside]
-        return lambda: Kept(form.template, form.arrays, [read() for read in outside])
+        return lambda: HistoryForm(form.template, form.arrays, [read() for read in outside])
     if type(form) is Piled:
         kept, count = _through_variables(b, form.kept), _through_variables(b, form.shape[0])
         return lambda: Piled(kept(), count())

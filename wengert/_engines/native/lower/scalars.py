@@ -324,13 +324,13 @@ def _gcd(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
     """By Euclid's algorithm, on what the signs leave."""
     large, small = b.var(t, _abs(b, t, attrs, x)), b.var(t, _abs(b, t, attrs, y))
 
-    def turn() -> None:
+    def iteration() -> None:
         divisor = b.get(small)
         rest = b.let("rem", _unsigned(t), *_as_unsigned(b, t, b.get(large), divisor))
         b.set(large, divisor)
         b.set(small, b.convert(t, _unsigned(t), rest, bits=t in SIGNED))
 
-    b.repeat(lambda: b.let("ne", t, b.get(small), 0), turn)
+    b.repeat(lambda: b.let("ne", t, b.get(small), 0), iteration)
     return b.get(large)
 
 

@@ -15,7 +15,7 @@ from .blocks import SINGLES, Block
 from .scalars import SCALARS, is_nan, larger, smaller
 from .scatters import over
 
-Turn = Callable[[Builder, str, Operand, list[Operand]], Operand]
+Iteration = Callable[[Builder, str, Operand, list[Operand]], Operand]
 
 
 def _with(index: Index, axis: int, place: Operand) -> Index:
@@ -36,7 +36,9 @@ CHAINS = 4  # rows side by side: each total waits for the one before it, and not
 # -- running totals ---------------------------------------------------------------------------------------------------
 
 
-def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Block, Node, list[Form]], list[Form]]:
+def _scan(
+    iteration: Iteration, first: Callable[[list[Operand]], Operand]
+) -> Callable[[Block, Node, list[Form]], list[Form]]:
     """Each place from the place before it and the operands there. `first`: the first place's value."""
 
     def lower(block: Block, node: Node, forms: list[Form]) -> list[Form]:
@@ -61,7 +63,7 @@ def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Bl
             return found
 
         def step(last: Operand, here: Index) -> Operand:
-            found = turn(b, type_, last, [f.at(b, here) for f in forms])
+            found = iteration(b, type_, last, [f.at(b, here) for f in forms])
             target.store(b, here, found)
             return found
 
@@ -78,7 +80,7 @@ def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Bl
                 over(b, behind, lambda rest: done(step(target.at(b, (*lead, last, *rest)), (*lead, here, *rest))))
                 _look(b, n, *behind)
 
-            pieces.turns(b, 1, n, along)
+            pieces.iterations(b, 1, n, along)
 
         def chains(leads: list[Index]) -> None:
             rest = (0,) * len(behind)
@@ -90,7 +92,7 @@ def _scan(turn: Turn, first: Callable[[list[Operand]], Operand]) -> Callable[[Bl
 
             with b.when(b.let("gt", "i64", n, 0)):
                 totals = [b.var(type_, start((*lead, place(0), *rest))) for lead in leads]
-                pieces.turns(b, 1, n, along)
+                pieces.iterations(b, 1, n, along)
 
         def rows(lead: Index) -> None:
             if not before:

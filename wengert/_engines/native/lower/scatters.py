@@ -41,7 +41,7 @@ COLUMNS = 32  # of a share of a thread: whole cache lines
 
 
 def over_columns(b: Builder, shape: Extents, lead: int, body: Callable[[Index], None]) -> None:
-    """As `over`, of turns that write to one another's places only if they agree in their last index, behind `lead`
+    """As `over`, of iterations that write to one another's places only if they agree in their last index, behind `lead`
     others.
 
     Where there is much to do, threads share the columns: so what goes to a place goes there in the same order.

@@ -1,11 +1,11 @@
-"""Loops that keep snapshots of their state instead of what every step saves, and their ways back.
+"""Loops that keep snapshots of their state instead of what every step saves, and their backward passes.
 
 A loop whose number of steps is known beforehand keeps states where `_transforms/snapshots.py` says: at even distances
 ("sqrt"), or where a binomial schedule has them. Any other loop keeps them at even distances that double, with every
 other state dropped, each time there are too many: for "sqrt" as many as a distance has steps, twice over; for a number
-of snapshots half of them, so that the way back has the other half for the stretches between.
+of snapshots half of them, so that the backward pass has the other half for the stretches between.
 
-The way back copies the snapshots, for it takes new ones in the place of those that it no longer needs.
+The backward pass copies the snapshots, for it takes new ones in the place of those that it no longer needs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..forms import Elements, Form, Stored, count_of, strides_of
 from ..loops import WIDTHS, Array, Operand, Var
 from . import nests
 from .blocks import Block
-from .histories import Anchor, Big, Item, Kept, Number, Out, Place, Slot, Small, Snapshots, Template
+from .histories import Anchor, Big, HistoryForm, Item, Number, Out, Place, Slot, Small, Snapshots, Template
 
 FRUGAL = "frugal"  # the policy of an "auto" loop whose history would take too much memory
 NEVER = 2**62  # a step that no loop reaches
@@ -48,7 +48,7 @@ class States:
         for form, is_moving in zip(forms, moving, strict=True):
             self.places.append(self._place(form) if is_moving else self._same(form))
         columns = (*[(t, array, width) for t, (array, width) in self.columns.items()],)
-        self.kept = Kept(Template((*self.places,), columns), self.arrays, self.outside)
+        self.kept = HistoryForm(Template((*self.places,), columns), self.arrays, self.outside)
 
     def _array(self, type_: str) -> int:
         self.arrays.append(self.b.array(type_, "grown"))
@@ -122,11 +122,11 @@ class States:
             to, at = (b.mul(b.add(self.base, row), size) for row in (target, source))
             b.copy(array, to, array, at, size)
 
-    def read(self, kept: Kept) -> None:
+    def read(self, kept: HistoryForm) -> None:
         """Takes a history of the same states for its own, to be read."""
         self.kept, self.base, self.arrays = kept, kept.outside[0], kept.arrays
 
-    def take(self, kept: Kept, live: Operand) -> None:
+    def take(self, kept: HistoryForm, live: Operand) -> None:
         """Copies the first rows of a history of the same states."""
         b = self.b
         for (array, size), source in zip(self._rows(), self._sources(kept), strict=True):
@@ -134,7 +134,7 @@ class States:
             b.reserve(array, b.add(count, 1))
             b.copy(array, 0, source, b.mul(kept.outside[0], size), count)
 
-    def _sources(self, kept: Kept) -> list[Array]:
+    def _sources(self, kept: HistoryForm) -> list[Array]:
         columns = [kept.arrays[array] for array, _ in self.columns.values()]
         return [*columns, *[kept.arrays[array] for array in self.sizes]]
 

@@ -103,7 +103,7 @@ def _geometry(sizes: Sequence[Operand], attrs: Sequence[Any]) -> _Windows:
 # -- rows of windows --------------------------------------------------------------------------------------------------
 
 
-class _Run(NamedTuple):
+class _WindowRange(NamedTuple):
     """Windows side by side: the index of the first, with the axis along which they lie, and how many."""
 
     index: Index
@@ -128,7 +128,7 @@ class _Rows:
         self.lead = len(shape) - len(windows.window)
 
     @contextmanager
-    def runs(self, are_free: bool = True) -> Iterator[_Run]:
+    def runs(self, are_free: bool = True) -> Iterator[_WindowRange]:
         """`with rows.runs() as run:` what is emitted inside runs for each; `are_free`: in any order, or in threads."""
         b, (*outer, axis) = self.b, self.order
         extent = self.shape[axis]
@@ -139,22 +139,22 @@ class _Rows:
             for a, place in zip(outer, places, strict=True):
                 index[a] = place
             if type(extent) is int and extent <= LANES:
-                yield _Run((*index,), axis, extent)
+                yield _WindowRange((*index,), axis, extent)
                 return
             with b.loop(0, b.divided(b.add(extent, LANES - 1), LANES)) as i:
                 index[axis] = b.mul(i, LANES)
-                yield _Run((*index,), axis, smaller(b, LANES, b.sub(extent, index[axis])))
+                yield _WindowRange((*index,), axis, smaller(b, LANES, b.sub(extent, index[axis])))
 
-    def each(self, run: _Run, body: Callable[[Operand, Index], None]) -> None:
+    def each(self, run: _WindowRange, body: Callable[[Operand, Index], None]) -> None:
         """`body(j, index)` for each window of a run."""
         with self.b.loop(0, run.count) as j:
             body(j, self.moved(run, j))
 
-    def moved(self, run: _Run, j: Operand) -> Index:
+    def moved(self, run: _WindowRange, j: Operand) -> Index:
         """The index of a window of a run."""
         return (*run.index[: run.axis], self.b.add(run.index[run.axis], j), *run.index[run.axis + 1 :])
 
-    def each_tap(self, run: _Run, body: Callable[[Operand, Operand, Index, Index], None]) -> None:
+    def each_tap(self, run: _WindowRange, body: Callable[[Operand, Operand, Index, Index], None]) -> None:
         """`body(j, tap, index, place)` for each tap, and for each window of a run that has it: the number of the tap,
         the index of the window, and that of the element."""
         b, windows = self.b, self.windows

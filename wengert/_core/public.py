@@ -1,7 +1,7 @@
-"""What makes a function a public door: an error that leaves it shows the user's own lines, and leaves nothing open.
+"""`public` makes a function one that users call: an error that leaves it show the user's lines, and nothing stays open.
 
 Contexts close in their `__exit__`, but an interrupt may come as that begins, and nothing would close them then. So a
-door puts back what was open in the thread when it was entered.
+public function puts back what was open in the thread when it was entered.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
-from .folding import fold
 from .state import STATE
+from .tracebacks import fold
 
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=Callable[..., Any])
 
 
-def door(f: Callable[P, R]) -> Callable[P, R]:
-    """f as a public door; one that returns a function makes that a door, too.
+def public(f: Callable[P, R]) -> Callable[P, R]:
+    """f as a public function; one that returns a function makes that one, too.
 
     Signature, docstring, name and module stay f's. Functions in which a Python call more is felt (the hot calls that
     tests/core/test_call_counts.py counts) have the same handler written out.
@@ -63,4 +63,4 @@ def reopen(before: dict[str, Any]) -> None:
     now.update(before)
 
 
-__all__ = ["door", "reopen", "unconverted"]
+__all__ = ["public", "reopen", "unconverted"]

@@ -1,13 +1,13 @@
 """Folds the package's own frames out of tracebacks, so that what a user sees of an error is the user's own code.
 
-Every public door that runs users' functions or checks their arguments folds what leaves it (`door`, in doors.py; hot
-calls have its handler written out). That leaves no trace of the door itself: a bare `raise` goes on with the traceback
-that the error has then, without an entry for the frame that it is in.
+Every public function that runs users' functions or checks their arguments folds what leaves it (`public`, in public.py;
+hot calls have its handler written out). That leaves no trace of the function itself: a bare `raise` goes on with the
+traceback that the error has then, without an entry for the frame that it is in.
 
-Plain ops called outside of any door (`wg.sin("a")`) keep their two to five frames: a frame that the error has not
-reached yet cannot be taken out of its traceback, and a handler in each op would have to be written a thousand times.
-Their message names the user's line all the same, and inside a door (`wg.grad`, a tape's block, a `function`) their
-frames are folded like all others.
+Plain ops called outside of any public function (`wg.sin("a")`) keep their two to five frames: a frame that the error
+has not reached yet cannot be taken out of its traceback, and a handler in each op would have to be written a thousand
+times. Their message names the user's line all the same, and inside a public function (`wg.grad`, a tape's block, a
+`function`) their frames are folded like all others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .where import PACKAGE_DIR, is_wengert_file
 VARIABLE = "WENGERT_FULL_TRACEBACK"
 # These programs use the package as a user does.
 _PROGRAMS = tuple(PACKAGE_DIR + name for name in ("demo" + os.sep, "cli.py", "commands.py"))
-_DOORS = PACKAGE_DIR + os.path.join("_core", "doors.py")  # nobody looks for a fault there
+_PUBLIC = PACKAGE_DIR + os.path.join("_core", "public.py")  # nobody looks for a fault there
 # Raised by accident, one of these tells of a fault in the package, which cannot be found without its frames.
 _FAULTS = (AssertionError, AttributeError, NameError, KeyError, RecursionError)
 
@@ -59,7 +59,7 @@ def _without_ours(trace: TracebackType | None, keeps_end: bool) -> TracebackType
     folded: TracebackType | None = None
     for entry in reversed(entries):
         if _is_ours(entry.tb_frame.f_code.co_filename):
-            if not keeps_end or entry.tb_frame.f_code.co_filename == _DOORS:
+            if not keeps_end or entry.tb_frame.f_code.co_filename == _PUBLIC:
                 continue
         else:
             keeps_end = False

@@ -13,19 +13,19 @@ from typing import Any
 from .loops import Block, Call, Copy, Fill, For, Function, If, Let, Poll, Typed, While, blocks_of
 
 BETWEEN = 10_000_000  # nanoseconds between two looks, as estimated; the truth may be three times as long
-MOST = 1024  # turns between two looks
+MOST = 1024  # iterations between two looks
 
 # Estimates in nanoseconds.
 _SIMPLE, _FUNCTION, _CALL = 0.3, 4.0, 100.0
 _MULTIPLICATION = 0.05
 _MATRICES = ("blas.", "lapack.", "product.")
-UNKNOWN = 256  # turns, and extents, that only the call tells
+UNKNOWN = 256  # iterations, and extents, that only the call tells
 _CHEAP = {"add", "sub", "mul", "div", "neg", "abs", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor", "not",
           "fma", "sum", "scale", "maximum", "minimum", "shl", "shr"}  # fmt: skip
 
 
 def spaced(function: Function) -> None:
-    """Sets in place how many turns of each loop pass between two looks, at most as many as it asked for."""
+    """Sets in place how many iterations of each loop pass between two looks, at most as many as it asked for."""
     _in_block(function.body)
 
 
@@ -34,7 +34,7 @@ def _in_block(block: Block) -> None:
     if polls:
         every = max(1, min(MOST, int(BETWEEN / max(_cost(block), 1.0))))
         for item in polls:
-            item.every = min(item.every, every)  # who asks for fewer turns knows what the estimate does not
+            item.every = min(item.every, every)  # who asks for fewer iterations knows what the estimate does not
     for item in block:
         for inner in blocks_of(item):
             _in_block(inner)
@@ -47,7 +47,7 @@ def _cost(block: Block) -> float:
 def cost_of(item: Any) -> float:
     """What an instruction costs, in nanoseconds; nothing where loops look for themselves."""
     if type(item) is For:
-        return 0.0 if _looks(item.body) else _turns(item) * _cost(item.body)
+        return 0.0 if _looks(item.body) else _iterations(item) * _cost(item.body)
     if type(item) is While:
         return 0.0 if _looks(item.body) else UNKNOWN * (_cost(item.test) + _cost(item.body))
     if type(item) is If:
@@ -65,7 +65,7 @@ def _looks(block: Block) -> bool:
     return any(type(item) is Poll for item in block)
 
 
-def _turns(item: For) -> int:
+def _iterations(item: For) -> int:
     if type(item.start) is int and type(item.stop) is int:
         return max(item.stop - item.start, 0)
     return UNKNOWN

@@ -56,12 +56,12 @@ def _in_block(block: Block, signs: Signs, fresh: Callable[[str], Reg]) -> None:
         for part in blocks_of(item):
             _in_block(part, signs, fresh)
         if isinstance(item, (For, While)) and is_step(item):
-            made += _Step(item, signs, fresh).before()
+            made += _SlopedStep(item, signs, fresh).before()
         made.append(item)
     block[:] = made
 
 
-class _Step:
+class _SlopedStep:
     """A loop's step: what its slopes are computed from, and how large they can be."""
 
     def __init__(self, loop: For | While, signs: Signs, fresh: Callable[[str], Reg]) -> None:

@@ -1,7 +1,7 @@
 """Histories between two functions of machine code: the arrays that one has filled, and the template that says how.
 
-To NumPy's kernels such an object is a history like their own (`_engines/regions.py`): they may run the way back of a
-loop whose steps ran as machine code.
+To NumPy's kernels such an object is a history like their own (`_engines/regions.py`): they may run the backward pass of
+a loop whose steps ran as machine code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .forms import DTYPE_OF
 from .lower.histories import Big, Either, Inner, Number, Out, Pile, Slot, Small, Snaps, Template
 
 
-class Layout:
+class HistoryLayout:
     """What machine code must know of histories that it is given: where everything is, but not in which arrays.
 
     Attributes:
@@ -35,7 +35,7 @@ class Layout:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Layout) and (self.template, self.types) == (other.template, other.types)
+        return isinstance(other, HistoryLayout) and (self.template, self.types) == (other.template, other.types)
 
     def __hash__(self) -> int:
         return self._hash
@@ -53,19 +53,21 @@ class Passed:
 
     __slots__ = ("arrays", "branches", "layout", "place")
 
-    def __init__(self, layout: Layout, arrays: Sequence[Any], place: int, branches: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, layout: HistoryLayout, arrays: Sequence[Any], place: int, branches: tuple[int, ...] = ()
+    ) -> None:
         self.layout = layout
         self.arrays = arrays
         self.place = place
         self.branches = branches
 
     @property
-    def kind(self) -> tuple[Layout, int, tuple[int, ...]]:
+    def kind(self) -> tuple[HistoryLayout, int, tuple[int, ...]]:
         """What code is made for."""
         return self.layout, self.place, self.branches
 
     def narrowed(self) -> Passed:
-        """The history of the branch that was taken, for a way back that is not itself in a branch."""
+        """The history of the branch that was taken, for a backward pass that is not itself in a branch."""
         place, branches = self.layout.template.places[self.place], ()
         whole = _Reader(self.layout.template, self.arrays, [0])
         while type(place) is Either and place.histories:
@@ -164,4 +166,4 @@ class _Snapshots:
             kept.reverse(steps, advance, pull)
 
 
-__all__ = ["Layout", "Passed", "boxed"]
+__all__ = ["HistoryLayout", "Passed", "boxed"]
