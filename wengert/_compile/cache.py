@@ -18,7 +18,6 @@ from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor
 from .._core.where import user_site
 from .._engines.interpret import dim_sources
-from .._engines.numpy import NUMPY
 from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
 from .captures import Captures
@@ -103,7 +102,7 @@ class Compiled:
             return self.rebuild(home.run_plain(natives, self.program))
         run = self.executable
         if run is None:
-            run = self.executable = executable(self.program, NUMPY.kernels)
+            run = self.executable = executable(self.program)
         return self.rebuild(_distinct([*map(callers_own, run(*natives))], natives))
 
     def direct(self, arguments: Sequence[Any]) -> Callable[..., Any] | None:
