@@ -569,7 +569,7 @@ def _signature(args: Any, kwargs: Any) -> tuple[Spec | None, tuple[Any, ...], li
 
 
 def _movable(args: Any, kwargs: Any, engine: Engine) -> tuple[list[Any], Spec | None, list[Tensor | None]]:
-    """The leaves of arguments, their structure, and the arrays among the leaves as tensors, which may move to an engine."""
+    """The leaves of arguments, their structure, and the arrays among them as tensors, which may move to an engine."""
     leaves, spec = flatten((args, kwargs))
     tensors = [*map(_traced_leaf, leaves)]
     for tensor in tensors:
