@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.python_engine import PYTHON
 from wengert._core.state import STATE, recording
 from wengert._prims.structural import reduce_sum
 from wengert._transforms.forward import Tangents
@@ -741,3 +742,65 @@ def test_zeros_that_a_function_inserts_stay_structural_outside_it():
         )
         # an ordinary zero times an infinite slope stays what it is
         assert np.isnan(wg.grad(lambda x: zeros(wg.log(x)))(0.0))
+
+
+# -- engines -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kernels_run(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kernels that the plain-Python engine runs, in order."""
+    ran: list[str] = []
+
+    def told(name, kernel):
+        def run(*operands):
+            ran.append(name)
+            return kernel(*operands)
+
+        return run
+
+    for name in ("sin", "call"):
+        monkeypatch.setitem(PYTHON.kernels, name, told(name, PYTHON.kernels[name]))
+    return ran
+
+
+def test_a_function_runs_on_its_engine_and_gives_the_callers_kind(kernels_run: list[str]) -> None:
+    f = wg.function(wg.sin, engine="python")
+    for argument in (X, X.tolist(), 0.5):
+        result = f(argument)
+        assert type(result) is type(wg.sin(argument))
+        np.testing.assert_allclose(result, np.sin(argument))
+    assert kernels_run == ["call", "sin"] * 3
+    assert f(wg.tensor(X)).engine == "python"
+    assert f.trace_count == 2  # an array, which a list and a tensor are like, and a float
+
+
+def test_gradients_flow_to_a_functions_engine_and_back(kernels_run: list[str]) -> None:
+    f = wg.function(wg.sin, engine="python")
+    slope = wg.grad(lambda x: f(x).sum())(X)
+    assert type(slope) is np.ndarray
+    np.testing.assert_allclose(slope, np.cos(X))
+    assert "call" in kernels_run
+    np.testing.assert_allclose(
+        wg.grad(wg.grad(lambda x: f(x * x)))(0.5), wg.grad(wg.grad(lambda x: wg.sin(x * x)))(0.5)
+    )
+
+
+def test_what_a_function_captures_runs_on_its_engine(kernels_run: list[str]) -> None:
+    held = X.copy()
+    np.testing.assert_allclose(wg.function(lambda: wg.sin(held), engine="python")(), np.sin(X))
+    variable = wg.Variable(2.0)
+    add = wg.function(lambda x: variable.assign_add(wg.sin(x)), engine="python")
+    add(0.5)
+    np.testing.assert_allclose(variable.numpy(), 2.0 + np.sin(0.5))
+    assert variable.value.engine == "numpy"
+    assert kernels_run.count("call") == 2
+
+
+def test_in_another_function_the_outer_engine_runs(kernels_run: list[str]) -> None:
+    inner = wg.function(wg.sin, engine="python")
+    np.testing.assert_allclose(wg.function(lambda x: inner(x) + 1.0)(X), np.sin(X) + 1.0)
+    assert kernels_run == []
+    with wg.eager():
+        np.testing.assert_allclose(inner(X), np.sin(X))
+    assert kernels_run == ["sin"]

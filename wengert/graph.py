@@ -24,9 +24,10 @@ from ._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dim
 from ._core import dtypes, forking
 from ._core.constant import constant, number
 from ._core.dims import is_late
-from ._core.engine import PLAIN_TYPES, Engine, is_native, transferred
+from ._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, is_native, transferred
 from ._core.graph import Graph
 from ._core.kinds import ARRAYS, SEQUENCES
+from ._core.moving import moved, require_movable
 from ._core.public import public
 from ._core.state import STATE, next_serial
 from ._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
@@ -124,8 +125,7 @@ class Function(Generic[P, R]):
         self, f: Callable[P, R], input_signature: Sequence[TensorSpec] | None, engine: str | None, name: str | None
     ) -> None:
         require_callable(f, "function")
-        if engine not in (None, "numpy"):
-            raise ValueError(at_user_line(f"function: unknown engine {engine!r}; there is 'numpy'"))
+        self._engine = None if engine is None else _engine_of(engine)
         functools.update_wrapper(self, f)
         self._f: Callable[..., Any] = f
         self._name = name or getattr(f, "__name__", type(f).__name__)
@@ -207,15 +207,15 @@ class Function(Generic[P, R]):
             return self._call_python(args, kwargs, bound) if found is NotImplemented else found
         keep = caller_kind((*args, *kwargs.values()))
         given = args
-        args, kwargs = self._fitted(args, kwargs, bound)
+        args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
         spec, keys, tensors = _signature(args, kwargs)
         compiled = self._compiled(spec, keys, tensors)
         if STATE.builder is not None:
             return compiled.inlined(tensors)
-        if compiled.is_plain and keep is not True and not kwargs and not STATE.recorders:
+        if compiled.is_plain and keep is not True and not kwargs and not STATE.recorders and self._engine is None:
             self._remember_plain(given, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
-        return compiled.run(tensors, keep)
+        return compiled.run(tensors, keep, self._engine)
 
     def _call_kept(self, args: Any, kwargs: Any, bound: int) -> Any:
         """In a trace that is replayed op by op: a call of the compiled form, if it needs nothing but its arguments."""
@@ -237,12 +237,23 @@ class Function(Generic[P, R]):
     def _call_python(self, args: Any, kwargs: Any, bound: int) -> Any:
         """Inside another trace, or where functions are switched off: f itself, on tensors."""
         keep = caller_kind((*args, *kwargs.values()))
-        args, kwargs = self._fitted(args, kwargs, bound)
+        args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
         leaves, spec = flatten((tuple(args), kwargs))
         tensors = map(_traced_leaf, leaves)
         args, kwargs = unflatten(spec, [x if t is None else t for x, t in zip(leaves, tensors, strict=True)])
         result = self._f(*args, **kwargs)
         return result_of(result, True if STATE.builder is not None else keep)
+
+    def _placed(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Arguments on the function's engine, if it was given one; in a trace all is where that will run."""
+        engine = self._engine
+        if engine is None or STATE.builder is not None:
+            return args, kwargs
+        leaves, spec, tensors = _movable(args, kwargs, engine)
+        there = (t._data for t in tensors if t is not None and not t.is_symbolic and ENGINE_OF[type(t._data)] is engine)
+        partner = next(there, None)
+        moves = [leaf if t is None else moved(t, engine, partner) for leaf, t in zip(leaves, tensors, strict=True)]
+        return unflatten(spec, moves)
 
     def _remember_plain(self, args: Any, compiled: Compiled) -> None:
         if len(self._plain) >= CACHE_LIMIT:
@@ -422,8 +433,7 @@ class Function(Generic[P, R]):
 
         @functools.wraps(self._f)
         def on_engine(*args: Any, **kwargs: Any) -> Any:
-            leaves, spec = flatten((args, kwargs))
-            tensors = [_traced_leaf(leaf) for leaf in leaves]
+            leaves, spec, tensors = _movable(args, kwargs, engine)
             natives = [
                 leaf if t is None or t.is_symbolic else engine.leave(transferred(t._data, engine))
                 for leaf, t in zip(leaves, tensors, strict=True)
@@ -498,7 +508,9 @@ def function(
         f: the function; its array arguments reach it as symbolic tensors.
         input_signature: one `TensorSpec` (or structure of them) per argument, `self` of a method left out; dimensions
             that are None may vary from call to call without a new trace.
-        engine: what runs it; by default what the arrays' kind asks for.
+        engine: what runs it: "numpy", "jax", "torch" or "tensorflow"; by default what the arrays' kind asks for. Arrays
+            of another kind move there, gradients flow through the move, and results are of the caller's kind all the
+            same. Inside another function the outer one's engine runs both.
         name: of the graph.
 
     Returns:
@@ -506,6 +518,8 @@ def function(
 
     Raises:
         TypeError: f is not callable, or arguments do not fit the signature.
+        ValueError: there is no engine of that name.
+        ModuleNotFoundError: the engine's framework is not installed.
         TracingError: f asks for the value of a symbolic tensor (`if x:`, `float(x)`).
 
     Example:
@@ -527,6 +541,15 @@ jit = function
 # -- signatures -------------------------------------------------------------------------------------------------------
 
 
+def _engine_of(name: str) -> Engine:
+    try:
+        return engine_named(name)
+    except ValueError:
+        raise ValueError(at_user_line(
+            f"function: there is no engine {name!r}; wanted 'numpy', 'jax', 'torch' or 'tensorflow'"
+        )) from None  # fmt: skip
+
+
 def _signature(args: Any, kwargs: Any) -> tuple[Spec | None, tuple[Any, ...], list[Tensor]]:
     """The structure of the arguments, a key per leaf, and the array leaves as tensors."""
     leaves, spec = flatten((tuple(args), dict(kwargs)))
@@ -543,6 +566,16 @@ def _signature(args: Any, kwargs: Any) -> tuple[Spec | None, tuple[Any, ...], li
             keys.append(array_key(tensor))
             tensors.append(tensor)
     return spec, tuple(keys), tensors
+
+
+def _movable(args: Any, kwargs: Any, engine: Engine) -> tuple[list[Any], Spec | None, list[Tensor | None]]:
+    """The leaves of arguments, their structure, and the arrays among them as tensors, which may move to an engine."""
+    leaves, spec = flatten((args, kwargs))
+    tensors = [*map(_traced_leaf, leaves)]
+    for tensor in tensors:
+        if tensor is not None and not tensor.is_symbolic:
+            require_movable(tensor, engine)
+    return leaves, spec, tensors
 
 
 def _traced_leaf(leaf: Any) -> Tensor | None:

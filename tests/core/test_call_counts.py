@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert as wg
 from wengert._core.engine import ENGINES
+from wengert.ops import elementwise
 
 PACKAGE = wg.__path__[0]
 KERNELS = ENGINES["numpy"].kernels
@@ -104,3 +107,56 @@ def test_frames_from_an_op_to_its_kernel():
         inner = stack[len(stack) - stack[::-1].index("sin") - 1 :] if "sin" in stack else stack
         assert 1 <= len(inner) <= 4, stack
     assert len(stack_of("mul", lambda: x * x)) <= 5  # the operator's own frame comes first
+
+
+# -- from the user to the kernel ---------------------------------------------------------------------------------------
+
+SAMPLES = ([0.25, 0.5], [1, 2], [True, False])
+ELEMENTWISE = {name: f for name, f in elementwise._FUNCTIONS.items() if not name.startswith("_")}
+OPERATORS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "le", "eq", "ne", "gt", "ge", "neg", "pos", "abs",
+    "invert", "and_", "or_", "xor", "lshift", "rshift",
+)  # fmt: skip
+
+
+def calls_before_apply(f: Callable[..., Any]) -> list[str] | None:
+    """The Python calls between f and its kernel, on the first sample that f takes as it is; None if there is none."""
+    for sample in SAMPLES:
+        x, y = wg.tensor(sample), wg.tensor(sample)
+        for operands in ((x,), (x, y)):
+            try:
+                with np.errstate(all="ignore"):
+                    f(*operands)
+            except (TypeError, ValueError):
+                continue
+            with np.errstate(all="ignore"):
+                names = python_calls(lambda operands=operands: f(*operands))
+            if names.count("apply") == 1:  # no operand had to be converted first
+                return names[: names.index("apply") + 1]
+    return None
+
+
+@pytest.mark.parametrize("name", sorted(ELEMENTWISE))
+def test_an_elementwise_function_takes_at_most_six_calls_to_its_kernel(name: str) -> None:
+    calls = calls_before_apply(ELEMENTWISE[name])
+    assert calls is not None
+    assert len(calls) <= 6, calls
+    ufunc = getattr(np, name, None)
+    if isinstance(ufunc, np.ufunc):
+        calls = calls_before_apply(ufunc)
+        assert calls is not None
+        assert len(calls) <= 6, calls
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_takes_at_most_six_calls_to_its_kernel(name: str) -> None:
+    calls = calls_before_apply(getattr(operator, name))
+    assert calls is not None
+    assert len(calls) <= 6, calls
+
+
+@pytest.mark.parametrize("f", [lambda x: x + 1.0, lambda x: 2 * x, lambda x: x - 3.0, lambda x: x**2])
+def test_a_number_beside_a_tensor_takes_at_most_six_calls_to_the_kernel(f: Callable[[Any], Any]) -> None:
+    calls = calls_before_apply(f)
+    assert calls is not None
+    assert len(calls[1:]) <= 6, calls  # the function of this test is not counted

@@ -146,8 +146,6 @@ def test_arithmetic_with_text_is_refused(operation):
 def test_shapes():
     assert dims.size_of((N, 2, M)) == 2 * N * M
     assert dims.size_of(()) == 1
-    assert dims.is_static((1, 2))
-    assert not dims.is_static((1, N))
 
 
 def test_attributes_are_searched_and_changed():

@@ -96,7 +96,7 @@ def test_a_trace_takes_the_same_steps(method: str) -> None:
 
     def run(y0: Any, t_eval: Any) -> Any:
         sol = solve_ivp(prey, (3.0, 0.0), y0, method=method, t_eval=t_eval, args=PREY)
-        return sol.t, sol.y, sol.nfev, sol.status, sol.success
+        return sol.t, sol.y, sol.nfev, sol.njev, sol.nlu, sol.status, sol.success
 
     eager, traced = run(y0, times), wg.function(run)(y0, times)
     assert traced[2:] == eager[2:]

@@ -13,12 +13,12 @@ from .._core.constant import Kind, callers_own, native_result, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
 from .._core.engine import Engine
 from .._core.kinds import ARRAYS
+from .._core.moving import moved
 from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor
 from .._core.where import user_site
 from .._engines.interpret import dim_sources
-from .._engines.numpy import NUMPY
 from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
 from .captures import Captures
@@ -103,7 +103,7 @@ class Compiled:
             return self.rebuild(home.run_plain(natives, self.program))
         run = self.executable
         if run is None:
-            run = self.executable = executable(self.program, NUMPY.kernels)
+            run = self.executable = executable(self.program)
         return self.rebuild(_distinct([*map(callers_own, run(*natives))], natives))
 
     def direct(self, arguments: Sequence[Any]) -> Callable[..., Any] | None:
@@ -130,11 +130,20 @@ class Compiled:
             self._direct[kinds, version] = run
         return self._direct[kinds, version]
 
-    def run(self, arguments: Sequence[Tensor], kind: Kind) -> Any:
-        """The results for tensors: one node where recorders follow, Variables read at entry, written on success."""
+    def run(self, arguments: Sequence[Tensor], kind: Kind, engine: Engine | None = None) -> Any:
+        """The results for tensors: one node where recorders follow, Variables read at entry, written on success.
+
+        Args:
+            arguments: the arrays that came in.
+            kind: of the results.
+            engine: what is to run the program; None for the one that its operands ask for.
+        """
         with _commit_lock if len(self.variables) > 1 else _no_lock:
             read = [variable._held for variable in self.variables]
-        outs = call_program(self.program, [*arguments, *self.captured, *read])
+        operands = [*arguments, *self.captured, *read]
+        if engine is not None and STATE.builder is None:
+            operands = [moved(x, engine) for x in operands]
+        outs = call_program(self.program, operands)
         results = outs[: self.result_count]
         if self.written:
             self._commit(outs[self.result_count :])

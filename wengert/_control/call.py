@@ -26,6 +26,7 @@ from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .._transforms.reverse import cut_reason
 from .._transforms.rows import Rows
+from .executables import Executables
 from .fitting import require_inputs
 from .joint import Joint, RowsAt, extended, joint_of, prepared, preparing, serving
 
@@ -53,6 +54,7 @@ class Program:
         graph: inputs to outputs; the first `count` outputs are the program's own, the rest residuals.
         source: the graph as it was traced, before any split: its nodes know the user's lines.
         stages: the residual outputs of each split, innermost first, with the program that pulls back from them.
+        executables: what engines made of it (`executables.py`).
 
     One that `is_lowered` is made for machine code alone, which does not go by what type rules say.
     """
@@ -65,7 +67,7 @@ class Program:
         self.source = graph if source is None else source
         self.count = len(graph.outputs) if count is None else count
         self.stages = stages
-        self.executables: dict[str, Any] = {}
+        self.executables: Executables = {}
         self.lock = forking.long_lock()
         self._decomposes: bool | None = None
         self._splits: dict[tuple[bool, ...], Program] = {}

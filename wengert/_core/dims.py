@@ -333,11 +333,6 @@ def source(dim: DimLike, names: Mapping[Atom, str]) -> str:
     return dim.source(names) if isinstance(dim, Dim) else str(dim)
 
 
-def is_static(shape: Sequence[DimLike]) -> bool:
-    """Whether a shape holds ints only."""
-    return not any(type(d) is Dim for d in shape)
-
-
 def size_of(shape: Sequence[DimLike]) -> DimLike:
     """The number of elements of a shape."""
     total: DimLike = 1

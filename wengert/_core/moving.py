@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import LostGradientError
 from .apply import apply
 from .engine import ENGINE_OF, Engine, transferred
 from .op import REGISTRY
 from .tensor import Tensor, Value
+from .where import at_user_line
 
 
 def moved(x: Tensor, engine: Engine, partner: Any = None) -> Tensor:
@@ -20,6 +22,16 @@ def moved(x: Tensor, engine: Engine, partner: Any = None) -> Tensor:
         out._data = transferred(data, engine, partner)
     out._weak = x._weak
     return out
+
+
+def require_movable(x: Tensor, engine: Engine) -> None:
+    """Raises `LostGradientError` where a user's array that its framework differentiates would leave that framework."""
+    home = ENGINE_OF[type(x._data)]
+    if home is not engine and home.is_framework and home.is_followed(x._data):
+        raise LostGradientError(at_user_line(
+            f"an array that {home.name} itself differentiates or traces cannot move to {engine.name}: that gradient "
+            f"would be lost; stay on {home.name}, or detach the array first"
+        ))  # fmt: skip
 
 
 def beside(x: Tensor, partner: Tensor) -> Tensor:

@@ -54,11 +54,6 @@ class LinearPart:
         outs = iter(self._outputs)
         return [env[next(outs).key] if isinstance(dot, Tensor) else dot for dot in self._found]
 
-    @property
-    def reaches(self) -> list[bool]:
-        """For each target whether it depends on the sources."""
-        return [dot is not None for dot in self._found]
-
 
 def _run_ahead(graph: Graph) -> tuple[dict[int, Tensor], list[Node]]:
     """The values that do not depend on the inputs, and the nodes that are left."""

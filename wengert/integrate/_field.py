@@ -99,27 +99,21 @@ class State:
 
 
 class Field:
-    """The right-hand side; counts its evaluations.
-
-    Attributes:
-        count: how often it was evaluated.
-    """
+    """The right-hand side as a function of a vector."""
 
     def __init__(self, fun: Callable[..., Any], state: State, args: Sequence[Any]) -> None:
         self.fun = fun
         self.state = state
         self.args = (*map(_with_tensors, args),)
-        self.count = 0
 
     def __call__(self, t: Any, y: Any) -> Any:
         """f(t, y) in the kind of y: an ndarray, which nobody follows, or a tensor."""
-        self.count += 1
         if type(y) is np.ndarray:
             return self._values(t, y)
         return self.evaluate(t if type(t) is Tensor else fresh(np.asarray(t, np.float64)), y)
 
     def evaluate(self, t: Tensor, y: Tensor) -> Tensor:
-        """f(t, y), not counted."""
+        """f(t, y) of tensors."""
         return self.state.closed(self.fun(t, self.state.opened(y), *self.args))
 
     def jacobian(self, t: Tensor, y: Tensor) -> Tensor:

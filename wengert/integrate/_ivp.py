@@ -1,7 +1,7 @@
 """`solve_ivp`: integrates from an initial value.
 
-Checks the arguments and makes the result. The steps are in the files beside this one: `_eager.py` runs them where
-values are at hand, `_traced.py` in a trace.
+Checks the arguments and makes the result. A step is in `_steps.py`; `_eager.py` runs steps where values are at hand,
+`_traced.py` in a trace.
 """
 
 # pyright: strict, reportPrivateUsage=false
@@ -23,12 +23,14 @@ from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line, warn
 from ..control import checkpoint_policy
 from ..ops.promotion import as_tensor, cast
-from ._eager import Counts, Found, Problem, all_steps, at_times, explicit_steps, implicit_steps
+from ._eager import Found, integrate
 from ._field import Field, State
 from ._lengths import EPS
 from ._radau import Radau
 from ._runge_kutta import EXPLICIT
-from ._traced import ExplicitAttempts, ImplicitAttempts, TracedFound, TracedProblem, integrate_traced
+from ._settings import AtHand, InTrace, Problem
+from ._steps import attempts_of
+from ._traced import integrate_traced
 
 __all__ = ["OdeResult", "solve_ivp"]
 
@@ -129,23 +131,16 @@ def solve_ivp(
     tolerances = _tolerances(rtol, atol, state)
     keep = STATE.builder is not None or caller_kind((y0, args, t_span, t_eval))
     policy = checkpoint_policy(checkpoint, "solve_ivp")
+    scheme = Radau() if method == "Radau" else EXPLICIT[method]
     if STATE.builder is not None:
-        traced = TracedProblem(field, state.start, t0, t1, *tolerances, policy)
-        attempts = (
-            ImplicitAttempts(Radau(), traced) if method == "Radau" else ExplicitAttempts(EXPLICIT[method], traced)
-        )
-        return _traced_result(integrate_traced(attempts, traced, wanted), state)
+        direction = as_tensor(np.where(t1 >= t0, 1.0, -1.0))
+        traced = Problem(field, state.start, t0, t1, direction, *tolerances)
+        return _traced_result(integrate_traced(attempts_of(scheme, traced, InTrace()), wanted, policy), state)
     problem = _problem(field, t0, t1, *tolerances)
-    counts = Counts()
-    steps = (
-        implicit_steps(Radau(), problem, counts) if method == "Radau" else
-        explicit_steps(EXPLICIT[method], problem, counts)
-    )  # fmt: skip
-    if wanted is None:
-        found = all_steps(problem, steps, counts)
-    else:
-        found = at_times(problem, steps, counts, wanted if type(problem.y0) is Tensor else _values(wanted))
-    return _result(found, field, counts, keep)
+    is_followed = type(problem.y0) is Tensor
+    if wanted is not None and not is_followed:
+        wanted = _values(wanted)
+    return _result(integrate(attempts_of(scheme, problem, AtHand(is_followed)), wanted), state, keep)
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------
@@ -205,27 +200,27 @@ def _tolerances(rtol: Any, atol: Any, state: State) -> tuple[Any, Any]:
 def _problem(field: Field, t0: Tensor, t1: Tensor, rtol: Any, atol: Any) -> Problem:
     """The problem in plain numbers, or in tensors if somebody may follow the solution."""
     start, stop = float(_values(t0)), float(_values(t1))
-    y0 = field.state.start
+    y0, direction = field.state.start, 1.0 if stop >= start else -1.0
     if len(STATE.recorders) == len(watchers()):
-        return Problem(field, _values(y0), start, stop, start, stop, rtol, atol)
+        return Problem(field, _values(y0), start, stop, direction, rtol, atol)
     first, last = (x if x.is_followed else float(_values(x)) for x in (t0, t1))
-    return Problem(field, y0, first, last, start, stop, rtol, atol)
+    return Problem(field, y0, first, last, direction, rtol, atol)
 
 
 # -- results ----------------------------------------------------------------------------------------------------------
 
 
-def _result(found: Found, field: Field, counts: Counts, keep: Kind) -> OdeResult:
-    t, rows = as_tensor(found.t), as_tensor(found.rows)
+def _result(found: Found, state: State, keep: Kind) -> OdeResult:
+    t, rows, end = as_tensor(found.t), as_tensor(found.rows), found.state
+    failed = bool(end["failed"])
     return OdeResult(
-        t=result_of(t, keep), y=result_of(field.state.opened_rows(rows, rows.shape[0]), keep), sol=None, t_events=None,
-        y_events=None, nfev=field.count, njev=counts.jacobians, nlu=counts.factorings,
-        status=-1 if counts.failed else 0, message=_TOO_SMALL if counts.failed else _REACHED,
-        success=not counts.failed,
+        t=result_of(t, keep), y=result_of(state.opened_rows(rows, rows.shape[0]), keep), sol=None, t_events=None,
+        y_events=None, nfev=int(end["nfev"]), njev=int(end.get("njev", 0)), nlu=int(end.get("nlu", 0)),
+        status=-1 if failed else 0, message=_TOO_SMALL if failed else _REACHED, success=not failed,
     )  # fmt: skip
 
 
-def _traced_result(found: TracedFound, state: State) -> OdeResult:
+def _traced_result(found: Found, state: State) -> OdeResult:
     end = found.state
     return OdeResult(
         t=found.t, y=state.opened_rows(found.rows, found.t.shape[0]), sol=None, t_events=None, y_events=None,

@@ -36,6 +36,7 @@ from .reductions import all as every
 def _or_logical(of_bool: Op) -> Any:
     """The rule for ops that on booleans are logic."""
 
+    @promotion.for_two("iuf")
     def rule(op: Op, x1: Any, x2: Any) -> Any:
         a, b = promotion.meet(*tensors_of(x1, x2, op.name), op.name)
         promotion.require_order(a, op.name)
@@ -44,6 +45,7 @@ def _or_logical(of_bool: Op) -> Any:
     return rule
 
 
+@promotion.for_two("iuf")
 def _remainder(op: Op, x1: Any, x2: Any) -> Any:
     """Booleans are integers of one byte here, as in NumPy."""
     a, b = promotion.meet(*tensors_of(x1, x2, op.name), op.name)

@@ -26,6 +26,8 @@ from .promotion import (
     binary_float,
     binary_number,
     binary_quotient,
+    for_one,
+    for_two,
     named,
     outward,
     tensors_of,
@@ -325,6 +327,7 @@ def _truth(x: Tensor) -> Tensor:
     return x if x.dtype == dtypes.bool_ else apply(D.ne, (x, S.fill(x, 0)))
 
 
+@for_two("b")
 def _logical(op: Op, x: Any, y: Any) -> Any:
     a, b = tensors_of(x, y, op.name)
     return outward(binary(op, _truth(a), _truth(b)), x, y)
@@ -363,6 +366,7 @@ right_shift = bitwise_right_shift = _bits("right_shift", D.right_shift, binary_n
 # -- rounding ----------------------------------------------------------------------------------------------------------
 
 
+@for_one("f")
 def _rounding(op: Op, x: Any) -> Any:
     """Integers are round already; floats take the primitive."""
     a = tensors_of(x, 0, op.name)[0]
@@ -370,6 +374,7 @@ def _rounding(op: Op, x: Any) -> Any:
     return outward(rounded, x)
 
 
+@for_one("f")
 def _nearest(op: Op, x: Any) -> Any:
     """Integers become floats; complex numbers are rounded in both parts."""
     a = as_float(as_tensor(x, op.name))
@@ -378,6 +383,7 @@ def _nearest(op: Op, x: Any) -> Any:
     return outward(S.as_complex(apply(op, (S.real(a),)), apply(op, (S.imag(a),))), x)
 
 
+@for_one("iuf")
 def _direction(op: Op, x: Any) -> Any:
     """The sign of a complex number is its direction, z / |z|, which is not constant between jumps."""
     a = as_tensor(x, op.name)

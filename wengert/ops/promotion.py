@@ -244,34 +244,75 @@ def as_float(x: Tensor) -> Tensor:
     return x if dtypes.is_inexact(dtype) else structural.convert(x, dtype=dtypes.float_of(dtype))
 
 
+def named(f: Callable[..., Any], name: str) -> None:
+    """Gives a function made by another one its name, in its code too, by which errors and profiles tell functions."""
+    f.__name__ = f.__qualname__ = name
+    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
+
+
 # -- elementwise calls: the hot path ---------------------------------------------------------------------------------
 
+EVERY = "biufcV"  # the kinds of dtypes, in NumPy's letters; bfloat16 is V
 
+
+def for_one(kinds: str) -> Callable[[Callable[[Op, Any], Any]], Callable[[Op, Any], Any]]:
+    """Decorates a rule for one operand: a tensor of these kinds of dtypes goes to the primitive as it is."""
+
+    def decorate(rule: Callable[[Op, Any], Any]) -> Callable[[Op, Any], Any]:
+        def quick(op: Op, x: Any) -> Any:
+            if type(x) is Tensor and x._data.dtype.kind in kinds:
+                return apply(op, (x,))
+            return rule(op, x)
+
+        return _quick(quick, rule)
+
+    return decorate
+
+
+def for_two(kinds: str) -> Callable[[Callable[[Op, Any, Any], Any]], Callable[[Op, Any, Any], Any]]:
+    """Decorates a rule for two operands: tensors of one such dtype and one shape go to the primitive as they are."""
+
+    def decorate(rule: Callable[[Op, Any, Any], Any]) -> Callable[[Op, Any, Any], Any]:
+        def quick(op: Op, x: Any, y: Any) -> Any:
+            if type(x) is Tensor and type(y) is Tensor:
+                a, b = x._data, y._data
+                if a.dtype is b.dtype and a.dtype.kind in kinds and a.shape == b.shape:
+                    return apply(op, (x, y))
+            return rule(op, x, y)
+
+        return _quick(quick, rule)
+
+    return decorate
+
+
+def _quick(quick: Callable[P, R], rule: Callable[P, R]) -> Callable[P, R]:
+    functools.update_wrapper(quick, rule)
+    named(quick, rule.__name__)
+    return quick
+
+
+@for_one(EVERY)
 def unary(op: Op, x: Any) -> Any:
     """Applies a one-operand op in x's own dtype."""
-    if type(x) is Tensor:
-        return apply(op, (x,))
     return outward(apply(op, (as_tensor(x, op.name),)), x)
 
 
+@for_one("fc")
 def unary_float(op: Op, x: Any) -> Any:
     """Applies a one-operand float op; integers and booleans become floats first."""
-    if type(x) is Tensor:
-        return apply(op, (x if x._data.dtype.kind in "fc" else as_float(x),))
     return outward(apply(op, (as_float(as_tensor(x, op.name)),)), x)
 
 
+@for_two(EVERY)
 def binary(op: Op, x: Any, y: Any) -> Any:
     """Applies a two-operand op to operands that may have to be promoted and broadcast."""
     if type(x) is Tensor and type(y) is Tensor:
-        a, b = x._data, y._data
-        if a.dtype is b.dtype and a.shape == b.shape:
-            return apply(op, (x, y))
         return apply(op, meet(x, y, op.name))
     a, b = tensors_of(x, y, op.name)
     return outward(apply(op, meet(a, b, op.name)), x, y)
 
 
+@for_two("fc")
 def binary_float(op: Op, x: Any, y: Any) -> Any:
     """As `binary`, for ops that work in floats only."""
     a, b = tensors_of(x, y, op.name)
@@ -284,11 +325,13 @@ def as_number(x: Tensor) -> Tensor:
     return structural.convert(x, dtype=dtypes.int8) if x._data.dtype.kind == "b" else x
 
 
+@for_one("iufc")
 def unary_number(op: Op, x: Any) -> Any:
     """As `unary`, for arithmetic, where booleans count as integers."""
     return outward(apply(op, (as_number(as_tensor(x, op.name)),)), x)
 
 
+@for_two("iufc")
 def binary_number(op: Op, x: Any, y: Any) -> Any:
     """As `binary`, for arithmetic, where booleans count as integers."""
     a, b = meet(*tensors_of(x, y, op.name), op.name)
@@ -301,6 +344,7 @@ def require_order(x: Tensor, what: str) -> None:
         raise TypeError(at_user_line(f"{what}: complex numbers have no order"))
 
 
+@for_two("fc")
 def binary_quotient(op: Op, x: Any, y: Any) -> Any:
     """As `binary`, for true division, where NumPy gives float64 for integers of every size."""
     a, b = tensors_of(x, y, op.name)
@@ -417,12 +461,6 @@ def names_errors(f: Callable[P, R]) -> Callable[P, R]:
             raise explained from error
 
     return unconverted(wrapper)
-
-
-def named(f: Callable[..., Any], name: str) -> None:
-    """Gives a function made by another one its name, in its code too, by which errors and profiles tell functions."""
-    f.__name__ = f.__qualname__ = name
-    f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
 
 
 def is_symbolic(x: Tensor) -> bool:

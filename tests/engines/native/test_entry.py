@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.native_kernels import FILLED, SUM_X_SIN_X, failing_ir, map_ir
-from wengert._engines.native import context, entry, jit
+from wengert._engines.native import entry, jit, loops
 from wengert._engines.native.entry import Give, Take, Told
 
 F8 = np.dtype(np.float64)
@@ -135,10 +135,10 @@ def test_a_failure_is_told_with_its_arguments() -> None:
         told.append(said)
         return "made otherwise"
 
-    f = bound(failing_ir(context.OUT_OF_MEMORY, 7), [Take("array", F8, (10,))], [Give(F8, (3,))], on_failure=on_failure)
+    f = bound(failing_ir(loops.MEMORY, 7), [Take("array", F8, (10,))], [Give(F8, (3,))], on_failure=on_failure)
     assert f(X) == "made otherwise"
     ((status, buffer, argument),) = told
-    assert (status, buffer) == (context.OUT_OF_MEMORY, 7)
+    assert (status, buffer) == (loops.MEMORY, 7)
     assert argument is X
 
 
@@ -146,7 +146,7 @@ def test_a_handler_may_raise() -> None:
     def on_failure(*said: Any) -> None:
         raise np.linalg.LinAlgError("singular")
 
-    ir = failing_ir(context.LINEAR_ALGEBRA, 0)
+    ir = failing_ir(loops.LINALG, 0)
     f = bound(ir, [Take("array", F8, (10,))], [Give(F8, (3,)), Give(F8)], on_failure=on_failure)
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         f(X)

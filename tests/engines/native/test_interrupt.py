@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
-from wengert._engines.native import context, engine, entry, jit, sizes
+from wengert._engines.native import engine, entry, jit, loops, sizes
 from wengert._engines.native.entry import Take
 from wengert._engines.native.lower import matrices
 
@@ -39,7 +39,7 @@ go.on:
   %more = fcmp olt double %next, %limit
   br i1 %more, label %loop, label %end
 stop:
-  ret i32 {context.INTERRUPTED}
+  ret i32 {loops.INTERRUPTED}
 end:
   ret i32 0
 }}

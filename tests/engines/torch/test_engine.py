@@ -363,3 +363,21 @@ def test_a_primitive_with_a_numpy_kernel_only() -> None:
 def test_random_numbers_are_those_of_numpy() -> None:
     draw = wg.function(lambda x: wg.random.uniform(wg.random.key(3), (5,)) * x)
     np.testing.assert_array_equal(draw(torch.ones(5, dtype=torch.float64)).numpy(), draw(np.ones(5)))
+
+
+def test_a_function_on_torch_whatever_comes_in() -> None:
+    f = wg.function(lambda x: wg.sin(x) * x, engine="torch")
+    assert type(f(X)) is np.ndarray
+    assert f(wg.tensor(X)).engine == "torch"
+    close(f(X), np.sin(X) * X)
+    p = torch.tensor(X, requires_grad=True)
+    f(p).sum().backward()
+    close(p.grad, wg.grad(lambda x: f(x).sum())(X))
+
+
+def test_what_torch_differentiates_is_not_moved_in_silence() -> None:
+    p = torch.tensor(X, requires_grad=True)
+    f = wg.function(wg.sin, engine="numpy")
+    with pytest.raises(wg.LostGradientError, match="torch itself differentiates"):
+        f(p)
+    close(f(p.detach()), np.sin(X))

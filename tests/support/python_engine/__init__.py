@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert._control.call import Program
+from wengert._control.executables import once_per_program
 from wengert._core.engine import Engine, register_engine
 from wengert._engines.interpret import compile_instructions
 from wengert._engines.regions import Arrays, region_kernels
@@ -37,13 +38,10 @@ for _family in (
     PYTHON.kernels.update(_family.KERNELS)
 
 
+@once_per_program
 def _run_of(program: Program) -> Callable[..., tuple[Any, ...]]:
     """A traced program, its graph run as it is: what the passes fold is folded by NumPy."""
-    with program.lock:
-        run = program.executables.get(PYTHON.name)
-        if run is None:
-            run = program.executables[PYTHON.name] = compile_instructions(program.graph, PYTHON.kernels)
-    return run
+    return compile_instructions(program.graph, PYTHON.kernels)
 
 
 def _call(*operands_and_program: Any) -> tuple[Any, ...]:

@@ -21,15 +21,14 @@ from jax.extend.core import ClosedJaxpr, Primitive
 from jax.interpreters import ad, batching, mlir
 
 from ..._control.call import Program
+from ..._control.executables import once_per_program
 from ..._control.joint import RowsAt
 from ..._control.loop import Loop
 from ..._control.loop_back import LoopBack
 from ..._core import dtypes
 from ..._core.graph import Graph
-from ..._core.state import building
 from ..._passes import optimise
 from ..._passes.dce import drop_unused
-from ..._transforms.batch import batch
 from ..interpret import compile_instructions
 from .common import TRACING, is_concrete
 from .products import contracted
@@ -122,15 +121,10 @@ def _as_program(attr: Any) -> tuple[Program, ...]:
     return (attr,) if isinstance(attr, Program) else ()
 
 
+@once_per_program
 def form_of(program: Program) -> Form:
     """The program's form, made on first use."""
-    found = program.executables.get("jax")
-    if found is None:
-        with program.lock:
-            found = program.executables.get("jax")
-            if found is None:
-                found = program.executables["jax"] = Form(program)
-    return found
+    return Form(program)
 
 
 def run_of(program: Program) -> Callable[..., tuple[Any, ...]]:
@@ -377,29 +371,12 @@ ad.primitive_transposes[linear_p] = _linear_transpose
 # -- batches -----------------------------------------------------------------------------------------------------------
 
 
-def batched_program(program: Program, flags: tuple[bool, ...], size: int) -> Program:
-    """The program for a batch: all its results have a leading axis."""
-    key = f"jax batch {flags} {size}"
-    with program.lock:
-        found = program.executables.get(key)
-        if found is None:
-            graph = Graph(program.graph.name)
-            with building(graph):
-                inputs = [
-                    graph.add_input((size, *v.shape) if flag else v.shape, v.dtype)
-                    for v, flag in zip(program.graph.inputs, flags, strict=True)
-                ]
-                graph.finish(batch(program.graph, inputs, flags, size))
-            found = program.executables[key] = Program(graph)
-    return found
-
-
 def _program_batch(leaves: Natives, axes: Natives, *, program: Program, tree: Any) -> Any:
     size = next(x.shape[axis] for x, axis in zip(leaves, axes, strict=True) if axis is not None)
     places = _places(tree)
     flags = (*[place.stop > place.start and axes[place.start] is not None for place in places],)
     moved = [x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(leaves, axes, strict=True)]
-    outs = bound(batched_program(program, flags, int(size)), jax.tree.unflatten(tree, moved))
+    outs = bound(program.batched(flags, int(size)), jax.tree.unflatten(tree, moved))
     one = [
         jax.core.ShapedArray(x.shape[1:] if axis is not None else x.shape, x.dtype)
         for x, axis in zip(moved, axes, strict=True)

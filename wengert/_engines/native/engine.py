@@ -21,7 +21,7 @@ from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
 from ..refine import COMPILED, Plain
-from . import context, memory
+from . import memory
 from .accesses import error_of
 from .calls import entry_of
 from .codegen import module_text
@@ -29,7 +29,7 @@ from .dumps import dump
 from .entry import Code as Entry
 from .forms import TYPE_OF
 from .jit import LinkError, Loaded, shared
-from .loops import ASTRAY, OVER_BUDGET, verify
+from .loops import ASTRAY, MEMORY, OVER_BUDGET, verify
 from .lower.functions import Kinds, Lowered, lowered
 from .owners import Owner, lack_of
 from .plan import Part, parts
@@ -117,7 +117,7 @@ class Kernels:
 
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
-        if status == context.OUT_OF_MEMORY:
+        if status == MEMORY:
             raise lack_of(self.graph, self.owners, self.numbers, failing, natives)
         if status == ASTRAY:
             raise error_of(self.graph.name, self.owners)

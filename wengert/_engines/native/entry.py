@@ -24,7 +24,7 @@ import numpy as np
 
 from ..._core.constant import callers_own
 from ..._core.where import warn
-from . import context, flags, stub, symbols
+from . import context, flags, loops, stub, symbols
 from .jit import WRITTEN, Loaded, library
 from .target import llvm
 
@@ -128,10 +128,15 @@ def bound(
         return None
     derive = 0 if sizes_function is None else sizes_function.address
     shape = 1 if form is None else 0 if form is tuple else id(form)
-    words = [
-        len(takes), len(gives), sizes, loaded.address, derive, id(np.ndarray), id(float), id(NotImplemented), shape,
-        threads(), int(frees_gil), len(constants), len(presets), 0 if on_flags is None else flags.ADDRESS,
-    ]  # fmt: skip
+    word = stub.Word
+    described = {
+        word.N_ARGUMENTS: len(takes), word.N_RESULTS: len(gives), word.N_SIZES: sizes, word.ENTRY: loaded.address,
+        word.SIZES_FUNCTION: derive, word.NDARRAY: id(np.ndarray), word.FLOAT: id(float),
+        word.REFUSED: id(NotImplemented), word.FORM: shape, word.N_THREADS: threads(), word.FREES_GIL: int(frees_gil),
+        word.N_CONSTANTS: len(constants), word.N_PRESETS: len(presets),
+        word.STATE: 0 if on_flags is None else flags.ADDRESS,
+    }  # fmt: skip
+    words = [described[name] for name in word]
     told: set[int] = set()
     for take in takes:
         words += _argument_words(take, told)
@@ -245,7 +250,7 @@ def _natives(takes: Sequence[Take], arguments: Sequence[Any]) -> list[Any]:
 
 
 def _unexplained(status: int, failing: int, *arguments: Any) -> Any:
-    if status == context.OUT_OF_MEMORY:
+    if status == loops.MEMORY:
         raise MemoryError(f"no memory for buffer {failing} of native code")
     raise RuntimeError(f"native code ended with status {status}")
 

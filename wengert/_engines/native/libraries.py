@@ -96,12 +96,6 @@ def _special_capsule(name: str) -> Any:
     return None
 
 
-def special_arity(name: str) -> int:
-    """How many doubles the special function `special.NAME` takes; 0 if there is none."""
-    found = _special_capsule(name)
-    return 0 if found is None else _signature(found).count(b"double, ")
-
-
 _FAMILIES: dict[str, Callable[[str], int]] = {
     "blas": functools.partial(_function, "scipy.linalg.cython_blas"),
     "lapack": functools.partial(_function, "scipy.linalg.cython_lapack"),

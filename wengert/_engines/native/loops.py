@@ -15,9 +15,8 @@ and undefined for zero, so who emits them guards them. No two arrays overlap, ex
 Frees are never needed: what a function has allocated is freed when it returns, whatever its status. `Alloc` with a
 number as count inside a loop makes one array, used in each iteration.
 
-Statuses: 0 done, 1 out of memory, 2 linear algebra, 3 an index out of range, 4 interrupted, 5 what only NumPy's kernels
-can do or say (they run in the function's stead), 6 histories of loops beyond the memory budget, 7 an access beyond
-an array (in code that checks them: `accesses.py`, which `node` of an instruction is for, too: it says what accesses).
+A function gives a status. `node` of an instruction says what accesses an array, in code that checks that
+(`accesses.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-OK, MEMORY, LINALG, INDEX, INTERRUPTED, REFUSED, OVER_BUDGET, ASTRAY = range(8)
+# How a call ended; all but OK discard its results.
+OK = 0
+MEMORY = 1  # a buffer could not be had: `context.FAILING` says which
+LINALG = 2  # a factorisation failed
+INDEX = 3  # an index was out of range
+INTERRUPTED = 4  # a Python signal handler raised; the exception is set
+REFUSED = 5  # what only NumPy's kernels can do or say: they run in the function's stead
+OVER_BUDGET = 6  # histories of loops are beyond the memory budget
+ASTRAY = 7  # an access beyond an array, in code that checks them
 
 FLOATS = ("f32", "f64")
 SIGNED = ("i8", "i16", "i32", "i64")

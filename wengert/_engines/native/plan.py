@@ -147,10 +147,6 @@ def _told(values: Iterable[Value]) -> set[Any]:
     return {d.atom for v in values for d in v.shape if type(d) is Dim and d.is_atom}
 
 
-def _atoms(values: Iterable[Value]) -> set[Any]:
-    return {a for v in values for d in v.shape if type(d) is Dim for a in d.atoms}
-
-
 def _atoms_of(node: Node) -> set[Any]:
     """The dimensions that a node has to do with."""
     dims = [d for values in (node.inputs, node.outputs) for v in values for d in v.shape if type(d) is Dim]

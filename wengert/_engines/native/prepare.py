@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._control.call import Program
+from ..._control.executables import once_per_program
 from ..._control.loop import Loop
 from ..._core.dims import Atom, Dim, map_attribute
 from ..._core.graph import Graph, Node
@@ -29,15 +30,10 @@ from .rare import without_rare
 _REAL = "biuf"
 
 
+@once_per_program
 def prepared(program: Program) -> Graph:
     """The graph of a program, optimised and made ready; kept with the program."""
-    found = program.executables.get("native graph")
-    if found is None:
-        with program.lock:
-            found = program.executables.get("native graph")
-            if found is None:
-                found = program.executables["native graph"] = pooled(without_rare(ready(optimise(program.graph))))
-    return found
+    return pooled(without_rare(ready(optimise(program.graph))))
 
 
 def ready(graph: Graph) -> Graph:

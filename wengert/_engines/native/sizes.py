@@ -212,7 +212,7 @@ class _Renaming:
         if found is None:
             graph = self.graph(prepared(program))
             found = self.programs[id(program)] = Program(graph, is_lowered=True)
-            found.executables["native graph"] = graph
+            prepared.give(found, graph)
         return found
 
 

@@ -18,16 +18,37 @@ Refusing means to return NotImplemented, before anything was allocated: the call
 
 from __future__ import annotations
 
+import re
+from enum import IntEnum
+
 from . import context
 from .flags import flags_ir
+from .loops import MEMORY
 
-# Words of the description. FORM is 0 for a tuple, 1 for the only result itself, else where a named tuple's type lies.
-# STATE is 0 where nobody asks for the processor's flags, else where three words lie: the context variable that holds
-# NumPy's error state (0: not known), one value of it, and the flags that matter under that value.
-(
-    N_ARGUMENTS, N_RESULTS, N_SIZES, ENTRY, SIZES_FUNCTION, NDARRAY, FLOAT, REFUSED, FORM, N_THREADS, FREES_GIL,
-    N_CONSTANTS, N_PRESETS, STATE, RECORDS,
-) = range(15)  # fmt: skip
+
+class Word(IntEnum):
+    """The words of the description; records follow.
+
+    FORM is 0 for a tuple, 1 for the only result itself, else where a named tuple's type lies. STATE is 0 where nobody
+    asks for the processor's flags, else where three words lie: the context variable that holds NumPy's error state
+    (0: not known), one value of it, and the flags that matter under that value.
+    """
+
+    N_ARGUMENTS = 0
+    N_RESULTS = 1
+    N_SIZES = 2
+    ENTRY = 3
+    SIZES_FUNCTION = 4
+    NDARRAY = 5
+    FLOAT = 6
+    REFUSED = 7
+    FORM = 8
+    N_THREADS = 9
+    FREES_GIL = 10
+    N_CONSTANTS = 11
+    N_PRESETS = 12
+    STATE = 13
+
 
 # Behind the arguments' records are those of constants (an address each: more buffers, behind the arguments') and of
 # presets (a place among the sizes and the address of the number that it gets), then those of the results.
@@ -61,12 +82,13 @@ def stub_ir(header: int) -> str:
     Args:
         header: the size of the head of a Python object, behind which NumPy's fields and values lie.
     """
-    return flags_ir() + _STUB.replace("HEAD_TYPE", str(header - 8)).replace("OBJECT_DATA", str(header)).replace(
+    text = re.sub(r"WORD_(\w+)", lambda m: str(len(Word) if m[1] == "COUNT" else Word[m[1]].value), _STUB)
+    return flags_ir() + text.replace("HEAD_TYPE", str(header - 8)).replace("OBJECT_DATA", str(header)).replace(
         "OBJECT_RANK", str(header + 8)).replace("OBJECT_DIMS", str(header + 16)).replace(
         "OBJECT_DTYPE", str(header + 40)).replace("OBJECT_FLAGS", str(header + 48)).replace(
         "CONTEXT_SIZE", str(context.SIZE)).replace("CONTEXT_THREADS", str(context.THREADS)).replace(
         "CONTEXT_FAILING", str(context.FAILING)).replace("LARGE", str(LARGE)).replace("HUGE", str(HUGE)).replace(
-        "OUT_OF_MEMORY", str(context.OUT_OF_MEMORY))  # fmt: skip
+        "OUT_OF_MEMORY", str(MEMORY))  # fmt: skip
 
 
 _STUB = """
@@ -143,11 +165,11 @@ start:
   %held = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %d = call ptr @PyBytes_AsString(ptr %held)
   %arguments = load i64, ptr %d
-  %p.results = getelementptr i64, ptr %d, i64 1
+  %p.results = getelementptr i64, ptr %d, i64 WORD_N_RESULTS
   %results = load i64, ptr %p.results
-  %p.nsizes = getelementptr i64, ptr %d, i64 2
+  %p.nsizes = getelementptr i64, ptr %d, i64 WORD_N_SIZES
   %nsizes = load i64, ptr %p.nsizes
-  %p.constants = getelementptr i64, ptr %d, i64 11
+  %p.constants = getelementptr i64, ptr %d, i64 WORD_N_CONSTANTS
   %constants = load i64, ptr %p.constants
   %slots = add i64 %arguments, %results
   %pointers = add i64 %slots, %constants
@@ -182,33 +204,33 @@ start:
   %held = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %d = call ptr @PyBytes_AsString(ptr %held)
   %arguments = load i64, ptr %d
-  %p.results = getelementptr i64, ptr %d, i64 1
+  %p.results = getelementptr i64, ptr %d, i64 WORD_N_RESULTS
   %results = load i64, ptr %p.results
-  %p.nsizes = getelementptr i64, ptr %d, i64 2
+  %p.nsizes = getelementptr i64, ptr %d, i64 WORD_N_SIZES
   %nsizes = load i64, ptr %p.nsizes
-  %p.entry = getelementptr i64, ptr %d, i64 3
+  %p.entry = getelementptr i64, ptr %d, i64 WORD_ENTRY
   %entry = load ptr, ptr %p.entry
-  %p.derive = getelementptr i64, ptr %d, i64 4
+  %p.derive = getelementptr i64, ptr %d, i64 WORD_SIZES_FUNCTION
   %derive = load ptr, ptr %p.derive
-  %p.ndarray = getelementptr i64, ptr %d, i64 5
+  %p.ndarray = getelementptr i64, ptr %d, i64 WORD_NDARRAY
   %ndarray = load ptr, ptr %p.ndarray
-  %p.float = getelementptr i64, ptr %d, i64 6
+  %p.float = getelementptr i64, ptr %d, i64 WORD_FLOAT
   %float = load ptr, ptr %p.float
-  %p.refused = getelementptr i64, ptr %d, i64 7
+  %p.refused = getelementptr i64, ptr %d, i64 WORD_REFUSED
   %refused = load ptr, ptr %p.refused
-  %p.form = getelementptr i64, ptr %d, i64 8
+  %p.form = getelementptr i64, ptr %d, i64 WORD_FORM
   %form = load i64, ptr %p.form
-  %p.threads = getelementptr i64, ptr %d, i64 9
+  %p.threads = getelementptr i64, ptr %d, i64 WORD_N_THREADS
   %threads = load i64, ptr %p.threads
-  %p.frees = getelementptr i64, ptr %d, i64 10
+  %p.frees = getelementptr i64, ptr %d, i64 WORD_FREES_GIL
   %frees = load i64, ptr %p.frees
-  %p.constants = getelementptr i64, ptr %d, i64 11
+  %p.constants = getelementptr i64, ptr %d, i64 WORD_N_CONSTANTS
   %constants = load i64, ptr %p.constants
-  %p.presets = getelementptr i64, ptr %d, i64 12
+  %p.presets = getelementptr i64, ptr %d, i64 WORD_N_PRESETS
   %presets = load i64, ptr %p.presets
-  %p.state = getelementptr i64, ptr %d, i64 13
+  %p.state = getelementptr i64, ptr %d, i64 WORD_STATE
   %state = load ptr, ptr %p.state
-  %records = getelementptr i64, ptr %d, i64 14
+  %records = getelementptr i64, ptr %d, i64 WORD_COUNT
   %slots = add i64 %arguments, %results
   %pointers = add i64 %slots, %constants
   %buffers = getelementptr [2 x i64], ptr %cells, i64 %slots

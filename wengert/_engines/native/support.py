@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..._control.call import Program
+from ..._control.executables import once_per_program
 from ..._control.loop import History, Loop
 from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
@@ -161,18 +162,15 @@ def _some(node: Node) -> str:
 # -- regions ----------------------------------------------------------------------------------------------------------
 
 
+@once_per_program
 def _against_program(program: Program) -> str:
     """Why a program cannot be part of a native function."""
-    found = program.executables.get("native reason")
-    if found is None:
-        graph = prepared(program)
-        reasons = [reason_against(node) for node in graph.nodes]
-        reasons += [_against_value(v) for v in graph.inputs]
-        if program.graph.guards.late():
-            reasons.append("dimensions that only a run tells and checks")
-        found = next((r for r in reasons if r), "dimensions that nothing tells" if untold(graph) else "")
-        program.executables["native reason"] = found
-    return found
+    graph = prepared(program)
+    reasons = [reason_against(node) for node in graph.nodes]
+    reasons += [_against_value(v) for v in graph.inputs]
+    if program.graph.guards.late():
+        reasons.append("dimensions that only a run tells and checks")
+    return next((r for r in reasons if r), "dimensions that nothing tells" if untold(graph) else "")
 
 
 def _against_value(value: Value) -> str:

@@ -50,7 +50,7 @@ for _family in (
 
 def _call(*operands_and_program: Any) -> tuple[Any, ...]:
     *natives, program = operands_and_program
-    return executable(program, NUMPY.kernels)(*natives)
+    return executable(program)(*natives)
 
 
 def _stack(rows: Sequence[Any]) -> Any:
@@ -66,7 +66,7 @@ def _stack(rows: Sequence[Any]) -> Any:
 
 NUMPY.kernels["call"] = _call
 NUMPY.kernels.update(region_kernels(Arrays(
-    run=lambda program: executable(program, NUMPY.kernels), number=lambda x: x.item(), row=lambda x, i: x[i],
+    run=executable, number=lambda x: x.item(), row=lambda x, i: x[i],
     stack=_stack, zeros=np.zeros, like=np.zeros_like,
 )))  # fmt: skip
 register_engine(NUMPY)

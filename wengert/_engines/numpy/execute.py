@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..._control.call import Program
+from ..._control.executables import once_per_program
 from ..._core import dims
-from ..._core.engine import Kernel
+from ..._core.engine import Kernel, default_engine
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._passes import optimise
@@ -18,15 +19,10 @@ from ..refine import COMPILED, PEAK, refined
 from ..source import Executable, Target, compile_source
 
 
-def executable(program: Program, kernels: dict[str, Kernel]) -> Executable:
+@once_per_program
+def executable(program: Program) -> Executable:
     """What runs a program on NumPy arrays, compiled on first use."""
-    found = program.executables.get("numpy")
-    if found is None:
-        with program.lock:
-            found = program.executables.get("numpy")
-            if found is None:
-                found = program.executables["numpy"] = uncollected.run(_compiled, program, kernels)
-    return found
+    return uncollected.run(_compiled, program, default_engine().kernels)
 
 
 def _compiled(program: Program, kernels: dict[str, Kernel]) -> Executable:

@@ -20,7 +20,6 @@ from ..._core.op import REGISTRY
 from ..._core.types import TensorType, tensor_type
 
 Kernel = Callable[..., Any]
-INT64 = np.dtype(np.int64)
 
 TRACING = threading.local()  # `depth`: how many programs are being traced for TensorFlow, where loops must be its own
 
@@ -308,10 +307,6 @@ class TensorHistory:
         """What a history of other tensors is rebuilt from."""
         return (self.kinds, self.is_whole, self.budget, self.rows)
 
-    def with_arrays(self, arrays: Sequence[Any]) -> TensorHistory:
-        """A history of the same form."""
-        return TensorHistory(arrays, *self.form())
-
 
 def flat(values: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
     """Tensors and histories as tensors alone, and the form to rebuild them from."""
@@ -338,10 +333,6 @@ def rebuilt(form: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
 def dtype_of(dtype: Any) -> Any:
     """NumPy's dtype as TensorFlow's."""
     return tf.as_dtype(dtype)
-
-
-def is_integer(x: Any) -> bool:
-    return x.dtype.is_integer
 
 
 def is_inexact(x: Any) -> bool:

@@ -15,6 +15,7 @@ import tensorflow as tf
 from tensorflow.python.eager import record
 
 from ..._control.call import Program, RowsAt
+from ..._control.executables import once_per_program
 from ..._control.joint import joint_of
 from ..._control.loop import Loop
 from ..._core.graph import Graph
@@ -121,15 +122,10 @@ def _varies(graph: Graph) -> bool:
     return False
 
 
+@once_per_program
 def form_of(program: Program) -> Form:
     """The program's form, made on first use."""
-    found = program.executables.get("tensorflow")
-    if found is None:
-        with program.lock:
-            found = program.executables.get("tensorflow")
-            if found is None:
-                found = program.executables["tensorflow"] = Form(program)
-    return found
+    return Form(program)
 
 
 def run_of(program: Program) -> Callable[..., tuple[Any, ...]]:
@@ -224,12 +220,14 @@ def _answering(program: Program, active: tuple[bool, ...], values: Tensors) -> P
         if tf.executing_eagerly():
             program.split((*[flag and record.should_record_backprop([x]) for flag, x in zip(active, values)],))
         with program.lock, letting_captures_go():
-            program = program.executables.setdefault("tensorflow without captures", _copied(program))
+            program = _without_captures(program)
             program.split(active)
     return program
 
 
-def _copied(program: Program) -> Program:
+@once_per_program
+def _without_captures(program: Program) -> Program:
+    """The same program, to be split where its captures may go."""
     return Program(program.graph, program.count, program.stages, program.source)
 
 
@@ -256,14 +254,10 @@ class Pullback:
         self.results = joint.results
 
 
+@once_per_program
 def _pullback_of(program: Program, active: tuple[bool, ...]) -> Pullback:
-    key = f"tensorflow pullback {active}"
-    with program.lock:
-        found = program.executables.get(key)
-        if found is None:
-            with letting_captures_go():  # the program itself was asked
-                found = program.executables[key] = Pullback(program, active)
-    return found
+    with letting_captures_go():  # the program itself was asked
+        return Pullback(program, active)
 
 
 def _pulled(

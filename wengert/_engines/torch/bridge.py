@@ -15,10 +15,8 @@ import torch
 from torch.autograd import forward_ad
 
 from ..._control.call import CallBackward, Program, RowsAt
+from ..._control.executables import once_per_program
 from ..._core.dtypes import is_inexact
-from ..._core.graph import Graph
-from ..._core.state import building
-from ..._transforms.batch import batch
 from .common import Array, torch_dtype
 from .programs import device_of, form_for
 from .structural import OPAQUE
@@ -64,16 +62,10 @@ class _Held:
         self.reached = [place in places and is_inexact(v.dtype) for place, v in enumerate(outputs)]
 
 
+@once_per_program
 def _held(program: Program, active: tuple[bool, ...]) -> _Held:
     """The one node's kind for a program and these operands, made on first use."""
-    key = f"torch node {active}"
-    found = program.executables.get(key)
-    if found is None:
-        with program.lock:
-            found = program.executables.get(key)
-            if found is None:
-                found = program.executables[key] = _Held(program, active)
-    return found
+    return _Held(program, active)
 
 
 def bound(program: Program, tensors: Tensors) -> tuple[Any, ...]:
@@ -122,7 +114,7 @@ class _Node(torch.autograd.Function):
         axes = in_dims[1:]
         flags = (*[axis is not None for axis in axes],)
         moved = [x if axis is None else x.movedim(axis, 0) for x, axis in zip(tensors, axes, strict=True)]
-        outs = bound(batched_program(held.divided, flags, info.batch_size), moved)
+        outs = bound(held.divided.batched(flags, info.batch_size), moved)
         return outs, (*[0 if isinstance(x, torch.Tensor) else None for x in outs],)
 
 
@@ -198,26 +190,6 @@ def _placed(place: Any, found: Tensors, operand: Any) -> Any:
         places = torch.where(indices < 0, indices + count, indices).reshape(-1)
         return torch.zeros_like(operand).index_add(0, places, rows)
     return found[place] if isinstance(place, int) else None
-
-
-# -- batches -----------------------------------------------------------------------------------------------------------
-
-
-def batched_program(program: Program, flags: tuple[bool, ...], size: int) -> Program:
-    """The program for a batch: all its results have a leading axis."""
-    key = f"torch batch {flags} {size}"
-    with program.lock:
-        found = program.executables.get(key)
-        if found is None:
-            graph = Graph(program.graph.name)
-            with building(graph):
-                inputs = [
-                    graph.add_input((size, *v.shape) if flag else v.shape, v.dtype)
-                    for v, flag in zip(program.graph.inputs, flags, strict=True)
-                ]
-                graph.finish(batch(program.graph, inputs, flags, size))
-            found = program.executables[key] = Program(graph)
-    return found
 
 
 __all__ = ["OPAQUE", "bound", "device_of", "is_followed", "is_wrapped", "torch_dtype"]

@@ -122,10 +122,6 @@ def from_numpy(array: Any, device: Any = "cpu") -> torch.Tensor:
     return torch.from_numpy(np.array(array)).to(device)
 
 
-def is_half(x: torch.Tensor) -> bool:
-    return x.dtype in HALF
-
-
 def widened(x: Any) -> Any:
     """A half float tensor in float32; anything else as it is."""
     return x.float() if isinstance(x, torch.Tensor) and x.dtype in HALF else x

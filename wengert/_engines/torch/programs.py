@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ..._control.call import Program
+from ..._control.executables import once_per_program
 from ..._core.engine import ENGINES, Kernel
 from ..._passes import optimise
 from ..interpret import compile_instructions
@@ -98,24 +99,13 @@ class Table(dict[str, Kernel]):
     def constant(self, value: Any) -> Any:
         return self["constant"](value)
 
-    def form_of(self, program: Program) -> Form:
-        """The program's form, made on first use."""
-        key = f"torch {self.device}"
-        found = program.executables.get(key)
-        if found is None:
-            with program.lock:
-                found = program.executables.get(key)
-                if found is None:
-                    found = program.executables[key] = Form(program, self)
-        return found
-
     def run_of(self, program: Program) -> Callable[..., tuple[Any, ...]]:
         """What runs a part of a program: a branch, or a step."""
-        return self.form_of(program).compiled()
+        return form_on(program, self.device).compiled()
 
     def _call(self, *operands_and_program: Any) -> tuple[Any, ...]:
         *tensors, program = operands_and_program
-        return self.form_of(program).run(*tensors)
+        return form_on(program, self.device).run(*tensors)
 
     def _zeros(self, shape: Any, dtype: Any) -> Any:
         return torch.zeros((*shape,), dtype=torch_dtype(dtype), device=self.device)
@@ -132,14 +122,15 @@ def table_on(device: torch.device) -> Table:
     return found
 
 
+@once_per_program
+def form_on(program: Program, device: torch.device) -> Form:
+    """The form of a program on a device, made on first use."""
+    return Form(program, table_on(device))
+
+
 def form_for(program: Program, tensors: Tensors) -> Form:
     """The form of a program for operands like these."""
-    device = device_of(tensors)
-    if device is _CPU:  # said apart because it is felt at each call
-        found = program.executables.get("torch cpu")
-        if found is not None:
-            return found
-    return table_on(device).form_of(program)
+    return form_on(program, device_of(tensors))
 
 
 def on_device(tensors: Tensors) -> list[Any]:

@@ -1,8 +1,8 @@
 """Branches and loops as basic blocks: `switch`, `loop` and `loop_back` without a return to Python.
 
 What goes round a loop is in variables if small, so in registers, else in arrays. Saved values are in *histories*
-(`histories.py`). A history that outgrows the memory budget ends the function with the status REFUSED, and NumPy's
-kernels, which know snapshots, run in its stead.
+(`histories.py`), or states from which steps run again (`snapshots.py`). A history that outgrows the memory budget ends
+the function with the status OVER_BUDGET, and code whose loops keep snapshots runs in its stead.
 """
 
 from __future__ import annotations
@@ -380,7 +380,6 @@ class _LoopBackRun:
         self.block = block
         self.b = block.b
         self.spec = spec
-        self.step_ = step
         self.kept: Any = forms[0]
         self.count = self.b.convert("i64", forms[1].type, block.number(forms[1]))
         self.inputs = forms[2 : 2 + back.inputs]
