@@ -48,8 +48,8 @@ def walk(call: Callable[[], Any]) -> list[str]:
 def walks() -> dict[str, str]:
     """The walks that the page shows: the call, and its text."""
     x: Any = wg.tensor([1.0, 2.0])
-    number = np.array(0.5)
-    gradient = wg.value_and_grad(np.sin)
+    number: Any = np.array(0.5)
+    gradient: Any = wg.value_and_grad(np.sin)
     calls: dict[str, Callable[[], Any]] = {
         "np.sin(x)": lambda: np.sin(x),
         "wg.value_and_grad(np.sin)(x)": lambda: gradient(number),
