@@ -125,7 +125,7 @@ class _Examples:
         leaves, spec = flatten((args, kwargs))
         assert spec is not None  # a pair is no leaf
         self.spec = spec
-        names = _names(self.spec, args)
+        names = _names(self.spec)
         of_args, of_kwargs = spec.children
         wanted: list[Any] = []
         for index, axis in enumerate(axes):
@@ -168,7 +168,7 @@ class _Examples:
         return f(*args, **kwargs)
 
 
-def _names(spec: Spec, args: tuple[Any, ...]) -> list[str]:
+def _names(spec: Spec) -> list[str]:
     """How each leaf of `(args, kwargs)` is reached, in words of the call."""
     return [
         path.replace("x[0]", "argument ", 1).replace("argument [", "argument ", 1).replace("]", "", 1)

@@ -75,7 +75,7 @@ def to_svg(graph: Graph) -> str:
         f'<text class="h" x="{_MARGIN}" y="{_MARGIN + 8}">{escape(heading)}</text>',
         *_drawn_legend(legend),
         f'<g transform="translate({left:.1f} {_MARGIN + _HEAD:.1f})">',
-        *_drawn_edges(layout, boxes),
+        *_drawn_edges(layout),
         *(_drawn_box(box, layout, i) for i, box in enumerate(boxes)),
         "</g>",
         "</svg>",
@@ -108,7 +108,7 @@ def _drawn_box(box: Box, layout: Drawing, index: int) -> str:
     )
 
 
-def _drawn_edges(layout: Drawing, boxes: list[Box]) -> list[str]:
+def _drawn_edges(layout: Drawing) -> list[str]:
     """Each line from layer to layer: smooth, upright where it leaves and where it arrives."""
     vertices, lines = layout.vertices, list[str]()
     for a, b in layout.edges:

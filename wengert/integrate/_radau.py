@@ -120,7 +120,7 @@ def residual(field: Function, z: Tensor, t: Tensor, h: Tensor, y: Tensor) -> Ten
 
 
 class Radau:
-    """The interpolant of the method; its names are those of `RungeKutta`."""
+    """The interpolant of the method; `between` and `extra_evaluations` are as those of `RungeKutta`."""
 
     name = "Radau"
     dense_rows = 3
@@ -129,7 +129,7 @@ class Radau:
         """None."""
         return 0
 
-    def dense(self, field: Any, t: Any, y: Any, h: Any, y_new: Any, rows: Any) -> Any:
+    def dense(self, rows: Any) -> Any:
         """The coefficients of the collocation polynomial, one a row."""
         return _product(RADAU.dense.T, rows)
 

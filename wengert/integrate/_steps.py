@@ -189,7 +189,7 @@ class Implicit(Attempts):
         })  # fmt: skip
 
     def dense(self, s: State) -> Any:
-        return self.method.dense(None, None, None, None, None, s["rows"])
+        return self.method.dense(s["rows"])
 
     def _newton(self, s: State, jacobian: Any, t: Any, y: Any, h: Any) -> tuple[Newton, Systems]:
         """The iterations for the stages, and the matrices that they used; they start from the step before."""

@@ -166,7 +166,7 @@ class Reach:
         elif is_array(value):
             self._slot(value).is_loose = True  # where a place was watched, the array is not visited
         elif isinstance(value, type):
-            self._class(value, path)
+            self._class(value)
         elif isinstance(value, tuple):
             for index, element in enumerate(value):
                 self._found(None, element, f"{path}[{index}]")
@@ -232,7 +232,7 @@ class Reach:
             self.watches.append(Contents(owner, same_frame, path, copy))
         elif self._is_users(kind.__module__):
             self._objects.append((owner, value, path, set()))
-            self._class(kind, path)
+            self._class(kind)
         elif kind.__module__ not in _WITHOUT_DATA:
             self._library_object(value, path, owner)
 
@@ -250,7 +250,7 @@ class Reach:
                 if is_array(held):
                     self._slot(held).is_loose = True
 
-    def _class(self, kind: type, path: str) -> None:
+    def _class(self, kind: type) -> None:
         """The methods of a user's class that operators call; the others are attributes of its objects."""
         for base in kind.__mro__:
             if not self._is_users(base.__module__):
