@@ -42,6 +42,8 @@ from .state import building, next_serial, pausing
 from .tensor import Tensor
 from .types import TensorType, same_shape, tensor_type
 
+KINDS = ("elementwise", "linear", "multilinear", "general", "zero", "stop", "not_differentiable", "custom")
+
 REGISTRY: dict[str, Op] = {}
 
 
