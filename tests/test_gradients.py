@@ -17,7 +17,6 @@ from wengert._control.call import Program, closed
 from wengert._core.graph import Graph
 from wengert._core.verifier import verify
 from wengert._engines.interpret import last_uses
-from wengert._engines.numpy import NUMPY
 from wengert._engines.numpy.execute import executable
 from wengert._passes import optimise
 from wengert._prims.structural import barrier
@@ -558,7 +557,7 @@ def test_the_peak_is_that_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones((1000, 100))
     used = {}
     for method in METHODS:
-        run = executable(Program(closed(fan(method))), NUMPY.kernels)
+        run = executable(Program(closed(fan(method))))
         run(x)
         tracemalloc.start()
         (found,) = run(x)
@@ -807,7 +806,7 @@ def test_outer_graphs() -> None:
         inner.finish(found)
     assert "capture" in inner.to_text()
     values = {x._key: 2.0, y._key: 4.0}
-    run = executable(Program(closed(inner)), NUMPY.kernels)
+    run = executable(Program(closed(inner)))
     captured = [np.float64(values[t._key]) for t, _ in inner.captures.values()]
     np.testing.assert_allclose(run(*captured), [3, 12, 4])
 
@@ -891,5 +890,5 @@ def test_building_from_several_threads() -> None:
     verify(graph)
     assert len(graph.captures) == 1
     compiled = Program(closed(graph))
-    found = executable(compiled, NUMPY.kernels)(np.float64(0.3), np.float64(2.0))
+    found = executable(compiled)(np.float64(0.3), np.float64(2.0))
     np.testing.assert_allclose(found, [2 * k * np.cos(0.3 * k) for k in range(8)])

@@ -19,7 +19,6 @@ from wengert._core import dtypes
 from wengert._core.graph import Graph
 from wengert._core.op import Op
 from wengert._engines.native import engine
-from wengert._engines.numpy import NUMPY
 from wengert._engines.numpy.execute import executable
 
 Array = np.ndarray[Any, Any]
@@ -60,9 +59,9 @@ class Pair:
     """
 
     def __init__(self, make: Callable[[], Graph]) -> None:
-        self.native = executable(Program(make()), NUMPY.kernels)
+        self.native = executable(Program(make()))
         with numpy_only():
-            self.plain = executable(Program(make()), NUMPY.kernels)
+            self.plain = executable(Program(make()))
 
     def both(self, natives: Sequence[Any]) -> tuple[Any, Any]:
         """What the two give; each gets copies of its own."""
