@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from . import dtypes
 from .apply import apply
@@ -44,9 +44,12 @@ from .types import TensorType, same_shape, tensor_type
 
 REGISTRY: dict[str, Op] = {}
 
+Cost = Literal["free", "move", "light", "dear"]
+
 
 class Facts(NamedTuple):
-    """What holds of an op beside its mathematics; tests draw samples from it and the docs print it.
+    """What holds of an op beside its mathematics; tests draw samples from it, the docs print it, and transforms and
+    engines treat an op by it, never by its name.
 
     Attributes:
         doc: one line, what it computes.
@@ -59,6 +62,8 @@ class Facts(NamedTuple):
         smooth: whether finite differences and second derivatives make sense at the samples.
         takes_complex: whether complex operands are admitted although samples are drawn from `dtypes` (results that
             have a free phase there cannot be compared).
+        cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
+            is loaded from elsewhere), "light" (about as much as a load), "dear" (better kept than computed again).
     """
 
     doc: str = ""
@@ -69,6 +74,17 @@ class Facts(NamedTuple):
     samples: Sequence[Any] = ()
     smooth: bool = True
     takes_complex: bool = False
+    cost: Cost = "dear"
+
+
+def require_facts(name: str, facts: Facts) -> None:
+    """Raises `TypeError` unless each fact is one of those that there are."""
+    for fact, known in _CHOICES.items():
+        if getattr(facts, fact) not in known:
+            raise TypeError(f"{name}: wanted {fact} to be one of {list(known)}, got {getattr(facts, fact)!r}")
+
+
+_CHOICES = {"cost": get_args(Cost)}
 
 
 class Spectrum(NamedTuple):
@@ -271,6 +287,7 @@ def _declare(
     unknown = [] if registry is not None else [a for a in op.attrs if a not in DOMAINS]
     if unknown:
         raise TypeError(f"{name}: the attributes {unknown} have no domain in _core/domains.py")
+    require_facts(name, op.facts)
     op.check = check
     layout = op.reverse_layout()
     if len(set(layout)) != len(layout):

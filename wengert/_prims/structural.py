@@ -103,6 +103,7 @@ def fill(x: Tensor, value: float) -> Tensor:
 
 add = linear(
     "add", "x y", transpose=(lambda ct: ct, lambda ct: ct), type=elementwise_type("add", None, "any"),
+    cost="light",
     batch=batch_elementwise, dtypes="any", doc="x + y",
 )  # fmt: skip
 
@@ -121,14 +122,16 @@ add_n = linear(
 )  # fmt: skip
 neg = linear(
     "neg", "x", transpose=lambda ct: neg(ct), type=elementwise_type("neg", None, "number"), batch=batch_elementwise,
+    cost="light",
     dtypes="number", doc="-x",
 )  # fmt: skip
 sub = linear(
     "sub", "x y", transpose=(lambda ct: ct, lambda ct: neg(ct)), type=elementwise_type("sub", None, "number"),
+    cost="light",
     batch=batch_elementwise, dtypes="number", doc="x - y",
 )  # fmt: skip
 mul = elementwise(
-    "mul", "x y", partials=(lambda y: y, lambda x: x), dtypes="any", doc="x * y",
+    "mul", "x y", partials=(lambda y: y, lambda x: x), dtypes="any", cost="light", doc="x * y",
 )  # fmt: skip
 
 
@@ -140,6 +143,7 @@ def _scale_vjp(ct: Any, x: Tensor, y: Tensor, needed: Any) -> Any:
 
 scale = general(
     "scale", "x y", vjp=_scale_vjp, inserts_zeros=True, leaves_zeros=True,
+    cost="light",
     jvp=lambda x, y, x_dot, y_dot: add(scale(x_dot, y), scale(x, y_dot)),
     type=elementwise_type("scale", None, "inexact"), batch=batch_elementwise,
     doc="x * y, but 0 where x is 0: the product of a cotangent that may hold structural zeros",
@@ -147,6 +151,7 @@ scale = general(
 
 times_number = linear(
     "times_number", "x", attrs="number", dtypes="number", batch=batch_elementwise,
+    cost="light",
     transpose=lambda ct, number: times_number(ct, number=_conj_number(number)),
     type=lambda x, number: tensor_type(x.shape, x.dtype), samples=[(((3, 2),), (2.5,)), (((),), (-1.5,))],
     doc="x times a Python number",
@@ -154,6 +159,7 @@ times_number = linear(
 
 add_number = general(
     "add_number", "x", attrs="number", dtypes="number", batch=batch_elementwise,
+    cost="light",
     vjp=(lambda ct: ct,), jvp=lambda x_dot: x_dot,
     type=lambda x, number: tensor_type(x.shape, x.dtype), samples=[(((3, 2),), (2.5,)), (((),), (-1.5,))],
     doc="x plus a Python number",
@@ -168,6 +174,7 @@ def _conj_number(number: Any) -> Any:
 
 convert = linear(
     "convert", "x", attrs="dtype", dtypes="any", batch=batch_elementwise,
+    cost="free",
     transpose=lambda ct, x_type: convert(ct, dtype=x_type.dtype),
     type=lambda x, dtype: tensor_type(x.shape, dtype),
     samples=[(((3, 2),), (dtypes.float32,)), (((3,),), (dtypes.complex128,))],
@@ -182,6 +189,7 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
 
 conj = linear(
     "conj", "x", transpose=lambda ct: conj(ct), type=elementwise_type("conj", None, "inexact"),
+    cost="light",
     batch=batch_elementwise, doc="the complex conjugate",
 )  # fmt: skip
 
@@ -242,6 +250,7 @@ def _reshape_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 reshape = linear(
     "reshape", "x", attrs="shape", type=_reshape_type, batch=_reshape_batch, dtypes="any",
+    cost="free",
     transpose=lambda ct, x_type: reshape(ct, shape=x_type.shape),
     samples=[(((2, 3),), ((3, 2),)), (((4,),), ((2, 1, 2),)), (((),), ((1, 1),))],
     doc="the same elements, row-major, in another shape",
@@ -261,6 +270,7 @@ def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
 
 transpose = linear(
     "transpose", "x", attrs="perm", type=_transpose_type, dtypes="any",
+    cost="free",
     transpose=lambda ct, perm: transpose(ct, perm=inverse(perm)),
     batch=lambda op, operands, batched, attrs: transpose(operands[0], perm=(0, *(p + 1 for p in attrs[0]))),
     samples=[(((2, 3, 4),), ((2, 0, 1),)), (((2, 3),), ((1, 0),))],
@@ -298,6 +308,7 @@ def _broadcast_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 broadcast_to = linear(
     "broadcast_to", "x", attrs="shape", type=_broadcast_type, batch=_broadcast_batch, dtypes="any",
+    cost="free",
     transpose=_broadcast_transpose,
     samples=[(((2, 1),), ((3, 2, 4),)), (((),), ((2, 2),)), (((3,),), ((3,),))],
     doc="x repeated along new leading axes and axes of extent 1",
@@ -377,6 +388,7 @@ def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, s
 
 slice_ = linear(
     "slice", "x", attrs="starts limits strides", type=_slice_type, dtypes="any", transpose=_slice_transpose,
+    cost="move",
     inserts_zeros=True,
     check=_slice_check,
     batch=lambda op, operands, batched, attrs: slice_(
@@ -420,6 +432,7 @@ def _pad_transpose(ct: Tensor, x_type: TensorType, low: Any, high: Any, interior
 
 pad = linear(
     "pad", "x", attrs="low high interior", type=_pad_type, dtypes="any", transpose=_pad_transpose, leaves_zeros=True,
+    cost="move",
     check=_pad_check,
     batch=lambda op, operands, batched, attrs: pad(
         operands[0], low=(0, *attrs[0]), high=(0, *attrs[1]), interior=(0, *attrs[2])
@@ -430,6 +443,7 @@ pad = linear(
 
 flip = linear(
     "flip", "x", attrs="axes", dtypes="any", transpose=lambda ct, axes: flip(ct, axes=axes),
+    cost="move",
     type=lambda x, axes: (require_axes("flip", x, axes), tensor_type(x.shape, x.dtype))[1],
     batch=batch_shifting(axes=1), samples=[(((2, 3),), ((0, 1),)), (((4,),), ((0,),))],
     doc="the elements in opposite order along axes",
@@ -516,6 +530,7 @@ def _select_type(cond: TensorType, x: TensorType, y: TensorType) -> TensorType:
 
 select = linear(
     "select", "cond x y", type=_select_type, batch=batch_elementwise, inserts_zeros=True, dtypes="any",
+    cost="light",
     transpose=(None, lambda ct, cond: select(cond, ct, fill(ct, 0)), lambda ct, cond: select(cond, fill(ct, 0), ct)),
     samples=[((lambda rng: rng.random((3, 2)) < 0.5, (3, 2), (3, 2)), ())],
     doc="x where cond, else y; the operand not chosen has a zero that stays zero",
@@ -528,6 +543,7 @@ _identity_type = elementwise_type("identity", None, "any")
 
 alias = linear(
     "alias", "x", transpose=lambda ct: ct, type=_identity_type, batch=batch_elementwise, dtypes="any",
+    cost="free",
     doc="x under a new identity: a differentiated argument is a value of its own",
 )  # fmt: skip
 barrier = linear(
@@ -537,6 +553,7 @@ barrier = linear(
 )  # fmt: skip
 stop_gradient = stop(
     "stop_gradient", "x", type=_identity_type, batch=batch_elementwise, dtypes="any",
+    cost="free",
     doc="x as a constant: no gradient flows through",
 )  # fmt: skip
 
@@ -548,6 +565,7 @@ def _attach_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 attach = general(
     "attach", "x *sources", type=lambda x, sources: tensor_type(x.shape, x.dtype), batch=_attach_batch, dtypes="any",
+    cost="free",
     vjp=lambda ct, sources_type: (ct, (ZERO,) * len(sources_type)), jvp=lambda x_dot: x_dot,
     samples=[(((3,), (2, 2)), ())],
     doc="x, counted as depending on the sources with derivative zero",

@@ -34,11 +34,7 @@ DEEP = 30  # points that one map may compute one from the other
 HEAVY = 16  # maps that one map may read through others before it is stored
 
 
-# Points that take less time than to store a value and to load it again, and how often they are computed at most.
-LIGHT = {
-    "add", "sub", "mul", "neg", "abs", "times_number", "add_number", "select", "convert", "maximum", "minimum", "scale",
-    "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not",
-}  # fmt: skip
+# How often points that cost little are computed at most.
 MOST_REPEATS = 3
 MOST_IN_LANES = 6  # of comparisons: where vectors of booleans would have to be packed into bytes
 
@@ -166,7 +162,7 @@ class _Scheduling:
             key = self.nodes[place].outputs[0].key
             readers = self.readers[key]
             if len(readers) == 1 and key not in self.asked and self.kinds[readers[0]] in _READING:
-                if self.nodes[place].op.name not in LIGHT and not self.is_read_once(readers[0]):
+                if self.nodes[place].op.facts.cost == "dear" and not self.is_read_once(readers[0]):
                     continue
                 depth[place] = depth.get(readers[0], 0) + 1
                 if depth[place] <= DEEP:
@@ -240,7 +236,7 @@ class _Scheduling:
         """
         found = False
         for place, node in enumerate(self.nodes):
-            if self.kinds[place] != "point" or node.op.name not in LIGHT or place in self.moving:
+            if self.kinds[place] != "point" or node.op.facts.cost == "dear" or place in self.moving:
                 continue
             key, stage = node.outputs[0].key, self.stage[place]
             readers = self.readers[key]

@@ -14,7 +14,6 @@ from ...._control.joint import live
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..forms import Form
-from ..schedule import LIGHT
 from .blocks import Block, kind_of
 
 _REGIONS = frozenset({"loop", "loop_back", "switch", "call"})
@@ -59,7 +58,7 @@ def _before(graph: Graph, given: Sequence[Value]) -> list[Node]:
 def _is_dear(node: Node, kind: str) -> bool:
     if not node.inputs or node.op.can_raise:
         return False
-    return kind in ("single", "reduce") or (kind == "point" and node.op.name not in LIGHT)
+    return kind in ("single", "reduce") or (kind == "point" and node.op.facts.cost == "dear")
 
 
 def _invariant_nodes(graph: Graph, given: Sequence[Value]) -> list[Node]:
