@@ -15,7 +15,7 @@ from ._compile.bridge import as_program, has_tracers
 from ._control.custom import show_rule
 from ._core.apply import apply
 from ._core.engine import Engine, register_host_kernel
-from ._core.op import REGISTRY, Cost, Facts, Op, Rule, batch_size, require_facts
+from ._core.op import REGISTRY, Cost, Facts, Moves, Op, Rule, batch_size, require_facts
 from ._core.public import public, unconverted
 from ._core.tensor import Tensor
 from ._core.tracebacks import fold
@@ -45,7 +45,7 @@ def primitive(
     name: str, *, spec: Callable[..., TensorSpec], numpy: Callable[..., Any], vjp: Callable[..., Any] | None = None,
     jvp: Callable[..., Any] | None = None, batch: Callable[..., Any] | None = None,
     jax: Callable[..., Any] | None = None, torch: Callable[..., Any] | None = None,
-    tensorflow: Callable[..., Any] | None = None, cost: Cost = "dear",
+    tensorflow: Callable[..., Any] | None = None, moves: Moves = "", cost: Cost = "dear",
 ) -> Callable[..., Any]:  # fmt: skip
     """Declares a new op around a NumPy function: callable at once, traced, compiled, batched, differentiated.
 
@@ -63,6 +63,10 @@ def primitive(
         jax: the same on JAX arrays, for that engine.
         torch: the same on PyTorch tensors, for that engine.
         tensorflow: the same on TensorFlow tensors, for that engine.
+        moves: what becomes of the elements of the first input, if all that the op does is to put them somewhere,
+            whatever they are: "same" (they stay, the result is the first input), "all" (each has a place or more),
+            "some" (not all have one). Such an op must take arrays of every dtype: its pattern of sparsity is found by
+            running it on element numbers.
         cost: of an element of the result. What is "dear" is kept for the backward pass of a branch or of a loop; what
             is "light" (about as much as a load), "move" (a load from elsewhere) or "free" (nothing: another shape or
             dtype) may be computed again instead.
@@ -87,7 +91,7 @@ def primitive(
     for argument, f in given.items():
         if not (callable(f) or (f is None and argument not in ("spec", "numpy"))):
             raise TypeError(at_user_line(f"primitive: {argument} must be callable, got {type(f).__name__}"))
-    facts = _facts(name, numpy, cost=cost)
+    facts = _facts(name, numpy, moves=moves, cost=cost)
     op = Op(
         name=name, operands=("inputs",), attrs=("attributes",), outs=("out",), kind="general",
         type_rule=_type_rule(name, spec), batch_rule=_looped if batch is None else _given_batch(batch),

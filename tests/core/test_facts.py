@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert._core.op import REGISTRY, elementwise
+from tests.support import op_checks as checks
+from wengert._core.engine import ENGINE_OF
+from wengert._core.graph import Graph
+from wengert._core.op import REGISTRY, Op, elementwise
+from wengert._core.state import building
+from wengert._core.tensor import fresh
+from wengert._engines.native.prepare import ready
+from wengert._engines.native.rare import without_rare
 
 X = np.linspace(0.5, 2.0, 50)
 _count = itertools.count()
@@ -20,12 +27,65 @@ def fresh_name(stem: str) -> str:
     return f"fact_{stem}_{next(_count)}"
 
 
-@pytest.mark.parametrize("fact", ["cost"])
+@pytest.mark.parametrize("fact", ["moves", "cost"])
 def test_a_fact_that_is_none_is_refused(fact: str) -> None:
     with pytest.raises(TypeError, match=f"wanted {fact} to be one of .*, got 'cheap'"):
         elementwise("fact_of_no_op", "x", partials=lambda x: x, registry={}, **{fact: "cheap"})
     with pytest.raises(TypeError, match=f"primitive .*wanted {fact} to be one of .*, got 'cheap'"):
         wg.primitive(fresh_name("refused"), spec=lambda x: x, numpy=np.square, **{fact: "cheap"})
+
+
+# -- moves ------------------------------------------------------------------------------------------------------------
+
+
+def elements_of(x: Any) -> Any:
+    return np.asarray(ENGINE_OF[type(x._data)].to_numpy(x._data))
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.facts.moves], ids=str)
+def test_an_op_does_with_elements_what_its_declaration_states(op: Op) -> None:
+    for case in checks.cases(op):
+        operands = [fresh(np.array(x)) for x in case.operands]
+        for x, out in zip(operands, checks._call(case, (*operands,)), strict=False):
+            given, found = elements_of(x), elements_of(out)
+            if op.facts.moves == "same":
+                np.testing.assert_array_equal(found, given)
+            assert set(found.ravel()) <= set(given.ravel())
+            assert op.facts.moves == "some" or set(found.ravel()) == set(given.ravel())
+
+
+def test_the_pattern_of_what_only_moves_elements_is_exact() -> None:
+    def reverse(**facts: Any) -> Any:
+        return wg.primitive(fresh_name("reverse"), spec=lambda x: x, numpy=lambda x: x[::-1], **facts)
+
+    exact, dense = (wg.sparsity(op)(np.ones(4)).toarray() for op in (reverse(moves="all"), reverse()))
+    np.testing.assert_array_equal(exact, np.eye(4, dtype=bool)[::-1])
+    assert dense.all()
+
+
+def test_another_name_is_no_node_for_machine_code() -> None:
+    def nodes_with(**facts: Any) -> int:
+        op = wg.primitive(fresh_name("name"), spec=lambda x: x, numpy=lambda x: x, **facts)
+        graph = Graph("named")
+        with building(graph):
+            graph.finish([op(graph.add_input((3,), np.dtype(np.float64)))])
+        return len(ready(graph).nodes)
+
+    assert nodes_with(moves="same") == 0
+    assert nodes_with() == 1
+
+
+def test_flags_that_are_moved_are_as_rarely_set_as_before() -> None:
+    def nodes_with(**facts: Any) -> int:
+        op = wg.primitive(fresh_name("turn"), spec=lambda x: x, numpy=lambda x: x[::-1], **facts)
+        graph = Graph("flags")
+        with building(graph):
+            x, flag = graph.add_input((3,), np.dtype(np.float64)), graph.add_input((3,), np.dtype(bool))
+            graph.finish([REGISTRY["select"](op(REGISTRY["rarely"](flag)), wg.exp(x), x)])
+        return len([node for node in without_rare(graph).nodes if node.op.name == "exp"])
+
+    assert nodes_with(moves="all") == 0
+    assert nodes_with() == 1
 
 
 # -- cost -------------------------------------------------------------------------------------------------------------

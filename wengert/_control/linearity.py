@@ -23,12 +23,6 @@ from .._core.where import at_user_line
 from .._prims.structural import zeros_of
 from .._transforms.reverse import Tape, sweep
 
-_ZERO_PRESERVING = frozenset({
-    "broadcast_to", "reshape", "transpose", "convert", "alias", "stop_gradient", "neg", "buffer_new", "buffer_value",
-    "attach",
-})  # fmt: skip
-
-
 # ops with rules of their own, and the operand in which they are linear
 _LINEAR_IN = {"unstack": "x", "solve": "b", "triangular_solve": "b"}
 
@@ -115,8 +109,10 @@ def _without_sources(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> Share:
         is_known = not np.any(attrs[0])
     elif Share.ZERO not in shares:
         is_known = op.name == "absent"
-    elif op.kind == "multilinear" or op.name in _ZERO_PRESERVING:
-        is_known = op.kind == "multilinear" or shares[0] is Share.ZERO
+    elif op.kind == "multilinear":
+        is_known = True
+    elif op.facts.moves and not op.is_multi:
+        is_known = shares[0] is Share.ZERO
     else:  # whatever is linear in what is zero
         is_known = _keeps_linear(op, [Share.LINEAR if share is Share.ZERO else share for share in shares], attrs)
     return Share.ZERO if is_known else Share.CONSTANT
@@ -247,14 +243,16 @@ def is_zero(x: Tensor) -> bool:
 
 def _is_zero_value(graph: Any, key: int) -> bool:
     for node in reversed(graph.nodes):
-        if any(v.key == key for v in node.outputs):
+        place = next((i for i, v in enumerate(node.outputs) if v.key == key), None)
+        if place is not None:
             if node.op.name == "absent":
                 return True
             if node.op.name == "full":
                 return dict(zip(node.op.attrs, node.attrs, strict=True))["value"] == 0
             if node.op.name == "constant":
                 return not np.any(node.attrs[0])
-            return node.op.name in _ZERO_PRESERVING and _is_zero_value(graph, node.inputs[0].key)
+            keeps_zeros = node.op.facts.moves or (node.op.kind == "linear" and len(node.inputs) == 1)
+            return bool(keeps_zeros) and _is_zero_value(graph, node.inputs[0 if len(node.outputs) == 1 else place].key)
     return False
 
 

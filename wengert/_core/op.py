@@ -45,6 +45,7 @@ from .types import TensorType, same_shape, tensor_type
 REGISTRY: dict[str, Op] = {}
 
 Cost = Literal["free", "move", "light", "dear"]
+Moves = Literal["", "same", "all", "some"]
 
 
 class Facts(NamedTuple):
@@ -62,6 +63,9 @@ class Facts(NamedTuple):
         smooth: whether finite differences and second derivatives make sense at the samples.
         takes_complex: whether complex operands are admitted although samples are drawn from `dtypes` (results that
             have a free phase there cannot be compared).
+        moves: what becomes of the elements of the first operand, if all that the op does is to put them somewhere that
+            does not depend on them: "same" (they stay: the result is another name of it; result i of operand i, where
+            there are several), "all" (each has one place or more), "some" (not all have one); "" if it does more.
         cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
             is loaded from elsewhere), "light" (about as much as a load), "dear" (better kept than computed again).
     """
@@ -74,6 +78,7 @@ class Facts(NamedTuple):
     samples: Sequence[Any] = ()
     smooth: bool = True
     takes_complex: bool = False
+    moves: Moves = ""
     cost: Cost = "dear"
 
 
@@ -84,7 +89,7 @@ def require_facts(name: str, facts: Facts) -> None:
             raise TypeError(f"{name}: wanted {fact} to be one of {list(known)}, got {getattr(facts, fact)!r}")
 
 
-_CHOICES = {"cost": get_args(Cost)}
+_CHOICES = {"moves": get_args(Moves), "cost": get_args(Cost)}
 
 
 class Spectrum(NamedTuple):

@@ -175,14 +175,17 @@ _identity_type = elementwise_type("buffer", None, "any")
 
 buffer_new = linear(
     "buffer_new", "x", transpose=lambda ct: buffer_value(ct), type=_identity_type, batch=batch_elementwise,
+    moves="all",
     dtypes="any", doc="the first version of a buffer that holds x",
 )  # fmt: skip
 buffer_value = linear(
     "buffer_value", "b", transpose=lambda ct: ct, type=_identity_type, batch=batch_elementwise, dtypes="any",
+    moves="all",
     doc="what a version of a buffer holds, as an array of its own",
 )  # fmt: skip
 buffer_get = linear(
     "buffer_get", "b *indices", attrs="template", type=_get_type, check=_get_check, batch=_batch, inserts_zeros=True,
+    moves="some",
     can_raise=True,
     transpose=(lambda ct, b_type, indices, template: Update(b_type, ct, indices, template), None), dtypes="any",
     samples=[((b, *indices), (template,)) for b, _, indices, template in _SAMPLES],

@@ -42,6 +42,7 @@ rarely = _discrete(
     "bool",
     "x, which is seldom set: machine code leaves out what is needed only where it is",
     samples=[((lambda rng: rng.random((3, 2)) < 0,), ())],
+    moves="all",
 )
 
 bitwise_and = _discrete("bitwise_and", "x y", "integer or bool", "x & y")

@@ -101,6 +101,7 @@ def _duplicates(rng: Any) -> Any:
 
 gather = linear(
     "gather", "x *indices", type=_gather_type, batch=_gather_batch, inserts_zeros=True, can_raise=True,
+    moves="some",
     dtypes="any",
     transpose=(
         lambda ct, x_type, indices: scatter_add(absent(shape=x_type.shape, dtype=x_type.dtype), ct, *indices), None

@@ -182,6 +182,7 @@ def _make_diagonal_type(x: TensorType) -> TensorType:
 
 diagonal = linear(
     "diagonal", "x", type=_diagonal_type, batch=batch_elementwise, inserts_zeros=True, dtypes="any",
+    moves="some",
     transpose=lambda ct: make_diagonal(ct), samples=[(((3, 3),), ()), (((2, 2, 2),), ())],
     doc="the main diagonals of square matrices",
 )  # fmt: skip

@@ -45,6 +45,7 @@ def _permute_back(ct: Tensor, index: Tensor, axis: int) -> Tensor:
 
 permute_along = linear(
     "permute_along", "x index", attrs="axis", transpose=(_permute_back, None), type=_permute_type, batch=_BATCH,
+    moves="all",
     dtypes="any", samples=[(((2, 4), lambda rng: rng.permuted([[0, 1, 2, 3]] * 2, axis=1)), (1,)),
                            (((5,), lambda rng: rng.permutation(5)), (0,))],
     doc="the elements along an axis in the order of an index, each line of which is a permutation",

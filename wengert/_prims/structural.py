@@ -250,7 +250,7 @@ def _reshape_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 reshape = linear(
     "reshape", "x", attrs="shape", type=_reshape_type, batch=_reshape_batch, dtypes="any",
-    cost="free",
+    cost="free", moves="all",
     transpose=lambda ct, x_type: reshape(ct, shape=x_type.shape),
     samples=[(((2, 3),), ((3, 2),)), (((4,),), ((2, 1, 2),)), (((),), ((1, 1),))],
     doc="the same elements, row-major, in another shape",
@@ -270,7 +270,7 @@ def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
 
 transpose = linear(
     "transpose", "x", attrs="perm", type=_transpose_type, dtypes="any",
-    cost="free",
+    cost="free", moves="all",
     transpose=lambda ct, perm: transpose(ct, perm=inverse(perm)),
     batch=lambda op, operands, batched, attrs: transpose(operands[0], perm=(0, *(p + 1 for p in attrs[0]))),
     samples=[(((2, 3, 4),), ((2, 0, 1),)), (((2, 3),), ((1, 0),))],
@@ -308,7 +308,7 @@ def _broadcast_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 broadcast_to = linear(
     "broadcast_to", "x", attrs="shape", type=_broadcast_type, batch=_broadcast_batch, dtypes="any",
-    cost="free",
+    cost="free", moves="all",
     transpose=_broadcast_transpose,
     samples=[(((2, 1),), ((3, 2, 4),)), (((),), ((2, 2),)), (((3,),), ((3,),))],
     doc="x repeated along new leading axes and axes of extent 1",
@@ -388,7 +388,7 @@ def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, s
 
 slice_ = linear(
     "slice", "x", attrs="starts limits strides", type=_slice_type, dtypes="any", transpose=_slice_transpose,
-    cost="move",
+    cost="move", moves="some",
     inserts_zeros=True,
     check=_slice_check,
     batch=lambda op, operands, batched, attrs: slice_(
@@ -443,7 +443,7 @@ pad = linear(
 
 flip = linear(
     "flip", "x", attrs="axes", dtypes="any", transpose=lambda ct, axes: flip(ct, axes=axes),
-    cost="move",
+    cost="move", moves="all",
     type=lambda x, axes: (require_axes("flip", x, axes), tensor_type(x.shape, x.dtype))[1],
     batch=batch_shifting(axes=1), samples=[(((2, 3),), ((0, 1),)), (((4,),), ((0,),))],
     doc="the elements in opposite order along axes",
@@ -543,17 +543,18 @@ _identity_type = elementwise_type("identity", None, "any")
 
 alias = linear(
     "alias", "x", transpose=lambda ct: ct, type=_identity_type, batch=batch_elementwise, dtypes="any",
-    cost="free",
+    cost="free", moves="same",
     doc="x under a new identity: a differentiated argument is a value of its own",
 )  # fmt: skip
 barrier = linear(
     "barrier", "*xs", outs="*outs", transpose=lambda ct: ct, takes_missing=True, batch=batch_elementwise, dtypes="any",
+    moves="same",
     type=lambda xs: (*[tensor_type(x.shape, x.dtype) for x in xs],), samples=[(((3, 2), (4,)), ())],
     doc="the arrays as they are, each available once all of them are",
 )  # fmt: skip
 stop_gradient = stop(
     "stop_gradient", "x", type=_identity_type, batch=batch_elementwise, dtypes="any",
-    cost="free",
+    cost="free", moves="same",
     doc="x as a constant: no gradient flows through",
 )  # fmt: skip
 
@@ -565,7 +566,7 @@ def _attach_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 attach = general(
     "attach", "x *sources", type=lambda x, sources: tensor_type(x.shape, x.dtype), batch=_attach_batch, dtypes="any",
-    cost="free",
+    cost="free", moves="same",
     vjp=lambda ct, sources_type: (ct, (ZERO,) * len(sources_type)), jvp=lambda x_dot: x_dot,
     samples=[(((3,), (2, 2)), ())],
     doc="x, counted as depending on the sources with derivative zero",
@@ -579,6 +580,7 @@ def _reassign_type(x: TensorType, held: TensorType) -> TensorType:
 
 reassign = general(
     "reassign", "x held", type=_reassign_type, batch=batch_elementwise, dtypes="any",
+    moves="same",
     vjp=(None, lambda ct: ct), jvp=lambda held_dot: held_dot, samples=[(((3,), (3,)), ())],
     smooth=False,  # its derivative is a convention, not that of its value
     doc="x as the new value of a Variable: later reads count as reads of the Variable, not as uses of x",

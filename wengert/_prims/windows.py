@@ -144,6 +144,7 @@ def _indices(rng: Any) -> Any:
 
 take_along = linear(
     "take_along", "x index", type=lambda x, index: _along_type("take_along", x, index, index.shape[-1]),
+    moves="some",
     transpose=(lambda ct, x_type, index: add_along(ct, index, size=x_type.shape[-1]), None),
     batch=batch_elementwise, inserts_zeros=True, dtypes="any", can_raise=True,
     samples=[(((2, 4), _indices), ()), (((4,), lambda rng: [1, 3, 1]), ())],

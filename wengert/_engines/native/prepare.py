@@ -123,10 +123,8 @@ def _substituted(attribute: Any, sizes: dict[Atom, Any]) -> Any:
 def _renamed(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...] | None:
     """The values that a node's results are other names of; None if it computes something."""
     name = node.op.name
-    if name in ("alias", "attach", "limit_value", "stop_gradient", "reassign"):
-        return inputs[:1]
-    if name == "barrier":
-        return inputs
+    if node.op.facts.moves == "same":
+        return inputs[: len(node.outputs)]
     if name == "custom":
         rule = node.attrs[-1]
         return inputs[rule.inputs :][: rule.outputs]
