@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any
 
@@ -10,13 +11,15 @@ import pytest
 
 import wengert as wg
 from tests.support import op_checks as checks
+from wengert._control.call import Program, inner_programs, values_with_own_dims
 from wengert._core.engine import ENGINE_OF
-from wengert._core.graph import Graph
+from wengert._core.graph import Graph, Node
 from wengert._core.op import REGISTRY, Op, elementwise
 from wengert._core.state import building
 from wengert._core.tensor import fresh
-from wengert._engines.native.prepare import ready
+from wengert._engines.native.prepare import count_nodes, ready
 from wengert._engines.native.rare import without_rare
+from wengert._passes.dce import drop_unused
 
 X = np.linspace(0.5, 2.0, 50)
 _count = itertools.count()
@@ -86,6 +89,41 @@ def test_flags_that_are_moved_are_as_rarely_set_as_before() -> None:
 
     assert nodes_with(moves="all") == 0
     assert nodes_with() == 1
+
+
+# -- holds ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", REGISTRY.values(), ids=str)
+def test_what_has_programs_among_its_attributes_states_it(op: Op) -> None:
+    cases = checks.cases(op) if op.name != "loop_back" else []
+    attrs = [a for case in cases for a in case.attrs]
+    holds = any(isinstance(a, Program) or getattr(a, "inner", ()) for a in attrs)
+    assert bool(op.facts.holds) == holds or op.name == "loop_back"
+
+
+def test_regions_are_known_by_what_they_hold() -> None:
+    graph = Graph("renamed")
+    with building(graph):
+        x = graph.add_input((40,), np.dtype(np.float64))
+        y = wg.cond(wg.sum(x) > 0, lambda v: wg.exp(wg.sin(v)) * v, lambda v: v, x)
+        wg.gradients(y, [x])  # which nothing reads: the branches save for it in vain
+        graph.finish([y])
+    graph.nodes[:] = [renamed(node) for node in graph.nodes]
+    node, _ = [node for node in graph.nodes if node.op.facts.holds]
+    assert node.op.name == "other"
+    assert len(values_with_own_dims([node])) == len(node.outputs) > 1
+    assert [place for _, place in inner_programs(node.op, node.attrs, 1)] == [0, 0]
+    assert count_nodes(graph) > len(graph.nodes)
+    (pruned,) = [node for node in drop_unused(graph).nodes if node.op.facts.holds]
+    assert len(pruned.outputs) == 1
+
+
+def renamed(node: Node) -> Node:
+    """The node with an op that nothing knows by its name."""
+    op = copy.copy(node.op)
+    op.name = "other"
+    return node.remade(op, node.inputs, node.attrs)
 
 
 # -- cost -------------------------------------------------------------------------------------------------------------

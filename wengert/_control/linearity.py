@@ -221,6 +221,7 @@ def _depends(shares: Shares) -> bool:
     return Share.LINEAR in shares or Share.OTHER in shares
 
 
+# not a fact: what this recorder does with each
 _REGIONS: dict[str, Callable[[Shares, Any], Shares]] = {
     "call": _of_call,
     "switch": _of_switch,

@@ -46,6 +46,11 @@ REGISTRY: dict[str, Op] = {}
 
 Cost = Literal["free", "move", "light", "dear"]
 Moves = Literal["", "same", "all", "some"]
+Holds = Literal["", "a program", "branches", "a loop", "a loop's backward pass"]
+
+# What is held by ops that run a user's code some times or never: extents of their results may be known at run time
+# only, and results that only a backward pass would read can be left out.
+BRANCHES_AND_LOOPS: tuple[Holds, ...] = ("branches", "a loop")
 
 
 class Facts(NamedTuple):
@@ -66,6 +71,7 @@ class Facts(NamedTuple):
         moves: what becomes of the elements of the first operand, if all that the op does is to put them somewhere that
             does not depend on them: "same" (they stay: the result is another name of it; result i of operand i, where
             there are several), "all" (each has one place or more), "some" (not all have one); "" if it does more.
+        holds: which programs the first attribute holds.
         cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
             is loaded from elsewhere), "light" (about as much as a load), "dear" (better kept than computed again).
     """
@@ -79,6 +85,7 @@ class Facts(NamedTuple):
     smooth: bool = True
     takes_complex: bool = False
     moves: Moves = ""
+    holds: Holds = ""
     cost: Cost = "dear"
 
 
@@ -89,7 +96,7 @@ def require_facts(name: str, facts: Facts) -> None:
             raise TypeError(f"{name}: wanted {fact} to be one of {list(known)}, got {getattr(facts, fact)!r}")
 
 
-_CHOICES = {"moves": get_args(Moves), "cost": get_args(Cost)}
+_CHOICES = {"moves": get_args(Moves), "holds": get_args(Holds), "cost": get_args(Cost)}
 
 
 class Spectrum(NamedTuple):

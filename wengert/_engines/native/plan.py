@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
+from ..._core.op import BRANCHES_AND_LOOPS
 from ..._core.tensor import Value
 from .lower.maps import MAPS
 
@@ -172,7 +173,8 @@ def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value
 def _untold(part: Part) -> set[Any]:
     """The dimensions of a part that nothing tells."""
     given = _told(part.inputs)
-    made = _told(v for node in part.nodes for v in node.outputs if node.op.name in ("loop", "switch"))
+    regions = [node for node in part.nodes if node.op.facts.holds in BRANCHES_AND_LOOPS]
+    made = _told(v for node in regions for v in node.outputs)
     needed = {a for node in part.nodes for a in _atoms_of(node)}
     return needed - given - made
 

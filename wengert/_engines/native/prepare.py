@@ -19,6 +19,7 @@ from ..._control.loop import Loop
 from ..._core.dims import Atom, Dim, map_attribute
 from ..._core.graph import Graph, Node
 from ..._core.op import REGISTRY, Op
+from ..._core.printer import programs_of
 from ..._core.state import building
 from ..._core.tensor import Tensor, Value
 from ..._passes import optimise
@@ -50,8 +51,7 @@ def count_nodes(graph: Graph) -> int:
     """How many nodes a graph has, with those of the programs in it."""
     total = len(graph.nodes)
     for node in graph.nodes:
-        if node.op.name in ("switch", "loop", "loop_back"):
-            total += sum(len(program.graph.nodes) for program in node.attrs[0].inner)
+        total += sum(len(inner.nodes) for inner in programs_of(node))
     return total
 
 

@@ -16,8 +16,6 @@ from ...._core.tensor import Value
 from ..forms import Form
 from .blocks import Block, kind_of
 
-_REGIONS = frozenset({"loop", "loop_back", "switch", "call"})
-
 
 def hoisted(block: Block, graph: Graph, invariants: Sequence[Form]) -> tuple[Graph, list[Form]]:
     """A step without what its invariants decide, and that, as further invariants behind the others.
@@ -66,7 +64,7 @@ def _invariant_nodes(graph: Graph, given: Sequence[Value]) -> list[Node]:
     known = {v.key for v in given}
     found = []
     for node in graph.nodes:
-        if node.op.has_effect or node.op.name in _REGIONS or any(v.dtype == object for v in node.outputs):
+        if node.op.has_effect or node.op.facts.holds or any(v.dtype == object for v in node.outputs):
             continue
         if all(v.key in known for v in node.inputs):
             known.update(v.key for v in node.outputs)
