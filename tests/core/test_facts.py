@@ -30,7 +30,7 @@ def fresh_name(stem: str) -> str:
     return f"fact_{stem}_{next(_count)}"
 
 
-@pytest.mark.parametrize("fact", ["moves", "cost"])
+@pytest.mark.parametrize("fact", ["moves", "places", "cost"])
 def test_a_fact_that_is_none_is_refused(fact: str) -> None:
     with pytest.raises(TypeError, match=f"wanted {fact} to be one of .*, got 'cheap'"):
         elementwise("fact_of_no_op", "x", partials=lambda x: x, registry={}, **{fact: "cheap"})
@@ -89,6 +89,16 @@ def test_flags_that_are_moved_are_as_rarely_set_as_before() -> None:
 
     assert nodes_with(moves="all") == 0
     assert nodes_with() == 1
+
+
+# -- places -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.facts.places], ids=str)
+def test_places_count_from_zero(op: Op) -> None:
+    for case in checks.cases(op):
+        (out,) = checks._call(case, (*[fresh(np.array(x)) for x in case.operands],))
+        assert elements_of(out).size == 0 or elements_of(out).min() >= 0
 
 
 # -- holds ------------------------------------------------------------------------------------------------------------

@@ -72,6 +72,7 @@ class Facts(NamedTuple):
             does not depend on them: "same" (they stay: the result is another name of it; result i of operand i, where
             there are several), "all" (each has one place or more), "some" (not all have one); "" if it does more.
         holds: which programs the first attribute holds.
+        places: whether the result is of integers that count from 0: positions of elements along an axis.
         cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
             is loaded from elsewhere), "light" (about as much as a load), "dear" (better kept than computed again).
     """
@@ -86,6 +87,7 @@ class Facts(NamedTuple):
     takes_complex: bool = False
     moves: Moves = ""
     holds: Holds = ""
+    places: bool = False
     cost: Cost = "dear"
 
 
@@ -96,7 +98,9 @@ def require_facts(name: str, facts: Facts) -> None:
             raise TypeError(f"{name}: wanted {fact} to be one of {list(known)}, got {getattr(facts, fact)!r}")
 
 
-_CHOICES = {"moves": get_args(Moves), "holds": get_args(Holds), "cost": get_args(Cost)}
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "moves": get_args(Moves), "holds": get_args(Holds), "places": (False, True), "cost": get_args(Cost)
+}  # fmt: skip
 
 
 class Spectrum(NamedTuple):

@@ -76,6 +76,7 @@ absent = zero(
 
 iota = zero(
     "iota", "", attrs="size dtype", batch=_no_batch, dtypes="real",
+    places=True,
     type=lambda size, dtype: tensor_type((size,), dtype),
     samples=[((), (4, dtypes.int64)), ((), (0, dtypes.float32))],
     doc="0, 1, ..., size - 1",

@@ -118,7 +118,7 @@ def _place(name: str, doc: str) -> Op:
     return zero(
         name, "x", attrs="window strides padding dilation", type=type_rule, batch=batch_elementwise, dtypes="real",
         check=_check(name),
-        samples=[((shape,), attrs) for shape, attrs in _GEOMETRIES], smooth=False, doc=doc,
+        samples=[((shape,), attrs) for shape, attrs in _GEOMETRIES], smooth=False, places=True, doc=doc,
     )  # fmt: skip
 
 

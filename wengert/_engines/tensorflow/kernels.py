@@ -10,7 +10,7 @@ from typing import Any
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .fusion import FUSED
-from .indexing import FROM_THE_FRONT, GIVES_PLACES
+from .indexing import FROM_THE_FRONT
 from .table import KERNELS
 
 
@@ -51,7 +51,7 @@ def _counts_from_the_front(v: Value, makers: dict[int, Node]) -> bool:
         node = makers.get(node.inputs[0].key)
     if node is None:
         return False
-    return node.op.name in GIVES_PLACES or (node.op.name == "constant" and bool((node.attrs[0] >= 0).all()))
+    return node.op.facts.places or (node.op.name == "constant" and bool((node.attrs[0] >= 0).all()))
 
 
 def _kept_axes(shape: Any, wanted: Any) -> list[bool] | None:
