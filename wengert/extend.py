@@ -45,7 +45,7 @@ def primitive(
     name: str, *, spec: Callable[..., TensorSpec], numpy: Callable[..., Any], vjp: Callable[..., Any] | None = None,
     jvp: Callable[..., Any] | None = None, batch: Callable[..., Any] | None = None,
     jax: Callable[..., Any] | None = None, torch: Callable[..., Any] | None = None,
-    tensorflow: Callable[..., Any] | None = None, moves: Moves = "", places: bool = False, cost: Cost = "dear",
+    tensorflow: Callable[..., Any] | None = None, moves: Moves = "", linear: bool = False, places: bool = False, cost: Cost = "dear",
 ) -> Callable[..., Any]:  # fmt: skip
     """Declares a new op around a NumPy function: callable at once, traced, compiled, batched, differentiated.
 
@@ -67,6 +67,8 @@ def primitive(
             whatever they are: "same" (they stay, the result is the first input), "all" (each has a place or more),
             "some" (not all have one). Such an op must take arrays of every dtype: its pattern of sparsity is found by
             running it on element numbers.
+        linear: whether the result is linear in each input while the others are held, as that of a product is: a rule of
+            `custom_gradient` that applies the op to its upstream gradient serves forward mode, too.
         places: whether the result is of integers that count from 0, as those of `argmax`: what takes elements from
             there need not look for negative ones.
         cost: of an element of the result. What is "dear" is kept for the backward pass of a branch or of a loop; what
@@ -93,7 +95,7 @@ def primitive(
     for argument, f in given.items():
         if not (callable(f) or (f is None and argument not in ("spec", "numpy"))):
             raise TypeError(at_user_line(f"primitive: {argument} must be callable, got {type(f).__name__}"))
-    facts = _facts(name, numpy, moves=moves, places=places, cost=cost)
+    facts = _facts(name, numpy, moves=moves, linear_in="inputs" if linear else "", places=places, cost=cost)
     op = Op(
         name=name, operands=("inputs",), attrs=("attributes",), outs=("out",), kind="general",
         type_rule=_type_rule(name, spec), batch_rule=_looped if batch is None else _given_batch(batch),

@@ -91,6 +91,30 @@ def test_flags_that_are_moved_are_as_rarely_set_as_before() -> None:
     assert nodes_with() == 1
 
 
+# -- linear_in --------------------------------------------------------------------------------------------------------
+
+
+def test_a_rule_that_applies_a_linear_op_serves_forward_mode() -> None:
+    def ruled(**facts: Any) -> Any:
+        double = wg.primitive(
+            fresh_name("double"), spec=lambda x: x, numpy=lambda x: 2.0 * x, vjp=lambda ct, out, x: 2.0 * ct, **facts
+        )
+        return wg.custom_gradient(lambda x: (wg.sum(x * x), lambda ct: double(ct) * x))
+
+    np.testing.assert_allclose(wg.jvp(ruled(linear=True), (X,), (X,))[1], 2 * np.sum(X * X))
+    with pytest.raises(LookupError, match="forward mode needs the rule's transpose"):
+        wg.jvp(ruled(), (X,), (X,))
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.facts.linear_in], ids=str)
+def test_what_an_op_is_linear_in_is_an_operand_that_it_is_linear_in(op: Op) -> None:
+    place = op.operands.index(op.facts.linear_in)
+    for case in checks.cases(op):
+        once, thrice = ([k * x if i == place else x for i, x in enumerate(case.operands)] for k in (1.0, 3.0))
+        for x, y in zip(*[checks._call(case, (*map(fresh, map(np.array, xs)),)) for xs in (once, thrice)], strict=True):
+            np.testing.assert_allclose(3.0 * elements_of(x), elements_of(y), rtol=1e-9, atol=1e-12)
+
+
 # -- places -----------------------------------------------------------------------------------------------------------
 
 

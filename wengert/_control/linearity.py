@@ -23,9 +23,6 @@ from .._core.where import at_user_line
 from .._prims.structural import zeros_of
 from .._transforms.reverse import Tape, sweep
 
-# ops with rules of their own, and the operand in which they are linear
-_LINEAR_IN = {"unstack": "x", "solve": "b", "triangular_solve": "b"}
-
 
 class Share(enum.Enum):
     """How a value depends on the sources."""
@@ -134,7 +131,7 @@ def _keeps_linear(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> bool:
         return False
     index = depends.index(True)
     if op.kind not in ("multilinear", "elementwise"):
-        return _LINEAR_IN.get(op.name) == op.operands[op.position(index)]
+        return op.facts.linear_in == op.operands[op.position(index)]
     rule = op.rules[op.position(index)]
     if rule is None:
         return False

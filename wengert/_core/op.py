@@ -71,6 +71,8 @@ class Facts(NamedTuple):
         moves: what becomes of the elements of the first operand, if all that the op does is to put them somewhere that
             does not depend on them: "same" (they stay: the result is another name of it; result i of operand i, where
             there are several), "all" (each has one place or more), "some" (not all have one); "" if it does more.
+        linear_in: of ops of another kind than "linear" or "multilinear" the operand in which the result is linear while
+            the others are held.
         holds: which programs the first attribute holds.
         places: whether the result is of integers that count from 0: positions of elements along an axis.
         cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
@@ -86,6 +88,7 @@ class Facts(NamedTuple):
     smooth: bool = True
     takes_complex: bool = False
     moves: Moves = ""
+    linear_in: str = ""
     holds: Holds = ""
     places: bool = False
     cost: Cost = "dear"

@@ -511,6 +511,7 @@ def _unstack_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
 
 unstack = general(
     "unstack", "x", attrs="size", outs="*outs", vjp=_unstack_pull, jvp=lambda x_dot, size: unstack(x_dot, size=size),
+    linear_in="x",
     type=_unstack_type, batch=_unstack_batch, dtypes="any", takes_missing=True, samples=[(((3, 2),), (3,))],
     inserts_zeros=True,
     doc="the slices along the first axis, each a result of its own",
