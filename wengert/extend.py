@@ -45,7 +45,8 @@ def primitive(
     name: str, *, spec: Callable[..., TensorSpec], numpy: Callable[..., Any], vjp: Callable[..., Any] | None = None,
     jvp: Callable[..., Any] | None = None, batch: Callable[..., Any] | None = None,
     jax: Callable[..., Any] | None = None, torch: Callable[..., Any] | None = None,
-    tensorflow: Callable[..., Any] | None = None, moves: Moves = "", linear: bool = False, places: bool = False, cost: Cost = "dear",
+    tensorflow: Callable[..., Any] | None = None, moves: Moves = "", linear: bool = False, places: bool = False,
+    cost: Cost = "dear",
 ) -> Callable[..., Any]:  # fmt: skip
     """Declares a new op around a NumPy function: callable at once, traced, compiled, batched, differentiated.
 

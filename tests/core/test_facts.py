@@ -19,6 +19,7 @@ from wengert._core.state import building
 from wengert._core.tensor import fresh
 from wengert._engines.native.prepare import count_nodes, ready
 from wengert._engines.native.rare import without_rare
+from wengert._engines.native.schedule import schedule
 from wengert._passes.dce import drop_unused
 
 X = np.linspace(0.5, 2.0, 50)
@@ -113,6 +114,35 @@ def test_what_an_op_is_linear_in_is_an_operand_that_it_is_linear_in(op: Op) -> N
         once, thrice = ([k * x if i == place else x for i, x in enumerate(case.operands)] for k in (1.0, 3.0))
         for x, y in zip(*[checks._call(case, (*map(fresh, map(np.array, xs)),)) for xs in (once, thrice)], strict=True):
             np.testing.assert_allclose(3.0 * elements_of(x), elements_of(y), rtol=1e-9, atol=1e-12)
+
+
+# -- buffer, writes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.facts.writes], ids=str)
+def test_what_an_op_writes_to_is_an_operand_of_the_results_type(op: Op) -> None:
+    for case in checks.cases(op):
+        (out,) = checks._call(case, (*map(fresh, map(np.array, case.operands)),))
+        before = np.asarray(case.operands[op.operands.index(op.facts.writes)])
+        assert (elements_of(out).shape, elements_of(out).dtype) == (before.shape, before.dtype)
+
+
+@pytest.mark.parametrize("name", ["scatter_add", "buffer_add"])
+def test_readers_of_what_is_written_to_come_first(name: str) -> None:
+    graph = Graph("written")
+    with building(graph):
+        x, new, i = (graph.add_input(s, np.dtype(d)) for s, d in (((9,), float), ((2,), float), ((2,), np.int64)))
+        if name == "scatter_add":
+            outs = [REGISTRY[name](x, new, i), REGISTRY["gather"](x, i)]
+        else:
+            b = REGISTRY["buffer_new"](x)
+            written = REGISTRY[name](new, b, i, template=(None,))
+            outs = [REGISTRY["buffer_value"](written), REGISTRY["buffer_get"](b, i, template=(None,))]
+        graph.finish(outs)
+    nodes = [renamed(node) for node in graph.nodes]
+    steps = schedule(nodes, ["single"] * len(nodes), graph.outputs).steps
+    (place,) = [k for k, node in enumerate(steps) if node.op.facts.writes]
+    assert all(k < place for k, node in enumerate(steps) if graph.outputs[1] in node.outputs)
 
 
 # -- places -----------------------------------------------------------------------------------------------------------

@@ -73,6 +73,8 @@ class Facts(NamedTuple):
             there are several), "all" (each has one place or more), "some" (not all have one); "" if it does more.
         linear_in: of ops of another kind than "linear" or "multilinear" the operand in which the result is linear while
             the others are held.
+        buffer: the operand that is a version of a buffer, if one is.
+        writes: the operand of which the result is the next version: the same but for a few places.
         holds: which programs the first attribute holds.
         places: whether the result is of integers that count from 0: positions of elements along an axis.
         cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
@@ -89,6 +91,8 @@ class Facts(NamedTuple):
     takes_complex: bool = False
     moves: Moves = ""
     linear_in: str = ""
+    buffer: str = ""
+    writes: str = ""
     holds: Holds = ""
     places: bool = False
     cost: Cost = "dear"

@@ -346,7 +346,7 @@ def on_numbers(site: Site, offsets: dict[int, int]) -> list[Array]:
 
 
 def _is_buffer_operand(op: Op, index: int) -> bool:
-    return op.name.startswith("buffer_") and op.operands[min(index, len(op.operands) - 1)] == "b"
+    return op.operands[op.position(index)] == op.facts.buffer
 
 
 def _all_known(known: Iterable[Known]) -> bool:

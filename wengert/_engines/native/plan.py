@@ -51,18 +51,15 @@ def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
             natives[place] = False
 
 
-_HELD = {"buffer_get": 0, "buffer_value": 0, "buffer_set": 1, "buffer_add": 1}  # which operand is the buffer
-
-
 def _held_outside(graph: Graph) -> set[int]:
     """Nodes that read or write buffers of the caller's: NumPy's kernels do that in place, machine code on a copy."""
     held = {v.key for v in graph.inputs}
     found: set[int] = set()
     for place, node in enumerate(graph.nodes):
-        position = _HELD.get(node.op.name)
-        if position is not None and node.inputs[position].key in held:
+        facts = node.op.facts
+        if facts.buffer and node.inputs[node.op.operands.index(facts.buffer)].key in held:
             found.add(place)
-            if position:
+            if facts.writes:
                 held.add(node.outputs[0].key)
     return found
 

@@ -41,9 +41,6 @@ MOST_IN_LANES = 6  # of comparisons: where vectors of booleans would have to be 
 # Points that need the one before them: they are members of a loop, and read nowhere else but from memory.
 RUNNING = ("cumsum", "cumprod", "cummax", "cummin")
 
-# What writes to a few places of its first operand, in place if nothing reads that later on.
-_WRITES = frozenset({"scatter_set", "scatter_add", "buffer_set", "buffer_add"})
-
 # Kinds that compute what they alone read.
 _READING = ("map", "inline", "assemble")
 
@@ -399,9 +396,11 @@ class _Scheduling:
     def readers_first(self, nodes: Sequence[Node]) -> list[Node]:
         """Nodes in an order in which what reads a value comes before what might overwrite it, where that can be."""
         found = [*nodes]
-        for writer in [n for n in nodes if n.op.name in _WRITES and len(self.readers[n.inputs[0].key]) > 1]:
+        for writer in [n for n in nodes if n.op.facts.writes]:
             place = found.index(writer)
-            old = writer.inputs[0].key
+            old = writer.inputs[writer.op.operands.index(writer.op.facts.writes)].key
+            if len(self.readers[old]) == 1:
+                continue
             later = [node for node in found[place + 1 :] if any(v.key == old for v in node.inputs)]
             moved = _with_sources(later, found[place:])
             if later and writer not in moved:
