@@ -14,7 +14,7 @@ from tests.support import op_checks as checks
 from wengert._control.call import Program, inner_programs, values_with_own_dims
 from wengert._core.engine import ENGINE_OF
 from wengert._core.graph import Graph, Node
-from wengert._core.op import REGISTRY, Op, elementwise
+from wengert._core.op import REGISTRY, Op, elementwise, stated
 from wengert._core.state import building
 from wengert._core.tensor import fresh
 from wengert._engines.native.prepare import count_nodes, ready
@@ -143,6 +143,17 @@ def test_readers_of_what_is_written_to_come_first(name: str) -> None:
     steps = schedule(nodes, ["single"] * len(nodes), graph.outputs).steps
     (place,) = [k for k, node in enumerate(steps) if node.op.facts.writes]
     assert all(k < place for k, node in enumerate(steps) if graph.outputs[1] in node.outputs)
+
+
+# -- states -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.facts.states is not None], ids=str)
+def test_an_op_gives_the_value_that_its_attributes_state(op: Op) -> None:
+    assert not op.operands
+    for case in checks.cases(op):
+        (out,) = checks._call(case, ())
+        np.testing.assert_array_equal(elements_of(out), np.broadcast_to(stated(op, case.attrs), out.shape))
 
 
 # -- places -----------------------------------------------------------------------------------------------------------

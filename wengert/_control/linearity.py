@@ -15,7 +15,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.engine import ENGINE_OF
-from .._core.op import ZERO, Op
+from .._core.op import ZERO, Op, stated
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType
@@ -100,12 +100,11 @@ def _results(op: Op, shares: Shares, attrs: tuple[Any, ...], outs: Sequence[Any]
 
 def _without_sources(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> Share:
     """The share of results that do not depend on the sources: whether they are known to be zeros."""
-    if op.name == "full":
-        is_known = dict(zip(op.attrs, attrs, strict=True))["value"] == 0
-    elif op.name == "constant":
-        is_known = not np.any(attrs[0])
+    value = stated(op, attrs)
+    if value is not None:
+        is_known = not np.any(value)
     elif Share.ZERO not in shares:
-        is_known = op.name == "absent"
+        is_known = False
     elif op.kind == "multilinear":
         is_known = True
     elif op.facts.moves and not op.is_multi:
@@ -243,12 +242,9 @@ def _is_zero_value(graph: Any, key: int) -> bool:
     for node in reversed(graph.nodes):
         place = next((i for i, v in enumerate(node.outputs) if v.key == key), None)
         if place is not None:
-            if node.op.name == "absent":
-                return True
-            if node.op.name == "full":
-                return dict(zip(node.op.attrs, node.attrs, strict=True))["value"] == 0
-            if node.op.name == "constant":
-                return not np.any(node.attrs[0])
+            value = stated(node.op, node.attrs)
+            if value is not None:
+                return not np.any(value)
             keeps_zeros = node.op.facts.moves or (node.op.kind == "linear" and len(node.inputs) == 1)
             return bool(keeps_zeros) and _is_zero_value(graph, node.inputs[0 if len(node.outputs) == 1 else place].key)
     return False

@@ -76,6 +76,8 @@ class Facts(NamedTuple):
         buffer: the operand that is a version of a buffer, if one is.
         writes: the operand of which the result is the next version: the same but for a few places.
         holds: which programs the first attribute holds.
+        states: of ops without operands, from the attributes to the value that they state: an array, or the number that
+            all elements are.
         places: whether the result is of integers that count from 0: positions of elements along an axis.
         cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
             is loaded from elsewhere), "light" (about as much as a load), "dear" (better kept than computed again).
@@ -94,6 +96,7 @@ class Facts(NamedTuple):
     buffer: str = ""
     writes: str = ""
     holds: Holds = ""
+    states: Callable[..., Any] | None = None
     places: bool = False
     cost: Cost = "dear"
 
@@ -103,6 +106,11 @@ def require_facts(name: str, facts: Facts) -> None:
     for fact, known in _CHOICES.items():
         if getattr(facts, fact) not in known:
             raise TypeError(f"{name}: wanted {fact} to be one of {list(known)}, got {getattr(facts, fact)!r}")
+
+
+def stated(op: Op, attrs: tuple[Any, ...]) -> Any:
+    """The value that an op's attributes state as its result, or the number that all elements are; None if none do."""
+    return None if op.facts.states is None else op.facts.states(*attrs)
 
 
 _CHOICES: dict[str, tuple[Any, ...]] = {

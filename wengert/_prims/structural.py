@@ -56,6 +56,7 @@ def _full_check(shape: Any, value: Any, dtype: Any) -> None:
 
 constant = zero(
     "constant", "", attrs="value", batch=_no_batch, dtypes="any",
+    states=lambda value: value,
     type=lambda value: tensor_type(value.shape, value.dtype), check=_constant_check,
     samples=[((), (dtypes.float64.type(1.5),))],
     doc="an array that is part of the program",
@@ -63,6 +64,7 @@ constant = zero(
 
 full = zero(
     "full", "", attrs="shape value dtype", batch=_no_batch, dtypes="any",
+    states=lambda shape, value, dtype: value,
     type=lambda shape, value, dtype: tensor_type(shape, dtype), check=_full_check,
     samples=[((), ((2, 3), 1.5, dtypes.float32)), ((), ((), 1, dtypes.int64))],
     doc="an array of one repeated number",
@@ -70,6 +72,7 @@ full = zero(
 
 absent = zero(
     "absent", "", attrs="shape dtype", batch=_no_batch, dtypes="any",
+    states=lambda shape, dtype: 0,
     type=lambda shape, dtype: tensor_type(shape, dtype), samples=[((), ((2, 3), dtypes.float32))],
     doc="zeros that take no memory: what is added to, or what a branch does not fill of its results",
 )  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.engine import ndarray_of
-from .._core.op import Op
+from .._core.op import Op, stated
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
 from .._core.tracebacks import fold
@@ -121,8 +121,9 @@ def _computed_or_written(tensor: Tensor) -> Array | None:
         node = makers.get(key)
         if node is None:
             continue
-        if node.op.name in ("constant", "full"):
-            written = np.asarray(dict(zip(node.op.attrs, node.attrs, strict=True))["value"])
+        value = stated(node.op, node.attrs)
+        if value is not None:
+            written = np.asarray(value)
             if is_whole or (written.dtype.kind in "fc" and np.isnan(written).any()):
                 return written
         elif node.op.name in _BY_NUMBER and _is_infinite_number(node.attrs[0]):

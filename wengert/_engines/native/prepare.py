@@ -18,7 +18,7 @@ from ..._control.executables import once_per_program
 from ..._control.loop import Loop
 from ..._core.dims import Atom, Dim, map_attribute
 from ..._core.graph import Graph, Node
-from ..._core.op import REGISTRY, Op
+from ..._core.op import REGISTRY, Op, stated
 from ..._core.printer import programs_of
 from ..._core.state import building
 from ..._core.tensor import Tensor, Value
@@ -202,10 +202,8 @@ def _row_sums(x: Tensor, ones: Tensor) -> Tensor:
 
 def _is_ones(node: Node) -> bool:
     """Whether a node gives nothing but ones."""
-    name = node.op.name
-    if name == "full":
-        return node.attrs[1] == 1
-    return name == "constant" and node.outputs[0].dtype.kind in _REAL and bool(np.all(np.asarray(node.attrs[0]) == 1))
+    value = stated(node.op, node.attrs)
+    return value is not None and node.outputs[0].dtype.kind in _REAL and bool(np.all(np.asarray(value) == 1))
 
 
 def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:
