@@ -15,7 +15,7 @@ from ._compile.bridge import as_program, has_tracers
 from ._control.custom import show_rule
 from ._core.apply import apply
 from ._core.engine import Engine, register_host_kernel
-from ._core.op import REGISTRY, Facts, Op, Rule, batch_size
+from ._core.op import REGISTRY, Cost, Facts, Moves, Op, Rule, batch_size, require_facts
 from ._core.public import public, unconverted
 from ._core.tensor import Tensor
 from ._core.tracebacks import fold
@@ -45,7 +45,8 @@ def primitive(
     name: str, *, spec: Callable[..., TensorSpec], numpy: Callable[..., Any], vjp: Callable[..., Any] | None = None,
     jvp: Callable[..., Any] | None = None, batch: Callable[..., Any] | None = None,
     jax: Callable[..., Any] | None = None, torch: Callable[..., Any] | None = None,
-    tensorflow: Callable[..., Any] | None = None,
+    tensorflow: Callable[..., Any] | None = None, moves: Moves = "", linear: bool = False, places: bool = False,
+    cost: Cost = "dear",
 ) -> Callable[..., Any]:  # fmt: skip
     """Declares a new op around a NumPy function: callable at once, traced, compiled, batched, differentiated.
 
@@ -63,13 +64,24 @@ def primitive(
         jax: the same on JAX arrays, for that engine.
         torch: the same on PyTorch tensors, for that engine.
         tensorflow: the same on TensorFlow tensors, for that engine.
+        moves: what becomes of the elements of the first input, if all that the op does is to put them somewhere,
+            whatever they are: "same" (they stay, the result is the first input), "all" (each has a place or more),
+            "some" (not all have one). Such an op must take arrays of every dtype: its pattern of sparsity is found by
+            running it on element numbers.
+        linear: whether the result is linear in each input while the others are held, as that of a product is: a rule of
+            `custom_gradient` that applies the op to its upstream gradient serves forward mode, too.
+        places: whether the result is of integers that count from 0, as those of `argmax`: what takes elements from
+            there need not look for negative ones.
+        cost: of an element of the result. What is "dear" is kept for the backward pass of a branch or of a loop; what
+            is "light" (about as much as a load), "move" (a load from elsewhere) or "free" (nothing: another shape or
+            dtype) may be computed again instead.
 
     Returns:
         `op(*arrays, **attrs)`, which gives the kind of array that came in. Attributes must be hashable.
 
     Raises:
         KeyError: an op of that name exists.
-        TypeError: an argument that must be callable is not.
+        TypeError: an argument that must be callable is not, or a fact is none that there is.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -84,10 +96,11 @@ def primitive(
     for argument, f in given.items():
         if not (callable(f) or (f is None and argument not in ("spec", "numpy"))):
             raise TypeError(at_user_line(f"primitive: {argument} must be callable, got {type(f).__name__}"))
+    facts = _facts(name, numpy, moves=moves, linear_in="inputs" if linear else "", places=places, cost=cost)
     op = Op(
         name=name, operands=("inputs",), attrs=("attributes",), outs=("out",), kind="general",
         type_rule=_type_rule(name, spec), batch_rule=_looped if batch is None else _given_batch(batch),
-        is_variadic=True, facts=Facts(doc=(numpy.__doc__ or name).strip().split("\n")[0], dtypes="any"),
+        is_variadic=True, facts=facts,
     )  # fmt: skip
     if vjp is not None:
         op.joint = Rule(_vjp_rule(name, vjp), op.reverse_layout(), name)
@@ -96,6 +109,15 @@ def primitive(
     _own[name] = op
     register_host_kernel(name, _kernels(name, numpy, spec, {"jax": jax, "torch": torch, "tensorflow": tensorflow}))
     return _callable_op(op, numpy)
+
+
+def _facts(name: str, numpy: Callable[..., Any], **stated: Any) -> Facts:
+    facts = Facts(doc=(numpy.__doc__ or name).strip().split("\n")[0], dtypes="any", **stated)
+    try:
+        require_facts(f"primitive {name}", facts)
+    except TypeError as error:
+        raise TypeError(at_user_line(str(error))) from None
+    return facts
 
 
 def _require_free_name(name: Any) -> None:

@@ -10,14 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert._control import crossing
-
-
-class _Op:
-    has_effect = False
-    is_multi = False
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+from wengert._core.op import REGISTRY
 
 
 class _Value:
@@ -29,7 +22,7 @@ class _Value:
 
 class _Node:
     def __init__(self, name: str, inputs: list[_Value], out: _Value) -> None:
-        self.op = _Op(name)
+        self.op = REGISTRY[name]
         self.inputs = inputs
         self.outputs = [out]
 

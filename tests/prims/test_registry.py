@@ -11,10 +11,11 @@ import pytest
 import wengert  # noqa: F401  # registers primitives and engines
 from tests.support import op_checks as checks
 from wengert._core.engine import ENGINES, HOST_KERNELS
-from wengert._core.op import KINDS, REGISTRY, Op
+from wengert._core.op import REGISTRY, Op
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 BATCH = 3
+KINDS = ("elementwise", "linear", "multilinear", "general", "zero", "stop", "not_differentiable", "custom")
 
 # an operand of loop_back is what a loop has kept of its own operands: tests/test_control_*.py run both together
 OPS = [op for op in REGISTRY.values() if op.name != "loop_back"]

@@ -218,18 +218,18 @@ def leads_through(program: Program, operand: int) -> bool:
         if not places or cut_reason(node.op, node.outputs):
             continue
         inner = [pair for i in places for pair in inner_programs(node.op, node.attrs, i)]
-        if node.op.name == "loop" or not inner or any(leads_through(p, i) for p, i in inner):
+        if node.op.facts.holds == "a loop" or not inner or any(leads_through(p, i) for p, i in inner):
             reached.update(v.key for v in node.outputs if dtypes.is_inexact(v.dtype))
     return any(v.key in reached for v in graph.outputs[: program.count])
 
 
 def inner_programs(op: Op, attrs: Sequence[Any], place: int) -> list[tuple[Program, int]]:
     """The programs that an op runs (as they were traced) and take an operand of it, each with its position there."""
-    if op.name == "call":
+    if op.facts.holds == "a program":
         return [(attrs[0], place)]
-    if op.name == "switch":
+    if op.facts.holds == "branches":
         return [(program, place - 1) for program in attrs[0].programs] if place else []
-    if op.name == "loop":
+    if op.facts.holds == "a loop":
         place -= attrs[0].is_counted
         return [(attrs[0].thin, place)] if place >= 0 else []
     return []
@@ -246,10 +246,7 @@ def _read_across(joint: Joint) -> list[Value]:
 
 def values_with_own_dims(nodes: Sequence[Node]) -> list[Value]:
     """The results whose extents may be known at run time only: those of ops that hold programs."""
-    return [v for node in nodes if node.op.name in _HOLDERS for v in node.outputs]
-
-
-_HOLDERS = frozenset({"loop", "loop_back", "switch", "call"})
+    return [v for node in nodes if node.op.facts.holds for v in node.outputs]
 
 
 def _holders_of_dims(residuals: list[Value], values: list[Value], backward: list[Node]) -> list[Value]:
@@ -364,6 +361,7 @@ def _check(operands: tuple[TensorType, ...], program: Program) -> None:
 
 call = general(
     "call", "*operands", attrs="program", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, check=_check,
+    holds="a program",
     batch=_batch,
     takes_missing=True, dtypes="any", can_raise=True, doc="the results of a traced program",
 )  # fmt: skip

@@ -6,7 +6,8 @@ what the backward half needs and a sink, keeping a value cuts the edge into it, 
 the sink. The same network serves to choose the activations that PyTorch's compiler keeps (min-cut rematerialisation);
 the flow is Dinic's (1970).
 
-Only ops that cost about as much as a load are computed again, and those that only move elements.
+Only ops that cost about as much as a load are computed again, and those that only move elements (`cost` in
+`_core/op.py`); not concatenations, for what reads one must choose among its parts.
 """
 
 from __future__ import annotations
@@ -20,11 +21,6 @@ from typing import Any
 from .._core.graph import Node
 from .._core.tensor import Value
 
-_PARTS = frozenset({"slice", "pad", "flip"})  # not concatenations: what reads one must choose among its parts
-_LIGHT = frozenset({
-    "add", "sub", "mul", "neg", "abs", "times_number", "add_number", "select", "eq", "ne", "lt", "le", "gt", "ge",
-    "logical_and", "logical_or", "logical_not",
-})  # fmt: skip
 _AGAIN = 4  # of an element computed again by a light op; an element of 8 bytes that is kept costs 16
 _FEW = 8  # elements that registers hold: kept, as reading a number back takes no longer than computing it
 _UNKNOWN = 64  # elements along a dimension that is not known yet
@@ -43,7 +39,7 @@ def _elements(value: Value) -> int:
 
 def is_light(node: Node) -> bool:
     """Whether a node may be computed again instead of being kept."""
-    return _elements(node.outputs[0]) > _FEW and (node.op.name in _PARTS or node.op.name in _LIGHT)
+    return _elements(node.outputs[0]) > _FEW and node.op.facts.cost in ("move", "light")
 
 
 def computed_again(
@@ -99,7 +95,7 @@ def _decide(
 
 
 def _again(node: Node) -> int:
-    return _elements(node.outputs[0]) * (1 if node.op.name in _PARTS else _AGAIN)
+    return _elements(node.outputs[0]) * (1 if node.op.facts.cost == "move" else _AGAIN)
 
 
 class _Network:

@@ -18,8 +18,6 @@ from .call import values_with_own_dims
 from .crossing import bytes_of, computed_again
 from .joint import joint_of
 
-_MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias", "attach", "stop_gradient"})
-
 
 class Halves(NamedTuple):
     """The two halves of a body, for one choice of active inputs.
@@ -122,10 +120,10 @@ class _Cut:
         return self._is_free(node) or node.outputs[0].key in self._cheap
 
     def _is_free(self, node: Node) -> bool:
-        """Whether a node is computed again without a question: constants, what only moves, what each step shares."""
+        """Whether a node is computed again without a question: constants, what costs nothing, what each step shares."""
         if node.op.has_effect or node.op.is_multi:
             return False
-        return not node.inputs or node.op.name in _MOVES or node.outputs[0].key in self._invariants
+        return not node.inputs or node.op.facts.cost == "free" or node.outputs[0].key in self._invariants
 
     def _cost(self, value: Value) -> int:
         """Of keeping a value: its bytes are written and read."""

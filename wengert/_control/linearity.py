@@ -15,22 +15,13 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.engine import ENGINE_OF
-from .._core.op import ZERO, Op
+from .._core.op import ZERO, Op, stated
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType
 from .._core.where import at_user_line
 from .._prims.structural import zeros_of
 from .._transforms.reverse import Tape, sweep
-
-_ZERO_PRESERVING = frozenset({
-    "broadcast_to", "reshape", "transpose", "convert", "alias", "stop_gradient", "neg", "buffer_new", "buffer_value",
-    "attach",
-})  # fmt: skip
-
-
-# ops with rules of their own, and the operand in which they are linear
-_LINEAR_IN = {"unstack": "x", "solve": "b", "triangular_solve": "b"}
 
 
 class Share(enum.Enum):
@@ -109,14 +100,15 @@ def _results(op: Op, shares: Shares, attrs: tuple[Any, ...], outs: Sequence[Any]
 
 def _without_sources(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> Share:
     """The share of results that do not depend on the sources: whether they are known to be zeros."""
-    if op.name == "full":
-        is_known = dict(zip(op.attrs, attrs, strict=True))["value"] == 0
-    elif op.name == "constant":
-        is_known = not np.any(attrs[0])
+    value = stated(op, attrs)
+    if value is not None:
+        is_known = not np.any(value)
     elif Share.ZERO not in shares:
-        is_known = op.name == "absent"
-    elif op.kind == "multilinear" or op.name in _ZERO_PRESERVING:
-        is_known = op.kind == "multilinear" or shares[0] is Share.ZERO
+        is_known = False
+    elif op.kind == "multilinear":
+        is_known = True
+    elif op.facts.moves and not op.is_multi:
+        is_known = shares[0] is Share.ZERO
     else:  # whatever is linear in what is zero
         is_known = _keeps_linear(op, [Share.LINEAR if share is Share.ZERO else share for share in shares], attrs)
     return Share.ZERO if is_known else Share.CONSTANT
@@ -138,7 +130,7 @@ def _keeps_linear(op: Op, shares: Shares, attrs: tuple[Any, ...]) -> bool:
         return False
     index = depends.index(True)
     if op.kind not in ("multilinear", "elementwise"):
-        return _LINEAR_IN.get(op.name) == op.operands[op.position(index)]
+        return op.facts.linear_in == op.operands[op.position(index)]
     rule = op.rules[op.position(index)]
     if rule is None:
         return False
@@ -225,6 +217,7 @@ def _depends(shares: Shares) -> bool:
     return Share.LINEAR in shares or Share.OTHER in shares
 
 
+# not a fact: what this recorder does with each
 _REGIONS: dict[str, Callable[[Shares, Any], Shares]] = {
     "call": _of_call,
     "switch": _of_switch,
@@ -247,14 +240,13 @@ def is_zero(x: Tensor) -> bool:
 
 def _is_zero_value(graph: Any, key: int) -> bool:
     for node in reversed(graph.nodes):
-        if any(v.key == key for v in node.outputs):
-            if node.op.name == "absent":
-                return True
-            if node.op.name == "full":
-                return dict(zip(node.op.attrs, node.attrs, strict=True))["value"] == 0
-            if node.op.name == "constant":
-                return not np.any(node.attrs[0])
-            return node.op.name in _ZERO_PRESERVING and _is_zero_value(graph, node.inputs[0].key)
+        place = next((i for i, v in enumerate(node.outputs) if v.key == key), None)
+        if place is not None:
+            value = stated(node.op, node.attrs)
+            if value is not None:
+                return not np.any(value)
+            keeps_zeros = node.op.facts.moves or (node.op.kind == "linear" and len(node.inputs) == 1)
+            return bool(keeps_zeros) and _is_zero_value(graph, node.inputs[0 if len(node.outputs) == 1 else place].key)
     return False
 
 

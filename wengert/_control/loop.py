@@ -755,6 +755,7 @@ def _lanes_first(stack: Tensor) -> Tensor:
 
 loop = general(
     "loop", "*operands", attrs="spec", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, check=_check,
+    holds="a loop",
     batch=run_in_lanes,
     takes_missing=True, dtypes="any", can_raise=True, doc="a step run until a condition fails, or a number of times",
 )  # fmt: skip

@@ -279,6 +279,7 @@ def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], 
 
 loop_back = general(
     "loop_back", "*operands", attrs="back", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, check=_check,
+    holds="a loop's backward pass",
     batch=_batch,
     takes_missing=True, dtypes="any", can_raise=True, doc="the reverse pass of a loop, from its history",
 )  # fmt: skip

@@ -28,6 +28,7 @@ def _after_batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...]
 
 after = linear(
     "after", "x token", transpose=(lambda ct: ct, None), type=lambda x, token: type_of(x), batch=_after_batch,
+    moves="all",
     dtypes="any", samples=[(((3,), (2, 2)), ())],
     doc="x, available once token is: keeps a repeated computation apart from the first one, and behind token",
 )  # fmt: skip

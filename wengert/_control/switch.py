@@ -475,6 +475,7 @@ def _check(index: TensorType, operands: tuple[TensorType, ...], branches: Branch
 
 switch = general(
     "switch", "index *operands", attrs="branches", outs="*outs", vjp=_pull_back, jvp=_push, type=_types, check=_check,
+    holds="branches",
     batch=_batch,
     takes_missing=True, dtypes="any", can_raise=True,
     doc="the results of one of several branches; an index out of range takes the last one, False the second",

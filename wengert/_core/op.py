@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from . import dtypes
 from .apply import apply
@@ -46,9 +46,18 @@ KINDS = ("elementwise", "linear", "multilinear", "general", "zero", "stop", "not
 
 REGISTRY: dict[str, Op] = {}
 
+Cost = Literal["free", "move", "light", "dear"]
+Moves = Literal["", "same", "all", "some"]
+Holds = Literal["", "a program", "branches", "a loop", "a loop's backward pass"]
+
+# What is held by ops that run a user's code some times or never: extents of their results may be known at run time
+# only, and results that only a backward pass would read can be left out.
+BRANCHES_AND_LOOPS: tuple[Holds, ...] = ("branches", "a loop")
+
 
 class Facts(NamedTuple):
-    """What holds of an op beside its mathematics; tests draw samples from it and the docs print it.
+    """What holds of an op beside its mathematics; tests draw samples from it, the docs print it, and transforms and
+    engines treat an op by it, never by its name.
 
     Attributes:
         doc: one line, what it computes.
@@ -61,6 +70,19 @@ class Facts(NamedTuple):
         smooth: whether finite differences and second derivatives make sense at the samples.
         takes_complex: whether complex operands are admitted although samples are drawn from `dtypes` (results that
             have a free phase there cannot be compared).
+        moves: what becomes of the elements of the first operand, if all that the op does is to put them somewhere that
+            does not depend on them: "same" (they stay: the result is another name of it; result i of operand i, where
+            there are several), "all" (each has one place or more), "some" (not all have one); "" if it does more.
+        linear_in: of ops of another kind than "linear" or "multilinear" the operand in which the result is linear while
+            the others are held.
+        buffer: the operand that is a version of a buffer, if one is.
+        writes: the operand of which the result is the next version: the same but for a few places.
+        holds: which programs the first attribute holds.
+        states: of ops without operands, from the attributes to the value that they state: an array, or the number that
+            all elements are.
+        places: whether the result is of integers that count from 0: positions of elements along an axis.
+        cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
+            is loaded from elsewhere), "light" (about as much as a load), "dear" (better kept than computed again).
     """
 
     doc: str = ""
@@ -71,6 +93,31 @@ class Facts(NamedTuple):
     samples: Sequence[Any] = ()
     smooth: bool = True
     takes_complex: bool = False
+    moves: Moves = ""
+    linear_in: str = ""
+    buffer: str = ""
+    writes: str = ""
+    holds: Holds = ""
+    states: Callable[..., Any] | None = None
+    places: bool = False
+    cost: Cost = "dear"
+
+
+def require_facts(name: str, facts: Facts) -> None:
+    """Raises `TypeError` unless each fact is one of those that there are."""
+    for fact, known in _CHOICES.items():
+        if getattr(facts, fact) not in known:
+            raise TypeError(f"{name}: wanted {fact} to be one of {list(known)}, got {getattr(facts, fact)!r}")
+
+
+def stated(op: Op, attrs: tuple[Any, ...]) -> Any:
+    """The value that an op's attributes state as its result, or the number that all elements are; None if none do."""
+    return None if op.facts.states is None else op.facts.states(*attrs)
+
+
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "moves": get_args(Moves), "holds": get_args(Holds), "places": (False, True), "cost": get_args(Cost)
+}  # fmt: skip
 
 
 class Spectrum(NamedTuple):
@@ -273,6 +320,7 @@ def _declare(
     unknown = [] if registry is not None else [a for a in op.attrs if a not in DOMAINS]
     if unknown:
         raise TypeError(f"{name}: the attributes {unknown} have no domain in _core/domains.py")
+    require_facts(name, op.facts)
     op.check = check
     layout = op.reverse_layout()
     if len(set(layout)) != len(layout):

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core.dims import Dim, dims_in
 from .._core.graph import Graph, Node
+from .._core.op import BRANCHES_AND_LOOPS
 from .rewrite import with_nodes
 
 
@@ -26,7 +27,8 @@ def drop_unused(graph: Graph) -> Graph:
 
 def _tellers(graph: Graph) -> set[int]:
     """The results of branches and loops of which an extent is needed, by other nodes or for a check, if not more."""
-    made = [v for node in graph.nodes if node.op.name in _PRUNED for v in node.outputs if any(map(_is_dim, v.shape))]
+    regions = [node for node in graph.nodes if node.op.facts.holds in BRANCHES_AND_LOOPS]
+    made = [v for node in regions for v in node.outputs if any(map(_is_dim, v.shape))]
     if not made:
         return set()
     needed = {a for node in graph.nodes for d in dims_in(node.attrs) for a in d.atoms}
@@ -42,7 +44,7 @@ def _is_dim(extent: Any) -> bool:
 
 def _pruned(node: Node, live: set[int]) -> Node:
     """A branch or a loop without the results beyond the user's own that nothing uses."""
-    if node.op.name not in _PRUNED:
+    if node.op.facts.holds not in BRANCHES_AND_LOOPS:
         return node
     used = [v.key in live for v in node.outputs]
     attr, kept = node.attrs[-1].pruned(used)
@@ -54,11 +56,8 @@ def _pruned(node: Node, live: set[int]) -> Node:
 
 def _matters(node: Node) -> bool:
     """Whether a node without results has an effect, may raise, or need not end."""
-    if node.op.name not in _PRUNED:
+    if node.op.facts.holds not in BRANCHES_AND_LOOPS:
         return node.op.has_effect or node.op.can_raise
     region = node.attrs[-1]
     is_while = getattr(region, "condition", None) is not None
     return is_while or any(_matters(inner) for program in region.inner for inner in program.graph.nodes)
-
-
-_PRUNED = frozenset({"switch", "loop"})

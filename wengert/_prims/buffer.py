@@ -175,14 +175,17 @@ _identity_type = elementwise_type("buffer", None, "any")
 
 buffer_new = linear(
     "buffer_new", "x", transpose=lambda ct: buffer_value(ct), type=_identity_type, batch=batch_elementwise,
+    moves="all",
     dtypes="any", doc="the first version of a buffer that holds x",
 )  # fmt: skip
 buffer_value = linear(
     "buffer_value", "b", transpose=lambda ct: ct, type=_identity_type, batch=batch_elementwise, dtypes="any",
+    moves="all", buffer="b",
     doc="what a version of a buffer holds, as an array of its own",
 )  # fmt: skip
 buffer_get = linear(
     "buffer_get", "b *indices", attrs="template", type=_get_type, check=_get_check, batch=_batch, inserts_zeros=True,
+    moves="some", buffer="b",
     can_raise=True,
     transpose=(lambda ct, b_type, indices, template: Update(b_type, ct, indices, template), None), dtypes="any",
     samples=[((b, *indices), (template,)) for b, _, indices, template in _SAMPLES],
@@ -216,6 +219,7 @@ _WRITE_SAMPLES = [((place, b, *indices), (template,)) for b, place, indices, tem
 
 buffer_set = linear(
     "buffer_set", "value b *indices", attrs="template", type=_write_type("buffer_set", "any"), batch=_batch,
+    buffer="b", writes="b",
     check=_write_check("buffer_set"),
     transpose=(_set_transpose_value, _set_transpose_b, None), inserts_zeros=True, can_raise=True, dtypes="any",
     samples=_WRITE_SAMPLES, kink="of values for one position the last wins and has the gradient",
@@ -223,6 +227,7 @@ buffer_set = linear(
 )  # fmt: skip
 buffer_add = linear(
     "buffer_add", "value b *indices", attrs="template", type=_write_type("buffer_add", "number"), batch=_batch,
+    buffer="b", writes="b",
     check=_write_check("buffer_add"),
     transpose=(lambda ct, indices, template: buffer_get(ct, *indices, template=template), lambda ct: ct, None),
     can_raise=True, dtypes="number", samples=_WRITE_SAMPLES,

@@ -540,12 +540,14 @@ def _rows_type(x: TensorType, order: TensorType) -> TensorType:
 
 unpermute_rows = linear(
     "unpermute_rows", "x order", type=_rows_type, batch=batch_elementwise, dtypes="number",
+    moves="all",
     transpose=(lambda ct, order: permute_rows(ct, order), None),
     samples=[(((3, 2), lambda rng: rng.permutation(3)), ()), (((2, 2, 2), lambda rng: [[1, 0], [0, 1]]), ())],
     doc="the matrices whose rows, put in an order, are those of x",
 )  # fmt: skip
 permute_rows = linear(
     "permute_rows", "x order", type=_rows_type, batch=batch_elementwise, dtypes="number",
+    moves="all",
     transpose=(lambda ct, order: unpermute_rows(ct, order), None),
     samples=[(((3, 2), lambda rng: rng.permutation(3)), ()), (((2, 2, 2), lambda rng: [[1, 0], [0, 1]]), ())],
     doc="the rows of matrices in an order",

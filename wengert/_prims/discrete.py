@@ -21,27 +21,28 @@ def _discrete(name: str, operands: str, category: str, doc: str, result: Any = N
     )  # fmt: skip
 
 
-eq = _discrete("eq", "x y", "any", "x == y", _TO_BOOL)
-ne = _discrete("ne", "x y", "any", "x != y", _TO_BOOL)
-lt = _discrete("lt", "x y", "any", "x < y", _TO_BOOL)
-le = _discrete("le", "x y", "any", "x <= y", _TO_BOOL)
-gt = _discrete("gt", "x y", "any", "x > y", _TO_BOOL)
-ge = _discrete("ge", "x y", "any", "x >= y", _TO_BOOL)
+eq = _discrete("eq", "x y", "any", "x == y", _TO_BOOL, cost="light")
+ne = _discrete("ne", "x y", "any", "x != y", _TO_BOOL, cost="light")
+lt = _discrete("lt", "x y", "any", "x < y", _TO_BOOL, cost="light")
+le = _discrete("le", "x y", "any", "x <= y", _TO_BOOL, cost="light")
+gt = _discrete("gt", "x y", "any", "x > y", _TO_BOOL, cost="light")
+ge = _discrete("ge", "x y", "any", "x >= y", _TO_BOOL, cost="light")
 isnan = _discrete("isnan", "x", "any", "whether x is not a number", _TO_BOOL)
 isinf = _discrete("isinf", "x", "any", "whether x is infinite", _TO_BOOL)
 isfinite = _discrete("isfinite", "x", "any", "whether x is a finite number", _TO_BOOL)
 signbit = _discrete("signbit", "x", "real", "whether the sign bit of x is set", _TO_BOOL)
 
-logical_and = _discrete("logical_and", "x y", "bool", "x and y")
-logical_or = _discrete("logical_or", "x y", "bool", "x or y")
+logical_and = _discrete("logical_and", "x y", "bool", "x and y", cost="light")
+logical_or = _discrete("logical_or", "x y", "bool", "x or y", cost="light")
 logical_xor = _discrete("logical_xor", "x y", "bool", "exactly one of x and y")
-logical_not = _discrete("logical_not", "x", "bool", "not x")
+logical_not = _discrete("logical_not", "x", "bool", "not x", cost="light")
 rarely = _discrete(
     "rarely",
     "x",
     "bool",
     "x, which is seldom set: machine code leaves out what is needed only where it is",
     samples=[((lambda rng: rng.random((3, 2)) < 0,), ())],
+    moves="all",
 )
 
 bitwise_and = _discrete("bitwise_and", "x y", "integer or bool", "x & y")

@@ -101,6 +101,7 @@ def _duplicates(rng: Any) -> Any:
 
 gather = linear(
     "gather", "x *indices", type=_gather_type, batch=_gather_batch, inserts_zeros=True, can_raise=True,
+    moves="some",
     dtypes="any",
     transpose=(
         lambda ct, x_type, indices: scatter_add(absent(shape=x_type.shape, dtype=x_type.dtype), ct, *indices), None
@@ -122,6 +123,7 @@ _SCATTER_SAMPLES = [
 
 scatter_add = linear(
     "scatter_add", "x updates *indices", can_raise=True, type=_scatter_type("scatter_add", "number"),
+    writes="x",
     batch=_batch_by_number,
     transpose=(lambda ct: ct, lambda ct, indices: gather(ct, *indices), None), dtypes="number",
     samples=_SCATTER_SAMPLES, doc="x with updates added at integer positions; those of one position add up",
@@ -163,6 +165,7 @@ def _set_transpose_updates(ct: Tensor, indices: tuple[Tensor, ...]) -> Tensor:
 
 scatter_set = linear(
     "scatter_set", "x updates *indices", can_raise=True, type=_scatter_type("scatter_set", "any"),
+    writes="x",
     batch=_batch_by_number,
     transpose=(_set_transpose_x, _set_transpose_updates, None), inserts_zeros=True, dtypes="any",
     samples=_SCATTER_SAMPLES, kink="of updates to one position the last wins and has the gradient",
@@ -206,7 +209,7 @@ def _extreme_jvp(
 def _extreme(name: str, doc: str) -> Op:
     return general(
         name, "x updates *indices", type=_scatter_type(name, "real"), batch=_batch_by_number,
-        vjp=_extreme_vjp, can_raise=True,
+        vjp=_extreme_vjp, can_raise=True, writes="x",
         jvp=_extreme_jvp, inserts_zeros=True, dtypes="real", samples=_SCATTER_SAMPLES, doc=doc,
         kink="ties, the entry of x among them, share evenly",
     )  # fmt: skip

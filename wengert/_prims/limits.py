@@ -211,6 +211,7 @@ def _limit_type(value: Any, where: Any, x: Any) -> Any:
 
 limit_value = general(
     "limit_value", "value where x", type=_limit_type, batch=batch_elementwise, dtypes="inexact",
+    moves="same",
     vjp=(lambda ct: ct, None, lambda ct, where, times: times(ct, _nan_or_zero(ct, where))),
     jvp=lambda where, value_dot: add(value_dot, _nan_or_zero(value_dot, where)),
     samples=[(((3, 2), lambda rng: rng.random((3, 2)) < 0, (3, 2)), ())],

@@ -182,6 +182,7 @@ def _make_diagonal_type(x: TensorType) -> TensorType:
 
 diagonal = linear(
     "diagonal", "x", type=_diagonal_type, batch=batch_elementwise, inserts_zeros=True, dtypes="any",
+    moves="some",
     transpose=lambda ct: make_diagonal(ct), samples=[(((3, 3),), ()), (((2, 2, 2),), ())],
     doc="the main diagonals of square matrices",
 )  # fmt: skip
@@ -230,6 +231,7 @@ _SOLVE_SHAPES = [
 
 solve = general(
     "solve", "a b", can_raise=True, type=_solve_type("solve"), batch=batch_leading, vjp=_solve_vjp,
+    linear_in="b",
     jvp=lambda a, out, a_dot, b_dot: solve(a, sub(b_dot, matmul(a_dot, out))),
     samples=[(operands, ()) for operands in _SOLVE_SHAPES],
     kink="a singular matrix raises numpy.linalg.LinAlgError", doc="x with a @ x = b",
@@ -270,6 +272,7 @@ def _triangular_jvp(
 
 triangular_solve = general(
     "triangular_solve", "a b", can_raise=True, attrs="lower trans unit_diagonal",
+    linear_in="b",
     type=_solve_type("triangular_solve"),
     batch=batch_leading, vjp=_triangular_vjp, jvp=_triangular_jvp, inserts_zeros=True,
     samples=[

@@ -63,6 +63,7 @@ def _along(direction: Tensor, z_dot: Tensor, times: Any) -> Tensor:
 
 abs_ = general(
     "abs", "x", vjp=(lambda ct, x, out, times: times(cast(ct, x.dtype), _direction(x, out)),),
+    cost="light",
     jvp=lambda x, out, x_dot, times: _along(_direction(x, out), x_dot, times),
     type=elementwise_type("abs", dtypes.real_of, "number"), batch=batch_elementwise, dtypes="number",
     kink="zero at 0", domain=(0.2, 2.0), doc="the magnitude",
@@ -127,8 +128,10 @@ def _shared(is_chosen: Any, is_other: Any) -> Any:
     return {"vjp": (to_first, to_second), "jvp": forward, "kink": "half to each operand at a tie"}
 
 
-maximum = _choice("maximum", "x y", **_shared(gt, lt), doc="the larger of x and y; NaN if one of them is")
-minimum = _choice("minimum", "x y", **_shared(lt, gt), doc="the smaller of x and y; NaN if one of them is")
+maximum = _choice("maximum", "x y", **_shared(gt, lt), cost="light", doc="the larger of x and y; NaN if one of them is")
+minimum = _choice(
+    "minimum", "x y", **_shared(lt, gt), cost="light", doc="the smaller of x and y; NaN if one of them is"
+)
 
 
 def _first_unless(is_other: Any) -> Any:

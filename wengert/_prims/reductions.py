@@ -107,7 +107,7 @@ def _place(name: str, doc: str) -> Op:
 
     return zero(
         name, "x", attrs="axis", type=type_rule, batch=batch_shifting(axis=1), dtypes="real", smooth=False, doc=doc,
-        samples=[(((2, 3, 4),), (1,)), (((3,),), (0,))],
+        places=True, samples=[(((2, 3, 4),), (1,)), (((3,),), (0,))],
     )  # fmt: skip
 
 

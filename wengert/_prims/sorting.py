@@ -26,6 +26,7 @@ def _sort_type(name: str, result: Any = None) -> Any:
 
 argsort = zero(
     "argsort", "x", attrs="axis descending", type=_sort_type("argsort", dtypes.int64), batch=_BATCH, dtypes="real",
+    places=True,
     samples=_SAMPLES, smooth=False, doc=f"the indices that sort along an axis, {_ORDER}",
 )  # fmt: skip
 
@@ -45,6 +46,7 @@ def _permute_back(ct: Tensor, index: Tensor, axis: int) -> Tensor:
 
 permute_along = linear(
     "permute_along", "x index", attrs="axis", transpose=(_permute_back, None), type=_permute_type, batch=_BATCH,
+    moves="all",
     dtypes="any", samples=[(((2, 4), lambda rng: rng.permuted([[0, 1, 2, 3]] * 2, axis=1)), (1,)),
                            (((5,), lambda rng: rng.permutation(5)), (0,))],
     doc="the elements along an axis in the order of an index, each line of which is a permutation",
@@ -88,6 +90,7 @@ def _sort_rows(x: Any) -> Any:
 
 searchsorted = zero(
     "searchsorted", "sequence values", attrs="right", type=_search_type, batch=batch_leading, dtypes="real",
+    places=True,
     smooth=False, samples=[((_sorted(4), (3,)), (False,)), ((_sorted(2, 3), (2, 2)), (True,))],
     doc="for each value the first place (the last, if right) in a sorted sequence that keeps the order",
 )  # fmt: skip

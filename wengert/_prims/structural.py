@@ -56,6 +56,7 @@ def _full_check(shape: Any, value: Any, dtype: Any) -> None:
 
 constant = zero(
     "constant", "", attrs="value", batch=_no_batch, dtypes="any",
+    states=lambda value: value,
     type=lambda value: tensor_type(value.shape, value.dtype), check=_constant_check,
     samples=[((), (dtypes.float64.type(1.5),))],
     doc="an array that is part of the program",
@@ -63,6 +64,7 @@ constant = zero(
 
 full = zero(
     "full", "", attrs="shape value dtype", batch=_no_batch, dtypes="any",
+    states=lambda shape, value, dtype: value,
     type=lambda shape, value, dtype: tensor_type(shape, dtype), check=_full_check,
     samples=[((), ((2, 3), 1.5, dtypes.float32)), ((), ((), 1, dtypes.int64))],
     doc="an array of one repeated number",
@@ -70,12 +72,14 @@ full = zero(
 
 absent = zero(
     "absent", "", attrs="shape dtype", batch=_no_batch, dtypes="any",
+    states=lambda shape, dtype: 0,
     type=lambda shape, dtype: tensor_type(shape, dtype), samples=[((), ((2, 3), dtypes.float32))],
     doc="zeros that take no memory: what is added to, or what a branch does not fill of its results",
 )  # fmt: skip
 
 iota = zero(
     "iota", "", attrs="size dtype", batch=_no_batch, dtypes="real",
+    places=True,
     type=lambda size, dtype: tensor_type((size,), dtype),
     samples=[((), (4, dtypes.int64)), ((), (0, dtypes.float32))],
     doc="0, 1, ..., size - 1",
@@ -103,6 +107,7 @@ def fill(x: Tensor, value: float) -> Tensor:
 
 add = linear(
     "add", "x y", transpose=(lambda ct: ct, lambda ct: ct), type=elementwise_type("add", None, "any"),
+    cost="light",
     batch=batch_elementwise, dtypes="any", doc="x + y",
 )  # fmt: skip
 
@@ -121,14 +126,16 @@ add_n = linear(
 )  # fmt: skip
 neg = linear(
     "neg", "x", transpose=lambda ct: neg(ct), type=elementwise_type("neg", None, "number"), batch=batch_elementwise,
+    cost="light",
     dtypes="number", doc="-x",
 )  # fmt: skip
 sub = linear(
     "sub", "x y", transpose=(lambda ct: ct, lambda ct: neg(ct)), type=elementwise_type("sub", None, "number"),
+    cost="light",
     batch=batch_elementwise, dtypes="number", doc="x - y",
 )  # fmt: skip
 mul = elementwise(
-    "mul", "x y", partials=(lambda y: y, lambda x: x), dtypes="any", doc="x * y",
+    "mul", "x y", partials=(lambda y: y, lambda x: x), dtypes="any", cost="light", doc="x * y",
 )  # fmt: skip
 
 
@@ -140,6 +147,7 @@ def _scale_vjp(ct: Any, x: Tensor, y: Tensor, needed: Any) -> Any:
 
 scale = general(
     "scale", "x y", vjp=_scale_vjp, inserts_zeros=True, leaves_zeros=True,
+    cost="light",
     jvp=lambda x, y, x_dot, y_dot: add(scale(x_dot, y), scale(x, y_dot)),
     type=elementwise_type("scale", None, "inexact"), batch=batch_elementwise,
     doc="x * y, but 0 where x is 0: the product of a cotangent that may hold structural zeros",
@@ -147,6 +155,7 @@ scale = general(
 
 times_number = linear(
     "times_number", "x", attrs="number", dtypes="number", batch=batch_elementwise,
+    cost="light",
     transpose=lambda ct, number: times_number(ct, number=_conj_number(number)),
     type=lambda x, number: tensor_type(x.shape, x.dtype), samples=[(((3, 2),), (2.5,)), (((),), (-1.5,))],
     doc="x times a Python number",
@@ -154,6 +163,7 @@ times_number = linear(
 
 add_number = general(
     "add_number", "x", attrs="number", dtypes="number", batch=batch_elementwise,
+    cost="light",
     vjp=(lambda ct: ct,), jvp=lambda x_dot: x_dot,
     type=lambda x, number: tensor_type(x.shape, x.dtype), samples=[(((3, 2),), (2.5,)), (((),), (-1.5,))],
     doc="x plus a Python number",
@@ -168,6 +178,7 @@ def _conj_number(number: Any) -> Any:
 
 convert = linear(
     "convert", "x", attrs="dtype", dtypes="any", batch=batch_elementwise,
+    cost="free",
     transpose=lambda ct, x_type: convert(ct, dtype=x_type.dtype),
     type=lambda x, dtype: tensor_type(x.shape, dtype),
     samples=[(((3, 2),), (dtypes.float32,)), (((3,),), (dtypes.complex128,))],
@@ -182,6 +193,7 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
 
 conj = linear(
     "conj", "x", transpose=lambda ct: conj(ct), type=elementwise_type("conj", None, "inexact"),
+    cost="light",
     batch=batch_elementwise, doc="the complex conjugate",
 )  # fmt: skip
 
@@ -242,6 +254,7 @@ def _reshape_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 reshape = linear(
     "reshape", "x", attrs="shape", type=_reshape_type, batch=_reshape_batch, dtypes="any",
+    cost="free", moves="all",
     transpose=lambda ct, x_type: reshape(ct, shape=x_type.shape),
     samples=[(((2, 3),), ((3, 2),)), (((4,),), ((2, 1, 2),)), (((),), ((1, 1),))],
     doc="the same elements, row-major, in another shape",
@@ -261,6 +274,7 @@ def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
 
 transpose = linear(
     "transpose", "x", attrs="perm", type=_transpose_type, dtypes="any",
+    cost="free", moves="all",
     transpose=lambda ct, perm: transpose(ct, perm=inverse(perm)),
     batch=lambda op, operands, batched, attrs: transpose(operands[0], perm=(0, *(p + 1 for p in attrs[0]))),
     samples=[(((2, 3, 4),), ((2, 0, 1),)), (((2, 3),), ((1, 0),))],
@@ -298,6 +312,7 @@ def _broadcast_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 broadcast_to = linear(
     "broadcast_to", "x", attrs="shape", type=_broadcast_type, batch=_broadcast_batch, dtypes="any",
+    cost="free", moves="all",
     transpose=_broadcast_transpose,
     samples=[(((2, 1),), ((3, 2, 4),)), (((),), ((2, 2),)), (((3,),), ((3,),))],
     doc="x repeated along new leading axes and axes of extent 1",
@@ -377,6 +392,7 @@ def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, s
 
 slice_ = linear(
     "slice", "x", attrs="starts limits strides", type=_slice_type, dtypes="any", transpose=_slice_transpose,
+    cost="move", moves="some",
     inserts_zeros=True,
     check=_slice_check,
     batch=lambda op, operands, batched, attrs: slice_(
@@ -420,6 +436,7 @@ def _pad_transpose(ct: Tensor, x_type: TensorType, low: Any, high: Any, interior
 
 pad = linear(
     "pad", "x", attrs="low high interior", type=_pad_type, dtypes="any", transpose=_pad_transpose, leaves_zeros=True,
+    cost="move",
     check=_pad_check,
     batch=lambda op, operands, batched, attrs: pad(
         operands[0], low=(0, *attrs[0]), high=(0, *attrs[1]), interior=(0, *attrs[2])
@@ -430,6 +447,7 @@ pad = linear(
 
 flip = linear(
     "flip", "x", attrs="axes", dtypes="any", transpose=lambda ct, axes: flip(ct, axes=axes),
+    cost="move", moves="all",
     type=lambda x, axes: (require_axes("flip", x, axes), tensor_type(x.shape, x.dtype))[1],
     batch=batch_shifting(axes=1), samples=[(((2, 3),), ((0, 1),)), (((4,),), ((0,),))],
     doc="the elements in opposite order along axes",
@@ -496,6 +514,7 @@ def _unstack_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
 
 unstack = general(
     "unstack", "x", attrs="size", outs="*outs", vjp=_unstack_pull, jvp=lambda x_dot, size: unstack(x_dot, size=size),
+    linear_in="x",
     type=_unstack_type, batch=_unstack_batch, dtypes="any", takes_missing=True, samples=[(((3, 2),), (3,))],
     inserts_zeros=True,
     doc="the slices along the first axis, each a result of its own",
@@ -516,6 +535,7 @@ def _select_type(cond: TensorType, x: TensorType, y: TensorType) -> TensorType:
 
 select = linear(
     "select", "cond x y", type=_select_type, batch=batch_elementwise, inserts_zeros=True, dtypes="any",
+    cost="light",
     transpose=(None, lambda ct, cond: select(cond, ct, fill(ct, 0)), lambda ct, cond: select(cond, fill(ct, 0), ct)),
     samples=[((lambda rng: rng.random((3, 2)) < 0.5, (3, 2), (3, 2)), ())],
     doc="x where cond, else y; the operand not chosen has a zero that stays zero",
@@ -528,15 +548,18 @@ _identity_type = elementwise_type("identity", None, "any")
 
 alias = linear(
     "alias", "x", transpose=lambda ct: ct, type=_identity_type, batch=batch_elementwise, dtypes="any",
+    cost="free", moves="same",
     doc="x under a new identity: a differentiated argument is a value of its own",
 )  # fmt: skip
 barrier = linear(
     "barrier", "*xs", outs="*outs", transpose=lambda ct: ct, takes_missing=True, batch=batch_elementwise, dtypes="any",
+    moves="same",
     type=lambda xs: (*[tensor_type(x.shape, x.dtype) for x in xs],), samples=[(((3, 2), (4,)), ())],
     doc="the arrays as they are, each available once all of them are",
 )  # fmt: skip
 stop_gradient = stop(
     "stop_gradient", "x", type=_identity_type, batch=batch_elementwise, dtypes="any",
+    cost="free", moves="same",
     doc="x as a constant: no gradient flows through",
 )  # fmt: skip
 
@@ -548,6 +571,7 @@ def _attach_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
 
 attach = general(
     "attach", "x *sources", type=lambda x, sources: tensor_type(x.shape, x.dtype), batch=_attach_batch, dtypes="any",
+    cost="free", moves="same",
     vjp=lambda ct, sources_type: (ct, (ZERO,) * len(sources_type)), jvp=lambda x_dot: x_dot,
     samples=[(((3,), (2, 2)), ())],
     doc="x, counted as depending on the sources with derivative zero",
@@ -561,6 +585,7 @@ def _reassign_type(x: TensorType, held: TensorType) -> TensorType:
 
 reassign = general(
     "reassign", "x held", type=_reassign_type, batch=batch_elementwise, dtypes="any",
+    moves="same",
     vjp=(None, lambda ct: ct), jvp=lambda held_dot: held_dot, samples=[(((3,), (3,)), ())],
     smooth=False,  # its derivative is a convention, not that of its value
     doc="x as the new value of a Variable: later reads count as reads of the Variable, not as uses of x",

@@ -118,7 +118,7 @@ def _place(name: str, doc: str) -> Op:
     return zero(
         name, "x", attrs="window strides padding dilation", type=type_rule, batch=batch_elementwise, dtypes="real",
         check=_check(name),
-        samples=[((shape,), attrs) for shape, attrs in _GEOMETRIES], smooth=False, doc=doc,
+        samples=[((shape,), attrs) for shape, attrs in _GEOMETRIES], smooth=False, places=True, doc=doc,
     )  # fmt: skip
 
 
@@ -144,6 +144,7 @@ def _indices(rng: Any) -> Any:
 
 take_along = linear(
     "take_along", "x index", type=lambda x, index: _along_type("take_along", x, index, index.shape[-1]),
+    moves="some",
     transpose=(lambda ct, x_type, index: add_along(ct, index, size=x_type.shape[-1]), None),
     batch=batch_elementwise, inserts_zeros=True, dtypes="any", can_raise=True,
     samples=[(((2, 4), _indices), ()), (((4,), lambda rng: [1, 3, 1]), ())],

@@ -125,7 +125,7 @@ def _results(node: Node, operands: Sequence[Known], width: int) -> Sequence[Know
         return REGIONS[op.name](site)
     if op.kind in ("zero", "stop") or all(known.rows is None for known in operands):
         return (UNKNOWN,) * len(node.outputs)
-    rule = RULES.get(op.name) or (elementwise if op.kind == "elementwise" else dense)
+    rule = RULES.get(op.name) or _rule_by_facts(op)
     return [
         Known(None, rows if is_inexact(value.dtype) else None)
         for value, rows in zip(node.outputs, rule(site), strict=True)
@@ -270,7 +270,7 @@ def elementwise(site: Site) -> Sequence[Rows]:
     )]  # fmt: skip
 
 
-@rule("attach", "limit_value", "copysign", "ldexp", "after", "alias", "buffer_new", "buffer_value")
+@rule("copysign", "ldexp", "after", "buffer_new", "buffer_value")
 def first(site: Site) -> Sequence[Rows]:
     """The first operand's."""
     return [site.operands[0].rows]
@@ -301,12 +301,21 @@ def product(site: Site) -> Sequence[Rows]:
     return [union(terms)]
 
 
-@rule(
-    "reshape", "transpose", "broadcast_to", "slice", "pad", "flip", "concatenate", "unstack", "tril", "triu",
-    "diagonal", "make_diagonal",
-)  # fmt: skip
+def _rule_by_facts(op: Op) -> Rule:
+    """The rule of an op that has none of its own here."""
+    if op.kind == "elementwise":
+        return elementwise
+    return {"same": first, "": dense}.get(op.facts.moves, moved_by_known)
+
+
+def moved_by_known(site: Site) -> Sequence[Rows]:
+    """What moves elements of the first operand: run on element numbers, if what says where they go is known."""
+    return _moved(site, (0,)) if _all_known(site.operands[1:]) else dense(site)
+
+
+@rule("pad", "concatenate", "unstack", "tril", "triu", "make_diagonal")
 def moved(site: Site) -> Sequence[Rows]:
-    """Ops that move elements or insert zeros: run on element numbers."""
+    """Ops that move elements of several operands, to several results, or insert zeros: run on element numbers."""
     return _moved(site, range(len(site.operands)))
 
 
@@ -337,7 +346,7 @@ def on_numbers(site: Site, offsets: dict[int, int]) -> list[Array]:
 
 
 def _is_buffer_operand(op: Op, index: int) -> bool:
-    return op.name.startswith("buffer_") and op.operands[min(index, len(op.operands) - 1)] == "b"
+    return op.operands[op.position(index)] == op.facts.buffer
 
 
 def _all_known(known: Iterable[Known]) -> bool:
@@ -375,11 +384,6 @@ def along(site: Site) -> Sequence[Rows]:
         return _moved(site, (0,))
     axis = site.attr("axis") if "axis" in site.op.attrs else -2 if "rows" in site.op.name else -1
     return _over_axes(site, [axis])
-
-
-@rule("buffer_get")
-def read(site: Site) -> Sequence[Rows]:
-    return _moved(site, (0,)) if _all_known(site.operands[1:]) else dense(site)
 
 
 @rule("scatter_set", "buffer_set")

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.engine import ndarray_of
-from .._core.op import Op
+from .._core.op import Op, stated
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
 from .._core.tracebacks import fold
@@ -26,10 +26,8 @@ __all__ = ["debug_nans"]
 
 Array = np.ndarray[Any, Any]
 
-# ops that leave values as they are
-_MOVES = frozenset({"broadcast_to", "reshape", "transpose", "convert", "alias"})
 _BY_NUMBER = frozenset({"add_number", "times_number"})
-_SPREAD_NAN = _BY_NUMBER | {"add", "sub", "mul", "div", "neg"}  # in which a NaN stays one
+_SPREAD_NAN = _BY_NUMBER | {"add", "sub", "mul", "div", "neg"}  # of what users write down, in which a NaN stays one
 _MOST_PLACES = 200_000  # remembered for messages, the latest ones
 
 
@@ -123,14 +121,17 @@ def _computed_or_written(tensor: Tensor) -> Array | None:
         node = makers.get(key)
         if node is None:
             continue
-        if node.op.name in ("constant", "full"):
-            written = np.asarray(dict(zip(node.op.attrs, node.attrs, strict=True))["value"])
+        value = stated(node.op, node.attrs)
+        if value is not None:
+            written = np.asarray(value)
             if is_whole or (written.dtype.kind in "fc" and np.isnan(written).any()):
                 return written
         elif node.op.name in _BY_NUMBER and _is_infinite_number(node.attrs[0]):
             return np.asarray(node.attrs[0])
-        elif node.op.name in _MOVES or node.op.name in _SPREAD_NAN:
-            is_whole &= node.op.name in _MOVES
+        elif node.op.facts.moves in ("same", "all") or node.op.name == "convert":
+            keys += [value.key for value in node.inputs[: len(node.outputs)] if value.key not in keys]
+        elif node.op.name in _SPREAD_NAN:
+            is_whole = False
             keys += [value.key for value in node.inputs if value.key not in keys]
     return None
 

@@ -18,7 +18,7 @@ from .._control.call import cut_inside, inner_programs, leads_through
 from .._core import dtypes
 from .._core.engine import ndarray_of
 from .._core.graph import Graph, graph_holding, quietly
-from .._core.op import ZERO, Op
+from .._core.op import BRANCHES_AND_LOOPS, REGISTRY, ZERO, Op
 from .._core.public import public
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
@@ -33,10 +33,8 @@ __all__ = ["disconnection", "explain", "explain_entries", "explain_graph"]
 _MOST_CUTS = 3  # told in one text
 _MOST_STEPS = 12  # of a path that are listed
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
-_PLACES = frozenset({"argmax", "argmin", "argsort"})
-_ASKED = frozenset({"custom", "call", "switch", "loop"})  # only the sweep knows what these pass on
 
-_INSIDE = {"call": "a compiled function", "switch": "a branch", "loop": "a loop"}
+_INSIDE = {"a program": "a compiled function", "branches": "a branch", "a loop": "a loop"}
 
 
 class ExplainedOp(NamedTuple):
@@ -214,7 +212,8 @@ class _Case:
                 f"{self._severed}: no gradient is defined for the op {refusing.op.name}, which is on the path; asking "
                 f"for the gradient is a LookupError{_under(refusing)}{self._trail(path)}\n  cure: {_CURE_UNDEFINED}"
             )
-        if any(s.op.name in _ASKED for s in path):
+        # what custom rules and programs pass on only the sweep knows
+        if any(s.op.kind == "custom" or s.op.facts.holds for s in path):
             found = self.asked()
             if found is None:
                 return self._dropped(path)
@@ -255,13 +254,13 @@ class _Case:
 
     def _zero(self, path: Sequence[ExplainedOp]) -> str:
         step = next((s for s in path if not _passes_more_than_zero(s, -1)), None)
-        region = next((s for s in path if s.op.name in ("switch", "loop")), None)
+        region = next((s for s in path if s.op.facts.holds in BRANCHES_AND_LOOPS), None)
         if step is None and region is not None:
             found = (cut_inside(program, place) for program, place in self._inner(region, path))
             cut = next((c for c in found if c is not None), None)
             why = "nothing computed from it reaches the result" if cut is None else f"the path is cut where {cut}"
             return (
-                f"the result counts as connected to {self.name}, which {_INSIDE[region.op.name]} takes, but its "
+                f"the result counts as connected to {self.name}, which {_INSIDE[region.op.facts.holds]} takes, but its "
                 f"gradient is zero: {why}{self._trail(path)}" + ("" if cut is None else f"\n  cure: {_cure(cut)}")
             )
         if step is None:
@@ -296,9 +295,9 @@ class _Case:
             if cuts:
                 told = "\n  and where ".join(cuts)
                 cures = dict.fromkeys(map(_cure, cuts.values()))
-                return (
-                    f"{self._severed}: the path is cut in {_INSIDE[step.op.name]} where {told}{self._trail(path)}"
-                    + "".join(f"\n  cure: {c}" for c in cures)
+                inside = _INSIDE[step.op.facts.holds]
+                return f"{self._severed}: the path is cut in {inside} where {told}{self._trail(path)}" + "".join(
+                    f"\n  cure: {c}" for c in cures
                 )
         custom = next((s for s in path if s.op.name == "custom"), None)
         if custom is None:
@@ -318,13 +317,13 @@ class _Case:
         """The branches (and the bodies of loops) on a path that pass no gradient on, and why."""
         told = ""
         for step in path:
-            if step.op.name not in ("switch", "loop"):
+            if step.op.facts.holds not in BRANCHES_AND_LOOPS:
                 continue
             for program, place in self._inner(step, path):
                 if not leads_through(program, place):
                     cut = cut_inside(program, place)
                     why = "it leads nowhere" if cut is None else f"{cut}"
-                    where = f"{program.graph.name} is taken" if step.op.name == "switch" else "a step runs"
+                    where = f"{program.graph.name} is taken" if step.op.facts.holds == "branches" else "a step runs"
                     told += f"\n  the gradient is zero if {where}: {why}"
         return told
 
@@ -521,7 +520,7 @@ def _cure(cut: Cut) -> str:
         return "go on with the tensor itself: wg's and NumPy's functions take it as it is"
     if op.endswith(".assign"):
         return "go on with the value that was assigned instead of reading the Variable again"
-    if op in _PLACES:
+    if op in REGISTRY and REGISTRY[op].facts.places:
         return "use the value instead of its place (max, take_along_axis), or a soft choice (wg.nn.softmax)"
     if op in _COMPARISONS or op == "bool(Tensor)":
         return "choose between differentiable values with wg.where(condition, a, b), or use a smooth step (sigmoid)"

@@ -23,10 +23,6 @@ __all__ = ["Box", "boxes_of", "fitted", "width_of"]
 
 FOLD_ABOVE = 80  # nodes
 _MOST_CHARACTERS = 30  # in one line of a box
-_FORM_ONLY = frozenset({
-    "alias", "attach", "broadcast_to", "conj", "convert", "neg", "pad", "reshape", "slice", "stop_gradient",
-    "times_number", "add_number", "transpose",
-})  # fmt: skip
 _NUMBERS = frozenset({"constant", "full"})
 
 
@@ -63,6 +59,7 @@ class _Drafter:
         self.names = value_names(graph)
         self.boxes: list[Box] = []
         self.made_by: dict[int, int] = {}  # value key -> its box
+        self.forms: set[int] = set()  # boxes that chains begin with
         self.numbers: dict[int, Node] = {}  # value key -> the node of a constant, drawn at each use
         self.uses: Counter[int] = Counter(v.key for n in graph.nodes for v in n.inputs)
         self.uses.update(v.key for v in graph.outputs)
@@ -90,17 +87,19 @@ class _Drafter:
             return
         subtitle = ", ".join(map(type_text, node.outputs))
         box = Box("op", _title(node), subtitle, self._tip(node), node.is_quiet, self._sources(node.inputs))
+        if _is_form(node):
+            self.forms.add(len(self.boxes))
         self._add(box, *node.outputs)
 
     def _joins_chain(self, node: Node) -> bool:
-        """Makes a node part of the box before it, where both only change a value's form and nothing else reads it."""
-        if node.op.name not in _FORM_ONLY or len(node.inputs) != 1 or self.uses[node.inputs[0].key] != 1:
+        """Makes a node part of the box before it, where both change a value but little and nothing else reads it."""
+        if not _is_form(node) or self.uses[node.inputs[0].key] != 1:
             return False
         place = self.made_by.get(node.inputs[0].key)
         if place is None:
             return False
         before = self.boxes[place]
-        if before.kind != "fold" and not (before.kind == "op" and before.tip.count("\n") <= 1 and _is_form(before)):
+        if before.kind != "fold" and not (before.kind == "op" and before.tip.count("\n") <= 1 and place in self.forms):
             return False
         if before.is_gradient != node.is_quiet:
             return False
@@ -145,8 +144,9 @@ class _Drafter:
         self.boxes.append(box)
 
 
-def _is_form(box: Box) -> bool:
-    return box.title.split(" ")[0] in _FORM_ONLY
+def _is_form(node: Node) -> bool:
+    """Whether a node changes one value a little: its shape, its order, its sign."""
+    return node.op.facts.cost != "dear" and len(node.inputs) == 1
 
 
 def _title(node: Node) -> str:

@@ -14,8 +14,12 @@ import pytest
 
 import wengert as wg
 from tests.support.loop_programs import a_scan, a_while, branching, buffered, nested
+from wengert._core.graph import Graph
+from wengert._core.state import building
 
 tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
+
+from wengert._engines.tensorflow.kernels import _counts_from_the_front  # noqa: E402  # needs TensorFlow
 
 X = np.array([0.5, 1.0, 1.5])
 A, B = np.array([[2.0, 1.0], [0.5, 3.0]]), np.array([1.0, -2.0])
@@ -429,3 +433,17 @@ def test_eigenvalues_of_complex_matrices_are_real(derive) -> None:
     np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix), rtol=1e-5)
     slope = derive(wg.grad(lambda a: wg.sum(wg.linalg.eigvalsh(a))))(tf.constant(matrix))
     np.testing.assert_allclose(slope, np.eye(2), atol=1e-6)
+
+
+@pytest.mark.parametrize("places", [False, True])
+def test_what_gives_places_is_not_looked_at_for_negative_ones(places: bool) -> None:
+    op = wg.primitive(
+        f"tf_place_{places}", spec=lambda x: wg.TensorSpec(x.shape, np.int64), numpy=lambda x: np.int64(x > 0),
+        places=places,
+    )  # fmt: skip
+    turn = wg.primitive(f"tf_turn_{places}", spec=lambda x: x, numpy=lambda x: x[::-1], moves="all")
+    graph = Graph("places")
+    with building(graph):
+        graph.finish([turn(op(graph.add_input((2,), np.dtype(np.float64))))])
+    makers = {v.key: node for node in graph.nodes for v in node.outputs}
+    assert _counts_from_the_front(graph.outputs[0], makers) == places

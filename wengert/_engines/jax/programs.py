@@ -57,7 +57,8 @@ class Form:
         self.jitted: Callable[..., tuple[Any, ...]] = jax.jit(self.traced)
         self.can_jit = not _varies(program.graph)
         self.has_effect = _has_effect(program.graph)
-        self.has_regions = any(node.op.name in _REGIONS for node in program.graph.nodes)
+        # compiled from the first use on: a history of a run op by op is none that XLA could take
+        self.has_regions = any(node.op.facts.holds for node in program.graph.nodes)
         self.uses = 0
         self._jaxprs: dict[Any, tuple[ClosedJaxpr, Any]] = {}
 
@@ -89,10 +90,6 @@ class Form:
 def _is_opaque(native: Any) -> bool:
     """Whether a native is the history, or the rows of several shapes, of a run op by op, which XLA could not take."""
     return type(native) is np.ndarray and native.dtype == object
-
-
-# a history of a run op by op is none that XLA could take
-_REGIONS = frozenset({"loop", "loop_back", "switch", "call"})
 
 
 def _varies(graph: Graph) -> bool:

@@ -41,6 +41,7 @@ from .signs import Signs
 MODERATE = {"f64": 100, "f32": 30}
 FINITE = {"f64": 1000, "f32": 120}
 LONGEST = 240  # instructions of a step that is not copied any more: of so many, the chain is not what takes the time
+# operations of the language of loops, not primitives
 _BOUNDED = {"sin", "cos", "tanh", "atan", "erf"}  # between -2 and 2
 _SAME = {"neg", "abs", "maximum", "minimum", "copysign"}
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
+from ..._core.op import BRANCHES_AND_LOOPS
 from ..._core.tensor import Value
 from .lower.maps import MAPS
 
@@ -50,18 +51,15 @@ def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
             natives[place] = False
 
 
-_HELD = {"buffer_get": 0, "buffer_value": 0, "buffer_set": 1, "buffer_add": 1}  # which operand is the buffer
-
-
 def _held_outside(graph: Graph) -> set[int]:
     """Nodes that read or write buffers of the caller's: NumPy's kernels do that in place, machine code on a copy."""
     held = {v.key for v in graph.inputs}
     found: set[int] = set()
     for place, node in enumerate(graph.nodes):
-        position = _HELD.get(node.op.name)
-        if position is not None and node.inputs[position].key in held:
+        facts = node.op.facts
+        if facts.buffer and node.inputs[node.op.operands.index(facts.buffer)].key in held:
             found.add(place)
-            if position:
+            if facts.writes:
                 held.add(node.outputs[0].key)
     return found
 
@@ -172,7 +170,8 @@ def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value
 def _untold(part: Part) -> set[Any]:
     """The dimensions of a part that nothing tells."""
     given = _told(part.inputs)
-    made = _told(v for node in part.nodes for v in node.outputs if node.op.name in ("loop", "switch"))
+    regions = [node for node in part.nodes if node.op.facts.holds in BRANCHES_AND_LOOPS]
+    made = _told(v for node in regions for v in node.outputs)
     needed = {a for node in part.nodes for a in _atoms_of(node)}
     return needed - given - made
 

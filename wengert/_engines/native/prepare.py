@@ -18,7 +18,8 @@ from ..._control.executables import once_per_program
 from ..._control.loop import Loop
 from ..._core.dims import Atom, Dim, map_attribute
 from ..._core.graph import Graph, Node
-from ..._core.op import REGISTRY, Op
+from ..._core.op import REGISTRY, Op, stated
+from ..._core.printer import programs_of
 from ..._core.state import building
 from ..._core.tensor import Tensor, Value
 from ..._passes import optimise
@@ -50,8 +51,7 @@ def count_nodes(graph: Graph) -> int:
     """How many nodes a graph has, with those of the programs in it."""
     total = len(graph.nodes)
     for node in graph.nodes:
-        if node.op.name in ("switch", "loop", "loop_back"):
-            total += sum(len(program.graph.nodes) for program in node.attrs[0].inner)
+        total += sum(len(inner.nodes) for inner in programs_of(node))
     return total
 
 
@@ -123,10 +123,8 @@ def _substituted(attribute: Any, sizes: dict[Atom, Any]) -> Any:
 def _renamed(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...] | None:
     """The values that a node's results are other names of; None if it computes something."""
     name = node.op.name
-    if name in ("alias", "attach", "limit_value", "stop_gradient", "reassign"):
-        return inputs[:1]
-    if name == "barrier":
-        return inputs
+    if node.op.facts.moves == "same":
+        return inputs[: len(node.outputs)]
     if name == "custom":
         rule = node.attrs[-1]
         return inputs[rule.inputs :][: rule.outputs]
@@ -204,10 +202,8 @@ def _row_sums(x: Tensor, ones: Tensor) -> Tensor:
 
 def _is_ones(node: Node) -> bool:
     """Whether a node gives nothing but ones."""
-    name = node.op.name
-    if name == "full":
-        return node.attrs[1] == 1
-    return name == "constant" and node.outputs[0].dtype.kind in _REAL and bool(np.all(np.asarray(node.attrs[0]) == 1))
+    value = stated(node.op, node.attrs)
+    return value is not None and node.outputs[0].dtype.kind in _REAL and bool(np.all(np.asarray(value) == 1))
 
 
 def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:

@@ -11,8 +11,6 @@ from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from ..._passes.rewrite import with_inputs, with_nodes
 
-_MOVES = frozenset({"broadcast_to", "reshape", "transpose"})
-
 
 def without_rare(graph: Graph) -> Graph:
     """The graph as it is where none of the flags is set; the flags stay, to be looked at."""
@@ -37,9 +35,13 @@ def without_rare(graph: Graph) -> Graph:
 def _is_unset(node: Node, unset: set[int]) -> bool:
     """Whether a node gives flags of which none is set."""
     name, keys = node.op.name, [v.key for v in node.inputs]
-    if name in _MOVES or name == "logical_or":
+    if name == "rarely":
+        return True
+    if node.op.facts.moves:
+        return keys[0] in unset
+    if name == "logical_or":
         return unset.issuperset(keys)
-    return name == "rarely" or (name == "logical_and" and not unset.isdisjoint(keys))
+    return name == "logical_and" and not unset.isdisjoint(keys)
 
 
 def _chosen(node: Node, unset: set[int]) -> Value | None:

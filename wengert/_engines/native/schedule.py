@@ -34,19 +34,12 @@ DEEP = 30  # points that one map may compute one from the other
 HEAVY = 16  # maps that one map may read through others before it is stored
 
 
-# Points that take less time than to store a value and to load it again, and how often they are computed at most.
-LIGHT = {
-    "add", "sub", "mul", "neg", "abs", "times_number", "add_number", "select", "convert", "maximum", "minimum", "scale",
-    "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not",
-}  # fmt: skip
+# How often points that cost little are computed at most.
 MOST_REPEATS = 3
 MOST_IN_LANES = 6  # of comparisons: where vectors of booleans would have to be packed into bytes
 
 # Points that need the one before them: they are members of a loop, and read nowhere else but from memory.
 RUNNING = ("cumsum", "cumprod", "cummax", "cummin")
-
-# What writes to a few places of its first operand, in place if nothing reads that later on.
-_WRITES = frozenset({"scatter_set", "scatter_add", "buffer_set", "buffer_add"})
 
 # Kinds that compute what they alone read.
 _READING = ("map", "inline", "assemble")
@@ -166,7 +159,7 @@ class _Scheduling:
             key = self.nodes[place].outputs[0].key
             readers = self.readers[key]
             if len(readers) == 1 and key not in self.asked and self.kinds[readers[0]] in _READING:
-                if self.nodes[place].op.name not in LIGHT and not self.is_read_once(readers[0]):
+                if self.nodes[place].op.facts.cost == "dear" and not self.is_read_once(readers[0]):
                     continue
                 depth[place] = depth.get(readers[0], 0) + 1
                 if depth[place] <= DEEP:
@@ -240,7 +233,7 @@ class _Scheduling:
         """
         found = False
         for place, node in enumerate(self.nodes):
-            if self.kinds[place] != "point" or node.op.name not in LIGHT or place in self.moving:
+            if self.kinds[place] != "point" or node.op.facts.cost == "dear" or place in self.moving:
                 continue
             key, stage = node.outputs[0].key, self.stage[place]
             readers = self.readers[key]
@@ -403,9 +396,11 @@ class _Scheduling:
     def readers_first(self, nodes: Sequence[Node]) -> list[Node]:
         """Nodes in an order in which what reads a value comes before what might overwrite it, where that can be."""
         found = [*nodes]
-        for writer in [n for n in nodes if n.op.name in _WRITES and len(self.readers[n.inputs[0].key]) > 1]:
+        for writer in [n for n in nodes if n.op.facts.writes]:
             place = found.index(writer)
-            old = writer.inputs[0].key
+            old = writer.inputs[writer.op.operands.index(writer.op.facts.writes)].key
+            if len(self.readers[old]) == 1:
+                continue
             later = [node for node in found[place + 1 :] if any(v.key == old for v in node.inputs)]
             moved = _with_sources(later, found[place:])
             if later and writer not in moved:

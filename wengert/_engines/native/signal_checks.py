@@ -20,6 +20,7 @@ _SIMPLE, _FUNCTION, _CALL = 0.3, 4.0, 100.0
 _MULTIPLICATION = 0.05
 _MATRICES = ("blas.", "lapack.", "product.")
 UNKNOWN = 256  # iterations, and extents, that only the call tells
+# operations of the language of loops, not primitives
 _CHEAP = {"add", "sub", "mul", "div", "neg", "abs", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor", "not",
           "fma", "sum", "scale", "maximum", "minimum", "shl", "shr"}  # fmt: skip
 

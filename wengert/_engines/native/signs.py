@@ -32,6 +32,7 @@ from .loops import (
 )
 from .renaming import reads, substitute
 
+# These are operations of the language of loops (`loops.OPS`), not primitives, whose facts stand in their declarations.
 # results do not depend on the sign of a zero
 _BLIND = {"eq", "ne", "lt", "le", "gt", "ge", "exp", "exp2", "log", "log2", "log10", "cos", "cosh", "abs"}
 # results differ in the sign of a zero, if at all

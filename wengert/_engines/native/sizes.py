@@ -26,7 +26,7 @@ from ..._control.switch import Branches
 from ..._core import forking
 from ..._core.dims import Atom, Dim
 from ..._core.graph import Graph, Node
-from ..._core.op import REGISTRY
+from ..._core.op import REGISTRY, stated
 from ..._core.tensor import Value
 from .batches import varying
 from .prepare import prepared
@@ -101,10 +101,10 @@ def _numbers(graph: Graph, seen: set[int] | None = None) -> Iterator[Any]:
 
 def _whole(node: Node) -> int | None:
     """The number that a node gives, if it is a whole one of 64 bits; None if it does anything else."""
-    name, out = node.op.name, node.outputs[0]
+    out = node.outputs[0]
     if out.dtype != np.int64 or out.shape:
         return None
-    value = node.attrs[1] if name == "full" else node.attrs[0] if name == "constant" else None
+    value = stated(node.op, node.attrs)
     return None if value is None else int(value)
 
 

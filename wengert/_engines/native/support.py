@@ -13,6 +13,7 @@ from ..._control.executables import once_per_program
 from ..._control.loop import History, Loop
 from ..._core.dims import Dim, dims_in
 from ..._core.graph import Graph, Node
+from ..._core.op import BRANCHES_AND_LOOPS
 from ..._core.tensor import Value
 from .forms import TYPE_OF
 from .lower import convolutions as convolutions
@@ -77,8 +78,8 @@ HANDED: dict[str, str] = {
 TYPES = "half floats and complex numbers have no native arithmetic"
 
 
-# what gives and takes histories of loops
-_OF_HISTORIES = ("loop", "loop_back", "switch", "absent", "constant")
+# what stands for a history of a loop that there is none of; beside ops that hold programs
+_NO_HISTORIES = ("absent", "constant")
 
 
 def reason_against(node: Node) -> str:
@@ -86,8 +87,9 @@ def reason_against(node: Node) -> str:
     name = node.op.name
     if not is_lowered(name):
         return HANDED.get(name, "no lowering")
+    takes_histories = node.op.facts.holds or name in _NO_HISTORIES
     for value in (*node.inputs, *node.outputs):
-        if value.dtype not in TYPE_OF and not (value.dtype == object and name in _OF_HISTORIES):
+        if value.dtype not in TYPE_OF and not (value.dtype == object and takes_histories):
             return f"{TYPES}: {value.dtype}"
     check = _CHECKS.get(name)
     return "" if check is None else check(node)
@@ -100,7 +102,8 @@ def is_native(node: Node) -> bool:
 
 def untold(graph: Graph) -> set[Any]:
     """The dimensions that the nodes of a graph need and that no input, no loop and no branch tells."""
-    tellers = [*graph.inputs, *(v for node in graph.nodes if node.op.name in ("loop", "switch") for v in node.outputs)]
+    regions = [node for node in graph.nodes if node.op.facts.holds in BRANCHES_AND_LOOPS]
+    tellers = [*graph.inputs, *(v for node in regions for v in node.outputs)]
     told = {d.atom for v in tellers for d in v.shape if isinstance(d, Dim) and d.is_atom}
     needed: set[Any] = set()
     for node in graph.nodes:

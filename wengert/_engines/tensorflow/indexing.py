@@ -325,14 +325,12 @@ KERNELS: dict[str, Any] = {
     "last_writes": _last_writes,
 }
 
-# for indices that are known to count from the front, as the results of these are, and what passes them on
+# for indices that are known to count from the front
 FROM_THE_FRONT = {
     "gather": partial(_gather, counted=_as_it_is),
     "scatter_add": partial(KERNELS["scatter_add"], counted=_as_it_is),
     "take_along": partial(_take_along, counted=_as_it_is),
     "add_along": in_float32(partial(_add_along, counted=_as_it_is)),
 }
-GIVES_PLACES = frozenset({"window_argmax", "window_argmin", "argmax", "argmin", "argsort", "searchsorted", "iota"})
-PASSES_PLACES = frozenset({"reshape", "broadcast_to", "transpose", "slice", "alias", "flip"})
 
 __all__ = ["KERNELS", "is_half"]

@@ -10,7 +10,7 @@ from typing import Any
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .fusion import FUSED
-from .indexing import FROM_THE_FRONT, GIVES_PLACES, PASSES_PLACES
+from .indexing import FROM_THE_FRONT
 from .table import KERNELS
 
 
@@ -47,11 +47,11 @@ def kernels_for(graph: Graph) -> Callable[[Node], Any]:
 def _counts_from_the_front(v: Value, makers: dict[int, Node]) -> bool:
     """Whether indices are known not to be negative."""
     node = makers.get(v.key)
-    while node is not None and node.op.name in PASSES_PLACES:
+    while node is not None and node.op.facts.moves and not node.op.is_multi:
         node = makers.get(node.inputs[0].key)
     if node is None:
         return False
-    return node.op.name in GIVES_PLACES or (node.op.name == "constant" and bool((node.attrs[0] >= 0).all()))
+    return node.op.facts.places or (node.op.name == "constant" and bool((node.attrs[0] >= 0).all()))
 
 
 def _kept_axes(shape: Any, wanted: Any) -> list[bool] | None:

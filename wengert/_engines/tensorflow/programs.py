@@ -53,7 +53,7 @@ class Form:
         self._steps: Callable[..., tuple[Any, ...]] = compile_instructions(graph, kernels_for(graph), _extent)
         self.inputs = program.graph.inputs
         self.can_compile = not _varies(program.graph)
-        self.has_regions = any(node.op.name in _REGIONS for node in program.graph.nodes)
+        self.has_loops = any("loop" in node.op.facts.holds for node in program.graph.nodes)
         self.uses = 0
         self._compiled: dict[Any, Callable[..., tuple[Any, ...]]] = {}
 
@@ -100,10 +100,6 @@ class Form:
         return shapes
 
 
-# what is compiled from the first use on, for the steps of a loop should not return to Python each
-_REGIONS = frozenset({"loop", "loop_back"})
-
-
 def _extent(x: Any, axis: int) -> Any:
     """The size of an axis, as a scalar of the graph where it is not known beforehand."""
     return extents(x)[axis]
@@ -137,7 +133,8 @@ def executed(program: Program, values: Tensors) -> tuple[Any, ...]:
     """The results; outside graphs compiled from the second run on, for what runs but once is not worth it."""
     form = form_of(program)
     form.uses += 1
-    is_worth_it = form.can_compile and (form.uses > 1 or form.has_regions)
+    # loops from the first use on, for their steps should not return to Python each
+    is_worth_it = form.can_compile and (form.uses > 1 or form.has_loops)
     if not (is_worth_it and tf.executing_eagerly() and all(isinstance(x, (tf.Tensor, TensorHistory)) for x in values)):
         return form.run(*values)
     return form.compiled(*flat(values))

@@ -21,7 +21,7 @@ KERNELS: dict[str, Kernel] = {}
 for _family in (structural, elementwise, indexing, buffer, linalg, conv, windows, random, sparse, special):
     KERNELS.update(_family.KERNELS)
 
-# may give a view of the first operand, or the operand itself
+# whose kernels here may give a view of the first operand, or the operand itself: a fact of the kernels, not of the ops
 VIEWS = frozenset({
     "alias", "attach", "limit_value", "rarely",
     "after", "reassign", "stop_gradient", "reshape", "transpose", "broadcast_to",
@@ -33,7 +33,7 @@ VIEWS = frozenset({
 # and those of which nothing can be said
 OTHERS = frozenset({"custom", "barrier", "unstack", "call", "switch", "loop", "loop_back", "foreign", "constant"})
 
-# where wide unsigned integers do as others
+# whose kernels here take wide unsigned integers as they take others
 _UNSIGNED_TOO = frozenset({
     "alias", "attach", "limit_value", "rarely",
     "after", "reassign", "stop_gradient", "custom", "barrier", "reshape", "transpose",

@@ -14,10 +14,7 @@ from ...._control.joint import live
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..forms import Form
-from ..schedule import LIGHT
 from .blocks import Block, kind_of
-
-_REGIONS = frozenset({"loop", "loop_back", "switch", "call"})
 
 
 def hoisted(block: Block, graph: Graph, invariants: Sequence[Form]) -> tuple[Graph, list[Form]]:
@@ -59,7 +56,7 @@ def _before(graph: Graph, given: Sequence[Value]) -> list[Node]:
 def _is_dear(node: Node, kind: str) -> bool:
     if not node.inputs or node.op.can_raise:
         return False
-    return kind in ("single", "reduce") or (kind == "point" and node.op.name not in LIGHT)
+    return kind in ("single", "reduce") or (kind == "point" and node.op.facts.cost == "dear")
 
 
 def _invariant_nodes(graph: Graph, given: Sequence[Value]) -> list[Node]:
@@ -67,7 +64,7 @@ def _invariant_nodes(graph: Graph, given: Sequence[Value]) -> list[Node]:
     known = {v.key for v in given}
     found = []
     for node in graph.nodes:
-        if node.op.has_effect or node.op.name in _REGIONS or any(v.dtype == object for v in node.outputs):
+        if node.op.has_effect or node.op.facts.holds or any(v.dtype == object for v in node.outputs):
             continue
         if all(v.key in known for v in node.inputs):
             known.update(v.key for v in node.outputs)

@@ -16,7 +16,7 @@ from .maps import MAPS
 from .ranges import number_of
 
 LINE = 16  # elements that are copied together where an order changes
-_VIEWS = ("transpose", "flip", "reshape")
+_VIEWS = ("transpose", "flip", "reshape")  # whose views here hold each element once, so that they can be written to
 
 
 def readers_order(graph: Graph, value: Value) -> tuple[int, ...] | None:

@@ -18,6 +18,7 @@ from ...._control.loop_back import LoopBack
 from ...._control.switch import Branches
 from ...._core.dims import Dim
 from ...._core.graph import Graph, Node
+from ...._core.op import stated
 from ...._core.tensor import Value
 from ..builder import Builder
 from ..forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
@@ -339,11 +340,8 @@ def _counts_up(graph: Graph, place: int) -> bool:
         return False
     (other,) = [v for v in node.inputs if v.key != carried.key] or [carried]
     maker = makers.get(other.key)
-    if maker is None:
-        return False
-    if maker.op.name == "constant":
-        return bool(np.all(np.asarray(maker.attrs[0]) == 1))
-    return maker.op.name == "full" and type(maker.attrs[1]) is int and maker.attrs[1] == 1
+    value = None if maker is None else stated(maker.op, maker.attrs)
+    return value is not None and bool(np.all(np.asarray(value) == 1))
 
 
 def _emits(spec: Loop, is_frugal: bool) -> list[Any]:
