@@ -25,7 +25,7 @@ from .._transforms.reverse import Tape, sweep
 
 _ZERO_PRESERVING = frozenset({
     "broadcast_to", "reshape", "transpose", "convert", "alias", "stop_gradient", "neg", "buffer_new", "buffer_value",
-    "attach",
+    "attach", "after",
 })  # fmt: skip
 
 
@@ -94,7 +94,7 @@ class Linearity:
 def _results(op: Op, shares: Shares, attrs: tuple[Any, ...], outs: Sequence[Any]) -> Shares:
     """The share of each result of an op."""
     region = _REGIONS.get(op.name)
-    if op.name == "attach":  # the value of its first operand, connected to others
+    if op.name in ("attach", "after"):  # the value of its first operand, connected to others or behind them
         found = [shares[0]]
     elif region is not None:
         found = region(shares, attrs[0])
