@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import array
 import collections
+import ctypes
 import dataclasses
 import functools
 import gc
@@ -711,3 +713,64 @@ def test_results_that_are_captured_arrays_are_the_callers_own() -> None:
         for result in f(X):
             result[:] = -1.0
     np.testing.assert_array_equal(w, np.ones((2, 2)))
+
+
+class Scaled:
+    """What a compiled function may find in an object, in its class, or nowhere."""
+
+    base = 2.0
+
+    def scaled(self, x: Any) -> Any:
+        return x * (self.extra if hasattr(self, "extra") else self.base)
+
+
+class Child(Scaled):
+    pass
+
+
+def set_later(name: str, value: Any) -> Made:
+    held = Scaled()
+    return (lambda x: wg.sum(held.scaled(x))), lambda: setattr(held, name, value)
+
+
+def shadowed_in_a_class() -> Made:
+    kind = type("Kind", (Child,), {"__module__": __name__})
+    held = kind()
+    return (lambda x: wg.sum(held.scaled(x))), lambda: setattr(kind, "base", 5.0)
+
+
+def memory_written(held: Any) -> Made:
+    return (lambda x: wg.sum(x) * held[0]), lambda: held.__setitem__(0, 7)
+
+
+ABSENT: dict[str, Callable[[], Made]] = {
+    "an attribute that was not there": lambda: set_later("extra", 3.0),
+    "a method replaced on its object": lambda: set_later("scaled", lambda x: x * 9.0),
+    "an attribute that hides the class's": lambda: set_later("base", 4.0),
+    "an attribute of a class that hides its base's": shadowed_in_a_class,
+    "array.array": lambda: memory_written(array.array("d", [2.0])),
+    "a memoryview": lambda: memory_written(memoryview(bytearray(b"\2\3"))),
+    "an array of ctypes": lambda: memory_written((ctypes.c_double * 2)(2.0, 3.0)),
+}
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_what_comes_to_hide_what_was_found_and_memory_is_seen(name: str) -> None:
+    f, change = ABSENT[name]()
+    x = np.array([1.0, 2.0])
+    compiled, gradient = wg.function(f), wg.function(wg.grad(f))
+    outer = wg.function(lambda x: compiled(x) + 1.0)
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(x), f(x))
+        np.testing.assert_allclose(gradient(x), wg.grad(f)(x))
+        np.testing.assert_allclose(outer(x), f(x) + 1.0)
+        change()
+
+
+def test_attributes_that_nobody_reads_cause_no_new_trace() -> None:
+    held = Scaled()
+    f = wg.function(lambda x: held.scaled(x))
+    for count in range(4):
+        assert f(1.0) == 2.0
+        setattr(held, f"log{count}", count)
+    assert f.trace_count == 1

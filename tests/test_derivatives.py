@@ -476,3 +476,26 @@ def test_the_vocabularys_jvp_has_kerass_names() -> None:
     np.testing.assert_array_equal(y, wanted)
     np.testing.assert_array_equal(dy, moved)
     assert wg.ops.jvp(lambda x: (x * x, "aux"), (3.0,), (1.0,), has_aux=True) == (9.0, 6.0, "aux")
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize(("given", "inside"), [("float32", "float64"), ("float64", "float32"), ("float16", "float32")])
+def test_a_jacobian_has_the_dtype_of_its_argument_in_every_mode(wrap: Any, given: str, inside: str) -> None:
+    def cubes(x: Any) -> Any:
+        return x.astype(inside) ** 3
+
+    x = np.array([1.0, 2.0], given)
+    f, total = wrap(cubes), wrap(lambda x: wg.sum(cubes(x)))
+    found = [wg.jacobian(f, mode=mode)(x) for mode in ("forward", "reverse", "auto")]
+    found += [wrap(wg.jacobian(cubes, mode=mode))(x) for mode in ("forward", "reverse")]
+    found += [wg.hessian(total)(x), wg.jacobian(wg.grad(total), mode="reverse")(x), wg.value_and_jacobian(f)(x)[1]]
+    with wg.GradientTape() as tape:
+        source = wg.tensor(x)
+        tape.watch(source)
+        y = f(source)
+    found.append(tape.jacobian(y, source))
+    assert {str(matrix.dtype) for matrix in found} == {given}
+    assert wg.jacobian(lambda x: (cubes(x), x * 2.0), mode="forward")(x)[0].dtype == given
+    if given != "float16":  # SciPy's matrices know no halves
+        ways = [wg.jacobian(f, sparsity=np.eye(2), mode=mode)(x) for mode in ("forward", "reverse")]
+        assert {str(matrix.dtype) for matrix in ways} == {given}

@@ -6,7 +6,7 @@ import dataclasses
 import html
 import threading
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -804,3 +804,46 @@ def test_in_another_function_the_outer_engine_runs(kernels_run: list[str]) -> No
     with wg.eager():
         np.testing.assert_allclose(inner(X), np.sin(X))
     assert kernels_run == ["sin"]
+
+
+TRANSFORMS = {
+    "grad": wg.grad, "value_and_grad": wg.value_and_grad, "jacobian": wg.jacobian, "hessian": wg.hessian,
+    "jvp": lambda f: lambda x: wg.jvp(f, (x,), (x,)), "vjp": lambda f: lambda x: wg.vjp(f, x)[1](1.0),
+    "hvp": lambda f: lambda x: wg.hvp(f, x, x), "linearize": lambda f: lambda x: wg.linearize(f, x)[1](x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize(
+    "given", [[1, 2, 3], [[1, 2], [3, 4]], [np.int64(1), 2], np.int64(3), np.uint8(3), 3], ids=repr
+)
+def test_bare_integers_are_differentiated_in_traces_as_outside(given: Any, transform: str) -> None:
+    way = TRANSFORMS[transform](lambda x: wg.sum(wg.sin(x) * x))
+    wanted = wg.tree.leaves(way(given))
+    outer = wg.function(lambda y: wg.tree.map(lambda leaf: leaf * y, wg.function(way)(given)))
+    for got in (wg.function(way)(given), wg.function(wg.function(way))(given), outer(1.0)):
+        for a, b in zip(wg.tree.leaves(got), wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13)  # other orders of sums
+            assert a.dtype == b.dtype
+
+
+def test_arrays_of_integers_are_refused_in_traces_as_outside() -> None:
+    f = wg.function(wg.grad(lambda x: wg.sum(x * x)))
+    f([1, 2, 3])
+    with pytest.raises(TypeError, match="int64; convert it to a floating dtype"):
+        f(np.array([1, 2, 3]))
+    with pytest.raises(TypeError, match="bool"):
+        f(np.bool_(True))
+    np.testing.assert_array_equal(f([1, 2, 3]), [2.0, 4.0, 6.0])
+
+
+def test_a_list_of_integers_is_what_a_saved_function_takes_an_array_for(tmp_path: Any) -> None:
+    rows = wg.function(lambda x, i: x[i])
+    x = np.array([1.0, 2.0, 3.0])
+    rows(x, np.array([2, 0]))
+    wg.save(rows, tmp_path / "rows")
+    np.testing.assert_array_equal(wg.load(tmp_path / "rows")(x, [2, 0]), [3.0, 1.0])
+    gradient = wg.function(wg.grad(lambda x: wg.sum(x * x)))
+    gradient([1, 2, 3])
+    wg.save(gradient, tmp_path / "gradient")
+    np.testing.assert_array_equal(wg.load(tmp_path / "gradient")([4, 5, 6]), [8.0, 10.0, 12.0])

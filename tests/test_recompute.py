@@ -294,3 +294,42 @@ def test_what_a_compiled_function_assigns_is_not_assigned_again():
     v.assign(7.0)  # between the run and its repetition
     assert tape.gradient(y, x).item() == 2.0
     assert v.numpy() == 7.0
+
+
+SCALE = wg.Variable(2.0, name="scale")
+ZERO: Any = {"unconnected_gradients": "zero"}
+RULES: dict[str, Any] = {
+    "its function": lambda q: wg.custom_gradient(lambda x: (q(x), lambda up: up * 3.0)),
+    "its rule": lambda q: wg.custom_gradient(lambda x: (wg.sin(x), lambda up: up * q(x))),
+    "its rule, of a Variable": lambda q: wg.custom_gradient(lambda x: (wg.sin(x), lambda up: up * q(x) * SCALE)),
+    "its rule, and a Variable in it": lambda q: RULES["its rule"](wg.recompute_grad(lambda y: q(y) * SCALE)),
+    "a pullback of it": lambda q: wg.custom_gradient(lambda x: (q(x), lambda up: wg.vjp(q, x)[1](up)[0])),
+    "its gradient": lambda q: wg.custom_gradient(lambda x: (q(x), lambda up: up * wg.grad(q)(x))),
+    "its jvp": lambda q: wg.custom_gradient(
+        lambda x: (wg.sin(x), lambda up: up * q(x)),
+        jvp=lambda primals, tangents: (wg.sin(primals[0]), tangents[0] * q(primals[0])),
+    ),
+}
+
+
+@pytest.mark.parametrize("where", RULES)
+def test_recomputation_in_a_custom_gradient_in_every_mode(where: str) -> None:
+    def body(y: Any) -> Any:
+        return wg.sin(y) * y
+
+    plain, recomputed = RULES[where](body), RULES[where](wg.recompute_grad(body))
+    x, one = np.array(0.7), np.array(1.0)
+    ways = {
+        "reverse": lambda f: wg.grad(f)(x),
+        "reverse, compiled": lambda f: wg.function(wg.grad(f))(x),
+        "reverse, of a compiled function": lambda f: wg.grad(wg.function(f))(x),
+        "forward": lambda f: wg.jvp(f, (x,), (one,))[1],
+        "forward, compiled": lambda f: wg.function(lambda x: wg.jvp(f, (x,), (one,))[1])(x),
+        "forward Jacobian": lambda f: wg.jacobian(f, mode="forward")(x),
+        "linearized": lambda f: wg.linearize(f, x)[1](one),
+        "linearized under grad": lambda f: wg.grad(lambda x: wg.linearize(f, x)[1](one), **ZERO)(x),
+        "second order": lambda f: wg.grad(wg.grad(f), **ZERO)(x),
+        "batched": lambda f: wg.vmap(wg.grad(f))(np.array([0.7, 0.2])),
+    }
+    for name, way in ways.items():
+        np.testing.assert_allclose(way(recomputed), way(plain), rtol=1e-12, err_msg=name)

@@ -191,3 +191,21 @@ def test_tiny_parameters_of_betainc() -> None:
         slope = wg.grads(lambda a, b, x=x: special.betainc(a, b, np.full(3, x)))([tiny, 2 * tiny])
         np.testing.assert_allclose(slope[0], -2 / (9 * tiny), rtol=1e-13)
         np.testing.assert_allclose(slope[1], 1 / (9 * tiny), rtol=1e-13)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e8, 1e12, 1e14, 1e16, 1e30])
+def test_the_slope_of_betainc_in_x_at_large_parameters(size: float) -> None:
+    # the density at the middle: sqrt(4 a / pi) (1 - 1 / (8 a) + 1 / (128 a^2) + ...)
+    wanted = np.sqrt(4 * size / np.pi) * (1 - 1 / (8 * size) + 1 / (128 * size**2))
+    slope = wg.grad(special.betainc, argnums=2)
+    for found in (slope(size, size, 0.5), wg.function(slope)(size, size, 0.5)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-11 if size < 1e4 else 1e-14)
+    np.testing.assert_allclose(wg.grad(special.betaincc, argnums=2)(size, size, 0.5), -wanted, rtol=1e-11)
+    np.testing.assert_allclose(wg.grad(special.betaincinv, argnums=2)(size, size, 0.5), 1 / wanted, rtol=1e-11)
+
+
+def test_the_slope_of_betainc_in_x_at_its_ends() -> None:
+    slope = wg.grad(special.betainc, argnums=2)
+    points = [(1.0, 2.5, 0.0), (2.0, 2.5, 0.0), (2.0, 2.5, 1.0), (2.0, 1.0, 1.0), (1.0, 1.0, 0.5)]
+    assert [slope(*point) for point in points] == [2.5, 0.0, 0.0, 2.0, 1.0]
+    np.testing.assert_allclose(wg.grad(slope, argnums=(1, 2))(1.0, 2.5, 0.0), [1.0, -3.75], rtol=1e-14)

@@ -34,7 +34,7 @@ from ._core.structure import flatten, unflatten
 from ._core.tensor import Tensor
 from ._core.types import same_shape, type_of
 from ._core.where import at_user_line
-from ._prims.structural import attach, conj, convert, zeros_of
+from ._prims.structural import attach, cast, conj, convert, zeros_of
 from ._transforms.forward import Tangents
 from ._transforms.linearize import LinearPart
 from ._transforms.reverse import Tape, sweep
@@ -663,7 +663,9 @@ class _JacobianRun:
         return results
 
     def _finished(self, block: Tensor | None, y: Tensor, x: Tensor) -> Tensor:
-        return _connected(beside(as_rows(None, y, x) if block is None else block, x), self.y.tensors)
+        """A block as it is given: beside the argument, and in its dtype, whichever way it was found."""
+        found = beside(as_rows(None, y, x) if block is None else block, x)
+        return _connected(cast(found, x.dtype), self.y.tensors)
 
     def _require_connected(self, found: Sequence[Sequence[Any]]) -> None:
         if self.wish.unconnected != "error":

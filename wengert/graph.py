@@ -22,6 +22,7 @@ from ._compile.captures import Captures
 from ._compile.parameters import positional_names
 from ._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dims
 from ._core import dtypes, forking
+from ._core.bare import noted_if_bare
 from ._core.constant import constant, number
 from ._core.dims import is_late
 from ._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, is_native, transferred
@@ -288,6 +289,8 @@ class Function(Generic[P, R]):
 
     def _compiled(self, spec: Spec | None, keys: tuple[Any, ...], tensors: Sequence[Tensor]) -> Compiled:
         """The compiled form for a signature: from the cache, or traced now."""
+        if self._is_compiled_only and self._lookup(spec, keys) is None:  # what it has may be for arrays
+            keys = (*[k._replace(is_bare=False) if isinstance(k, ArrayKey) else k for k in keys],)
         general = self._generalised(keys)
         for candidate in (general, keys) if general is not keys else (keys,):
             found = self._lookup(spec, candidate)
@@ -581,11 +584,11 @@ def _movable(args: Any, kwargs: Any, engine: Engine) -> tuple[list[Any], Spec | 
 def _traced_leaf(leaf: Any) -> Tensor | None:
     """An array, a Python float or complex as a tensor; None for what belongs to the signature by value."""
     if isinstance(leaf, ARRAYS):
-        return constant(leaf) if dtypes.is_supported(leaf.dtype) else None
+        return noted_if_bare(constant(leaf), leaf) if dtypes.is_supported(leaf.dtype) else None
     if isinstance(leaf, (float, complex)):
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):
-        leaf = array_argument(leaf)
+        return array_argument(leaf)
     return _native_tensor(leaf) if is_native(type(leaf)) else tensor_in(leaf)  # pyright: ignore[reportUnknownArgumentType]
 
 

@@ -299,7 +299,7 @@ class _SparseCall:
         _require_numbers(self.y, self.name)
 
     def _matrix(self, plan: plans.Plan, pattern: Matrix, chunk: int | None, is_reverse: bool = False) -> Matrix:
-        dtype = _matrix_dtype(self.y.dtype)
+        dtype = _matrix_dtype(self.x.dtype)  # as of a dense Jacobian
         by_columns = by_rows = None
         with pausing(watchers()):
             if plan.forward:  # of a symmetric matrix the rows are the columns

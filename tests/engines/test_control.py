@@ -44,6 +44,35 @@ def test_a_row(row: Row, engine: str) -> None:
             np.testing.assert_allclose(ndarray(a), ndarray(b), rtol=1e-12, atol=1e-12)
 
 
+NO_STEPS: dict[str, Callable[[Any], Any]] = {
+    "scan": lambda x: wg.scan(lambda c, _: (c, c), x, None, length=0),
+    "scan, backwards": lambda x: wg.scan(lambda c, _: (c, c), x, None, length=0, reverse=True),
+    "scan over nothing": lambda x: wg.scan(lambda c, v: (c, v), x, x[:0]),
+    "scan that stacks what it captures": lambda x: wg.scan(lambda c, _: (c, x), x * 2.0, None, length=0),
+    "scan that swaps": lambda x: wg.scan(lambda c, _: ((c[1], c[0]), {"a": c[0]}), (x, x * 3.0), None, length=0),
+    "fori_loop": lambda x: wg.fori_loop(0, 0, lambda i, c: c, x),
+    "fori_loop, backwards in time": lambda x: wg.fori_loop(3, 1, lambda i, c: (c[1], c[0]), (x, x * 3.0)),
+    "while_loop": lambda x: wg.while_loop(lambda i, c: i < 0, lambda i, c: (i, c), (0, x))[1],
+}  # fmt: skip
+
+
+@every_users_engine
+@pytest.mark.parametrize("name", NO_STEPS)
+def test_loops_of_no_steps_that_give_back_what_they_got(name: str, engine: str) -> None:
+    x = np.array([2.0, 3.0])
+
+    def f(v: Any) -> Any:
+        parts = [part for part in wg.tree.leaves(NO_STEPS[name](v)) if not isinstance(part, int)]
+        return sum((wg.sum(part * part) for part in parts), start=wg.sum(v))
+
+    wanted = wg.grad(f)(x)
+    for way in (wg.grad(f), wg.function(wg.grad(f)), wg.grad(wg.function(f)), wg.jacobian(wg.function(f))):
+        np.testing.assert_allclose(ndarray(way(wg.tensor(native(engine, x)))), wanted)
+    for made in (NO_STEPS[name], wg.function(NO_STEPS[name])):
+        got = wg.tree.leaves(made(wg.tensor(native(engine, x))))
+        assert [np.shape(ndarray(a)) for a in got] == [np.shape(a) for a in wg.tree.leaves(NO_STEPS[name](x))]
+
+
 @every_users_engine
 @pytest.mark.parametrize("name", VARYING)
 def test_variables_whose_shape_changes(name: str, engine: str) -> None:

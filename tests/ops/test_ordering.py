@@ -5,6 +5,8 @@ The hard points of sorting, segments and scattering in docs/semantics/hard_point
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -156,3 +158,30 @@ def test_numpys_functions_are_recorded():
     np.testing.assert_array_equal(gradient(lambda x: np.quantile(x, 0.5) + np.percentile(x, 0), x), [0, 1, 1])
     np.testing.assert_array_equal(gradient(lambda x: np.unique(x)[0], x), [0, 1, 0])
     np.testing.assert_array_equal(gradient(lambda x: np.bincount([0, 0, 1], weights=x)[0], x), [1, 1, 0])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile"])
+@pytest.mark.parametrize("share", [1.5, -0.1, np.nan, [0.5, 2.0], np.float64(1.01)], ids=repr)
+def test_shares_beyond_0_and_1_are_refused_in_traces_too(wrap: Any, name: str, share: Any) -> None:
+    most = 100 if "percent" in name else 1
+    scaled = (np.array(share) * most).tolist()
+    for function in (getattr(ops, name), getattr(wg.numpy, name)):
+        with pytest.raises(ValueError, match=f"{name}: q must lie between 0 and {most}"):
+            wrap(lambda x, function=function: function(x, scaled))(np.arange(3.0))
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile"])
+def test_shares_beyond_0_and_1_that_a_trace_does_not_know_give_nan(name: str) -> None:
+    x, shares = np.array([[3.0, 0.0], [1.0, 2.0], [2.0, 4.0]]), np.array([0.5, 1.5, 1.0, -0.1, np.nan])
+    f = wg.function(lambda x, q: getattr(ops, name)(x, q, axis=0))
+    found = f(x, shares * (100 if "percent" in name else 1))
+    np.testing.assert_allclose(found, [[2.0, 2.0], [np.nan] * 2, [3.0, 4.0], [np.nan] * 2, [np.nan] * 2])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cumulative_sum", "cumulative_prod"])
+def test_running_sums_of_truth_values(wrap: Any, name: str) -> None:
+    for x in (np.array([[0.0, 2.0, 0.0], [1.0, 0.5, 0.0]]), np.array([[True, False], [True, True]])):
+        found = wrap(lambda x: getattr(wg.numpy, name)(x, axis=1, dtype=bool))(x)
+        np.testing.assert_array_equal(found, getattr(np, name)(x, axis=1, dtype=bool), strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -72,3 +74,39 @@ def test_structures_are_scipys():
     wg.check_gradients(lambda a, b: linalg.block_diag(a, b), A, Q)
     with pytest.raises(ValueError, match="matrices"):
         linalg.block_diag(BATCH)
+
+
+SINGULAR = [np.zeros((2, 2)), np.zeros((3, 3), complex), np.diag([1.0, 0.0, 0.0]), np.diag([2.0, 0.0])]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("a", SINGULAR, ids=["zeros", "complex zeros", "rank one of three", "rank one of two"])
+def test_the_root_of_a_singular_matrix_has_no_derivative(a: Any) -> None:
+    def total(a: Any) -> Any:
+        return wg.real(wg.sum(linalg.sqrtm(a)))
+
+    for found in (wg.grad(total)(a), wg.function(wg.grad(total))(a), wg.jvp(linalg.sqrtm, (a,), (np.ones_like(a),))[1]):
+        assert np.isnan(found).all()
+    # what a choice leaves out of a batch has no influence, and the others' gradients are their own
+    both = np.stack([a, np.eye(len(a)) * 4.0])
+    np.testing.assert_allclose(wg.grad(lambda a: total(a[1]))(both), [np.zeros_like(a), np.full(a.shape, 0.25)])
+    with pytest.raises(FloatingPointError, match="sqrtm|sylvester"), wg.debug_nans():
+        wg.grad(total)(a)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_root_of_a_single_zero_has_an_infinite_derivative() -> None:
+    zero = np.zeros((1, 1))
+    assert wg.grad(lambda a: linalg.sqrtm(a)[0, 0])(zero) == np.inf
+    assert wg.jvp(linalg.sqrtm, (zero,), (np.ones((1, 1)),))[1] == np.inf
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(np.zeros((2, 2)), np.zeros((2, 2))), (np.diag([1.0, 2.0]), np.diag([-1.0, 3.0])), (B - B.T, B - B.T)],
+    ids=["zeros", "1 and -1", "i and -i"],
+)
+def test_sylvesters_equation_without_a_solution_is_an_error(wrap: Any, a: Any, b: Any) -> None:
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        wrap(linalg.solve_sylvester)(a, b, np.ones((2, 2)))

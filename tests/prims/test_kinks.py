@@ -570,3 +570,29 @@ def test_kink_in_forward_mode(row: Row, form: str) -> None:
     gradients = (special[row.case],) if row.case in special else row.gradients
     for found, wanted in zip(FORMS[form](row), gradients, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-12)
+
+
+EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.0, 1e300])
+OF_TWO = [
+    wg.add, wg.subtract, wg.multiply, wg.divide, wg.floor_divide, wg.remainder, wg.fmod, wg.power, wg.float_power,
+    wg.maximum, wg.minimum, wg.fmax, wg.fmin, wg.logaddexp, wg.logaddexp2, wg.hypot, wg.arctan2, wg.copysign,
+    wg.heaviside, wg.special.xlogy, wg.special.xlog1py, wg.special.beta, wg.special.betaln,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("op", OF_TWO, ids=lambda op: op.__name__)
+def test_two_arguments_at_the_edges_have_one_slope_in_every_mode(op: Any) -> None:
+    """At all pairs of NaN, infinities, zeros and ordinary numbers, and where one argument is taken twice."""
+    left, right = (side.ravel() for side in np.meshgrid(EDGES, EDGES))
+    programs = [(lambda x: op(x, right), left), (lambda y: op(left, y), right), (lambda x: op(x, x), left)]
+    for f, x in programs:
+        one = np.ones_like(x)
+        gradient, push = wg.grad(lambda x, f=f: wg.sum(f(x))), lambda x, f=f: wg.jvp(f, (x,), (np.ones_like(x),))[1]
+        wanted = gradient(x)
+        ways = [
+            push(x), wg.function(gradient)(x), wg.function(push)(x), wg.linearize(f, x)[1](one),
+            wg.grad(lambda x, f=f: wg.sum(wg.function(f)(x)))(x),
+        ]  # fmt: skip
+        for found in ways:
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)

@@ -60,3 +60,11 @@ CASES = [
 def test_second_derivatives_in_every_order_of_modes(op: Any, at: list[float], wanted: Any) -> None:
     for name, way in orders(lambda v: op(v[0], v[1])).items():
         np.testing.assert_allclose(way(np.array(at)), wanted, rtol=1e-12, atol=1e-14, err_msg=name)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("op", [wg.logaddexp, wg.logaddexp2], ids=["logaddexp", "logaddexp2"])
+def test_nan_stays_nan_where_both_arguments_are_one(op: Any) -> None:
+    slope = wg.grad(lambda x: op(x, x))
+    found = [wg.grad(slope)(np.nan), wg.jvp(slope, (np.nan,), (1.0,))[1], wg.function(wg.grad(slope))(np.nan)]
+    assert np.isnan(found).all()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.bare import is_bare, noted_if_bare
 from .._core.constant import Kind, checked_array, constant, is_number, kind_of, native_result, number, to_numpy_result
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
@@ -20,7 +21,7 @@ from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor, entered
 from .._core.where import at_user_line
-from .._prims.structural import alias
+from .._prims.structural import alias, convert
 
 _SCALARS = (float, int, complex)
 
@@ -117,6 +118,8 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
         leaf = held(leaf)
         kind = Tensor
     if kind is Tensor:
+        if is_bare(leaf):
+            return _floats_of(leaf)
         _require_inexact(leaf.dtype, argument, position)
         if STATE.builder is not None or STATE.recorders:
             source = alias(leaf)
@@ -148,6 +151,13 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
             _require_inexact(source.dtype, argument, position)
             return source if STATE.builder is None else alias(source)
     return None
+
+
+def _floats_of(numbers: Tensor) -> Tensor:
+    """Bare integers as the floats that they are where they are differentiated: one by one they are weak."""
+    source = convert(numbers, dtype=dtypes.default_float())
+    source._weak = not numbers.shape
+    return source
 
 
 def _list_source(leaf: list[Any], argument: Differentiated, position: int) -> Tensor | None:
@@ -190,7 +200,7 @@ def array_argument(value: Any) -> Any:
     if kind is Tensor or kind in (int, float, str, bool, type(None)):
         return value
     if isinstance(value, ARRAYS):
-        return constant(value) if dtypes.is_supported(value.dtype) else value
+        return noted_if_bare(constant(value), value) if dtypes.is_supported(value.dtype) else value
     held = getattr(kind, "__wengert_tensor__", None)
     if held is not None:
         return held(value)
@@ -210,7 +220,8 @@ def array_argument(value: Any) -> Any:
 def _number_list(value: list[Any]) -> Tensor:
     """A list of numbers is an array; bare floats take the default float."""
     array = np.array(value)
-    return constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
+    tensor = constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
+    return noted_if_bare(tensor, value)
 
 
 class Owned:

@@ -154,7 +154,8 @@ class Encoder:
 
     def key(self, key: Any) -> Any:
         if isinstance(key, ArrayKey):
-            return {"shape": self.attribute(key.shape), "dtype": key.dtype.name, "weak": key.weak}
+            found = {"shape": self.attribute(key.shape), "dtype": key.dtype.name, "weak": key.weak}
+            return {**found, "bare": True} if key.is_bare else found
         return {"static": self.attribute(key.value)}
 
     def spec(self, spec: Spec | None) -> Any:
@@ -304,7 +305,8 @@ class Decoder:
     def key(self, data: dict[str, Any]) -> Any:
         if "static" in data:
             return Static(self.attribute(data["static"]))
-        return ArrayKey(self.attribute(data["shape"]), _dtype(data["dtype"]), bool(data["weak"]))
+        is_bare = bool(data.get("bare", False))
+        return ArrayKey(self.attribute(data["shape"]), _dtype(data["dtype"]), bool(data["weak"]), is_bare)
 
     def spec(self, data: Any) -> Spec | None:
         if data is None:

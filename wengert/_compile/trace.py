@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import dtypes
+from .._core.bare import is_bare, note_bare
 from .._core.constant import constant, dimension
 from .._core.dims import Dim
 from .._core.engine import is_native
@@ -28,6 +29,7 @@ class ArrayKey(NamedTuple):
     shape: tuple[Any, ...]
     dtype: np.dtype[Any]
     weak: bool
+    is_bare: bool = False  # came as bare integers, which are floats where they are differentiated
 
 
 class Static:
@@ -101,7 +103,8 @@ def _traced(
     with pinning(None), building(graph):
         for index, key in enumerate(keys):
             if isinstance(key, ArrayKey):
-                leaves.append(graph.add_input(key.shape, key.dtype, names[index] if names else f"x{index}", key.weak))
+                leaf = graph.add_input(key.shape, key.dtype, names[index] if names else f"x{index}", key.weak)
+                leaves.append(note_bare(leaf) if key.is_bare else leaf)
             else:
                 leaves.append(key.value)
         args, kwargs = unflatten(spec, leaves)
@@ -136,13 +139,13 @@ def with_dims(key: ArrayKey, index: int) -> ArrayKey:
             for axis, d in enumerate(key.shape)
         ],
     )
-    return ArrayKey(shape, key.dtype, key.weak)
+    return key._replace(shape=shape)
 
 
 def array_key(tensor: Tensor) -> ArrayKey:
     """The key of a tensor as an argument."""
     shape, dtype = type_of(tensor)
-    return ArrayKey(shape, dtype, tensor._weak)
+    return ArrayKey(shape, dtype, tensor._weak, is_bare(tensor))
 
 
 __all__ = ["LEAF", "ArrayKey", "Static", "Traced", "array_key", "trace", "with_dims"]

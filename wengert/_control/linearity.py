@@ -85,7 +85,7 @@ class Linearity:
 def _results(op: Op, shares: Shares, attrs: tuple[Any, ...], outs: Sequence[Any]) -> Shares:
     """The share of each result of an op."""
     region = _REGIONS.get(op.name)
-    if op.name == "attach":  # the value of its first operand, connected to others
+    if op.name in ("attach", "after"):  # the value of its first operand, connected to others or behind them
         found = [shares[0]]
     elif region is not None:
         found = region(shares, attrs[0])

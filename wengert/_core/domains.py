@@ -87,7 +87,8 @@ DOMAINS: dict[str, tuple[str, Predicate]] = {
     "dim": ("an integer", _is_offset),
     "template": ("a place", _each(_is_place)),
     **dict.fromkeys(
-        ("descending", "reverse", "inverse", "right", "lower", "upper", "unit_diagonal"), ("True or False", _is_flag)
+        ("descending", "reverse", "inverse", "right", "lower", "upper", "unit_diagonal", "or_nan"),
+        ("True or False", _is_flag),
     ),
     **dict.fromkeys(("number", "factor", "rcond"), ("a number", is_number)),
     **dict.fromkeys(("order", "order_a", "order_b"), ("a number", is_number)),

@@ -100,7 +100,8 @@ log1p = elementwise(
 def _share(x: Tensor, y: Tensor) -> Tensor:
     """e^x / (e^x + e^y), which is 1/2 where x = y = -inf (and only there not by the formula: it has derivatives)."""
     is_same_infinity = logical_and(eq(x, y), isinf(x))
-    return sigmoid(select(is_same_infinity, fill(x, 0), sub(x, y)))
+    # chosen of the shares, not of the differences: the zero tangent of x - x meets NaN as an ordinary zero
+    return select(is_same_infinity, fill(x, 0.5), sigmoid(sub(x, y)))
 
 
 logaddexp = elementwise(

@@ -12,7 +12,8 @@ from typing import Any
 
 from .._core.op import Op, elementwise
 from .._core.tensor import Tensor
-from .discrete import eq
+from .bodies import in_float32
+from .discrete import eq, gt, logical_and
 from .elementwise import div, exp, log, log1p
 from .piecewise import xlog1py, xlogy
 from .special import betaln, digamma, polygamma, polygamma_step
@@ -95,10 +96,49 @@ gammaincc = _family(
 # -- incomplete beta ---------------------------------------------------------------------------------------------------
 
 
+def _plain_beta_size(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
+    rest = xlog1py(add_number(b, number=-1), neg(x))
+    return exp(sub(add(xlogy(add_number(a, number=-1), x), rest), betaln(a, b)))
+
+
+def _beta_size_by_gammas(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
+    """Of two gamma variables whose sum is a + b, the first one's share of it has the beta distribution."""
+    total = add(a, b)
+    rest = sub(fill(x, 1), x)
+    shares = mul(gamma_size(a, mul(total, x)), gamma_size(b, mul(total, rest)))
+    return mul(shares, div(total, gamma_size(total, total)))
+
+
+def _beta_size(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
+    one = fill(a, 1)
+    is_large = logical_and(gt(a, one), gt(b, one))
+    # no formula is asked for what it cannot compute
+    safe_a, safe_b = select(is_large, a, one), select(is_large, b, one)
+    return select(is_large, _beta_size_by_gammas(safe_a, safe_b, x), _plain_beta_size(a, b, x))
+
+
+def _power_slope(a: Tensor, x: Tensor) -> Tensor:
+    """(a - 1) / x, which is 0 where both are, as x^0 is a constant."""
+    power = add_number(a, number=-1)
+    is_constant = logical_and(eq(power, fill(a, 0)), eq(x, fill(x, 0)))
+    return select(is_constant, fill(x, 0), div(power, select(is_constant, fill(x, 1), x)))
+
+
+beta_size = _family(
+    "beta_size", "a b x",
+    (
+        lambda a, b, x, out: mul(out, add(polygamma_step(a, b, order=0), log(x))),
+        lambda a, b, x, out: mul(out, add(polygamma_step(b, a, order=0), log1p(neg(x)))),
+        lambda a, b, x, out: mul(out, sub(_power_slope(a, x), _power_slope(b, sub(fill(x, 1), x)))),
+    ),
+    "x^(a-1) (1-x)^(b-1) / beta(a, b), the density of the beta distribution, in which large terms do not cancel",
+    body=in_float32(_beta_size), domain=(_PARAMETER, _PARAMETER, (0.1, 0.9)),
+)  # fmt: skip
+
+
 def _beta_density(a: Tensor, b: Tensor, x: Tensor, order_a: int, order_b: int) -> Tensor:
     """The derivative in a and b of x^(a-1) (1-x)^(b-1) / beta(a, b)."""
-    rest = xlog1py(add_number(b, number=-1), neg(x))
-    size = exp(sub(add(xlogy(add_number(a, number=-1), x), rest), betaln(a, b)))
+    size = beta_size(a, b, x)
     both = add(a, b)
     # mixed derivatives of the logarithm come from a + b alone
     shared = {k: _psi(both, k - 1) for k in range(1, order_a + order_b + 1)}

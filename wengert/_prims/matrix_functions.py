@@ -80,7 +80,7 @@ logm = general(
 # -- Sylvester's equation, and square roots, whose derivative solves one ---------------------------------------------
 
 
-def _sylvester_type(a: TensorType, b: TensorType, c: TensorType) -> TensorType:
+def _sylvester_type(a: TensorType, b: TensorType, c: TensorType, or_nan: bool) -> TensorType:
     square_type("sylvester", a)
     square_type("sylvester", b)
     fits = len(c.shape) == len(a.shape) == len(b.shape) and same_dim(c.shape[-2], a.shape[-1])
@@ -89,23 +89,26 @@ def _sylvester_type(a: TensorType, b: TensorType, c: TensorType) -> TensorType:
     return tensor_type(c.shape, c.dtype)
 
 
-def _sylvester_vjp(ct: Tensor, a: Tensor, b: Tensor, out: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    seen = sylvester(adjoint(a), adjoint(b), ct)
+def _sylvester_vjp(ct: Tensor, a: Tensor, b: Tensor, out: Tensor, or_nan: bool) -> tuple[Tensor, Tensor, Tensor]:
+    seen = sylvester(adjoint(a), adjoint(b), ct, or_nan=or_nan)
     back = adjoint(out)
     return neg(matmul(seen, back)), neg(matmul(back, seen)), seen
 
 
-def _sylvester_jvp(a: Tensor, b: Tensor, out: Tensor, a_dot: Tensor, b_dot: Tensor, c_dot: Tensor) -> Tensor:
+def _sylvester_jvp(
+    a: Tensor, b: Tensor, out: Tensor, a_dot: Tensor, b_dot: Tensor, c_dot: Tensor, or_nan: bool
+) -> Tensor:  # fmt: skip
     moved = add(matmul(a_dot, out), matmul(out, b_dot))
-    return sylvester(a, b, sub(c_dot, moved))
+    return sylvester(a, b, sub(c_dot, moved), or_nan=or_nan)
 
 
 sylvester = general(
-    "sylvester", "a b c", type=_sylvester_type, batch=batch_leading, can_raise=True, dtypes="float", takes_complex=True,
-    vjp=_sylvester_vjp, jvp=_sylvester_jvp,
-    samples=[((_positive_square(3, 3), _positive_square(2, 2), (3, 2)), ()),
-             ((_positive_square(2, 2, 2), _positive_square(2, 2, 2), (2, 2, 2)), ())],
-    doc="the x with a @ x + x @ b = c", ref="R. H. Bartels, G. W. Stewart, Algorithm 432, Comm. ACM 15, 1972",
+    "sylvester", "a b c", attrs="or_nan", type=_sylvester_type, batch=batch_leading, can_raise=True,
+    dtypes="float", takes_complex=True, vjp=_sylvester_vjp, jvp=_sylvester_jvp,
+    samples=[((_positive_square(3, 3), _positive_square(2, 2), (3, 2)), (False,)),
+             ((_positive_square(2, 2, 2), _positive_square(2, 2, 2), (2, 2, 2)), (True,))],
+    doc="the x with a @ x + x @ b = c; where there is none, an error, or NaN with or_nan",
+    ref="R. H. Bartels, G. W. Stewart, Algorithm 432, Comm. ACM 15, 1972",
 )  # fmt: skip
 
 
@@ -116,14 +119,14 @@ def _root_type(a: TensorType) -> TensorType:
 
 def _root_vjp(ct: Tensor, out: Tensor) -> Tensor:
     back = adjoint(out)
-    return sylvester(back, back, ct)
+    return sylvester(back, back, ct, or_nan=True)
 
 
 sqrtm = general(
     "sqrtm", "a", type=_root_type, batch=batch_elementwise, can_raise=True, dtypes="float", takes_complex=True,
-    vjp=(_root_vjp,), jvp=lambda out, a_dot: sylvester(out, out, a_dot),
+    vjp=(_root_vjp,), jvp=lambda out, a_dot: sylvester(out, out, a_dot, or_nan=True),
     samples=[((_positive_square(3, 3),), ()), ((_positive_square(2, 2, 2),), ()), ((_positive_square(1, 1),), ())],
-    kink="a singular matrix has no derivative: the gradient raises numpy.linalg.LinAlgError, or is huge",
+    kink="a singular matrix has no derivative: the gradient is NaN, and inf of a single 0",
     doc="the principal square root of square matrices",
     ref="N. J. Higham, Functions of Matrices: Theory and Computation, SIAM 2008, section 6.1",
 )  # fmt: skip

@@ -13,7 +13,7 @@ from .._core.graph import Graph, Node
 from .._core.state import building
 from .._core.tensor import Tensor
 from .forward import Tangents
-from .replay import run_again, store
+from .replay import known_environment, run_again, store
 from .steps import RecordedOp
 
 
@@ -57,7 +57,7 @@ class LinearPart:
 
 def _run_ahead(graph: Graph) -> tuple[dict[int, Tensor], list[Node]]:
     """The values that do not depend on the inputs, and the nodes that are left."""
-    known = {value.key: tensor for tensor, value in graph.captures.values()}
+    known = known_environment(graph)
     needed = {v.key for v in graph.outputs}
     live: list[Node] = []
     for node in reversed(graph.nodes):

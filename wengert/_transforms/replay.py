@@ -56,7 +56,13 @@ def bind_results(node: Node, results: Any, sizes: dict[Atom, DimLike], skip: int
 def entry_environment(graph: Graph, arguments: Sequence[Tensor]) -> dict[int, Tensor]:
     """What the free values of a graph stand for: the arguments, captured tensors, Variables as they are now."""
     env = {value.key: tensor for value, tensor in zip(graph.inputs, arguments, strict=True)}
-    env.update({value.key: tensor for tensor, value in graph.captures.values()})
+    env.update(known_environment(graph))
+    return env
+
+
+def known_environment(graph: Graph) -> dict[int, Tensor]:
+    """What the free values of a graph stand for that are no inputs: captured tensors, Variables as they are now."""
+    env = {value.key: tensor for tensor, value in graph.captures.values()}
     env.update({value.key: variable._held for variable, value in graph.reads.values()})
     return env
 

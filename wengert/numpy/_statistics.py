@@ -9,7 +9,7 @@ import numpy as np
 from .. import ops
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.ordering import require_percents
+from ..ops.ordering import require_shares
 from ..ops.promotion import as_float, as_tensor, is_tensor_like
 from ._quantiles import FURTHER, quantile_by, weighted
 from ._writing import NO_VALUE, as_numpy
@@ -22,6 +22,7 @@ def _kept(keepdims: Any) -> bool:
 def _quantile(name: str, x: Any, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, skip: bool) -> Any:
     """The quantiles by NumPy's method of that name, with or without weights; `skip` leaves NaN out."""
     a, kept = as_tensor(x, name), _kept(keepdims)
+    require_shares(q, name)
     if weights is not None:
         return weighted(name, a, q, axis, method, weights, kept, skip)
     if not skip and method in FURTHER:
@@ -31,7 +32,7 @@ def _quantile(name: str, x: Any, q: Any, axis: Any, method: str, keepdims: Any, 
 
 def _hundredth(q: Any, name: str) -> Any:
     """Percentages as shares; plain numbers stay plain, also in a trace."""
-    require_percents(q, name)
+    require_shares(q, name, 100)
     return as_tensor(q, name) / 100 if is_tensor_like(q) else np.asarray(q, float) / 100
 
 

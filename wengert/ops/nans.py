@@ -17,7 +17,7 @@ from . import promotion, reductions
 from .choices import minimum
 from .elementwise import add, multiply, subtract
 from .indexing import take_along_axis
-from .ordering import of_nothing, require_percents
+from .ordering import at_shares, of_nothing, require_shares
 from .promotion import as_float, as_tensor, named, names_errors, normal_axes, outward
 from .shapes import permuted, reshaped
 
@@ -200,13 +200,12 @@ def nanquantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdi
     if method not in _METHODS:
         raise ValueError(at_user_line(f"nanquantile: method is {method!r}, wanted one of {', '.join(_METHODS)}"))
     a, share = as_float(as_tensor(x, "nanquantile")), as_tensor(q, "nanquantile")
-    if not promotion.is_symbolic(share) and not ((v := ndarray_of(share._data)) == v.clip(0, 1)).all():
-        raise ValueError(at_user_line("nanquantile: q must lie between 0 and 1"))
+    require_shares(q, "nanquantile")
     axes = normal_axes(axis, a.ndim, "nanquantile")
     rest = (*[i for i in range(a.ndim) if i not in axes],)
     lead = (*[a.shape[i] for i in rest],)
     line = reshaped(permuted(a, (*axes, *rest)), (dims.size_of([a.shape[i] for i in axes]), *lead))
-    result = _of_columns(line, promotion.cast(share, a.dtype), method)
+    result = at_shares(promotion.cast(share, a.dtype), lambda share: _of_columns(line, share, method))
     return outward(reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result, x, q)
 
 
@@ -257,7 +256,7 @@ def nanpercentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keep
         >>> print(wg.ops.nanpercentile([1.0, 2.0, float("nan"), 4.0], 25))
         1.5
     """
-    require_percents(q, "nanpercentile")
+    require_shares(q, "nanpercentile", 100)
     share = S.times_number(as_float(as_tensor(q, "nanpercentile")), number=0.01)
     return outward(nanquantile(as_tensor(x, "nanpercentile"), share, axis, method, keepdims), x, q)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.engine import ndarray_of
 from .._core.op import Op
+from .._core.structure import is_number_list
 from .._core.tensor import Tensor
 from .._core.types import tensor_type
 from .._core.where import at_user_line
@@ -177,15 +179,14 @@ def quantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims:
     """
     if method not in _METHODS:
         raise ValueError(at_user_line(f"quantile: method is {method!r}, wanted one of {', '.join(_METHODS)}"))
+    require_shares(q, "quantile")
     a, share = as_tensor(x, "quantile"), as_tensor(q, "quantile")
     a = promotion.cast(a, a.dtype if dtypes.is_inexact(a.dtype) else dtypes.default_float())
     axes = normal_axes(axis, a.ndim, "quantile")
     rest = (*[i for i in range(a.ndim) if i not in axes],)
     count = dims.size_of((*[a.shape[i] for i in axes],))
     line = reshaped(permuted(a, (*axes, *rest)), (count, *(a.shape[i] for i in rest)))
-    result = _interpolated(line, count, promotion.cast(share, a.dtype), method)
-    if not promotion.is_symbolic(share) and ((values := ndarray_of(share._data)) != np.clip(values, 0, 1)).any():
-        raise ValueError(at_user_line("quantile: q must lie between 0 and 1"))
+    result = at_shares(promotion.cast(share, a.dtype), lambda share: _interpolated(line, count, share, method))
     return reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result
 
 
@@ -214,11 +215,29 @@ def _interpolated(line: Tensor, count: Any, share: Tensor, method: str) -> Tenso
     return S.select(apply(D.isnan, (top,)), top, result)
 
 
-def require_percents(q: Any, what: str) -> None:
-    """Raises `ValueError` for known numbers outside of 0 to 100."""
-    share = as_tensor(q, what)
-    if not promotion.is_symbolic(share) and not ((v := ndarray_of(share._data)) == np.clip(v, 0, 100)).all():
-        raise ValueError(at_user_line(f"{what}: q must lie between 0 and 100"))
+def require_shares(q: Any, what: str, most: int = 1) -> None:
+    """Raises `ValueError` for known numbers outside of 0 to `most`; plain numbers are known in a trace, too."""
+    if isinstance(q, (int, float, np.number)) or (isinstance(q, (list, tuple)) and is_number_list([*q])):
+        values = np.asarray(q)
+    else:
+        share = as_tensor(q, what)
+        if promotion.is_symbolic(share):
+            return
+        values = ndarray_of(share._data)
+    if not (values == np.clip(values, 0, most)).all():
+        raise ValueError(at_user_line(f"{what}: q must lie between 0 and {most}"))
+
+
+def at_shares(share: Tensor, interpolated: Callable[[Tensor], Tensor]) -> Tensor:
+    """The quantiles at shares; NaN at those beyond 0 and 1, which a trace does not know to refuse."""
+    if not promotion.is_symbolic(share):
+        return interpolated(share)
+    zero = S.fill(share, 0)
+    is_share = apply(D.logical_and, (apply(D.ge, (share, zero)), apply(D.le, (share, S.fill(share, 1)))))
+    result = interpolated(S.select(is_share, share, zero))
+    rest = (1,) * (result.ndim - share.ndim)
+    is_result = promotion.broadcast(reshaped(is_share, (*share.shape, *rest)), result.shape)
+    return S.select(is_result, result, S.fill(result, math.nan))
 
 
 @public
@@ -279,7 +298,7 @@ def percentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdim
         >>> print(wg.ops.percentile([1.0, 2.0, 4.0], 25))
         1.5
     """
-    require_percents(q, "percentile")
+    require_shares(q, "percentile", 100)
     return quantile(as_tensor(x, "percentile"), divide(as_tensor(q), 100), axis, method, keepdims)
 
 

@@ -755,7 +755,8 @@ def _running(op: Op, x: Any, axis: Any, dtype: Any, name: str) -> Tensor:
     a = as_tensor(x, name)
     if op in (C.cumsum, C.cumprod) or dtype is not None:
         a = promotion.cast(a, _sum_dtype(a.dtype, dtype))
-    if op in (C.cummax, C.cummin) and a.dtype == dtypes.bool_:  # the order of numbers is that of truth values
+    if a.dtype == dtypes.bool_:  # the order of numbers is that of truth values: "or" is the larger one
+        op = {C.cumsum: C.cummax, C.cumprod: C.cummin}.get(op, op)
         return promotion.cast(_running(op, promotion.cast(a, dtypes.int32), axis, None, name), dtypes.bool_)
     if axis is None or (a.ndim == 0 and axis in (0, -1)):
         return apply(op, (flat(a),), (0, False))

@@ -108,7 +108,7 @@ def block_diag(*arrs: Any) -> Any:
 def sqrtm(A: Any) -> Any:
     """The principal square root of square matrices.
 
-    At kinks: a singular matrix has no derivative: the gradient raises, or is huge.
+    At kinks: a singular matrix has no derivative: the gradient is NaN, and inf of a single 0.
 
     Args:
         A: matrices (..., n, n), real or complex.
@@ -183,7 +183,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
             raise ValueError(at_user_line(f"solve_sylvester: wanted matrices, got shape {t.shape}"))
         lead = promotion.broadcast_shapes(lead, tuple(t.shape[:-2]), "solve_sylvester")
     wide = [promotion.broadcast(promotion.cast(t, dtype), (*lead, *t.shape[-2:])) for t in tensors]
-    return outward(M.sylvester(*wide), a, b, q)
+    return outward(M.sylvester(*wide, or_nan=False), a, b, q)
 
 
 @names_errors

@@ -68,8 +68,8 @@ ROUNDED = {
     "segmented_cumsum", "reduce_prod",
     # functions computed otherwise than NumPy's, without a function of C's (`is_rounded` finds those that have one)
     "rsqrt", "erfinv", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
-    # what programs hold
-    "call", "switch", "loop",
+    # what programs hold, and a body with exp between functions that NumPy's kernels run
+    "call", "switch", "loop", "beta_size",
 }  # fmt: skip
 # Searched for in float32 by SciPy's loops, in float64 and rounded by machine code, which is nearer.
 WIDER = {"betaincinv": 1e-4, "gammaincinv": 1e-4}

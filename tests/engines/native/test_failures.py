@@ -253,3 +253,23 @@ wg.function(lambda x: wg.sum(wg.sin(x)))(np.ones(50))
 def test_in_processes_that_tests_start_too() -> None:
     done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 1 and "RuntimeError: no code today" in done.stderr
+
+
+POSITIONS = {
+    "beyond the end": lambda x: x[np.array([5])] * 2.0,
+    "beyond the start": lambda x: x[np.array([-9])] * 2.0,
+    "along an axis": lambda x: wg.take_along_axis(wg.sin(x), np.array([0, 3]), 0),
+    "of nothing": lambda x: x[:0][np.array([0])] * 2.0,
+    "along an axis of nothing": lambda x: wg.take_along_axis(x[:0], np.array([-1]), 0) * 2.0,
+    "added to": lambda x: wg.ops.scatter_update(wg.sin(x), np.array([[7]]), x[:1]),
+    "in two axes": lambda x: wg.sin(x[:, None] * x)[np.array([0, 1]), np.array([1, 4])],
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_positions_known_to_be_out_of_range_compile_to_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WENGERT_STRICT", "1")
+    f, x = POSITIONS[name], np.arange(3.0)
+    for made in (f, wg.function(f), wg.function(wg.grad(lambda x: wg.sum(f(x)))), wg.grad(wg.function(f))):
+        with pytest.raises(IndexError, match="out of bounds for axis"):
+            made(x)

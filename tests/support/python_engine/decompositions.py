@@ -487,6 +487,15 @@ def _sylvester_one(a: Matrix, b: Matrix, c: Matrix) -> Matrix:
     return [[found[i * n + j][0] for j in range(n)] for i in range(m)]
 
 
+def _sylvester_or_nan(a: Matrix, b: Matrix, c: Matrix) -> Matrix:
+    if not any(v for row in c for v in row):
+        return c
+    try:
+        return _sylvester_one(a, b, c)
+    except LinAlgError:
+        return [[math.nan] * len(row) for row in c]
+
+
 def _for_each(function: Callable[..., Matrix]) -> Callable[..., PyArray]:
     def kernel(*operands: PyArray) -> PyArray:
         shape, dtype = operands[-1].shape, operands[-1].dtype
@@ -500,7 +509,7 @@ def _for_each(function: Callable[..., Matrix]) -> Callable[..., PyArray]:
 KERNELS: dict[str, Callable[..., Any]] = {
     "logm": _for_each(_log_one),
     "sqrtm": _for_each(_root_one),
-    "sylvester": _for_each(_sylvester_one),
+    "sylvester": lambda a, b, c, or_nan: _for_each(_sylvester_or_nan if or_nan else _sylvester_one)(a, b, c),
     "eig": eig,
     "expm": expm,
     "eigh": eigh,

@@ -18,6 +18,7 @@ from types import (
     CellType,
     CodeType,
     FunctionType,
+    MappingProxyType,
     MethodType,
     ModuleType,
 )  # fmt: skip
@@ -38,9 +39,11 @@ from .watch import (
     Elements,
     Entries,
     Item,
+    Names,
     StaticAt,
     Watch,
     flat,
+    same_buffer,
     same_data,
     same_frame,
 )  # fmt: skip
@@ -132,7 +135,11 @@ class Reach:
             for entry in [*self._objects]:
                 self._attributes(*entry)
             if not self._queue:
-                return
+                break
+        for owner, value, path, looked_up in self._objects:
+            held = getattr(value, "__dict__", None)
+            if isinstance(held, (dict, MappingProxyType)) and (absent := looked_up.difference(held)):
+                self.watches.append(Names(owner, frozenset(absent), path, len(held)))
 
     def forget(self) -> None:
         """Lets go of what only the search needs; watches and slots stay."""
@@ -177,6 +184,8 @@ class Reach:
             self._contents(Entries(owner, None, path, entries), entries[1::2])
         elif isinstance(value, (set, bytearray)):
             self.watches.append(Contents(owner, same_data, path, value.copy()))
+        elif _shows_memory(kind):
+            self.watches.append(Contents(owner, same_buffer, path, memoryview(value).tobytes()))
         elif not is_native(kind):
             self._object(value, path, owner)
 
@@ -440,6 +449,11 @@ def _instance_data(value: Any) -> list[tuple[str, Any]]:
 def _slots(kind: type) -> Iterable[str]:
     slots = vars(kind).get("__slots__", ())
     return [name for name in ((slots,) if isinstance(slots, str) else slots) if not name.startswith("__")]
+
+
+def _shows_memory(kind: type) -> bool:
+    """Whether a type's objects are memory that others may write to: views, `array.array`, what `ctypes` makes."""
+    return kind is memoryview or any(base.__module__ in ("array", "_ctypes") for base in kind.__mro__)
 
 
 def _instance_attribute(value: Any, name: str) -> Any:

@@ -186,6 +186,27 @@ class Contents(Whole):
         return owner
 
 
+class Names(Whole):
+    """Names that an object, or a class, does not hold: where it comes to hold one, it hides what was found elsewhere.
+
+    `key` are the names; `value` is how many attributes there are, which may grow by others.
+    """
+
+    __slots__ = ()
+
+    def text(self, bind: Bind) -> str:
+        return f"{bind(len)}({self.place(bind)}.__dict__) == {self.value}"
+
+    def holds(self, value: Any) -> bool:
+        if not self.key.isdisjoint(value):
+            return False
+        self.value = len(value)
+        return True
+
+    def _read(self, owner: Any) -> Any:
+        return owner.__dict__
+
+
 def flat(entries: Any) -> tuple[Any, ...]:
     """Keys and values of a dictionary by turns."""
     return (*[part for entry in entries.items() for part in entry],)
@@ -217,6 +238,11 @@ def same(value: Any, before: Any) -> bool:
 
 
 _BY_VALUE = frozenset({int, bool, str, bytes, frozenset, range, slice, np.dtype})
+
+
+def same_buffer(value: Any, kept: bytes) -> bool:
+    """Whether the memory that an object shows is as it was."""
+    return memoryview(value).tobytes() == kept
 
 
 def same_bytes(array: Any, kept: tuple[Any, ...]) -> bool:

@@ -355,7 +355,7 @@ class _LoopBackRun:
 
     def _is_empty(self, kept: XlaHistory) -> bool:
         """Whether there are no steps, for which there would be no row to read."""
-        rows = [*self.xs, *self.read[: len(self.step.xs)], *(jax.tree.leaves(kept.arrays) if kept.is_whole else ())]
+        rows = [*self.xs, *self.read, *(jax.tree.leaves(kept.arrays) if kept.is_whole else ())]
         return any(x.shape[0] == 0 for x in rows)
 
     def _index(self, step: Any) -> Any:

@@ -55,11 +55,15 @@ def _one_by_one(function: Any) -> Any:
                 _require_real_result(operands[-1][index])
                 found = found.real  # what else there is comes from rounding
             out[index] = found
-        if not np.isfinite(out).all() and all(np.isfinite(x).all() for x in operands):
-            raise np.linalg.LinAlgError("Singular matrix")
+        _require_finite(out, operands)
         return out
 
     return kernel
+
+
+def _require_finite(out: Any, operands: tuple[Any, ...]) -> None:
+    if not np.isfinite(out).all() and all(np.isfinite(x).all() for x in operands):
+        raise np.linalg.LinAlgError("Singular matrix")
 
 
 def _require_real_result(a: Any) -> None:
@@ -88,10 +92,30 @@ def _sqrtm(a: Any) -> Any:
         return sqrtm(a)
 
 
-def _sylvester(a: Any, b: Any, c: Any) -> Any:
-    from scipy.linalg import solve_sylvester
+def _sylvester(a: Any, b: Any, c: Any, or_nan: bool) -> Any:
+    out = np.empty(c.shape, c.dtype)
+    for index in np.ndindex(*c.shape[:-2]):
+        out[index] = _sylvester_one(a[index], b[index], c[index])
+    if not or_nan:
+        _require_finite(out, (a, b, c))
+    return out
 
-    return solve_sylvester(a, b, c) if c.size else c
+
+def _sylvester_one(a: Any, b: Any, c: Any) -> Any:
+    """As SciPy's `solve_sylvester`, which divides by a number near 0 of its own choice where there is no solution."""
+    from scipy.linalg import get_lapack_funcs, schur
+
+    if not c.any():  # also where the other side is singular: what a choice left out has no influence
+        return c
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return np.full_like(c, np.nan)
+    if c.size == 1:
+        return c / (a + b)
+    r, u = schur(np.require(a, requirements="W"), output="real")[:2]
+    s, v = schur(np.require(b.conj().T, requirements="W"), output="real")[:2]
+    f = u.conj().T @ c @ v
+    y, scale, was_changed = get_lapack_funcs(("trsyl",), (r, s, f))[0](r, s, f, tranb="C")
+    return np.full_like(c, np.nan) if was_changed else u @ (scale * y) @ v.conj().T
 
 
 def _ending(a: Any) -> Any:
@@ -171,7 +195,7 @@ KERNELS: dict[str, Any] = {
     "eig": some_at_once(lambda a: _eig(widened(a))),
     "logm": in_float32(_one_by_one(_logm)),
     "sqrtm": in_float32(_one_by_one(_sqrtm)),
-    "sylvester": in_float32(_one_by_one(_sylvester)),
+    "sylvester": in_float32(_sylvester),
     "expm": in_float32(some_at_once(_expm)),
     "eigh": _all_in_float32(some_at_once(_eigh)),
     "svd": _all_in_float32(some_at_once(_svd)),

@@ -320,9 +320,9 @@ def _concatenate_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) ->
 
 
 def wrapped(b: Builder, i: Operand, n: Operand) -> Operand:
-    """A position that may count from the end."""
+    """A position that may count from the end. One that lies outside ends the function before (`check_range`)."""
     if type(i) is int and type(n) is int:
-        return i + n if i < 0 else i
+        return min(max(i + n if i < 0 else i, 0), max(n - 1, 0))
     return b.select("i64", b.let("lt", "i64", i, 0), b.add(i, n), i)
 
 
@@ -330,7 +330,12 @@ def _gather_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Oper
     x, *indices = xs
     lead = len(indices[0].shape)
     places = [wrapped(b, j.at(b, index[:lead]), n) for j, n in zip(indices, x.shape, strict=False)]
-    return x.at(b, (*places, *index[lead:]))
+    return _at_wrapped(b, x, (*places, *index[lead:]))
+
+
+def _at_wrapped(b: Builder, x: Form, index: Index) -> Operand:
+    """An element at wrapped positions; of an array that has none, whatever it is: its check has ended the function."""
+    return zero_of(x.type) if 0 in x.shape else x.at(b, index)
 
 
 def check_range(b: Builder, indices: Sequence[Form], extents: Sequence[Operand]) -> None:
@@ -368,7 +373,7 @@ def _along(axis_of: Callable[[Info], int]) -> Callable[..., Operand]:
         place = wrapped(b, positions.at(b, index), x.shape[axis])
         places = [*index]
         places[axis] = place
-        return x.at(b, (*places,))
+        return _at_wrapped(b, x, (*places,))
 
     return at
 

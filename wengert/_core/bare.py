@@ -1,0 +1,34 @@
+"""Which integer arrays came as bare numbers: a list of them, or one of NumPy's.
+
+A bare 3 becomes a float where it is differentiated, an array of integers is refused. A function that is traced, or
+called by another one, is given tensors: what they came as is kept here.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .tensor import Tensor
+
+_bare: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
+
+
+def note_bare(tensor: Tensor) -> Tensor:
+    """The tensor, from now on one that came as bare integers."""
+    _bare[tensor._key] = tensor
+    return tensor
+
+
+def noted_if_bare(tensor: Tensor, given: Any) -> Tensor:
+    """The tensor, noted where it was given as a list of integers, or as one of NumPy's."""
+    is_noted = isinstance(given, (list, np.integer)) and dtypes.is_integer(tensor.dtype)
+    return note_bare(tensor) if is_noted else tensor
+
+
+def is_bare(tensor: Tensor) -> bool:
+    """Whether a tensor came as bare integers."""
+    return bool(_bare) and tensor._key in _bare
