@@ -6,8 +6,8 @@ object file that names the functions it calls, no addresses. The seal is made wi
 (`disk_secret.py`), so that files from elsewhere are none, wherever they lie. Files are written aside and moved into
 place, so that readers see whole files or none; what is damaged, or in a folder that others may write to
 (`disk_folder.py`), is as good as absent. Nothing here raises: without the cache everything works, slower; a folder that
-is refused is told to the logger "wengert", once. Where the folder outgrows `WENGERT_CACHE_MIB` (default 512), the files that were not used for the longest time go; files of other
-names stay.
+is refused is told to the logger "wengert", once. Where the folder outgrows `WENGERT_CACHE_MIB` (default 512), the files
+that were not used for the longest time go; files of other names stay.
 """
 
 from __future__ import annotations
