@@ -5,7 +5,7 @@
 #   make release  builds a wheel and a source archive and tries them out as a user would; CONTRIBUTING.md says how
 #   make test      runs a sample of the tests, every feature touched, in a few minutes; SEED=... draws the same sample again
 #   make test-all  runs all tests and doctests
-#   make torture   runs damaged files between guard pages at length (tests/torture); SEED=... COUNT=...
+#   make torture   runs damaged files, calls without memory, forks and kills at length (tests/torture); SEED=... COUNT=... SECONDS=...
 #   make fuzz      runs random programs until it is stopped (tests/fuzz); SECONDS=... SEED=... CLASSES=arrays,regions
 # Both tests take ENGINES=numpy,python, which picks the engines that tests run on; ENGINES=all installs and tests all of them.
 # TESTS=tests/engines runs those of a folder or file; VENV=... names another environment.
@@ -47,7 +47,8 @@ fuzz: $(TESTED)
 		$(if $(CLASSES),--classes $(CLASSES)) $(if $(SECONDS),--seconds $(SECONDS)) $(FUZZ)
 
 torture: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.torture damage $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
+	$(BIN)/python -m tests.torture all $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) \
+		$(if $(SECONDS),--seconds $(SECONDS))
 
 release: $(VENV)/.installed-release
 	$(BIN)/python -m tools.release $(RELEASE_torch)

@@ -31,7 +31,7 @@ def changed(data: dict[str, Any], rng: random.Random) -> None:
 
 def _change(graph: dict[str, Any], rng: random.Random) -> None:
     """One change of a graph, or of a graph in it."""
-    graphs = [graph, *_graphs_in(graph["nodes"])]
+    graphs = [graph, *graphs_in(graph["nodes"])]
     graph = rng.choice(graphs)
     kind = rng.randrange(10)
     nodes = graph["nodes"]
@@ -50,13 +50,14 @@ def _change(graph: dict[str, Any], rng: random.Random) -> None:
         rng.shuffle(graph["outputs"])
 
 
-def _graphs_in(item: Any) -> list[dict[str, Any]]:
+def graphs_in(item: Any) -> list[dict[str, Any]]:
+    """All graphs in a part of a file, those in graphs, too."""
     if isinstance(item, list):
-        return [g for child in item for g in _graphs_in(child)]
+        return [g for child in item for g in graphs_in(child)]
     if not isinstance(item, dict):
         return []
     own = [item] if "nodes" in item else []
-    return own + [g for child in item.values() for g in _graphs_in(child)]
+    return own + [g for child in item.values() for g in graphs_in(child)]
 
 
 def _change_somewhere(item: Any, rng: random.Random) -> None:

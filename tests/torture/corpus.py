@@ -30,7 +30,7 @@ class Saved(NamedTuple):
 def corpus() -> list[Saved]:
     """All functions that are damaged, as files."""
     found: list[Saved] = []
-    for name, function, arguments in (*_samples(), *_programs()):
+    for name, function, arguments in (*samples(), *programs()):
         traced = wg.function(function)
         try:
             with np.errstate(all="ignore"):
@@ -50,7 +50,7 @@ def _file(name: str, function: Any) -> Saved:
     return Saved(name, content.read(size).decode(), content.read())
 
 
-def _samples() -> Iterator[tuple[str, Callable[..., Any], list[Any]]]:
+def samples() -> Iterator[tuple[str, Callable[..., Any], list[Any]]]:
     """One function for each sample of each primitive, and its gradient."""
     rng = np.random.default_rng(1)
     for op in REGISTRY.values():
@@ -85,7 +85,8 @@ def _argument(op: Op, spec: Any, rng: Any) -> Any:
     return rng.uniform(0.2, 0.9, spec)
 
 
-def _programs() -> Iterator[tuple[str, Callable[..., Any], list[Any]]]:
+def programs() -> Iterator[tuple[str, Callable[..., Any], list[Any]]]:
+    """Functions with loops, branches, buffers and windows, and their gradients."""
     # more elements than machine code keeps in registers, where nothing can be read beside them
     x, places = np.linspace(0.2, 1.5, 200), np.array([0, 2, 2, 5, 1])
     image, kernel = np.linspace(0, 1, 72).reshape(1, 2, 6, 6), np.linspace(-1, 1, 36).reshape(2, 2, 3, 3)

@@ -12,12 +12,11 @@ from collections import Counter
 from tempfile import TemporaryDirectory
 
 SHARE = 400  # changes a child tries
-LIMIT = 20.0  # seconds of one change until it counts as one that does not end
+LIMIT = 20.0  # seconds of the processor for one change until it counts as one that does not end
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `python -m tests.torture damage` can be told."""
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--first", type=int, default=0, help="the number of the first change; to see one again")
 
@@ -33,7 +32,8 @@ class Report:
     """What became of changes.
 
     Attributes:
-        counts: how many were refused on load, ran, raised an error as they ran, or were too large to run.
+        counts: how many were refused on load, ran, raised an error as they ran, were too large to run, or had a loop and
+            were interrupted when their time was over.
         findings: the changes that killed their process or did not end, each as a line that says how to see it again.
     """
 
@@ -84,8 +84,10 @@ def _child(path: str, seed: int, first: int, last: int, report: Report, limit: f
         return last
     if what == "start":
         raise RuntimeError(f"the child of changes {first} to {last} ended at once: {child.returncode}")
-    if child.returncode == -signal.SIGALRM:
+    if child.returncode == -signal.SIGPROF:
         why = f"took more than {limit:g} s"
+    elif child.returncode == -signal.SIGALRM:
+        why = f"did not end in {10 * limit:g} s"
     else:
         why = f"died of {child.returncode}"
     report.counts["killed"] += 1

@@ -1,15 +1,17 @@
 """The workspace of machine code between guard pages: each block that it takes ends at a protected page.
 
-In place of the functions of `_engines/native/memory.py`, by the same names, so no compiled code knows of it.
+In place of the functions of `_engines/native/memory.py`, by the same names, so no compiled code knows of it. Blocks are
+counted, and those that are told to are not had.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import sys
 
 from wengert._engines.native import memory, symbols
-from wengert._engines.native.jit import FINISHED, load
+from wengert._engines.native.jit import FINISHED, Loaded, load
 
 # Pages: one that holds the size, a protected one, the block, a protected one. Blocks are aligned to 64 bytes.
 _IR = """
@@ -18,10 +20,39 @@ declare i32 @munmap(ptr, i64)
 declare i32 @mprotect(ptr, i64, i32)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
+@taken = internal global i64 0
+@first.failing = internal global i64 0
+@failing = internal global i64 0
+@held = internal global i64 0
+
+; Counts from 0 again: so many blocks from the first one on are not had.
+define void @torture_fail(i64 %first, i64 %many) {
+  store i64 %first, ptr @first.failing
+  store i64 %many, ptr @failing
+  store i64 0, ptr @taken
+  ret void
+}
+
+define i64 @torture_taken() {
+  %taken = load i64, ptr @taken
+  ret i64 %taken
+}
+
+define i64 @torture_held() {
+  %held = load i64, ptr @held
+  ret i64 %held
+}
+
 define ptr @wengert_take(i64 %size) {
 start:
+  %number = atomicrmw add ptr @taken, i64 1 monotonic
+  %first.failing = load i64, ptr @first.failing
+  %failing = load i64, ptr @failing
+  %place = sub i64 %number, %first.failing
+  %is.failing = icmp ult i64 %place, %failing
   %is.absurd = icmp ugt i64 %size, 1073741824
-  br i1 %is.absurd, label %fail, label %ask
+  %fails = or i1 %is.failing, %is.absurd
+  br i1 %fails, label %fail, label %ask
 ask:
   %is.none = icmp eq i64 %size, 0
   %some = select i1 %is.none, i64 1, i64 %size
@@ -31,12 +62,13 @@ ask:
   %room = and i64 %more, -4096
   %whole = add i64 %room, 12288
   %p = call ptr @mmap(ptr null, i64 %whole, i32 3, i32 34, i32 -1, i64 0)
-  %number = ptrtoint ptr %p to i64
-  %is.bad = icmp eq i64 %number, -1
+  %address = ptrtoint ptr %p to i64
+  %is.bad = icmp eq i64 %address, -1
   br i1 %is.bad, label %fail, label %made
 fail:
   ret ptr null
 made:
+  %before = atomicrmw add ptr @held, i64 1 monotonic
   store i64 %size, ptr %p
   %p.room = getelementptr i8, ptr %p, i64 8
   store i64 %room, ptr %p.room
@@ -65,6 +97,7 @@ start:
 done:
   ret void
 some:
+  %before = atomicrmw sub ptr @held, i64 1 monotonic
   %p = call ptr @head(ptr %block)
   %p.room = getelementptr i8, ptr %p, i64 8
   %room = load i64, ptr %p.room
@@ -114,9 +147,36 @@ define void @wengert_mend() {
 """
 
 
-def guard_workspace() -> None:
+class Workspace:
+    """The blocks that machine code takes, counted."""
+
+    def __init__(self, library: Loaded) -> None:
+        number = ctypes.c_int64
+        self._fail = ctypes.CFUNCTYPE(None, number, number)(library.symbol("torture_fail"))
+        self._taken = ctypes.CFUNCTYPE(number)(library.symbol("torture_taken"))
+        self._held = ctypes.CFUNCTYPE(number)(library.symbol("torture_held"))
+
+    def fail(self, first: int, many: int = 1) -> None:
+        """Has so many of the blocks that are asked for from now on not be had, the first after so many others."""
+        self._fail(first, many)
+
+    @property
+    def taken(self) -> int:
+        """How often a block was asked for since `fail`."""
+        return self._taken()
+
+    @property
+    def held(self) -> int:
+        """How many blocks were taken and not given back."""
+        return self._held()
+
+
+def guard_workspace() -> Workspace | None:
     """Has machine code take its blocks between guard pages from now on; does nothing where mmap has other numbers."""
-    if sys.platform.startswith("linux"):
-        library = load(FINISHED + _IR, memory.NAMES[0], exports=memory.NAMES)
-        for name in memory.NAMES:
-            symbols.register(name, functools.partial(library.symbol, name))
+    if not sys.platform.startswith("linux"):
+        return None
+    own = ("torture_fail", "torture_taken", "torture_held")
+    library = load(FINISHED + _IR, memory.NAMES[0], exports=(*memory.NAMES, *own))
+    for name in memory.NAMES:
+        symbols.register(name, functools.partial(library.symbol, name))
+    return Workspace(library)

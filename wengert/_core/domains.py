@@ -52,6 +52,9 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+_LARGEST_ORDER = 1_000  # far beyond what float64 holds: 170! is finite, 171! is not
+
+
 def _each(predicate: Predicate) -> Predicate:
     return lambda value: isinstance(value, tuple) and all(map(predicate, value))
 
@@ -65,6 +68,11 @@ def _is_place(value: Any) -> bool:
     if isinstance(value, tuple):
         return len(value) == 3 and _is_offset(value[0]) and _is_offset(value[1]) and is_whole(value[2])
     return value is None or _is_offset(value)
+
+
+def _is_order(value: Any) -> bool:
+    """The order of a derivative, for which kernels do as many steps."""
+    return is_whole(value) and 0 <= value <= _LARGEST_ORDER
 
 
 def _is_anything(value: Any) -> bool:
@@ -91,7 +99,7 @@ DOMAINS: dict[str, tuple[str, Predicate]] = {
         ("True or False", _is_flag),
     ),
     **dict.fromkeys(("number", "factor", "rcond"), ("a number", is_number)),
-    **dict.fromkeys(("order", "order_a", "order_b"), ("a number", is_number)),
+    **dict.fromkeys(("order", "order_a", "order_b"), ("a whole number from 0 to 1,000", _is_order)),
     **dict.fromkeys(("text", "out"), ("a text", _is_text)),
     "labels": ("texts", _each(_is_text)),
     "dtype": ("a dtype", lambda value: isinstance(value, np.dtype)),
@@ -100,10 +108,17 @@ DOMAINS: dict[str, tuple[str, Predicate]] = {
 }  # fmt: skip
 
 
+# of Bessel functions the order is any number, and takes no steps
+OWN_DOMAINS: dict[tuple[str, str], tuple[str, Predicate]] = {
+    (op, "order"): ("a number", is_number) for op in ("jv", "yv", "iv", "ive", "kv", "kve")
+}
+
+
 def require_attributes(op: str, names: Sequence[str], values: Sequence[Any]) -> None:
     """Raises `ValueError` unless each attribute is in the domain of its name."""
     for name, value in zip(names, values, strict=True):
-        wanted, fits = DOMAINS.get(name, ("", _is_anything))  # an attribute of a user's primitive is the user's
+        # an attribute of a user's primitive is the user's
+        wanted, fits = OWN_DOMAINS.get((op, name)) or DOMAINS.get(name, ("", _is_anything))
         if not fits(value):
             raise ValueError(f"{op}: {name} is {value!r}, wanted {wanted}")
 

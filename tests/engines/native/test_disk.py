@@ -104,6 +104,30 @@ def test_nothing_is_written_where_others_may_write(folder: Path) -> None:
     assert not files(folder)
 
 
+@POSIX_ONLY
+@pytest.mark.parametrize("mask", [0o002, 0o000, 0o777])
+def test_folders_are_their_owners_alone_whatever_the_umask(folder: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        disk.write(NAME, b"code")
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (folder.parent, folder)] == [0o700, 0o700]
+    assert disk.read(NAME) == b"code"
+
+
+@POSIX_ONLY
+def test_a_folder_that_is_refused_is_told_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder.parent.mkdir()
+    folder.parent.chmod(0o775)
+    for _ in range(2):
+        disk.write(NAME, b"code")
+        assert disk.read(NAME) is None
+    (record,) = caplog.records
+    told = record.getMessage()
+    assert f"others may write to {folder.parent}: its mode is 775" in told and "WENGERT_CACHE_DIR" in told
+
+
 def test_a_folder_that_cannot_be_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("WENGERT_CACHE_DIR", str(tmp_path / "file" / "cache"))

@@ -5,9 +5,9 @@ is named by the digest of all that decides over the code; it holds a mark, a sea
 object file that names the functions it calls, no addresses. The seal is made with a secret of the user's
 (`disk_secret.py`), so that files from elsewhere are none, wherever they lie. Files are written aside and moved into
 place, so that readers see whole files or none; what is damaged, or in a folder that others may write to
-(`disk_folder.py`), is as good as absent. Nothing here raises: without the cache everything works, slower. Where the
-folder outgrows `WENGERT_CACHE_MIB` (default 512), the files that were not used for the longest time go; files of other
-names stay.
+(`disk_folder.py`), is as good as absent. Nothing here raises: without the cache everything works, slower; a folder that
+is refused is told to the logger "wengert", once. Where the folder outgrows `WENGERT_CACHE_MIB` (default 512), the files
+that were not used for the longest time go; files of other names stay.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import re
 import sys
 from pathlib import Path
 
-from .disk_folder import Folder, opened
+from .disk_folder import Folder, Refused, opened
 from .disk_secret import SECRETS, secret
 
 FOLDER = "WENGERT_CACHE_DIR"
@@ -33,6 +33,7 @@ _OBJECTS = re.compile(r"[0-9a-f]{64}\.o", re.ASCII)
 _SWEEP_EVERY = 64  # writes
 
 _writes = 0
+_told: set[Path] = set()
 
 
 def folder() -> Path | None:
@@ -83,7 +84,8 @@ def read(name: str) -> bytes | None:
         with opened(where) as held_in:
             held = held_in.read(name + _SUFFIX)
             key = secret(_users_folder(), held_in)
-    except OSError:
+    except OSError as error:
+        _tell(where, error)
         return None
     start = len(_MARK) + _SEAL
     image = held[start:]
@@ -102,11 +104,24 @@ def write(name: str, image: bytes) -> None:
     where = folder()
     if where is None:
         return
-    with contextlib.suppress(OSError), opened(where, is_made=True) as held_in:
-        held_in.write(name + _SUFFIX, _MARK + _seal(secret(_users_folder(), held_in), name, image) + image)
-        _writes += 1
-        if _writes % _SWEEP_EVERY == 1:
-            sweep(held_in, limit())
+    try:
+        with opened(where, is_made=True) as held_in:
+            held_in.write(name + _SUFFIX, _MARK + _seal(secret(_users_folder(), held_in), name, image) + image)
+            _writes += 1
+            if _writes % _SWEEP_EVERY == 1:
+                sweep(held_in, limit())
+    except OSError as error:
+        _tell(where, error)
+
+
+def _tell(where: Path, error: OSError) -> None:
+    """Says once of each folder that it is refused; that there is none, or no room, is nobody's mistake."""
+    if isinstance(error, Refused) and where not in _told:
+        import logging  # takes longer to load than most of this package, and few programs come here
+
+        _told.add(where)
+        message = "compiled code is not kept in %s: %s; `chmod go-w` closes a folder, %s names another one"
+        logging.getLogger("wengert").warning(message, where, error, FOLDER)
 
 
 def limit() -> int:

@@ -30,6 +30,10 @@ _ASIDE = re.compile(r".+\.[0-9a-f]{16}\.part", re.ASCII)
 _STRAY = 3600.0  # seconds after which a file written aside has no writer any more
 
 
+class Refused(PermissionError):
+    """Others may write to a folder, or put another one in its place."""
+
+
 class Held(NamedTuple):
     """A file in a folder."""
 
@@ -135,7 +139,8 @@ def opened(path: Path, is_made: bool = False) -> Iterator[Folder]:
         is_made: whether to make what is missing, for this user alone.
 
     Raises:
-        OSError: there is none, or others may write to it or put another one in its place.
+        Refused: others may write to it or put another one in its place.
+        OSError: there is none.
     """
     if is_made:
         _make(path)
@@ -156,19 +161,21 @@ def opened(path: Path, is_made: bool = False) -> Iterator[Folder]:
 
 
 def _make(path: Path) -> None:
-    """As `mkdir`, but folders above it are this user's alone, too."""
+    """As `mkdir`, but folders above it are this user's alone, too, whatever the umask."""
     if path.is_dir():
         return
     if path.parent != path:
         _make(path.parent)
     with contextlib.suppress(FileExistsError):  # another process was faster; a file in the way is found later
         path.mkdir(mode=0o700)
+        path.chmod(0o700)  # the umask can have taken bits from it
 
 
 def _check(about: os.stat_result, path: Path, is_above: bool = False) -> None:
     is_common = is_above and stat.S_ISDIR(about.st_mode) and bool(about.st_mode & stat.S_ISVTX)
     if not (_is_private(about) or (is_common and _is_ours(about))):
-        raise PermissionError(f"others may write to {path}")
+        whose = f"its mode is {stat.S_IMODE(about.st_mode):03o}" if _is_ours(about) else "it is another user's"
+        raise Refused(f"others may write to {path}: {whose}")
 
 
 def _is_private(about: os.stat_result) -> bool:
