@@ -12,6 +12,7 @@ import numpy as np
 from tests.fuzz.program import PLAIN, Input, Program, of_values
 
 Fails = Callable[[Program], bool]
+MODULES = ("wg", "np", "given")  # that programs take functions from
 KEPT = 64  # elements of an input that is told element by element
 
 
@@ -38,9 +39,11 @@ def minimised(program: Program, fails: Fails, seconds: float = 120.0) -> Program
 
 
 def kind_of(error: BaseException) -> str:
-    """What a failure is: its type and its first words, numbers and names left out."""
+    """What a failure is: its type, its first words, numbers and names left out, and the exceptions that it tells of."""
     lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("Not equal")] or [""]
-    return f"{type(error).__name__}: {re.sub(r'[^a-z ]', '', re.sub(r'0x[0-9a-f]+', '', lines[0].split(':')[0]))[:40]}"
+    words = re.sub(r"[^a-z ]", "", re.sub(r"0x[0-9a-f]+", "", lines[0].split(":")[0]))[:40]
+    told = sorted(set(re.findall(r"<class '([\w.]+)'>", lines[0])))
+    return f"{type(error).__name__}: {' '.join([words, *told])}"
 
 
 def _size(program: Program) -> tuple[int, ...]:
@@ -183,8 +186,16 @@ def _with_parts_of_list(tree: ast.Module, parent: ast.AST, field: str, value: li
             value[index] = item
 
 
+def _is_of_module(expression: ast.expr) -> bool:
+    """Whether it is a module, or a function of one: no program has these for values."""
+    while isinstance(expression, ast.Attribute):
+        expression = expression.value
+    return isinstance(expression, ast.Name) and expression.id in MODULES
+
+
 def _parts(expression: ast.expr) -> Iterator[ast.expr]:
-    yield from (e for e in ast.walk(expression) if isinstance(e, ast.expr) and e is not expression)
+    whole = (e for e in ast.walk(expression) if isinstance(e, ast.expr) and e is not expression)
+    yield from (e for e in whole if not _is_of_module(e))
     if isinstance(expression, ast.Constant) and type(expression.value) is int and expression.value > 1:
         yield ast.Constant(1)
         yield ast.Constant(expression.value // 2)

@@ -107,16 +107,39 @@ def checked(name: str, number: int, options: Options) -> Report:
     return Report(name, number, seconds, found, **counts)
 
 
-def _finding(name: str, number: int, options: Options, program: Program, oracle: str, error: Exception) -> Finding:
+def fails_alike(program: Program, oracle: str, error: Exception) -> Callable[[Program], bool]:
+    """Whether another program fails an oracle as this one does, and is as valid: eager calls go as far."""
+    eager, kind = _eagerly(program), kind_of(error)
+
     def fails(candidate: Program) -> bool:
         try:
             with limited(CANDIDATE):
                 found = failure_of(candidate, oracle)
+                return found is not None and kind_of(found) == kind and _eagerly(candidate) == eager
         except TookTooLong:  # a loop that lost its end
             return False
-        return found is not None and kind_of(found) == kind_of(error)
 
-    small = minimised(program, fails, options.minimise)
+    return fails
+
+
+def _eagerly(program: Program) -> list[str | None]:
+    """What an eager call of a program raises, and one of its gradient."""
+    case = Case(program, "")
+    return [_raised_by(case, name) for name in ("values", "gradient")]
+
+
+def _raised_by(case: Case, name: str) -> str | None:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            case.variant(name)(*case.arrays())
+        except Exception as error:
+            return kind_of(error)
+    return None
+
+
+def _finding(name: str, number: int, options: Options, program: Program, oracle: str, error: Exception) -> Finding:
+    small = minimised(program, fails_alike(program, oracle, error), options.minimise)
     last = failure_of(small, oracle) or error
     return Finding(name, options.seed, number, oracle, told(last), small)
 

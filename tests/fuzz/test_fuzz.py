@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -16,9 +17,9 @@ import pytest
 from tests.fuzz.case import Case
 from tests.fuzz.classes import CLASSES, CONTROL, ORACLES, PROFILES, program_of
 from tests.fuzz.comparing import nudged
-from tests.fuzz.minimise import kind_of, minimised
+from tests.fuzz.minimise import candidates, kind_of, minimised
 from tests.fuzz.program import LAYOUTS, Input, Program, laid_out, of_values
-from tests.fuzz.runner import Options, TookTooLong, checked, failure_of, limited, run_batch
+from tests.fuzz.runner import Options, TookTooLong, checked, fails_alike, failure_of, limited, run_batch
 from tests.fuzz.writer import Finding, text_of, write_test
 from wengert._engines.native.lower.scalars import SCALARS
 from wengert._prims import elementwise as E
@@ -122,12 +123,7 @@ def test_a_fault_is_found_and_made_small(fault: str, monkeypatch: pytest.MonkeyP
             break
     else:
         pytest.fail("not found")
-    kind = kind_of(error)
-
-    def fails(candidate: Program) -> bool:
-        found = failure_of(candidate, oracle)
-        return found is not None and kind_of(found) == kind
-
+    fails = fails_alike(program, oracle, error)
     small = minimised(program, fails, 60.0)
     assert fails(small)
     assert culprit in small.source
@@ -135,6 +131,34 @@ def test_a_fault_is_found_and_made_small(fault: str, monkeypatch: pytest.MonkeyP
     assert small.size() <= 4
     monkeypatch.undo()
     assert failure_of(small, oracle) is None
+
+
+def test_a_smaller_program_fails_with_the_same_exception() -> None:
+    first, second = (
+        AssertionError(f"gradient: one by one: gives <class '{name}'>, not 1") for name in ("ValueError", "TypeError")
+    )
+    assert kind_of(first) != kind_of(second)
+
+
+def test_no_module_stands_where_a_value_was() -> None:
+    program = Program("def f(x0):\n    return wg.sin(np.cos(x0))\n", (Input((2,)),))
+    sources = [candidate.source for candidate in candidates(program)]
+    assert "def f(x0):\n    return x0\n" in sources
+    assert not [source for source in sources if re.search(r"\b(wg|np)\b(?!\.\w+\()", source)]
+
+
+@pytest.mark.parametrize("smaller", ["wg.reshape(x0, (7,))", "x1"])
+def test_a_smaller_program_is_as_valid_as_the_first(smaller: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(case: Case) -> None:
+        raise AssertionError("always")
+
+    monkeypatch.setitem(ORACLES, "owned", fault)
+    first, invalid, valid = (
+        Program(f"def f(x0):\n    return {text}\n", (Input((2,)),)) for text in ("wg.sin(x0 * x0)", smaller, "x0")
+    )
+    fails = fails_alike(first, "owned", AssertionError("always"))
+    assert fails(valid)
+    assert not fails(invalid)
 
 
 def _crash(pipe: Any, batch: list[tuple[str, int]], options: Options) -> None:
