@@ -17,6 +17,7 @@ import numpy as np
 
 from ._core import dtypes
 from ._core.constant import own_copy
+from ._core.doors import names_errors
 from ._core.engine import ENGINE_OF, ndarray_of
 from ._core.foreign_arrays import no_mask
 from ._core.moving import beside
@@ -60,6 +61,7 @@ class Variable(Operators):
     name: str
     trainable: bool
 
+    @names_errors
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
     ) -> None:  # fmt: skip

@@ -17,7 +17,7 @@ from ._compile.matching import matched
 from ._control.jacobians import as_rows, images
 from ._core import dtypes
 from ._core.constant import is_number
-from ._core.doors import door, reopen
+from ._core.doors import door, names_errors, reopen
 from ._core.folding import fold
 from ._core.graph import quietly
 from ._core.kinds import ARRAYS, SEQUENCES
@@ -68,6 +68,7 @@ class GradientTape:
         "_core", "_has_warned", "_is_recording", "_persistent", "_pushed", "_reads", "_watch_accessed", "_watched",
     )  # fmt: skip
 
+    @names_errors
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = bool(persistent)
         self._watch_accessed = bool(watch_accessed_variables)

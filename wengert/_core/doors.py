@@ -1,5 +1,7 @@
 """What makes a function a public door: an error that leaves it shows the user's own lines, and leaves nothing open.
 
+Its message names the function and the arguments that came; `names_errors` does only that.
+
 Contexts close in their `__exit__`, but an interrupt may come as that begins, and nothing would close them then. So a
 door puts back what was open in the thread when it was entered.
 """
@@ -14,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from .folding import fold
 from .state import STATE
+from .wrong_calls import explained
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +33,8 @@ def door(f: Callable[P, R]) -> Callable[P, R]:
         f: a plain function or method.
     """
 
-    state, put_back, fold_it = STATE, reopen, fold  # closed over, since the globals below are others
+    # closed over, since the globals below are others
+    state, put_back, fold_it, told_of, name = STATE, reopen, fold, explained, called(f)
 
     def enter(*args: P.args, **kwargs: P.kwargs) -> R:
         before = state.__dict__.copy()
@@ -38,12 +42,45 @@ def door(f: Callable[P, R]) -> Callable[P, R]:
             return f(*args, **kwargs)
         except BaseException as error:
             put_back(before)
-            fold_it(error)
-            raise
+            is_fault = not isinstance(error, Exception) or isinstance(error, AttributeError)
+            told = error if is_fault else told_of(error, name, f, args, kwargs)
+            fold_it(told)
+            if told is error:
+                raise
+            raise told from error
 
     # with f's globals, for by those doctest tells the functions of a module from imported ones
     entered = FunctionType(enter.__code__, f.__globals__, enter.__name__, None, enter.__closure__)
     return unconverted(cast("Callable[P, R]", functools.update_wrapper(entered, f)))
+
+
+def names_errors(f: Callable[P, R], name: str = "") -> Callable[P, R]:
+    """Wraps a function so that errors about its arguments say which function (or `name`) and which arguments it was."""
+    name = name or called(f)
+
+    @functools.wraps(f)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return f(*args, **kwargs)
+        except Exception as error:
+            told = explained(error, name, f, args, kwargs)
+            if told is error:
+                raise
+            raise told from error
+
+    return unconverted(wrapper)
+
+
+def called(f: Callable[..., Any]) -> str:
+    """What users call a function: a class's name for what makes its objects, `vmap(f)` for what `vmap` returned."""
+    owner, _, name = f.__qualname__.rpartition(".")
+    if name == "__init__":
+        return owner.rpartition(".")[2]
+    maker, inside, _ = f.__code__.co_qualname.partition(".<locals>")
+    if not inside or not maker.startswith("_"):
+        return f"{maker}(f)" if inside and maker.isidentifier() else f.__name__
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    return f"{cells['name'].cell_contents}(f)" if "name" in cells else f.__name__  # the public function's, handed on
 
 
 def unconverted(f: C) -> C:
@@ -63,4 +100,4 @@ def reopen(before: dict[str, Any]) -> None:
     now.update(before)
 
 
-__all__ = ["door", "reopen", "unconverted"]
+__all__ = ["called", "door", "names_errors", "reopen", "unconverted"]

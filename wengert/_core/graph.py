@@ -16,6 +16,7 @@ import numpy as np
 
 from . import forking
 from .dims import Shape, check_bytes
+from .doors import names_errors
 from .printer import graph_text
 from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
@@ -96,6 +97,7 @@ class Graph:
         (2,)
     """
 
+    @names_errors
     def __init__(self, name: str = "") -> None:
         self.name = name or f"graph_{next(_names)}"
         self.serial = next_serial()

@@ -28,6 +28,7 @@ from .._core.constant import (
     to_numpy_result,
 )
 from .._core.dims import Dim, DimLike, Shape, is_late
+from .._core.doors import names_errors as names_errors
 from .._core.doors import unconverted
 from .._core.engine import Engine, framework_of, is_native
 from .._core.foreign_arrays import require_plain
@@ -37,7 +38,8 @@ from .._core.state import STATE
 from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
 from .._core.tensor import Tensor, Value, entered
 from .._core.types import is_one, same_dim
-from .._core.where import at_user_line, error_of
+from .._core.where import at_user_line
+from .._core.wrong_calls import explain_caller, explained
 from .._prims import indexing, piecewise, structural
 
 P = ParamSpec("P")
@@ -249,9 +251,13 @@ def as_float(x: Tensor) -> Tensor:
 
 def unary(op: Op, x: Any) -> Any:
     """Applies a one-operand op in x's own dtype."""
-    if type(x) is Tensor:
-        return apply(op, (x,))
-    return outward(apply(op, (as_tensor(x, op.name),)), x)
+    try:
+        if type(x) is Tensor:
+            return apply(op, (x,))
+        return outward(apply(op, (as_tensor(x, op.name),)), x)
+    except Exception as error:
+        explain_caller(error)
+        raise
 
 
 def unary_float(op: Op, x: Any) -> Any:
@@ -263,13 +269,17 @@ def unary_float(op: Op, x: Any) -> Any:
 
 def binary(op: Op, x: Any, y: Any) -> Any:
     """Applies a two-operand op to operands that may have to be promoted and broadcast."""
-    if type(x) is Tensor and type(y) is Tensor:
-        a, b = x._data, y._data
-        if a.dtype is b.dtype and a.shape == b.shape:
-            return apply(op, (x, y))
-        return apply(op, meet(x, y, op.name))
-    a, b = tensors_of(x, y, op.name)
-    return outward(apply(op, meet(a, b, op.name)), x, y)
+    try:
+        if type(x) is Tensor and type(y) is Tensor:
+            a, b = x._data, y._data
+            if a.dtype is b.dtype and a.shape == b.shape:
+                return apply(op, (x, y))
+            return apply(op, meet(x, y, op.name))
+        a, b = tensors_of(x, y, op.name)
+        return outward(apply(op, meet(a, b, op.name)), x, y)
+    except Exception as error:
+        explain_caller(error)
+        raise
 
 
 def binary_float(op: Op, x: Any, y: Any) -> Any:
@@ -291,8 +301,12 @@ def unary_number(op: Op, x: Any) -> Any:
 
 def binary_number(op: Op, x: Any, y: Any) -> Any:
     """As `binary`, for arithmetic, where booleans count as integers."""
-    a, b = meet(*tensors_of(x, y, op.name), op.name)
-    return outward(apply(op, (as_number(a), as_number(b))), x, y)
+    try:
+        a, b = meet(*tensors_of(x, y, op.name), op.name)
+        return outward(apply(op, (as_number(a), as_number(b))), x, y)
+    except Exception as error:
+        explain_caller(error)
+        raise
 
 
 def require_order(x: Tensor, what: str) -> None:
@@ -329,12 +343,16 @@ def _number_beside(value: Any, partner: Tensor) -> Tensor:
 
 def with_number(op: Op, x: Tensor, value: Any) -> Tensor:
     """Applies an op that takes a Python number as its attribute, in the dtype where the two meet."""
-    kind = type(value)
-    dtype = x._data.dtype
-    met = dtypes.weak_promote(kind, dtype)
-    if kind is int and dtypes.is_integer(met):
-        scalar_array(value, met)  # an integer that does not fit is the user's error, said here
-    return apply(op, (cast(x, met),), (value,))
+    try:
+        kind = type(value)
+        dtype = x._data.dtype
+        met = dtypes.weak_promote(kind, dtype)
+        if kind is int and dtypes.is_integer(met):
+            scalar_array(value, met)  # an integer that does not fit is the user's error, said here
+        return apply(op, (cast(x, met),), (value,))
+    except Exception as error:
+        explain_caller(error)
+        raise
 
 
 # -- out -------------------------------------------------------------------------------------------------------------
@@ -391,30 +409,14 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             result = f(*args, **kwargs)
+            if args and type(args[0]) is Tensor:
+                return result
+            return outward(result, *args, *kwargs.values())
         except Exception as error:
-            explained = error_of(f.__name__, error)
-            if explained is error:
+            told = explained(error, f.__name__, f, args, kwargs)
+            if told is error:
                 raise
-            raise explained from error
-        if args and type(args[0]) is Tensor:
-            return result
-        return outward(result, *args, *kwargs.values())
-
-    return unconverted(wrapper)
-
-
-def names_errors(f: Callable[P, R]) -> Callable[P, R]:
-    """Wraps an op so that Python's own errors about its arguments say which op it was."""
-
-    @functools.wraps(f)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return f(*args, **kwargs)
-        except Exception as error:
-            explained = error_of(f.__name__, error)
-            if explained is error:
-                raise
-            raise explained from error
+            raise told from error
 
     return unconverted(wrapper)
 
