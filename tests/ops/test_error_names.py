@@ -160,6 +160,13 @@ def test_messages_that_name_the_argument_have_no_line_for_it() -> None:
     assert [line[:5] for line in lines[1:]] == ["  at "]
 
 
+def test_ragged_lists_are_no_index() -> None:
+    x = wg.tensor(SQUARE)
+    for index in ([[0], [1, 2]], [[True], [False, True]]):
+        with pytest.raises(IndexError, match="the index is a ragged list"):
+            x[index]
+
+
 def test_functions_made_of_others_speak_in_their_own_name() -> None:
     for f in (wnp.diag, wnp.diagflat, wnp.tri):
         lines = message_of(f, *((3, 3) if f is wnp.tri else (SQUARE,)), b"k")
