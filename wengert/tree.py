@@ -24,10 +24,7 @@ from .ops.promotion import as_tensor, common_dtype, is_tensor_like, names_errors
 
 __all__ = ["flatten", "leaves", "map", "ravel", "register", "unflatten"]
 
-map = names_errors(map_structure, "tree.map")
-unflatten = names_errors(put_together, "tree.unflatten")
-
-map.__doc__ = """Applies a function to the leaves of one or more structures of the same shape.
+map_structure.__doc__ = """Applies a function to the leaves of one or more structures of the same shape.
 
     Args:
         f: called with one leaf of each structure.
@@ -48,7 +45,7 @@ map.__doc__ = """Applies a function to the leaves of one or more structures of t
         >>> wg.tree.map(lambda a: 2 * a, {"scale": [1.0, 2.0], "name": "scaling"})
         {'scale': [2.0, 4.0], 'name': 'scaling'}
     """
-unflatten.__doc__ = """Puts a structure together from leaves.
+put_together.__doc__ = """Puts a structure together from leaves.
 
     Args:
         spec: what `flatten` returned beside the leaves.
@@ -66,6 +63,9 @@ unflatten.__doc__ = """Puts a structure together from leaves.
         >>> wg.tree.unflatten(spec, [10, 20, 30])
         {'a': 10, 'b': (20, 30)}
     """
+
+map = names_errors(map_structure, "tree.map")
+unflatten = names_errors(put_together, "tree.unflatten")
 
 
 @names_errors

@@ -42,8 +42,9 @@ def door(f: Callable[P, R]) -> Callable[P, R]:
             return f(*args, **kwargs)
         except BaseException as error:
             put_back(before)
-            is_fault = not isinstance(error, Exception) or isinstance(error, AttributeError)
-            told = error if is_fault else told_of(error, name, f, args, kwargs)
+            told: BaseException = error
+            if isinstance(error, Exception) and not isinstance(error, AttributeError):  # which is a fault of ours
+                told = told_of(error, name, f, args, kwargs)
             fold_it(told)
             if told is error:
                 raise
