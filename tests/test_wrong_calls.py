@@ -1,5 +1,7 @@
 """Wrong calls of public functions, generated: each is taken, or refused by an error of Python's kinds for wrong arguments.
 
+The error names the function and the argument.
+
 `WENGERT_WRONG_CALLS` is how many are made (0: all of them, some minutes), `WENGERT_WRONG_CALLS_SEED` which.
 """
 

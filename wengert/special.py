@@ -125,7 +125,7 @@ def _incomplete_beta(name: str, op: Op, **attrs: int) -> Callable[[Any, Any, Any
 
 def _of_arrays(f: Callable[..., Any], name: str, op: Op, operands: str, sample: str) -> Callable[..., Any]:
     lines = [f"        {n}: an array of real values, or a number; shapes broadcast." for n in operands.split()]
-    described(f, name, op, "\n".join(lines), f"wg.special.{name}({sample})", __name__)
+    f = described(f, name, op, "\n".join(lines), f"wg.special.{name}({sample})", __name__)
     # the op is a family; the function is its first member
     f.__doc__ = (
         (f.__doc__ or "")

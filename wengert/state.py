@@ -21,6 +21,7 @@ from ._core.engine import ENGINE_OF, ndarray_of
 from ._core.foreign_arrays import no_mask
 from ._core.moving import beside
 from ._core.operators import Operators
+from ._core.public import names_errors
 from ._core.state import STATE, next_serial, tell_effect
 from ._core.tensor import Cut, Tensor, Value, tensor_in
 from ._core.where import Site, at_user_line, user_site
@@ -60,6 +61,7 @@ class Variable(Operators):
     name: str
     trainable: bool
 
+    @names_errors
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
     ) -> None:  # fmt: skip

@@ -21,7 +21,7 @@ from ._core.graph import quietly
 from ._core.kinds import ARRAYS, SEQUENCES
 from ._core.moving import beside
 from ._core.op import ZERO
-from ._core.public import public, reopen
+from ._core.public import names_errors, public, reopen
 from ._core.refusal import reworded
 from ._core.state import STATE, tell_effect
 from ._core.structure import LEAF, Spec, flatten, unflatten
@@ -68,6 +68,7 @@ class GradientTape:
         "_core", "_has_warned", "_is_recording", "_persistent", "_pushed", "_reads", "_watch_accessed", "_watched",
     )  # fmt: skip
 
+    @names_errors
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = bool(persistent)
         self._watch_accessed = bool(watch_accessed_variables)

@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ._core.dims import DimLike, size_of
-from ._core.structure import EVERY, passes_through, register, unflatten
+from ._core.structure import EVERY, map_structure, passes_through, register
 from ._core.structure import flatten as _flatten
-from ._core.structure import map_structure as map
+from ._core.structure import unflatten as put_together
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from ._prims import structural
-from .ops.promotion import as_tensor, common_dtype, is_tensor_like, outward
+from .ops.promotion import as_tensor, common_dtype, is_tensor_like, names_errors, outward
 
 __all__ = ["flatten", "leaves", "map", "ravel", "register", "unflatten"]
 
-map.__doc__ = """Applies a function to the leaves of one or more structures of the same shape.
+map_structure.__doc__ = """Applies a function to the leaves of one or more structures of the same shape.
 
     Args:
         f: called with one leaf of each structure.
@@ -45,7 +45,7 @@ map.__doc__ = """Applies a function to the leaves of one or more structures of t
         >>> wg.tree.map(lambda a: 2 * a, {"scale": [1.0, 2.0], "name": "scaling"})
         {'scale': [2.0, 4.0], 'name': 'scaling'}
     """
-unflatten.__doc__ = """Puts a structure together from leaves.
+put_together.__doc__ = """Puts a structure together from leaves.
 
     Args:
         spec: what `flatten` returned beside the leaves.
@@ -64,7 +64,11 @@ unflatten.__doc__ = """Puts a structure together from leaves.
         {'a': 10, 'b': (20, 30)}
     """
 
+map = names_errors(map_structure, "tree.map")
+unflatten = names_errors(put_together, "tree.unflatten")
 
+
+@names_errors
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """The leaves of a structure, in order, and what puts it together again.
 
@@ -82,6 +86,7 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
     return _flatten(tree, EVERY)
 
 
+@names_errors
 def leaves(tree: Any) -> list[Any]:
     """The leaves of a structure, in order.
 
@@ -99,6 +104,7 @@ def leaves(tree: Any) -> list[Any]:
     return _flatten(tree, EVERY)[0]
 
 
+@names_errors
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """All numbers of a structure in one vector, and the function that undoes it.
 

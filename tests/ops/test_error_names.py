@@ -125,3 +125,74 @@ def test_errors_of_users_functions_stay_theirs() -> None:
 
     with pytest.raises(IndexError, match="^list index out of range$"):
         wg.apply_along_axis(f, 0, ROW)
+
+
+def message_of(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[str]:
+    """The lines of the error of a wrong call."""
+    with pytest.raises((TypeError, ValueError, IndexError, OverflowError, MemoryError)) as caught:
+        f(*args, **kwargs)
+    return str(caught.value).splitlines()
+
+
+def test_the_argument_to_blame_is_shown_with_what_came() -> None:
+    for lines, call in (
+        (message_of(wg.ops.diagonal, SQUARE, offset=b"one"), "diagonal(..., offset=b'one')"),
+        (message_of(wg.sin, "text"), "sin(x='text')"),
+        (message_of(wg.tensor(ROW).sum, 9), "sum(x=<Tensor of shape (4,), float64>, axis=9)"),
+        (message_of(wg.tensor(ROW).reshape, object()), "reshape("),
+        (message_of(wg.grad(lambda x: wg.sum(wg.logaddexp(x, {1}))), ROW), "logaddexp(..., x2={1})"),
+    ):
+        assert lines[1].startswith(f"  in {call}"), lines
+        assert lines[2].startswith("  at ")
+        assert "test_error_names.py" in lines[2]
+
+
+def test_where_blame_is_in_doubt_all_arguments_are_shown() -> None:
+    lines = message_of(wg.add, np.ones((2, 3)), wg.tensor(np.ones(2)))
+    assert lines[1] == "  in add(x1=<ndarray of shape (2, 3), float64>, x2=<Tensor of shape (2,), float64>)"
+    assert message_of(wg.add, ROW, np.ones(3))[1].startswith("  in add(x1=<ndarray of shape (4,)")
+    assert message_of(wnp.vsplit, SQUARE, 2)[1].endswith("indices_or_sections=2)")
+
+
+def test_messages_that_name_the_argument_have_no_line_for_it() -> None:
+    lines = message_of(wg.ops.matmul, np.ones((2, 3)), np.ones((2, 3)))
+    assert "x1 has shape (2, 3)" in lines[0]
+    assert [line[:5] for line in lines[1:]] == ["  at "]
+
+
+def test_ragged_lists_are_no_index() -> None:
+    x = wg.tensor(SQUARE)
+    for index in ([[0], [1, 2]], [[True], [False, True]]):
+        with pytest.raises(IndexError, match="the index is a ragged list"):
+            x[index]
+
+
+def test_functions_made_of_others_speak_in_their_own_name() -> None:
+    for f in (wnp.diag, wnp.diagflat, wnp.tri):
+        lines = message_of(f, *((3, 3) if f is wnp.tri else (SQUARE,)), b"k")
+        assert lines[0].startswith(f"{f.__name__}: ")
+        assert lines[1].startswith(f"  in {f.__name__}(")
+        assert len(lines) == 3
+
+
+def test_values_that_cannot_be_shown_are_named_by_their_class() -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    assert message_of(wg.sin, Silent())[1] == "  in sin(x=<Silent>)"
+    assert len(message_of(wg.sin, "long " * 1000)[1]) < 120
+    assert "x=[1.0, [" in "".join(message_of(wg.ops.cumsum, [1.0, [2.0]] * 100))
+
+
+def test_arrays_too_large_to_make_name_the_call() -> None:
+    lines = message_of(wnp.resize, np.ones(2), (2**40, 2**20))
+    assert lines[1].startswith("  in resize("), lines
+
+
+def test_errors_of_users_functions_have_no_line_of_a_call() -> None:
+    def f(x: Any) -> Any:
+        raise ValueError("mine")
+
+    for call in (lambda: wg.grad(f)(1.0), lambda: wg.vmap(f)(ROW), lambda: wg.apply_along_axis(f, 0, ROW)):
+        assert message_of(call) == ["mine"]

@@ -7,6 +7,7 @@ import contextlib
 import doctest
 import inspect
 import io
+import re
 import signal
 import textwrap
 import types
@@ -25,6 +26,7 @@ LIMIT = 5.0  # seconds for one call; what takes longer hangs
 LEFT_OUT = {
     "set_default_float", "set_memory_budget", "register", "register_gradient", "not_differentiable", "from_jax",
     "from_torch", "from_tensorflow", "primitive", "load", "save", "disable_v2_behavior",
+    "UnconnectedGradients",  # Python's enum, whose errors are Python's
 }  # fmt: skip
 
 PLAIN = (TypeError, ValueError, IndexError, OverflowError)  # errors of ours derive from them
@@ -95,6 +97,20 @@ class Wrong(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.right.name}(... {self.place} = {self.value})"
+
+    @property
+    def argument(self) -> str:
+        """The name of the parameter that takes the wrong value; "" where that is not known, or its default came."""
+        parameters: dict[str, inspect.Parameter] = {}
+        with contextlib.suppress(ValueError):
+            parameters = {**inspect.signature(self.right.f).parameters}
+        name = self.place
+        if isinstance(name, int):
+            names = [*parameters]
+            several = next((i for i, p in enumerate(parameters.values()) if p.kind is p.VAR_POSITIONAL), len(names))
+            name = names[min(name, several)] if min(name, several) < len(names) else ""
+        is_default = self.value == "None" and name in parameters and parameters[name].default is None
+        return "" if is_default else name
 
     def run(self) -> Any:
         """Makes the call."""
@@ -217,6 +233,22 @@ def _is_examples(error: BaseException) -> bool:
     return trace is not None and trace.tb_frame.f_code.co_filename.startswith("<example of")
 
 
+def _is_named(words: tuple[str, ...], message: str) -> bool:
+    return any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9])", message) for word in words)
+
+
+def unnamed(wrong: Wrong, error: BaseException) -> str:
+    """What the message does not name in front of the user's line: the function or the argument, or ""."""
+    if type(error).__module__ == "wengert.errors":  # they tell of gradients, and of what the user's line calls
+        return ""
+    message = str(error).partition("\n  at ")[0]
+    if not _is_named((wrong.right.name.rpartition(".")[2], wrong.right.f.__name__), message):
+        return f"{wrong}: does not name the function: {type(error).__name__}: {message}"
+    if not wrong.argument or _is_named((wrong.argument,), message):
+        return ""
+    return f"{wrong}: does not name {wrong.argument}: {type(error).__name__}: {message}"
+
+
 def complaint(wrong: Wrong) -> str:
     """What is not as it should be in what a wrong call does, or ""."""
     try:
@@ -226,8 +258,10 @@ def complaint(wrong: Wrong) -> str:
         said = str(error)
         if isinstance(error, (RecursionError, UnicodeError)) or not said:
             return f"{wrong}: {type(error).__name__}: {said}"
-    except MemoryError:
-        return ""  # of a size that no machine has
+        if not _is_examples(error):
+            return unnamed(wrong, error)
+    except MemoryError as error:  # of a size that no machine has
+        return unnamed(wrong, error)
     except TooLongError:
         # a loop without an end is the user's own
         return "" if wrong.right.f in (wg.while_loop, wg.fori_loop) else f"{wrong}: does not end"

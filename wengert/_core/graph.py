@@ -17,6 +17,7 @@ import numpy as np
 from . import forking
 from .dims import Shape, check_bytes
 from .printer import graph_text
+from .public import names_errors
 from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
 from .types import Guards
@@ -96,6 +97,7 @@ class Graph:
         (2,)
     """
 
+    @names_errors
     def __init__(self, name: str = "") -> None:
         self.name = name or f"graph_{next(_names)}"
         self.serial = next_serial()

@@ -1,4 +1,6 @@
-"""`public` makes a function one that users call: an error that leaves it show the user's lines, and nothing stays open.
+"""`public` makes a function one that users call: errors that leave it show the user's lines, and nothing stays open.
+
+Its message names the function and the arguments that came; `names_errors` does only that.
 
 Contexts close in their `__exit__`, but an interrupt may come as that begins, and nothing would close them then. So a
 public function puts back what was open in the thread when it was entered.
@@ -14,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from .state import STATE
 from .tracebacks import fold
+from .wrong_calls import explained
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +33,8 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
         f: a plain function or method.
     """
 
-    state, put_back, fold_it = STATE, reopen, fold  # closed over, since the globals below are others
+    # closed over, since the globals below are others
+    state, put_back, fold_it, told_of, name = STATE, reopen, fold, explained, called(f)
 
     def enter(*args: P.args, **kwargs: P.kwargs) -> R:
         before = state.__dict__.copy()
@@ -38,12 +42,46 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
             return f(*args, **kwargs)
         except BaseException as error:
             put_back(before)
-            fold_it(error)
-            raise
+            told: BaseException = error
+            if isinstance(error, Exception) and not isinstance(error, AttributeError):  # which is a fault of ours
+                told = told_of(error, name, f, args, kwargs)
+            fold_it(told)
+            if told is error:
+                raise
+            raise told from error
 
     # with f's globals, for by those doctest tells the functions of a module from imported ones
     entered = FunctionType(enter.__code__, f.__globals__, enter.__name__, None, enter.__closure__)
     return unconverted(cast("Callable[P, R]", functools.update_wrapper(entered, f)))
+
+
+def names_errors(f: Callable[P, R], name: str = "") -> Callable[P, R]:
+    """Wraps a function so that errors about its arguments say which function (or `name`) and which arguments it was."""
+    name = name or called(f)
+
+    @functools.wraps(f)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return f(*args, **kwargs)
+        except Exception as error:
+            told = explained(error, name, f, args, kwargs)
+            if told is error:
+                raise
+            raise told from error
+
+    return unconverted(wrapper)
+
+
+def called(f: Callable[..., Any]) -> str:
+    """What users call a function: a class's name for what makes its objects, `vmap(f)` for what `vmap` returned."""
+    owner, _, name = f.__qualname__.rpartition(".")
+    if name == "__init__":
+        return owner.rpartition(".")[2]
+    maker, inside, _ = f.__code__.co_qualname.partition(".<locals>")
+    if not inside or not maker.startswith("_"):
+        return f"{maker}(f)" if inside and maker.isidentifier() else f.__name__
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    return f"{cells['name'].cell_contents}(f)" if "name" in cells else f.__name__  # the public function's, handed on
 
 
 def unconverted(f: C) -> C:
@@ -63,4 +101,4 @@ def reopen(before: dict[str, Any]) -> None:
     now.update(before)
 
 
-__all__ = ["public", "reopen", "unconverted"]
+__all__ = ["called", "names_errors", "public", "reopen", "unconverted"]

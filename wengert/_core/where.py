@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 import warnings
 from functools import cache
@@ -120,8 +121,8 @@ def _comes_of(code: CodeType, source: str) -> bool:
     return code in codes
 
 
-def site_of(frame: FrameType) -> Site:
-    return Site(frame.f_code, frame.f_lasti)
+def site_of(frame: FrameType, instruction: int | None = None) -> Site:
+    return Site(frame.f_code, frame.f_lasti if instruction is None else instruction)
 
 
 def user_frame() -> FrameType | None:
@@ -176,28 +177,6 @@ def error_at_user_line(error: Exception) -> Exception:
     return type(error)(at_user_line(str(error)))
 
 
-_NAMELESS = (TypeError, ValueError, IndexError, AttributeError, OverflowError)
-
-
-def error_of(name: str, error: Exception) -> Exception:
-    """What a public op raises for an error under way in it: Python's own and NumPy's do not say which op it was.
-
-    Errors that users' functions raise, and those that name the user's line, stay as they are.
-    """
-    if "\n  at " in str(error) or not isinstance(error, _NAMELESS):
-        return error
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or not is_library_file(trace.tb_frame.f_code.co_filename):
-        return error
-    kind = TypeError if isinstance(error, AttributeError) else type(error)
-    try:
-        return kind(at_user_line(f"{name}: {error}"))
-    except TypeError:  # an error class with arguments of its own
-        return error
-
-
 def at_user_line(message: str, site: Site | None = None) -> str:
     """The message with the user's own line under it; what speaks in it is the function that this line called.
 
@@ -209,9 +188,9 @@ def at_user_line(message: str, site: Site | None = None) -> str:
     frame: FrameType | None = sys._getframe(1)
     called = ""
     while frame is not None and is_library_file(frame.f_code.co_filename):
-        called = _public_name(frame) or called
+        called = public_name(frame) or called
         frame = frame.f_back
-    message = _spoken_by(called, message) if called else message
+    message = spoken_by(called, message) if called else message
     return message if frame is None else f"{message}\n  at {site_of(frame)}"
 
 
@@ -220,12 +199,12 @@ def called_op() -> str:
     frame: FrameType | None = sys._getframe(1)
     called = ""
     while frame is not None and is_library_file(frame.f_code.co_filename):
-        called = _public_name(frame) or called
+        called = public_name(frame) or called
         frame = frame.f_back
     return called
 
 
-def _public_name(frame: FrameType) -> str:
+def public_name(frame: FrameType) -> str:
     """The name of the op that a frame runs, if users can call it, or ""."""
     name = frame.f_code.co_name
     is_op = frame.f_globals.get("__name__", "").startswith(_OF_OPS)
@@ -234,10 +213,10 @@ def _public_name(frame: FrameType) -> str:
     return name if any(name in names.get("__all__", ()) for names in public) else ""
 
 
-def _spoken_by(name: str, message: str) -> str:
+def spoken_by(name: str, message: str) -> str:
     """The message in the name of a public op, in place of the one that it was made of."""
     prefix, colon, rest = message.partition(": ")
-    if name in prefix:
+    if name in re.split(r"\W+", prefix):
         return message
     if colon and (prefix in ("", "argument") or _is_op(prefix)):
         return f"{name}: {rest}"

@@ -13,9 +13,10 @@ from .. import ops
 from .._core import dtypes
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast
+from ..ops.promotion import as_tensor, cast, names_errors
 
 
+@names_errors
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor of a number, a nested list, an array, or anything with a buffer or `__dlpack__`.
 
@@ -67,6 +68,7 @@ def _has_buffer(obj: Any) -> bool:
     return True
 
 
+@names_errors
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Evenly spaced values of the half-open interval from start to stop (from 0 to start if stop is None).
 
@@ -93,6 +95,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     return wnp.arange(start, stop, step, dtype=dtype)
 
 
+@names_errors
 def linspace(
     start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
 ) -> Tensor:
@@ -121,6 +124,7 @@ def linspace(
     return wnp.linspace(start, stop, num, endpoint, dtype=dtype)
 
 
+@names_errors
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Zeros.
 
@@ -141,6 +145,7 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     return wnp.zeros(shape, dtype)
 
 
+@names_errors
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Ones.
 
@@ -161,6 +166,7 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     return wnp.ones(shape, dtype)
 
 
+@names_errors
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Zeros: no tensor's values are left to chance.
 
@@ -181,6 +187,7 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     return wnp.zeros(shape, dtype)
 
 
+@names_errors
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """One value everywhere.
 
@@ -202,6 +209,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     return wnp.full(shape, fill_value, dtype)
 
 
+@names_errors
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
     """Ones on a diagonal, zeros elsewhere.
 
@@ -224,6 +232,7 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = N
     return wnp.eye(n_rows, n_cols, k, dtype if dtype is not None else dtypes.default_float())
 
 
+@names_errors
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Zeros in the shape and dtype of a tensor.
 
@@ -244,6 +253,7 @@ def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     return wnp.zeros_like(as_tensor(x), dtype)
 
 
+@names_errors
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Ones in the shape and dtype of a tensor.
 
@@ -264,6 +274,7 @@ def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     return wnp.ones_like(as_tensor(x), dtype)
 
 
+@names_errors
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Zeros in the shape and dtype of a tensor: no tensor's values are left to chance.
 
@@ -284,6 +295,7 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     return wnp.zeros_like(as_tensor(x), dtype)
 
 
+@names_errors
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """One value everywhere, in the shape and dtype of a tensor.
 

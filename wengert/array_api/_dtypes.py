@@ -15,7 +15,7 @@ from .._core import dtypes
 from .._core.dtypes import complex64, complex128, float32, float64, int8, int32, int64, uint32
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast
+from ..ops.promotion import as_tensor, cast, names_errors
 
 bool = dtypes.bool_
 int16, uint8, uint16, uint64 = map(np.dtype, (np.int16, np.uint8, np.uint16, np.uint64))
@@ -48,6 +48,7 @@ def _dtype_of(x: Any) -> np.dtype[Any]:
     return dtypes.as_dtype(x if isinstance(x, (type, str, np.dtype)) else getattr(x, "dtype", x))
 
 
+@names_errors
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Tensor:
     """x in another dtype. A cast to integers or booleans ends the gradient.
 
@@ -79,6 +80,7 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Te
     return cast(tensor, wanted)
 
 
+@names_errors
 def can_cast(from_: Any, to: Any, /) -> Any:
     """Whether one dtype goes to another without loss, by the promotion of dtypes.
 
@@ -98,6 +100,7 @@ def can_cast(from_: Any, to: Any, /) -> Any:
     return dtypes.promote(source, target) == target
 
 
+@names_errors
 def finfo(type: Any, /) -> FloatInfo:
     """The limits of a floating dtype; for a complex one those of its parts.
 
@@ -130,6 +133,7 @@ def _limits_of(dtype: np.dtype[Any]) -> Any:
     return importlib.import_module("ml_dtypes").finfo(dtype)  # which made the dtype, so it is there
 
 
+@names_errors
 def iinfo(type: Any, /) -> IntegerInfo:
     """The limits of an integer dtype.
 
@@ -160,6 +164,7 @@ KINDS = {
 }  # fmt: skip
 
 
+@names_errors
 def isdtype(dtype: Any, kind: Any) -> Any:
     """Whether a dtype is of a kind.
 
@@ -193,6 +198,7 @@ def isdtype(dtype: Any, kind: Any) -> Any:
 _NUMBERS = (builtins.bool, int, float, complex)
 
 
+@names_errors
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """The dtype in which tensors, dtypes and Python numbers meet; numbers take the others' dtype where they can.
 

@@ -10,9 +10,10 @@ from .. import ops
 from .._core import dtypes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, broadcast_shapes, cast, tensors_of
+from ..ops.promotion import as_tensor, broadcast_shapes, cast, names_errors, tensors_of
 
 
+@names_errors
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """Elements kept between two bounds, in x's dtype. The gradient passes on the closed interval.
 
@@ -48,6 +49,7 @@ def _bound(bound: Any, x: Tensor) -> Any:
     return cast(limit, x.dtype)
 
 
+@names_errors
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """The quotient rounded down: an infinite numerator gives infinity, an infinite divisor a zero of the right sign.
 
@@ -77,6 +79,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     return ops.where(is_special, ops.trunc(exact), quotient)
 
 
+@names_errors
 def sign(x: Any, /) -> Any:
     """-1, 0 or 1 by the sign of x, and x / |x| for complex numbers; 0 has no sign here, unlike in `wg.sign`.
 

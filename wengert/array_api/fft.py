@@ -10,10 +10,11 @@ from .. import fft as ours
 from .._core import dtypes
 from .._core.tensor import Tensor
 from ..fft import fft, fftn, fftshift, hfft, ifft, ifftn, ifftshift, ihfft, irfft, irfftn, rfft, rfftn
-from ..ops.promotion import as_tensor, cast
+from ..ops.promotion import as_tensor, cast, names_errors
 from ._creation import require_device
 
 
+@names_errors
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
     """The frequencies of the n terms of a transform.
 
@@ -35,6 +36,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
     return _frequencies(ours.fftfreq(n, d), dtype)
 
 
+@names_errors
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
     """The frequencies of the n // 2 + 1 terms of a real signal's transform.
 

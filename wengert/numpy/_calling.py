@@ -16,6 +16,7 @@ import numpy as np
 from .. import ops
 from .._control.values import connected
 from .._core import dtypes
+from .._core.public import names_errors
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, broadcast, broadcast_shapes, cast, common_dtype, normal_axis, outward
@@ -161,6 +162,7 @@ class vectorize:
         Tensor([0., 6.], shape=(2,), dtype=float64)
     """
 
+    @names_errors
     def __init__(
         self, pyfunc: Callable[..., Any], otypes: Any = None, doc: str | None = None, excluded: Any = None,
         cache: bool = False, signature: str | None = None,

@@ -12,7 +12,7 @@ from .._core import dtypes
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, is_tensor_like, named, normal_axis
+from ..ops.promotion import as_tensor, cast, is_tensor_like, named, names_errors, normal_axis
 from ..ops.subscript import known_values
 from ._shapes import ravel
 from ._writing import NO_VALUE, accept, as_numpy
@@ -367,6 +367,7 @@ def _verdict(result: Any) -> Any:
     return tensor if tensor.is_symbolic else bool(tensor._data)
 
 
+@names_errors
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether all elements are equal within tolerances.
 
@@ -388,6 +389,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     return _verdict(ops.all(isclose(as_tensor(a), as_tensor(b), rtol, atol, equal_nan)))
 
 
+@names_errors
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Whether two arrays have one shape and equal elements.
 
@@ -413,6 +415,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return _verdict(ops.all(same))
 
 
+@names_errors
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Whether two arrays broadcast to equal elements.
 

@@ -16,7 +16,8 @@ import numpy as np
 from .._core import dtypes
 from .._core.refusal import asker, cure_for
 from .._core.tensor import Tensor
-from .._core.where import at_user_line, error_of
+from .._core.where import at_user_line
+from .._core.wrong_calls import explained
 from ..errors import LostGradientError
 from ..ops.promotion import as_tensor, outward
 
@@ -66,18 +67,18 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     def function(*args: Any, **kwargs: Any) -> Any:
         try:
             result = f(*args, **kwargs)
+            if place is not None:
+                out = kwargs.get("out") if "out" in kwargs else args[place] if place < min(limit, len(args)) else None
+                if out is not None:
+                    return written(result, out, f"np.{name}")
+            if args and type(args[0]) is Tensor:
+                return result
+            return outward(result, *args, *kwargs.values())
         except Exception as error:
-            explained = error_of(name, error)
-            if explained is error:
+            told = explained(error, name, f, args, kwargs)
+            if told is error:
                 raise
-            raise explained from error
-        if place is not None:
-            out = kwargs.get("out") if "out" in kwargs else args[place] if place < min(limit, len(args)) else None
-            if out is not None:
-                return written(result, out, f"np.{name}")
-        if args and type(args[0]) is Tensor:
-            return result
-        return outward(result, *args, *kwargs.values())
+            raise told from error
 
     function.__doc__ = _documented(f, parameters)
     return function

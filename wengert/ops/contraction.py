@@ -69,7 +69,13 @@ def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """The form with lists of integers as the form with letters."""
 
     def letters(sublist: Any) -> str:
-        return "".join(_ELLIPSIS if n is Ellipsis else string.ascii_letters[n] for n in sublist)
+        try:
+            return "".join(_ELLIPSIS if n is Ellipsis else string.ascii_letters[n] for n in sublist)
+        except (TypeError, IndexError):
+            raise TypeError(at_user_line(
+                f"einsum: subscripts: wanted text, or for each operand a list of labels from 0 to "
+                f"{len(string.ascii_letters) - 1} after it, got {sublist!r}"
+            )) from None  # fmt: skip
 
     pairs, rest = arguments[: len(arguments) // 2 * 2], arguments[len(arguments) // 2 * 2 :]
     text = ",".join(map(letters, pairs[1::2]))

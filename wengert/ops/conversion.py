@@ -19,6 +19,7 @@ from .promotion import as_tensor, converted, names_errors, unary
 __all__ = ["constant", "debug_print", "is_tensor", "stop_gradient", "tensor"]
 
 
+@names_errors
 def tensor(data: Any, dtype: Any = None) -> Tensor:
     """A tensor holding a copy of the data.
 
@@ -80,6 +81,7 @@ def is_tensor(x: Any) -> bool:
     return type(x) is Tensor or (is_native(type(x)) and not isinstance(x, ARRAYS))
 
 
+@names_errors
 def stop_gradient(variable: Any) -> Any:
     """A value as a constant: no gradient flows through it.
 

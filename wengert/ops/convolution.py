@@ -22,6 +22,7 @@ from .shapes import permuted, reshaped
 # -- the general convolution -------------------------------------------------------------------------------------------
 
 
+@names_errors
 def conv_general(
     lhs: Any, rhs: Any, strides: Any, padding: Any, lhs_dilation: Any = None, rhs_dilation: Any = None,
     dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1,

@@ -22,7 +22,6 @@ from .shapes import part, reshaped
 _UINT32 = np.dtype(np.uint32)
 
 
-@names_errors
 def key_of(value: Any, what: str) -> Tensor:
     tensor = as_tensor(value, what)
     if tensor.dtype != _UINT32 or not tensor.shape or tensor.shape[-1] != 2:

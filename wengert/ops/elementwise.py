@@ -15,6 +15,7 @@ from .._core.op import Op
 from .._core.public import unconverted
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from .._core.wrong_calls import explain_caller
 from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import piecewise as W
@@ -29,6 +30,7 @@ from .promotion import (
     for_one,
     for_two,
     named,
+    names_errors,
     outward,
     tensors_of,
     unary,
@@ -62,7 +64,11 @@ def _sentence(text: str) -> str:
 
 def _one(name: str, op: Op, rule: Callable[[Op, Any], Any] = unary_float) -> Callable[[Any], Any]:
     def function(x: Any) -> Any:
-        return rule(op, x)
+        try:
+            return rule(op, x)
+        except Exception as error:
+            explain_caller(error)
+            raise
 
     arguments = f"        x: an array of {_dtypes_text(op)} values, or a number."
     return _document(function, name, op, arguments, f"wg.{name}({_sample(op)}).shape")
@@ -70,7 +76,11 @@ def _one(name: str, op: Op, rule: Callable[[Op, Any], Any] = unary_float) -> Cal
 
 def _two(name: str, op: Op, rule: Callable[[Op, Any, Any], Any] = binary) -> Callable[[Any, Any], Any]:
     def function(x1: Any, x2: Any) -> Any:
-        return rule(op, x1, x2)
+        try:
+            return rule(op, x1, x2)
+        except Exception as error:
+            explain_caller(error)
+            raise
 
     return _document_two(function, name, op, "x1", "x2")
 
@@ -79,7 +89,11 @@ def _bits(name: str, op: Op, rule: Callable[[Op, Any, Any], Any] = binary) -> Ca
     """As `_two`, for ops on bits, whose operands Keras calls x and y."""
 
     def function(x: Any, y: Any) -> Any:
-        return rule(op, x, y)
+        try:
+            return rule(op, x, y)
+        except Exception as error:
+            explain_caller(error)
+            raise
 
     return _document_two(function, name, op, "x", "y")
 
@@ -253,6 +267,7 @@ def abs(x: Any) -> Any:
 absolute = abs
 
 
+@names_errors
 def fabs(x: Any) -> Any:
     """The magnitude of real numbers, element by element, as floats.
 
@@ -338,6 +353,7 @@ logical_or = _two("logical_or", D.logical_or, _logical)
 logical_xor = _two("logical_xor", D.logical_xor, _logical)
 
 
+@names_errors
 def logical_not(x: Any) -> Any:
     """Whether each element is zero (or False).
 

@@ -217,6 +217,7 @@ def _require_inside(position: Tensor, size: Any, extent: Any, axis: int, what: s
 # -- choosing by condition -----------------------------------------------------------------------------------
 
 
+@names_errors
 def where(condition: Any, x1: Any = None, x2: Any = None) -> Any:
     """x1 where a condition holds, else x2; with the condition alone, the positions where it holds.
 

@@ -54,6 +54,7 @@ def _met(x1: Any, x2: Any, what: str) -> tuple[Tensor, Tensor]:
     return promotion.cast(a, dtype), promotion.cast(b, dtype)
 
 
+@names_errors
 def matmul(x1: Any, x2: Any) -> Any:
     """The product of matrices on the last two axes.
 
@@ -107,6 +108,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     return apply(L.matmul, tuple(wide))
 
 
+@names_errors
 def dot(x1: Any, x2: Any) -> Any:
     """The sum of products over the last axis of x1 and the second to last (of a vector, the only one) of x2.
 

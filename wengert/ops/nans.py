@@ -39,6 +39,7 @@ def _reduction(
         return outward(fold(as_tensor(x, name), axis, keepdims), x)
 
     named(function, name)
+    function = names_errors(function)
     function.__doc__ = f"""{what} of the elements that are not NaN; the others have gradient zero.
 
     Args:
@@ -144,6 +145,7 @@ def _place(name: str, word: str, find: Callable[..., Tensor], neutral: float, at
         return outward(find(replaced(a, neutral), axis, keepdims), x)
 
     named(function, name)
+    function = names_errors(function)
     function.__doc__ = f"""The index of the {word} element that is not NaN, the first of equal ones.
 
     Args:

@@ -367,6 +367,7 @@ def _segment_op(name: str, op: Op, start: Any, what: str, kink: str, empty: str,
         return outward(_segmented(op, start, data, segment_ids, num_segments, name), data, segment_ids)
 
     named(segment_op, name)
+    segment_op = names_errors(segment_op)
     segment_op.__doc__ = _SEGMENT_DOC.format(name=name, what=what, kink=kink, empty=empty, example=example)
     return segment_op
 

@@ -32,12 +32,14 @@ from .._core.engine import Engine, framework_of, is_native
 from .._core.foreign_arrays import require_plain
 from .._core.kinds import ARRAYS
 from .._core.op import Op
+from .._core.public import names_errors as names_errors
 from .._core.public import unconverted
 from .._core.state import STATE
 from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
 from .._core.tensor import Tensor, Value, entered
 from .._core.types import is_one, same_dim
-from .._core.where import at_user_line, error_of
+from .._core.where import at_user_line
+from .._core.wrong_calls import explain_caller, explained
 from .._prims import indexing, piecewise, structural
 
 P = ParamSpec("P")
@@ -260,9 +262,13 @@ def for_one(kinds: str) -> Callable[[Callable[[Op, Any], Any]], Callable[[Op, An
 
     def decorate(rule: Callable[[Op, Any], Any]) -> Callable[[Op, Any], Any]:
         def quick(op: Op, x: Any) -> Any:
-            if type(x) is Tensor and x._data.dtype.kind in kinds:
-                return apply(op, (x,))
-            return rule(op, x)
+            try:
+                if type(x) is Tensor and x._data.dtype.kind in kinds:
+                    return apply(op, (x,))
+                return rule(op, x)
+            except Exception as error:
+                explain_caller(error)
+                raise
 
         return _quick(quick, rule)
 
@@ -274,11 +280,15 @@ def for_two(kinds: str) -> Callable[[Callable[[Op, Any, Any], Any]], Callable[[O
 
     def decorate(rule: Callable[[Op, Any, Any], Any]) -> Callable[[Op, Any, Any], Any]:
         def quick(op: Op, x: Any, y: Any) -> Any:
-            if type(x) is Tensor and type(y) is Tensor:
-                a, b = x._data, y._data
-                if a.dtype is b.dtype and a.dtype.kind in kinds and a.shape == b.shape:
-                    return apply(op, (x, y))
-            return rule(op, x, y)
+            try:
+                if type(x) is Tensor and type(y) is Tensor:
+                    a, b = x._data, y._data
+                    if a.dtype is b.dtype and a.dtype.kind in kinds and a.shape == b.shape:
+                        return apply(op, (x, y))
+                return rule(op, x, y)
+            except Exception as error:
+                explain_caller(error)
+                raise
 
         return _quick(quick, rule)
 
@@ -373,12 +383,16 @@ def _number_beside(value: Any, partner: Tensor) -> Tensor:
 
 def with_number(op: Op, x: Tensor, value: Any) -> Tensor:
     """Applies an op that takes a Python number as its attribute, in the dtype where the two meet."""
-    kind = type(value)
-    dtype = x._data.dtype
-    met = dtypes.weak_promote(kind, dtype)
-    if kind is int and dtypes.is_integer(met):
-        scalar_array(value, met)  # an integer that does not fit is the user's error, said here
-    return apply(op, (cast(x, met),), (value,))
+    try:
+        kind = type(value)
+        dtype = x._data.dtype
+        met = dtypes.weak_promote(kind, dtype)
+        if kind is int and dtypes.is_integer(met):
+            scalar_array(value, met)  # an integer that does not fit is the user's error, said here
+        return apply(op, (cast(x, met),), (value,))
+    except Exception as error:
+        explain_caller(error)
+        raise
 
 
 # -- out -------------------------------------------------------------------------------------------------------------
@@ -435,30 +449,14 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             result = f(*args, **kwargs)
+            if args and type(args[0]) is Tensor:
+                return result
+            return outward(result, *args, *kwargs.values())
         except Exception as error:
-            explained = error_of(f.__name__, error)
-            if explained is error:
+            told = explained(error, f.__name__, f, args, kwargs)
+            if told is error:
                 raise
-            raise explained from error
-        if args and type(args[0]) is Tensor:
-            return result
-        return outward(result, *args, *kwargs.values())
-
-    return unconverted(wrapper)
-
-
-def names_errors(f: Callable[P, R]) -> Callable[P, R]:
-    """Wraps an op so that Python's own errors about its arguments say which op it was."""
-
-    @functools.wraps(f)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return f(*args, **kwargs)
-        except Exception as error:
-            explained = error_of(f.__name__, error)
-            if explained is error:
-                raise
-            raise explained from error
+            raise told from error
 
     return unconverted(wrapper)
 

@@ -44,7 +44,7 @@ def _loss(
         f.__doc__ = _DOC.format(
             name=f.__name__, what=what, kink=kink, more=more, example=example, target=target, output=output
         )
-        return f
+        return names_errors(f)
 
     return documented
 

@@ -8,7 +8,7 @@ from typing import Any
 from .._core.op import Op
 from .._prims import bessel as B
 from .._prims import special as P
-from .promotion import named, unary_float
+from .promotion import named, names_errors, unary_float
 
 
 def described(
@@ -24,7 +24,7 @@ def described(
         f"    Returns:\n        The values in the kind of array that came in.\n\n"
         f"    Example:\n        >>> import wengert as wg\n        >>> {example}.shape\n        (2,)\n    "
     )
-    return f
+    return names_errors(f)
 
 
 def of_one(name: str, op: Op, prefix: str = "wg.ops", module: str = __name__) -> Callable[[Any], Any]:

@@ -74,6 +74,7 @@ def circulant(c: Any) -> Any:
     return outward(take(column, (np.arange(n)[:, None] - np.arange(n)) % n if n else np.zeros((0, 0), int)), c)
 
 
+@names_errors
 def block_diag(*arrs: Any) -> Any:
     """Matrices along the diagonal of a larger one, with zeros beside them.
 

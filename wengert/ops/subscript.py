@@ -116,7 +116,10 @@ def _item(item: Any, what: str) -> Any:
             )
         )
     if isinstance(item, (list, tuple)) and not is_followed_inside(item):
-        item = np.array(item) if item else np.zeros(0, np.int64)
+        try:
+            item = np.array(item) if item else np.zeros(0, np.int64)
+        except ValueError:
+            raise IndexError(at_user_line(f"{what}: the index is a ragged list: {item!r}")) from None
     if isinstance(item, (bool, np.ndarray, np.generic)):
         return _known_item(np.asarray(item), what)
     tensor = as_tensor(item, f"{what}: the index")

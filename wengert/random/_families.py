@@ -47,7 +47,8 @@ def _standard(name: str, what: str, quantile: Callable[[Tensor], Any]) -> Callab
         wanted, size = float_dtype(dtype, name), new_shape(shape, f"random.{name}")
         return promotion.cast(quantile(open_unit(key_of(key, name), size, wanted)), wanted)
 
-    draw.__name__ = draw.__qualname__ = name
+    promotion.named(draw, name)
+    draw = names_errors(draw)
     draw.__doc__ = _STANDARD_DOC.format(what=what, name=name)
     return draw
 
@@ -67,7 +68,6 @@ laplace = _standard("laplace", "Laplace's numbers", _laplace)
 # -- families of shapes -----------------------------------------------------------------------------------------------
 
 
-@names_errors
 def drawn_for(parameters: tuple[Any, ...], shape: Any, dtype: Any, name: str) -> tuple[list[Tensor], Any]:
     """Parameters in the shape of the draws and a dtype to compute in, and the dtype that is wanted."""
     tensors = [as_float(as_tensor(p, f"random.{name}")) for p in parameters]

@@ -25,6 +25,7 @@ _UINT64 = np.dtype(np.uint64)
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
+@names_errors
 def key(seed: Any) -> Tensor:
     """The key that belongs to a seed.
 
