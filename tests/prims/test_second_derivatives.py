@@ -68,3 +68,20 @@ def test_nan_stays_nan_where_both_arguments_are_one(op: Any) -> None:
     slope = wg.grad(lambda x: op(x, x))
     found = [wg.grad(slope)(np.nan), wg.jvp(slope, (np.nan,), (1.0,))[1], wg.function(wg.grad(slope))(np.nan)]
     assert np.isnan(found).all()
+
+
+# -- gradients that do not depend on where they are taken --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "f", [wg.abs, lambda a: wg.copysign(a, 1.0), wg.ops.relu, lambda a: a * wg.sign(a), lambda a: 2 * a]
+)
+def test_a_constant_gradient_has_no_derivative_behind_nan_in_either_mode(f: Any) -> None:
+    """Its tangent is a structural zero, not a number: what is infinite or NaN behind it makes nothing of it."""
+
+    def bent(a: Any) -> Any:
+        return wg.sin(wg.grad(f)(a)) + wg.sqrt(wg.grad(f)(a) - wg.grad(f)(a))
+
+    for point in (np.nan, 1.5, -0.5):
+        assert wg.grad(bent, unconnected_gradients="zero")(point) == 0
+        assert wg.jvp(bent, (point,), (1.0,))[1] == 0

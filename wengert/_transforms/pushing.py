@@ -164,6 +164,12 @@ def _push_elementwise(
     return _sum(terms)
 
 
+def _reads_tangent(op: Op, index: int) -> bool:
+    """Whether an op's jvp reads the tangent of an operand."""
+    assert op.jvp is not None
+    return f"{op.operands[op.position(index)]}_dot" in op.jvp.reads
+
+
 def _push_general(
     op: Op, operands: Any, attrs: Any, outs: Any, dots: list[Any], masked: Sequence[bool]
 ) -> Any:  # fmt: skip
@@ -171,6 +177,9 @@ def _push_general(
     assert op.jvp is not None  # push() has asked
     if op.kind == "custom":  # a user's rule is told which operands have no tangent: not all need be connected
         filled = dots
+    elif not any(_is_tensor(d) and _reads_tangent(op, i) for i, d in enumerate(dots)):
+        # it is linear in what it reads; zeros made for it would be numbers, of which NaNs come behind infinite slopes
+        return (ZERO,) * len(outs) if op.is_multi else ZERO
     else:
         tells = "masked" in op.jvp.reads  # a rule that knows structural zeros wants no others for what is not there
         masked = [m or d is ZERO or (d is None and not tells) for m, d in zip(masked, dots, strict=True)]
