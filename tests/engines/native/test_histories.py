@@ -306,3 +306,51 @@ def test_one_code_serves_all_runs() -> None:
             f(X * scale)
     assert not made
     assert Passed.__slots__  # histories are small objects beside their arrays
+
+
+@pytest.mark.parametrize("policy", ["all", "auto", "sqrt", 3])
+@pytest.mark.parametrize("size", [1, 3])
+def test_three_loops_in_one_another(policy: Any, size: int) -> None:
+    """The outer one keeps stacks of stacks of histories, where it keeps everything."""
+
+    def stepped(x: Any, start: Any, steps: Any) -> Any:
+        def outer(i: Any, xs: Any, y: Any) -> Any:
+            def middle(c: Any, row: Any) -> Any:
+                last, (halves, _) = wg.scan(lambda a, r: (a * r, (a * 0.5, wg.sin(row))), x, xs)
+                return wg.tanh(c * last), c * wg.sum(halves)
+
+            _, stacked = wg.scan(middle, xs, xs, checkpoint=policy)
+            return i + 1, xs * wg.cos(y), wg.tanh(y * wg.sum(stacked))
+
+        found = wg.while_loop(lambda i, _, __: i < steps, outer, (0, x, start), checkpoint=policy)
+        return wg.sum(found[1]) + found[2]
+
+    x, start = np.linspace(0.2, 0.7, size), 0.3
+    gradient = wg.grad(stepped, argnums=(0, 1))
+    compiled = wg.function(gradient)
+    for steps in (0, 1, 3):
+        for got, want in zip(compiled(x, start, steps), gradient(x, start, steps), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("shape", [(0,), (1, 0), (1, 1)])
+def test_histories_of_reversed_loops_are_handed_on_whole(shape: tuple[int, ...], reverse: bool) -> None:
+    """They fill their last row first. Where there are no elements, NumPy's kernels run the other half."""
+    rows = np.array([[0.0], [1.0]])
+
+    def total(x: Any, y: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
+            return c, wg.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, v + row), (0, y))
+
+        last, (_, found) = wg.scan(step, x, x, reverse=reverse)
+        return wg.sum(last * last) + wg.sum(found * found)
+
+    def bent(x: Any, y: Any) -> Any:
+        first, second = wg.grad(total, argnums=(0, 1))(x, y)
+        return wg.sum(wg.sin(first)) + wg.sum(second)
+
+    gradient = wg.grad(bent)
+    np.testing.assert_allclose(
+        wg.function(gradient)(rows, np.zeros(shape)), gradient(rows, np.zeros(shape)), rtol=1e-12
+    )

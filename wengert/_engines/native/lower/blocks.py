@@ -148,9 +148,7 @@ class Block:
         self.sizes: dict[Atom, Operand] = dict(sizes or {})
         self.forms: dict[int, Form] = {}
         for value, form in zip(graph.inputs, inputs, strict=True):
-            for dim, extent in zip(value.shape, form.shape, strict=True):
-                if isinstance(dim, Dim) and dim.is_atom:
-                    self.sizes.setdefault(dim.atom, extent)
+            self._learn(value, form)
             self.forms[value.key] = form
         self.free: dict[tuple[str, Operand], list[Array]] = {}
         self.temporaries: dict[int, Array] = {}
@@ -451,11 +449,15 @@ class Block:
         else:
             self.forms[node.outputs[0].key] = self._lazy(node, forms)
 
-    def _file(self, value: Value, form: Form) -> None:
-        """Files what a single gives; dimensions that only it tells are known from now on."""
-        for dim, extent in zip(value.shape, form.shape, strict=True):
+    def _learn(self, value: Value, form: Form) -> None:
+        """Notes the dimensions that a form tells; a stack of stacks of histories tells the length of the outer one."""
+        for dim, extent in zip(value.shape, form.shape, strict=value.dtype != object):
             if isinstance(dim, Dim) and dim.is_atom:
                 self.sizes.setdefault(dim.atom, extent)
+
+    def _file(self, value: Value, form: Form) -> None:
+        """Files what a single gives; dimensions that only it tells are known from now on."""
+        self._learn(value, form)
         if type(form) is Stored and not is_numbers(form.shape):
             form = _of_shape(form, self.shape(value))
         if value.dtype != object and is_small(value):

@@ -540,8 +540,10 @@ class Keeper:
         """Has it noted how much of an array is filled, for those who take the history elsewhere."""
         b = self.block.b
         if array.place == "grown":
-            start = row if is_start else b.mul(row, size)
-            b.set(self.block.setting.length(array), b.add(start, size))
+            end = b.add(row if is_start else b.mul(row, size), size)
+            length = self.block.setting.length(array)
+            before = b.get(length)  # a loop that goes backwards fills its last row first
+            b.set(length, b.select("i64", b.let("gt", "i64", end, before), end, before))
 
     def _limit(self, sizes: Sequence[Operand], row: Operand) -> None:
         """Ends the function where a history, whose rows take so many bytes, is more than there is room for."""
