@@ -31,7 +31,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-_NUMPYS: Any = np.fft  # whose types a strict checker does not know
+def _numpys() -> Any:
+    """`numpy.fft`, whose types a strict checker does not know; it loads when it is first needed."""
+    return np.fft
 
 
 def _points(n: Any, what: str) -> int:
@@ -65,7 +67,7 @@ def fftfreq(n: int, d: float = 1.0) -> Any:
         >>> wg.fft.fftfreq(4)
         array([ 0.  ,  0.25, -0.5 , -0.25])
     """
-    return _NUMPYS.fftfreq(_points(n, "fftfreq"), _distance(d, "fftfreq"))
+    return _numpys().fftfreq(_points(n, "fftfreq"), _distance(d, "fftfreq"))
 
 
 @names_errors
@@ -87,7 +89,7 @@ def rfftfreq(n: int, d: float = 1.0) -> Any:
         >>> wg.fft.rfftfreq(4)
         array([0.  , 0.25, 0.5 ])
     """
-    return _NUMPYS.rfftfreq(_points(n, "rfftfreq"), _distance(d, "rfftfreq"))
+    return _numpys().rfftfreq(_points(n, "rfftfreq"), _distance(d, "rfftfreq"))
 
 
 @public

@@ -21,8 +21,10 @@ import signal
 import sys
 import threading
 import time
+import traceback
 import weakref
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 _PATIENCE = 60.0  # seconds that a fork waits for imports and short locks; a deadlock among them must not stop it
@@ -36,7 +38,6 @@ _entered: list[Any] = []  # of the foreign ones
 _importing: list[bool] = []  # whether it holds the interpreter's lock of imports
 _waiting: list[int] = []  # signals that came meanwhile
 _handlers: dict[int, Any] = {}  # of the signals that wait
-_SOON = 0.02  # seconds after a fork: by then its last hook has returned
 
 
 def short_lock() -> Any:
@@ -129,8 +130,26 @@ def _note_signal(number: int, frame: Any) -> None:
 
 
 def _put_signals_back() -> None:
+    """What a handler raises that is back before this has ended would be lost: its signal waits, too."""
+    back: dict[int, Any] = {}
     while _handlers:
-        signal.signal(*_handlers.popitem())
+        try:
+            number = next(iter(_handlers))
+            back[number] = _handlers[number]
+            signal.signal(number, _handlers[number])
+            _handlers.pop(number)
+        except BaseException as error:
+            _waiting.append(_number_of(error, back))
+    try:
+        signal.getsignal(signal.SIGINT)  # a call, after which Python runs the handlers of what has come
+    except BaseException as error:
+        _waiting.append(_number_of(error, back))
+
+
+def _number_of(error: BaseException, handlers: dict[int, Any]) -> int:
+    """The signal whose handler has raised an error: the one whose code is in the traceback, else that of Ctrl-C."""
+    codes = {frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)}
+    return next((n for n, h in handlers.items() if getattr(h, "__code__", None) in codes), signal.SIGINT)
 
 
 def _after_in_parent() -> None:
@@ -138,11 +157,15 @@ def _after_in_parent() -> None:
     _put_signals_back()
     if _waiting:
         numbers, _waiting[:] = [*_waiting], []
-        threading.Thread(target=_tell, args=(numbers,), daemon=True).start()  # what is raised here is lost
+        caller = sys._getframe(1)
+        threading.Thread(target=_tell, args=(numbers, caller, caller.f_lasti), daemon=True).start()
 
 
-def _tell(numbers: list[int]) -> None:
-    time.sleep(_SOON)
+def _tell(numbers: list[int], caller: FrameType, place: int) -> None:
+    """Sends signals once the function that forks has gone on: what a handler raises in a hook is lost."""
+    deadline = time.monotonic() + _PATIENCE
+    while caller.f_lasti == place and time.monotonic() < deadline:
+        time.sleep(0.001)
     for number in numbers:
         signal.pthread_kill(threading.main_thread().ident or 0, number)  # ends what it waits for, too
 

@@ -88,7 +88,7 @@ def _fill_tables() -> None:
     """Tells the protocols what stands for which function of NumPy."""
     names = globals()
     _protocols.map_namespace(_numpy, names, __all__)
-    _protocols.map_namespace(_numpy.fft, fft, fft.__all__)
+    _protocols.map_namespace_later("numpy.fft", fft, fft.__all__)
     _protocols.map_namespace(_numpy.linalg, linalg, getattr(linalg, "__all__", ()))
     for ufunc, fold, running in (
         (_numpy.add, _reductions.sum, _reductions.cumsum),

@@ -27,6 +27,7 @@ from ._writing import refuse_out, refuse_target, written
 
 _UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's and SciPy's ufuncs -> ours
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's other functions -> ours
+_WAITING: dict[str, tuple[ModuleType, Iterable[str]]] = {}  # modules of NumPy's whose functions are not in it yet
 _METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}  # (ufunc, "reduce" or "accumulate") -> ours
 _WITHOUT_OUT = ("numpy.fft", "numpy.linalg")  # modules whose functions take out=, which ours leave to this file
 _UFUNC_HOMES = (("scipy.special", "wengert.special"),)  # libraries of ufuncs, and ours, by name
@@ -142,7 +143,7 @@ def _ufunc_name(ufunc: np.ufunc) -> str:
 
 def array_function(self: Any, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
     """NumPy's protocol for its other functions: `np.sum(x)` is `wg.sum(x)`."""
-    ours = _FUNCTIONS.get(func)
+    ours = _FUNCTIONS.get(func) or _entered_now(func)
     if ours is not None:
         if kwargs.get("out") is not None and func.__module__ in _WITHOUT_OUT:
             out = kwargs.pop("out")
@@ -157,6 +158,15 @@ def array_function(self: Any, func: Callable[..., Any], types: Any, args: Any, k
     if func in _COUNTING:
         return _counted(func, args, kwargs)
     return _plainly(func, _function_name(func), args, kwargs)
+
+
+def _entered_now(func: Any) -> Callable[..., Any] | None:
+    """Ours for a function of a module of NumPy's that had not been loaded when the tables were filled."""
+    waiting = _WAITING.pop(func.__module__, None)
+    if waiting is None:
+        return None
+    map_namespace(sys.modules[func.__module__], *waiting)
+    return _FUNCTIONS.get(func)
 
 
 def array_namespace(self: Any, /, *, api_version: str | None = None) -> ModuleType:
@@ -269,6 +279,11 @@ def map_namespace(theirs: ModuleType, ours: ModuleType | dict[str, Any], names: 
         f, g = table.get(name), getattr(theirs, name, None)
         if callable(f) and callable(g) and f is not g and not isinstance(g, type):
             (_UFUNCS if isinstance(g, np.ufunc) else _FUNCTIONS)[g] = f
+
+
+def map_namespace_later(theirs: str, ours: ModuleType, names: Iterable[str]) -> None:
+    """As `map_namespace`, once one of the functions comes here: their module takes time to load, and few use it."""
+    _WAITING[theirs] = (ours, names)
 
 
 def map_fold(ufunc: np.ufunc, method: str, ours: Callable[..., Any]) -> None:
