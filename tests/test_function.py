@@ -847,3 +847,20 @@ def test_a_list_of_integers_is_what_a_saved_function_takes_an_array_for(tmp_path
     gradient([1, 2, 3])
     wg.save(gradient, tmp_path / "gradient")
     np.testing.assert_array_equal(wg.load(tmp_path / "gradient")([4, 5, 6]), [8.0, 10.0, 12.0])
+
+
+@pytest.mark.parametrize(
+    ("f", "named"),
+    [
+        (lambda x: wg.zeros((2**46,)), r"full: .*70368744177664"),
+        (lambda x: wg.ones((2**46,)), r"full: .*70368744177664"),
+        (lambda x: wg.zeros((2**46,)) + x, r"add, whose result has shape \(70368744177664,\)"),
+        (lambda x: wg.broadcast_to(x, (2**46,)), r"no memory for the result.*70368744177664"),
+    ],
+    ids=["zeros", "ones", "sum", "view"],
+)
+def test_what_finds_no_memory_is_named_with_its_line(f: Any, named: str) -> None:
+    with pytest.raises(MemoryError, match=named) as caught:
+        wg.function(f)(1.0)
+    assert type(caught.value) is MemoryError
+    assert __file__ in str(caught.value)

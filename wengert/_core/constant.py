@@ -153,8 +153,15 @@ def callers_own(native: Any) -> Any:
             return native[()]
         flags = native.flags
         if not (flags.owndata and flags.c_contiguous and flags.writeable):
-            return np.array(native, order="C")
+            return _copied(native)
     return native
+
+
+def _copied(native: Any) -> Any:
+    try:
+        return np.array(native, order="C")
+    except MemoryError as error:
+        raise MemoryError(at_user_line(f"no memory for the result, a copy that is the caller's own: {error}")) from None
 
 
 def own_copy(native: Any) -> Any:

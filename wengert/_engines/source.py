@@ -56,7 +56,7 @@ def _told(places: dict[int, Node], error: Exception) -> Exception:
     """A kernel's error with the name of its op and the line of the user's function that made the node."""
     trail = error.__traceback__
     node = None if trail is None else places.get(trail.tb_lineno)
-    kind = type(error)
+    kind = MemoryError if isinstance(error, MemoryError) else type(error)  # NumPy's own is made of a shape and a dtype
     if "\n  at " in str(error):  # of a program inside, which knows better where it happened
         return error
     if node is None or node.op is COMPILED or kind.__module__ not in ("builtins", "numpy.linalg"):
