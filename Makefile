@@ -5,6 +5,9 @@
 #   make release  builds a wheel and a source archive and tries them out as a user would; CONTRIBUTING.md says how
 #   make test      runs a sample of the tests, every feature touched, in a few minutes; SEED=... draws the same sample again
 #   make test-all  runs all tests and doctests
+#   make test-packages  adopts packages of NumPy code (tests/packages), which it installs in an environment of their own
+#   make test-autograd  runs HIPS/autograd's own test suite, from its source distribution, on wengert.compat.autograd
+#   make test-dependents  runs typical uses of packages that depend on autograd (tests/compat), in an environment of their own
 #   make torture   runs damaged files, calls without memory, forks and kills at length (tests/torture); SEED=... COUNT=... SECONDS=...
 #   make fuzz      runs random programs until it is stopped (tests/fuzz); SECONDS=... SEED=... CLASSES=arrays,regions
 # Both tests take ENGINES=numpy,python, which picks the engines that tests run on; ENGINES=all installs and tests all of them.
@@ -14,7 +17,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench demo docs fuzz release test test-all torture lint types clean
+.PHONY: bench demo docs fuzz release test test-all test-autograd test-dependents test-packages torture lint types clean
 
 demo: $(VENV)/.installed
 	$(BIN)/wengert demo
@@ -41,6 +44,30 @@ test: $(TESTED)
 
 test-all: $(TESTED)
 	$(PYTEST) $(TESTS)
+
+# one by one, without what they require: some ask for releases of NumPy that are long gone, and work with ours
+test-packages:
+	$(PYTHON) -m venv $(VENV)-packages
+	$(VENV)-packages/bin/python -m pip install --quiet --editable '.[dev]'
+	$(VENV)-packages/bin/python -m pip install --quiet --no-deps --requirement tests/packages/requirements.txt
+	$(VENV)-packages/bin/python -m pip install --quiet pandas pint scikit-learn xarray
+	$(VENV)-packages/bin/python -m pytest tests/packages tests/test_neighbours.py
+
+# Its tests of NumPy's ufuncs beside xarray's arrays need xarray. The one test left out expects what we do differentiate, the
+# real transform of an odd number of elements, to be refused.
+AUTOGRAD := autograd-1.9.1
+test-autograd: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet scipy xarray
+	$(BIN)/python -m pip download --quiet --no-deps --no-binary :all: --dest $(VENV)/$(AUTOGRAD) autograd==1.9.1
+	tar -xzf $(VENV)/$(AUTOGRAD)/$(AUTOGRAD).tar.gz -C $(VENV)/$(AUTOGRAD)
+	cd $(VENV)/$(AUTOGRAD)/$(AUTOGRAD)/tests && $(abspath $(BIN))/python -m wengert.compat.autograd -m pytest -q \
+		-p no:xdist -c /dev/null --rootdir=. --deselect test_fft.py::test_rfftn_odd_not_implemented
+
+# packages that depend on autograd, each a program in tests/compat/test_dependents.py
+test-dependents:
+	$(PYTHON) -m venv $(VENV)-dependents
+	$(VENV)-dependents/bin/python -m pip install --quiet --editable '.[dev]' --requirement tests/compat/requirements.txt
+	$(VENV)-dependents/bin/python -m pytest tests/compat/test_dependents.py
 
 fuzz: $(TESTED)
 	$(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED)) \

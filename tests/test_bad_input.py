@@ -116,7 +116,10 @@ CASES = [
     Case("float of a tensor", lambda: wg.grad(lambda x: float(x) * 2)(3.0), wg.LostGradientError, ("float", "gradient would be lost")),
     Case("array of a tensor", lambda: wg.grad(lambda x: np.asarray(x))(X), wg.LostGradientError, ("asarray", "gradient would be lost")),
     Case("tolist", lambda: wg.grad(lambda x: x.tolist())(X), wg.LostGradientError, ("Tensor.tolist()", "gradient would be lost")),
-    Case("writing into a tensor", lambda: T.__setitem__(0, 1.0), TypeError, ("immutable", "x.at[index].set", "wg.buffer")),
+    Case("writing complex numbers into a tensor", lambda: wg.tensor(X).__setitem__(0, 1j), TypeError, ("complex", "imaginary part")),
+    Case("adding in place what does not fit", lambda: wg.tensor(X).__iadd__(np.ones((2, 2))), ValueError, ("+=", "shape (2,)", "(2, 2)")),
+    Case("adding floats to integers in place", lambda: wg.tensor([1, 2]).__iadd__(X), TypeError, ("+=", "float64", "int64", "same_kind")),
+    Case("writing to a tensor from outside of the function", lambda: wg.function(lambda x: T.__setitem__(0, x))(1.0), wg.TracingError, ("outside", "wg.buffer", "wg.Variable")),
     Case("truth of many", lambda: bool(T), ValueError, ("truth", "2 elements", ".any() or .all()")),
     # -- traces
     Case("if on a symbol", lambda: wg.function(lambda x: x if x > 0 else -x)(1.0), wg.TracingError, ("truth of a symbolic tensor", "wg.cond")),

@@ -91,3 +91,28 @@ def test_errors():
         wg.fft.fft(REAL, n=0)
     with pytest.raises(ValueError, match="wanted a pair"):
         wg.ops.fft(REAL)
+
+
+def test_frequencies_follow_the_distance():
+    d = np.array(0.5)
+    for name in ("fftfreq", "rfftfreq"):
+        frequencies = getattr(wg.fft, name)
+        np.testing.assert_allclose(wg.function(lambda d, f=frequencies: f(4, d))(d), getattr(np.fft, name)(4, d))
+        assert wg.grad(lambda d, f=frequencies: wg.sum(f(5, d) ** 2))(d) == pytest.approx(
+            -2 * np.sum(getattr(np.fft, name)(5, d) ** 2) / d
+        )
+        with pytest.raises(wg.LostGradientError, match="static_argnames"):
+            wg.function(frequencies)(np.array(4))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda n, x: wg.arange(n), lambda n, x: wg.zeros(n), lambda n, x: wg.repeat(x, n), lambda n, x: wg.tile(x, n),
+        lambda n, x: wg.linspace(0.0, 1.0, n), lambda n, x: wg.scan(lambda c, _: (c, None), x, None, length=n),
+    ],
+    ids=["arange", "zeros", "repeat", "tile", "linspace", "scan"],
+)  # fmt: skip
+def test_a_count_that_is_traced_is_refused_with_the_cure(f):
+    with pytest.raises(wg.LostGradientError, match=r"must be known before a program runs.*fori_loop"):
+        wg.function(f)(np.array(3), np.ones(2))

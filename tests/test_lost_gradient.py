@@ -329,27 +329,27 @@ def scipy_logsumexp_by_another_name(x: Any) -> Any:
     return lse(x)
 
 
-@refused("scipy.stats.norm.logpdf", "wg.primitive")
+@refused("scipy.stats.norm.logpdf", "use wengert.scipy.stats.norm")
 def scipy_logpdf(x: Any) -> Any:
     return scipy.stats.norm.logpdf(x)
 
 
-@refused("scipy.stats.norm(0, 1).logpdf", "wg.primitive")
+@refused("scipy.stats.norm(0, 1).logpdf", "use wengert.scipy.stats.norm")
 def scipy_frozen_logpdf(x: Any) -> Any:
     return scipy.stats.norm(0, 1).logpdf(x)
 
 
-@refused("scipy.integrate.quad", "wg.primitive")
+@refused("scipy.integrate.quad", "use wengert.scipy.integrate.quad")
 def scipy_quad(x: Any) -> Any:
     return scipy.integrate.quad(lambda t: t * x[0], 0, 1)
 
 
-@refused("scipy.interpolate.CubicSpline", "wg.primitive")
+@refused("scipy.interpolate.CubicSpline", "use wengert.scipy.interpolate.CubicSpline")
 def scipy_spline(x: Any) -> Any:
     return scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], x)
 
 
-@refused("scipy.signal.convolve", "wg.primitive")
+@refused("scipy.signal.convolve", "use wengert.scipy.signal.convolve")
 def scipy_convolve(x: Any) -> Any:
     return scipy.signal.convolve(x, x)
 
@@ -482,7 +482,7 @@ def test_refused_with_name_line_and_cure(idiom: Idiom, name: str, cure: str, off
     with pytest.raises(LostGradientError) as caught:
         recorded(idiom, X)
     message = str(caught.value)
-    first, _, place = message.partition("\n  at ")
+    first, _, place = message.partition("\n  see ")[0].partition("\n  at ")
     assert name in first.partition(" would ")[0].partition(" is not recorded")[0], message
     assert cure in first, message
     file, line, text = _place(place)
@@ -591,12 +591,13 @@ def test_a_tensor_beside_followed_ones_is_plain() -> None:
     check(f, X)
 
 
-def test_writing_into_a_tensor_is_a_type_error() -> None:
-    x = wg.tensor(X.copy())
-    with pytest.raises(TypeError, match="immutable"):
-        np.add(X, X, out=x)
-    with pytest.raises(TypeError, match="immutable"):
-        x[0] = 1.0
+def test_writing_into_a_tensor_leaves_the_array_that_it_was_made_of() -> None:
+    theirs = X.copy()
+    x = wg.tensor(theirs)
+    np.add(X, X, out=x)
+    x[0] = 1.0
+    np.testing.assert_array_equal(np.asarray(x), [1.0, *(2 * X)[1:]])
+    np.testing.assert_array_equal(theirs, X)
 
 
 def test_where_of_a_ufunc_without_out_says_what_to_write() -> None:

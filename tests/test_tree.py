@@ -255,3 +255,60 @@ def test_ravel_does_not_alias():
     flat, unravel = wg.tree.ravel(w)
     assert not np.shares_memory(flat, w)
     assert not np.shares_memory(unravel(flat), flat)
+
+
+def test_structures_are_transposed_reduced_and_mapped_by_their_paths() -> None:
+    tree = {"w": [1.0, (2.0, None)], "b": 3.0}
+    assert wg.tree.reduce(lambda a, b: a + b, {"a": 1.0, "b": (2.0, 3.0)}, 10.0) == 16.0
+    assert [str(path) for path, _ in wg.tree.leaves_with_path(tree)] == [
+        "['w'][0]",
+        "['w'][1][0]",
+        "['w'][1][1]",
+        "['b']",
+    ]
+    assert [path for path, _ in wg.tree.leaves_with_path(tree)][1] == ("w", 1, 0)
+    assert wg.tree.map_with_path(lambda path, x, y: (len(path), x + y), tree, tree)["w"][1] == ((3, 4.0), None)
+    outer, inner = wg.tree.structure([0, 0]), wg.tree.structure({"a": 0, "b": (0, 0)})
+    turned = wg.tree.transpose(outer, inner, [{"a": 1, "b": (2, 3)}, {"b": (5, 6), "a": 4}])
+    assert turned == {"a": [1, 4], "b": ([2, 5], [3, 6])}
+    with pytest.raises(ValueError, match="structures differ"):
+        wg.tree.transpose(outer, inner, [1, 2])
+    with pytest.raises(TypeError, match="initializer"):
+        wg.tree.reduce(lambda a, b: a + b, [])
+
+
+def test_is_leaf_says_what_else_is_one() -> None:
+    tree = {"range": (1.0, 2.0), "x": None}
+    assert wg.tree.leaves(tree, is_leaf=lambda x: isinstance(x, tuple)) == [(1.0, 2.0), None]
+    doubled = wg.tree.map(lambda pair: pair[0] + pair[1], tree["range"], is_leaf=lambda x: isinstance(x, tuple))
+    assert doubled == 3.0
+    assert wg.tree.map(lambda x: 0 if x is None else x, tree, is_leaf=lambda x: x is None) == {
+        "range": (1.0, 2.0),
+        "x": 0,
+    }
+    assert wg.tree.structure(tree, is_leaf=lambda x: isinstance(x, dict)) is None
+
+
+def test_a_plain_class_is_registered_by_a_decorator() -> None:
+    @wg.tree.register
+    class Layer:
+        def __init__(self, w: Any, name: str, parts: Any) -> None:
+            self.w, self.name, self.parts, self.activation = w, name, parts, np.tanh
+
+    @wg.tree.register
+    class Slotted:
+        __slots__ = ("a", "label")
+
+        def __init__(self, a: Any, label: str) -> None:
+            self.a, self.label = a, label
+
+    layer = Layer(np.array([1.0, 2.0]), "first", [1.0, Slotted(2.0, "inner")])
+    assert [str(path) for path, _ in wg.tree.leaves_with_path(layer)] == [".w", ".parts[0]", ".parts[1].a"]
+    gradient = wg.grad(lambda m: wg.sum(m.activation(m.w)) * m.parts[1].a, unconnected_gradients="zero")(layer)
+    assert (type(gradient), gradient.name, gradient.parts[1].label) == (Layer, "first", "inner")
+    np.testing.assert_allclose(gradient.w, 2.0 * (1.0 - np.tanh(layer.w) ** 2))
+    np.testing.assert_array_equal(wg.function(lambda m: m.w * m.parts[1].a)(layer), [2.0, 4.0])
+    with pytest.raises(TypeError, match="both flatten and unflatten"):
+        wg.tree.register(Layer, lambda x: ((), None))
+    with pytest.raises(ValueError, match="registered already"):
+        wg.tree.register(Layer)

@@ -14,7 +14,7 @@ def oldest(extras: list[str]) -> list[str]:
     """The requirements of the package and of these extras, at their lower bounds."""
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *(r for extra in extras for r in project["optional-dependencies"][extra])]
-    return [requirement.replace(">=", "==") for requirement in wanted]
+    return [requirement.partition(";")[0].replace(">=", "==") for requirement in wanted]  # pip's command line is split
 
 
 if __name__ == "__main__":

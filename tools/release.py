@@ -2,7 +2,7 @@
 
     python -m tools.release [REQUIREMENT ...]
 
-1. The version stands in `pyproject.toml`, in `wengert/__init__.py`, and in `CHANGELOG.md` with a date.
+1. The version stands in `pyproject.toml`, in all of `PLACES`, and in `CHANGELOG.md` with a date.
 2. Wheel and source archive are built in `dist/`, the wheel from the archive; `twine check --strict` reads both.
 3. The wheel holds the package only, and no module that nothing but tests would import.
 4. The wheel is installed in an empty virtual environment. There the command line works, and README.md runs from top to
@@ -29,6 +29,13 @@ from tools.modules import out_of_reach, sources_of, used_by_users
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
+# where the version stands beside pyproject.toml
+PLACES = {
+    "wengert/__init__.py": r'^__version__ = "(.+)"$',
+    "CITATION.cff": r"^version: (.+)$",
+    "conda/recipe.yaml": r'^  version: "(.+)"$',
+    "docs/answers/support.md": r"^  version = \{(.+)\}$",
+}
 
 
 class ReleaseError(Exception):
@@ -42,11 +49,10 @@ def version_to_release(root: Path) -> str:
         ReleaseError: if a place tells another, or the changelog has no dated section for it.
     """
     version: str = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    told = re.search(
-        r'^__version__ = "(.+)"$', (root / "wengert/__init__.py").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    if told is None or told[1] != version:
-        raise ReleaseError(f"pyproject.toml says {version}, wengert/__init__.py {told and told[1]}")
+    for place, pattern in PLACES.items():
+        told = re.search(pattern, (root / place).read_text(encoding="utf-8"), re.MULTILINE)
+        if told is None or told[1] != version:
+            raise ReleaseError(f"pyproject.toml says {version}, {place} {told and told[1]}")
     heading = rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$"
     if not re.search(heading, (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE):
         raise ReleaseError(f"CHANGELOG.md has no heading '## [{version}] - YYYY-MM-DD'")

@@ -12,11 +12,8 @@ from ._core.dtypes import set_default_float
 from ._core.graph import Graph
 from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
-from .batching import vectorized_map, vmap
-from .control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
-from .custom import checkpoint, custom_grad, custom_gradient, recompute_grad
-from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
-from .functional import (
+from .differentiation.batching import vectorized_map, vmap
+from .differentiation.functional import (
     ValueAndGrad,
     ValueAndGrads,
     VariableGrads,
@@ -26,20 +23,22 @@ from .functional import (
     value_and_grads,
     variable_grads,
 )
-from .graph import Function, TensorSpec, eager, function, jit
+from .differentiation.slices import IndexedSlices
+from .differentiation.tape import GradientTape
+from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
 from .ops.conversion import constant, debug_print, stop_gradient, tensor
-from .ops.elementwise import *  # noqa: F403  # those that NumPy has are the same objects there
-from .slices import IndexedSlices
-from .state import Variable
-from .tape import GradientTape
+from .ops.elementwise import *  # noqa: F403  # without the options of NumPy's ufuncs, which take a call more
+from .programs.control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
+from .programs.graph import Function, TensorSpec, eager, function, jit
+from .programs.state import Variable
+from .rules.custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 
 if TYPE_CHECKING:
-    from . import array_api, compat, image, integrate, nn, optimize, random, signal, special, stats
-    from .associative import associative_scan
-    from .buffers import buffer
-    from .derivatives import (
+    from . import array_api, compat, image, integrate, nn, optimize, random, scipy, signal, special, stats
+    from .adopt import adopting as adopt
+    from .differentiation.derivatives import (
         ValueAndJacobian,
         hessian,
         hvp,
@@ -50,29 +49,52 @@ if TYPE_CHECKING:
         value_and_jacobian,
         vjp,
     )
-    from .extend import not_differentiable, primitive, register_gradient
-    from .frameworks import from_jax, from_tensorflow, from_torch
-    from .implicit import custom_linear_solve, custom_root
+    from .differentiation.implicit import custom_linear_solve, custom_root
+    from .differentiation.jets import jet
+    from .differentiation.sparse import Coloring, coloring, sparsity
+    from .differentiation.symbolic import (
+        AggregationMethod,
+        Gradient,
+        UnconnectedGradients,
+        gradients,
+        symbolic_gradient,
+    )
     from .inspect.debug_nans import debug_nans
-    from .saving import load, save
-    from .sparse import Coloring, coloring, sparsity
-    from .symbolic import AggregationMethod, Gradient, UnconnectedGradients, gradients, symbolic_gradient
+    from .programs.associative import associative_scan
+    from .programs.buffers import buffer
+    from .programs.saving import load, save
+    from .rules.extend import not_differentiable, primitive, register_gradient
+    from .rules.frameworks import from_jax, from_tensorflow, from_torch
     from .testing import GradientCheck, check_gradients
 
 # loaded when first asked for, since few programs use them: the name, and the module that has it
 _LATER = {
-    "AggregationMethod": "symbolic", "Coloring": "sparse", "Gradient": "symbolic", "GradientCheck": "testing",
-    "UnconnectedGradients": "symbolic", "ValueAndJacobian": "derivatives", "array_api": "array_api",
-    "associative_scan": "associative", "buffer": "buffers", "check_gradients": "testing", "coloring": "sparse",
-    "compat": "compat", "custom_linear_solve": "implicit", "custom_root": "implicit",
-    "debug_nans": f"{__name__}.inspect.debug_nans", "from_jax": "frameworks", "from_tensorflow": "frameworks",
-    "from_torch": "frameworks", "gradients": "symbolic", "hessian": "derivatives", "hvp": "derivatives",
-    "image": "image", "integrate": "integrate", "jacobian": "derivatives", "jvp": "derivatives",
-    "linear_transpose": "derivatives", "linearize": "derivatives", "load": "saving", "nn": "nn",
-    "not_differentiable": "extend", "optimize": "optimize", "primitive": "extend", "random": "random",
-    "register_gradient": "extend", "save": "saving", "signal": "signal", "sparsity": "sparse", "special": "special",
-    "stats": "stats", "symbolic_gradient": "symbolic", "value_and_jacobian": "derivatives", "vjp": "derivatives",
+    name: module
+    for module, names in {
+        ".differentiation.derivatives": (
+            "ValueAndJacobian", "hessian", "hvp", "jacobian", "jvp", "linear_transpose", "linearize",
+            "value_and_jacobian", "vjp",
+        ),
+        ".differentiation.jets": ("jet",),
+        ".differentiation.implicit": ("custom_linear_solve", "custom_root"),
+        ".differentiation.sparse": ("Coloring", "coloring", "sparsity"),
+        ".differentiation.symbolic": (
+            "AggregationMethod", "Gradient", "UnconnectedGradients", "gradients", "symbolic_gradient",
+        ),
+        ".inspect.debug_nans": ("debug_nans",),
+        ".programs.associative": ("associative_scan",),
+        ".programs.buffers": ("buffer",),
+        ".programs.saving": ("load", "save"),
+        ".rules.extend": ("not_differentiable", "primitive", "register_gradient"),
+        ".rules.frameworks": ("from_jax", "from_tensorflow", "from_torch"),
+        ".testing": ("GradientCheck", "check_gradients"),
+    }.items()
+    for name in names
 }  # fmt: skip
+_LATER |= {name: name for name in (
+    "adopt", "array_api", "compat", "image", "integrate", "nn", "optimize", "random", "scipy", "signal", "special",
+    "stats",
+)}  # fmt: skip
 
 
 if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelling
@@ -84,7 +106,7 @@ array = tensor
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
 ops.fori_loop, ops.scan, ops.map = fori_loop, scan, map
 ops.vectorized_map, ops.vectorize = vectorized_map, numpy.vectorize
-ops._LATER["associative_scan"] = f"{__name__}.associative"
+ops._LATER["associative_scan"] = f"{__name__}.programs.associative"
 ops._LATER["jvp"] = f"{__name__}.compat.keras"
 
 __version__ = "0.2.0"
@@ -93,12 +115,13 @@ __all__ = [
     "AggregationMethod", "Coloring", "DisconnectedError", "Function", "Gradient", "GradientCheck", "GradientCheckError",
     "GradientTape", "Graph", "IndexedSlices", "LostGradientError", "Tensor", "TensorSpec", "TracingError",
     "UnconnectedGradients", "ValueAndGrad", "ValueAndGrads", "ValueAndJacobian", "Variable", "VariableGrads",
-    "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat", "cond",
+    "adopt", "array_api", "associative_scan", "buffer", "check_gradients", "checkpoint", "coloring", "compat", "cond",
     "constant", "custom_grad", "custom_gradient", "custom_linear_solve", "custom_root", "debug_nans", "debug_print",
     "eager", "explain", "fft", "fori_loop", "from_jax", "function", "grad", "gradients", "grads", "hessian", "hvp",
-    "image", "integrate", "jacobian", "jit", "jvp", "linalg", "linear_transpose", "linearize", "load", "map", "nn",
-    "not_differentiable",
+    "image", "integrate", "jacobian", "jet", "jit", "jvp", "linalg", "linear_transpose", "linearize", "load", "map",
+    "nn", "not_differentiable",
     "numpy", "ops", "optimize", "primitive", "random", "recompute_grad", "register_gradient", "save", "scan",
+    "scipy",
     "set_default_float", "set_memory_budget", "signal", "sparsity", "special", "stats", "stop_gradient", "switch",
     "symbolic_gradient", "tensor", "tree", "value_and_grad", "value_and_grads", "value_and_jacobian", "variable_grads",
     "vectorized_map", "vjp", "vmap", "while_loop",

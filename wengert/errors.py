@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+SITE = "docs/"  # of the documentation, as it lies in the repository; a published site's address takes its place
+
 __all__ = [
     "CapturedError",
     "DisconnectedError",
@@ -24,7 +26,8 @@ __all__ = [
 class LostGradientError(TypeError):
     """A tensor under differentiation was about to become plain numbers, which would lose its gradient.
 
-    The message names the function that asked for the numbers, the user's line and the cure. It is a `TypeError`.
+    The message names the function that asked for the numbers, the user's line and the cure, and ends with the page that
+    tells more. It is a `TypeError`.
 
     Example:
         >>> import math, wengert as wg
@@ -34,6 +37,11 @@ class LostGradientError(TypeError):
         ...     print("math.exp" in str(error))
         True
     """
+
+    page = "adopt.md"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n  see {SITE}{self.page}"
 
 
 class TracingError(TypeError):
@@ -85,6 +93,8 @@ class CapturedError(DisconnectedError, LostGradientError):
         ...     print("w (shape (), float64)" in str(error))
         True
     """
+
+    page = "custom_gradients.md"
 
 
 class GradientCheckError(AssertionError):

@@ -15,6 +15,7 @@ import numpy as np
 
 from ._core.dims import floordiv
 from ._core.lazy_modules import names_loaded_later
+from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from .ops import choices, fourier
 from .ops.promotion import as_tensor, names_errors, normal_axes, public
@@ -43,9 +44,17 @@ def _points(n: Any, what: str) -> int:
 
 
 def _distance(d: Any, what: str) -> Any:
+    if isinstance(d, Tensor) and d.is_followed:
+        return d  # whether it is 0 is not known here: infinite frequencies, as of a division
     if np.ndim(d) == 0 and np.equal(d, 0):
         raise ValueError(at_user_line(f"{what}: d is {d}, wanted a distance that is not 0"))
     return d
+
+
+def _spread(frequencies: Any, n: Any, d: Any, what: str) -> Any:
+    """Frequencies; a tensor where the distance is one that is followed."""
+    count, distance = _points(n, what), _distance(d, what)
+    return frequencies(count) / distance if isinstance(distance, Tensor) else frequencies(count, distance)
 
 
 @names_errors
@@ -67,7 +76,7 @@ def fftfreq(n: int, d: float = 1.0) -> Any:
         >>> wg.fft.fftfreq(4)
         array([ 0.  ,  0.25, -0.5 , -0.25])
     """
-    return _numpys().fftfreq(_points(n, "fftfreq"), _distance(d, "fftfreq"))
+    return _spread(_numpys().fftfreq, n, d, "fftfreq")
 
 
 @names_errors
@@ -89,7 +98,7 @@ def rfftfreq(n: int, d: float = 1.0) -> Any:
         >>> wg.fft.rfftfreq(4)
         array([0.  , 0.25, 0.5 ])
     """
-    return _numpys().rfftfreq(_points(n, "rfftfreq"), _distance(d, "rfftfreq"))
+    return _spread(_numpys().rfftfreq, n, d, "rfftfreq")
 
 
 @public

@@ -29,8 +29,8 @@ from ._core.types import type_of
 from ._core.where import at_user_line
 from ._prims.structural import alias, cast, conj_of, mul, real, reduce_sum, zeros_of
 from ._transforms.forward import Tangents
+from .differentiation.functional import grad
 from .errors import GradientCheckError
-from .functional import grad
 from .ops.promotion import as_tensor
 
 __all__ = ["GradientCheck", "check_gradients"]

@@ -860,3 +860,65 @@ def test_a_list_of_numbers_is_as_many_loop_variables(wrap):
     assert int(wrap(lambda: wg.ops.while_loop(lambda i: i < 5, lambda i: i + 1, [0]))()[0]) == 5
     nested = wrap(lambda: wg.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0), [0, [1.0, 2.0]]))
     np.testing.assert_array_equal(nested()[1], [8, 16])  # inside, a list of numbers is one array
+
+
+def _rows_or_all(x: Any, i: Any) -> Any:
+    return wg.cond(wg.sum(x) > 1.0, lambda: wg.sum(x[i] ** 2) * wg.ones(2), lambda: x[:2] ** 2)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "function"])
+def test_branches_whose_gradients_are_different_numbers_of_rows_are_batched(wrap):
+    def f(x, i):
+        return wg.sum(_rows_or_all(x, i))
+
+    xs, rows = np.array([[1.0, 2.0, 0.5], [0.1, 0.2, 0.3], [2.0, 1.0, -0.5]]), np.array([[0], [1], [2]])
+    one_by_one = np.stack([wg.grad(f)(x, i) for x, i in zip(xs, rows, strict=True)])
+    np.testing.assert_allclose(wrap(wg.vmap(wg.grad(f)))(xs, rows), one_by_one, rtol=1e-13)
+    np.testing.assert_allclose(wrap(wg.vmap(wg.grad(f), in_axes=(0, None)))(xs, rows[1]), np.stack(
+        [wg.grad(f)(x, rows[1]) for x in xs]
+    ), rtol=1e-13)  # fmt: skip
+    for x in xs:  # the columns of a Hessian are a batch, too
+        slopes = wrap(wg.hessian(lambda x: f(x, np.array([0, 0, 1]))))(x)
+        wanted = np.diag([8.0, 4.0, 0.0] if x.sum() > 1 else [2.0, 2.0, 0.0])
+        np.testing.assert_allclose(slopes, wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "function"])
+def test_what_is_given_to_a_loop_or_a_branch_is_connected_in_forward_mode(wrap):
+    x = np.ones((1, 2))
+
+    def beside(x):
+        start = (0, x, np.ones((2, 1)))
+        return wg.while_loop(lambda i, a, b: i < 2, lambda i, a, b: (i + 1, a, b * 2.0), start)[2]
+
+    def beside_recomputed(x):
+        loop = wg.recompute_grad(
+            lambda c: wg.while_loop(lambda i, a, b: i < 2, lambda i, a, b: (i + 1, a, b * c), (0, x, c))[2]
+        )
+        return loop(np.ones((2, 1)))
+
+    def in_a_branch(x):
+        return wg.cond(wg.sum(x) > 0.0, lambda v: np.ones((2, 1)), lambda v: np.zeros((2, 1)), x)
+
+    for f in (beside, beside_recomputed, in_a_branch):
+        np.testing.assert_array_equal(wrap(lambda x, f=f: wg.jvp(f, (x,), (x,))[1])(x), np.zeros((2, 1)))
+        for mode in ("reverse", "forward", "auto"):
+            np.testing.assert_array_equal(wrap(wg.jacobian(f, mode=mode))(x), np.zeros((2, 1, 1, 2)))
+
+
+def test_an_index_that_only_an_untaken_branch_has_is_no_error():
+    def f(x, last):
+        return wg.cond(wg.sum(x) > 1.0, lambda: x[last], lambda: x[0])
+
+    for last in (7, -7):
+        xs = np.array([[0.1, 0.2], [0.3, 0.4]])
+        np.testing.assert_array_equal(wg.vmap(f, in_axes=(0, None))(xs, last), [0.1, 0.3])
+        np.testing.assert_array_equal(wg.vmap(lambda x, last=last: f(x, last))(xs), [0.1, 0.3])
+        np.testing.assert_array_equal(wg.vmap(wg.grad(lambda x, last=last: f(x, last)))(xs), [[1.0, 0.0]] * 2)
+        one = wg.function(lambda x, last=last: f(x, last))
+        assert one(xs[0]) == 0.1
+        for taken, at in ((one, xs[0]), (wg.vmap(lambda x, last=last: f(x, last)), xs)):
+            with pytest.raises(IndexError, match=f"index {last}"):
+                taken(at + 2.0)
+    with pytest.raises(IndexError, match="index 7"):  # not inside a branch: when it is traced
+        wg.function(lambda x: x[7]).trace(np.ones(2))

@@ -17,9 +17,9 @@ from wengert._core.graph import Graph, Node
 from wengert._core.op import REGISTRY, Op, elementwise, stated
 from wengert._core.state import building
 from wengert._core.tensor import fresh
-from wengert._engines.native.prepare import count_nodes, ready
-from wengert._engines.native.rare import without_rare
-from wengert._engines.native.schedule import schedule
+from wengert._engines.native.plan.prepare import count_nodes, ready
+from wengert._engines.native.plan.rare import without_rare
+from wengert._engines.native.plan.schedule import schedule
 from wengert._passes.dce import drop_unused
 
 X = np.linspace(0.5, 2.0, 50)

@@ -181,7 +181,7 @@ def test_llvms_lock_is_held_across_a_fork() -> None:
         "import threading, time\n"
         "from tests.core.test_forking import held_meanwhile, take\n"
         "from tests.torture.children import child, ended\n"
-        "from wengert._engines.native.target import llvm\n"
+        "from wengert._engines.native.llvm.target import llvm\n"
         "binding = llvm()\n"
         "holder = held_meanwhile(binding.ffi.lib._lock, 0.5)\n"
         "what = ended(child(lambda: take(binding.ffi.lib._lock._lock)), 20)\n"

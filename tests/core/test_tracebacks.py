@@ -499,8 +499,13 @@ def test_a_refusal_ends_the_traceback_at_the_users_line(name):
 def test_a_public_function_is_the_function_that_it_was():
     signature = inspect.signature(wg.vmap)
     assert [*signature.parameters] == ["f", "in_axes", "out_axes"]
-    assert wg.vmap.__module__ == "wengert.batching" and wg.vmap.__name__ == wg.vmap.__qualname__ == "vmap"
-    assert wg.vmap.__doc__.startswith("f for a whole batch") and wg.vmap.__globals__["__name__"] == "wengert.batching"
+    assert (
+        wg.vmap.__module__ == "wengert.differentiation.batching" and wg.vmap.__name__ == wg.vmap.__qualname__ == "vmap"
+    )
+    assert (
+        wg.vmap.__doc__.startswith("f for a whole batch")
+        and wg.vmap.__globals__["__name__"] == "wengert.differentiation.batching"
+    )
     assert pickle.loads(pickle.dumps(wg.vmap)) is wg.vmap
     assert inspect.getsource(wg.vmap).lstrip().startswith("@public\ndef vmap(")
 
@@ -679,10 +684,10 @@ def test_faults_of_ours_keep_our_frames(monkeypatch):
         return None.data
 
     broken = type(broken)(broken.__code__.replace(co_filename=f"{PACKAGE}/broken.py"), {})
-    monkeypatch.setattr("wengert.functional.chosen_arguments", broken)
+    monkeypatch.setattr("wengert.differentiation.functional.chosen_arguments", broken)
     frames = frames_of(raised_by(lambda: wg.grad(np.sin)(X), AttributeError))
     assert frames[-1].filename.endswith("broken.py") and frames[-2].name.startswith("grad")
-    monkeypatch.setattr("wengert.batching._of_arguments", broken)
+    monkeypatch.setattr("wengert.differentiation.batching._of_arguments", broken)
     frames = frames_of(raised_by(lambda: wg.vmap(np.sin)(X), AttributeError))
     assert [f.name for f in frames[-2:]] == ["mapped", "broken"] and not any("public.py" in f.filename for f in frames)
 
@@ -724,7 +729,7 @@ def test_the_line_of_evaluated_code_is_its_own_or_none(monkeypatch, source):
         with pytest.raises(wg.LostGradientError) as caught:
             exec(compile(PIECE, "<string>", "exec", dont_inherit=True), {"np": np, "x": x})
     name, _, place = str(caught.value).partition(" would turn")
-    shown = place.partition("\n  at ")[2]
+    shown = place.partition("\n  see ")[0].partition("\n  at ")[2]
     if source == PIECE:
         assert name.startswith("np.vectorize(abs)") and shown == f"<string>:1, in <module>: {PIECE}"
     else:

@@ -19,7 +19,7 @@ from tests.support.control_checks import check, choices_of, memory_budget
 from tests.support.control_programs import Program as ControlProgram
 from tests.support.native_checks import numpy_only
 from wengert._core import budget
-from wengert._engines.native import sizes
+from wengert._engines.native.plan import sizes
 
 Oracle = Callable[[Case], None]
 MODERATE = 1e6  # of a slope: beyond it the differences of a program say nothing

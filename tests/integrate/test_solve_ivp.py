@@ -12,7 +12,8 @@ import wengert as wg
 
 solve_ivp = wg.integrate.solve_ivp
 EXPLICIT = ("RK23", "RK45", "DOP853")
-METHODS = (*EXPLICIT, "Radau")
+SCIPYS = (*EXPLICIT, "Radau")
+METHODS = (*SCIPYS, "taylor")
 PREY = (1.5, 1.0, 3.0, 1.0)
 TIGHT = {"rtol": 1e-9, "atol": 1e-11}
 
@@ -139,7 +140,7 @@ def place(method: str, **options: Any) -> Any:
 POINT = (np.array([1.0, 0.5]), 1.3, 0.25, 1.75)
 
 
-@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "taylor"])
 @pytest.mark.parametrize("is_traced", [False, True])
 def test_gradients_of_the_oscillator(method: str, is_traced: bool) -> None:
     f = wg.function(place(method)) if is_traced else place(method)
@@ -149,7 +150,7 @@ def test_gradients_of_the_oscillator(method: str, is_traced: bool) -> None:
 
 
 @pytest.mark.sampled(1)  # five seconds each
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SCIPYS)
 def test_second_and_third_derivatives(method: str) -> None:
     y0, w, t0, t1 = POINT
     options = {"rtol": 1e-6, "atol": 1e-8}
@@ -228,7 +229,7 @@ def test_an_interval_of_no_length_has_the_slope_as_derivative(is_traced: bool) -
 # -- failures and errors ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SCIPYS)
 def test_a_pole_ends_the_integration(method: str) -> None:
     options: dict[str, Any] = {"method": method, "t_eval": np.array([0.5, 2.0])}
     with np.errstate(all="ignore"):
@@ -239,6 +240,78 @@ def test_a_pole_ends_the_integration(method: str) -> None:
     assert traced.status == -1 and not traced.success
     np.testing.assert_allclose(traced.y[0, 0], found.y[0, 0], rtol=1e-9)  # rounding, magnified by step control
     assert np.isnan(traced.y[0, 1])
+
+
+# -- Taylor's method --------------------------------------------------------------------------------------------------
+
+
+def lorenz(t: Any, y: Any) -> Any:
+    return [10 * (y[1] - y[0]), y[0] * (28 - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]]
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize(("fun", "y0"), [(lorenz, [1.0, 1.0, 1.0]), (forced, [1.0, 0.0])], ids=["lorenz", "forced"])
+def test_taylor_is_as_exact_as_it_is_asked_to_be(fun: Any, y0: Any, rtol: float) -> None:
+    times, y0 = np.linspace(0, 3, 7), np.array(y0)
+    exact = scipy_integrate.solve_ivp(fun, (0, 3), y0, method="DOP853", t_eval=times, rtol=3e-14, atol=1e-15).y
+    found = solve_ivp(fun, (0, 3), y0, method="taylor", t_eval=times, rtol=rtol, atol=rtol)
+    assert found.success and np.max(np.abs(found.y - exact)) < 100 * rtol
+    few = scipy_integrate.solve_ivp(fun, (0, 3), y0, method="DOP853", rtol=rtol, atol=rtol).nfev
+    assert found.nfev < few  # in long steps
+
+
+def test_taylor_goes_back_in_time_and_through_functions_branches_and_loops() -> None:
+    inner = wg.function(lambda y, k: np.sin(y) * k)
+
+    def fun(t: Any, y: Any, k: Any) -> Any:
+        slope = inner(y, k) + wg.fori_loop(0, 2, lambda i, c: np.cos(c) * t, y)
+        return wg.cond(t > -1, lambda s: s, lambda s: 2 * s, slope)
+
+    def end(k: Any, method: str) -> Any:
+        options = {"rtol": 1e-5, "atol": 1e-7}
+        return solve_ivp(fun, (1, 0), np.array([1.0]), method=method, args=(k,), **options).y[0, -1]
+
+    compiled = wg.function(lambda k: end(k, "taylor"))
+    value, slope = wg.value_and_grad(wg.function(lambda k: end(k, "DOP853")))(0.3)
+    assert np.isclose(end(0.3, "taylor"), value, rtol=1e-5) and np.isclose(compiled(0.3), value, rtol=1e-5)
+    assert np.isclose(wg.grad(compiled)(0.3), slope, rtol=1e-4)
+    assert np.isclose(wg.jvp(compiled, (0.3,), (1.0,))[1], slope, rtol=1e-4)
+
+
+def test_taylor_finds_the_jumps_that_its_series_cannot_know() -> None:
+    def switched(t: Any, y: Any) -> Any:
+        return wg.cond(y[0] > 0.5, lambda y: -y, lambda y: -2 * y, y)
+
+    found = solve_ivp(switched, (0, 2), np.array([1.0]), method="taylor", rtol=1e-8, atol=1e-9)
+    assert np.isclose(found.y[0, -1], 0.5 * np.exp(-2 * (2 - np.log(2))), rtol=1e-6)  # the jump is stepped over
+    kinked = solve_ivp(lambda t, y: np.abs(np.sin(3 * t)) + 0 * y, (0, 3), np.zeros(1), method="taylor", rtol=1e-8)
+    assert np.isclose(kinked.y[0, -1], (5 - np.cos(9 - 2 * np.pi)) / 3, atol=1e-4)  # 1e-6 asked for in each step
+
+
+def test_taylor_takes_first_and_longest_steps_and_polynomials_at_once() -> None:
+    assert solve_ivp(lambda t, y: 3 * t * t + 0 * y, (0, 4), np.zeros(1), method="taylor").t.shape == (2,)
+    assert np.isclose(solve_ivp(lambda t, y: 3 * t * t + 0 * y, (0, 4), np.zeros(1), method="taylor").y[0, -1], 64.0)
+    found = solve_ivp(forced, (0, 1), np.array([1.0, 0.0]), method="taylor", first_step=0.01, max_step=0.25)
+    assert np.isclose(found.t[1], 0.01) and np.max(np.diff(found.t)) <= 0.25 + 1e-12
+    moving = solve_ivp(lambda t, y: 1j * y, (0, 2), np.array([1.0 + 0.5j]), method="taylor", rtol=1e-9)
+    assert np.isclose(moving.y[0, -1], (1 + 0.5j) * np.exp(2j), rtol=1e-8)
+
+
+def test_taylor_has_second_derivatives() -> None:
+    y0, w, t0, t1 = POINT
+    f = wg.function(lambda w: place("taylor", rtol=1e-5, atol=1e-7)(y0, w, t0, t1))
+    exact = wg.grad(wg.grad(lambda w: swinging(y0, w, t0, t1)))(w)
+    assert np.isclose(wg.grad(wg.grad(f))(w), exact, rtol=1e-4)
+
+
+def test_a_pole_ends_taylors_method() -> None:
+    options: dict[str, Any] = {"method": "taylor", "t_eval": np.array([0.5, 2.0])}
+    with np.errstate(all="ignore"):
+        found = solve_ivp(lambda t, y: y * y, (0.0, 2.0), np.array([1.0]), **options)
+        traced = wg.function(lambda y: solve_ivp(lambda t, y: y * y, (0.0, 2.0), y, **options))(np.array([1.0]))
+    assert (found.status, found.success) == (-1, False) and found.t.tolist() == [0.5]
+    np.testing.assert_allclose(traced.y[0], [found.y[0, 0], np.nan], rtol=1e-9)  # rounding, magnified by step control
+    assert np.isclose(found.y[0, 0], 2.0, rtol=1e-3) and traced.status == -1
 
 
 def test_empty_and_single() -> None:

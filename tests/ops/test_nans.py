@@ -86,3 +86,20 @@ def test_binary_form_is_differentiated():
     assert wg.grad(ops.nextafter, argnums=(0, 1))(1.0, 2.0) == (1.0, 0.0)
     with pytest.raises(TypeError, match="integers"):
         ops.ldexp(1.0, 2.0)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
+@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+def test_quantiles_of_nothing_are_nan(shape):
+    x, unknown = np.zeros(shape), (wg.TensorSpec((None,) * len(shape)),)
+    for axis in (None, -1):
+        for name, given in (("nanmedian", ()), ("nanquantile", (0.3,))):
+            wanted = getattr(np, name)(x, *given, axis=axis)
+
+            def f(x, name=name, given=given, axis=axis):
+                return getattr(ops, name)(x, *given, axis=axis)
+
+            for found in (f(x), wg.function(f)(x), wg.function(f, input_signature=unknown)(x)):
+                np.testing.assert_array_equal(found, wanted)
+        several = ops.nanquantile(x, np.array([0.3, 0.5]), axis=axis)
+        np.testing.assert_array_equal(several, np.stack([np.nanquantile(x, q, axis=axis) for q in (0.3, 0.5)]))

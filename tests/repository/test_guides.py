@@ -1,7 +1,7 @@
 """Every Python block of the guides in docs/ runs, in order, and prints what the page says.
 
 A line `print(...)  # text` must print exactly `text`; a `text` block right after a Python block is all that it prints.
-Pages that are notebooks (`code-cell`) run once more when the site is built.
+Pages that are notebooks (`code-cell`) run once more when the site is built; cells with options draw, and run only there.
 To a block its page is a file `script.py` of its own, so that line numbers in messages count from the block's start.
 """
 
@@ -32,7 +32,7 @@ from making.everything import documented_names
 from making.names import Names
 
 BLOCK = re.compile(
-    r"^```(?:python|\{code-cell\} ipython3)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
+    r"^```(?:python|\{code-cell\} ipython3)\n(?!:)(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
 )
 GUIDES = [path for path in sorted(DOCS.rglob("*.md")) if BLOCK.search(path.read_text(encoding="utf-8"))]
 

@@ -18,7 +18,7 @@ import wengert as wg
 from tests.support.paths import ROOT
 from tools.footprint import dependencies, import_seconds, installed_bytes, own_bytes
 from tools.modules import out_of_reach, sources_of, used_by_users
-from tools.release import ReleaseError, check_contents, version_to_release
+from tools.release import PLACES, ReleaseError, check_contents, version_to_release
 
 README = ROOT / "README.md"
 
@@ -131,14 +131,17 @@ def test_version_is_told_alike_everywhere() -> None:
     ("file", "old", "new", "complaint"),
     [
         ("wengert/__init__.py", f'"{wg.__version__}"', '"9.9"', "9.9"),
+        ("CITATION.cff", f"version: {wg.__version__}", "version: 9.9", "CITATION.cff 9.9"),
+        ("conda/recipe.yaml", f'"{wg.__version__}"', '"9.9"', "recipe.yaml 9.9"),
+        ("docs/answers/support.md", f"{{{wg.__version__}}}", "{9.9}", "support.md 9.9"),
         ("CHANGELOG.md", f"## [{wg.__version__}] - ", f"## [{wg.__version__}]: ", "CHANGELOG.md has no heading"),
     ],
 )
 def test_a_release_whose_version_is_told_otherwise_is_refused(
     file: str, old: str, new: str, complaint: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "wengert").mkdir()
-    for name in ("pyproject.toml", "CHANGELOG.md", "wengert/__init__.py"):
+    for name in ("pyproject.toml", "CHANGELOG.md", *PLACES):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / name).read_text(encoding="utf-8")
         assert name != file or old in text
         (tmp_path / name).write_text(text.replace(old, new) if name == file else text, encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert._engines.native.loops import (
+from wengert._engines.native.ir.loops import (
     OK,
     Accumulate,
     Address,

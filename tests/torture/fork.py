@@ -22,7 +22,7 @@ import numpy as np
 import wengert as wg
 from tests.torture.children import child, ended, report_of
 from tests.torture.report import Report
-from wengert._engines.native import disk
+from wengert._engines.native.run import disk
 
 SMALL = np.linspace(0.1, 1.0, 8)
 LARGE = np.linspace(0.0, 1.0, 400_000)

@@ -19,7 +19,7 @@ import wengert as wg
 from tests.torture.children import child, report_of
 from tests.torture.fork import SMALL, program
 from tests.torture.report import Report
-from wengert._engines.native import disk, disk_folder
+from wengert._engines.native.run import disk, disk_folder
 
 WRITERS = 3
 SIZES = (10, 3000, 100_000)

@@ -1,6 +1,6 @@
 """The workspace of machine code between guard pages: each block that it takes ends at a protected page.
 
-In place of the functions of `_engines/native/memory.py`, by the same names, so no compiled code knows of it. Blocks are
+In place of the functions of `_engines/native/run/memory.py`, by the same names, so no compiled code knows of it. Blocks are
 counted, and those that are told to are not had.
 """
 
@@ -10,8 +10,9 @@ import ctypes
 import functools
 import sys
 
-from wengert._engines.native import memory, symbols
-from wengert._engines.native.jit import FINISHED, Loaded, load
+from wengert._engines.native.llvm import symbols
+from wengert._engines.native.llvm.jit import FINISHED, Loaded, load
+from wengert._engines.native.run import memory
 
 # Pages: one that holds the size, a protected one, the block, a protected one. Blocks are aligned to 64 bytes.
 _IR = """

@@ -18,7 +18,7 @@ from wengert._core.tensor import Tensor, fresh
 from wengert._transforms.forward import Tangents
 
 OPS = [op for op in REGISTRY.values() if op.kind in checks.DIFFERENTIABLE and op.name != "loop_back"]
-"""`loop_back` is only ever made by a gradient, which tests/test_sparse_jacobians.py asks for."""
+"""`loop_back` is only ever made by a gradient, which tests/differentiation/test_sparse_jacobians.py asks for."""
 
 # What needs values to be told: here the pattern may hold more than some sample shows.
 EXACT_KINDS = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .._core.bare import is_bare, noted_if_bare
 from .._core.constant import Kind, checked_array, constant, is_number, kind_of, native_result, number, to_numpy_result
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
+from .._core.labelled import family_of, unit_cure, unwrapped, values_of
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor, entered
@@ -70,7 +72,8 @@ class Differentiated:
         if type(value) in _DIRECT:
             leaves, self.spec = [value], LEAF
         else:
-            leaves, self.spec = flatten(value)
+            # a labelled array enters as its values, also where these are a tensor already
+            leaves, self.spec = ([value], LEAF) if family_of(type(value)) else flatten(value)
         self.total = len(leaves)
         self.tensors: list[Tensor] = []
         self.positions: list[int] = []  # of the numeric leaves among all
@@ -80,6 +83,8 @@ class Differentiated:
                 self.tensors.append(tensor)
                 self.positions.append(position)
         if not self.tensors and self.spec is LEAF:
+            if family_of(type(value)) == "units":
+                raise TypeError(at_user_line(f"{name}: {unit_cure(value)}"))
             raise TypeError(at_user_line(f"{name}: wanted an array to differentiate with respect to, got "
                                          f"{type(value).__name__} {_short(value)}"))  # fmt: skip
 
@@ -90,10 +95,10 @@ class Differentiated:
     def argument(self, value: Any) -> Any:
         """What f receives: the structure with tensors in the numeric places."""
         if self.spec is LEAF:
-            return self.tensors[0]
+            return copy(self.tensors[0])  # f's own, which it may write to
         leaves = flatten(value)[0]
         for position, tensor in zip(self.positions, self.tensors, strict=True):
-            leaves[position] = tensor
+            leaves[position] = copy(tensor)
         return unflatten(self.spec, leaves)
 
     def result(self, gradients: Sequence[Any]) -> Any:
@@ -150,6 +155,8 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
         if dtypes.is_supported(source.dtype):
             _require_inexact(source.dtype, argument, position)
             return source if STATE.builder is None else alias(source)
+    if family_of(kind) in ("frame", "labels"):
+        return _source(values_of(leaf, argument.name), argument, position)
     return None
 
 
@@ -197,7 +204,9 @@ def _short(value: Any) -> str:
 def array_argument(value: Any) -> Any:
     """An argument that is not differentiated: arrays arrive as tensors, everything else untouched."""
     kind = type(value)
-    if kind is Tensor or kind in (int, float, str, bool, type(None)):
+    if kind is Tensor:
+        return copy(value)  # f's own, which it may write to
+    if kind in (int, float, str, bool, type(None)):
         return value
     if isinstance(value, ARRAYS):
         return noted_if_bare(constant(value), value) if dtypes.is_supported(value.dtype) else value
@@ -219,7 +228,12 @@ def array_argument(value: Any) -> Any:
 
 def _number_list(value: list[Any]) -> Tensor:
     """A list of numbers is an array; bare floats take the default float."""
-    array = np.array(value)
+    try:
+        array = np.array(value)
+    except ValueError:
+        text = repr(value)
+        text = text if len(text) <= 60 else f"{text[:57]}..."
+        raise ValueError(f"the nested list is ragged: {text}") from None
     tensor = constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
     return noted_if_bare(tensor, value)
 
@@ -248,14 +262,14 @@ def result_of(value: Any, kind: Kind, own: Callable[[Tensor], Any] = to_numpy_re
         return value
     if kind is not False:
         own = functools.partial(native_result, engine=kind)
-    if type(value) is Tensor:
+    if isinstance(value, Tensor):
         return own(value)
     if type(value) in _LEAF_TYPES:
         return value
     leaves, spec = flatten(value)
     if spec is LEAF:
         return value
-    return unflatten(spec, [own(leaf) if type(leaf) is Tensor else leaf for leaf in leaves])
+    return unflatten(spec, [own(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves])
 
 
 def one_tensor(value: Any, what: str) -> Tensor:
@@ -271,9 +285,13 @@ def one_tensor(value: Any, what: str) -> Tensor:
         return number(value)
     if is_native(type(value)):
         return entered(value)
+    if family_of(type(value)) == "labels":
+        held = unwrapped(value)
+        return constant(values_of(value, what)) if held is None else held[0]
     raise TypeError(
         at_user_line(
             f"{what}: f must return one tensor, got {type(value).__name__} {_short(value)}"
+            + ("; return y.magnitude, a number without a unit" if family_of(type(value)) == "units" else "")
             + ("; return (y, aux) with has_aux=True for more than one result" if isinstance(value, tuple) else "")
         )
     )

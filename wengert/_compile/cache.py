@@ -16,7 +16,7 @@ from .._core.kinds import ARRAYS
 from .._core.moving import moved
 from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, held_now
 from .._core.where import user_site
 from .._engines.interpret import dim_sources
 from .._engines.numpy.execute import executable
@@ -32,16 +32,20 @@ class Compiled:
 
     Attributes:
         captures: what f read beside its arguments, to be checked before a call; None where there was no f.
+        seconds: what making it took so far, by stage.
         is_plain: no Variables, and what was captured is known: natives can go straight through where nothing records.
     """
 
     __slots__ = (
         "_captured", "_direct", "captures", "dims", "executable", "form", "graph", "guards", "is_plain", "program",
-        "rebuild", "result_count", "traced", "variables", "written",
+        "rebuild", "result_count", "seconds", "traced", "variables", "written",
     )  # fmt: skip
 
-    def __init__(self, traced: Traced, captures: Captures | None = None) -> None:
+    def __init__(
+        self, traced: Traced, captures: Captures | None = None, seconds: dict[str, float] | None = None
+    ) -> None:
         graph = traced.graph
+        self.seconds = seconds or {}
         self.traced = traced
         self.graph = graph
         self.program = Program(closed(graph))
@@ -62,7 +66,8 @@ class Compiled:
     @property
     def captured(self) -> list[Tensor]:
         """The values of the graph's captures now."""
-        return self._captured if self.captures is None else self.captures.tensors
+        captured = self._captured if self.captures is None else self.captures.tensors
+        return [*map(held_now, captured)]
 
     @property
     def natives(self) -> list[Any]:

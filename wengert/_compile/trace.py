@@ -40,7 +40,7 @@ class Static:
     def __init__(self, value: Any) -> None:
         self.value = value
         # a set may be changed between two calls: it is compared by what it held
-        self._compared = frozenset(value) if isinstance(value, set) else value
+        self._compared = frozenset(value) if isinstance(value, set) else _identity(value)
         try:
             self._hash = hash((type(value), self._compared))
         except TypeError:
@@ -60,6 +60,13 @@ class Static:
 
     def __repr__(self) -> str:
         return repr(self.value)
+
+
+def _identity(value: Any) -> Any:
+    """What tells values apart that Python calls equal: the types in tuples, the signs of zeros."""
+    if type(value) is tuple:
+        return (*[(type(v), _identity(v)) for v in value],)
+    return (value, repr(value)) if type(value) in (float, complex) else value
 
 
 class Traced(NamedTuple):

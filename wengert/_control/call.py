@@ -8,7 +8,7 @@ is split k times, so that the sweep of an outer one finds residuals for what the
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .._core import dtypes, forking, verifier
@@ -72,6 +72,7 @@ class Program:
         self._decomposes: bool | None = None
         self._splits: dict[tuple[bool, ...], Program] = {}
         self._jvps: dict[tuple[tuple[bool, ...], tuple[bool, ...]], Pushed] = {}
+        self._jets: dict[Any, Any] = {}
         self._batches: OrderedDict[Any, Program] = OrderedDict()
         if verifier.VERIFIES_PROGRAMS and not is_lowered:
             verifier.verify(graph, is_inner=True)
@@ -113,6 +114,13 @@ class Program:
             if key not in self._jvps:
                 self._jvps[key] = _forward(self, *key)
             return self._jvps[key]
+
+    def jet(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The program of the series of its results, as `make` makes it for what stands in the key."""
+        with self.lock:
+            if key not in self._jets:
+                self._jets[key] = make()
+            return self._jets[key]
 
     def own_dims(self) -> list[Dim]:
         """The dimensions that nothing but its results tells."""

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from copy import copy
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from .._core.dtypes import is_inexact
 from .._core.op import Op
@@ -63,7 +67,7 @@ def _see(tensor: Tensor, seen: set[int], found: dict[int, Tensor], outer: tuple[
     key = tensor._key
     seen.add(key)
     if is_inexact(tensor._data.dtype) and any(recorder.tracks(key) for recorder in outer):
-        found[key] = tensor
+        found[key] = copy(tensor)  # whoever holds this one may write to it
 
 
 def _collector(start: int, seen: set[int], found: dict[int, Tensor], outer: tuple[Any, ...]) -> Observe:
@@ -78,6 +82,10 @@ def _collector(start: int, seen: set[int], found: dict[int, Tensor], outer: tupl
     return observe
 
 
+def _nothing() -> None:
+    """What a mark gives whose tensor has died."""
+
+
 class Followed(_Noted):
     """Stands in for tapes that pause: also follows what depends on tensors that they follow, as long as it lives.
 
@@ -90,7 +98,7 @@ class Followed(_Noted):
     def __init__(self, before: _Noted) -> None:
         super().__init__(before.start, before.outer)
         self.found, self.seen = before.found, before.seen
-        self._alive: dict[int, weakref.ref[Tensor]] = {}
+        self._alive: dict[int, Callable[[], Any]] = {}  # weak references
         self._room = _LEAST_ROOM
 
     def tracks(self, key: int) -> bool:
@@ -115,7 +123,17 @@ class Followed(_Noted):
             for key in [key for key, mark in alive.items() if mark() is None]:
                 del alive[key]
             self._room = max(_LEAST_ROOM, 2 * len(alive))
-        alive[tensor._key] = weakref.ref(tensor)
+        data = tensor._data  # which twins share; a lone number of NumPy's has no weak reference
+        alive[tensor._key] = weakref.ref(data if type(data) is np.ndarray else tensor)
+
+    def note_twin(self, key: int) -> None:
+        """Follows a key as long as the array lives: several tensors have that key from now on."""
+        tensor = self._alive.get(key, _nothing)()
+        if isinstance(tensor, Tensor):
+            try:
+                self._alive[key] = weakref.ref(tensor._data)
+            except TypeError:  # an engine's own kind of array
+                self._alive[key] = partial(bool, True)
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Takes note of operands from outside, and follows results."""

@@ -155,7 +155,7 @@ class ScanSteps:
         given = self._results(y)
         if STATE.recorders:
             # what a step gives is its own: the cotangents of the stacks and of the loop variables meet at one place
-            given = [_aliased(y) if y._key < serial or any(y is x for x in tensors) else y for y in given]
+            given = [_aliased(y) if y._key < serial or any(y._key == x._key for x in tensors) else y for y in given]
         return value, tensors, given
 
     def _results(self, y: Any) -> Sequence[Tensor]:

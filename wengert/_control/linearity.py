@@ -145,10 +145,15 @@ def _through(graph: Any, shares: Shares) -> Shares:
     """The shares of a graph's outputs, from those of its inputs."""
     found = {value.key: share for value, share in zip(graph.inputs, shares, strict=True)}
     for node in graph.nodes:
-        given = [found.get(value.key, Share.CONSTANT) for value in node.inputs]
-        for value, share in zip(node.outputs, _results(node.op, given, node.attrs, node.outputs), strict=True):
-            found[value.key] = share
+        _through_node(node, found)
     return [found.get(value.key, Share.CONSTANT) for value in graph.outputs]
+
+
+def _through_node(node: Any, found: dict[int, Share]) -> None:
+    """Adds the shares of a node's results to those found before."""
+    given = [found.get(value.key, Share.CONSTANT) for value in node.inputs]
+    for value, share in zip(node.outputs, _results(node.op, given, node.attrs, node.outputs), strict=True):
+        found[value.key] = Share.ZERO if share is Share.CONSTANT and 0 in value.shape else share
 
 
 def _met(first: Share, second: Share) -> Share:
@@ -239,15 +244,16 @@ def is_zero(x: Tensor) -> bool:
 
 
 def _is_zero_value(graph: Any, key: int) -> bool:
+    """Whether a value of a graph is known to be zeros, by the ops that it is made by."""
+    wanted, nodes = {key}, []
     for node in reversed(graph.nodes):
-        place = next((i for i, v in enumerate(node.outputs) if v.key == key), None)
-        if place is not None:
-            value = stated(node.op, node.attrs)
-            if value is not None:
-                return not np.any(value)
-            keeps_zeros = node.op.facts.moves or (node.op.kind == "linear" and len(node.inputs) == 1)
-            return bool(keeps_zeros) and _is_zero_value(graph, node.inputs[0 if len(node.outputs) == 1 else place].key)
-    return False
+        if any(value.key in wanted for value in node.outputs):
+            nodes.append(node)
+            wanted.update(value.key for value in node.inputs)
+    found: dict[int, Share] = {}
+    for node in reversed(nodes):
+        _through_node(node, found)
+    return found.get(key) is Share.ZERO
 
 
 def transpose(

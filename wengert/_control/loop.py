@@ -547,7 +547,8 @@ def _push(
     stacks = {e: marked(x, has_zeros[e]) for e, x in zip(emits, outs[both.carries :], strict=True)}
     after = [stacks.get(e) if isinstance(e, int) else None for e in spec.emits]
     between = [] if spec.is_counted else [None]
-    return (*[finals.get(i) for i in range(spec.carries)], *between, *after)
+    # what a loop is given always counts as connected
+    return (*[finals.get(i, ZERO) for i in range(spec.carries)], *between, *after)
 
 
 def _pushed_body(spec: Loop, flags: Sequence[bool], dots: Sequence[Any], masked: Sequence[bool]) -> Pushed:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .._core.dims import Atom, Dim, dims_in
-from .._core.graph import Graph, symbol
+from .._core.graph import Graph, ReadBefore, symbol
 from .._core.state import STATE, building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType
@@ -74,6 +74,11 @@ def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], nam
         with building(graph):
             arguments = [graph.add_input(t[0], t[1], weak=weak) for t, weak in types]
             results = [graph.value_of(t) for t in function(arguments)]
+    except ReadBefore as found:
+        if found.graph is not graph:
+            raise
+        found.prepare()
+        return trace_body(function, types, name)
     finally:
         STATE.reading = before
     return Body(graph, [*graph.inputs], results)
@@ -86,8 +91,11 @@ def closure_of(bodies: Sequence[Body]) -> Closure:
         _hold_dims(body)
         if outer is not None:
             outer.guards.require_all(body.graph.guards)
-    captured = {key: tensor for body in bodies for key, (tensor, _) in body.graph.captures.items()}
     written = {key: state for body in bodies for key, (state, _) in body.graph.writes.items()}
+    for state in written.values():
+        for body in bodies:
+            state.enter(body.graph)
+    captured = {key: tensor for body in bodies for key, (tensor, _) in body.graph.captures.items()}
     read = {key: state for body in bodies for key, (state, _) in body.graph.reads.items() if key not in written}
     return Closure((*captured.values(),), (*read.values(),), (*written.values(),))
 

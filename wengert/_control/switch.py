@@ -20,7 +20,7 @@ from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._core.where import at_user_line
 from .._prims.discrete import eq, logical_not
-from .._prims.structural import absent, attach, cast, fill, full, iota, reshape, zeros_of
+from .._prims.structural import absent, attach, cast, concatenate, fill, full, iota, reshape, zeros_of
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .._transforms.rows import Rows
@@ -350,7 +350,7 @@ def _push(
     if targets:
         inputs = [*operands, *(d for d in operands_dot if isinstance(d, Tensor))]
         programs = [
-            _with_zeros(p.program, primal, p.places, targets, inputs, types)
+            with_zeros(p.program, primal, p.places, targets, inputs, types)
             for primal, p in zip(branches.programs, pushed, strict=True)
         ]
         # a tangent has its primal's extents, under the same names
@@ -361,10 +361,12 @@ def _push(
         for i, tangent in zip(targets, results, strict=True):
             # a branch that does not lead to a result has zeros for it
             found[i] = marked(tangent, any(p.masked[i] or not isinstance(p.places[i], int) for p in pushed))
+    if any(d is not None for d in operands_dot[: branches.declared]):  # operands always count as connected
+        found = [ZERO if d is None else d for d in found]
     return (*found,)
 
 
-def _with_zeros(
+def with_zeros(
     program: Program, primal: Program, places: Sequence[Any], targets: Sequence[int], inputs: Sequence[Tensor],
     types: Sequence[TensorType],
 ) -> Program:  # fmt: skip
@@ -396,7 +398,7 @@ def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], att
         return _chosen_by_lane(index, inputs, batched[1:], branches, size)
     everything = (True,) * len(branches.programs[0].graph.outputs)
     inside = size_inside(size)
-    programs = (*[batched_program(p, batched[1:], everything, inside) for p in branches.programs],)
+    programs = _of_one_length([batched_program(p, batched[1:], everything, inside) for p in branches.programs])
     return switch_branches(index, inputs, Branches(programs, len(everything), branches.declared))
 
 
@@ -405,15 +407,48 @@ def _chosen_by_lane(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Every branch that some lane takes is run for all lanes; each lane gets the results of its own."""
     masks = _masks(index, len(branches.programs))
+    lengths = _lengths([program.graph.outputs for program in branches.programs], 0)
     results: list[Tensor] | None = None
     for mask, program in zip(masks, branches.programs, strict=True):
-        found = _in_lanes(mask, inputs, flags, program, size)
+        found = _in_lanes(mask, inputs, flags, program, lengths, size)
         results = found if results is None else [where_live(mask, x, y) for x, y in zip(found, results, strict=True)]
     assert results is not None
     sources = [x for x in inputs[: branches.declared] if dtypes.is_inexact(x.dtype)]
     if not sources or not (STATE.recorders or STATE.builder is not None):
         return (*results,)
     return (*[attach(x, *sources) if dtypes.is_inexact(x.dtype) else x for x in results],)
+
+
+def _lengths(results: Sequence[Sequence[Any]], axis: int) -> list[int | None]:
+    """How long the results of branches are at most, where they differ: gradients in rows do, in how many there are."""
+    found: list[int | None] = []
+    for column in zip(*results, strict=True):
+        extents = [v.shape[axis] if len(v.shape) > axis else 0 for v in column]
+        is_known = all(type(n) is int for n in extents)
+        found.append(max(extents) if is_known and min(extents) < max(extents) else None)
+    return found
+
+
+def _lengthened(x: Tensor, length: int | None, axis: int) -> Tensor:
+    """Rows, or their numbers, with zeros (for row 0) behind them up to a length."""
+    if length is None or x.shape[axis] == length:
+        return x
+    more = zeros_of(tensor_type((*x.shape[:axis], length - x.shape[axis], *x.shape[axis + 1 :]), x.dtype))
+    return concatenate(x, more, axis=axis)
+
+
+def _of_one_length(programs: Sequence[Program]) -> tuple[Program, ...]:
+    """Programs on batches that give rows, of which all give as many."""
+    lengths = _lengths([program.graph.outputs for program in programs], 1)
+    return (*programs,) if not any(lengths) else (*[_with_lengths(program, lengths) for program in programs],)
+
+
+def _with_lengths(program: Program, lengths: Sequence[int | None]) -> Program:
+    graph = Graph(program.graph.name)
+    with building(graph):
+        found = replay(program.graph, [graph.add_input(v.shape, v.dtype) for v in program.graph.inputs])
+        graph.finish([_lengthened(x, length, 1) for x, length in zip(found, lengths, strict=True)])
+    return Program(graph, source=program.source)
 
 
 def _masks(index: Tensor, count: int) -> list[Tensor]:
@@ -425,9 +460,17 @@ def _masks(index: Tensor, count: int) -> list[Tensor]:
 
 
 def _in_lanes(
+    mask: Tensor, inputs: Sequence[Tensor], flags: Sequence[bool], program: Program, lengths: Sequence[int | None],
+    size: DimLike,
+) -> list[Tensor]:  # fmt: skip
+    """A branch's results for all lanes, as long as those of other branches: lanes that do not take it get anything."""
+    found = _all_in_lanes(mask, inputs, flags, program, size)
+    return [_lengthened(x, length, 1) for x, length in zip(found, lengths, strict=True)]
+
+
+def _all_in_lanes(
     mask: Tensor, inputs: Sequence[Tensor], flags: Sequence[bool], program: Program, size: DimLike
 ) -> list[Tensor]:  # fmt: skip
-    """A branch's results for all lanes: those that do not take it get anything."""
     source = program.graph
     everything = (True,) * len(source.outputs)
     if is_harmless(source):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,7 +40,7 @@ def with_extents(run: Callable[[bool], R]) -> R:
 def leaf_tensor(leaf: Any, extents_stay: bool = False) -> Tensor | None:
     """A numeric leaf as a tensor, weak if it is a Python number; None for anything else."""
     if type(leaf) is Tensor:
-        return leaf
+        return copy(leaf)  # the caller may write to the one, the functions of the construct to the other
     if isinstance(leaf, ARRAYS):
         return constant(leaf) if dtypes.is_supported(leaf.dtype) else None
     if is_number(leaf):
@@ -98,12 +99,12 @@ class Leaves:
         return self.rebuilt(self.tensors)
 
     def rebuilt(self, tensors: Sequence[Tensor]) -> Any:
-        """The structure with other tensors."""
+        """The structure with other tensors, or rather their twins: who gets it may write to them."""
         if self.spec is LEAF:
-            return tensors[0] if self.places else self.fixed[0]
+            return copy(tensors[0]) if self.places else self.fixed[0]
         leaves = [*self.fixed]
         for place, tensor in zip(self.places, tensors, strict=True):
-            leaves[place] = tensor
+            leaves[place] = copy(tensor)
         return unflatten(self.spec, leaves)
 
     def types(self) -> list[tuple[TensorType, bool]]:

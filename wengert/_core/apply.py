@@ -44,6 +44,13 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
             if len(operands) == 1:  # said apart because most ops have one operand, and every microsecond shows
                 native = operands[0]._data
                 result = KERNELS_OF[type(native)][op.name](native, *attrs)
+            elif len(operands) == 2:
+                native, other = operands[0]._data, operands[1]._data
+                kernels = KERNELS_OF[type(native)]
+                if type(other) is type(native) or KERNELS_OF[type(other)] is kernels:
+                    result = kernels[op.name](native, other, *attrs)
+                else:
+                    result = _run(op.name, operands, attrs)
             elif operands and len(ENGINES) == 1:
                 result = KERNELS_OF[type(operands[0]._data)][op.name](*map(_data_of, operands), *attrs)
             else:
@@ -58,9 +65,8 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
     if recorders:
         outs: Any = out if op.is_multi else (out,)
         for operand in operands:
-            cut = operand._cut
-            if cut is not None:
-                _pass_on(cut, outs)
+            if operand._cut is not None:
+                _pass_on(operand._cut, outs)
         # outermost first: what a forward recorder computes from `out` must find it known to those outside it
         for recorder in recorders:
             recorder.observe(op, operands, attrs, outs)

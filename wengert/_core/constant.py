@@ -34,6 +34,7 @@ def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Te
         kept = np.array(array) if array.nbytes <= COPY_LIMIT else array
         tensor = apply(REGISTRY["constant"], (), (kept,))
         tensor._weak = weak
+        STATE.builder.constants[tensor._key] = kept
         return tensor
     # a view, so that a result which is this very array is seen to be borrowed and is copied on the way out
     borrowed: Any = array.view() if isinstance(array, np.ndarray) else array

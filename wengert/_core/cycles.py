@@ -10,7 +10,14 @@ from typing import Any
 from .where import at_user_line
 
 DEEPEST = 32  # calls of one function inside one another: derivatives of derivatives take a few, a cycle any number
+SEVERAL = 4  # calls inside one another where the stack ends: not by accident
 _open = threading.local()
+
+
+def _named(message: str) -> RecursionError:
+    error = RecursionError(message)
+    error.names_cycle = True  # pyright: ignore[reportAttributeAccessIssue]  # those outside are not to name it again
+    return error
 
 
 @contextlib.contextmanager
@@ -25,10 +32,14 @@ def under_way(function: Callable[..., Any], cycle: str) -> Iterator[None]:
     key = id(function)  # which is alive as long as its calls are
     count = counts.get(key, 0) + 1
     if count > DEEPEST:
-        raise RecursionError(at_user_line(f"{cycle} ({DEEPEST} calls of it are inside one another)"))
+        raise _named(at_user_line(f"{cycle} ({DEEPEST} calls of it are inside one another)"))
     counts[key] = count
     try:
         yield
+    except RecursionError as error:  # a cycle through several functions ends the stack before any is called so often
+        if count < SEVERAL or getattr(error, "names_cycle", False):
+            raise
+        raise _named(at_user_line(cycle)) from None
     finally:
         if count == 1:
             del counts[key]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -111,8 +111,10 @@ class Graph:
         # in a trace of a `function`: the arrays beside its arguments that are inputs, too
         self.arrays: Any = None if STATE.builder is None else STATE.builder.arrays
         self.buffers: dict[int, Tensor] = {}  # key of a buffer made here -> its newest version
+        self.constants: dict[int, Any] = {}  # key of a constant made here -> its elements
         self.guards = Guards()
         self.is_frozen = False
+        self.is_branch = False  # whether it is one of several programs, which may not be the one that runs
         self.keeps_calls = False  # whether a compiled function that is called stays one node: what replays it runs it
         self.scope: Scope | None = None  # of the nodes that a gradient adds now
         self.lock = forking.long_lock()  # held while the graph changes: another thread may run it
@@ -218,8 +220,16 @@ class Graph:
                 )
             )
         value = self._new_value(data.shape, data.dtype, weak=tensor._weak)
-        self.captures[tensor._key] = (tensor, value)
+        # a symbol's twin, for the user may write to the other; of an array a later call reads what it holds then
+        kept = Tensor(data, tensor._key, tensor._cut, tensor._weak) if type(data) is Value else tensor
+        self.captures[tensor._key] = (kept, value)
         return value
+
+    def adopt_capture(self, key: int, state: Any) -> None:
+        """Makes a capture what a state (the memory of a tensor that is written to) holds when the graph starts."""
+        found = self.captures.pop(key, None)
+        if found is not None:
+            self.reads[state._key] = (state, found[1])
 
     def _encloses(self, serial: int) -> bool:
         return any(graph.serial == serial for graph in self.enclosing())
@@ -288,6 +298,18 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"
+
+
+class ReadBefore(BaseException):
+    """A body of a loop or branch has read, as a constant, a view of a tensor that it writes to only now.
+
+    Not an error: the body is traced once more, after `prepare`, which lets the tensor be written to from the start.
+    """
+
+    def __init__(self, graph: Graph, prepare: Callable[[], Any]) -> None:
+        super().__init__("a view was read before its tensor was written to")
+        self.graph = graph  # that of the outermost body which has done so
+        self.prepare = prepare
 
 
 def graph_holding(value: Value) -> Graph | None:

@@ -15,15 +15,15 @@ def names_loaded_later(
 
     Args:
         package: its full name.
-        modules: for each name the module that has it (one of the package, or with a dot a full name); a module
-            under its own name is meant itself.
+        modules: for each name the module that has it: one of the package, a path below it (with a dot in front), or
+            a full name; a module under its own name is meant itself.
     """
 
     def load(name: str) -> Any:
         module = modules.get(name)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        loaded = importlib.import_module(module if "." in module else f"{package}.{module}")
+        loaded = importlib.import_module(module if "." in module else f".{module}", package)
         found = loaded if module == name else getattr(loaded, name)
         setattr(sys.modules[package], name, found)
         return found

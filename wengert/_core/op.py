@@ -16,6 +16,9 @@ A rule is a plain function whose parameter *names* say what it reads, and so wha
 `trail`                   what came of the results, where limits are to be taken, or None (ops with a `Spectrum`)
 ========================  =============================================================================
 
+A `jet` rule, of ops whose Taylor series their derivative would give at a higher price, reads operands, results and
+attributes; what it gets for operands and results are series (`_prims/series.py`).
+
 Kinds: `elementwise` (partials; both modes follow), `linear` and `multilinear` (transposes; the op itself is its
 jvp), `general` (vjp and jvp given), `zero` (connected, derivative zero), `stop` (cuts the path on purpose),
 `not_differentiable` (an error when a gradient needs it), `custom` (a user's rule, which always runs and sees plain
@@ -168,7 +171,7 @@ class Rule:
 class Plan:
     """What a tape entry keeps when just these operands are tracked."""
 
-    __slots__ = ("keep", "keep_outs", "tracked", "wanted")
+    __slots__ = ("formulas", "keep", "keep_outs", "tracked", "wanted")
 
     def __init__(self, tracked: tuple[bool, ...], positions: Sequence[int], keep_outs: bool = False) -> None:
         self.tracked = tracked
@@ -176,6 +179,7 @@ class Plan:
         self.wanted = (*[i for i, t in enumerate(tracked) if t],)
         # the tuple that `keep` picks from ends in None, so position -1 drops a value; two at least give a tuple
         self.keep = itemgetter(*positions, -1)
+        self.formulas: dict[Any, Any] = {}  # what the rules come to on operands of some types (_transforms/formulas.py)
 
 
 class Op:
@@ -213,6 +217,7 @@ class Op:
         self.rules: tuple[Rule | None, ...] = ()
         self.joint: Rule | None = None
         self.jvp: Rule | None = None
+        self.jet: Rule | None = None
         self.spectrum: Spectrum | None = None
         self.prepare: Callable[[tuple[Tensor, ...], tuple[Any, ...]], tuple[Any, ...]] | None = None
         self.plans: dict[tuple[bool, ...], Plan] = {}
@@ -289,6 +294,7 @@ def _declare(
     rules: Any = (),
     joint: Callable[..., Any] | None = None,
     jvp: Callable[..., Any] | None = None,
+    jet: Callable[..., Any] | None = None,
     inserts_zeros: bool = False,
     leaves_zeros: bool = False,
     has_effect: bool = False,
@@ -330,6 +336,7 @@ def _declare(
         raise TypeError(f"{name}: {len(op.operands)} operands but {len(op.rules)} rules")
     op.joint = None if joint is None else Rule(joint, layout, name)
     op.jvp = None if jvp is None else Rule(jvp, op.forward_layout(), name)
+    op.jet = None if jet is None else Rule(jet, [*op.operands, *op.outs, *op.attrs], name)
     op.has_rule_per_operand = bool(op.rules) and not (op.is_variadic or op.is_multi)
     table = REGISTRY if registry is None else registry
     if name in table:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dis
+import importlib.util
 import inspect
 import sys
 from types import FrameType, ModuleType
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 from ..errors import LostGradientError
 from .where import Site, foreign_callee, is_library_file, public_module, site_of, user_frame
 
-# The module that users call, what they write for ours, and the name of our module, which may not be loaded yet.
+# The module that users call, what they write for ours, and the name of our module, which loads for the message.
 _COUNTERPARTS = (
     ("math", "wg", "wengert.numpy"),
     ("math", "wg.special", "wengert.special"),
@@ -35,6 +36,7 @@ _BUILDERS = frozenset({
 _WRITERS = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"})
 _SAVERS = frozenset({"save", "savez", "savez_compressed", "savetxt", "dump", "dumps"})
 _CASTS = frozenset({"float", "int", "complex", "round", "float64", "float32", "float16", "complex128", "complex64"})
+_BRIDGES = {"jax": "from_jax", "torch": "from_torch", "tensorflow": "from_tensorflow"}
 _ON_PURPOSE = "cut the gradient on purpose with .numpy() or .item()"
 _WRITE = (
     "x.at[index].set(value) and wg.buffer are recorded, and so is wengert.numpy (import wengert.numpy as np), "
@@ -163,9 +165,20 @@ def described(who: Asker, protocol: str = "", function: str = "") -> str:
 def counterpart(module: str, name: str) -> str:
     """What Wengert calls a function of another library, or ""."""
     for theirs, ours, home in _COUNTERPARTS:
-        if module in (theirs, f"c{theirs}") and name in vars(sys.modules.get(home, builtins)).get("__all__", ()):
+        if module in (theirs, f"c{theirs}") and name in importlib.import_module(home).__all__:
             return f"{ours}.{name}"
     return ""
+
+
+def scipy_counterpart(who: Asker) -> str:
+    """What `wengert.scipy` has for a function of SciPy's, or for the object whose method was called, or ""."""
+    module = who.module if who.module.startswith("scipy.") else ""
+    try:
+        ours = importlib.import_module(f"wengert.{module}").OURS if module in sys.modules else ()  # stands above us
+    except ImportError:
+        return ""
+    written = who.written.partition("(")[0].split(".")
+    return next((f"wengert.{module}.{name}" for name in (who.name, *written) if name in ours), "")
 
 
 def cure_for(who: Asker) -> str:
@@ -186,7 +199,14 @@ def cure_for(who: Asker) -> str:
             "build arrays from tensors with wengert.numpy (import wengert.numpy as np) or wg.tensor([...]), which "
             f"are recorded; or {_ON_PURPOSE}"
         )
-    ours = counterpart(who.module, who.name)
+    if package in _BRIDGES:
+        return _through_a_bridge(who, package)
+    if package == "pandas":
+        return (
+            "pandas holds plain numbers: compute with the values, df.to_numpy() @ w or series * w (which is a tensor), "
+            f"and wg or np functions, and make a Series of what comes out; or {_ON_PURPOSE}"
+        )
+    ours = " or ".join(filter(None, (counterpart(who.module, who.name), scipy_counterpart(who))))
     if package == "numpy" and ours:
         return (
             f"NumPy itself sees only arguments that are tensors, not lists of them: use {ours} (import wengert.numpy "
@@ -196,12 +216,38 @@ def cure_for(who: Asker) -> str:
         return f"use {ours}, which is recorded; or {_ON_PURPOSE}"
     if package in ("math", "cmath", "statistics"):
         return f"use wg or np functions, which are recorded, in place of {package}'s; or {_ON_PURPOSE}"
-    if package in ("scipy", "numpy", "sklearn", "numba"):
+    if who.module.startswith("scipy.sparse"):
+        return (
+            "a matrix whose values are a tensor is made by wengert.scipy.sparse, csr_array((data, indices, indptr)), "
+            f"and a constant one is scaled by a tensor in front of it, t * A; or {_ON_PURPOSE}"
+        )
+    if package == "scipy" or is_installed(package):
+        there = "wengert.scipy has no such function yet: " if package == "scipy" else ""
+        return (
+            f"{there}follow its source with wg.adopt where that is Python's (wg.adopt({package!r})), or give it a "
+            f"gradient of its own with wg.primitive or wg.custom_gradient; or {_ON_PURPOSE}"
+        )
+    if package in ("numpy", "numba"):
         return (
             "write it with wg or np functions (wg.linalg, wg.special), or give it a gradient of its own with "
             f"wg.custom_gradient or wg.primitive; or {_ON_PURPOSE}"
         )
     return f"use wg or np functions, which are recorded; {_WRITE}; or {_ON_PURPOSE}"
+
+
+def _through_a_bridge(who: Asker, package: str) -> str:
+    bridge = _BRIDGES[package]
+    ours = counterpart("numpy", who.name) or "wg and np functions"
+    return (
+        f"use {ours}, or make a program of that library an op with its own derivative by wg.{bridge}(f); "
+        f"or {_ON_PURPOSE}"
+    )
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package is one that was installed: neither the user's own code, nor ours, nor the standard library."""
+    file = getattr(sys.modules.get(package), "__file__", None) or ""
+    return package not in ("numpy", "numba", "wengert") and ("site-packages" in file or "dist-packages" in file)
 
 
 def reworded(error: BaseException | None) -> LostGradientError | None:

@@ -7,6 +7,7 @@ structure. A field of a dataclass with `metadata={"static": True}` belongs to th
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .kinds import NUMBERS
-from .tensor import Tensor
+from .labelled import Wrapping, unwrapped
+from .tensor import Tensor, held_now
 from .where import at_user_line
 
 _LEAVES = (*NUMBERS, np.generic)
@@ -45,20 +47,24 @@ _registered: dict[type, _Registered] = {}
 
 
 def register(
-    cls: type, flatten: Callable[[Any], tuple[Iterable[Any], Any]], unflatten: Callable[[Any, Sequence[Any]], Any]
-) -> type:
-    """Makes instances of a class structures.
+    cls: type, flatten: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
+    unflatten: Callable[[Any, Sequence[Any]], Any] | None = None,
+) -> type:  # fmt: skip
+    """Makes instances of a class structures. With the class alone it is a decorator: attributes are what it holds.
 
     Args:
         cls: the class (instances of subclasses are not affected).
-        flatten: maps an instance to (children, static): an iterable of values and a hashable rest.
-        unflatten: maps (static, children) back to an instance.
+        flatten: maps an instance to (children, static): an iterable of values and a hashable rest. By default the
+            attributes that are numeric, or structures, are children; the others are static.
+        unflatten: maps (static, children) back to an instance. By default one with these attributes, whose
+            `__init__` is not called.
 
     Returns:
         The class, so that it can be used in a decorator.
 
     Raises:
         ValueError: if the class is registered already.
+        TypeError: if cls is no class, or one of the two functions is given without the other.
 
     Example:
         >>> import wengert as wg
@@ -68,11 +74,48 @@ def register(
         >>> _ = wg.tree.register(Point, lambda p: ((p.x, p.y), None), lambda static, xy: Point(*xy))
         >>> wg.tree.leaves(Point(1.0, 2.0))
         [1.0, 2.0]
+        >>> @wg.tree.register
+        ... class Line:
+        ...     def __init__(self, slope, name):
+        ...         self.slope, self.name = slope, name
+        >>> twice = wg.tree.map(lambda a: 2 * a, Line(3.0, "rising"))
+        >>> twice.slope, twice.name
+        (6.0, 'rising')
     """
+    if not isinstance(cls, type):
+        raise TypeError(at_user_line(f"tree.register: cls: wanted a class, got {cls!r:.60}"))
+    if (flatten is None) is not (unflatten is None):
+        raise TypeError(at_user_line("tree.register: wanted both flatten and unflatten, or neither"))
+    if flatten is None or unflatten is None:
+        flatten, unflatten = _attributes, functools.partial(_with_attributes, cls)
     if cls in _registered:
         raise ValueError(at_user_line(f"tree.register: {cls.__name__} is registered already"))
     _registered[cls] = _Registered(flatten, unflatten)
     return cls
+
+
+def _attributes(value: Any) -> tuple[list[Any], Any]:
+    """What a plain object holds: attributes that are numeric or structures, and the names of these with the others."""
+    held = [(name, getattr(value, name)) for name in _attribute_names(value)]
+    is_static = [_open(x, EVERY) is None and passes_through(x) for _, x in held]
+    static = (*[pair for pair, is_it in zip(held, is_static, strict=True) if is_it],)
+    names = (*[name for (name, _), is_it in zip(held, is_static, strict=True) if not is_it],)
+    return [x for (_, x), is_it in zip(held, is_static, strict=True) if not is_it], (names, static)
+
+
+def _attribute_names(value: Any) -> list[str]:
+    slots = [name for kind in reversed(type(value).__mro__) for name in _slots_of(kind) if hasattr(value, name)]
+    return [*slots, *getattr(value, "__dict__", ())]
+
+
+def _slots_of(kind: type) -> tuple[str, ...]:
+    slots: Any = kind.__dict__.get("__slots__", ())
+    return tuple(n for n in ((slots,) if isinstance(slots, str) else slots) if n not in ("__dict__", "__weakref__"))
+
+
+def _with_attributes(cls: type, static: Any, children: Sequence[Any]) -> Any:
+    names, others = static
+    return _rebuilt_dataclass(cls, dict(zip(names, children, strict=True)) | dict(others))
 
 
 def is_number_list(value: Any) -> bool:
@@ -144,28 +187,34 @@ def _open(value: Any, lists: int) -> tuple[list[Any], Any] | None:
         names = [f.name for f in fields if not f.metadata.get("static")]
         static = [(f.name, getattr(value, f.name)) for f in fields if f.metadata.get("static")]
         return [getattr(value, n) for n in names], (*names, *static)
-    return None
+    held = unwrapped(value)
+    return None if held is None else ([held[0]], held[1])
 
 
-def flatten(tree: Any, lists: int = 0, like: Spec | None = LEAF) -> tuple[list[Any], Spec | None]:
+def flatten(
+    tree: Any, lists: int = 0, like: Spec | None = LEAF, is_leaf: Callable[[Any], Any] | None = None
+) -> tuple[list[Any], Spec | None]:
     """The leaves of a structure, in order, and its spec.
 
     Args:
         tree: a nested structure.
         lists: in how many levels from the top a list of numbers is a list of leaves, not an array; `EVERY`: in all.
         like: a spec that gives the order in which dictionaries with its keys are taken.
+        is_leaf: of what else is a leaf, whatever it holds.
     """
     try:
-        return _flattened(tree, lists, like)
+        return _flattened(tree, lists, like, is_leaf)
     except RecursionError:
         refuse_cycle(tree)
         raise
 
 
-def _flattened(tree: Any, lists: int, like: Spec | None) -> tuple[list[Any], Spec | None]:
-    opened = _open(tree, lists)
+def _flattened(
+    tree: Any, lists: int, like: Spec | None, is_leaf: Callable[[Any], Any] | None
+) -> tuple[list[Any], Spec | None]:
+    opened = None if is_leaf is not None and is_leaf(tree) else _open(tree, lists)
     if opened is None:
-        return [tree], LEAF
+        return [held_now(tree)], LEAF
     children, keys = opened
     models: Sequence[Spec | None] = ()
     if like is not None:
@@ -176,7 +225,7 @@ def _flattened(tree: Any, lists: int, like: Spec | None) -> tuple[list[Any], Spe
     leaves: list[Any] = []
     specs = []
     for child, model in itertools.zip_longest(children, models[: len(children)]):
-        found, spec = _flattened(child, lists - 1 if lists > 0 else lists, model)
+        found, spec = _flattened(child, lists - 1 if lists > 0 else lists, model, is_leaf)
         leaves += found
         specs.append(spec)
     return leaves, Spec(type(tree), keys, tuple(specs))
@@ -196,6 +245,14 @@ def passes_through(leaf: Any) -> bool:
     if isinstance(leaf, _LEAVES) or hasattr(kind, "__wengert_tensor__"):
         return False
     return not (hasattr(leaf, "dtype") or hasattr(leaf, "__array__"))
+
+
+def as_held(tree: Any) -> Any:
+    """A structure with tensors that were written to as what they hold now, read while recorders are open."""
+    if isinstance(tree, Tensor):
+        return held_now(tree)
+    leaves, spec = flatten(tree, EVERY)
+    return tree if spec is LEAF or not any(isinstance(leaf, Tensor) for leaf in leaves) else unflatten(spec, leaves)
 
 
 def unflatten(spec: Spec | None, leaves: Iterable[Any]) -> Any:
@@ -230,6 +287,8 @@ def _build(spec: Spec | None, leaves: Any) -> Any:
         return kind(*children) if hasattr(kind, "_fields") else kind(children)
     if issubclass(kind, list):
         return kind(children)
+    if isinstance(spec.keys, Wrapping):
+        return spec.keys.around(children[0])
     names, static = spec.keys[: len(children)], spec.keys[len(children) :]
     return _rebuilt_dataclass(kind, dict(zip(names, children, strict=True)) | dict(static))
 
@@ -255,25 +314,40 @@ def _rebuilt_dataclass(kind: type, values: dict[str, Any]) -> Any:
     return result
 
 
-def map_structure(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+def map_structure(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], Any] | None = None) -> Any:
     """Applies f to the numeric leaves of structures of one shape; the first one's others stay."""
+    groups, spec = groups_of("tree.map", f, tree, rest, is_leaf)
+    return unflatten(spec, [g[0] if is_kept(g[0], is_leaf) else f(*g) for g in groups])
+
+
+def groups_of(
+    what: str, f: Any, tree: Any, rest: Sequence[Any], is_leaf: Callable[[Any], Any] | None
+) -> tuple[list[tuple[Any, ...]], Spec | None]:
+    """The leaves in the same places of structures of one shape, and that shape."""
     if not callable(f):
-        raise TypeError(at_user_line(f"tree.map: f: wanted a function, got {type(f).__name__}"))
-    leaves, spec = flatten(tree, EVERY)
+        raise TypeError(at_user_line(f"{what}: f: wanted a function, got {type(f).__name__}"))
+    if is_leaf is not None and not callable(is_leaf):
+        raise TypeError(at_user_line(f"{what}: is_leaf: wanted a function or None, got {type(is_leaf).__name__}"))
+    leaves, spec = flatten(tree, EVERY, LEAF, is_leaf)
     others = []
     for other in rest:
-        other_leaves, other_spec = flatten(other, EVERY, spec)
+        other_leaves, other_spec = flatten(other, EVERY, spec, is_leaf)
         if other_spec != spec:
-            raise ValueError(at_user_line(f"tree.map: structures differ: {describe(spec)} and {describe(other_spec)}"))
+            raise ValueError(at_user_line(f"{what}: {difference(spec, other_spec, 'tree')}"))
         others.append(other_leaves)
     groups = [*zip(leaves, *others, strict=True)]
     for place, (kept, *rest_of) in enumerate(groups):
-        if passes_through(kept) and not all(map(passes_through, rest_of)):
+        if is_kept(kept, is_leaf) and not all(is_kept(x, is_leaf) for x in rest_of):
             raise ValueError(at_user_line(
-                f"tree.map: structures differ: tree{paths(spec, '')[place]} is {kept!r}, which is not mapped, where "
+                f"{what}: structures differ: tree{paths(spec, '')[place]} is {kept!r}, which is not mapped, where "
                 f"another structure has a number or an array"
             ))  # fmt: skip
-    return unflatten(spec, [group[0] if passes_through(group[0]) else f(*group) for group in groups])
+    return groups, spec
+
+
+def is_kept(leaf: Any, is_leaf: Callable[[Any], Any] | None) -> bool:
+    """Whether a leaf stays as it is: it is not numeric, and nobody asked for it."""
+    return passes_through(leaf) and not (is_leaf is not None and is_leaf(leaf))
 
 
 def paths(spec: Spec | None, prefix: str, names: Sequence[str] = ()) -> list[str]:
@@ -287,18 +361,42 @@ def paths(spec: Spec | None, prefix: str, names: Sequence[str] = ()) -> list[str
 
 
 def _step(spec: Spec, position: int) -> str:
+    key = key_of(spec, position)
+    is_attribute = isinstance(key, str) and not issubclass(spec.kind, dict)
+    return f".{key}" if is_attribute else f"[{key!r}]"
+
+
+def key_of(spec: Spec, position: int) -> Any:
+    """How a child is reached: a key, a position, or the name of an attribute."""
     if issubclass(spec.kind, dict):
-        return f"[{spec.keys[position]!r}]"
+        return spec.keys[position]
     fields = getattr(spec.kind, "_fields", None) if issubclass(spec.kind, tuple) else None
-    if fields is None and _is_dataclass(spec.kind):
+    registered = _registered.get(spec.kind)
+    if registered is not None:
+        fields = spec.keys[0] if registered.flatten is _attributes else None
+    elif fields is None and _is_dataclass(spec.kind):
         fields = spec.keys
-    return f".{fields[position]}" if fields else f"[{position}]"
+    return fields[position] if fields else position
 
 
 def describe(spec: Spec | None, leaves: Iterable[str] | None = None) -> str:
     """A spec for messages: {'a': *, 'b': (*, *)}, or with what the leaves are in the stars' places."""
     words = iter(leaves) if leaves is not None else itertools.repeat("*")
     return _described(spec, words)
+
+
+def difference(one: Spec | None, other: Spec | None, name: str) -> str:
+    """How two structures differ, for messages: both of them, and the place where the first difference is."""
+    found = f"structures differ: {describe(one)} and {describe(other)}"
+    path = name
+    while one is not None and other is not None and (one.kind, one.keys) == (other.kind, other.keys):
+        pairs = [*zip(one.children, other.children, strict=False)]
+        place = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
+        if place is None:  # one has more children than the other
+            break
+        path += _step(one, place)
+        one, other = pairs[place]
+    return found if path == name else f"{found}; {path} is {describe(one)} in one and {describe(other)} in the other"
 
 
 def _described(spec: Spec | None, words: Iterator[str]) -> str:

@@ -18,11 +18,18 @@ from .dims import DimLike, size_of
 from .engine import ENGINE_OF, array_of, ndarray_of
 from .foreign_arrays import no_mask, no_masked_ufunc
 from .operators import Operators
+from .other_libraries import jax_array, pandas_priority, torch_function
 from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
 from .where import Site, at_user_line
 
 _MOST_CUTS = 8  # remembered beside the first
+ADOPTED_MARK = "__wengert_adopted__"  # among the builtins of code that `wg.adopt` follows
+
+
+def _called_by_adopted_code() -> bool:
+    """Whether the caller of a tensor's method is code that `wg.adopt` follows."""
+    return ADOPTED_MARK in sys._getframe(2).f_builtins
 
 
 class Cut:
@@ -85,10 +92,11 @@ def _asks_for_a_turn(frame: FrameType) -> bool:
 
 
 class Tensor(Operators):
-    """An immutable array whose operations can be differentiated and traced.
+    """An array whose operations can be differentiated and traced.
 
     Made by `wg.tensor`; functions under differentiation or tracing receive them. NumPy's operators, methods,
-    indexing and functions work on tensors and are recorded.
+    indexing and functions work on tensors and are recorded. So are writes (`x[i] = y`, `x += y`, `x.sort()`), and views
+    share as NumPy's do; what was computed before keeps the value that it read.
 
     Example:
         >>> import wengert as wg
@@ -97,8 +105,11 @@ class Tensor(Operators):
         Tensor([2., 4.], shape=(2,), dtype=float64)
     """
 
-    __slots__ = ("__weakref__", "_cut", "_data", "_key", "_weak")
+    __slots__ = ("__weakref__", "_cut", "_data", "_key", "_link", "_weak")
     __array_priority__ = 1000
+    __pandas_priority__ = pandas_priority
+    __torch_function__ = classmethod(torch_function)
+    __jax_array__ = jax_array
     _mask = no_mask
 
     def __init__(self, data: Any, key: int, cut: Cut | None = None, weak: bool = False) -> None:
@@ -106,6 +117,7 @@ class Tensor(Operators):
         self._key = key
         self._cut = cut
         self._weak = weak
+        self._link: Any = None  # where it lies in a memory that views share (ops/memory.py), if there is one
 
     # -- what it is -------------------------------------------------------------------------------------
 
@@ -181,12 +193,16 @@ class Tensor(Operators):
             TracingError: on a symbolic tensor, which has no elements.
             ValueError: if there is more than one element and no index.
         """
+        if _called_by_adopted_code():
+            return _element(self, index)
         self._require_concrete("Tensor.item()")
         self._note_exit("Tensor.item()")
         return ndarray_of(self._data).item(*index)
 
     def tolist(self) -> Any:
         """The elements as nested Python lists; refused under differentiation."""
+        if self.is_followed and _called_by_adopted_code():
+            return _nested(self)
         self._require_plain("Tensor.tolist()", "use Tensor.numpy().tolist() to cut the gradient on purpose")
         return self.numpy().tolist()
 
@@ -225,14 +241,30 @@ class Tensor(Operators):
             )
         )
 
-    def _refuse_numbers(self, protocol: str) -> NoReturn:
+    def _refuse_numbers(self, protocol: str, library: str = "") -> NoReturn:
         who = asker()
+        if library and who.module.partition(".")[0] != library:
+            who = who._replace(module=library)
+        if type(self._data) is Value and self.dtype.kind in "iu" and who.module.partition(".")[0] == "wengert":
+            self._refuse_count(described(who, protocol))
         self._refuse(described(who, protocol), cure_for(who))
+
+    def _refuse_count(self, what: str) -> NoReturn:
+        raise LostGradientError(
+            at_user_line(
+                f"{what} needs the integers in a tensor of shape {self.shape} that is being traced, and counts, "
+                f"lengths and sizes must be known before a program runs; name it in wg.function(static_argnames=...) "
+                f"or take the number from an array's shape, use a bound and wg.where for what is beyond it; loops take "
+                f"as many steps as a traced number says with wg.fori_loop and wg.while_loop"
+            )
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if _asks_for_a_turn(sys._getframe(1)):
             return np.array(None, object)
         if self.is_followed:
+            if dtype in (None, object) and any(getattr(r, "rebinds", False) for r in STATE.recorders):
+                return _array_of_tensors(self)
             self._refuse_numbers("__array__")
         array = self.numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
@@ -251,6 +283,9 @@ class Tensor(Operators):
 
     def __int__(self) -> int:
         if self.is_followed:
+            if not self.is_symbolic and _called_by_adopted_code():
+                self._note_exit("int(Tensor)")
+                return int(ndarray_of(self._data))
             self._refuse_numbers("__int__")
         return int(self.item())
 
@@ -304,25 +339,22 @@ class Tensor(Operators):
 
     # -- being a value ----------------------------------------------------------------------------------
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise TypeError(
-            at_user_line(
-                "tensors are immutable: use x.at[index].set(value), which returns a new tensor, or wg.buffer to write "
-                "in place"
-            )
-        )
-
     def __delitem__(self, index: Any) -> NoReturn:
-        raise TypeError(at_user_line("tensors are immutable: their elements cannot be deleted"))
+        raise TypeError(at_user_line("the elements of a tensor cannot be deleted"))
 
     __hash__ = object.__hash__
 
     def __copy__(self) -> Tensor:
-        return self
+        """Another tensor of the same value and identity: who writes to one of them does not change the other."""
+        key = self._key
+        for recorder in STATE.recorders:
+            if hasattr(recorder, "note_twin"):  # forward mode, whose tangents live as long as the one tensor does
+                recorder.note_twin(key)
+        return Tensor(self._data, key, self._cut, self._weak)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.is_followed:
-            return self
+            return self.__copy__()
         copied = ENGINE_OF[type(self._data)].from_numpy(np.array(self.numpy()))
         return Tensor(copied, next_serial(), weak=self._weak)
 
@@ -358,7 +390,85 @@ class Tensor(Operators):
     if TYPE_CHECKING:  # attached by ops/array_methods.py
 
         def __getattr__(self, name: str) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
         def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor: ...
+
+
+class Written(Tensor):
+    """A tensor that was written to, or shares with one: it stands for what its place in a memory holds now.
+
+    A tensor becomes one at its first write. It is no operand itself: everything that takes tensors takes what it
+    holds at that moment, as it does of a Variable.
+    """
+
+    __slots__ = ()
+
+    def __wengert_tensor__(self) -> Tensor:
+        return self._link.current()
+
+    _data = property(lambda self: self._link.current()._data)
+    _key = property(lambda self: self._link.current()._key)
+
+    @property
+    def _cut(self) -> Cut | None:
+        return self._link.current()._cut
+
+    @_cut.setter
+    def _cut(self, cut: Cut | None) -> None:
+        self._link.current()._cut = cut
+
+    @property
+    def shape(self) -> tuple[DimLike, ...]:
+        """The extents; `Dim`s where a trace does not know them."""
+        return self._link.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The data type, as a `numpy.dtype`."""
+        return self._link.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._link.type.shape)
+
+    @property
+    def size(self) -> DimLike:
+        """The number of elements."""
+        return size_of(self._link.type.shape)
+
+
+def held_now(x: Any) -> Any:
+    """A tensor that stands for a place in a memory as what that holds now; anything else as it is."""
+    return x._link.current() if type(x) is Written else x
+
+
+def as_recorded(saved: Any) -> Any:
+    """What a recorder meant that kept a tensor which was written to later: its value before the first write."""
+    if type(saved) is Written:
+        return saved._link.origin
+    if type(saved) is tuple:
+        return (*map(as_recorded, saved),)
+    return saved
+
+
+def _element(x: Tensor, index: tuple[int, ...]) -> Tensor:
+    """What `item` gives: one element, which later writes do not change."""
+    value = x.__copy__()
+    return value.reshape(()) if not index else value.reshape(-1)[index[0]] if len(index) == 1 else value[index]
+
+
+def _array_of_tensors(x: Tensor) -> np.ndarray[Any, Any]:
+    """A tensor's elements in an array of objects."""
+    found = np.empty(x.shape, object)
+    for index in np.ndindex(found.shape):
+        found[index] = x[index] if index else x.__copy__()
+    return found
+
+
+def _nested(x: Tensor) -> Any:
+    """A tensor as nested lists of tensors without axes."""
+    return [_nested(row) for row in x] if x.ndim else x.__copy__()
 
 
 def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:

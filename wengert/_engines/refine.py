@@ -7,11 +7,14 @@ no compiler: what they share is a node whose attribute is what runs it (`COMPILE
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from .._core import headroom
 from .._core.graph import Graph
 from .._core.op import Op
+from .._core.where import warn
 
 Plain = Callable[[Graph], Callable[..., tuple[Any, ...]]]
 
@@ -37,12 +40,24 @@ COMPILED = Op(
 # The engine whose arrays it takes -> the module of a compiler, which has a `refine`; it loads when it is first needed.
 COMPILERS = {"numpy": "wengert._engines.native"}
 
+# Bytes that loading one may take; measured are 9 MiB. Python's import system, when it gets no memory, raises what comes
+# (SystemError, ImportError, OSError) or ends the process.
+LOADED = 32 << 20
+
 PEAK = "peak"  # the name of what a refiner may put in the place of a `reduce_max` that is -inf for no elements
 
 
 def refined(engine: str, graph: Graph, plain: Plain) -> Graph:
     """The graph that an engine's kernels are to run."""
-    if engine not in COMPILERS:
+    if engine not in COMPILERS or not _has_room(COMPILERS[engine]):
         return graph
     refine: Refiner = importlib.import_module(COMPILERS[engine]).refine
     return refine(graph, plain)
+
+
+def _has_room(compiler: str) -> bool:
+    """Whether a compiler is loaded, or may be."""
+    if compiler in sys.modules or min(headroom.addresses(), headroom.pages()) >= LOADED:
+        return True
+    warn("a program runs by kernels alone: there is no memory to load the compiler", RuntimeWarning)
+    return False

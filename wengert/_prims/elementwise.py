@@ -13,6 +13,7 @@ from .._core.op import elementwise
 from .._core.tensor import Tensor
 from .bodies import in_float32
 from .discrete import eq, gt, isfinite, isinf, logical_and, logical_not
+from .series import Series, constant, difference, integral, power_below_one, product, quotient, whole_power
 from .structural import add, add_number, fill, mul, neg, select, stop_gradient, sub, times_number
 
 _POSITIVE = (0.2, 3.0)
@@ -22,12 +23,16 @@ _INSIDE = (-0.9, 0.9)
 
 div = elementwise(
     "div", "x y", partials=(lambda y: reciprocal(y), lambda y, out: neg(div(out, y))),
-    domain=((-2.0, 2.0), (0.3, 2.0)), doc="x / y",
+    domain=((-2.0, 2.0), (0.3, 2.0)), doc="x / y", jet=quotient,
 )  # fmt: skip
 reciprocal = elementwise(
     "reciprocal", "x", partials=lambda out: neg(mul(out, out)), domain=(0.3, 2.0), doc="1 / x",
+    jet=lambda x, out: quotient(constant(fill(x[0], 1)), x, out),
 )  # fmt: skip
-square = elementwise("square", "x", partials=lambda x: times_number(x, number=2), dtypes="number", doc="x * x")
+square = elementwise(
+    "square", "x", partials=lambda x: times_number(x, number=2), dtypes="number", doc="x * x",
+    jet=lambda x: lambda k: product(k, x, x),
+)  # fmt: skip
 sqrt = elementwise(
     "sqrt", "x", partials=lambda out: times_number(reciprocal(out), number=0.5), domain=_POSITIVE,
     kink="infinite slope at 0", doc="the square root",
@@ -48,8 +53,16 @@ def _power_slope(x: Tensor, number: Any) -> Tensor:
     return fill(x, 1) if number == 1 else times_number(power_number(x, number=number - 1), number=number)
 
 
+def _power_series(x: Series, out: Series, number: Any) -> Any:
+    if not isinstance(number, complex) and number < 1 and number != 0:
+        return power_below_one(x, out, number, lambda: _power_slope(x[0], number))
+    if isinstance(number, complex) or number == 0 or number != int(number):
+        return None  # by the slopes, whose exponents are smaller by one each time
+    return whole_power(x, int(number), lambda n: power_number(x[0], number=n)).__getitem__
+
+
 power_number = elementwise(
-    "power_number", "x", attrs="number", partials=_power_slope, dtypes="number", domain=_POSITIVE,
+    "power_number", "x", attrs="number", partials=_power_slope, jet=_power_series, dtypes="number", domain=_POSITIVE,
     samples=[(((3, 2),), (3,)), (((3,),), (-1.5,)), (((),), (0,)), (((2,),), (1,)), (((2,),), (2,))],
     kink="slope 0 where the exponent is 0, also at x = 0", doc="x to the power of a Python number",
 )  # fmt: skip
@@ -113,9 +126,18 @@ logaddexp2 = elementwise(
     partials=(lambda x, y: _share(times_number(x, number=math.log(2)), times_number(y, number=math.log(2))),
               lambda x, y: _share(times_number(y, number=math.log(2)), times_number(x, number=math.log(2)))),
 )  # fmt: skip
+
+
+def _sigmoid_series(x: Series, out: Series) -> Any:
+    # the slope is out (1 - out), with 1 - out in full precision; written so, it is the series of no further sigmoid
+    rest = Series(lambda k: difference(None, out[k]), (sigmoid(neg(x[0])),), x.masked)
+    return integral(Series(lambda k: product(k, out, rest)), x)
+
+
 sigmoid = elementwise(
     # not out (1 - out), of which nothing is left where out is near 1
     "sigmoid", "x", partials=lambda x, out: mul(out, sigmoid(neg(x))), dtypes="float", doc="1 / (1 + e^-x)",
+    jet=_sigmoid_series,
 )  # fmt: skip
 softplus = elementwise(
     "softplus", "x", partials=lambda x: sigmoid(x), body=in_float32(lambda x: logaddexp(x, fill(x, 0))), dtypes="float",

@@ -8,7 +8,8 @@ from .._core import dtypes
 from .._core.op import batch_leading, batch_shifting, general, linear, require_dtype, zero
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, tensor_type
-from .structural import require_axes
+from .structural import inverse, require_axes, transpose
+from .windows import add_along
 
 _BATCH = batch_shifting(axis=1)
 _SAMPLES = [(((2, 4, 2),), (1, False)), (((5,),), (0, True))]
@@ -40,8 +41,13 @@ def _permute_type(x: TensorType, index: TensorType, axis: int) -> TensorType:
 
 
 def _permute_back(ct: Tensor, index: Tensor, axis: int) -> Tensor:
-    """The inverse of a permutation is the permutation that sorts it."""
-    return permute_along(ct, argsort(index, axis=axis, descending=False), axis=axis)
+    """Each element where it came from: added to zeros there, in one pass; the inverse order would take a sort."""
+    rank = len(ct.shape)
+    last = (*[a for a in range(rank) if a != axis % rank], axis % rank)  # as `add_along` takes it
+    if last == (*range(rank),):
+        return add_along(ct, index, size=ct.shape[-1])
+    turned = add_along(transpose(ct, perm=last), transpose(index, perm=last), size=ct.shape[axis])
+    return transpose(turned, perm=inverse(last))
 
 
 permute_along = linear(

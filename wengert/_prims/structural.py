@@ -30,6 +30,7 @@ from .._core.op import (
 )
 from .._core.tensor import Tensor
 from .._core.types import TensorType, is_one, same_dim, same_shape, tensor_type
+from .series import product
 
 D = TypeVar("D", bound=DimLike)
 
@@ -136,6 +137,7 @@ sub = linear(
 )  # fmt: skip
 mul = elementwise(
     "mul", "x y", partials=(lambda y: y, lambda x: x), dtypes="any", cost="light", doc="x * y",
+    jet=lambda x, y: lambda k: product(k, x, y),
 )  # fmt: skip
 
 
@@ -149,6 +151,7 @@ scale = general(
     "scale", "x y", vjp=_scale_vjp, inserts_zeros=True, leaves_zeros=True,
     cost="light",
     jvp=lambda x, y, x_dot, y_dot: add(scale(x_dot, y), scale(x, y_dot)),
+    jet=lambda x, y: lambda k: product(k, x, y, times=scale),
     type=elementwise_type("scale", None, "inexact"), batch=batch_elementwise,
     doc="x * y, but 0 where x is 0: the product of a cotangent that may hold structural zeros",
 )  # fmt: skip
@@ -164,7 +167,7 @@ times_number = linear(
 add_number = general(
     "add_number", "x", attrs="number", dtypes="number", batch=batch_elementwise,
     cost="light",
-    vjp=(lambda ct: ct,), jvp=lambda x_dot: x_dot,
+    vjp=(lambda ct: ct,), jvp=lambda x_dot: x_dot, jet=lambda x: lambda k: x[k],
     type=lambda x, number: tensor_type(x.shape, x.dtype), samples=[(((3, 2),), (2.5,)), (((),), (-1.5,))],
     doc="x plus a Python number",
 )  # fmt: skip

@@ -17,8 +17,9 @@ class Tangents(Pushing):
     ops are the bounded parts; what the others leave in a value from whose tangent they cancel, `of` adds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rebinds: bool = False) -> None:
         super().__init__()
+        self.rebinds = rebinds  # as of a tape
         self._remainder: Remainder | None = None
 
     def of(self, primal: Tensor) -> Any:

@@ -47,6 +47,12 @@ class Pushing:
         reference = weakref.ref(primal, functools.partial(tangents.pop, key))
         tangents[key] = (tangent, reference, may_hold_zeros)
 
+    def note_twin(self, key: int) -> None:
+        """Lets a tangent live as long as this recorder: several tensors have that key from now on."""
+        found = self._tangents.get(key)
+        if found is not None and found[1] is not None:
+            self._tangents[key] = (found[0], None, found[2])
+
     def pushed(self, primal: Tensor) -> Any:
         """The tangent of a value: a tensor, ZERO, or None if it does not depend on the sources."""
         found = self._tangents.get(primal._key)
@@ -99,7 +105,7 @@ def push(
         raise LookupError(at_user_line(f"no forward derivative is defined for the op {op.name}, which is on the path"))
     is_masked = op.leaves_zeros or any(masked)
     if op.kind == "linear":
-        is_masked = is_masked or _lacks_tangents(op, dots)
+        is_masked = is_masked or lacks_tangents(op, dots)
         result = _push_linear(op, operands, attrs, dots)
     elif op.kind == "multilinear":
         result = _sum(apply(op, _replaced(operands, i, d), attrs) for i, d in enumerate(dots) if _is_tensor(d))
@@ -120,7 +126,7 @@ _GROUNDS: dict[str, tuple[int, ...]] = {
 }  # fmt: skip
 
 
-def _lacks_tangents(op: Op, dots: list[Any]) -> bool:
+def lacks_tangents(op: Op, dots: list[Any]) -> bool:
     """Whether an operand that a linear op is linear in has no tangent, in whose place structural zeros stand."""
     grounds = _GROUNDS.get(op.name, range(len(dots)))
     return any(op.rules[op.position(i)] is not None and not _is_tensor(dots[i]) for i in grounds)

@@ -14,16 +14,17 @@ from typing import Any, NamedTuple
 
 from .._core.apply import apply
 from .._core.dtypes import is_inexact
-from .._core.engine import ENGINE_OF
+from .._core.engine import ENGINE_OF, ENGINES, KERNELS_OF, Kernel
 from .._core.op import ZERO, Op, Plan
-from .._core.state import STATE
-from .._core.tensor import Cut, Tensor, Value
+from .._core.state import STATE, next_serial
+from .._core.tensor import Cut, Tensor, Value, Written, as_recorded
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import Site, at_user_line, user_site
 from .._prims.buffer import Update
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
+from .formulas import AGAIN, MOST, Formula, formula_of
 from .limits import Trail, following_sweep, has_equal
 from .pushing import Masked
 from .rows import Rows, dense, joined
@@ -33,6 +34,7 @@ _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 _as_type = partial(tuple.__new__, TensorType)
 _NOTHING = (None,)
 _ALONE = (True,)
+_NEITHER = (False, False)
 STOPS = "stops the gradient"  # why the results of some ops carry none, whatever their dtype
 _MAX_EXITS = 16  # .numpy() and .item() calls remembered for explanations
 
@@ -60,9 +62,11 @@ _new_entry = partial(tuple.__new__, Entry)
 class Tape:
     """The reverse recorder: follows the values computed from its sources."""
 
-    __slots__ = ("choices", "entries", "exits", "is_tracked", "tracked", "trail")
+    __slots__ = ("choices", "entries", "exits", "is_tracked", "rebinds", "tracked", "trail")
 
-    def __init__(self, keys: Iterable[int] = ()) -> None:
+    def __init__(self, keys: Iterable[int] = (), rebinds: bool = False) -> None:
+        # `ndarray += tensor` gives the name a tensor, arrays of objects hold tensors: both would be refused
+        self.rebinds = rebinds
         self.tracked: set[int] = set(keys)
         self.is_tracked = self.tracked.__contains__
         self.entries: list[Entry] = []
@@ -81,11 +85,19 @@ class Tape:
         """Appends an entry if an operand is tracked; marks results that leave the differentiable path."""
         if self.trail is not None:
             self.trail.observe(op, operands, attrs, outs)
-        if len(operands) == 1:  # the general way, said shortly for the most common case
+        if len(operands) == 1:  # the general way, said shortly for the most common cases
             data, key = operands[0]._data, operands[0]._key
             if key not in self.tracked:
                 return
             keys, tracked, types = (key,), _ALONE, (_as_type((data.shape, data.dtype)),)
+        elif len(operands) == 2:
+            x, y = operands
+            keys = (x._key, y._key)
+            tracked = (keys[0] in self.tracked, keys[1] in self.tracked)
+            if tracked == _NEITHER:
+                return
+            data, other = x._data, y._data
+            types = (_as_type((data.shape, data.dtype)), _as_type((other.shape, other.dtype)))
         else:
             keys = (*map(_key_of, operands),)
             tracked = (*map(self.is_tracked, keys),)
@@ -284,12 +296,16 @@ def _sweep(
     is_lazy = sparse or not holds
     for index, (key, seed) in enumerate(seeds):
         cts.add(key, seed, masked is not None and masked[index])
+    # where nobody watches, what NumPy's kernels do is done without a tensor for each step
+    kernels = ENGINES["numpy"].kernels if STATE.builder is None and not STATE.recorders and not holds else None
     wanted = set(sources)
     terms = cts.terms
     entry: Entry | None = None
     try:
         for entry in reversed(entries):
             op = entry[0]
+            if Written in map(type, entry[7]) or tuple in map(type, entry[7]):
+                entry = entry._replace(saved=as_recorded(entry[7]))
             if holds:
                 cts.before(entry)
             if op.is_multi:
@@ -309,6 +325,8 @@ def _sweep(
                 if key in wanted and not sparse:
                     terms[key] = ct
             if op.has_rule_per_operand and ct is not ZERO:
+                if kernels is not None and _pull_back_at_once(entry, ct, key in cts.masked, cts, kernels):
+                    continue
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
             elif is_lazy and op is gather and len(entry[3]) == 2 and ct is not ZERO:
                 _add_rows(Rows(entry[4][0], [(ct, entry[7][1])]), entry[3][0], cts)
@@ -325,6 +343,53 @@ def _sweep(
             if type(terms.get(key)) is Rows:
                 terms[key] = terms[key].dense()
     return [terms.get(key) for key in sources]
+
+
+def _pull_back_at_once(
+    entry: Entry, ct: Tensor, may_hold_zeros: bool, cts: Cotangents, kernels: dict[str, Kernel]
+) -> bool:
+    """As `_pull_back_by_operand`, by a formula on NumPy's arrays; whether there is one, and it worked."""
+    op, attrs, plan, in_keys, in_types, _, _, saved = entry
+    try:
+        key: Any = (may_hold_zeros, in_types, attrs, *map(type, attrs)) if attrs else (may_hold_zeros, in_types)
+        formula = plan.formulas.get(key, 0)
+    except TypeError:  # attributes that cannot be compared
+        return False
+    if type(formula) is not Formula:
+        if formula == 0 and len(plan.formulas) >= MOST:
+            plan.formulas.clear()
+        if formula is not None:
+            plan.formulas[key] = formula + 1 if formula < AGAIN else formula_of(entry, ct, may_hold_zeros)
+        return False
+    native = ct._data
+    if KERNELS_OF[type(native)] is not kernels or (len(ENGINES) > 1 and not _is_on(kernels, saved)):
+        return False
+    try:
+        found = formula.run(kernels, native, saved)
+    except Exception:  # what is wrong is said by the rules, which run next
+        return False
+    terms = cts.terms
+    masks = may_hold_zeros or op.inserts_zeros
+    for index, term in zip(formula.wanted, found):
+        key = in_keys[index]
+        known = terms.get(key)
+        if known is None:
+            terms[key] = Tensor(term, next_serial())
+        elif type(known) is Tensor and (len(ENGINES) == 1 or _is_on(kernels, (known,))):
+            terms[key] = Tensor(kernels["add"](known._data, term), next_serial())
+        else:
+            cts.add(key, Tensor(term, next_serial()), masks)
+        if masks:
+            cts.masked.add(key)
+    return True
+
+
+def _is_on(kernels: dict[str, Kernel], tensors: Iterable[Tensor | None]) -> bool:
+    """Whether tensors are of the engine with these kernels."""
+    for x in tensors:  # noqa: SIM110  # a generator costs a call for each
+        if x is not None and KERNELS_OF[type(x._data)] is not kernels:
+            return False
+    return True
 
 
 def _pull_back_by_operand(entry: Entry, ct: Tensor, may_hold_zeros: bool, cts: Cotangents) -> None:

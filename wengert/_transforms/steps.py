@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .._core.dtypes import is_inexact
 from .._core.op import Op
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Written, as_recorded
 
 
 class RecordedOp(NamedTuple):
@@ -23,8 +23,16 @@ class Steps:
     """The recorder that keeps everything which depends on its sources."""
 
     def __init__(self, keys: Iterable[int]) -> None:
-        self.steps: list[RecordedOp] = []
+        self._steps: list[RecordedOp] = []
         self._tracked = set(keys)
+
+    @property
+    def steps(self) -> list[RecordedOp]:
+        """What ran, in order."""
+        for place, step in enumerate(self._steps):
+            if Written in map(type, step.operands + step.outs):
+                self._steps[place] = RecordedOp(step.op, as_recorded(step.operands), step.attrs, as_recorded(step.outs))
+        return self._steps
 
     def tracks(self, key: int) -> bool:
         return key in self._tracked
@@ -47,23 +55,23 @@ class Steps:
     def keep(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Appends an op, whatever its kind, if it depends on a source."""
         if any(x._key in self._tracked for x in operands):
-            self.steps.append(RecordedOp(op, operands, attrs, outs))
+            self._steps.append(RecordedOp(op, operands, attrs, outs))
             self._tracked.update(out._key for out in outs if is_inexact(out.dtype))
 
     def mark(self) -> tuple[int, set[int]]:
         """What `back_to` goes back to."""
-        return len(self.steps), set(self._tracked)
+        return len(self._steps), set(self._tracked)
 
     def back_to(self, mark: tuple[int, set[int]]) -> None:
         """Forgets what was kept since a mark."""
-        del self.steps[mark[0] :]
+        del self._steps[mark[0] :]
         self._tracked = mark[1]
 
     def extend(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Takes note that an op has more results now than when it was observed."""
-        for index in range(len(self.steps) - 1, -1, -1):
-            if self.steps[index].outs[0]._key == outs[0]._key:
-                self.steps[index] = self.steps[index]._replace(attrs=attrs, outs=outs)
+        for index in range(len(self._steps) - 1, -1, -1):
+            if self._steps[index].outs[0]._key == outs[0]._key:
+                self._steps[index] = self._steps[index]._replace(attrs=attrs, outs=outs)
                 self._tracked.update(out._key for out in outs if is_inexact(out.dtype))
                 return
 

@@ -1,9 +1,23 @@
-"""Others' ways of saying things: `v1` has graphs with placeholders, run by sessions; `keras` its names of arguments."""
+"""Others' ways of saying things: `autograd` has HIPS/autograd's modules; `v1` graphs with placeholders, run by
+sessions; `keras` its names of arguments.
+"""
 
 # pyright: strict, reportPrivateUsage=false
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from . import v1
 
-__all__ = ["v1"]
+if TYPE_CHECKING:
+    from . import autograd
+
+__all__ = ["autograd", "v1"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "autograd":  # a tree of modules, which few programs use
+        return importlib.import_module(f"{__name__}.autograd")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

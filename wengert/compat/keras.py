@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import derivatives
 from .._core.public import public
+from ..differentiation import derivatives
 
 __all__ = ["jvp"]
 

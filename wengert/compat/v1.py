@@ -22,10 +22,10 @@ from .._core.state import STATE, building
 from .._core.structure import LEAF, Spec, flatten, unflatten
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
-from ..graph import TensorSpec
+from ..differentiation.symbolic import gradients
 from ..ops.promotion import as_tensor, cast
-from ..state import Variable
-from ..symbolic import gradients
+from ..programs.graph import TensorSpec
+from ..programs.state import Variable
 
 __all__ = ["Graph", "Session", "gradients", "placeholder"]
 

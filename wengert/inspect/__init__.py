@@ -1,4 +1,4 @@
-"""Looking inside: why a gradient is what it is (`explain`), where a NaN begins (`debug_nans`), drawings of graphs.
+"""Looking inside: why a gradient is what it is (`explain`), where a NaN begins (`debug_nans`), drawings, reports.
 
 `Graph`, which the core keeps bare, gets its pictures here; what draws them is loaded with the first picture.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._core.graph import Graph
+from .._core.lazy_modules import names_loaded_later
 
 
 def _drawn_by(module: str, name: str, doc: str) -> Callable[[Graph], Any]:
@@ -26,3 +27,11 @@ for _method, _module, _name, _doc in (
     ("_repr_html_", "svg", "repr_html", "The graph's picture, in notebooks."),
 ):
     setattr(Graph, _method, _drawn_by(_module, _name, _doc))
+
+if TYPE_CHECKING:
+    from .report import Part, Report
+
+# loaded with the first report
+__getattr__, __dir__ = names_loaded_later(__name__, {"Part": ".report", "Report": ".report"})
+
+__all__ = ["Part", "Report"]

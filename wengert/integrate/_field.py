@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._control import series as _rules_of_programs
 from .._control.call import Program
 from .._control.closed import Closed
 from .._control.implicit import pulled, rows_of_jacobian
@@ -22,11 +23,14 @@ from .._core.structure import LEAF, flatten, unflatten
 from .._core.tensor import Tensor, Value, fresh
 from .._core.types import tensor_type, type_of
 from .._core.where import at_user_line
+from .._transforms.jets import solution_terms
 from ..ops.promotion import as_tensor, cast
 from ..ops.shapes import concatenate, reshape
 from ._radau import residual
 
 Array = np.ndarray[Any, Any]
+
+assert _rules_of_programs  # imported for what it declares: series through branches and loops in a right-hand side
 
 
 class State:
@@ -128,6 +132,13 @@ class Field:
         if closed.error is not None:
             raise closed.error
         return rows_of_jacobian(closed, [t, y], int(y.shape[0]), y.dtype)
+
+    def terms(self, t: Any, y: Any, order: int) -> list[Any]:
+        """The terms of the solution's series from y at t on, in the kind of y."""
+        is_plain = type(y) is np.ndarray
+        time = t if type(t) is Tensor else fresh(np.asarray(t, np.float64))
+        found = solution_terms(self.evaluate, time, fresh(y) if is_plain else y, order)
+        return [ndarray_of(x._data) for x in found] if is_plain else found
 
     def residual(self) -> tuple[Program, tuple[Tensor, ...]]:
         """What is zero for the stages of Radau: from stages, t, h, y and the tensors returned beside it."""

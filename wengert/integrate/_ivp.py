@@ -21,8 +21,8 @@ from .._core.public import public
 from .._core.state import STATE, watchers
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line, warn
-from ..control import checkpoint_policy
 from ..ops.promotion import as_tensor, cast
+from ..programs.control import checkpoint_policy
 from ._eager import Found, integrate
 from ._field import Field, State
 from ._lengths import EPS
@@ -30,11 +30,12 @@ from ._radau import Radau
 from ._runge_kutta import EXPLICIT
 from ._settings import AtHand, InTrace, Problem
 from ._steps import attempts_of
+from ._taylor import Taylor
 from ._traced import integrate_traced
 
 __all__ = ["OdeResult", "solve_ivp"]
 
-METHODS = ("RK23", "RK45", "DOP853", "Radau")
+METHODS = ("RK23", "RK45", "DOP853", "Radau", "taylor")
 _REACHED = "The solver successfully reached the end of the integration interval."
 _TOO_SMALL = "Required step size is less than spacing between numbers."
 
@@ -66,6 +67,7 @@ class OdeResult(dict[str, Any]):
 def solve_ivp(
     fun: Callable[..., Any], t_span: Sequence[Any], y0: Any, method: str = "RK45", t_eval: Any = None,
     args: Sequence[Any] = (), rtol: Any = 1e-3, atol: Any = 1e-6, checkpoint: Any = "auto",
+    max_step: float = np.inf, first_step: float | None = None,
 ) -> OdeResult:  # fmt: skip
     """Solves dy/dt = fun(t, y) from y(t0) = y0, as `scipy.integrate.solve_ivp` does; differentiable.
 
@@ -80,7 +82,10 @@ def solve_ivp(
         t_span: `(t0, t1)`; t1 may be less than t0.
         y0: a vector of n real or complex numbers, or a nested structure of arrays of any shape.
         method: "RK45" (order 5, the default), "RK23" (order 3) or "DOP853" (order 8), all explicit, or "Radau" (order
-            5, implicit), for stiff problems; that one is for real numbers, and `fun` must be traceable.
+            5, implicit), for stiff problems; that one is for real numbers, and `fun` must be traceable. "taylor" takes
+            the series of the solution, to the order that `rtol` asks for (16 for 1e-9), in long steps: for small
+            tolerances and a `fun` that is smooth, best inside a `function`. It counts two evaluations a step, one of
+            them of the series.
         t_eval: the times at which the solution is wanted, a vector within `t_span` and in its order; it is computed by
             the interpolant of the method. None: the solution at every step; in a trace, where their number is not
             known, at t0 and t1.
@@ -89,6 +94,8 @@ def solve_ivp(
         atol: the error tolerated beside that: a number or one for each of the n numbers.
         checkpoint: what the reverse pass of a trace keeps, as for `while_loop`. Outside a trace all that the steps
             computed is kept; put the call into a `function` where that is too much.
+        max_step: no step is longer.
+        first_step: the length of the first step to try; None: the method chooses.
 
     Returns:
         An `OdeResult` with SciPy's fields: `t`, `y`, `nfev`, `njev`, `nlu`, `status`, `message`, `success`; `sol`,
@@ -98,7 +105,8 @@ def solve_ivp(
     Raises:
         TypeError: `fun` is not callable or returns another structure than y0's; `args` cannot be unpacked.
         ValueError: an unknown method; y0 is not a vector of finite numbers; `t_eval` is not sorted or not within
-            `t_span`; `atol` is negative or of a wrong shape; an unknown `checkpoint`.
+            `t_span`; `atol` is negative or of a wrong shape; an unknown `checkpoint`; `max_step` or `first_step` is
+            not positive.
 
     At kinks of `fun` derivatives are those of its ops.
 
@@ -128,10 +136,10 @@ def solve_ivp(
         ) from None
     t0, t1 = (_time(t) for t in t_span)
     wanted = None if t_eval is None else _times(t_eval, t0, t1)
-    tolerances = _tolerances(rtol, atol, state)
+    tolerances = (*_tolerances(rtol, atol, state), *_lengths(max_step, first_step))
     keep = STATE.builder is not None or caller_kind((y0, args, t_span, t_eval))
     policy = checkpoint_policy(checkpoint, "solve_ivp")
-    scheme = Radau() if method == "Radau" else EXPLICIT[method]
+    scheme = Taylor(tolerances[0]) if method == "taylor" else Radau() if method == "Radau" else EXPLICIT[method]
     if STATE.builder is not None:
         direction = as_tensor(np.where(t1 >= t0, 1.0, -1.0))
         traced = Problem(field, state.start, t0, t1, direction, *tolerances)
@@ -197,14 +205,21 @@ def _tolerances(rtol: Any, atol: Any, state: State) -> tuple[Any, Any]:
     return relative, absolute
 
 
-def _problem(field: Field, t0: Tensor, t1: Tensor, rtol: Any, atol: Any) -> Problem:
+def _lengths(max_step: Any, first_step: Any) -> tuple[float, float | None]:
+    for name, value in (("max_step", max_step), ("first_step", first_step)):
+        if value is not None and not value > 0:
+            raise ValueError(at_user_line(f"`{name}` must be positive."))
+    return float(max_step), None if first_step is None else float(first_step)
+
+
+def _problem(field: Field, t0: Tensor, t1: Tensor, *settings: Any) -> Problem:
     """The problem in plain numbers, or in tensors if somebody may follow the solution."""
     start, stop = float(_values(t0)), float(_values(t1))
     y0, direction = field.state.start, 1.0 if stop >= start else -1.0
     if len(STATE.recorders) == len(watchers()):
-        return Problem(field, _values(y0), start, stop, direction, rtol, atol)
+        return Problem(field, _values(y0), start, stop, direction, *settings)
     first, last = (x if x.is_followed else float(_values(x)) for x in (t0, t1))
-    return Problem(field, y0, first, last, direction, rtol, atol)
+    return Problem(field, y0, first, last, direction, *settings)
 
 
 # -- results ----------------------------------------------------------------------------------------------------------

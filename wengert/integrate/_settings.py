@@ -16,9 +16,9 @@ from .._core.engine import ndarray_of
 from .._core.state import pausing, watchers
 from .._core.tensor import Tensor
 from .._prims.structural import full, stop_gradient
-from ..control import cond, while_loop
-from ..graph import Function
 from ..ops.promotion import as_tensor, stack_rows
+from ..programs.control import cond, while_loop
+from ..programs.graph import Function
 from ._field import Field
 from ._lengths import EPS
 from ._radau import Newton, followed_stages
@@ -38,6 +38,8 @@ class Problem(NamedTuple):
         t0, t1: the interval: numbers or tensors.
         direction: 1 or -1.
         rtol, atol: tolerances.
+        longest: no step is longer.
+        first: the length of the first step to try; None: the method chooses.
     """
 
     field: Field
@@ -47,6 +49,8 @@ class Problem(NamedTuple):
     direction: Any
     rtol: Any
     atol: Any
+    longest: float = np.inf
+    first: float | None = None
 
 
 class AtHand:

@@ -36,12 +36,13 @@ from ._radau import next_factor as next_radau_factor
 from ._runge_kutta import RungeKutta, norm
 from ._settings import AtHand, Problem, State
 from ._tableaus import RADAU
+from ._taylor import Taylor
 
 
 class Attempts:
     """What the methods share: where they start, and how they interpolate."""
 
-    method: RungeKutta | Radau
+    method: RungeKutta | Radau | Taylor
     problem: Problem
     at: AtHand
 
@@ -65,20 +66,26 @@ class Attempts:
         """The solution at times within the last step; for several times one row each."""
         return self.method.between(dense, s["y_old"], s["h"], (times - s["t_old"]) / s["h"])
 
-    def _started(self, order: int) -> tuple[Any, State]:
-        """The slope at the start, and the part of the state there that all methods have."""
+    def _started(self, order: int | None) -> tuple[Any, State]:
+        """The slope at the start, and the part of the state there that all methods have.
+
+        Args:
+            order: of the error, which the first length is chosen by; None: the method does not need one.
+        """
         p, at = self.problem, self.at
         held = at.held
         f = p.field(p.t0, p.y0)
         with at.unfollowed():
             start, interval = held(p.t0), np.abs(held(p.t1) - held(p.t0))
-            length = at.number(
-                first_step(p.field, start, held(p.y0), held(f), interval, p.direction, order, p.rtol, p.atol)
-            )
+            chosen = p.first
+            if chosen is None and order is not None:
+                chosen = first_step(p.field, start, held(p.y0), held(f), interval, p.direction, order, p.rtol, p.atol)
+            length = at.number(np.minimum(interval if chosen is None else chosen, p.longest))
         y = at.beginning(p, f)
         return f, {
             "t": p.t0, "y": y, "length": length, "rejected": at.constant(False), "failed": at.constant(False),
-            "t_old": p.t0, "y_old": y, "h": at.constant(1.0), "steps": at.constant(0), "nfev": at.constant(2),
+            "t_old": p.t0, "y_old": y, "h": at.constant(1.0), "steps": at.constant(0),
+            "nfev": at.constant(1 if order is None else 2),
         }  # fmt: skip
 
     def _end(self, t: Any, length: Any) -> Any:
@@ -108,7 +115,7 @@ class Explicit(Attempts):
         p, at, method = self.problem, self.at, self.method
         held, t, y, rejected = at.held, s["t"], s["y"], s["rejected"]
         least = at.least(held(t), p.direction)
-        length = at.where(rejected, s["length"], np.maximum(s["length"], least))
+        length = at.where(rejected, s["length"], np.minimum(np.maximum(s["length"], least), p.longest))
         failed = np.logical_not(length >= least)  # of a length that is NaN, too: no step would ever be accepted
         if at.ends(failed):
             return {**s, "failed": failed}
@@ -157,10 +164,11 @@ class Implicit(Attempts):
         p, at, rejected = self.problem, self.at, s["rejected"]
         t, y = at.held(s["t"]), at.held(s["y"])
         least = at.least(t, p.direction)
-        is_short = np.logical_and(np.logical_not(rejected), s["length"] < least)
-        length = at.where(is_short, least, s["length"])
-        old_length = at.where(is_short, -1.0, s["old_length"])
-        old_error = at.where(is_short, -1.0, s["old_error"])
+        within = np.minimum(np.maximum(s["length"], least), p.longest)
+        is_other = np.logical_and(np.logical_not(rejected), s["length"] != within)
+        length = at.where(is_other, within, s["length"])
+        old_length = at.where(is_other, -1.0, s["old_length"])
+        old_error = at.where(is_other, -1.0, s["old_error"])
         planned = at.where(rejected, s["planned"], length)
         failed = np.logical_not(length >= least)
         if at.ends(failed):
@@ -234,6 +242,62 @@ class Implicit(Attempts):
 _SOLUTION = ("t", "y", "f", "t_old", "y_old", "h", "rows")  # what an accepted step changes
 
 
-def attempts_of(method: RungeKutta | Radau, problem: Problem, at: AtHand) -> Attempts:
+class OfSeries(Attempts):
+    """Taylor's method.
+
+    A step has the length that its series says; one that is rejected, for what its series could not know of, is tried
+    again with half the length. `rows` are the terms times the powers of the length.
+    """
+
+    def __init__(self, method: Taylor, problem: Problem, at: AtHand) -> None:
+        self.method: Taylor = method
+        self.problem = problem
+        self.at = at
+
+    def start(self) -> State:
+        at, (f, state) = self.at, self._started(None)
+        # a first length that was asked for is kept to as one after a rejected step is
+        given = at.constant(self.problem.first is not None)
+        return at.state({**state, "f": f, "rejected": given, "rows": at.blank(f, self.method.order)})
+
+    def dense(self, s: State) -> Any:
+        rows = s["rows"]
+        return np.stack(rows) if isinstance(rows, list) else rows
+
+    def attempt(self, s: State) -> State:
+        p, at, method = self.problem, self.at, self.method
+        held, t, y = at.held, s["t"], s["y"]
+        terms = p.field.terms(t, y, method.order)
+        least = at.least(held(t), p.direction)
+        with at.quietly():
+            own = method.length([*map(held, terms)], p.atol + np.abs(held(y)) * p.rtol)
+        length = at.where(s["rejected"], s["length"], np.minimum(own, p.longest))
+        failed = np.logical_not(length >= least)
+        if at.ends(failed):
+            return {**s, "failed": failed}
+        t_new = self._end(held(t), length)
+        h = t_new - t
+        rows = method.rows(terms, h)
+        y_new = method.end(y, rows)
+        field = at.guarded(p.field, y)
+        f_new = field(t_new, y_new)
+        with at.quietly():
+            scale = p.atol + np.maximum(np.abs(held(y)), np.abs(held(y_new))) * p.rtol
+            defect = at.checked(field, method.defect([*map(held, rows)], held(f_new), held(h), scale))
+        accepted = np.logical_and(defect < 1, np.logical_not(failed))
+        after = {
+            "t": t_new, "y": y_new, "f": f_new, "t_old": t, "y_old": y, "h": h, "rows": at.stacked(rows),
+            "steps": s["steps"] + 1,
+        }  # fmt: skip
+        return at.state({
+            **s, **{name: at.where(accepted, x, s[name]) for name, x in after.items()},
+            "length": at.number(np.abs(held(h)) * 0.5), "rejected": np.logical_not(accepted), "failed": failed,
+            "nfev": s["nfev"] + at.where(failed, 0, 2),
+        })  # fmt: skip
+
+
+def attempts_of(method: RungeKutta | Radau | Taylor, problem: Problem, at: AtHand) -> Attempts:
     """The attempts of a method at a problem."""
+    if isinstance(method, Taylor):
+        return OfSeries(method, problem, at)
     return Implicit(method, problem, at) if isinstance(method, Radau) else Explicit(method, problem, at)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._core.tensor import Tensor
-from ..control import cond, scan, while_loop
 from ..ops.promotion import as_tensor, stack_rows
+from ..programs.control import cond, scan, while_loop
 from ._eager import Found
 from ._settings import State
 from ._steps import Attempts

@@ -28,6 +28,7 @@ from . import (
     _creation,
     _elementwise,
     _histograms,
+    _mutation,
     _own,
     _polynomials,
     _products,
@@ -44,6 +45,7 @@ from ._counting import *  # noqa: F403
 from ._creation import *  # noqa: F403
 from ._elementwise import *  # noqa: F403
 from ._histograms import *  # noqa: F403
+from ._mutation import *  # noqa: F403
 from ._own import *  # noqa: F403
 from ._polynomials import *  # noqa: F403
 from ._products import *  # noqa: F403
@@ -60,6 +62,7 @@ __all__ += _counting.__all__
 __all__ += _creation.__all__
 __all__ += _elementwise.__all__
 __all__ += _histograms.__all__
+__all__ += _mutation.__all__
 __all__ += _own.__all__
 __all__ += _polynomials.__all__
 __all__ += _products.__all__
@@ -106,3 +109,15 @@ def _fill_tables() -> None:
 
 
 _fill_tables()
+
+
+def _give_options() -> None:
+    """Gives what are ufuncs in NumPy their options (`out=`, `where=`, `dtype=`) and methods (`at`, `reduce`, ...)."""
+    names = globals()
+    for name in __all__:
+        theirs = getattr(_numpy, name, None)
+        if isinstance(theirs, _numpy.ufunc):
+            names[name] = _mutation.with_options(names[name], theirs)
+
+
+_give_options()

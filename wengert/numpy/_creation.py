@@ -14,6 +14,7 @@ from .._core import dtypes
 from .._core.moving import beside
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from ..ops.memory import own
 from ..ops.promotion import as_tensor, converted, names_errors
 from ._writing import accept, as_numpy, named_dtype
 
@@ -28,7 +29,7 @@ def array(
     Args:
         object: an array, a tensor, a number or a nested list of these.
         dtype: the dtype of the result; by default that of the data.
-        copy: accepted for NumPy's sake: tensors are never overwritten.
+        copy: accepted for NumPy's sake.
         order: accepted for NumPy's sake.
         subok: accepted for NumPy's sake.
         ndmin: the least number of axes; leading ones of length 1 are added.
@@ -54,7 +55,7 @@ def array(
     x = converted(np.array(data, subok=True) if isinstance(data, np.ndarray) else data, wanted, "array")
     if x.ndim < ndmin:
         x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
-    return x
+    return own(x, object)
 
 
 def _list_of(data: Any) -> Any:
@@ -73,7 +74,7 @@ def asarray(
         dtype: the dtype of the result; by default that of the data.
         order: accepted for NumPy's sake.
         device: None or "cpu".
-        copy: accepted for NumPy's sake: tensors are never overwritten.
+        copy: accepted for NumPy's sake.
         like: accepted for NumPy's sake.
 
     Returns:
@@ -85,7 +86,10 @@ def asarray(
         Tensor([1., 2.], shape=(2,), dtype=float64)
     """
     accept("np.asarray", order=order, device=device)
-    return converted(_list_of(a), None if dtype is None else named_dtype(dtype), "asarray")
+    wanted = None if dtype is None else named_dtype(dtype)
+    if isinstance(a, Tensor) and wanted in (None, a.dtype):
+        return a.__copy__() if copy else a
+    return converted(_list_of(a), wanted, "asarray")
 
 
 asanyarray = asarray

@@ -18,11 +18,14 @@ from .. import ops
 from .._core.engine import ndarray_of
 from .._core.kinds import ARRAYS
 from .._core.refusal import asker, cure_for, described
+from .._core.state import STATE
 from .._core.structure import MANY_LISTS, refuse_cycle
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
+from ..ops.memory import write_all
 from ..ops.promotion import as_tensor, cast
+from ._mutation import write_each
 from ._writing import refuse_out, refuse_target, written
 
 _UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's and SciPy's ufuncs -> ours
@@ -30,7 +33,8 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's other functions -> our
 _WAITING: dict[str, tuple[ModuleType, Iterable[str]]] = {}  # modules of NumPy's whose functions are not in it yet
 _METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}  # (ufunc, "reduce" or "accumulate") -> ours
 _WITHOUT_OUT = ("numpy.fft", "numpy.linalg")  # modules whose functions take out=, which ours leave to this file
-_UFUNC_HOMES = (("scipy.special", "wengert.special"),)  # libraries of ufuncs, and ours, by name
+# libraries of ufuncs, and ours, by name
+_UFUNC_HOMES = (("scipy.special", "wengert.special"), ("scipy.special", "wengert.scipy.special"))
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _STANDARD = "wengert.array_api"  # stands above this package; known by name once it is loaded
 
@@ -65,6 +69,8 @@ def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dic
         return _into(ufunc, method, inputs, kwargs, outs)
     kwargs = {key: value for key, value in kwargs.items() if key not in ("out", "casting", "order", "subok")}
     ours = _UFUNCS.get(ufunc) or _found_ufunc(ufunc)
+    if method == "at" and ours is not None and isinstance(inputs[0], Tensor):
+        return write_each(ufunc, ours, *inputs)
     if method == "__call__" and ours is not None:
         return _called(ours, ufunc, inputs, kwargs)
     if (ufunc, method) in _METHODS and set(kwargs) <= {"axis", "dtype", "keepdims", "initial", "where"}:
@@ -107,12 +113,39 @@ def _folded(ours: Callable[..., Any], inputs: tuple[Any, ...], kwargs: dict[str,
 def _into(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any], outs: Any) -> Any:
     """`out=`, which is also how `ndarray += tensor` arrives."""
     name = _ufunc_name(ufunc)
+    if any(isinstance(out, Tensor) for out in outs):
+        return _into_tensors(ufunc, method, inputs, dict(kwargs), outs, name)
     for out in outs:
         if out is not None and not isinstance(out, np.ndarray):
             refuse_target(out, name)
     if _is_followed((inputs, kwargs)):
+        if method == "__call__" and inputs[0] is outs[0] and any(getattr(r, "rebinds", False) for r in STATE.recorders):
+            return array_ufunc(inputs[1], ufunc, method, *inputs)
         refuse_out(name)
     return getattr(ufunc, method)(*_plain(inputs), **_plain(kwargs))
+
+
+def _into_tensors(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any], outs: Any, name: str) -> Any:
+    """`out=` with tensors, which are written to; `where=` leaves the other elements as they are."""
+    kwargs.pop("out")
+    casting = kwargs.pop("casting", "same_kind")
+    where = kwargs.pop("where", True) if method == "__call__" else True
+    results = getattr(ufunc, method)(*inputs, **kwargs)
+    many = isinstance(results, tuple)
+    for result, out in zip(results if many else (results,), outs, strict=True):
+        if out is None:
+            continue
+        if not isinstance(out, Tensor):
+            written(result, out, name)
+            continue
+        found = as_tensor(result)
+        if where is not True:
+            wide = ops.broadcast_to(where, np.broadcast_shapes(found.shape, out.shape))
+            found = as_tensor(ops.where(wide, cast(found, out.dtype), out))
+        write_all(out, found, name, casting)
+    if not many:
+        return outs[0]
+    return (*[result if out is None else out for result, out in zip(results, outs, strict=True)],)
 
 
 def _found_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
@@ -122,7 +155,7 @@ def _found_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
         if getattr(sys.modules.get(their_home), name, None) is not ufunc:
             continue
         ours = importlib.import_module(our_home)  # it stands above this module, and loads when it is asked for
-        if name in ours.__all__:
+        if name in getattr(ours, "OURS", ours.__all__):
             _UFUNCS[ufunc] = getattr(ours, name)
             return _UFUNCS[ufunc]
     return None
@@ -241,6 +274,8 @@ def _tensors(tree: Any) -> Iterable[Tensor]:
             waiting.extend(item.values())
         elif hasattr(type(item), "__wengert_tensor__"):
             yield type(item).__wengert_tensor__(item)
+        elif hasattr(type(item), "__wengert_sparse__"):
+            yield item.data
 
 
 def _plain(tree: Any, peek: bool = False) -> Any:
@@ -250,6 +285,8 @@ def _plain(tree: Any, peek: bool = False) -> Any:
         return ndarray_of(tree._data) if peek else np.asarray(tree)
     if hasattr(type(tree), "__wengert_tensor__"):
         return _plain(type(tree).__wengert_tensor__(tree), peek)
+    if hasattr(type(tree), "__wengert_sparse__"):
+        return tree.fixed()
     if isinstance(tree, list):
         return [_plain(item, peek) for item in tree]
     if isinstance(tree, tuple):

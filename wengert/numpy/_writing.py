@@ -19,6 +19,7 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._core.wrong_calls import explained
 from ..errors import LostGradientError
+from ..ops.memory import own, view_of, write_all
 from ..ops.promotion import as_tensor, outward
 
 P = ParamSpec("P")
@@ -30,7 +31,7 @@ _GLOSSARY = {
     "a": "an array, a tensor, a number or a nested list (which may hold tensors)",
     "axis": "the axis or axes to work along; None for all elements, as NumPy's default says",
     "dtype": "the dtype to compute in and to return",
-    "out": "not for tensors: an array that takes the result; refused where a gradient would be lost",
+    "out": "a tensor that takes the result, or an array; refused where a gradient would be lost",
     "keepdims": "whether reduced axes stay, with length 1",
     "initial": "a starting value, which counts as one more element",
     "where": "which elements take part, a boolean array that broadcasts",
@@ -41,7 +42,7 @@ _GLOSSARY = {
     "order": "the order of elements in memory, for NumPy callers; tensors take 'C'",
     "like": "accepted for NumPy's sake, and not used",
     "device": "accepted for NumPy's sake; None or 'cpu'",
-    "copy": "accepted for NumPy's sake: tensors are never overwritten",
+    "copy": "accepted for NumPy's sake",
     "subok": "accepted for NumPy's sake, and not used",
     "casting": "accepted for NumPy's sake: dtypes promote",
     "kind": "accepted for NumPy's sake: the sort is stable",
@@ -51,6 +52,12 @@ _GLOSSARY = {
     "indices": "integers; their shape goes where the axis was",
     "mode": "the way to treat what lies outside, as NumPy names it",
 }
+# what NumPy makes views of, where it can
+_SHARING = frozenset({
+    "reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "moveaxis", "rollaxis",
+    "expand_dims", "squeeze", "broadcast_to", "atleast_1d", "atleast_2d", "atleast_3d", "array_split", "split",
+    "hsplit", "vsplit", "dsplit", "unstack", "flip", "flipud", "fliplr", "rot90", "diag", "diagonal", "real", "imag",
+})  # fmt: skip
 _ARRAYS = ("arrays", "tup", "arys")
 
 
@@ -62,6 +69,7 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     place = parameters.index("out") if "out" in parameters else None
     limit = code.co_argcount  # beyond it `out` comes by keyword only
     name = f.__name__
+    views = getattr(np, name, None) if name in _SHARING else None
 
     @functools.wraps(f)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -71,8 +79,8 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
                 out = kwargs.get("out") if "out" in kwargs else args[place] if place < min(limit, len(args)) else None
                 if out is not None:
                     return written(result, out, f"np.{name}")
-            if args and type(args[0]) is Tensor:
-                return result
+            if args and isinstance(args[0], Tensor):
+                return own(result, args[0]) if views is None else view_of(args[0], result, _rest(views, args, kwargs))
             return outward(result, *args, *kwargs.values())
         except Exception as error:
             told = explained(error, name, f, args, kwargs)
@@ -82,6 +90,11 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
 
     function.__doc__ = _documented(f, parameters)
     return function
+
+
+def _rest(theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
+    """NumPy's function of its first argument, the others given."""
+    return lambda x: theirs(x, *args[1:], **kwargs)
 
 
 def _documented(f: Callable[..., Any], parameters: tuple[str, ...]) -> str:
@@ -106,6 +119,9 @@ def written(result: Any, out: Any, name: str) -> Any:
     """`out` with a result in it: computed plainly, or refused because the gradient would end there."""
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
+    if isinstance(out, Tensor):
+        write_all(out, as_tensor(result, name), name)
+        return out
     if not isinstance(out, np.ndarray):
         refuse_target(out, name)
     tensor = as_tensor(result, name)
@@ -117,11 +133,7 @@ def written(result: Any, out: Any, name: str) -> Any:
 
 def refuse_target(out: Any, name: str) -> NoReturn:
     """Refuses to write into something that is not an ndarray."""
-    raise TypeError(
-        at_user_line(
-            f"{name}: out= takes a NumPy array, got {type(out).__name__}; tensors are immutable, use the result instead"
-        )
-    )
+    raise TypeError(at_user_line(f"{name}: out= takes an array or a tensor, got {type(out).__name__}"))
 
 
 def refuse_out(name: str) -> NoReturn:
@@ -133,8 +145,8 @@ def refuse_out(name: str) -> NoReturn:
         name, cure = (
             f"{name} with out=",
             (
-                "leave out= away and use the result; x.at[index].set(value) and wg.buffer, which write into arrays, "
-                "are recorded"
+                "leave out= away and use the result, or write into a tensor, as np.zeros of wengert.numpy makes, which "
+                "is recorded; so are x.at[index].set(value) and wg.buffer"
             ),
         )
     raise LostGradientError(

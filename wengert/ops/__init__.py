@@ -70,12 +70,12 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     # these stand above the ops; `wengert/__init__` puts them here
-    from ..associative import associative_scan
-    from ..batching import vectorized_map
     from ..compat.keras import jvp
-    from ..control import cond, fori_loop, map, scan, switch, while_loop
-    from ..custom import custom_gradient
+    from ..differentiation.batching import vectorized_map
     from ..numpy import vectorize
+    from ..programs.associative import associative_scan
+    from ..programs.control import cond, fori_loop, map, scan, switch, while_loop
+    from ..rules.custom import custom_gradient
 
 # families loaded when one of their names is first asked for, since few programs use them: the name, and the family
 _LATER = {

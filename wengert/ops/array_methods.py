@@ -1,10 +1,12 @@
 """The methods that NumPy's arrays have, for `Tensor`: each is the op of that name with the method's signature.
 
-Methods that would change an array in place return a new tensor (`sort`) or are refused with the cure (`fill`).
+Methods that change an array in place write to the tensor (`memory.py`); those that NumPy makes views of give views.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -13,11 +15,14 @@ import numpy as np
 from .._core.engine import default_engine
 from .._core.moving import moved
 from .._core.tensor import Tensor
+from .._core.tracebacks import fold
 from .._core.where import at_user_line
-from . import choices, copies, indexing, linalg, reductions, shapes
+from . import choices, copies, indexing, linalg, memory, reductions, shapes
 from .at import At
 from .elementwise import floor_divide
-from .subscript import take_index
+from .flat import Flat
+from .promotion import as_tensor
+from .subscript import known_values
 
 _METHODS: dict[str, Any] = {}
 
@@ -211,7 +216,8 @@ def astype(
         raise TypeError(
             at_user_line(f"Tensor.astype: {self.dtype.name} does not go to {wanted.name} by the rule {casting!r}")
         )
-    return copies.cast(self, dtype)
+    found = copies.cast(self, dtype)
+    return self if found is self and not copy else memory.own(found, self)
 
 
 @_method
@@ -266,9 +272,48 @@ def nonzero(self: Tensor) -> Any:
 
 
 @_method
-def sort(self: Tensor, axis: int = -1) -> Any:
-    """Sorted along an axis, as a new tensor: `wg.ops.sort`."""
-    return indexing.sort(self, axis)
+def sort(self: Tensor, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """Sorts along an axis, in place; `np.sort(x)` is a new tensor."""
+    if order is not None:
+        raise ValueError(at_user_line(f"Tensor.sort: order={order!r} names fields, which tensors do not have"))
+    memory.write_all(self, indexing.sort(self, axis), "Tensor.sort")
+
+
+@_method
+def partition(self: Tensor, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None) -> None:
+    """Puts the smaller elements before the k-th along an axis, in place: in their order, which NumPy leaves open."""
+    for k in np.atleast_1d(np.asarray(kth)):
+        if not -self.shape[axis] <= k < self.shape[axis]:
+            raise ValueError(
+                at_user_line(f"Tensor.partition: kth={k} is out of bounds for {self.shape[axis]} elements")
+            )
+    memory.write_all(self, indexing.sort(self, axis), "Tensor.partition")
+
+
+@_method
+def fill(self: Tensor, value: Any) -> None:
+    """Writes one value everywhere."""
+    memory.write(self, ..., value)
+
+
+@_method
+def put(self: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
+    """Writes values at positions of the elements in one row; too few values are taken again from the first."""
+    numbers = np.ravel(known_values(as_tensor(indices), "Tensor.put: the index"))
+    if mode != "raise":
+        size: Any = self.size
+        numbers = np.clip(numbers, 0, size - 1) if mode == "clip" else numbers % size
+    if numbers.size:
+        Flat(self)[numbers] = values
+
+
+@_method
+def __setitem__(self: Tensor, index: Any, value: Any) -> None:
+    try:  # not `@public`: a write opens nothing, and loops are made of them
+        memory.write(self, index, value)
+    except BaseException as error:
+        fold(error)
+        raise
 
 
 @_method
@@ -279,7 +324,7 @@ def argsort(self: Tensor, axis: Any = -1) -> Any:
 
 @_method
 def __getitem__(self: Tensor, index: Any) -> Any:
-    return take_index(self, index, "x[...]")
+    return memory.item_of(self, index)
 
 
 @_method
@@ -294,7 +339,7 @@ def __iter__(self: Tensor) -> Iterator[Any]:
     if not self.shape:
         raise TypeError(at_user_line("iteration over a tensor of no axes"))
     count = shapes.known_extent(self, 0, "iteration")
-    return (take_index(self, i, "iteration") for i in range(count))
+    return (memory.item_of(self, i) for i in range(count))
 
 
 @_method
@@ -335,34 +380,68 @@ def __round__(self: Tensor, decimals: int | None = None) -> Any:
 
 def _refused(name: str, cure: str) -> Callable[..., NoReturn]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError(at_user_line(f"Tensor.{name}: tensors are immutable: use {cure}, which returns a new tensor"))
+        raise TypeError(at_user_line(f"Tensor.{name}: a tensor keeps its shape and dtype: use {cure}"))
 
     method.__name__ = name
-    method.__doc__ = f"Refused: tensors are immutable; use {cure}."
+    method.__doc__ = f"Refused: use {cure}."
     return method
 
 
 _REFUSED = {
-    "fill": "wg.full_like(x, value)", "put": "x.at[index].set(value)", "itemset": "x.at[index].set(value)",
-    "resize": "x.reshape(shape)", "partition": "x.sort()", "setfield": "x.at[index].set(value)",
+    "itemset": "x[index] = value", "resize": "np.resize(x, shape), which is a new tensor",
+    "setfield": "x[index] = value",
 }  # fmt: skip
+_SHARING = ("reshape", "ravel", "transpose", "swapaxes", "squeeze", "diagonal")  # NumPy's views, where it can make them
+
+
+def _sharing(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method whose result lies in the memory of the tensor where NumPy's does."""
+
+    @functools.wraps(method)
+    def shared(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        found = method(self, *args, **kwargs)
+        return memory.view_of(self, found, lambda x: getattr(x, name)(*args, **kwargs))
+
+    return shared
+
+
+def _viewing(name: str, getter: Callable[[Tensor], Any], theirs: Callable[[Any], Any] | None = None) -> Any:
+    make = operator.attrgetter(name) if theirs is None else theirs
+    return lambda self: memory.view_of(self, getter(self), make)
+
 
 _PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {
-    "T": (shapes.transpose, "The axes in opposite order."),
-    "mT": (shapes.matrix_transpose, "The last two axes exchanged."),
-    "real": (choices.real, "The real part."),
-    "imag": (choices.imag, "The imaginary part."),
-    "flat": (lambda self: iter(shapes.ravel(self)), "An iterator over the elements."),
-    "at": (At, "Functional updates, such as `x.at[index].set(value)`, which returns a new tensor."),
+    "T": (_viewing("T", shapes.transpose), "The axes in opposite order."),
+    "mT": (_viewing("mT", shapes.matrix_transpose), "The last two axes exchanged."),
+    "real": (_viewing("real", choices.real), "The real part."),
+    "imag": (_viewing("imag", choices.imag), "The imaginary part."),
+    "flat": (Flat, "The elements in one row, to iterate over, to read and to write: `x.flat[3] = 1.0`."),
+    "at": (
+        lambda self: At(memory.value_of(self)),
+        "Functional updates, such as `x.at[index].set(value)`: a new tensor.",
+    ),
+}
+
+
+def _set_flat(self: Tensor, value: Any) -> None:
+    Flat(self)[:] = value
+
+
+_SETTERS: dict[str, Callable[[Tensor, Any], None]] = {
+    "real": lambda self, value: memory.replaced_part(self, "real", value),
+    "imag": lambda self, value: memory.replaced_part(self, "imag", value),
+    "flat": _set_flat,
 }
 
 
 def attach_methods() -> None:
     """Gives `Tensor` the methods and properties of this file."""
+    for name in _SHARING:
+        _METHODS[name] = _sharing(name, _METHODS[name])
     for name, method in _METHODS.items():
         method.__qualname__ = f"Tensor.{name}"
         setattr(Tensor, name, method)
     for name, cure in _REFUSED.items():
         setattr(Tensor, name, _refused(name, cure))
     for name, (getter, doc) in _PROPERTIES.items():
-        setattr(Tensor, name, property(getter, doc=doc))
+        setattr(Tensor, name, property(getter, _SETTERS.get(name), doc=doc))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def tensor(data: Any, dtype: Any = None) -> Tensor:
         dtype: converts the data; by default NumPy's choice, with bare Python floats in the default float.
 
     Returns:
-        A `Tensor`. A tensor that has the dtype already is returned as it is (tensors are immutable).
+        A `Tensor`. It has a tensor's gradient; who writes to one of the two does not change the other.
 
     Raises:
         TypeError: if the data or the dtype is not numeric.
@@ -41,7 +42,7 @@ def tensor(data: Any, dtype: Any = None) -> Tensor:
         Tensor([[1., 2.], [3., 4.]], shape=(2, 2), dtype=float32)
     """
     if isinstance(data, Tensor):
-        result = data if dtype is None else converted(data, dtype, "tensor")
+        result = copy(data if dtype is None else converted(data, dtype, "tensor"))
     else:
         result = converted(data, dtype, "tensor")
         if type(result._data) is not Value and not _makes_tensors(data):

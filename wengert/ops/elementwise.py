@@ -40,6 +40,9 @@ from .promotion import (
 )
 
 _NUMBER = frozenset({float, int, bool, complex})
+# The kinds of dtypes that take a Python number as an attribute, of tensors and of weak ones, whose dtype a number must
+# not change.
+_WITH_NUMBER = ("iufcV", "fc")
 _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
@@ -137,9 +140,9 @@ def add(x1: Any, x2: Any) -> Any:
         >>> wg.add([1.0, 2.0], 3)
         array([4., 5.])
     """
-    if type(x2) in _NUMBER and type(x1) is Tensor and not x1._weak:
-        return with_number(S.add_number, x1, x2) if x1._data.dtype.kind != "b" else binary(S.add, x1, x2)
-    if type(x1) in _NUMBER and type(x2) is Tensor and not x2._weak and x2._data.dtype.kind != "b":
+    if type(x2) in _NUMBER and type(x1) is Tensor and x1._data.dtype.kind in _WITH_NUMBER[x1._weak]:
+        return with_number(S.add_number, x1, x2)
+    if type(x1) in _NUMBER and type(x2) is Tensor and x2._data.dtype.kind in _WITH_NUMBER[x2._weak]:
         return with_number(S.add_number, x2, x1)
     return binary(S.add, x1, x2)
 
@@ -162,7 +165,7 @@ def subtract(x1: Any, x2: Any) -> Any:
         >>> wg.subtract([1.0, 2.0], 3)
         array([-2., -1.])
     """
-    if type(x2) in _NUMBER and type(x1) is Tensor and not x1._weak and dtypes.is_inexact(x1._data.dtype):
+    if type(x2) in _NUMBER and type(x1) is Tensor and x1._data.dtype.kind in "fcV":
         return with_number(S.add_number, x1, -x2)
     return binary(S.sub, x1, x2)
 
@@ -182,9 +185,9 @@ def multiply(x1: Any, x2: Any) -> Any:
         >>> wg.multiply([1.0, 2.0], 3)
         array([3., 6.])
     """
-    if type(x2) in _NUMBER and type(x1) is Tensor and not x1._weak and x1._data.dtype.kind != "b":
+    if type(x2) in _NUMBER and type(x1) is Tensor and x1._data.dtype.kind in _WITH_NUMBER[x1._weak]:
         return with_number(S.times_number, x1, x2)
-    if type(x1) in _NUMBER and type(x2) is Tensor and not x2._weak and x2._data.dtype.kind != "b":
+    if type(x1) in _NUMBER and type(x2) is Tensor and x2._data.dtype.kind in _WITH_NUMBER[x2._weak]:
         return with_number(S.times_number, x2, x1)
     return binary(S.mul, x1, x2)
 
@@ -209,7 +212,7 @@ def power(x1: Any, x2: Any) -> Any:
         >>> wg.power([1.0, 2.0], 3)
         array([1., 8.])
     """
-    if type(x2) in _NUMBER and type(x1) is Tensor and not x1._weak and x1._data.dtype.kind != "b":
+    if type(x2) in _NUMBER and type(x1) is Tensor and x1._data.dtype.kind in _WITH_NUMBER[x1._weak]:
         if type(x2) is int and x2 < 0 and dtypes.is_integer(x1._data.dtype):
             return binary(E.power, x1, x2)  # raises, with NumPy's words
         return with_number(E.power_number, x1, x2)

@@ -13,6 +13,7 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import fourier as F
 from .._prims import structural as S
+from ..errors import LostGradientError
 from . import promotion
 from .elementwise import divide, power
 from .promotion import as_tensor, names_errors, normal_axes, outward, public
@@ -60,6 +61,8 @@ def one_length(n: Any, what: str) -> tuple[Any] | None:
         return None if n is None else (n,)
     try:
         length = operator.index(n)
+    except LostGradientError:
+        raise
     except TypeError:
         raise TypeError(at_user_line(f"{what}: n must be an integer, got {n!r}")) from None
     if length < 1:

@@ -50,6 +50,8 @@ from .sparse import is_sparse, product, right_product
 def _met(x1: Any, x2: Any, what: str) -> tuple[Tensor, Tensor]:
     """Two operands in their common dtype; their shapes stay."""
     a, b = as_tensor(x1, what), as_tensor(x2, what)
+    if a._data.dtype is b._data.dtype:
+        return a, b
     dtype = common_dtype([a, b])
     return promotion.cast(a, dtype), promotion.cast(b, dtype)
 
@@ -89,7 +91,7 @@ def matmul(x1: Any, x2: Any) -> Any:
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
     """The product of operands of one dtype whose inner extents agree."""
-    if a.dtype == dtypes.bool_:
+    if a._data.dtype.kind == "b":
         wide = _product(promotion.cast(a, dtypes.int64), promotion.cast(b, dtypes.int64))
         return apply(D.ne, (wide, S.fill(wide, 0)))
     if a.ndim == 2 and b.ndim == 2:
@@ -130,6 +132,10 @@ def dot(x1: Any, x2: Any) -> Any:
     a, b = _met(x1, x2, "dot")
     if a.ndim == 0 or b.ndim == 0:
         return outward(multiply(a, b), x1, x2)
+    m, n = a._data.shape, b._data.shape
+    # a product of matrices as it is
+    if len(m) == 2 and len(n) in (1, 2) and type(m[1]) is int and m[1] == n[0]:
+        return outward(_product(a, b), x1, x2)
     return outward(_contracted(a, b, (a.ndim - 1,), (builtins.max(b.ndim - 2, 0),), "dot"), x1, x2)
 
 

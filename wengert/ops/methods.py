@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from .._core.dims import Dim
 from .._core.engine import framework_of
+from .._core.labelled import family_of
 from .._core.tensor import Tensor
 from . import choices, linalg
 from . import elementwise as E
 from .array_methods import attach_methods
+from .memory import write_all
 from .promotion import as_tensor, is_number_list
 from .sparse import is_sparse, right_product, sparse_matmul
 
@@ -25,7 +28,7 @@ def _is_operand(x: Any) -> bool:
         return True
     if isinstance(x, list):
         return is_number_list(x)
-    return framework_of(type(x)) is not None
+    return framework_of(type(x)) is not None or family_of(type(x)) == "frame"
 
 
 def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Tensor, Any], Any]:
@@ -40,6 +43,20 @@ def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[
         return result
 
     return forward
+
+
+def _in_place(f: Callable[[Any, Any], Any], sign: str) -> Callable[[Tensor, Any], Any]:
+    """An in-place operator: writes to an array. A lone number is rebound, as Python's and NumPy's scalars are."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        if not self.ndim or (type(other) not in _FAST and not _is_operand(other)):
+            return NotImplemented
+        result = as_tensor(f(self, other))
+        if result is not self:
+            write_all(self, result, f"x {sign}= y")
+        return self
+
+    return method
 
 
 _FAST = frozenset({Tensor, float, int, np.ndarray})
@@ -64,6 +81,10 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "lshift": E.left_shift,
     "rshift": E.right_shift,
 }
+_IN_PLACE = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "matmul": "@", "pow": "**",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
 _COMPARE = {
     "eq": E.equal, "ne": E.not_equal, "lt": E.less, "le": E.less_equal, "gt": E.greater, "ge": E.greater_equal,
 }  # fmt: skip
@@ -87,13 +108,24 @@ def _or_sparse(dense: Callable[[Tensor, Any], Any], multiply: Callable[[Any, Ten
     return method
 
 
+def _scaled(matrix: Any, x: Tensor) -> Any:
+    """A number times one of SciPy's sparse matrices."""
+    return importlib.import_module(_SPARSE).as_sparse(matrix) * x  # it stands above this module
+
+
+_SPARSE = "wengert.scipy._sparse"
+
+
 def attach_operators() -> None:
     """Gives `Tensor` Python's operators."""
     for name, f in _BINARY.items():
         setattr(Tensor, f"__{name}__", _operator(f))
         setattr(Tensor, f"__r{name}__", _operator(f, swapped=True))
     setattr(Tensor, "__matmul__", _or_sparse(Tensor.__matmul__, right_product))  # noqa: B010
+    setattr(Tensor, "__mul__", _or_sparse(Tensor.__mul__, _scaled))  # noqa: B010
     setattr(Tensor, "__rmatmul__", _or_sparse(Tensor.__rmatmul__, sparse_matmul))  # noqa: B010
+    for name, sign in _IN_PLACE.items():
+        setattr(Tensor, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__"), sign))
     for name, f in _COMPARE.items():
         setattr(Tensor, f"__{name}__", _operator(f))
     setattr(Tensor, "__neg__", _unary(E.negative))  # noqa: B010  # the class declares them for type checkers only

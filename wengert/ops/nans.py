@@ -203,6 +203,9 @@ def nanquantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdi
         raise ValueError(at_user_line(f"nanquantile: method is {method!r}, wanted one of {', '.join(_METHODS)}"))
     a, share = as_float(as_tensor(x, "nanquantile")), as_tensor(q, "nanquantile")
     require_shares(q, "nanquantile")
+    none = of_nothing(a, axis, keepdims, "nanquantile")
+    if none is not None:
+        return outward(promotion.broadcast(none, (*share.shape, *none.shape)), x, q)
     axes = normal_axes(axis, a.ndim, "nanquantile")
     rest = (*[i for i in range(a.ndim) if i not in axes],)
     lead = (*[a.shape[i] for i in rest],)
@@ -215,6 +218,9 @@ def _of_columns(line: Tensor, share: Tensor, method: str) -> Tensor:
     """The quantiles of the columns of an array, each of its own number of elements; NaN sorts last."""
     ordered = O.sort(line, axis=0, descending=False)
     rest = tuple(line.shape[1:])
+    if type(line.shape[0]) is dims.Dim:  # which may be 0 in a run
+        nothing = S.full(shape=(1, *rest), value=math.nan, dtype=line.dtype)
+        ordered = S.concatenate(ordered, nothing, axis=0)
     count = reductions.count_nonzero(numbers_in(line), axis=0)
     last = reductions.max(S.sub(count, S.fill(count, 1)), axis=(), initial=0)
     shape = (dims.size_of(tuple(share.shape)), *rest)
@@ -284,8 +290,7 @@ def nanmedian(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """
     a = as_tensor(x, "nanmedian")
     a = a if dtypes.is_inexact(a.dtype) else promotion.cast(a, dtypes.default_float())
-    none = of_nothing(a, axis, keepdims, "nanmedian")
-    return outward(nanquantile(a, 0.5, axis, keepdims=keepdims) if none is None else none, x)
+    return outward(nanquantile(a, 0.5, axis, keepdims=keepdims), x)
 
 
 __all__ = [

@@ -15,7 +15,7 @@ from .._core.dims import Shape
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import structural as S
-from .._prims.buffer import buffer_get, buffer_set
+from .._prims.buffer import buffer_add, buffer_get, buffer_set
 from . import promotion
 from .at import filling, fitting
 from .shapes import permuted, reshaped
@@ -44,13 +44,22 @@ def take(b: Tensor, index: Any, what: str) -> Tensor:
 
 def put(b: Tensor, index: Any, value: Any, what: str) -> Tensor:
     """The version of b with a value at b[index]."""
+    return _written(buffer_set, b, index, value, what)
+
+
+def add(b: Tensor, index: Any, value: Any, what: str) -> Tensor:
+    """The version of b with a value added at b[index], as often as the index addresses an element."""
+    return _written(buffer_add, b, index, value, what)
+
+
+def _written(op: Any, b: Tensor, index: Any, value: Any, what: str) -> Tensor:
     updates = fitting(promotion.tensors_of(b, value, what)[1], b, what)
     place = _place_of(b, index, what)
     updates = filling(updates, (*[place.wide[p] for p in place.perm],), what)
     updates = reshaped(permuted(updates, S.inverse(place.perm)), place.core)
     if place.flipped:
         updates = S.flip(updates, axes=place.flipped)
-    return buffer_set(updates, b, *place.indices, template=place.template)
+    return op(updates, b, *place.indices, template=place.template)
 
 
 def _place_of(b: Tensor, index: Any, what: str) -> Place:
@@ -82,8 +91,13 @@ def _place_of(b: Tensor, index: Any, what: str) -> Place:
     return Place(tuple(template), tuple(arrays), tuple(core), tuple(flipped), tuple(wide), perm)
 
 
-def _refuse_lone_truth(index: Any, what: str) -> None:
+def is_lone_truth(index: Any) -> bool:
+    """Whether a True or False stands among the entries of an index."""
     items = index if isinstance(index, tuple) else (index,)
-    if builtins.any(isinstance(i, (bool, np.bool_)) or (isinstance(i, np.ndarray) and i.shape == ()
-                    and i.dtype == np.bool_) for i in items):  # fmt: skip
+    return builtins.any(isinstance(i, (bool, np.bool_)) or (isinstance(i, (np.ndarray, Tensor)) and i.shape == ()
+                        and i.dtype == np.bool_) for i in items)  # fmt: skip
+
+
+def _refuse_lone_truth(index: Any, what: str) -> None:
+    if is_lone_truth(index):
         raise IndexError(at_user_line(f"{what}: a lone True or False does not index a buffer; index its .value"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
+from copy import copy
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -31,12 +32,13 @@ from .._core.dims import Dim, DimLike, Shape, is_late
 from .._core.engine import Engine, framework_of, is_native
 from .._core.foreign_arrays import require_plain
 from .._core.kinds import ARRAYS
+from .._core.labelled import values_of
 from .._core.op import Op
 from .._core.public import names_errors as names_errors
 from .._core.public import unconverted
 from .._core.state import STATE
 from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
-from .._core.tensor import Tensor, Value, entered
+from .._core.tensor import Tensor, Value, Written, entered
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line
 from .._core.wrong_calls import explain_caller, explained
@@ -71,7 +73,8 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     if isinstance(x, (list, tuple)):
         return _from_list(x, what)
     if hasattr(x, "__array__"):
-        return constant(checked_array(np.asarray(x), what))
+        values = values_of(x, what)
+        return as_tensor(np.asarray(x) if values is None else values, what)
     raise TypeError(at_user_line(f"{what}: wanted an array, a tensor or a number, got {type(x).__name__}"))
 
 
@@ -181,8 +184,10 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
 
 def broadcast_shapes(x: Shape, y: Shape, what: str) -> Shape:
     """The shape in which two operands meet, or `ValueError` with both."""
-    if x == y:
+    if x == y or not y:
         return x
+    if not x:
+        return y
     width = max(len(x), len(y))
     wide_x, wide_y = (1,) * (width - len(x)) + tuple(x), (1,) * (width - len(y)) + tuple(y)
     met: list[DimLike] = []
@@ -235,6 +240,11 @@ def _spread(x: Tensor, axis: int, own: DimLike, wanted: DimLike) -> Tensor:
 
 def meet(x: Tensor, y: Tensor, what: str) -> tuple[Tensor, Tensor]:
     """Two tensors in their common dtype and shape."""
+    if x._data.dtype is y._data.dtype:  # which is the common one, however weak they are
+        if x._data.shape == y._data.shape:
+            return x, y
+        shape = broadcast_shapes(x._data.shape, y._data.shape, what)
+        return broadcast(x, shape), broadcast(y, shape)
     dtype = common_dtype([x, y])
     shape = broadcast_shapes(x.shape, y.shape, what)
     return broadcast(cast(x, dtype), shape), broadcast(cast(y, dtype), shape)
@@ -386,6 +396,8 @@ def with_number(op: Op, x: Tensor, value: Any) -> Tensor:
     try:
         kind = type(value)
         dtype = x._data.dtype
+        if kind is not complex and dtype.kind in "fc":
+            return apply(op, (x,), (value,))
         met = dtypes.weak_promote(kind, dtype)
         if kind is int and dtypes.is_integer(met):
             scalar_array(value, met)  # an integer that does not fit is the user's error, said here
@@ -400,6 +412,9 @@ def with_number(op: Op, x: Tensor, value: Any) -> Tensor:
 
 def outward(result: Any, *inputs: Any) -> Any:
     """A result in the kind of the inputs: a tensor if one came in, else a framework's array, else NumPy's."""
+    for x in inputs:
+        if type(x) is Tensor:
+            return result
     found: set[Engine] = set()
     if any(_is_tensor_among(x, found) for x in inputs):
         return result
@@ -450,7 +465,11 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
         try:
             result = f(*args, **kwargs)
             if args and type(args[0]) is Tensor:
+                if result is args[0]:  # who writes to one of the two does not change the other
+                    return copy(result)
                 return result
+            if args and type(args[0]) is Written and result is args[0].__wengert_tensor__():
+                return copy(result)
             return outward(result, *args, *kwargs.values())
         except Exception as error:
             told = explained(error, f.__name__, f, args, kwargs)

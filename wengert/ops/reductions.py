@@ -123,6 +123,8 @@ def sum(
         array([4., 6.])
     """
     a = as_tensor(x, "sum")
+    if axis is dtype is initial is where is None and not keepdims and a._data.dtype.kind in "fc":
+        return apply(S.reduce_sum, (a,), ((*range(len(a._data.shape)),),))  # the everyday sum, without the questions
     a = _chosen(promotion.cast(a, _sum_dtype(a.dtype, dtype)), where, 0, "sum")
     if a.dtype == dtypes.bool_:
         return _folded(R.reduce_any, a, axis, keepdims, "sum")

@@ -28,11 +28,18 @@ def stored(matrix: Any, data: Any, what: str) -> tuple[Tensor, Tensor, Tensor]:
     parts = matrix.tocoo()
     rows, columns = (constant(np.array(p, dtype=np.int64)) for p in (parts.row, parts.col))
     if data is None:
-        return constant(np.array(parts.data)), rows, columns
+        held = parts.data  # a tensor in the sparse matrices of wengert.scipy
+        return held if isinstance(held, Tensor) else constant(np.array(held)), rows, columns
     values = as_tensor(data, what)
     if tuple(values.shape) != (parts.nnz,):
         raise ValueError(at_user_line(f"{what}: data has shape {values.shape} for {parts.nnz} stored values"))
     return values, rows, columns
+
+
+def _followed(matrix: Any) -> Tensor | None:
+    """The values of a matrix of `wengert.scipy`, by which it counts as a tensor."""
+    held = getattr(matrix, "data", None)
+    return held if isinstance(held, Tensor) else None
 
 
 def _met(values: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -79,7 +86,7 @@ def sparse_matmul(A: Any, x: Any, data: Any = None) -> Any:
         >>> wg.linalg.sparse_matmul(A, [1.0, 2.0])
         array([1., 6.])
     """
-    return outward(product(A, as_tensor(x, "sparse_matmul"), data, "sparse_matmul"), x, data)
+    return outward(product(A, as_tensor(x, "sparse_matmul"), data, "sparse_matmul"), x, data, _followed(A))
 
 
 @names_errors
@@ -114,7 +121,7 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True, *,
     if A.shape[0] != A.shape[1] or right.ndim not in (1, 2) or right.shape[0] != A.shape[0]:
         raise ValueError(at_user_line(f"spsolve: shapes {A.shape} and {right.shape} do not fit together"))
     result = X.sparse_solve(values, rows, columns, right if right.ndim == 2 else reshaped(right, (A.shape[0], 1)))
-    return outward(reshaped(result, right.shape), b, data)
+    return outward(reshaped(result, right.shape), b, data, _followed(A))
 
 
 def right_product(A: Any, x: Tensor) -> Any:

@@ -19,6 +19,8 @@ from .._core.apply import apply
 from .._core.constant import constant
 from .._core.dims import Dim, DimLike, Shape
 from .._core.engine import ENGINE_OF
+from .._core.graph import open_graph
+from .._core.state import STATE
 from .._core.tensor import Tensor, Value
 from .._core.types import same_dim
 from .._core.where import at_user_line
@@ -159,10 +161,18 @@ def _entry(x: Tensor, axis: int, item: Any, what: str) -> Entry:
     if type(size) is Dim:
         return Array(axis, (constant(np.int64(item)),))  # only `gather`, at run time, can tell if it is inside
     if not -size <= item < size:
+        if _may_not_run():
+            return Array(axis, (constant(np.int64(item)),))  # an error where the branch is taken
         raise IndexError(
             at_user_line(f"{what}: index {item} is out of bounds for axis {axis} of an x of shape {x.shape}")
         )
     return Single(axis, item % size)
+
+
+def _may_not_run() -> bool:
+    """Whether what is traced here is inside a branch."""
+    builder = STATE.builder
+    return builder is not None and any(g.is_branch for g in (builder, *builder.enclosing()))
 
 
 def known_values(x: Any, what: str) -> np.ndarray[Any, Any]:
@@ -170,6 +180,8 @@ def known_values(x: Any, what: str) -> np.ndarray[Any, Any]:
     if not isinstance(x, Tensor):
         return np.asarray(x)
     if type(x._data) is Value:
+        if is_known(x):
+            return np.asarray(_constant_of(x))
         raise TracingError(
             at_user_line(
                 f"{what}: how many elements are chosen by a symbolic mask of shape {x.shape} is not known while "
@@ -178,6 +190,16 @@ def known_values(x: Any, what: str) -> np.ndarray[Any, Any]:
         )
     x._note_exit("an index")
     return np.asarray(ENGINE_OF[type(x._data)].to_numpy(x._data))
+
+
+def is_known(x: Tensor) -> bool:
+    """Whether the elements of a tensor are known: those of a constant are in a trace, too."""
+    return type(x._data) is not Value or _constant_of(x) is not None
+
+
+def _constant_of(x: Tensor) -> Any:
+    graph = open_graph(x._data.graph)
+    return None if graph is None else graph.constants.get(x._data.key)
 
 
 def _mask(x: Tensor, axis: int, mask: np.ndarray[Any, Any], what: str) -> Array:
@@ -252,6 +274,16 @@ def _whole_of_dims(axis: int, start: Any, stop: Any, step: int, size: DimLike) -
 
 def take_index(x: Tensor, index: Any, what: str = "get_item") -> Tensor:
     """x[index]."""
+    if type(index) is int and type(x._data) is not Value:
+        shape = x._data.shape
+        if shape and -shape[0] <= index < shape[0]:
+            at = index if index >= 0 else index + shape[0]
+            rest = shape[1:]
+            row = x
+            if shape[0] != 1:
+                attrs = ((at, *(0,) * len(rest)), (at + 1, *rest), (1,) * len(shape))
+                row = apply(S.slice_, (x,), attrs)
+            return apply(S.reshape, (row,), (rest,))
     x, entries = read(x, index, what)
     return _take_advanced(x, entries, what) if has_arrays(entries) else _take_basic(x, entries)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -235,9 +236,16 @@ class Distribution:
     def __repr__(self) -> str:
         return f"wg.stats.{self.name}"
 
+    def __reduce__(self) -> Any:
+        return _named, (self.name,)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
         """The distribution with its parameters given."""
         return Frozen(self, args, kwargs)
+
+
+def _named(name: str) -> Any:
+    return getattr(sys.modules[__name__.rpartition(".")[0]], name)
 
 
 class Frozen:
@@ -253,7 +261,9 @@ class Frozen:
         self.distribution, self.args, self.kwargs = distribution, args, kwargs
 
     def __getattr__(self, name: str) -> Formula:
-        if name.startswith("_") or name not in self.distribution.methods:
+        if name.startswith("_") or name == "distribution":  # which a copy does not have yet
+            raise AttributeError(f"{type(self).__name__} has no {name!r}")
+        if name not in self.distribution.methods:
             raise AttributeError(f"{self.distribution!r} has no method {name!r}")
         method = getattr(self.distribution, name)
         return lambda x: method(x, *self.args, **self.kwargs)

@@ -12,14 +12,16 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import accesses, entry, jit, multiply
-from wengert._engines.native.accesses import AccessError
-from wengert._engines.native.builder import Builder
-from wengert._engines.native.codegen import WORTH_THREADS, module_text
-from wengert._engines.native.loops import ASTRAY, OK, Address, Array, Function, Typed, verify
+from wengert._engines.native.ir import accesses
+from wengert._engines.native.ir.accesses import AccessError
+from wengert._engines.native.ir.builder import Builder
+from wengert._engines.native.ir.loops import ASTRAY, OK, Address, Array, Function, Typed, verify
+from wengert._engines.native.llvm import jit, multiply
+from wengert._engines.native.llvm.codegen import WORTH_THREADS, module_text
+from wengert._engines.native.llvm.microtiles import Tile, most_lanes
 from wengert._engines.native.lower import maps
 from wengert._engines.native.lower.matrices import fortran_int, letter
-from wengert._engines.native.microtiles import Tile, most_lanes
+from wengert._engines.native.run import entry
 
 
 @pytest.fixture(autouse=True)

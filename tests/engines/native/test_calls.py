@@ -14,8 +14,8 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.native_kernels import SUM_X_SIN_X
-from wengert._engines.native import jit
-from wengert._engines.native.entry import Code, Give, Take
+from wengert._engines.native.llvm import jit
+from wengert._engines.native.run.entry import Code, Give, Take
 
 F8 = np.dtype(np.float64)
 X = np.linspace(-1.0, 1.0, 10)

@@ -40,11 +40,11 @@ from tests.support.native_checks import (
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.op import REGISTRY, Op
-from wengert._engines.native import plan, support
-from wengert._engines.native.loops import UNARY_MATH, Let
+from wengert._engines.native.ir.loops import UNARY_MATH, Let
+from wengert._engines.native.ir.renaming import walk
 from wengert._engines.native.lower.functions import lowered
-from wengert._engines.native.prepare import ready
-from wengert._engines.native.renaming import walk
+from wengert._engines.native.plan import segments, support
+from wengert._engines.native.plan.prepare import ready
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:.*was traced:UserWarning")
 
@@ -96,7 +96,7 @@ FUNCTIONS = {*UNARY_MATH, "pow", "atan2", "hypot"}  # those of BINARY_MATH that 
 @pytest.fixture(autouse=True)
 def even_moves_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph that only moves elements is NumPy's, whose views cost nothing; here it is compiled, too."""
-    monkeypatch.setattr(plan, "_computes", lambda node: True)
+    monkeypatch.setattr(segments, "_computes", lambda node: True)
 
 
 # -- every op ---------------------------------------------------------------------------------------------------------

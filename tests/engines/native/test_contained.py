@@ -16,7 +16,11 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import contained, engine, headroom, jit
+from wengert._core import headroom
+from wengert._engines import refine
+from wengert._engines.native import engine
+from wengert._engines.native.llvm import jit
+from wengert._engines.native.run import contained
 
 LIMITS = int(os.environ.get("WENGERT_TEST_LIMITS", "8"))  # of each kind; 40 try every few MiB
 IR = """
@@ -51,8 +55,8 @@ def solved(x):
 if is_loaded:
     wg.function(lambda x: wg.exp(x) * 2)(x)
 for step in range(steps):
-    most = 200 if is_loaded else 480
-    extra = 4 + (most - 4) * step // (steps - 1)
+    least, most = {"loaded": (4, 200), "fresh": (4, 480), "tight": (0, 12)}[sys.argv[2]]
+    extra = least + (most - least) * step // (steps - 1)
     f = (short, long, solved)[step % 3]
     child = os.fork()
     if not child:
@@ -74,7 +78,7 @@ for step in range(steps):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not heed this limit")
-@pytest.mark.parametrize("state", ["fresh", "loaded"])
+@pytest.mark.parametrize("state", ["tight", "fresh", "loaded"])
 def test_no_limit_ends_the_process(state: str) -> None:
     environment = {**os.environ, "WENGERT_CACHE_DIR": "", "WENGERT_STRICT": "0"}
     command = [sys.executable, "-c", COLD, str(LIMITS), state]
@@ -94,7 +98,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_process_makes_the_same_code() -> None:
     effort = jit._effort(IR)
-    assert contained.elsewhere("jit", IR, "entry", *effort) == jit.emitted(IR, "entry", *effort)
+    assert contained.elsewhere(jit.__name__, IR, "entry", *effort) == jit.emitted(IR, "entry", *effort)
 
 
 def test_another_process_compiles_where_this_one_has_little_room(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
@@ -130,6 +134,13 @@ def test_kernels_run_where_there_is_no_room(
     assert "MemoryError" in caplog.text
 
 
+def test_without_room_to_load_the_compiler_kernels_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refine, "COMPILERS", {"numpy": "wengert.no_such_compiler"})
+    monkeypatch.setattr(headroom, "addresses", lambda: refine.LOADED - 1)
+    with pytest.warns(RuntimeWarning, match="no memory to load the compiler"):
+        assert wg.function(lambda x: wg.sum(x * 5.125))(np.ones(4)) == 20.5
+
+
 def test_compilations_under_way_count_as_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(headroom, "addresses", lambda: 100 * contained.MIB)
     with contained.reserved(IR) as first, contained.reserved(IR) as second:
@@ -158,7 +169,8 @@ def test_control_groups_bound_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_limits_bound_addresses() -> None:
     program = """
 import resource
-from wengert._engines.native import headroom
+from wengert._core import headroom
+from wengert._engines import refine
 _, most = resource.getrlimit(resource.RLIMIT_AS)
 soft = 1 << 33 if most == resource.RLIM_INFINITY else most
 resource.setrlimit(resource.RLIMIT_AS, (soft, most))

@@ -14,9 +14,11 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.graph import Graph
-from wengert._engines.native import engine, microtiles, pooling, symbols
+from wengert._engines.native import engine
+from wengert._engines.native.llvm import microtiles, symbols
+from wengert._engines.native.llvm.microtiles import Tile
 from wengert._engines.native.lower import convolutions, direct
-from wengert._engines.native.microtiles import Tile
+from wengert._engines.native.plan import pooling
 from wengert._prims import windows as prims
 from wengert._prims.conv import conv
 

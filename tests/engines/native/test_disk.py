@@ -16,8 +16,9 @@ from tests.support.paths import ROOT
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.native_kernels import SUM_X_SIN_X
-from wengert._engines.native import disk, jit
-from wengert._engines.native.disk_folder import opened
+from wengert._engines.native.llvm import jit
+from wengert._engines.native.run import disk
+from wengert._engines.native.run.disk_folder import opened
 
 NAME, OTHER = disk.digest(b"one"), disk.digest(b"other")
 HEX = "0123456789abcdef"
@@ -153,7 +154,8 @@ def test_files_and_folders_of_others_are_not_used(folder: Path) -> None:
 PROGRAM = """
 import numpy as np, sys
 import wengert as wg
-from wengert._engines.native import engine, jit
+from wengert._engines.native import engine
+from wengert._engines.native.llvm import jit
 if sys.argv[1] == "kept":
     jit.compiled = None  # all that LLVM would make is there
 
@@ -337,7 +339,8 @@ def test_objects_hold_no_addresses(folder: Path) -> None:
     """Another process, whose libraries lie elsewhere, runs the object that this one made."""
     program = (
         "from tests.support.native_kernels import SUM_X_SIN_X\n"
-        "from wengert._engines.native import entry, jit\n"
+        "from wengert._engines.native.llvm import jit\n"
+        "from wengert._engines.native.run import entry\n"
         "import numpy as np, sys\n"
         "if len(sys.argv) > 1: jit.compiled = None\n"
         "code = jit.load(SUM_X_SIN_X, 'entry')\n"

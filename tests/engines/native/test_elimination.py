@@ -12,11 +12,11 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import loops
+from wengert._engines.native.ir import loops
+from wengert._engines.native.ir.outlining import walk
 from wengert._engines.native.lower.elimination import LITTLE
 from wengert._engines.native.lower.functions import lowered
-from wengert._engines.native.outlining import walk
-from wengert._engines.native.prepare import ready
+from wengert._engines.native.plan.prepare import ready
 from wengert._passes import optimise
 from wengert._prims.decompositions import slogdet
 

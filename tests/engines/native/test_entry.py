@@ -13,8 +13,10 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.native_kernels import FILLED, SUM_X_SIN_X, failing_ir, map_ir
-from wengert._engines.native import entry, jit, loops
-from wengert._engines.native.entry import Give, Take, Told
+from wengert._engines.native.ir import loops
+from wengert._engines.native.llvm import jit
+from wengert._engines.native.run import entry
+from wengert._engines.native.run.entry import Give, Take, Told
 
 F8 = np.dtype(np.float64)
 F4 = np.dtype(np.float32)

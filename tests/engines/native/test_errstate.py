@@ -14,8 +14,8 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
 import wengert.numpy as wn
-from wengert._engines.native import telling
-from wengert._engines.native.flags import KINDS
+from wengert._engines.native.run import telling
+from wengert._engines.native.run.flags import KINDS
 
 ORDINARY = np.array([1.0, 2.0, 0.5, 0.75] * 6)
 

@@ -20,6 +20,7 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._engines.native import engine
+from wengert._engines.native.llvm import jit
 
 HUGE = 1 << 24  # its square is 2 PiB of float64: no machine has them
 
@@ -273,3 +274,37 @@ def test_positions_known_to_be_out_of_range_compile_to_an_error(name: str, monke
     for made in (f, wg.function(f), wg.function(wg.grad(lambda x: wg.sum(f(x)))), wg.grad(wg.function(f))):
         with pytest.raises(IndexError, match="out of bounds for axis"):
             made(x)
+
+
+def test_what_llvm_packs_wrongly_is_compiled_without_packing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM's packing of straight code may break a module, whose emission would end the process."""
+    efforts: list[Any] = []
+
+    def breaking(module: Any, target: Any, effort: Any) -> None:
+        efforts.append(effort)
+        if effort.packs:
+            monkeypatch.setattr(jit, "_is_sound", lambda module: False)
+        else:
+            monkeypatch.setattr(jit, "_is_sound", lambda module: True)
+
+    ir = "define i32 @f() {\n  ret i32 7\n}\n"
+    monkeypatch.setattr(jit, "_optimise", breaking)
+    assert jit.emitted(ir, "f", *jit._Effort(3, 3, packs=True))
+    assert [effort.packs for effort in efforts] == [True, False]
+    monkeypatch.setattr(jit, "_optimise", lambda module, target, effort: None)
+    monkeypatch.setattr(jit, "_is_sound", lambda module: False)
+    with pytest.raises(RuntimeError, match="LLVM's passes break the module f"):
+        jit.emitted(ir, "f", *jit._Effort(3, 3, packs=True))
+
+
+def test_the_gradient_of_a_small_solve_of_a_broadcast_row_is_compiled() -> None:
+    """With vectors of eight LLVM's packing broke this one."""
+
+    def f(x: Any, w: Any) -> Any:
+        return wg.sum(w * wg.linalg.solve(wg.eye(4) * 2.0 + 0.3 * wg.tanh(wg.trunc(x)), wg.eye(4)))
+
+    x, w = np.array([[1.0, 2.5, -0.3, -1.0]]), np.arange(16.0).reshape(4, 4)
+    for way in (wg.value_and_grad(f), wg.value_and_grad(lambda x, w: wg.sum(f(x, w) ** 2))):
+        value, gradient = wg.function(way)(x, w)
+        assert value == pytest.approx(way(x, w)[0], rel=1e-12)
+        np.testing.assert_array_equal(gradient, np.zeros((1, 4)))

@@ -13,8 +13,8 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 import wengert as wg
 import wengert.numpy as wnp
 from wengert._engines.native import engine
-from wengert._engines.native.loops import Alloc, Function
-from wengert._engines.native.renaming import walk
+from wengert._engines.native.ir.loops import Alloc, Function
+from wengert._engines.native.ir.renaming import walk
 
 
 def lowered_of(f: Callable[..., Any], *arguments: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[Function]]:

@@ -17,7 +17,7 @@ from tests.support.native_checks import numpy_only
 from wengert._engines import regions
 from wengert._engines.native import engine
 from wengert._engines.native.lower.histories import Number
-from wengert._engines.native.shared_histories import Passed
+from wengert._engines.native.run.shared_histories import Passed
 
 X = np.array([0.5, 1.0, 1.5])
 WIDE = np.linspace(0.2, 1.0, 40)

@@ -15,9 +15,13 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
-from wengert._engines.native import engine, entry, jit, loops, sizes
-from wengert._engines.native.entry import Take
+from wengert._engines.native import engine
+from wengert._engines.native.ir import loops
+from wengert._engines.native.llvm import jit
 from wengert._engines.native.lower import matrices
+from wengert._engines.native.plan import sizes
+from wengert._engines.native.run import entry
+from wengert._engines.native.run.entry import Take
 
 F8 = np.dtype(np.float64)
 
@@ -224,9 +228,9 @@ def whole(x: Any) -> Any:
 
 # Each with the number of elements, and with another for which it is compiled before: then its code is for all sizes.
 LONG: dict[str, Any] = {
-    "a sort": (wg.sort, 2_000_000, 2000),
-    "the places of a sort": (wg.argsort, 2_000_000, 2000),
-    "a sort of many rows": (lambda x: wg.sort(wg.reshape(x, (-1, 1000)), 1), 2_000_000, 2000),
+    "a sort": (wg.sort, 20_000_000, 2000),
+    "the places of a sort": (wg.argsort, 6_000_000, 2000),
+    "a sort of many rows": (lambda x: wg.sort(wg.reshape(x, (-1, 1000)), 1), 20_000_000, 2000),
     "a running logsumexp": (lambda x: wg.ops.cumlogsumexp(x), 4_000_000, 2000),
     "a running total of many rows": (lambda x: wg.ops.cumlogsumexp(wg.reshape(x, (-1, 8)), 1), 8_000_000, 2000),
     "places in a sequence": (lambda x: wg.searchsorted(wg.cumsum(wg.ones(1000)), x), 4_000_000, 2000),

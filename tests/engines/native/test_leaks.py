@@ -15,7 +15,7 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import jit
+from wengert._engines.native.llvm import jit
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "leaks.py"
 COUNT = int(os.environ.get("WENGERT_TEST_LEAKS", "120"))  # functions; more tell smaller leaks

@@ -13,7 +13,7 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.op import REGISTRY
-from wengert._engines.native import jit, multiply, target
+from wengert._engines.native.llvm import jit, multiply, target
 from wengert._engines.native.lower import special
 from wengert._prims.conv import _SAMPLES, conv
 from wengert._prims.decompositions import lu, slogdet

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support import naive_loops as naive
-from wengert._engines.native import entry, jit, target
-from wengert._engines.native.builder import Builder
-from wengert._engines.native.codegen import constant, module_text
-from wengert._engines.native.loops import OPS, Function, Let, Load, Return, Select, Store, verify
+from wengert._engines.native.ir.builder import Builder
+from wengert._engines.native.ir.loops import OPS, Function, Let, Load, Return, Select, Store, verify
+from wengert._engines.native.llvm import jit, target
+from wengert._engines.native.llvm.codegen import constant, module_text
+from wengert._engines.native.run import entry
 
 
 def compiled(function: Function, inputs: list[Any], outputs: list[Any], sizes: Any = ()) -> int:

@@ -15,8 +15,9 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import headroom, memory
-from wengert._engines.native.jit import FINISHED, load
+from wengert._core import headroom
+from wengert._engines.native.llvm.jit import FINISHED, load
+from wengert._engines.native.run import memory
 
 MIB = 1 << 20
 

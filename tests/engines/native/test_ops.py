@@ -15,10 +15,11 @@ from tests.support.op_checks import Case, cases, traced
 from wengert._core.dims import Dim
 from wengert._core.graph import Graph
 from wengert._core.op import REGISTRY, Op
-from wengert._engines.native import engine, support
+from wengert._engines.native import engine
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.lower.scalars import SCALARS
-from wengert._engines.native.prepare import ready
+from wengert._engines.native.plan import support
+from wengert._engines.native.plan.prepare import ready
 from wengert._engines.numpy import NUMPY
 from wengert._engines.numpy.execute import compile_graph
 from wengert._passes import optimise

@@ -11,10 +11,10 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native.builder import Builder
+from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.lower import pieces
 from wengert._engines.native.lower.functions import lowered
-from wengert._engines.native.prepare import ready
+from wengert._engines.native.plan.prepare import ready
 from wengert._passes import optimise
 
 X = np.random.default_rng(3).normal(size=40)

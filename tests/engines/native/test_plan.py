@@ -10,7 +10,7 @@ import pytest
 import wengert as wg
 from wengert._core.graph import Graph, Node
 from wengert._engines.native import engine
-from wengert._engines.native.plan import Part, parts
+from wengert._engines.native.plan.segments import Part, parts
 
 
 def test_constants_are_part_of_the_code_that_alone_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,13 +14,14 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import jit, loops, multiply, symbols
-from wengert._engines.native.builder import Builder
-from wengert._engines.native.forms import Stored
+from wengert._engines.native.ir import loops
+from wengert._engines.native.ir.builder import Builder
+from wengert._engines.native.ir.outlining import walk
+from wengert._engines.native.llvm import jit, multiply, symbols
 from wengert._engines.native.lower import matrices, products
+from wengert._engines.native.lower.forms import Stored
 from wengert._engines.native.lower.functions import lowered
-from wengert._engines.native.outlining import walk
-from wengert._engines.native.prepare import ready
+from wengert._engines.native.plan.prepare import ready
 from wengert._passes import optimise
 
 RNG = np.random.default_rng(31)

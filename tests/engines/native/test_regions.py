@@ -14,7 +14,7 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._engines.native.lower.functions import lowered
-from wengert._engines.native.prepare import ready
+from wengert._engines.native.plan.prepare import ready
 from wengert._passes import optimise
 
 RNG = np.random.default_rng(5)

@@ -13,7 +13,10 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import accesses, engine, jit, sizes
+from wengert._engines.native import engine
+from wengert._engines.native.ir import accesses
+from wengert._engines.native.llvm import jit
+from wengert._engines.native.plan import sizes
 
 RNG = np.random.default_rng(21)
 

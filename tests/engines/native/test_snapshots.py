@@ -16,9 +16,9 @@ from tests.support.naive_loops import run
 from tests.support.native_checks import numpy_only
 from wengert._engines import regions
 from wengert._engines.native import engine
-from wengert._engines.native.builder import Builder
+from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.lower.snapshots import first_stretch, root
-from wengert._engines.native.shared_histories import Passed
+from wengert._engines.native.run.shared_histories import Passed
 from wengert._transforms.snapshots import _first_stretch
 
 SMALL = np.array([0.5, 1.0, 1.5])

@@ -18,7 +18,9 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.garbage import SELDOM, seldom_collected, uncollected
-from wengert._engines.native import builder, codegen, engine, jit, symbols, target
+from wengert._engines.native import engine
+from wengert._engines.native.ir import builder
+from wengert._engines.native.llvm import codegen, jit, symbols, target
 
 
 def in_a_process(text: str) -> str:
@@ -34,7 +36,7 @@ NAMES = ("blas.dgemm", "blas.sgemv", "lapack.dpotrf")
 PARTS_OF_SCIPY = """
 import sys, threading
 import numpy as np
-from wengert._engines.native import libraries, symbols
+from wengert._engines.native.llvm import libraries, symbols
 found = [symbols.address(name) for name in NAMES]
 assert all(found)
 """.replace("NAMES", repr(NAMES))
@@ -77,7 +79,7 @@ def test_another_thread_may_import_the_package_meanwhile() -> None:
         """
 import sys, threading
 import numpy as np
-from wengert._engines.native import libraries, symbols
+from wengert._engines.native.llvm import libraries, symbols
 sys.setswitchinterval(1e-5)
 failures = []
 def importing():
@@ -103,7 +105,7 @@ def test_without_scipy_there_are_no_functions() -> None:
     said = in_a_process("""
 import sys
 sys.modules["scipy"] = None
-from wengert._engines.native import symbols
+from wengert._engines.native.llvm import symbols
 print(symbols.address("blas.dgemm"), symbols.address("special.gammaln"))
 """)
     assert said == "0 0"

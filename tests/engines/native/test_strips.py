@@ -10,8 +10,10 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
-from wengert._engines.native import engine, sizes, strips
-from wengert._engines.native.loops import For, Function, If, Poll, blocks_of
+from wengert._engines.native import engine
+from wengert._engines.native.ir import strips
+from wengert._engines.native.ir.loops import For, Function, If, Poll, blocks_of
+from wengert._engines.native.plan import sizes
 
 PLACES = np.array([3, 0, 3, 2, 9, 9, 1, 3, 7, 8, 0, 5])
 X = np.linspace(-1.0, 2.0, 12)

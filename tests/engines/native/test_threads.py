@@ -18,10 +18,11 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native import jit, memory, multiply, runtime, symbols
-from wengert._engines.native.codegen import module_text
+from wengert._engines.native.llvm import jit, multiply, runtime, symbols
+from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.lower.functions import lowered
-from wengert._engines.native.prepare import ready
+from wengert._engines.native.plan.prepare import ready
+from wengert._engines.native.run import memory
 from wengert._passes import optimise
 
 THREADS = pytest.mark.skipif(

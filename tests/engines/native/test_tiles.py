@@ -18,12 +18,14 @@ from tests.support.native_checks import numpy_only
 from tests.support.op_checks import traced
 from wengert._core.graph import Graph
 from wengert._core.op import REGISTRY
-from wengert._engines.native import engine, lanes, tiles
-from wengert._engines.native.loops import Alloc, Lanes
+from wengert._engines.native import engine
+from wengert._engines.native.ir.loops import Alloc, Lanes
+from wengert._engines.native.ir.outlining import walk
+from wengert._engines.native.llvm import lanes
 from wengert._engines.native.lower.functions import lowered
-from wengert._engines.native.outlining import walk
-from wengert._engines.native.prepare import ready
-from wengert._engines.native.rows import RULES
+from wengert._engines.native.plan import tiles
+from wengert._engines.native.plan.prepare import ready
+from wengert._engines.native.plan.rows import RULES
 from wengert._passes import optimise
 from wengert._transforms.replay import replay
 
@@ -416,7 +418,7 @@ def test_powers_of_all_points_are_not_in_memory() -> None:
 
 
 def test_lanes_are_vectors() -> None:
-    from wengert._engines.native.codegen import module_text
+    from wengert._engines.native.llvm.codegen import module_text
 
     text = module_text(lowered(graph_of(nearest, *draw(10_000, 50)), "f").function, "entry")
     assert "<16 x double>" in text or "<32 x double>" in text

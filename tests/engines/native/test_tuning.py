@@ -14,14 +14,15 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
 from tests.support import naive_loops as naive
-from wengert._engines.native import entry, jit
-from wengert._engines.native.builder import Builder
-from wengert._engines.native.codegen import module_text
-from wengert._engines.native.loops import Function, If, Let, Operand, Poll, verify
-from wengert._engines.native.renaming import walk
-from wengert._engines.native.signs import Signs
-from wengert._engines.native.slp import is_scattered
-from wengert._engines.native.tuning import tuned
+from wengert._engines.native.ir.builder import Builder
+from wengert._engines.native.ir.loops import Function, If, Let, Operand, Poll, verify
+from wengert._engines.native.ir.renaming import walk
+from wengert._engines.native.ir.signs import Signs
+from wengert._engines.native.ir.slp import is_scattered
+from wengert._engines.native.ir.tuning import tuned
+from wengert._engines.native.llvm import jit
+from wengert._engines.native.llvm.codegen import module_text
+from wengert._engines.native.run import entry
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 1e-200, -1e-200, 5e-324, 1e200, -1e200, np.inf, -np.inf, np.nan]
 BINARY = ["add", "sub", "mul", "scale", "div", "copysign", "maximum", "minimum"]

@@ -17,7 +17,8 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.narrower_vectors import NARROWER, VARIABLE
 from tests.support.native_kernels import SUM_X_SIN_X, map_ir
-from wengert._engines.native import codegen, entry, jit, polynomials, prelude, symbols, target, vectormath
+from wengert._engines.native.llvm import codegen, jit, polynomials, prelude, symbols, target, vectormath
+from wengert._engines.native.run import entry
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
 NUMPY_NAMES = {

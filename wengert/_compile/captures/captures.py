@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._core import forking
 from ..._core.graph import Graph
-from ..._core.tensor import Tensor
+from ..._core.tensor import Tensor, Written
 from .changing import global_sources, random_state
 from .guard import Guard, guard_of, guarded
 from .inputs import Inputs, tensor_around
@@ -134,7 +134,18 @@ class Captures:
         """Compiled code as a function that looks first whether the program is still the right one, and gives
         NotImplemented where that takes more than a look.
         """
-        return guarded(self._watches, run, natives)
+        call = guarded(self._watches, run, natives)
+        tensors = (*[tensor for tensor in self.tensors if is_array(tensor)],)
+        if not tensors:
+            return call
+
+        def unwritten(*arguments: Any) -> Any:
+            """The call, unless a captured tensor was written to: its array is another one each time."""
+            if Written in map(type, tensors):
+                return NotImplemented
+            return call(*arguments)
+
+        return unwritten
 
     def holds(self, statics: Sequence[Any] = ()) -> bool:
         """Whether the program is still what f would be traced to; arrays that were replaced by others like them are

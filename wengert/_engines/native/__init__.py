@@ -1,15 +1,18 @@
 """The native engine: graphs compiled to machine code through LLVM, for NumPy arrays.
 
-A graph passes `plan` (segments, buffers), `loops` (a small typed loop language), `codegen` (LLVM IR as text) and
-`jit` (machine code in memory). `WENGERT_DUMP=graph,loops,llvm,asm` prints what the stages make (`dumps.py`).
-llvmlite is imported on first use only; without it, or with `WENGERT_JIT=0`, programs run by NumPy's kernels.
+A graph passes the rooms `plan/` (segments, groups), `lower/` (to a small typed loop language), `ir/` (that
+language), `llvm/` (machine code) and `run/` (calls of it); `engine.py` leads it through them.
+`WENGERT_DUMP=graph,loops,llvm,asm` prints what the stages make (`dumps.py`). A part of a graph that becomes one
+function is one `compiled` node of the graph that the source generator gets (`refine.py`), so that NumPy's kernels
+can run the rest, and this part too where its code refuses. llvmlite is imported on first use only; without it, or
+with `WENGERT_JIT=0`, programs run by NumPy's kernels.
 """
 
 # these tell `symbols` of the functions that compiled code may call
 from . import engine
-from . import libraries as libraries
-from . import memory as memory
-from . import runtime as runtime
 from .engine import refine as refine
+from .llvm import libraries as libraries
+from .llvm import runtime as runtime
+from .run import memory as memory
 
 __all__ = ["engine", "refine"]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import re
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -20,26 +22,27 @@ from ..._core.dims import Atom, Dim, dims_in
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._core.types import Guards
+from ..._core.where import at_user_line, warn
 from ..refine import COMPILED, Plain
-from . import memory
-from .accesses import error_of
-from .calls import entry_of
-from .codegen import module_text
 from .dumps import dump
-from .entry import Code as Entry
-from .forms import TYPE_OF
-from .jit import LinkError, Loaded, shared
-from .loops import ASTRAY, MEMORY, OVER_BUDGET, verify
+from .ir.accesses import error_of
+from .ir.loops import ASTRAY, MEMORY, OVER_BUDGET, verify
+from .llvm.codegen import module_text
+from .llvm.jit import LinkError, Loaded, shared
+from .lower.forms import TYPE_OF
 from .lower.functions import Kinds, Lowered, lowered
-from .owners import Owner, lack_of
-from .plan import Part, parts
-from .pooling import pooled
-from .prepare import ready
-from .rare import without_rare
-from .shared_histories import Passed, boxed
-from .sizes import sized
-from .support import is_native, untold
-from .telling import Noted, Teller, is_quiet
+from .plan.pooling import pooled
+from .plan.prepare import ready
+from .plan.rare import without_rare
+from .plan.segments import Part, parts
+from .plan.sizes import sized
+from .plan.support import culprit_of, is_native, reason_against, untold
+from .run import memory
+from .run.calls import entry_of
+from .run.entry import Code as Entry
+from .run.owners import Owner, lack_of
+from .run.shared_histories import Passed, boxed
+from .run.telling import Noted, Teller, is_quiet
 
 # What cannot be compiled is an error, and not left to NumPy's kernels; and every function is verified before it is
 # compiled. Tests switch both on, by the environment also in the processes that they start.
@@ -148,6 +151,11 @@ class Segment:
     def refusals(self) -> int:
         """How often NumPy's kernels ran instead of the code, for tests and curious users."""
         return self.kernels.runs
+
+    @property
+    def codes(self) -> list[Code]:
+        """The machine code made so far."""
+        return [*self._codes.values()]
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
@@ -299,13 +307,22 @@ class Failure(NamedTuple):
         return cls(status, failing)
 
 
+_CALLED = re.compile(r"@\"?((?:blas|lapack|special)\.\w+)")
+
+
 class Code:
-    """The machine code of a segment, and how it is called."""
+    """The machine code of a segment, and how it is called.
+
+    Attributes:
+        seconds: what making it took, by stage.
+        libraries: the functions of libraries that it calls.
+    """
 
     def __init__(
         self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Any = None, is_frugal: bool = False,
         on_flags: Any = None,
     ) -> None:  # fmt: skip
+        times = [time.perf_counter()]
         graph, numbers = sized(without_rare(called))
         self.graph = called
         self.kernels = kernels
@@ -313,6 +330,7 @@ class Code:
         self.on_failure = on_failure or kernels.failed
         self.on_flags = None if is_quiet(called) else on_flags or Teller(kernels.again())
         graph = pooled(graph)
+        times.append(time.perf_counter())
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, is_frugal)
         kernels.owners, kernels.numbers = self.lowered.owners, numbers
         dump("graph", graph.name, graph.to_text)
@@ -321,10 +339,14 @@ class Code:
             verify(self.lowered.function)
         text = module_text(self.lowered.function, "entry")
         self.lowered.function.body.clear()  # nobody asks for its instructions any more, and they take memory
+        self.libraries = (*dict.fromkeys(_CALLED.findall(text)),)
+        times.append(time.perf_counter())
         self.loaded: Loaded = shared(text, "entry")
         self.constants = [np.ascontiguousarray(c) for c in self.lowered.constants]
         # of interpreters that no built-in functions can be made for, all calls are the kernels'
         weakref.finalize(self, memory.trim).atexit = False
+        times.append(time.perf_counter())
+        self.seconds = dict(zip(("planning", "lowering", "LLVM"), np.diff(times).tolist(), strict=True))
         self.function: Callable[..., Any] = self.entry(None).function() or (lambda *natives: NotImplemented)
 
     def entry(self, guards: Guards | None) -> Entry:
@@ -363,12 +385,33 @@ def refine(graph: Graph, plain: Plain) -> Graph:
     if not any(part.is_native for part in found):
         return graph
     nodes: list[Node] = []
+    for part in found:
+        _warn_of_loop(part)
     for number, part in enumerate(found):
         is_one = part.is_native and _can_be_passed(part)
         nodes += [_compiled(part, f"{graph.name}.{number}", plain)] if is_one else part.nodes
     result = Graph.of(graph.name, prepared.inputs, nodes, prepared.outputs, graph.guards)
     result.captures, result.reads = graph.captures, graph.reads
     return result if _tells_its_dimensions(result) else graph
+
+
+_warned: set[str] = set()  # lines
+
+
+def _warn_of_loop(part: Part) -> None:
+    """Warns, once for a line, of a loop whose steps run in Python for the sake of one op."""
+    node = part.nodes[0]
+    if part.is_native or node.op.facts.holds != "a loop":
+        return
+    culprit = culprit_of(node)
+    line = str(culprit.site or node.site)
+    if line in _warned:
+        return
+    _warned.add(line)
+    why = reason_against(culprit) or "it needs a size that only another part of the program tells"
+    what = why if culprit is node else f"{culprit.op.name} in it has no machine code ({why})"
+    said = f"a loop runs step by step in Python: {what}"
+    warn(at_user_line(said, culprit.site or node.site), RuntimeWarning)
 
 
 def _can_be_passed(part: Part) -> bool:

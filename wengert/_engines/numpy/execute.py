@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..._core.engine import Kernel, default_engine
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._passes import optimise
+from ..interpret import compile_instructions
 from ..refine import COMPILED, PEAK, refined
 from ..source import Executable, Target, compile_source
 
@@ -26,8 +28,13 @@ def executable(program: Program) -> Executable:
 
 
 def _compiled(program: Program, kernels: dict[str, Kernel]) -> Executable:
-    graph = refined("numpy", optimise(program.graph), lambda part: compile_graph(part, kernels))
+    began = perf_counter()
+    optimised = optimise(program.graph)
+    middle = perf_counter()
+    graph = refined("numpy", optimised, lambda part: compile_graph(part, kernels))
     run = compile_graph(graph, kernels)
+    # for reports: what runs, and how long it took to find that out
+    run.graph, run.seconds = graph, {"passes": middle - began, "planning": perf_counter() - middle}
     if _is_one_segment(graph):
         run.entry = graph.nodes[0].attrs[0].entry  # see Compiled.direct
     return run
@@ -49,6 +56,22 @@ def _is_one_segment(graph: Graph) -> bool:
     (node,) = graph.nodes
     sides = ((node.inputs, graph.inputs), (node.outputs, graph.outputs))
     return all([v.key for v in own] == [v.key for v in wanted] for own, wanted in sides)
+
+
+def observed(graph: Graph, watch: Callable[[int, Node, Kernel], Kernel]) -> Executable:
+    """What runs a graph that an executable was made of (its `graph`), node by node.
+
+    Args:
+        watch: from a node's place, the node and its kernel to what runs in the kernel's place.
+    """
+    kernel_of = _kernels_of(graph, {**default_engine().kernels, COMPILED.name: _run_compiled, PEAK: _peak})
+    places = {id(node): place for place, node in enumerate(graph.nodes)}
+
+    def watched(node: Node) -> Kernel:
+        kernel = kernel_of(node)
+        return kernel if node.op.name == "constant" else watch(places[id(node)], node, kernel)
+
+    return compile_instructions(graph, watched)
 
 
 def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:

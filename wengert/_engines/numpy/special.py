@@ -211,11 +211,17 @@ betaln = _beta("betaln")
 # -- where SciPy gives up ----------------------------------------------------------------------------------------------
 
 
+# near 0 the function is -log |x|, and no number is so near that is not denormal
+_LARGEST_LGAMMA_OF_NORMAL = 80.0
+
+
 def _lgamma(gammaln: Any, x: Any) -> Any:
     """SciPy's function divides by x, which overflows for denormal numbers."""
+    value = gammaln(x)
+    if not (value > _LARGEST_LGAMMA_OF_NORMAL).any():
+        return value
     size = np.abs(x)
     is_tiny = (size < np.finfo(x.dtype).tiny) & (size > 0)
-    value = gammaln(x)
     return np.where(is_tiny, -np.log(np.where(is_tiny, size, 1)), value).astype(x.dtype)[()] if is_tiny.any() else value
 
 

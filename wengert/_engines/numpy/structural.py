@@ -22,12 +22,26 @@ def _full(shape: Any, value: Any, dtype: Any) -> Any:
 
 def _broadcast_to(x: Any, shape: Any) -> Any:
     # A 0-d or contiguous operand becomes a view with zero strides without NumPy's costly iterator set-up.
-    if x.shape == () and shape and 0 not in shape:
-        try:
-            return _ndarray(shape, x.dtype, x, 0, None if len(shape) == 0 else (0,) * len(shape))
-        except (ValueError, TypeError, BufferError):
-            pass  # dtypes without the buffer protocol (bfloat16)
+    own = x.shape
+    if shape and 0 not in shape and (not own or x.flags.c_contiguous):
+        lead = len(shape) - len(own)
+        if not own or (lead >= 0 and all(map(_spreads, own, shape[lead:]))):
+            strides = (*(0,) * lead, *map(_stride_of, own, x.strides)) if own else (0,) * len(shape)
+            try:
+                view = _ndarray(shape, x.dtype, x, 0, strides)
+                view.flags.writeable = False
+                return view
+            except (ValueError, TypeError, BufferError):
+                pass  # dtypes without the buffer protocol (bfloat16)
     return np.broadcast_to(x, shape)
+
+
+def _spreads(own: int, wanted: int) -> bool:
+    return own in (1, wanted)
+
+
+def _stride_of(extent: int, stride: int) -> int:
+    return 0 if extent == 1 else stride
 
 
 def _reduce_sum(x: Any, axes: Any) -> Any:
@@ -46,7 +60,19 @@ def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
     return x[(*map(slice, starts, limits, strides),)]
 
 
+def _sum_of(low: int, extent: int, high: int) -> int:
+    return low + extent + high
+
+
+def _beside(low: int, extent: int) -> slice:
+    return slice(low, low + extent)
+
+
 def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
+    if not any(interior) and min(low, default=0) >= 0 and min(high, default=0) >= 0:
+        out = np.zeros((*map(_sum_of, low, x.shape, high),), x.dtype)
+        out[(*map(_beside, low, x.shape),)] = x
+        return out
     x = np.asarray(x)
     inner = [n + max(n - 1, 0) * i for n, i in zip(x.shape, interior, strict=True)]
     out = np.zeros([lo + n + hi for lo, n, hi in zip(low, inner, high, strict=True)], x.dtype)
@@ -90,11 +116,11 @@ def _scale(x: Any, y: Any) -> Any:
 
 
 def _times_number(x: Any, number: Any) -> Any:
-    return np.multiply(x, x.dtype.type(number)) if dtypes.is_half(x.dtype) else np.multiply(x, number)
+    return np.multiply(x, x.dtype.type(number) if x.dtype.itemsize == 2 else number)  # bfloat16 knows no numbers
 
 
 def _add_number(x: Any, number: Any) -> Any:
-    return np.add(x, x.dtype.type(number)) if dtypes.is_half(x.dtype) else np.add(x, number)
+    return np.add(x, x.dtype.type(number) if x.dtype.itemsize == 2 else number)
 
 
 def _as_complex(x: Any, y: Any) -> Any:
@@ -131,7 +157,7 @@ KERNELS: dict[str, Any] = {
     "real": lambda x: x.real,
     "imag": lambda x: x.imag,
     "as_complex": _as_complex,
-    "reshape": lambda x, shape: np.reshape(x, shape),
+    "reshape": lambda x, shape: x.reshape(shape),
     "transpose": lambda x, perm: x.transpose(perm),
     "broadcast_to": _broadcast_to,
     "reduce_sum": _reduce_sum,

@@ -195,23 +195,25 @@ def _highest(dtype: Any) -> Any:
 
 
 def _add_along(x: Any, index: Any, size: int) -> Any:
-    rows, n = prod(x.shape[:-1]), x.shape[-1]
+    n = x.shape[-1]
     out = np.zeros((*x.shape[:-1], size), x.dtype)
-    flat, values, places = out.reshape(-1), x.reshape(rows, n), _from_start(index.reshape(rows, n), size)
-    step = max(1, _AT_ONCE // max(1, n))
-    for start in range(0, rows, step):
-        own = places[start : start + step]
-        own = own + (np.arange(start, start + len(own)) * size)[:, None]
-        np.add.at(flat, own.reshape(-1), values[start : start + step].reshape(-1))
+    flat, values, places = out.reshape(-1), x.reshape(-1), index.reshape(-1)
+    for start in range(0, x.size, _AT_ONCE):
+        own = _from_start(places[start : start + _AT_ONCE], size)
+        if n < x.size:
+            own += np.arange(start, start + len(own)) // n * size
+        np.add.at(flat, own, values[start : start + len(own)])
     return out
 
 
 def _from_start(places: Any, size: int) -> Any:
     """Places that may count from the end, as they count from the start; out of range, they would be in another row."""
+    places = places.astype(np.int64)  # a narrow dtype has no room for the size
     outside = (places < -size) | (places >= size)
     if np.any(outside):
         raise IndexError(f"index {places[outside][0]} is out of bounds for axis with size {size}")
-    return np.where(places < 0, places + size, places)
+    places[places < 0] += size
+    return places
 
 
 KERNELS: dict[str, Any] = {

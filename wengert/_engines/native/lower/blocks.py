@@ -15,9 +15,13 @@ import numpy as np
 from ...._core.dims import Atom, Dim, map_attribute
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
-from .. import accesses
-from ..builder import Builder
-from ..forms import (
+from ..ir import accesses
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, REFUSED, Alloc, Array, Operand, Reg, Set, Var
+from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
+from ..run.owners import Owner
+from . import nests
+from .forms import (
     TYPE_OF,
     Elements,
     Extents,
@@ -31,10 +35,6 @@ from ..forms import (
     row_major,
     strides_of,
 )
-from ..loops import FLOATS, REFUSED, Alloc, Array, Operand, Reg, Set, Var
-from ..owners import Owner
-from ..schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
-from . import nests
 from .maps import MAPS, Info, Map
 from .memory_reuse import heirs
 from .reduces import REDUCES

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...._core.graph import Node
-from ..builder import Builder
-from ..forms import Extents, Form, Index, Stored, count_of, strides_of
-from ..loops import FLOATS, Operand
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, Operand
 from .blocks import SINGLES, Block
 from .direct import Shape, convolved, serves
 from .factorisations import loops_over
+from .forms import Extents, Form, Index, Stored, count_of, strides_of
 from .geometry import Window
 from .orders import laid_out
 from .products import product

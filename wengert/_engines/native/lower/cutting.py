@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ..builder import Builder
-from ..forms import Extents
-from ..loops import Operand
+from ..ir.builder import Builder
+from ..ir.loops import Operand
+from .forms import Extents
 from .ranges import is_one, number_of, smaller
 
 LEAST_LANES = 4

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..builder import Builder
-from ..forms import Stored, all_indices, count_of, is_numbers
-from ..loops import Operand
+from ..ir.builder import Builder
+from ..ir.loops import Operand
 from .cutting import Axis
 from .factorisations import loops_over
+from .forms import Stored, all_indices, count_of, is_numbers
 from .matrices import accumulated
 from .ranges import number_of, smaller
 

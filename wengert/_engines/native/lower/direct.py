@@ -20,14 +20,15 @@ from typing import NamedTuple
 
 from ...._core.graph import Node
 from ...._core.tensor import Value
-from ..builder import Builder
-from ..forms import Extents, Lazy, Stored, count_of, is_numbers, row_major, unflattened
-from ..loops import FLOATS, WIDTHS, Address, Operand, Typed
-from ..microtiles import Tile, most_lanes, most_rows
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, WIDTHS, Address, Operand, Typed
+from ..llvm.microtiles import Tile, most_lanes, most_rows
 from . import nests
+from .alone import is_alone
 from .blocks import Block
 from .cutting import Axis, Columns, Portion, columns_of, grid_of, maybe_loop, merged, portions, slices_of
 from .depthwise import Lanes
+from .forms import Extents, Lazy, Stored, count_of, is_numbers, row_major, unflattened
 from .geometry import Phase, Window, is_inside, phases_of, reach, seen
 from .orders import copy_in_order, fresh_in, memory_order, readers_order
 from .ranges import is_one, number_of, smaller
@@ -66,7 +67,7 @@ class _Kernel(NamedTuple):
 
 def serves(x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]) -> bool:
     """Whether tiles can compute a convolution, and are worth it."""
-    if x.type not in FLOATS or type(shape.columns) is not int or not windows:
+    if is_alone() or x.type not in FLOATS or type(shape.columns) is not int or not windows:
         return False
     if shape.columns < 1 or (is_depthwise(shape) and not _are_side_by_side(x, shape)):
         return False

@@ -6,10 +6,10 @@ Source: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 
 from __future__ import annotations
 
 from ...._core.graph import Node
-from ..builder import Builder
-from ..forms import Form, Index, count_of
-from ..loops import Operand
+from ..ir.builder import Builder
+from ..ir.loops import Operand
 from .blocks import SINGLES, Block
+from .forms import Form, Index, count_of
 from .scatters import over
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))

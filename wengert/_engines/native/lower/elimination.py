@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..builder import Builder
-from ..loops import Array, Operand
+from ..ir.builder import Builder
+from ..ir.loops import Array, Operand
 
 WRITTEN_OUT = 6  # unknowns, and right-hand sides, of a system in registers
 LITTLE = 32  # unknowns up to which this is faster than a call of LAPACK

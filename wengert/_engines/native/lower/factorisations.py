@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
-from ..builder import Builder
-from ..forms import Form, Index, Stored, strides_of
-from ..loops import LINALG, Address, Array, Operand, Typed
+from ..ir.builder import Builder
+from ..ir.loops import LINALG, Address, Array, Operand, Typed
+from .alone import is_alone
 from .blocks import SINGLES, Block
 from .elimination import WRITTEN_OUT, is_little, system
+from .forms import Form, Index, Stored, strides_of
 from .matrices import BLAS_COLUMNS, some_at_once
 from .products import BLAS_LETTER, fortran_int, letter
 
@@ -210,7 +211,7 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
     lower, trans, unit = node.attrs
     a, right = block.stored(forms[0]), block.stored(forms[1])
     target = block.room(node.outputs[0])
-    by_loops = _is_little(a.shape[-1])
+    by_loops = is_alone() or _is_little(a.shape[-1])
     if not by_loops:
         a = block.dense(a)
     with loops_over(b, a.shape[:-2]) as index:

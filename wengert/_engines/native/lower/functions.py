@@ -13,20 +13,21 @@ from typing import Any, NamedTuple
 from ...._core.dims import Atom, Dim
 from ...._core.graph import Graph
 from ...._core.tensor import Value
-from ..builder import Builder
-from ..forms import TYPE_OF, Elements, Form, Stored, all_indices, count_of, strides_of
-from ..loops import Array, Extent, Function, Operand, Reg
-from ..owners import Owner
-from ..prepare import count_nodes
-from ..schedule import is_small, set_limit
-from ..shared_histories import HistoryLayout
-from ..signal_checks import spaced
-from ..strips import stripped
-from ..tiles import tiled
-from ..tuning import tuned
+from ..ir.builder import Builder
+from ..ir.loops import Array, Extent, Function, Operand, Reg
+from ..ir.signal_checks import spaced
+from ..ir.strips import stripped
+from ..ir.tuning import tuned
+from ..plan.prepare import count_nodes
+from ..plan.schedule import is_small, set_limit
+from ..plan.tiles import tiled
+from ..run.owners import Owner
+from ..run.shared_histories import HistoryLayout
 from . import nests
 from . import tiles as tiles
+from .alone import is_alone
 from .blocks import Block, Setting
+from .forms import TYPE_OF, Elements, Form, Stored, all_indices, count_of, strides_of
 from .histories import Big, HistoryForm, Number, Record
 
 
@@ -93,7 +94,7 @@ def lowered(
         is_frugal: whether loops keep snapshots where they might keep all that their steps save.
     """
     set_limit(count_nodes(graph))
-    graph = tiled(graph)
+    graph = graph if is_alone() else tiled(graph)
     b = Builder()
     setting = Setting(b, is_shared=bool(atoms))
     setting.is_frugal = is_frugal
@@ -134,8 +135,9 @@ def lowered(
         registers += lengths
     function = b.function(name, arrays, outputs, registers)
     tuned(function, b.reg)
-    stripped(function, b.reg)
-    spaced(function)
+    if not is_alone():
+        stripped(function, b.reg)
+        spaced(function)
     return Lowered(
         function, [value for value, _ in constants], [*sizes], bool(budget), b.owners, [a.type for a in taken],
         made, layout,

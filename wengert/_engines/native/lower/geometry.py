@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..loops import Operand
+from ..ir.loops import Operand
 from .ranges import is_one, number_of
 
 

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple, cast
 from ...._control.loop import History
 from ...._core.graph import Graph
 from ...._core.tensor import Value
-from ..builder import Builder
-from ..forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
-from ..loops import OVER_BUDGET, WIDTHS, Alloc, Array, Operand, Reg, Set, Var
-from ..schedule import is_small, static_size
+from ..ir.builder import Builder
+from ..ir.loops import OVER_BUDGET, WIDTHS, Alloc, Array, Operand, Reg, Set, Var
+from ..plan.schedule import is_small, static_size
 from . import nests
 from .blocks import Block
+from .forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
 
 # -- what a template says ---------------------------------------------------------------------------------------------
 

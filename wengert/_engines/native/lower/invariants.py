@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from ...._control.joint import live
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
-from ..forms import Form
 from .blocks import Block, kind_of
+from .forms import Form
 
 
 def hoisted(block: Block, graph: Graph, invariants: Sequence[Form]) -> tuple[Graph, list[Form]]:

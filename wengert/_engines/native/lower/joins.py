@@ -14,11 +14,11 @@ from typing import Any
 from ...._core.graph import Graph, Node
 from ...._core.op import Op
 from ...._core.tensor import Value
-from ..forms import TYPE_OF, Form, Stored
-from ..loops import FLOATS
-from ..schedule import is_small, static_size
+from ..ir.loops import FLOATS
+from ..plan.schedule import is_small, static_size
 from . import nests
 from .blocks import IN_PLACE, REWRITES, SINGLES, Block
+from .forms import TYPE_OF, Form, Stored
 from .matrices import FEW_EVEN
 from .products import add_einsum, add_matmul
 

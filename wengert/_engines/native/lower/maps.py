@@ -11,20 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..builder import Builder
-from ..forms import (
-    Extents,
-    Form,
-    Index,
-    Stored,
-    count_of,
-    flat_place,
-    is_numbers,
-    row_major,
-    strides_of,
-    unflattened,
-)
-from ..loops import FLOATS, INDEX, Operand
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, INDEX, Operand
+from .forms import Extents, Form, Index, Stored, count_of, flat_place, is_numbers, row_major, strides_of, unflattened
 
 
 class Info(NamedTuple):

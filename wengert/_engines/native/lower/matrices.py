@@ -17,14 +17,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from .. import multiply
-from ..builder import Builder
-from ..codegen import WORTH_THREADS
-from ..forms import Form, Index, Lazy, Stored, count_of, is_numbers
-from ..loops import FLOATS, Address, Array, Operand, Typed
-from ..target import is_x86, vector_bits
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, Address, Array, Operand, Typed
+from ..llvm import multiply
+from ..llvm.codegen import WORTH_THREADS
+from ..llvm.target import is_x86, vector_bits
 from . import nests
+from .alone import is_alone
 from .blocks import Block
+from .forms import Form, Index, Lazy, Stored, count_of, is_numbers
 
 NARROW = 32  # columns of one row of accumulators
 ACCUMULATORS = 64  # together; a loop of more runs out of registers
@@ -112,7 +113,7 @@ def plan(x: Stored, y: Stored, out: Stored, joins: bool = False) -> Plan:
 
 
 def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
-    if x.type not in FLOATS:
+    if x.type not in FLOATS or is_alone():
         return Plan("loops", x, y, out)
     if _is_one(out.shape[0]) and not _is_one(out.shape[1]):
         x, y, out = turned(y), turned(x), turned(out)

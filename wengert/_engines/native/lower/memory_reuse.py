@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...._core.graph import Node
 from ...._core.tensor import Value
-from ..schedule import Group, static_size
+from ..plan.schedule import Group, static_size
 
 FEW = 64  # elements up to which memory is no matter, and short loops may do some of them twice (`pieces.py`)
 Makers = dict[int, tuple[Node, str]]

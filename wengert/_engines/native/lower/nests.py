@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from math import prod
+from typing import Any, cast
 
-from ..builder import Builder
-from ..forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, spill
-from ..loops import FLOATS, REFUSED, Operand, Var
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, REFUSED, Operand, Var
 from . import pieces
+from .forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, is_numbers, spill
 from .reduces import REDUCES, Reduce
 from .scalars import larger, smaller
 
@@ -23,6 +24,7 @@ MOST_PARTS = 64
 MOST_WRITTEN = 4096  # parts of a nest without totals that all parts add to: the user can interrupt between two of them
 SHARE = 16  # times as many elements as totals that a part adds up in an array must have
 SHORT = 16
+QUICK = 4096  # elements up to which nobody has to wait
 GRAIN = 1 << 14  # elements of a part, if that does not make too many parts
 ROUND = 64  # parts of a flat nest are multiples of it: whole vectors, whole cache lines
 
@@ -30,6 +32,12 @@ ROUND = 64  # parts of a flat nest are multiples of it: whole vectors, whole cac
 def is_large(count: Operand) -> bool:
     """Whether a nest has many elements, or how many is not known now."""
     return type(count) is not int or count >= LARGE
+
+
+def poll_often(b: Builder, *extents: Operand) -> None:
+    """Lets the user interrupt a loop over so many elements, if they are many or nobody knows how many."""
+    if not is_numbers(extents) or prod(cast("tuple[int, ...]", extents)) > QUICK:
+        b.poll()
 
 
 def between(b: Builder, x: Operand, least: int, most: Operand) -> Operand:

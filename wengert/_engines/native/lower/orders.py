@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
-from ..builder import Builder
-from ..forms import Extents, Stored, is_numbers
-from ..loops import Operand
+from ..ir.builder import Builder
+from ..ir.loops import Operand
 from . import nests
 from .blocks import Block
 from .cutting import Axis, merged
+from .forms import Extents, Stored, is_numbers
 from .maps import MAPS
 from .ranges import number_of
 

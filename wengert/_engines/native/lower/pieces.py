@@ -11,9 +11,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import cast
 
-from ..builder import Builder
-from ..loops import Block, Convert, For, Let, Load, Operand, Select, Store, blocks_of
-from ..vectormath import ONE_OPERAND
+from ..ir.builder import Builder
+from ..ir.loops import Block, Convert, For, Let, Load, Operand, Select, Store, blocks_of
+from ..llvm.vectormath import ONE_OPERAND
 
 MOST = 12  # pieces of a loop
 VECTOR = 8  # numbers of a vector, of the widest there are

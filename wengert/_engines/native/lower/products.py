@@ -14,12 +14,12 @@ from math import prod
 from typing import Any, cast
 
 from ...._core.graph import Node
-from ..builder import Builder
-from ..codegen import WORTH_THREADS
-from ..forms import Elements, Extents, Form, Stored, all_indices, count_of, is_numbers, strides_of
-from ..loops import Operand
+from ..ir.builder import Builder
+from ..ir.loops import Operand
+from ..llvm.codegen import WORTH_THREADS
 from . import nests
 from .blocks import SINGLES, Block
+from .forms import Elements, Extents, Form, Stored, all_indices, count_of, is_numbers, strides_of
 from .matrices import BLAS_LETTER, PER_ELEMENT, accumulated, add, fortran_int, letter, plan, product, zero_of
 
 UNROLLED = 64  # multiplications that are written out

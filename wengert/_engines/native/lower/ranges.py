@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..builder import Builder
-from ..loops import Operand
+from ..ir.builder import Builder
+from ..ir.loops import Operand
 
 
 def smaller(b: Builder, x: Operand, y: Operand) -> Operand:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ...refine import PEAK
-from ..builder import Builder
-from ..loops import FLOATS, SIGNED, WIDTHS, Operand
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, SIGNED, WIDTHS, Operand
 from .scalars import larger, smaller
 
 

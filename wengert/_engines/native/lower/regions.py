@@ -20,13 +20,13 @@ from ...._core.dims import Dim
 from ...._core.graph import Graph, Node
 from ...._core.op import stated
 from ...._core.tensor import Value
-from ..builder import Builder
-from ..forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
-from ..loops import INDEX, Array, Operand, Reg, Var
-from ..prepare import prepared
-from ..schedule import is_small
+from ..ir.builder import Builder
+from ..ir.loops import INDEX, Array, Operand, Reg, Var
+from ..plan.prepare import prepared
+from ..plan.schedule import is_small
 from . import nests
 from .blocks import SINGLES, Block
+from .forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
 from .histories import Anchor, HistoryForm, Keeper, OneOf, Piled, Rows, Snapshots, histories_of
 from .invariants import hoisted
 from .maps import zero_of

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..builder import Builder
-from ..loops import FLOATS, SIGNED, UNSIGNED, WIDTHS, Operand, Typed
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, SIGNED, UNSIGNED, WIDTHS, Operand, Typed
 
 Rule = Callable[..., Operand]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...._core.graph import Node
-from ..builder import Builder
-from ..forms import Elements, Extents, Form, Index, count_of, is_numbers, unflattened
-from ..loops import REFUSED, Operand
+from ..ir.builder import Builder
+from ..ir.loops import REFUSED, Operand
 from . import nests
 from .blocks import SINGLES, Block
+from .forms import Elements, Extents, Form, Index, count_of, is_numbers, unflattened
 from .maps import check_range, wrapped
 from .scalars import larger, smaller
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from math import isqrt
 from typing import Any, cast
 
-from ..builder import Builder
-from ..forms import Elements, Form, Stored, count_of, strides_of
-from ..loops import WIDTHS, Array, Operand, Var
+from ..ir.builder import Builder
+from ..ir.loops import WIDTHS, Array, Operand, Var
 from . import nests
 from .blocks import Block
+from .forms import Elements, Form, Stored, count_of, strides_of
 from .histories import Anchor, Big, HistoryForm, Item, Number, Out, Place, Slot, Small, Snapshots, Template
 
 FRUGAL = "frugal"  # the policy of an "auto" loop whose history would take too much memory

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...stirling import KV_FAR, STIRLING
-from ..builder import Builder
-from ..loops import Operand, Typed
+from ..ir.builder import Builder
+from ..ir.loops import Operand, Typed
 from .scalars import SCALARS, Rule, larger, smaller
 
 # from the primitive's name to SciPy's

@@ -19,9 +19,17 @@ from typing import Any
 
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
-from .. import lanes
-from ..builder import Builder
-from ..forms import (
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, Copy, Lanes, Operand, Reg, blocks_of
+from ..ir.loops import Block as Instructions
+from ..ir.outlining import walk
+from ..llvm import lanes
+from ..plan.rows import without
+from ..plan.schedule import is_small, schedule, static_size
+from ..plan.tiles import Rows
+from . import nests
+from .blocks import SINGLES, Block, kind_of
+from .forms import (
     TYPE_OF,
     Elements,
     Extents,
@@ -35,14 +43,6 @@ from ..forms import (
     spill,
     strides_of,
 )
-from ..loops import FLOATS, Copy, Lanes, Operand, Reg, blocks_of
-from ..loops import Block as Instructions
-from ..outlining import walk
-from ..rows import without
-from ..schedule import is_small, schedule, static_size
-from ..tiles import Rows
-from . import nests
-from .blocks import SINGLES, Block, kind_of
 
 WIDEST = 32  # rows side by side: several vectors of the machine's, which hide one another's latency
 USUAL = 16

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from ...._core.graph import Node
 from ...._core.tensor import Value
-from ..builder import Builder
-from ..forms import TYPE_OF, Form, Index, Stored, count_of, flat_place, is_numbers
-from ..loops import FLOATS, INDEX, Array, Operand
-from ..pooling import BEST, PUT
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, INDEX, Array, Operand
+from ..plan.pooling import BEST, PUT
 from .blocks import SINGLES, Block
 from .factorisations import loops_over
+from .forms import TYPE_OF, Form, Index, Stored, count_of, flat_place, is_numbers
 from .maps import wrapped
 from .orders import fresh_in, laid_out
 from .ranges import clamped, divided_up, smaller

@@ -1,0 +1,1 @@
+"""The interfaces to derivatives: functions, graphs, tapes, Jacobians, batches."""

@@ -1,0 +1,278 @@
+"""Functions as libraries and as C source: called by ctypes and from C programs, they give what they give in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import re
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import wengert as wg
+import wengert.numpy as wnp
+from wengert._engines.native.engine import has_llvm
+from wengert._engines.native.export.linking import compiler
+
+pytestmark = [
+    pytest.mark.skipif(not has_llvm(), reason="what is exported is compiled by llvmlite, which is not installed"),
+    pytest.mark.skipif(compiler() is None, reason="no C compiler links and calls what is exported"),
+]
+
+LIBC = re.compile(r"@GLIBC|\b(_ITM_|__cxa_finalize|__gmon_start__)")
+
+
+class Case(NamedTuple):
+    make: Callable[[], Any]
+    arguments: tuple[Any, ...]
+
+
+def _spring(x: Any, v: Any) -> Any:
+    return wnp.sum(x * wnp.sin(v)) + wnp.prod(v)
+
+
+def _path(x: Any, force: Any) -> Any:
+    def step(state: Any, f: Any) -> Any:
+        place, speed = state
+        speed = speed + 0.1 * (f - wnp.sin(place))
+        return (place + 0.1 * speed, speed), place
+
+    (place, _), places = wg.scan(step, (x, x * 0.0), force)
+    return (place - 1.0) ** 2 + wnp.sum(places**2)
+
+
+def _root(x: Any) -> Any:
+    return wg.while_loop(lambda y: wnp.abs(y * y - x) > 1e-12, lambda y: 0.5 * (y + x / y), (x,))[0]
+
+
+def _power(x: Any) -> Any:
+    return wg.fori_loop(0, 5, lambda i, y: y * wnp.cos(x), x)
+
+
+def _mixed(counts: Any, chosen: Any, x: Any) -> Any:
+    kept = wnp.where(chosen, x, wnp.zeros_like(x))
+    return wnp.cumsum(counts) * 3 - 1, kept, wnp.logical_not(chosen), wnp.sort(kept)
+
+
+_RNG = np.random.default_rng(3)
+_X, _V = _RNG.normal(size=5), _RNG.normal(size=5)
+_MATRIX = _RNG.normal(size=(4, 4)) + 4 * np.eye(4)
+_TABLE = np.arange(6.0)
+
+CASES = {
+    "value": Case(lambda: _spring, (_X, _V)),
+    "gradient": Case(lambda: wg.grad(_spring, argnums=(0, 1)), (_X, _V)),
+    "value_and_grad": Case(lambda: wg.value_and_grad(_spring), (_X, _V)),
+    "jacobian": Case(lambda: wg.jacobian(lambda x: wnp.tanh(x) * x[0]), (_X,)),
+    "hvp": Case(lambda: lambda x, v: wg.hvp(lambda x: _spring(x, x), x, v), (_X, _V)),
+    "scan": Case(lambda: wg.grad(_path, argnums=(0, 1)), (np.float64(0.3), _RNG.normal(size=20))),
+    "while_loop": Case(lambda: wg.value_and_grad(_root), (2.0,)),
+    "fori_loop": Case(lambda: wg.value_and_grad(_power), (0.7,)),
+    "float32": Case(lambda: wg.value_and_grad(_spring), (_X.astype(np.float32), _V.astype(np.float32))),
+    "integers_and_booleans": Case(lambda: _mixed, (np.arange(5), _X > 0, _X)),
+    "product": Case(
+        lambda: lambda a, b: wnp.sum(a @ b, axis=1), (_RNG.normal(size=(20, 9)), _RNG.normal(size=(9, 11)))
+    ),
+    "solve": Case(lambda: wg.grad(lambda a, b: wnp.sum(wnp.linalg.solve(a, b) ** 2)), (_MATRIX, _X[:4])),
+    "indexing": Case(lambda: wg.grad(lambda x, i: wnp.sum(x[i] ** 2) + x[-1]), (_X, np.array([0, 3, 3]))),
+    "captured": Case(lambda: lambda x: wnp.dot(x, _TABLE), (_RNG.normal(size=6),)),
+    "structure": Case(lambda: lambda p: {"a": p["w"] * 2, "b": [p["b"], 1.5]}, ({"w": _X, "b": _V},)),
+}
+
+
+def leaves(found: Any) -> list[Any]:
+    return [np.asarray(leaf) for leaf in wg.tree.leaves(found)]
+
+
+def close(got: Any, wanted: Any) -> None:
+    for one, other in zip(leaves(got), leaves(wanted), strict=True):
+        assert one.dtype == other.dtype
+        assert one.shape == other.shape
+        few = 1e-5 if one.dtype == np.float32 else 1e-13
+        np.testing.assert_allclose(one, other, rtol=few, atol=few)
+
+
+def run(*words: Any) -> str:
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_shared_library_gives_what_python_gives(name: str, tmp_path: Path) -> None:
+    make, arguments = CASES[name]
+    fn = wg.function(make(), name=name)
+    path = tmp_path / f"{name}.so"
+    fn.export(path, *arguments)
+    loaded = wg.load(path)
+    got, wanted = loaded(*arguments), fn(*arguments)
+    assert type(got) is type(wanted)
+    close(got, wanted)
+    needed = run("nm", "-D", "-u", path)
+    symbols = {line.split()[-1].partition("@")[0] for line in needed.splitlines()}
+    known = ctypes.CDLL("libm.so.6")
+    outside = {s for s in symbols if not LIBC.search(s) and not hasattr(known, s)}
+    assert not outside, needed
+
+
+def test_sizes_that_only_a_call_tells_come_first(tmp_path: Path) -> None:
+    signature = [wg.TensorSpec((None, 3)), wg.TensorSpec((None,))]
+    fn = wg.function(wg.grad(lambda a, b: wnp.sum(wnp.tanh(a.T @ b))), input_signature=signature, name="slope")
+    path = tmp_path / "slope.so"
+    fn.export(path)
+    assert (
+        "int slope(int64_t n_a_0, int64_t n_b, const double *a, const double *b, double *out);"
+        in (tmp_path / "slope.h").read_text()
+    )
+    loaded = wg.load(path)
+    for n in (1, 4, 90):
+        a, b = _RNG.normal(size=(n, 3)), _RNG.normal(size=n)
+        close(loaded(a, b), fn(a, b))
+    with pytest.raises(ValueError, match="sizes do not fit"):
+        loaded(np.ones((3, 3)), np.ones(4))
+
+
+def test_wrong_arguments_of_a_loaded_library_are_told(tmp_path: Path) -> None:
+    fn = wg.function(lambda x: x * 2, name="double")
+    fn.export(tmp_path / "double.so", np.ones(3))
+    loaded = wg.load(tmp_path / "double.so")
+    with pytest.raises(ValueError, match=r"double: argument 0 has shape \(4,\)"):
+        loaded(np.ones(4))
+    with pytest.raises(TypeError, match="double: argument 0 has dtype float32"):
+        loaded(np.ones(3, np.float32))
+    with pytest.raises(TypeError, match="double: got arguments"):
+        loaded(np.ones(3), 1.0)
+    again = pickle.loads(pickle.dumps(loaded))
+    np.testing.assert_array_equal(again(np.ones(3)), 2 * np.ones(3))
+
+
+def test_threads_share_an_exported_function(tmp_path: Path) -> None:
+    fn = wg.function(wg.grad(_path, argnums=1), name="descent")
+    force = _RNG.normal(size=(16, 50))
+    fn.export(tmp_path / "descent.so", 0.2, force[0])
+    loaded = wg.load(tmp_path / "descent.so")
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda f: loaded(0.2, f), force))
+    for f, got in zip(force, found, strict=True):
+        close(got, fn(0.2, f))
+
+
+CALLER = """
+#include <stdio.h>
+#include "slope.h"
+int main(void) {
+    double x[3] = {0.5, -1.0, 2.0}, out[3];
+    int status = slope(x, out);
+    for (int i = 0; i < 3; i++) printf("%.17g\\n", out[i]);
+    return status;
+}
+"""
+
+
+@pytest.mark.parametrize("ending", ["so", "a", "o"])
+@pytest.mark.parametrize("cpu", ["generic", "native"])
+def test_c_program_calls_each_kind(ending: str, cpu: str, tmp_path: Path) -> None:
+    fn = wg.function(wg.grad(lambda x: wnp.sum(wnp.exp(x) * x**2)), name="slope")
+    path = tmp_path / f"slope.{ending}"
+    fn.export(path, np.ones(3), cpu=cpu)
+    (tmp_path / "main.c").write_text(CALLER)
+    words = ["-std=c11", "-Wall", "-Werror", f"-I{tmp_path}", tmp_path / "main.c", path, "-lm", "-o", tmp_path / "main"]
+    run(compiler(), *words)
+    got = [float(line) for line in run(tmp_path / "main").split()]
+    np.testing.assert_allclose(got, fn(np.array([0.5, -1.0, 2.0])), rtol=1e-14)
+
+
+def _prints(x: Any) -> Any:
+    wg.debug_print("{}", x)
+    return x
+
+
+def _in_a_loop(x: Any) -> Any:
+    return wg.fori_loop(0, 3, lambda i, y: _prints(y) * x, x)
+
+
+@pytest.mark.parametrize(("f", "named"), [
+    (_prints, "debug_print"), (_in_a_loop, "debug_print"), (lambda x: wnp.linalg.svd(wnp.outer(x, x))[1], "svd"),
+])  # fmt: skip
+def test_what_cannot_leave_python_is_named(f: Any, named: str, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=f"export: stays uses {named}"):
+        wg.function(f, name="stays").export(tmp_path / "stays.so", np.ones(2) if named == "svd" else 1.0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_written_variables_stay_in_python(tmp_path: Path) -> None:
+    count = wg.Variable(0.0, name="count")
+
+    def f(x: Any) -> Any:
+        count.assign_add(1.0)
+        return x * count
+
+    with pytest.raises(TypeError, match="writes to count"):
+        wg.function(f, name="f").export(tmp_path / "f.so", 1.0)
+
+
+def test_other_endings_and_processors_are_refused(tmp_path: Path) -> None:
+    fn = wg.function(lambda x: x, name="f")
+    with pytest.raises(ValueError, match=r"should end in \.so"):
+        fn.export(tmp_path / "f.dat", 1.0)
+    with pytest.raises(ValueError, match="there is no cpu 'fast'"):
+        fn.export(tmp_path / "f.so", 1.0, cpu="fast")
+
+
+def test_scipy_integrates_gradients_without_python() -> None:
+    integrate = pytest.importorskip("scipy.integrate", reason="SciPy's quad calls the code")
+    slope = wg.function(wg.grad(lambda x: x**3 * wnp.exp(-x)))
+    np.testing.assert_allclose(integrate.quad(slope.low_level(1.0), 0, 2)[0], 8 * np.exp(-2), rtol=1e-12)
+    wave = wg.function(lambda x: wnp.prod(wnp.cos(x)))
+    np.testing.assert_allclose(integrate.nquad(wave.low_level(np.ones(2)), [[0, 1]] * 2)[0], np.sin(1) ** 2)
+    two = wg.function(lambda x, a: a * wnp.sin(x))
+    np.testing.assert_allclose(integrate.quad(two.low_level(1.0, 1.0), 0, 1, args=(3.0,))[0], 3 * (1 - np.cos(1)))
+    slope_of_two = wg.function(lambda x: x * 2)
+    with pytest.raises(TypeError, match="should take float64 numbers or one float64 vector"):
+        slope_of_two.low_level(np.ones(3))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_source_is_clean_and_gives_what_python_gives(name: str, tmp_path: Path) -> None:
+    make, arguments = CASES[name]
+    fn = wg.function(make(), name=name)
+    fn.export(tmp_path / f"{name}.c", *arguments)
+    fn.export(tmp_path / f"{name}.so", *arguments)
+    loaded = wg.load(tmp_path / f"{name}.so")  # of which only the signature serves here
+    words = ["-std=c11", "-O1", "-Wall", "-Werror", "-fPIC", "-shared", tmp_path / f"{name}.c"]
+    run(compiler(), *words, "-o", tmp_path / "source.so", "-lm")
+    loaded._run = ctypes.CDLL(str(tmp_path / "source.so"))[name]
+    close(loaded(*arguments), fn(*arguments))
+
+
+CHECKED = """
+#include <stdio.h>
+#include "descent.h"
+int main(void) {
+    double x[1] = {0.2}, force[40], out[40];
+    for (int n = 1; n <= 40; n += 13) {
+        for (int i = 0; i < n; i++) force[i] = 0.1 * i - 1.0;
+        int status = descent(n, x, force, out);
+        if (status) return status;
+        for (int i = 0; i < n; i++) printf("%.17g\\n", out[i]);
+    }
+    return 0;
+}
+"""
+
+
+def test_source_runs_under_sanitizers(tmp_path: Path) -> None:
+    signature = [wg.TensorSpec(()), wg.TensorSpec((None,))]
+    fn = wg.function(wg.grad(_path, argnums=1), input_signature=signature, name="descent")
+    fn.export(tmp_path / "descent.c")
+    (tmp_path / "main.c").write_text(CHECKED)
+    words = ["-std=c11", "-g", "-O1", "-Wall", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    run(compiler(), *words, tmp_path / "main.c", tmp_path / "descent.c", "-lm", "-o", tmp_path / "main")
+    got = [float(line) for line in run(tmp_path / "main").split()]
+    wanted = np.concatenate([fn(0.2, 0.1 * np.arange(n) - 1.0) for n in (1, 14, 27, 40)])
+    np.testing.assert_allclose(got, wanted, rtol=1e-13, atol=1e-15)

@@ -1,0 +1,85 @@
+"""Compiled sorts beside eager ones: all dtypes, ties, signed zeros, NaN, lanes in parts, with NumPy's functions or without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._engines.native.llvm import numpy_functions
+from wengert._engines.native.lower import sorting
+
+DTYPES = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
+SHAPES = (((300,), 0), ((3, 200), 1), ((150, 4), 0), ((13,), 0), ((0,), 0), ((1,), 0), ((5, 0), 1))
+
+
+def samples(dtype: str, shape: tuple[int, ...]) -> list[Any]:
+    rng = np.random.default_rng(7)
+    whole = rng.integers(0, 7, size=shape).astype(dtype)
+    if dtype[0] != "f":
+        return [whole, rng.integers(0, 120, size=shape).astype(dtype)]
+    zeros = (whole - 3) * rng.choice([1, -1.0, 0.0, -0.0], size=shape).astype(dtype)
+    special = np.where(rng.random(shape) < 0.4, rng.choice([np.nan, np.inf, -np.inf], size=shape), zeros).astype(dtype)
+    return [rng.normal(size=shape).astype(dtype), zeros, special]
+
+
+def same(found: Any, wanted: Any) -> None:
+    np.testing.assert_array_equal(found, wanted)
+    if wanted.dtype.kind == "f":
+        there = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(found[there]), np.signbit(wanted[there]))
+
+
+def check(dtype: str) -> None:
+    for shape, axis in SHAPES:
+        for is_descending in (False, True):
+
+            def both(x: Any, axis: int = axis, is_descending: bool = is_descending) -> Any:
+                return (
+                    wg.sort(x, axis=axis, descending=is_descending),
+                    wg.argsort(x, axis=axis, descending=is_descending),
+                )
+
+            compiled = wg.function(both)
+            for x in samples(dtype, shape):
+                for found, wanted in zip(compiled(x), both(x), strict=True):
+                    same(np.asarray(found), np.asarray(wanted))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_compiled_sorts_are_the_eager_ones(dtype: str) -> None:
+    assert numpy_functions.sorts(np.dtype(dtype).name.replace("float", "f").replace("uint", "u").replace("int", "i"))
+    check(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4"])
+def test_lanes_of_several_parts_are_merged(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "KEYS", 64)
+    monkeypatch.setattr(sorting, "PLACES", 32)
+    check(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "u1"])
+def test_without_functions_of_numpys_runs_are_merged(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numpy_functions, "sorts", lambda type_: False)
+    check(dtype)
+
+
+def test_the_gradient_of_a_sort_takes_one_sort() -> None:
+    graph = wg.function(wg.grad(lambda x: wg.sum(wg.sort(x) ** 2))).trace(np.arange(4.0))
+    names = [node.op.name for node in graph.nodes]
+    assert names.count("argsort") == 1
+    assert "permute_along" not in names
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_gradient_of_a_sort_along_any_axis(axis: int) -> None:
+    weights = np.arange(24.0).reshape(2, 3, 4)
+    x = np.random.default_rng(3).normal(size=(2, 3, 4))
+    wg.check_gradients(lambda x: wg.sum(wg.sort(x, axis=axis) * weights), x)
+    wg.check_gradients(wg.function(lambda x: wg.sum(wg.sort(x, axis=axis, descending=True) ** 2 * weights)), x)

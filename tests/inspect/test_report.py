@@ -1,0 +1,243 @@
+"""`Function.report` and `wengert profile`: what ran where, why, and what it cost."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert._core.op import REGISTRY
+from wengert._engines.native.engine import is_on
+from wengert._engines.native.plan import support
+from wengert.cli import main
+from wengert.inspect.report import LIBRARY, MACHINE_CODE, NUMPY, Report
+
+pytestmark = pytest.mark.skipif(not is_on(), reason="there is no compiler to report of")
+
+
+def doubled(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return 2 * x
+
+
+# a kernel of the user's is never machine code, whatever the compiler learns
+on_host = wg.primitive("report_doubled", spec=lambda x: x, numpy=doubled, vjp=lambda ct, out, x: (2 * ct,))
+
+
+def mixed(x: Any) -> Any:
+    y = np.tanh(x @ x.T)
+    z = on_host(y)
+    return np.exp(z).sum()
+
+
+def parts_of(report: Report, by: str) -> list[Any]:
+    return [part for part in report.parts if part.by == by]
+
+
+def test_each_part_has_its_line_and_what_runs_it() -> None:
+    report = wg.function(mixed).report(np.ones((4, 3)))
+    (host,) = parts_of(report, NUMPY)
+    assert host.ops == ("report_doubled",) and host.source == "z = on_host(y)" and host.why
+    assert host.line == f"{__file__}:{mixed.__code__.co_firstlineno + 2}"
+    assert host.bytes == 2 * 4 * 4 * 8 and host.flops == 16
+    native = parts_of(report, MACHINE_CODE)
+    assert {part.source for part in native} == {"y = np.tanh(x @ x.T)", "return np.exp(z).sum()"}
+    first = next(part for part in native if "tanh" in part.ops)
+    assert first.flops >= 2 * 4 * 4 * 3 + 16 and not first.is_least
+    assert report.seconds > 0 and all(part.seconds > 0 for part in report.parts)
+    assert abs(sum(report.by().values()) - 1) < 1e-9
+
+
+def test_functions_of_libraries_are_named() -> None:
+    def fitted(a: Any) -> Any:
+        return np.linalg.cholesky(a).sum()
+
+    report = wg.function(fitted).report(np.eye(100) * 2.0)
+    (part,) = parts_of(report, LIBRARY)
+    assert "lapack.dpotrf" in part.why and "cholesky" in part.ops
+
+
+def test_a_loop_is_told_of_by_the_op_that_it_leaves_for() -> None:
+    def stepped(x: Any) -> Any:
+        return wg.scan(lambda c, t: (on_host(c) * t, c.sum()), x, np.arange(5.0))[1].sum()
+
+    f = wg.function(stepped)
+    with pytest.warns(
+        RuntimeWarning,
+        match=r"a loop runs step by step in Python: report_doubled in it[\s\S]*wg.scan\(lambda c, t: \(on_host",
+    ):
+        report = f.report(np.ones(3))
+    (part,) = [p for p in parts_of(report, NUMPY) if "loop" in p.ops]
+    assert "report_doubled" in part.why and part.flops >= 5 * 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wg.function(stepped)(np.ones(4))  # once for the line
+
+
+def test_a_loop_in_machine_code_warns_of_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f = wg.function(wg.grad(lambda x: wg.scan(lambda c, t: (np.tanh(c) * t, c), x, np.arange(50.0))[0].sum()))
+        report = f.report(np.ones(10))
+    assert {*report.by()} == {MACHINE_CODE}
+    forward = next(p for p in report.parts if "loop" in p.ops)
+    assert forward.flops >= 50 * 10
+
+
+def test_every_trace_has_its_reason() -> None:
+    factor = [2.0]
+
+    @wg.function
+    def f(x: Any, n: int = 1, deep: Any = None) -> Any:
+        return x * factor[0] * n
+
+    f(np.ones(3))
+    f(np.ones(4))
+    f(np.ones(4), 2)
+    f(np.ones(4), 2, {"a": 1.0})
+    factor[0] = 3.0
+    traces = f.report(np.ones(3)).traces
+    assert len(traces) == f.trace_count == 5
+    assert traces[0].startswith("the first call: x is shape (3,) float64")
+    assert traces[1] == "another argument: x is shape (4,) float64, before shape (3,) float64"
+    assert traces[2].startswith("arguments of another structure") and traces[3].startswith("arguments of another")
+    assert traces[4].startswith("what it reads had changed: ") and "factor" in traces[4]
+
+
+def test_compiling_is_told_by_stage_and_memory_at_its_highest() -> None:
+    def large(x: Any) -> Any:
+        return on_host(x).sum() + on_host(x * 2).sum()
+
+    report = wg.function(large).report(np.ones(200_000))
+    assert {*report.compile} == {"tracing", "passes", "planning", "lowering", "LLVM"}
+    assert all(seconds >= 0 for seconds in report.compile.values()) and report.compile["tracing"] > 0
+    assert report.memory >= 200_000 * 8
+
+
+def test_a_report_writes_no_variable_twice() -> None:
+    count = wg.Variable(0.0)
+
+    @wg.function
+    def step(x: Any) -> Any:
+        count.assign_add(x)
+        return count * 2
+
+    step.report(1.0)
+    assert float(count) == 1.0
+
+
+def test_sizes_that_vary_and_methods() -> None:
+    class Model:
+        k = 2.0
+
+        @wg.function
+        def scaled(self, x: Any) -> Any:
+            return (on_host(x) * self.k).sum()
+
+    assert Model().scaled.report(np.ones(3)).name == "scaled"
+    f = wg.function(lambda x: on_host(x @ x.T).sum(), input_signature=[wg.TensorSpec((None, 3))])
+    (host,) = parts_of(f.report(np.ones((5, 3))), NUMPY)
+    assert host.flops == 25 and not host.is_least
+
+
+class _Balanced(html.parser.HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_it_is_a_table_a_picture_and_plain_data() -> None:
+    report = wg.function(mixed).report(np.ones((4, 3)))
+    text = str(report)
+    for word in ("machine code", "NumPy", "z = on_host(y)", "memory", "compiling", "traces      1", "LLVM"):
+        assert word in text
+    picture = report._repr_html_()
+    parser = _Balanced()
+    parser.feed(picture)
+    assert not parser.open and picture.count("<rect") == len(report.parts)
+    data = json.loads(json.dumps(report.to_dict()))
+    assert data["trace_count"] == 1 and len(data["parts"]) == len(report.parts)
+
+
+def test_a_framework_runs_all_as_one_part() -> None:
+    torch = pytest.importorskip("torch", reason="needs a framework")
+    report = wg.function(lambda x: wg.ops.tanh(x).sum()).report(torch.ones(5))
+    (part,) = report.parts
+    assert part.by == "torch" and {"tanh"} <= {*part.ops} and part.flops >= 5 and part.seconds > 0
+
+
+def test_in_a_trace_there_is_nothing_to_report() -> None:
+    inner = wg.function(np.sin)
+    with pytest.raises(RuntimeError, match="report"):
+        wg.function(lambda x: inner.report(x))(1.0)
+
+
+def test_what_is_handed_to_numpy_are_ops_that_there_are() -> None:
+    assert {*support.HANDED} <= {*REGISTRY}
+
+
+# -- the command line -------------------------------------------------------------------------------------------------
+
+SCRIPT = """
+import sys
+import numpy as np, wengert as wg
+print("arguments", sys.argv[1:])
+@wg.function
+def area(x):
+    return (np.sin(x) * x).sum()
+class Model:
+    @wg.function
+    def scaled(self, x):
+        return x * 2.0
+for n in (3, 4, 4):
+    area(np.ones(n))
+Model().scaled(np.ones(2))
+wg.function(lambda x: area(x) + 1.0, name="outer")(np.ones(3))
+"""
+
+
+def test_profile_reports_each_function_of_a_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    assert main(["profile", str(script), "one", "--", "--two"]) == 0
+    text = capsys.readouterr().out
+    assert "arguments ['one', '--two']" in text and "3 calls" in text and "scaled" in text
+    assert "another argument: x is shape (4,) float64" in text
+    called = wg.function(lambda x: x * 2.0)
+    assert called(1.0) == 2.0  # functions are called as before
+
+
+def test_profile_prints_json_apart_from_the_scripts_text(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, "-m", "wengert.cli", "profile", str(script), "--json"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0 and "arguments []" in run.stderr
+    found = {f["name"]: f for f in json.loads(run.stdout)["functions"]}
+    assert {*found} == {"area", "scaled", "outer"} and found["area"]["calls"] == 3
+    assert found["area"]["parts"][0]["line"].startswith(str(script))
+
+
+def test_profile_of_a_script_that_fails_or_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", str(tmp_path / "none.py")]) == 2
+    script = tmp_path / "script.py"
+    script.write_text("import sys, wengert as wg\nwg.function(lambda x: x)(1.0)\nsys.exit(3)\n")
+    assert main(["profile", str(script)]) == 3
+    script.write_text("import wengert as wg\nwg.function(lambda x: x * 2)(1.0)\nraise ValueError('its own')\n")
+    assert main(["profile", str(script)]) == 2
+    out, err = capsys.readouterr()
+    assert "1 call," in out and "its own" in err

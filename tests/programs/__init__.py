@@ -1,0 +1,1 @@
+"""Compiled functions, what they capture, and what they hold."""

@@ -1,0 +1,262 @@
+"""What public functions make of others is pickled by what it was made of, looks like f, and works in other processes."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.support.paths import ROOT
+
+
+def energy(x: Any) -> Any:
+    """The energy of x."""
+    return wg.sum(wg.sin(x) * x)
+
+
+def ruled(x: Any) -> Any:
+    return x * x, lambda upstream: upstream * 3.0 * x
+
+
+def saving(x: Any, save: Any) -> Any:
+    save([x])
+    return x * x, lambda dy, saved: dy * saved[0]
+
+
+def solver(f: Callable[..., Any], x0: Any, a: Any) -> Any:
+    return np.sqrt(a)
+
+
+def square_less(x: Any, a: Any) -> Any:
+    return x * x - a
+
+
+@wg.function
+def compiled(x: Any) -> Any:
+    return x * 2.0
+
+
+@wg.custom_gradient
+def with_rule(x: Any) -> Any:
+    return x * x, lambda upstream: upstream * 5.0 * x
+
+
+@wg.custom_gradient(jvp=lambda primals, tangents: (primals[0] ** 2, 7.0 * primals[0] * tangents[0]))
+def with_both(x: Any) -> Any:
+    return x * x, lambda upstream: upstream * 7.0 * x
+
+
+@wg.vmap
+def each(x: Any) -> Any:
+    return x**3
+
+
+@wg.function
+@wg.grad
+def slope(x: Any) -> Any:
+    return wg.sum(x**3)
+
+
+class Model:
+    """Methods of all kinds."""
+
+    def __init__(self, w: float) -> None:
+        self.w = w
+
+    @wg.function
+    def compiled(self, x: Any) -> Any:
+        return self.w * x
+
+    @wg.custom_gradient
+    def ruled(self, x: Any) -> Any:
+        return self.w * x, lambda upstream: (None, upstream * 11.0)
+
+    def plain(self, x: Any) -> Any:
+        return wg.sum(self.w * x**2)
+
+    gradient = wg.grad(plain, argnums=1)
+
+
+X = np.array([0.3, 0.7])
+cube = wg.primitive("cube_to_pickle", spec=lambda x: x, numpy=lambda x: x**3, vjp=lambda ct, out, x: ct * 3 * x**2)
+MADE: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "grad": (wg.grad(energy), (X,)),
+    "grad with options": (wg.grad(energy, argnums=(0,), unconnected_gradients="zero"), (X,)),
+    "grad of grad": (wg.grad(wg.grad(energy)), (X,)),
+    "value_and_grad": (wg.value_and_grad(energy), (X,)),
+    "grads": (wg.grads(energy), ([X],)),
+    "value_and_grads": (wg.value_and_grads(energy), ([X],)),
+    "jacobian": (wg.jacobian(energy, mode="forward"), (X,)),
+    "value_and_jacobian": (wg.value_and_jacobian(energy), (X,)),
+    "hessian": (wg.hessian(energy), (X,)),
+    "vmap": (wg.vmap(energy), (X,)),
+    "function": (wg.function(energy), (X,)),
+    "function with a signature": (wg.function(energy, input_signature=[wg.TensorSpec((None,))], name="e"), (X,)),
+    "function of grad": (wg.function(wg.grad(energy)), (X,)),
+    "grad of function": (wg.grad(wg.function(energy)), (X,)),
+    "custom_gradient": (wg.custom_gradient(ruled), (X,)),
+    "custom_grad": (wg.custom_grad(saving), (X,)),
+    "recompute_grad": (wg.recompute_grad(energy), (X,)),
+    "custom_root": (wg.custom_root(square_less, solver), (1.0, 2.0)),
+    "decorated by function": (compiled, (X,)),
+    "decorated by custom_gradient": (with_rule, (X,)),
+    "decorated by custom_gradient with jvp": (with_both, (X,)),
+    "decorated by vmap": (each, (X,)),
+    "decorated twice": (slope, (X,)),
+    "within what was decorated twice": (slope.__wrapped__, (X,)),
+    "grad of a decorated one": (wg.grad(compiled), (X,)),
+    "bound function": (Model(3.0).compiled, (X,)),
+    "bound gradient": (Model(3.0).gradient, (X,)),
+    "bound custom gradient": (wg.grad(Model(3.0).plain), (X,)),
+    "primitive": (cube, (X,)),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_pickled_callables_do_the_same(name: str) -> None:
+    made, args = MADE[name]
+    for copied in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made), copy.copy(made)):
+        assert repr(copied(*args)) == repr(made(*args))
+
+
+def test_options_come_along() -> None:
+    again = pickle.loads(pickle.dumps(wg.grad(energy, has_aux=False, unconnected_gradients="none")))
+    assert again(X).tolist() == wg.grad(energy)(X).tolist()
+    pair = pickle.loads(pickle.dumps(MADE["grad with options"][0]))(X)
+    assert isinstance(pair, tuple)
+    fn = pickle.loads(pickle.dumps(MADE["function with a signature"][0]))
+    fn(X), fn(np.ones(5))
+    assert (fn.trace_count, fn.name) == (1, "e")
+
+
+def test_what_was_compiled_stays_behind() -> None:
+    fn = wg.function(energy)
+    fn(X)
+    assert fn.trace_count == 1
+    assert pickle.loads(pickle.dumps(fn)).trace_count == 0
+    assert len(pickle.dumps(fn)) < 1000
+
+
+def test_a_loaded_function_is_pickled_as_data(tmp_path: Path) -> None:
+    fn = wg.function(lambda x: x * wg.exp(x))
+    fn(X)
+    wg.save(fn, tmp_path / "f")
+    again = pickle.loads(pickle.dumps(wg.load(tmp_path / "f")))
+    np.testing.assert_array_equal(again(X), fn(X))
+
+
+@pytest.mark.parametrize("name", ["norm", "gamma", "poisson", "multivariate_normal"])
+def test_distributions_are_pickled_by_name(name: str) -> None:
+    distribution = getattr(wg.stats, name)
+    assert pickle.loads(pickle.dumps(distribution)) is distribution or name == "multivariate_normal"
+    if name == "norm":
+        frozen = pickle.loads(pickle.dumps(copy.deepcopy(wg.stats.norm(1.0, scale=2.0))))
+        np.testing.assert_array_equal(frozen.logpdf(X), wg.stats.norm.logpdf(X, 1.0, 2.0))
+
+
+def test_a_function_made_in_a_function_says_why_it_cannot_be_pickled() -> None:
+    def local(x: Any) -> Any:
+        return x
+
+    with pytest.raises((AttributeError, pickle.PicklingError), match="local"):
+        pickle.dumps(wg.grad(local))
+
+
+def test_they_look_like_f() -> None:
+    for made in (wg.grad(energy), wg.vmap(energy), wg.jacobian(energy), wg.function(energy), wg.recompute_grad(energy)):
+        assert str(inspect.signature(made)) == str(inspect.signature(energy))
+        assert made.__wrapped__ is energy
+    assert wg.grad(energy).__name__ == "grad(energy)"
+    assert repr(wg.grad(energy)) == "<function grad(energy)>"
+    assert wg.grad(energy).__doc__ == "grad of energy."
+
+
+def test_they_are_methods_where_they_are_defined_in_a_class() -> None:
+    np.testing.assert_array_equal(Model(3.0).gradient(X), 6.0 * X)
+    assert Model.gradient(Model(3.0), X).shape == (2,)
+
+
+def test_processes_that_begin_anew_take_them() -> None:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        np.testing.assert_array_equal(pool.map(wg.grad(energy), [X])[0], wg.grad(energy)(X))
+        np.testing.assert_array_equal(pool.map(compiled, [X])[0], compiled(X))
+
+
+BY_VALUE = """
+import sys
+import numpy as np, wengert as wg
+cloudpickle = __import__("cloudpickle")
+k = 3.0
+@wg.function
+def f(x): return wg.sum(x**k)
+@wg.custom_gradient
+def g(x): return x * x, lambda u: u * 5.0 * x
+h = wg.grad(lambda x: f(g(x)))
+own = wg.primitive("by_value", spec=lambda x: x, numpy=lambda x: x + k)
+sys.stdout.buffer.write(cloudpickle.dumps((f, g, h, own, wg.vmap(lambda x: h(x)))))
+"""
+
+
+def test_cloudpickle_takes_what_the_main_module_defines() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", BY_VALUE], env=environment, capture_output=True, check=True, timeout=120
+    )
+    f, g, h, own, mapped = pickle.loads(done.stdout)
+    np.testing.assert_allclose(f(X), np.sum(X**3))
+    np.testing.assert_allclose(wg.grad(g)(X), 5.0 * X)
+    np.testing.assert_allclose(h(X), 15.0 * X**5)
+    np.testing.assert_allclose(own(X), X + 3.0)
+    np.testing.assert_allclose(mapped(X), 15.0 * X**5)
+
+
+def structured(x: Any, w: Any) -> Any:
+    return {"a": wg.sin(x["u"]) * w, "n": wg.argmax(x["u"])}, wg.sum(x["v"]) * w
+
+
+PULLED = {
+    "vector": (lambda x: wg.sin(x) * 2.0, (np.arange(3.0),), np.ones(3)),
+    "number": (lambda x: wg.sum(x**2), (np.arange(3.0),), np.float64(2.0)),
+    "structure": (
+        structured, ({"u": np.arange(3.0), "v": np.ones(2)}, 2.0), ({"a": np.ones(3), "n": None}, np.float64(3.0)),
+    ),
+    "complex": (lambda z: z * z, (np.array([1.0 + 2.0j]),), np.array([1.0 - 1.0j])),
+    "loop": (lambda x: wg.fori_loop(0, 3, lambda i, c: c * wg.cos(c), x), (np.arange(3.0),), np.ones(3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PULLED)
+def test_a_pullback_is_pickled_as_its_program(name: str) -> None:
+    f, primals, cotangent = PULLED[name]
+    _, pullback = wg.vjp(f, *primals)
+    kept = pickle.loads(pickle.dumps(pullback))
+    for found, wanted in zip(wg.tree.leaves(kept(cotangent)), wg.tree.leaves(pullback(cotangent)), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    assert copy.deepcopy(pullback) is pullback
+
+
+def test_a_linearized_function_is_pickled_as_its_program() -> None:
+    _, push = wg.linearize(lambda x, w: wg.sin(x) * w, np.arange(3.0), 2.0)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(push))(np.ones(3), 1.0), push(np.ones(3), 1.0), rtol=1e-14)
+    transposed = wg.linear_transpose(lambda x: 3.0 * x, np.zeros(2))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(transposed))(np.ones(2))[0], [3.0, 3.0])
+
+
+def test_a_pullback_that_holds_more_than_a_program_says_what_to_pickle() -> None:
+    def inner(x: Any) -> Any:
+        pickle.dumps(wg.vjp(lambda y: y * x, np.ones(2))[1])
+        return wg.sum(x)
+
+    with pytest.raises(TypeError, match=r"wg\.vjp returned cannot be pickled.*pickle f and the primals"):
+        wg.grad(inner)(np.ones(2))

@@ -1,0 +1,1 @@
+"""Custom gradients, ops and functions that users bring."""

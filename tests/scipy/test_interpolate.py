@@ -1,0 +1,155 @@
+"""`wengert.scipy.interpolate`: values against SciPy's, gradients in points, values and places against differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.interpolate
+
+import wengert as wg
+from tests.support.scipy_rows import abs_square, check_slope, same_values, weights
+from wengert.scipy import interpolate
+
+RNG = np.random.default_rng(4)
+X = np.array([0.0, 0.7, 1.1, 2.0, 2.4, 3.5, 4.1])
+Y = RNG.normal(size=(7, 2))
+ROUND = np.concatenate([Y[:-1], Y[:1]])
+AT = np.array([[0.3, 1.7, 2.2], [-0.4, 3.9, 4.6]])
+INSIDE = np.array([0.3, 1.7, 3.9])
+
+Maker = Callable[[Any, Any, Any], Any]
+SPLINES: dict[str, tuple[Maker, Any, Any]] = {
+    f"cubic {bc}": (lambda m, x, y, bc=bc: m.CubicSpline(x, y, bc_type=bc), X, ROUND if bc == "periodic" else Y)
+    for bc in ("not-a-knot", "natural", "clamped", "periodic", ("natural", "not-a-knot"))
+}
+SPLINES |= {
+    "cubic given ends": (lambda m, x, y: m.CubicSpline(x, y, bc_type=((1, y[0] * 2), (2, y[1]))), X, Y),
+    **{f"cubic {n}": (lambda m, x, y: m.CubicSpline(x, y), X[:n], Y[:n]) for n in (2, 3, 4)},
+    **{f"cubic round {n}": (lambda m, x, y: m.CubicSpline(x, y, bc_type="periodic"), X[:n],
+                            np.concatenate([Y[: n - 1], Y[:1]])) for n in (3, 4)},
+    "cubic along axis 1": (lambda m, x, y: m.CubicSpline(x, y.T, axis=1), X, Y),
+    "cubic inside": (lambda m, x, y: m.CubicSpline(x, y, extrapolate=False), X, Y),
+    "pchip": (lambda m, x, y: m.PchipInterpolator(x, y), X, Y),
+    "pchip 2": (lambda m, x, y: m.PchipInterpolator(x, y), X[:2], Y[:2]),
+    "pchip flat": (lambda m, x, y: m.PchipInterpolator(x, y), X, np.array([0, 0, 1, 3, 3.5, 2, 2.2])),
+    "akima": (lambda m, x, y: m.Akima1DInterpolator(x, y, extrapolate=True), X, Y),
+    "makima": (lambda m, x, y: m.Akima1DInterpolator(x, y, method="makima"), X, Y),
+    "hermite": (lambda m, x, y: m.CubicHermiteSpline(x, y, y * y), X, Y),
+    **{f"spline {k}": (lambda m, x, y, k=k: m.make_interp_spline(x, y, k), X, Y) for k in (1, 2, 3, 4, 5)},
+    "spline natural": (lambda m, x, y: m.make_interp_spline(x, y, bc_type="natural"), X, Y),
+    "spline ends": (lambda m, x, y: m.make_interp_spline(x, y, bc_type=([(1, y[0])], [(2, y[1])])), X, Y),
+    "knots": (lambda m, x, y: m.BSpline(np.concatenate([x[:2] - 2, x, x[-2:] + 2]), y, 3), X, Y),
+}  # fmt: skip
+
+
+def evaluations(spline: Any, at: Any) -> tuple[Any, ...]:
+    found = [
+        spline(at),
+        spline(at, 1),
+        spline(at, 2),
+        spline(at, 5),
+        spline.derivative()(at),
+        spline.integrate(0.2, 1.9),
+    ]
+    return (*found, spline.antiderivative()(at))
+
+
+@pytest.mark.parametrize("name", SPLINES)
+def test_splines_are_scipys(name: str) -> None:
+    make, x, y = SPLINES[name]
+    expected = evaluations(make(scipy.interpolate, x, y), AT)
+    same_values(evaluations(make(interpolate, x, y), AT), expected, 1e-9)
+    found = evaluations(make(interpolate, wg.tensor(x), wg.tensor(y)), wg.tensor(AT))
+    assert all(isinstance(f, wg.Tensor) for f in found)
+    same_values(found, expected, 1e-9)
+
+
+@pytest.mark.parametrize("name", SPLINES)
+def test_splines_follow_points_values_and_places(name: str) -> None:
+    make, x, y = SPLINES[name]
+
+    def f(x, y, at, a):
+        spline = make(interpolate, x, y)
+        value = spline(at)
+        return (
+            abs_square(value * (1 + weights(value.shape))) + abs_square(spline(at, 1)) + spline.integrate(a, 1.3).sum()
+        )
+
+    if "round" in name or "periodic" in name:  # what moves the first value moves the last one
+        check_slope(
+            lambda *args: f(args[0], np.concatenate([args[1][:-1], args[1][:1]]), *args[2:]), [x, y, INSIDE, 0.2]
+        )
+    elif "inside" in name or "makima" in name or "flat" in name:
+        check_slope(lambda y, at: f(x, y, at, 0.2), [y, INSIDE] if "flat" not in name else [y + 0.01 * X**2, INSIDE])
+    else:
+        check_slope(f, [x, y, INSIDE, 0.2])
+
+
+def test_an_interpolant_of_constants_is_differentiated_in_the_place() -> None:
+    spline = interpolate.CubicSpline(X, Y[:, 0])
+    theirs = scipy.interpolate.CubicSpline(X, Y[:, 0])
+    np.testing.assert_allclose(wg.grad(spline)(1.3), theirs(1.3, 1))
+    np.testing.assert_allclose(wg.grad(wg.grad(spline))(1.3), theirs(1.3, 2))
+    np.testing.assert_allclose(wg.function(lambda x: spline(x))(INSIDE), theirs(INSIDE))
+    np.testing.assert_allclose(wg.vmap(spline)(INSIDE), theirs(INSIDE))
+
+
+@pytest.mark.parametrize(
+    "kind", ["linear", "nearest", "nearest-up", "previous", "next", "zero", "quadratic", "cubic", 5]
+)
+def test_interp1d(kind: Any) -> None:
+    order = np.array([3, 0, 6, 1, 5, 2, 4])
+    for options in (
+        {"bounds_error": False},
+        {"fill_value": "extrapolate"},
+        {"fill_value": (-1.0, 2.0), "bounds_error": False},
+    ):
+        expected = scipy.interpolate.interp1d(X[order], Y.T[:, order], kind, **options)(AT)
+        same_values(interpolate.interp1d(wg.tensor(X[order]), Y.T[:, order], kind, **options)(AT), expected, 1e-10)
+    if kind in ("nearest", "nearest-up", "previous", "next", "zero"):  # steps, which do not change with the places
+        check_slope(lambda y: abs_square(interpolate.interp1d(X, y, kind)(INSIDE)), [Y.T])
+    else:
+        check_slope(lambda x, y, at: abs_square(interpolate.interp1d(x, y, kind)(at)), [X, Y.T, INSIDE])
+    with pytest.raises(ValueError, match="above the interpolation range"):
+        interpolate.interp1d(wg.tensor(X), Y.T, kind)(5.0)
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest"])
+def test_tables_on_grids(method: str) -> None:
+    grid = (np.array([0.0, 1.0, 2.5]), np.array([3.0, 1.0, 0.5, 0.0]))
+    values = RNG.normal(size=(3, 4, 2))
+    at = np.array([[0.2, 0.7], [1.9, 2.2], [1.0, 0.1]])
+    for options in ({}, {"bounds_error": False}, {"bounds_error": False, "fill_value": None}):
+        places = at if not options else np.concatenate([at, [[3.0, 1.0], [-1.0, 4.0]]])
+        expected = scipy.interpolate.RegularGridInterpolator(grid, values, method, **options)(places)
+        same_values(
+            interpolate.RegularGridInterpolator(grid, wg.tensor(values), method, **options)(places), expected, 1e-12
+        )
+        pair = interpolate.RegularGridInterpolator(grid, values, method, **options)((places[:, 0], places[:, 1]))
+        same_values(pair, expected, 1e-12)
+
+    def f(first, values, at):
+        return abs_square(interpolate.RegularGridInterpolator((first, grid[1]), values, method)(at))
+
+    if method == "linear":
+        check_slope(f, [grid[0], values, at[:2]])
+    check_slope(lambda values: f(grid[0], values, at), [values])
+    with pytest.raises(ValueError, match="out of bounds"):
+        interpolate.RegularGridInterpolator(grid, values, method)([[3.0, 1.0]])
+    with pytest.raises(wg.LostGradientError, match="map_coordinates"):
+        interpolate.RegularGridInterpolator(grid, values, "cubic")
+
+
+def test_splrep_and_splev() -> None:
+    tck = scipy.interpolate.splrep(X, Y[:, 0])
+    found = interpolate.splrep(wg.tensor(X), wg.tensor(Y[:, 0]))
+    np.testing.assert_allclose(found[1].numpy(), tck[1], atol=1e-10)
+    for ext in (0, 1, 3):
+        same_values(interpolate.splev(wg.tensor(AT), tck, 0, ext), scipy.interpolate.splev(AT, tck, 0, ext), 1e-10)
+    same_values(interpolate.splev(wg.tensor(INSIDE), tck, 1), scipy.interpolate.splev(INSIDE, tck, 1), 1e-10)
+    check_slope(lambda x, y, at: abs_square(interpolate.splev(at, interpolate.splrep(x, y))), [X, Y[:, 0], INSIDE])
+    with pytest.raises(TypeError, match="s=0.5 is not supported"):
+        interpolate.splrep(wg.tensor(X), Y[:, 0], s=0.5)

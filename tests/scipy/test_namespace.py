@@ -1,0 +1,89 @@
+"""The frame of `wengert.scipy`: what is loaded when, what is SciPy's own, and what it refuses."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.ndimage
+import scipy.optimize
+import scipy.sparse
+import scipy.special
+import scipy.stats
+
+import wengert as wg
+import wengert.scipy
+
+MODULES = (
+    "special", "stats", "linalg", "fft", "signal", "integrate", "interpolate", "optimize", "ndimage", "sparse",
+    "sparse.linalg", "spatial", "spatial.distance", "constants",
+)  # fmt: skip
+
+
+def test_importing_the_tree_does_not_load_scipy() -> None:
+    modules = ", ".join(f"wengert.scipy.{m}" for m in MODULES)
+    code = f"import sys, wengert.scipy, {modules}; print([m for m in sys.modules if m.partition('.')[0] == 'scipy'])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_name_of_scipys_module_is_there(name: str) -> None:
+    ours = importlib.import_module(f"wengert.scipy.{name}")
+    theirs = importlib.import_module(f"scipy.{name}")
+    assert {*theirs.__all__} <= {*ours.__all__} <= {*dir(ours)}
+    for public in theirs.__all__:
+        assert getattr(ours, public) is not None
+
+
+def test_names_that_scipy_does_not_have_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="SciPy has none"):
+        _ = wg.scipy.ndimage.no_such_filter
+
+
+def test_scipys_own_function_takes_arrays_and_tensors_that_nobody_follows() -> None:
+    x = np.arange(5.0)
+    expected = scipy.ndimage.grey_erosion(x, size=3)
+    np.testing.assert_array_equal(wg.scipy.ndimage.grey_erosion(x, size=3), expected)
+    np.testing.assert_array_equal(wg.scipy.ndimage.grey_erosion(wg.tensor(x), size=3), expected)
+
+
+def test_scipys_own_function_refuses_a_followed_tensor_and_names_the_argument_and_the_line() -> None:
+    def f(x):
+        return wg.scipy.ndimage.grey_erosion(x, size=3)
+
+    with pytest.raises(wg.LostGradientError, match=r"(?s)scipy.ndimage.grey_erosion.*'input'.*wg.adopt.*grey_erosion"):
+        wg.grad(f)(np.arange(5.0))
+    with pytest.raises(wg.LostGradientError, match=r"'structure'"):
+        wg.grad(lambda x: wg.scipy.ndimage.grey_erosion(np.ones(3), structure=[x[0], x[1]]))(np.arange(5.0))
+
+
+def test_scipys_own_function_refuses_a_function_whose_results_are_followed() -> None:
+    def f(a):
+        return wg.scipy.optimize.basinhopping(lambda x: (x[0] - a) ** 2, [0.0], niter=1).x[0]
+
+    with pytest.raises(wg.LostGradientError, match="basinhopping.*returned"):
+        wg.grad(f)(1.0)
+
+
+def test_classes_exceptions_and_modules_are_scipys() -> None:
+    assert wg.scipy.sparse.lil_array is scipy.sparse.lil_array
+    assert wg.scipy.constants.c == 299792458.0
+    assert wg.scipy.optimize.Bounds is scipy.optimize.Bounds
+    assert wg.scipy.__version__ == scipy.__version__
+
+
+def test_scipys_ufuncs_on_tensors_are_ours_where_we_have_them() -> None:
+    slope = wg.grad(lambda x: scipy.special.dawsn(x))(0.5)
+    assert slope == pytest.approx(1 - scipy.special.dawsn(0.5))
+
+
+def test_scipys_own_modules_name_our_counterpart_in_their_refusal() -> None:
+    with pytest.raises(wg.LostGradientError, match="use wengert.scipy.stats.norm"):
+        wg.grad(lambda x: scipy.stats.norm.logpdf(x))(0.5)
+    with pytest.raises(wg.LostGradientError, match="use wengert.scipy.linalg.schur"):
+        wg.grad(lambda x: scipy.linalg.schur(x)[0].sum())(np.eye(2))

@@ -1,0 +1,219 @@
+"""`wengert.scipy.stats` against SciPy's: distributions, estimates of densities, statistics."""
+
+from __future__ import annotations
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.stats as reference
+
+import wengert as wg
+import wengert.scipy.stats as stats
+from tests.scipy.against import agrees_with_scipy
+
+# shape parameters, and points inside of the support
+CONTINUOUS = {
+    "norm": (), "lognorm": (0.8,), "truncnorm": (-1.5, 2.0), "uniform": (), "expon": (), "laplace": (), "logistic": (),
+    "cauchy": (), "pareto": (3.5,), "weibull_min": (1.7,), "t": (4.5,), "vonmises": (1.3,), "gamma": (2.3,),
+    "beta": (1.7, 2.4), "chi2": (3.4,), "gumbel_r": (), "gumbel_l": (), "weibull_max": (1.7,), "invweibull": (2.2,),
+    "genextreme": (0.2,), "genpareto": (0.15,), "gompertz": (0.9,), "halfnorm": (), "rayleigh": (), "maxwell": (),
+    "chi": (2.7,), "johnsonsu": (0.4, 1.3), "johnsonsb": (0.4, 1.3), "skewnorm": (1.4,), "gennorm": (1.6,), "levy": (),
+    "moyal": (), "invgauss": (0.8,), "rice": (0.9,), "invgamma": (3.2,), "f": (3.3, 5.4), "betaprime": (2.2, 3.1),
+    "arcsine": (), "powerlaw": (1.8,), "lomax": (3.3,), "fisk": (2.6,), "burr": (2.1, 1.4), "burr12": (2.1, 1.4),
+    "exponweib": (1.6, 1.3), "loguniform": (0.5, 4.0), "halfcauchy": (), "halflogistic": (), "hypsecant": (),
+    "laplace_asymmetric": (1.4,), "bradford": (1.2,), "semicircular": (), "triang": (0.4,), "truncexpon": (2.1,),
+    "erlang": (2.0,), "reciprocal": (0.5, 4.0),
+}  # fmt: skip
+DISCRETE = {
+    "bernoulli": (0.3,), "binom": (7.0, 0.3), "nbinom": (2.5, 0.4), "poisson": (2.3,), "geom": (0.35,),
+    "randint": (2.0, 9.0), "betabinom": (6.0, 1.7, 2.2), "zipf": (2.5,), "logser": (0.6,), "planck": (0.7,),
+    "dlaplace": (0.8,),
+}  # fmt: skip
+SHARES = np.array([0.15, 0.45, 0.8])
+WHOLE = {"binom": 1, "randint": 2, "betabinom": 1, "erlang": 1}  # so many shapes are whole numbers
+
+
+def recorded(name: str, methods: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(name, m) for m in methods if getattr(stats, name)._methods(m) is not None]
+
+
+POINTS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
+LOADS = [pair for name in CONTINUOUS for pair in recorded(name, (*POINTS, "ppf", "isf"))]
+SLOPES = [
+    (n, m) for n, m in LOADS if m in ("logpdf", "cdf", "ppf") and (n, m) != ("vonmises", "ppf")
+]  # it is interpolated
+
+
+def test_there_are_forty_distributions_with_every_method() -> None:
+    complete = [n for n in CONTINUOUS if len(recorded(n, (*POINTS, "ppf", "isf", "rvs"))) == 9]
+    assert len(complete) >= 40
+
+
+def case(name, method):
+    """SciPy's method and ours as functions of points and parameters, and their arguments."""
+    shapes, loc, scale = CONTINUOUS[name], 0.3, 1.4
+    x = SHARES if method in ("ppf", "isf") else getattr(reference, name).ppf(SHARES, *shapes, loc, scale)
+    fixed = shapes[: len(shapes) if name in WHOLE else 0]
+
+    def called(module, x, *parameters):
+        return getattr(getattr(module, name), method)(x, *fixed, *parameters)
+
+    args = (x, *map(np.asarray, (*shapes[len(fixed) :], loc, scale)))
+    return partial(called, stats), partial(called, reference), args
+
+
+@pytest.mark.parametrize("name", sorted(CONTINUOUS))
+def test_values_of_all_methods_agree(name):
+    for method in [m for n, m in LOADS if n == name]:
+        ours, theirs, args = case(name, method)
+        want = theirs(*args)
+        rtol = 1e-4 if name == "vonmises" else 1e-9  # SciPy's quantiles are rough there
+        np.testing.assert_allclose(ours(*map(wg.tensor, args)).numpy(), want, rtol=rtol, err_msg=method)
+        np.testing.assert_array_equal(ours(*args), want)
+
+
+@pytest.mark.parametrize(("name", "method"), SLOPES)
+def test_slopes_in_points_and_parameters_agree(name, method):
+    ours, theirs, args = case(name, method)
+    agrees_with_scipy(ours, theirs, args, rtol=1e-8, slope_rtol=2e-5)
+
+
+@pytest.mark.parametrize("name", sorted(DISCRETE))
+def test_counts_have_slopes_in_the_parameters(name):
+    theirs, ours, shapes = getattr(reference, name), getattr(stats, name), DISCRETE[name]
+    counts = np.array([2.0, 3.0, 4.0]) if name != "bernoulli" else np.array([0.0, 1.0])
+    fixed = shapes[: WHOLE.get(name, 0) + (name == "randint")]
+    for method in ("pmf", "logpmf", "cdf", "sf"):
+        if ours._methods(method) is None:
+            continue
+
+        def called(dist, *parameters, method=method):
+            return getattr(dist, method)(counts, *fixed, *parameters)
+
+        args = tuple(np.asarray(v) for v in shapes[len(fixed) :])
+        if args:
+            agrees_with_scipy(partial(called, ours), partial(called, theirs), args, rtol=1e-9, slope_rtol=1e-5)
+    if ours._methods("ppf") is not None:
+        got = ours.ppf(wg.tensor(SHARES), *shapes)
+        np.testing.assert_array_equal(got.numpy(), theirs.ppf(SHARES, *shapes))
+
+
+MOMENTS = [p for n in (*CONTINUOUS, *DISCRETE) for p in recorded(n, ("mean", "var", "std", "entropy", "median"))]
+
+
+@pytest.mark.parametrize(("name", "method"), MOMENTS)
+def test_moments_and_medians_agree(name, method):
+    shapes = {**CONTINUOUS, **DISCRETE}[name]
+    parameters = (*shapes, 0.3, 1.4) if name in CONTINUOUS else shapes
+    want = getattr(getattr(reference, name), method)(*parameters)
+    got = getattr(getattr(stats, name), method)(*[wg.tensor(p) for p in parameters])
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["norm", "gamma", "beta", "lognorm", "gumbel_r", "t", "f"])
+def test_draws_are_scipys_and_follow_their_parameters(name):
+    shapes = CONTINUOUS[name]
+    args = tuple(np.asarray(v) for v in (*shapes, 0.3, 1.4))
+    theirs, ours = getattr(reference, name), getattr(stats, name)
+    want = theirs.rvs(*args, size=5, random_state=3)
+    np.testing.assert_array_equal(ours.rvs(*args, size=5, random_state=3), want)
+    got = wg.jacobian(lambda *p: ours.rvs(*p, size=5, random_state=3), argnums=tuple(range(len(args))), mode="forward")(
+        *args
+    )
+    np.testing.assert_allclose(ours.rvs(*map(wg.tensor, args), size=5, random_state=3).numpy(), want, rtol=1e-10)
+    quantiles = theirs.cdf(want, *args)
+    for i, slope in enumerate(got):
+        up, down = (theirs.ppf(quantiles, *[a + s * 1e-5 * (i == j) for j, a in enumerate(args)]) for s in (1, -1))
+        np.testing.assert_allclose(slope, (up - down) / 2e-5, rtol=1e-4, atol=1e-6)
+
+
+def test_frozen_distributions_have_the_methods_and_pickle():
+    frozen = stats.gamma(wg.tensor(2.0), scale=3.0)
+    assert float(frozen.logpdf(1.5)) == pytest.approx(reference.gamma(2.0, scale=3.0).logpdf(1.5))
+    assert float(frozen.mean()) == 6.0
+    assert frozen.rvs(size=3, random_state=0).shape == (3,)
+    assert wg.grad(lambda a: stats.gamma(a).mean())(2.0) == 1.0
+    assert stats.norm(1.0).support() == (-np.inf, np.inf)
+    assert pickle.loads(pickle.dumps(stats.norm)) is stats.norm
+    assert pickle.loads(pickle.dumps(stats.norm(1.0, 2.0))).std() == 2.0
+
+
+def test_methods_that_are_scipys_refuse_a_followed_parameter():
+    with pytest.raises(wg.LostGradientError, match=r"stats.norm.expect"):
+        wg.grad(lambda m: stats.norm.expect(lambda x: x, loc=m))(1.0)
+    assert stats.norm.fit([1.0, 2.0, 3.0])[0] == 2.0
+
+
+COVARIANCE = np.array([[2.0, 0.4, 0.1], [0.4, 1.5, 0.3], [0.1, 0.3, 1.2]])
+POINTS_3D = np.random.default_rng(0).normal(size=(4, 3))
+
+
+def test_multivariate_normal_agrees_also_where_it_is_singular():
+    def called(dist, x, m, half, **options):
+        return dist.logpdf(x, m, half @ half.T, **options)
+
+    args = (POINTS_3D, np.array([0.1, 0.2, 0.3]), np.linalg.cholesky(COVARIANCE))
+    ours, theirs = stats.multivariate_normal, reference.multivariate_normal
+    for options in ({}, {"allow_singular": True}):
+        agrees_with_scipy(partial(called, ours, **options), partial(called, theirs, **options), args, slope_rtol=1e-5)
+    agrees_with_scipy(lambda h: ours.entropy(None, h @ h.T), lambda h: theirs.entropy(None, h @ h.T), args[2:])
+    half = np.array([[1.0, 0.2], [0.3, 1.0], [0.5, -0.4]])  # of rank two: points on its plane alone have a density
+    flat = np.random.default_rng(1).normal(size=(4, 2)) @ half.T
+    along = partial(called, ours, allow_singular=True), partial(called, theirs, allow_singular=True)
+    np.testing.assert_allclose(along[0](wg.tensor(flat), None, half).numpy(), along[1](flat, None, half), rtol=1e-8)
+    slope = wg.grad(lambda x: wg.sum(along[0](x, None, half)))(flat)
+    np.testing.assert_allclose(slope, -flat @ np.linalg.pinv(half @ half.T), atol=1e-8)
+
+
+def test_draws_of_vectors_are_scipys_and_follow_mean_and_covariance():
+    ours, theirs = stats.multivariate_normal, reference.multivariate_normal
+    want = theirs.rvs(np.ones(3), COVARIANCE, size=4, random_state=1)
+    got = ours.rvs(wg.tensor(np.ones(3)), COVARIANCE, size=4, random_state=1)
+    np.testing.assert_allclose(got.numpy(), want)
+    slope = wg.grad(lambda m: wg.sum(ours.rvs(m, COVARIANCE, size=4, random_state=1)))(np.ones(3))
+    np.testing.assert_allclose(slope, 4.0)
+    # Cholesky's factor takes the standard draws to these
+    factor = np.linalg.cholesky(COVARIANCE)
+    standard = np.linalg.solve(factor, theirs.rvs(None, COVARIANCE, size=4, random_state=1).T)
+    slope = wg.grad(lambda h: wg.sum(ours.rvs(None, h @ h.T, size=4, random_state=1) ** 2))(factor)
+    np.testing.assert_allclose(np.tril(slope), np.tril(2 * factor @ standard @ standard.T), rtol=1e-8)
+
+
+def test_dirichlet_and_multinomial_agree():
+    shares, alpha = np.array([0.2, 0.3, 0.5]), np.array([1.5, 2.5, 3.0])
+    for method in ("mean", "var", "entropy"):
+        agrees_with_scipy(getattr(stats.dirichlet, method), getattr(reference.dirichlet, method), (alpha,))
+    agrees_with_scipy(partial(stats.dirichlet.logpdf, shares), partial(reference.dirichlet.logpdf, shares), (alpha,))
+    got = stats.multinomial.logpmf([1, 2, 3], 6, wg.tensor(shares))
+    assert float(got) == pytest.approx(reference.multinomial.logpmf([1, 2, 3], 6, shares))
+
+
+@pytest.mark.parametrize("method", [None, "silverman", 0.6])
+def test_density_estimates_agree_in_points_and_data(method):
+    data, weights = np.random.default_rng(2).normal(size=(2, 7)), np.linspace(1.0, 2.0, 7)
+    points = np.random.default_rng(3).normal(size=(2, 3))
+
+    def called(module, data, points, weights):
+        return module.gaussian_kde(data, method, weights=weights).logpdf(points)
+
+    agrees_with_scipy(partial(called, stats), partial(called, reference), (data, points, weights), slope_rtol=1e-5)
+    np.testing.assert_allclose(stats.gaussian_kde(data[0])(points[0]), reference.gaussian_kde(data[0])(points[0]))
+    assert stats.gaussian_kde(data[0]).integrate_box_1d(-9, 9) == pytest.approx(1.0, abs=1e-3)
+
+
+X = np.random.default_rng(4).uniform(0.5, 2.0, size=(4, 3))
+SIMPLE = [
+    ("zscore", (X,), {}), ("zscore", (X,), {"axis": None, "ddof": 1}), ("zmap", (X, X + X**2), {}), ("sem", (X,), {}),
+    ("sem", (X,), {"axis": 1, "keepdims": True}), ("gmean", (X,), {}), ("gmean", (X,), {"weights": X}), ("hmean", (X,), {}),
+    ("pmean", (X,), {"p": 2.5}), ("moment", (X,), {"order": 3}), ("skew", (X,), {}), ("skew", (X,), {"bias": False}),
+    ("kurtosis", (X,), {}), ("kurtosis", (X,), {"bias": False, "fisher": False}), ("variation", (X,), {"ddof": 1}),
+    ("entropy", (X,), {}), ("entropy", (X, X**2), {"base": 2, "axis": 1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "args", "options"), SIMPLE, ids=[f"{c[0]}-{i}" for i, c in enumerate(SIMPLE)])
+def test_statistics_of_samples_agree(name, args, options):
+    ours, theirs = (partial(getattr(m, name), **options) for m in (stats, reference))
+    agrees_with_scipy(ours, theirs, args, slope_rtol=1e-5)

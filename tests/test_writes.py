@@ -1,0 +1,95 @@
+"""Tensors that are written to behave as the NumPy arrays that they stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+import wengert.numpy as wnp
+from tests.support.write_idioms import IDIOMS
+
+RNG = np.random.default_rng(5)
+X, M = RNG.uniform(0.2, 1.2, 6), RNG.uniform(0.2, 1.2, (4, 5))
+WEIGHTS = np.cos(np.arange(60.0))
+
+
+def expected(f: Any, x: Any, m: Any) -> Any:
+    return np.array(f(np, np.array(x), np.array(m)), float)
+
+
+def loss_of(f: Any) -> Any:
+    def loss(x: Any, m: Any) -> Any:
+        y = f(wnp, x, m)
+        return (y * WEIGHTS[: int(np.prod(y.shape))].reshape(y.shape)).sum()
+
+    return loss
+
+
+def differences(f: Any) -> tuple[Any, Any]:
+    def loss(v: Any) -> Any:
+        y = expected(f, v[:6], v[6:].reshape(4, 5))
+        return (y.ravel() * WEIGHTS[: y.size]).sum()
+
+    v, h = np.concatenate([X, M.ravel()]), 1e-6
+    g = np.array([(loss(v + h * e) - loss(v - h * e)) / (2 * h) for e in np.eye(26)])
+    return g[:6], g[6:].reshape(4, 5)
+
+
+@pytest.mark.parametrize("name", IDIOMS)
+def test_an_idiom_gives_what_numpy_gives_and_its_gradient(name: str) -> None:
+    f = IDIOMS[name]
+    x, m = X.copy(), M.copy()
+    np.testing.assert_allclose(np.asarray(f(wnp, wg.tensor(x), wg.tensor(m))), expected(f, X, M), rtol=1e-12)
+    value, found = wg.value_and_grad(loss_of(f), argnums=(0, 1), unconnected_gradients="zero")(x, m)
+    for own, given in ((x, X), (m, M)):
+        np.testing.assert_array_equal(own, given)  # the caller's arrays are not written to
+    for g, wanted in zip(found, differences(f), strict=True):
+        np.testing.assert_allclose(g, wanted, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", IDIOMS)
+def test_an_idiom_compiles(name: str) -> None:
+    f = IDIOMS[name]
+    program = wg.function(lambda x, m: f(wnp, x, m))
+    for _ in range(2):
+        np.testing.assert_allclose(program(X, M), expected(f, X, M), rtol=1e-12)
+    found = wg.function(wg.grad(loss_of(f), argnums=(0, 1), unconnected_gradients="zero"))(X, M)
+    for g, wanted in zip(found, differences(f), strict=True):
+        np.testing.assert_allclose(g, wanted, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", IDIOMS)
+def test_an_idiom_under_vmap_and_jvp(name: str) -> None:
+    f = IDIOMS[name]
+    xs, ms = np.stack([X, X[::-1]]), np.stack([M, M[::-1]])
+    found = wg.vmap(lambda x, m: f(wnp, x, m))(xs, ms)
+    np.testing.assert_allclose(found, [expected(f, x, m) for x, m in zip(xs, ms, strict=True)], rtol=1e-12)
+    dx, dm = np.cos(X), np.sin(M)
+    _, slope = wg.jvp(lambda x, m: 0.0 * (x.sum() + m.sum()) + loss_of(f)(x, m), (X, M), (dx, dm))
+    gx, gm = differences(f)
+    np.testing.assert_allclose(slope, (gx * dx).sum() + (gm * dm).sum(), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "function"])
+def test_a_mask_without_axes_takes_all_or_nothing(held: bool, wrap: Any) -> None:
+    def write(y: Any, v: Any, mask: Any) -> Any:
+        y = y * 1.0
+        y[mask] = v
+        return y
+
+    start, vector = np.arange(4.0), np.array([5.0, 6.0, 7.0, 8.0])
+    for mask in (np.array(held), np.bool_(held), held):
+        for v in (9.0, vector):
+            wanted = write(start, v, mask)
+            f = wrap(lambda y, v, mask=mask: write(y, v, mask))
+            np.testing.assert_array_equal(f(start, v), wanted)
+            to_y, to_v = wg.grad(lambda y, v, f=f: wg.sum(vector * f(y, v)), argnums=(0, 1))(start, v)
+            np.testing.assert_array_equal(to_y, vector * (not held))
+            np.testing.assert_array_equal(to_v, held * (vector if np.ndim(v) else vector.sum()))
+    by_value = wrap(lambda y, v: write(y, v, wg.sum(y) > (5.0 if held else 7.0)))
+    np.testing.assert_array_equal(by_value(start, 9.0), write(start, 9.0, held))
+    np.testing.assert_array_equal(wg.jacobian(by_value)(start, 9.0), np.eye(4) * (not held))

@@ -1,0 +1,149 @@
+"""Writes inside loops and branches of ours, beside captured tensors, under tapes and in custom gradients."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+import wengert.numpy as wnp
+
+X = np.arange(1.0, 5.0)
+
+
+def recurrence(x: Any) -> Any:
+    a = wnp.zeros(4)
+    a[0] = 1.0
+    wg.fori_loop(1, 4, lambda i, s: (a.__setitem__(i, a[i - 1] * x[i]), s)[1], 0.0)
+    return a
+
+
+def first_write_inside(x: Any) -> Any:
+    a = x * 1.0
+
+    def body(i: Any, s: Any) -> Any:
+        s = s + a.sum()
+        a[i] = s
+        return s
+
+    wg.fori_loop(0, 3, body, 0.0)
+    return a
+
+
+def view_read_before(x: Any) -> Any:
+    a = x * 1.0
+    r = a[1:3]
+
+    def body(i: Any, s: Any) -> Any:
+        s = s + r.sum()
+        a[1] = s
+        r[1] += 0.5 * s
+        return s
+
+    wg.fori_loop(0, 3, body, 0.0)
+    return a
+
+
+def while_reads(x: Any) -> Any:
+    a = x * 1.0
+    wg.while_loop(lambda i: a[0] < 5.0, lambda i: (a.__setitem__(0, a[0] * 1.5), i + 1)[1], 0)
+    return a
+
+
+def branch_writes(x: Any) -> Any:
+    a = x * 1.0
+    wg.cond(x[0] > 0, lambda: (a.__setitem__(0, 10 * a[1]), a[2])[1], lambda: a[3])
+    return a
+
+
+def scan_writes_to_its_carry(x: Any) -> Any:
+    def step(c: Any, v: Any) -> Any:
+        c[0] = c[0] * v
+        c *= 1.1
+        return c, c.sum()
+
+    return wg.scan(step, wnp.ones(2) * x[0], x, checkpoint="sqrt")[1]
+
+
+PROGRAMS = {
+    recurrence: [1.0, 2.0, 6.0, 24.0],
+    first_write_inside: [10.0, 29.0, 75.0, 4.0],
+    view_read_before: None,
+    while_reads: [5.0625, 2.0, 3.0, 4.0],
+    branch_writes: [20.0, 2.0, 3.0, 4.0],
+    scan_writes_to_its_carry: None,
+}
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_loops_and_branches_carry_writes(f: Any) -> None:
+    eagerly = np.asarray(f(wg.tensor(X)))
+    if PROGRAMS[f] is not None:
+        np.testing.assert_allclose(eagerly, PROGRAMS[f])
+    np.testing.assert_allclose(wg.function(f)(X), eagerly)
+    e = np.eye(4)[1] * 1e-6
+    slope = (np.asarray(f(wg.tensor(X + e))) - np.asarray(f(wg.tensor(X - e)))).sum() / 2e-6
+    for gradient in (wg.grad(f)(X), wg.function(wg.grad(f))(X)):
+        np.testing.assert_allclose(gradient[1], slope, rtol=1e-6)
+
+
+def test_a_function_sees_what_was_written_to_a_tensor_that_it_captured() -> None:
+    a = wnp.zeros(4)
+    f = wg.function(lambda x: x + a)
+    np.testing.assert_array_equal(f(X), X)
+    for place in (2, 1):
+        a[place] = 5.0
+        np.testing.assert_array_equal(f(X), X + np.asarray(a))
+
+
+def test_a_function_does_not_write_to_a_tensor_from_outside() -> None:
+    fresh, written = wnp.zeros(4), wnp.zeros(4)
+    written[0] = 1.0
+    for a in (fresh, written):
+        with pytest.raises(wg.TracingError, match=r"made outside.*wg\.buffer"):
+            wg.function(lambda x, a=a: a.__setitem__(0, x[0]))(X)
+
+
+def test_a_tape_answers_for_arrays_and_views_that_were_written_to() -> None:
+    with wg.GradientTape(persistent=True) as tape:
+        x = wg.tensor(X)
+        tape.watch(x)
+        a = wnp.zeros(4)
+        view = a[1:]
+        a[1] = x[0] * x[1]
+    for target in (a, view):
+        np.testing.assert_array_equal(np.asarray(tape.gradient(target, x)), [2.0, 1.0, 0.0, 0.0])
+
+
+def change(y: Any) -> Any:
+    y[0] = y[1] * y[2]
+    return y
+
+
+def test_derivatives_of_a_function_that_writes_to_its_argument() -> None:
+    x = X[:3]
+    np.testing.assert_allclose(wg.jacobian(change)(x), [[0, 3, 2], [0, 1, 0], [0, 0, 1]])
+    np.testing.assert_allclose(wg.jacobian(lambda y: change(y)[:2])(x), [[0, 3, 2], [0, 1, 0]])
+    np.testing.assert_allclose(wg.linearize(change, x)[1](x), [12, 2, 3])
+    np.testing.assert_allclose(wg.hessian(lambda y: (change(y) ** 3).sum())(x)[1], [0, 336, 324])
+    np.testing.assert_allclose(wg.grad(wg.recompute_grad(lambda y: (change(y) ** 2).sum()))(x), [0, 40, 30])
+
+
+def test_a_caller_keeps_what_it_passed() -> None:
+    x = wg.tensor(X)
+    for f in (wg.function(change), wg.grad(lambda y: change(y).sum()), wg.checkpoint(change)):
+        f(x)
+        np.testing.assert_array_equal(np.asarray(x), X)
+    y = wg.tensor(x)
+    y += 1.0
+    np.testing.assert_array_equal(np.asarray(x), X)
+
+
+def test_in_place_operators_have_numpys_rules() -> None:
+    with pytest.raises(TypeError, match="same_kind"):
+        operator.iadd(wnp.zeros(4, dtype=int), wg.tensor(X))
+    with pytest.raises(ValueError, match=r"\+="):
+        operator.iadd(wg.tensor(X), X.reshape(1, 4))

@@ -1,0 +1,134 @@
+"""Formulas of entries that come again: the rules' own numbers to the bit, at fewer calls, and only where nobody watches."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.support import op_checks as checks
+from wengert._core.op import REGISTRY, Op
+from wengert._core.state import recording
+from wengert._core.tensor import fresh
+from wengert._transforms import formulas, reverse
+from wengert._transforms.reverse import Tape, sweep
+
+OPS = [op for op in REGISTRY.values() if op.has_rule_per_operand and op.kind in checks.DIFFERENTIABLE]
+
+
+def cotangents(case: checks.Case, masked: bool) -> list[Any]:
+    """The operands' cotangents for a fixed one of the result, a third of which is 0."""
+    rng = checks.rng_for(case.op, 7)
+    tensors = tuple(map(fresh, case.operands))
+    tape = Tape(tensors[i]._key for i in case.active)
+    with recording(tape):
+        (out,) = checks._call(case, tensors)
+    ct = checks._random_like(np.asarray(out._data), rng)
+    ct = np.where(rng.random(ct.shape) < 0.3, np.zeros_like(ct), ct)[()]
+    with np.errstate(all="ignore"):
+        found = sweep(tape.entries, [(out._key, fresh(ct))], [tensors[i]._key for i in case.active], [masked])
+    return [None if x is None else np.asarray(checks._filled(x, case.operands[i])) for x, i in zip(found, case.active)]
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_a_formula_gives_to_the_bit_what_the_rules_give(op: Op, monkeypatch: pytest.MonkeyPatch) -> None:
+    for dtype in checks.exact_dtypes(op):
+        for case in checks.cases(op, dtype)[:3]:
+            if not case.active:
+                continue
+            for masked in (False, True):
+                monkeypatch.setattr(reverse, "AGAIN", 10**6)
+                wanted = cotangents(case, masked)
+                monkeypatch.setattr(reverse, "AGAIN", 0)
+                for plan in op.plans.values():
+                    plan.formulas.clear()
+                for _ in range(3):
+                    found = cotangents(case, masked)
+                    for x, y in zip(found, wanted, strict=True):
+                        assert (x is None) == (y is None)
+                        if x is not None:
+                            np.testing.assert_array_equal(x, y, strict=True)
+    for plan in op.plans.values():
+        plan.formulas.clear()
+
+
+def test_most_rules_become_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reverse, "AGAIN", 0)
+    made = 0
+    ops = [op for op in OPS if op.kind == "elementwise" and any(case.active for case in checks.cases(op))]
+    for op in ops:
+        case = next(case for case in checks.cases(op) if case.active)
+        cotangents(case, False)
+        made += any(type(f) is formulas.Formula for plan in op.plans.values() for f in plan.formulas.values())
+    assert made >= 0.9 * len(ops)
+
+
+def calls_of(f: Any, *args: Any) -> int:
+    count = 0
+
+    def profile(frame: Any, event: str, arg: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        f(*args)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("step", "most"),
+    [(np.sin, 12), (lambda x: x * x, 14), (lambda x: x + 2.0, 14), (lambda x: x**3, 14), (lambda x: x / 3.0, 40),
+     (lambda x: np.array([0.5, 2.0]) * x, 28), (lambda x: x[::-1], 80), (lambda x: x[0] * x, 60)],
+)  # fmt: skip
+def test_an_op_that_comes_again_takes_few_calls_forward_and_back(step: Any, most: int) -> None:
+    def chain(length: int) -> Any:
+        def f(x: Any) -> Any:
+            for _ in range(length):
+                x = step(x)
+            return np.sum(x)
+
+        return wg.grad(f)
+
+    x = np.array([0.5, 0.6])
+    short, long = chain(20), chain(40)
+    with np.errstate(all="ignore"):
+        for gradient in (short, long):
+            for _ in range(2):
+                gradient(x)
+        per_op = (calls_of(long, x) - calls_of(short, x)) / 20
+    assert per_op <= most
+
+
+def test_second_derivatives_are_of_the_rules() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(12):
+            x = np.sin(x) + 0.1 * x * x
+        return np.sum(x)
+
+    x = np.array([0.9, 1.1])
+    direction, step = np.array([1.0, -0.5]), 1e-5
+    gradient = wg.grad(f)
+    for _ in range(3):
+        found = wg.grad(lambda x: np.sum(gradient(x) * direction))(x)
+    wanted = (gradient(x + step * direction) - gradient(x - step * direction)) / (2 * step)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_extents_that_are_new_at_each_call_do_not_fill_the_memory() -> None:
+    for count in range(1, 200):
+        wg.grad(lambda x: np.sum(np.sinh(x) * x))(np.ones(count))
+    assert all(len(plan.formulas) <= formulas.MOST + 1 for plan in REGISTRY["sinh"].plans.values())
+
+
+def test_exponents_that_are_equal_but_for_their_sign_or_type_have_their_own_formulas() -> None:
+    slopes = []
+    for number in (0.0, -0.0, 0.0, -0.0) * 6:
+        slopes.append(np.signbit(wg.grad(lambda x, number=number: x * number)(np.float64(2.0))))
+    assert slopes == [False, True, False, True] * 6

@@ -1,0 +1,121 @@
+"""Callables that public functions make of others (`grad(f)`, `vmap(f)`): how they look, and what pickle keeps of them.
+
+A callable is pickled as what it was made of: the public function, f, and the options. Where f's own name in its module
+has become the callable (a decorator), it is pickled by that name, as functions are. What was compiled stays behind.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+# whoever pickles functions of `__main__` by value, for processes in which that module is another program
+_BY_VALUE = ("cloudpickle", "dill")
+
+
+class Derived(functools.partial[Any]):
+    """A function that a public function has made of f; a method where it is defined in a class.
+
+    A partial object, because a call of one costs less than one of an object with a `__call__` in Python.
+
+    Attributes:
+        __wrapped__: f, whose signature it has.
+    """
+
+    __slots__ = ("_made_by",)
+    autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
+    __wrapped__: Callable[..., Any]
+    __name__: str
+    __signature__: Any
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else _bound(self, instance)
+
+    def __reduce__(self) -> Any:
+        maker, args, options = self._made_by
+        return kept(self, args[0], maker, *args, **options)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__}>"
+
+
+def derived(function: Callable[..., Any], doc: str, maker: Callable[..., Any], *args: Any, **options: Any) -> Derived:
+    """A function as what a public function made of another one.
+
+    Args:
+        function: what runs.
+        doc: its docstring; "{}" stands for f's name.
+        maker: the public function.
+        args: its arguments, f the first.
+        options: by name.
+    """
+    f = args[0]
+    inner = getattr(f, "__name__", type(f).__name__)
+    made = Derived(function)
+    made._made_by = (maker, args, options)
+    made.__wrapped__ = f
+    made.__module__ = getattr(f, "__module__", None) or maker.__module__
+    vars(made)["__qualname__"] = made.__name__ = f"{maker.__name__}({inner})"
+    made.__doc__ = doc.format(inner)
+    return made
+
+
+def _bound(function: Derived, instance: Any) -> Derived:
+    """A method: not Python's own kind, which is pickled by a name that this one does not have."""
+    made = Derived(function, instance)
+    vars(made).update(vars(function))
+    made.__wrapped__ = MethodType(function.__wrapped__, instance)
+    made._made_by = (_bound, (function, instance), {})
+    return made
+
+
+def kept(made: Any, f: Any, maker: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What `__reduce__` gives for a callable made of f: a name, or the call that makes it again."""
+    named = _found(f)
+    depth = 0
+    while named is not None and named is not made:
+        named, depth = vars(named).get("__wrapped__") if hasattr(named, "__dict__") else None, depth + 1
+    if named is None or (f.__module__ == "__main__" and pickles_by_value()):
+        return _again, (maker, args, options)
+    return _under, (f.__module__, f.__qualname__, depth)
+
+
+def _found(f: Any) -> Any:
+    """What f's module has under f's name, if anything."""
+    found = sys.modules.get(getattr(f, "__module__", None) or "")
+    for part in (getattr(f, "__qualname__", None) or "").split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def pickles_by_value() -> bool:
+    """Whether who pickles now sends functions of `__main__` as code, not by name."""
+    if not any(name in sys.modules for name in _BY_VALUE):
+        return False
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] in _BY_VALUE:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _again(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    return maker(*args, **options)
+
+
+def _under(module: str, name: str, depth: int) -> Any:
+    """What a module has under a name, or what that wraps."""
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    for _ in range(depth):
+        found = found.__wrapped__
+    return found
+
+
+__all__ = ["Derived", "derived", "kept", "pickles_by_value"]

@@ -1,0 +1,214 @@
+"""A graph as a program that needs no Python: its loops, how sizes follow from those given, and its interface in C."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...._core.dims import Dim
+from ...._core.graph import Graph, Node
+from ...._core.op import REGISTRY
+from ...._passes import optimise
+from ..ir.loops import Call, For, Function, Poll, blocks_of, verify
+from ..ir.renaming import walk
+from ..lower.alone import alone
+from ..lower.functions import lowered
+from ..plan.pooling import pooled
+from ..plan.prepare import prepared, ready
+from ..plan.rare import without_rare
+from ..plan.sizes import programs_of
+from ..plan.support import reason_against, untold
+from ..run.calls import derived_sizes
+
+LIBM = frozenset({"ldexp", "ldexpf", "ilogb", "ilogbf"})
+SPECIAL = {"special.gammaln": "lgamma_r", "special.gamma": "tgamma"}
+
+_FUNCTIONS = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "lgamma_r", "tgamma", "pow", "atan2",
+    "hypot", "fmod", "nextafter", "ldexp", "ilogb", "sqrt", "floor", "ceil", "trunc", "rint", "fma", "fmax",
+    "fmin",
+)  # fmt: skip
+MATHS = frozenset([*_FUNCTIONS, *[f"{name}f" for name in _FUNCTIONS]])
+
+_C_WORDS = frozenset((
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+    "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+    "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "_Bool",
+    "main", "bool", "true", "false", "NULL",
+))  # fmt: skip
+
+
+_OURS = frozenset((
+    "derive", "done", "free", "grow", "held", "log_gamma", "malloc", "memcpy", "memset", "more", "realloc", "sizes",
+    "status", "take", "work", "abs", "fabs", "j0", "j1", "jn", "y0", "y1", "yn", "gamma", "lgamma", "signgam",
+))  # fmt: skip
+
+
+class Operand(NamedTuple):
+    """An array of the interface: its name and type in C, and its extents, which may be `Dim`s."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[Any, ...]
+
+
+class Exported(NamedTuple):
+    """A program that stands alone.
+
+    Attributes:
+        name: of the function in C.
+        function: the work; its buffers are operands, constants, results.
+        derived: a function that computes and checks sizes beforehand, if there is something to compute.
+        sizes: the names of the sizes that are arguments, which come first of all sizes.
+        count: how many sizes there are.
+        has_budget: whether the size behind the arguments' is the number of bytes that histories may take.
+        operands, results: arrays of the interface.
+        constants: arrays of the program's.
+        lapack: the names of routines of LAPACK that it calls, as C sees them.
+    """
+
+    name: str
+    function: Function
+    derived: Function | None
+    sizes: tuple[str, ...]
+    count: int
+    has_budget: bool
+    operands: tuple[Operand, ...]
+    results: tuple[Operand, ...]
+    constants: tuple[np.ndarray[Any, Any], ...]
+    lapack: tuple[str, ...]
+
+
+def exported(graph: Graph, name: str, argument_names: Sequence[str]) -> Exported:
+    """A traced graph as a program that stands alone.
+
+    Raises:
+        TypeError: something in it cannot leave Python; the message names it.
+    """
+    _require_pure(graph, name)
+    whole = ready(optimise(_with_captures(graph)))
+    _require_native(name, whole.nodes)
+    whole = pooled(without_rare(whole))
+    if untold(whole):
+        raise TypeError(f"export: {name} has values of a size that only a run tells")
+    with alone():
+        made = lowered(whole, name)
+        layout, derived = derived_sizes(whole, made, graph.guards)
+    if made.made or made.layout is not None:
+        raise TypeError(f"export: {name} has a result of a size that only a run tells; give it a fixed size")
+    _stand_alone(made.function)
+    verify(made.function)
+    _require_calls(name, made.function)
+    if derived is not None:
+        _stand_alone(derived)
+    taken: set[str] = set()
+    names = [unique(n, taken) for n in argument_names]
+    sizes = _size_names(whole, names, made.atoms, taken)
+    outs = [unique("out" if len(whole.outputs) == 1 else f"out{i}", taken) for i in range(len(whole.outputs))]
+    return Exported(
+        c_name(name), made.function, derived, sizes, layout, made.has_budget,
+        (*[Operand(n, v.dtype, (*v.shape,)) for n, v in zip(names, whole.inputs, strict=True)],),
+        (*[Operand(n, v.dtype, (*v.shape,)) for n, v in zip(outs, whole.outputs, strict=True)],),
+        (*[np.ascontiguousarray(c) for c in made.constants],),
+        (*sorted({lapack_name(n) for n in _called(made.function) if n.startswith("lapack.")}),),
+    )  # fmt: skip
+
+
+def lapack_name(name: str) -> str:
+    """`lapack.dpotrf` as linkers know it."""
+    return f"{name.partition('.')[2]}_"
+
+
+def c_name(name: str) -> str:
+    """A name as an identifier of C."""
+    found = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "function"
+    found = f"f_{found}" if found[0].isdigit() else found
+    return f"{found}_" if found in _C_WORDS or found in MATHS or found in _OURS else found
+
+
+def unique(name: str, taken: set[str]) -> str:
+    """An identifier of C that is not taken yet, and now is."""
+    base = found = c_name(name)
+    number = 1
+    while found in taken or keyword.iskeyword(found):
+        number += 1
+        found = f"{base}_{number}"
+    taken.add(found)
+    return found
+
+
+def _size_names(graph: Graph, names: Sequence[str], atoms: Sequence[Any], taken: set[str]) -> tuple[str, ...]:
+    """For each unknown extent n_ARGUMENT, or n_ARGUMENT_AXIS where the argument has several axes."""
+    found: list[str] = []
+    for atom in atoms:
+        for name, value in zip(names, graph.inputs, strict=True):
+            axes = [axis for axis, d in enumerate(value.shape) if isinstance(d, Dim) and d.is_atom and d.atom == atom]
+            if axes:
+                found.append(unique(f"n_{name}" if len(value.shape) == 1 else f"n_{name}_{axes[0]}", taken))
+                break
+    return (*found,)
+
+
+def _with_captures(graph: Graph) -> Graph:
+    """What the function reads beside its arguments becomes constants: what it holds now."""
+    held = [(value, np.array(tensor.numpy())) for tensor, value in graph.captures.values()]
+    held += [(value, np.array(variable.numpy())) for variable, value in graph.reads.values()]
+    nodes = [Node(REGISTRY["constant"], (), (value,), (array,), None) for value, array in held]
+    return Graph.of(graph.name, graph.inputs, [*nodes, *graph.nodes], graph.outputs, graph.guards)
+
+
+def _require_pure(graph: Graph, name: str) -> None:
+    for variable, _ in graph.writes.values():
+        raise TypeError(
+            f"export: {name} writes to {getattr(variable, 'name', '') or 'a buffer'}, which lives in Python; take its "
+            f"value as an argument and return the new one"
+        )
+
+
+def _require_native(name: str, nodes: Iterable[Node]) -> None:
+    node, reason = next(_refused(nodes), (None, ""))
+    if node is not None:
+        at = "" if node.site is None else f" ({node.site})"
+        raise TypeError(f"export: {name} uses {node.op.name}{at}, which cannot leave Python: {reason}")
+
+
+def _refused(nodes: Iterable[Node]) -> Iterator[tuple[Node, str]]:
+    """The nodes that are no machine code, the innermost ones."""
+    for node in nodes:
+        reason = reason_against(node)
+        if reason:
+            for program in programs_of(node):
+                yield from _refused(prepared(program).nodes)
+            yield node, reason
+
+
+def _require_calls(name: str, function: Function) -> None:
+    for called in _called(function):
+        if called not in LIBM and called not in SPECIAL and not called.startswith("lapack."):
+            raise TypeError(f"export: {name} uses {called.partition('.')[2] or called} of a Python library's")
+
+
+def _called(function: Function) -> list[str]:
+    return [item.name for item in walk(function.body) if type(item) is Call]
+
+
+def _stand_alone(function: Function) -> None:
+    """Takes out of a function what asks Python and what starts threads."""
+    _visit(function.body)
+
+
+def _visit(block: list[Any]) -> None:
+    block[:] = [item for item in block if type(item) is not Poll]
+    for item in block:
+        if type(item) is For:
+            item.work = None
+        for inner in blocks_of(item):
+            _visit(inner)
+
+
+__all__ = ["Exported", "Operand", "c_name", "exported", "lapack_name"]

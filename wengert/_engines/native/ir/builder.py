@@ -1,0 +1,460 @@
+"""`Builder`: makes loops. What lowerings call to emit instructions; constants are folded on the way.
+
+Each method that gives a value returns an operand: a fresh register, or a Python number where all operands are numbers
+and the result is certain (integer arithmetic of indices, mostly).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..run.owners import Owner, owner_of
+from .loops import (
+    FLOATS,
+    OPS,
+    REFUSED,
+    Accumulate,
+    Alloc,
+    Argument,
+    Array,
+    Block,
+    Call,
+    Convert,
+    Copy,
+    Extent,
+    Fill,
+    For,
+    Function,
+    Get,
+    Give,
+    If,
+    Lanes,
+    Let,
+    Load,
+    Local,
+    Operand,
+    Poll,
+    Reg,
+    Reserve,
+    Return,
+    Select,
+    Set,
+    SetSize,
+    Store,
+    Swap,
+    Var,
+    While,
+)
+
+_FOLDED: dict[str, Callable[[int, int], Any]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+
+LONGEST = 1_000_000  # registers and arrays of a function: to compile them takes a quarter of a minute
+
+
+class TooLong(RuntimeError):
+    """A function is too long to be compiled."""
+
+
+class Builder:
+    """A function under construction. `block` is where instructions go now; `depth` tells blocks apart.
+
+    Attributes:
+        block: the innermost open block.
+        scopes: for each open block, the outermost first, what was computed in it: `memo` remembers values there.
+        spans: of loops that may be cut in pieces, by index: first, behind the last, and the indices at which the
+            outcome of a comparison changes.
+    """
+
+    def __init__(self) -> None:
+        self.block: Block = []
+        self.scopes: list[dict[Any, Any]] = [{}]
+        self.spans: dict[Reg, tuple[int, int, set[int]]] = {}
+        self.width = 0  # of the `lanes` around, if any
+        self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
+        self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
+        self.prologue: Block = []  # what is done first of all
+        self.node = ""  # what is being lowered, where accesses are checked
+        self.doing: Any = None  # the node that is being lowered
+        self.owners: dict[int, Owner] = {}  # for what arrays on the heap are made, by number
+        self._count = 0
+        self._body = self.block
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def reg(self, type_: str) -> Reg:
+        """A fresh register, for an instruction added by `emit`."""
+        self._count += 1
+        return Reg(type_, self._count)
+
+    def check_length(self) -> None:
+        """Refuses to go on with a function that has become too long to be compiled."""
+        if self._count > LONGEST:
+            raise TooLong(f"more than {LONGEST:,} values: to compile it takes too long")
+
+    def mark(self) -> int:
+        """A number above those of all registers and arrays so far, and below those of all that follow."""
+        self._count += 1
+        return self._count
+
+    def emit(self, instruction: Any) -> None:
+        """Adds an instruction as it is."""
+        self.block.append(instruction)
+
+    def let(self, op: str, type_: str, *args: Operand) -> Operand:
+        """The result of an operation on operands of a type."""
+        if type_ == "i64" and len(args) == 2 and op in _FOLDED:
+            found = _simpler(op, args[0], args[1])
+            if found is not None:
+                return found
+        elif op in _COMPARED and type(args[1]) is int:
+            if type(args[0]) is int:
+                return _COMPARED[op](args[0], args[1])
+            if type_ == "i64" and self.spans:
+                decided = self._decided(op, args[0], args[1])
+                if decided is not None:
+                    return decided
+        elif self.plain and op in _COMPARED:
+            args = (*[self.plain.get(x, x) for x in args],)
+        elif op == "add" and type_ in FLOATS:
+            found = self._with_zero(type_, args[0], args[1])
+            if found is not None:
+                return found
+        return self._let(op, type_, args)
+
+    def _let(self, op: str, type_: str, args: tuple[Operand, ...]) -> Reg:
+        out = self.reg(OPS[op].result or type_)
+        self.block.append(Let(out, op, args, type_))
+        if self.spans and type_ == "i64" and op in ("add", "sub"):
+            self._note_step(out, op, args[0], args[1])
+        return out
+
+    def _with_zero(self, type_: str, x: Operand, y: Operand) -> Operand | None:
+        """x + 0.0 is x but for the sign of zeros, and sums of it are those of x plus 0.0: so the zero, of which padding
+        brings many, goes to the end of a chain of sums, once. None if no operand is of that kind."""
+        if _is_zero(x):
+            x, y = y, x
+        if type(x) is Reg and _is_zero(y):
+            if x in self.plain:
+                return x
+            total = x
+        elif x in self.plain or y in self.plain:
+            total = self._let("add", type_, (self.plain.get(x, x), self.plain.get(y, y)))
+        else:
+            return None
+        found = self._let("add", type_, (total, 0.0))
+        self.plain[found] = total
+        return found
+
+    def _note_step(self, out: Reg, op: str, x: Operand, y: Operand) -> None:
+        if op == "add" and type(x) is int:
+            x, y = y, x
+        if type(x) is Reg and type(y) is int:
+            index, step = self._steps.get(x, (x, 0))
+            if index in self.spans:
+                self._steps[out] = index, step + (y if op == "add" else -y)
+
+    def _decided(self, op: str, x: Operand, limit: int) -> bool | None:
+        """What a comparison comes to for each index of a loop; None, and a note, where it changes on the way."""
+        assert type(x) is Reg
+        index, step = self._steps.get(x, (x, 0))
+        span = self.spans.get(index)
+        if span is None:
+            return None
+        first, behind, cuts = span
+        holds = _COMPARED[op]
+        changes = [limit - step, limit - step + 1] if op in ("eq", "ne") else [limit - step + (op in ("le", "gt"))]
+        changes = [c for c in changes if first < c < behind]
+        if not changes:
+            return holds(first + step, limit)
+        cuts.update(changes)
+        return None
+
+    def add(self, x: Operand, y: Operand) -> Operand:
+        """The sum of two i64, such as indices."""
+        return self.let("add", "i64", x, y)
+
+    def exact(self, op: str, x: Operand, y: Operand) -> Operand:
+        """The sum ("add") or product ("mul") of two i64, such as extents.
+
+        Where 64 bits are too few for it, the function ends, and NumPy's kernels say what there is to say.
+        """
+        found = self.let(op, "i64", x, y)
+        if type(found) is int and not -(2**63) <= found < 2**63:
+            self.leave(REFUSED)
+            return 0
+        if type(found) is Reg and found is not x and found is not y and not self.width:  # no lane leaves by itself
+            with self.when(self._let(f"{op}_wraps", "i64", (x, y))):
+                self.leave(REFUSED)
+        return found
+
+    def sub(self, x: Operand, y: Operand) -> Operand:
+        """The difference of two i64."""
+        return self.let("sub", "i64", x, y)
+
+    def mul(self, x: Operand, y: Operand) -> Operand:
+        """The product of two i64."""
+        return self.let("mul", "i64", x, y)
+
+    def divided(self, x: Operand, y: Operand) -> Operand:
+        """x // y of two i64 that are not negative."""
+        if type(x) is int and type(y) is int:
+            return x // y
+        return x if type(y) is int and y == 1 else self.let("div", "i64", x, y)
+
+    def remainder(self, x: Operand, y: Operand) -> Operand:
+        """x % y of two i64 that are not negative."""
+        if type(x) is int and type(y) is int:
+            return x % y
+        return 0 if type(y) is int and y == 1 else self.let("rem", "i64", x, y)
+
+    def both(self, x: Operand, y: Operand) -> Operand:
+        """x and y, of booleans."""
+        for this, other in ((x, y), (y, x)):
+            if type(this) is bool:
+                return other if this else False
+        return self.let("and", "bool", x, y)
+
+    def either(self, x: Operand, y: Operand) -> Operand:
+        """x or y, of booleans."""
+        for this, other in ((x, y), (y, x)):
+            if type(this) is bool:
+                return True if this else other
+        return self.let("or", "bool", x, y)
+
+    def negated(self, x: Operand) -> Operand:
+        """not x."""
+        return (not x) if type(x) is bool else self.let("not", "bool", x)
+
+    def select(self, type_: str, cond: Operand, x: Operand, y: Operand) -> Operand:
+        """x where cond, else y."""
+        if type(cond) is bool:
+            return x if cond else y
+        out = self.reg(type_)
+        self.block.append(Select(out, cond, x, y))
+        return out
+
+    def convert(self, target: str, source: str, x: Operand, bits: bool = False) -> Operand:
+        """x in another type."""
+        if target == source:
+            return x
+        out = self.reg(target)
+        self.block.append(Convert(out, x, source, bits))
+        return out
+
+    # -- variables and arrays -------------------------------------------------------------------------------------
+
+    def var(self, type_: str, value: Operand | None = None) -> Var:
+        """A fresh variable, set now if a value is given."""
+        self._count += 1
+        found = Var(type_, self._count)
+        if value is not None:
+            self.set(found, value)
+        return found
+
+    def get(self, var: Var) -> Reg:
+        """What a variable holds."""
+        out = self.reg(var.type)
+        self.block.append(Get(out, var))
+        return out
+
+    def set(self, var: Var, value: Operand) -> None:
+        """Sets a variable."""
+        self.block.append(Set(var, value))
+
+    def load(self, array: Array, index: Operand) -> Reg:
+        """An element."""
+        out = self.reg(array.type)
+        self.block.append(Load(out, array, index, self.node))
+        return out
+
+    def store(self, array: Array, index: Operand, value: Operand) -> None:
+        """Sets an element."""
+        self.block.append(Store(array, index, value, self.node))
+
+    def accumulate(self, array: Array, index: Operand, value: Operand, slots: int = 1) -> None:
+        """Adds to an element, in no particular order of `lanes`; to one of its slots, if it has several."""
+        self.block.append(Accumulate(array, index, value, slots, self.node))
+
+    def array(self, type_: str, place: str) -> Array:
+        """An array without memory yet (operands, results, arrays that grow)."""
+        self._count += 1
+        return Array(type_, self._count, place)
+
+    def local(self, type_: str, count: int) -> Array:
+        """A small array on the stack."""
+        found = self.array(type_, "local")
+        self.block.append(Local(found, count))
+        return found
+
+    def alloc(self, type_: str, count: Operand, zero: bool = False) -> Array:
+        """An array on the heap."""
+        found = self.array(type_, "heap")
+        self.owners[found.number] = owner_of(self.doing, type_, count)
+        self.block.append(Alloc(found, count, zero))
+        return found
+
+    def grown(self, type_: str, count: Operand = 1) -> Array:
+        """An array on the heap that can grow."""
+        found = self.array(type_, "grown")
+        self.owners[found.number] = owner_of(self.doing, type_, None)
+        self.reserve(found, count)
+        return found
+
+    def reserve(self, array: Array, count: Operand) -> None:
+        """Makes room in an array that can grow."""
+        self.block.append(Reserve(array, count))
+
+    def fill(self, array: Array, start: Operand, count: Operand) -> None:
+        """Zeros."""
+        self.block.append(Fill(array, start, count, self.node))
+
+    def copy(
+        self, target: Array, target_start: Operand, source: Array, source_start: Operand, count: Operand
+    ) -> None:  # fmt: skip
+        """Copies elements."""
+        self.block.append(Copy(target, target_start, source, source_start, count, self.node))
+
+    def extent(self, array: Array, count: Operand) -> None:
+        """Says how many elements an array of the caller's has."""
+        self.block.append(Extent(array, count))
+
+    def swap(self, x: Array, y: Array) -> None:
+        """Exchanges two arrays."""
+        self.block.append(Swap(x, y))
+
+    def call(self, name: str, args: Sequence[Argument], result: str = "") -> Operand:
+        """Calls a function outside; its result, if it has one."""
+        out = self.reg(result) if result else None
+        self.block.append(Call(out, name, (*args,), self.node))
+        return 0 if out is None else out
+
+    # -- control --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def inside(self, block: Block) -> Any:
+        """Instructions go to a block."""
+        before, self.block = self.block, block
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.block = before
+            self.scopes.pop()
+
+    @contextmanager
+    def scope(self) -> Any:
+        """What is remembered inside is forgotten at the end."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    @contextmanager
+    def spanning(self, index: Reg, start: int, stop: int) -> Any:
+        """Comparisons of an index are decided where its range does; `as cuts:` where their outcomes change."""
+        cuts: set[int] = set()
+        self.spans[index] = start, stop, cuts
+        try:
+            yield cuts
+        finally:
+            del self.spans[index]
+
+    @contextmanager
+    def loop(self, start: Operand, stop: Operand, work: Operand | None = None) -> Any:
+        """`with builder.loop(0, n) as i:` what is emitted inside is the loop's body."""
+        made = For(self.reg("i64"), start, stop, [], work)
+        self.block.append(made)
+        with self.inside(made.body):
+            yield made.index
+
+    @contextmanager
+    def lanes(self, count: int) -> Any:
+        """`with builder.lanes(16) as made:` what is emitted inside is done for 16 values of `made.index` at once."""
+        made = Lanes(self.reg("i64"), count)
+        self.block.append(made)
+        before, self.width = self.width, count
+        with self.inside(made.body):
+            yield made
+        self.width = before
+
+    @contextmanager
+    def when(self, cond: Operand) -> Any:
+        """`with builder.when(cond) as branch:` what is emitted inside runs if cond; `branch.other` is the else."""
+        made = If(cond)
+        self.block.append(made)
+        with self.inside(made.then):
+            yield made
+
+    def repeat(self, test: Callable[[], Operand], body: Callable[[], None]) -> None:
+        """A while loop; both functions emit their block."""
+        made = While([], False, [])
+        with self.inside(made.test):
+            made.cond = test()
+        with self.inside(made.body):
+            body()
+        self.block.append(made)
+
+    def poll(self, every: int = 1024) -> None:
+        """Lets the user interrupt here."""
+        self.block.append(Poll(every))
+
+    def leave(self, status: int) -> None:
+        """Returns from the function."""
+        self.block.append(Return(status))
+
+    def give(self, array: Array, slot: int) -> None:
+        """Makes an array the caller's result."""
+        self.block.append(Give(array, slot))
+
+    def set_size(self, place: int, value: Operand) -> None:
+        """Tells the caller an extent."""
+        self.block.append(SetSize(place, value))
+
+    # -- what is known --------------------------------------------------------------------------------------------
+
+    def known(self, key: Any) -> Any:
+        """What `remember` was given for a key in this block or one around it; None if nothing."""
+        for scope in reversed(self.scopes):
+            found = scope.get(key)
+            if found is not None:
+                return found
+        return None
+
+    def remember(self, key: Any, value: Any) -> None:
+        """Remembers something until the open block ends."""
+        self.scopes[-1][key] = value
+
+    def function(
+        self, name: str, inputs: list[Array], outputs: list[Array | None], sizes: list[Reg]
+    ) -> Function:  # fmt: skip
+        """The finished function."""
+        return Function(name, inputs, outputs, sizes, [*self.prologue, *self._body])
+
+
+def _is_zero(x: Operand) -> bool:
+    return type(x) is float and x == 0.0 and math.copysign(1.0, x) > 0.0
+
+
+def _simpler(op: str, x: Operand, y: Operand) -> Operand | None:
+    """The result where one of the operands is a number that makes it plain, else None."""
+    if type(x) is int and type(y) is int:
+        return _FOLDED[op](x, y)
+    if type(y) is int:
+        if y == 0:
+            return 0 if op == "mul" else x
+        if y == 1 and op == "mul":
+            return x
+    elif type(x) is int:
+        if x == 0 and op != "sub":
+            return 0 if op == "mul" else y
+        if x == 1 and op == "mul":
+            return y
+    return None

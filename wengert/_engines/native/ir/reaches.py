@@ -1,0 +1,189 @@
+"""Which elements the functions that compiled code calls read or write: what `accesses.py` checks at a call.
+
+A reach is a box: from the address that is passed, for each axis `count` places `step` elements apart. What a function
+does with a box of which one axis has no place is nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from ..llvm import multiply
+from ..llvm.microtiles import tile_of
+from .loops import Address, Argument, Call, Typed
+
+Number = str | int  # an i64 as LLVM writes it
+
+
+class Axis(NamedTuple):
+    """`count` places, `step` elements from one to the next."""
+
+    count: Number
+    step: Number
+
+
+class Reach(NamedTuple):
+    """What is accessed from an address on."""
+
+    address: Address
+    axes: tuple[Axis, ...]
+
+
+class Arithmetic(Protocol):
+    """What works numbers out where the call stands."""
+
+    def number(self, argument: Typed) -> Number:
+        """An argument as an i64."""
+        ...
+
+    def compute(self, op: str, x: Number, y: Number) -> Number:
+        """`add`, `sub`, `mul`, `sdiv` or `smin` of two numbers."""
+        ...
+
+
+class _Given:
+    """The arguments of a call, by position."""
+
+    def __init__(self, arguments: Sequence[Argument], arithmetic: Arithmetic) -> None:
+        self.arguments = arguments
+        self.compute = arithmetic.compute
+        self._number = arithmetic.number
+
+    def __getitem__(self, place: int) -> Number:
+        found = self.arguments[place]
+        assert isinstance(found, Typed)
+        return self._number(found)
+
+    def is_letter(self, place: int, letter: str) -> bool:
+        found = self.arguments[place]
+        assert isinstance(found, Typed)
+        return found.value == ord(letter)
+
+    def reach(self, place: int, *axes: tuple[Number, Number]) -> Reach:
+        found = self.arguments[place]
+        assert isinstance(found, Address)
+        return Reach(found, (*[Axis(*axis) for axis in axes],))
+
+
+def reaches(call: Call, arithmetic: Arithmetic) -> list[Reach]:
+    """The boxes of a call, one for each address that it passes.
+
+    Raises:
+        LookupError: the function gets addresses, and nothing here says what it does with them.
+    """
+    if not any(isinstance(a, Address) for a in call.args):
+        return []
+    family, _, rest = call.name.partition(".")
+    given = _Given(call.args, arithmetic)
+    if family == "tile":
+        return _tile(call.name, given)
+    name = rest.partition(".")[0] if family in ("product", "numpy") else rest[1:]  # behind a letter for the type
+    rule = _RULES.get(f"{family}.{name}")
+    if rule is None:
+        raise LookupError(f"nothing says which elements {call.name} reaches: add it to reaches.py")
+    return rule(given, rest.rpartition(".")[2])
+
+
+def _tile(name: str, given: _Given) -> list[Reach]:
+    tile = tile_of(name)
+    assert tile is not None
+    levels = [6 + 3 * depth for depth in range(tile.levels)]
+    columns = (tile.columns, 1)
+    return [
+        given.reach(
+            0, (tile.down, tile.down_step), (tile.along, tile.along_step), *((given[i], given[i + 1]) for i in levels)
+        ),
+        given.reach(1, columns, *((given[i], given[i + 2]) for i in levels)),
+        given.reach(2, columns, (tile.down, given[4]), (tile.along, given[5])),
+    ]
+
+
+# -- our own products of matrices -------------------------------------------------------------------------------------
+
+
+def _panels(given: _Given, columns: Number, width: int) -> Number:
+    return given.compute("sdiv", given.compute("add", columns, width - 1), width)
+
+
+def _rows(given: _Given, type_: str) -> list[Reach]:
+    m, n, k, width = given[0], given[1], given[2], multiply.panel_width(type_)
+    between = given.compute("sub", given[8], width)  # what a panel's first column is away from the one before it
+    return [
+        given.reach(3, (m, given[4]), (k, given[5])),
+        given.reach(6, (k, given[7]), (n, 1), (_panels(given, n, width), between)),
+        given.reach(9, (m, given[10]), (n, 1)),
+    ]
+
+
+def _pack(given: _Given, type_: str) -> list[Reach]:
+    k, n, width = given[0], given[1], multiply.panel_width(type_)
+    rows = given.compute("add", given.compute("mul", _panels(given, n, width), k), multiply.lanes(type_))
+    return [
+        given.reach(2, (k, given[3]), (n, given[4])),
+        given.reach(5, (rows, width), (width, 1)),
+    ]
+
+
+def _row(given: _Given, type_: str) -> list[Reach]:
+    n, k = given[0], given[1]
+    return [given.reach(2, (k, given[3])), given.reach(4, (k, given[5]), (n, 1)), given.reach(6, (n, 1))]
+
+
+def _dots(given: _Given, type_: str) -> list[Reach]:
+    m, k = given[0], given[1]
+    return [given.reach(2, (m, given[3]), (k, 1)), given.reach(4, (k, 1)), given.reach(5, (m, given[6]))]
+
+
+# -- BLAS and LAPACK, which see matrices by columns -------------------------------------------------------------------
+
+
+def _gemm(given: _Given, type_: str) -> list[Reach]:
+    m, n, k = given[2], given[3], given[4]
+    left = (k, m) if given.is_letter(0, "T") else (m, k)
+    right = (n, k) if given.is_letter(1, "T") else (k, n)
+    return [
+        given.reach(6, (left[0], 1), (left[1], given[7])),
+        given.reach(8, (right[0], 1), (right[1], given[9])),
+        given.reach(11, (m, 1), (n, given[12])),
+    ]
+
+
+def _trsm(given: _Given, type_: str) -> list[Reach]:
+    m, n = given[4], given[5]
+    order = m if given.is_letter(0, "L") else n
+    return [given.reach(7, (order, 1), (order, given[8])), given.reach(9, (m, 1), (n, given[10]))]
+
+
+def _potrf(given: _Given, type_: str) -> list[Reach]:
+    n = given[1]
+    return [given.reach(2, (n, 1), (n, given[3])), given.reach(4, (1, 1))]
+
+
+def _getrf(given: _Given, type_: str) -> list[Reach]:
+    m, n = given[0], given[1]
+    pivots = given.compute("smin", m, n)
+    return [given.reach(2, (m, 1), (n, given[3])), given.reach(4, (pivots, 1)), given.reach(5, (1, 1))]
+
+
+def _getrs(given: _Given, type_: str) -> list[Reach]:
+    n, columns = given[1], given[2]
+    return [
+        given.reach(3, (n, 1), (n, given[4])), given.reach(5, (n, 1)), given.reach(6, (n, 1), (columns, given[7])),
+        given.reach(8, (1, 1)),
+    ]  # fmt: skip
+
+
+def _keys(given: _Given, type_: str) -> list[Reach]:
+    return [given.reach(0, (given[1], 1))]
+
+
+def _keys_and_places(given: _Given, type_: str) -> list[Reach]:
+    return [given.reach(0, (given[2], 1)), given.reach(1, (given[2], 1))]
+
+
+_RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
+    "product.rows": _rows, "product.pack": _pack, "product.row": _row, "product.dots": _dots,
+    "numpy.sort": _keys, "numpy.argsort": _keys_and_places,
+    "blas.gemm": _gemm, "blas.trsm": _trsm, "lapack.potrf": _potrf, "lapack.getrf": _getrf, "lapack.getrs": _getrs,
+}  # fmt: skip

@@ -1,0 +1,10 @@
+"""From loops to machine code: LLVM IR as text (`codegen`, `lanes`), functions written in it, and LLVM itself (`jit`).
+
+Nothing here knows graphs. `run/` calls what comes out.
+
+- `multiply` (products of matrices) and `microtiles` (tiles of convolutions) are functions in IR, compiled once a
+  machine or once for each form of tile; `vectormath` and `polynomials` are the elementary functions on vectors.
+- `jit` chooses LLVM's effort by a module's length and its longest run of lines without a jump, so that time is
+  linear in both; `libraries` loads SciPy's modules for BLAS without the packages around them.
+  `benchmarks/startup.py` measures it.
+"""

@@ -1,0 +1,901 @@
+"""Loops in, LLVM IR as text out.
+
+A module has two functions, and one for each loop that may run in threads; none is inlined into another, for LLVM would
+do its work twice. The entry, of the ABI `i32 (ptr buffers, ptr sizes, ptr context)`, loads the addresses of the arrays
+and calls the kernel, whose parameters carry what LLVM must know of them: operands are only read, and no array overlaps
+another. Variables are stack slots, which LLVM's first pass turns into registers. Floating-point
+arithmetic is IEEE's to the letter but for `sum`, which may be reordered.
+
+Memory: arrays whose count is a number are allocated when the kernel starts (on the stack if small), others where they
+stand. All are freed at the one exit, to which failures go, too.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from ..ir.accesses import Watch, is_on
+from ..ir.loops import (
+    ASTRAY,
+    FLOATS,
+    INTERRUPTED,
+    MEMORY,
+    NESTING,
+    UNSIGNED,
+    WIDTHS,
+    Accumulate,
+    Address,
+    Alloc,
+    Array,
+    Block,
+    Call,
+    Convert,
+    Copy,
+    Extent,
+    Fill,
+    For,
+    Function,
+    Get,
+    Give,
+    If,
+    Let,
+    Load,
+    Local,
+    Operand,
+    Poll,
+    Reg,
+    Reserve,
+    Return,
+    Select,
+    Set,
+    SetSize,
+    Store,
+    Swap,
+    Var,
+    While,
+    blocks_of,
+)
+from ..ir.outlining import Captured, captured, lanes_of, var_uses
+from ..ir.signal_checks import MOST
+from ..run import context
+from .jit import SCATTERED
+from .vectormath import ONE_OPERAND
+
+FREE_METADATA = 10  # the number of the first metadata of a loop of its own
+ABSURD = 2**62  # bytes that no machine has: `memory` gives none
+ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
+STACK = 16 * 1024  # ... while they are no more than this together
+WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
+STRAYED = "-1"  # what a part that would reach beyond an array puts where the number of an array that failed goes
+LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
+REGISTER = {
+    "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
+}  # fmt: skip
+MEMORY_TYPE = {**REGISTER, "bool": "i8"}
+HALF_OF_U64 = "9223372036854775808.0"  # 2^63
+FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sum": "fadd reassoc"}
+_INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
+COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+INTRINSICS = {
+    "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "abs": "fabs",
+    "copysign": "copysign", "fma": "fma", "maximum": "maximum", "minimum": "minimum",
+}  # fmt: skip
+
+
+def module_text(function: Function, entry: str) -> str:
+    """The LLVM module of a function, its entry under the name given."""
+    kernel = _Kernel(function, entry)
+    text = kernel.text()
+    kernel.watch = None  # which knows the kernel: a cycle
+    return text
+
+
+def constant(value: Any, type_: str) -> str:
+    """A number as LLVM writes it."""
+    if type_ in FLOATS:
+        value = float(value)
+        if type_ == "f32" and math.isfinite(value):
+            value = struct.unpack("f", struct.pack("f", value))[0]
+        return f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
+    if type_ == "bool":
+        return "true" if value else "false"
+    bits = WIDTHS[type_] * 8
+    value &= (1 << bits) - 1
+    return str(value - (1 << bits) if value >> (bits - 1) else value)
+
+
+class _Kernel:
+    """The text of one function under construction."""
+
+    def __init__(self, function: Function, entry: str) -> None:
+        self.function = function
+        self.entry = entry
+        self.top: list[str] = []  # of the first block: stack slots
+        self.lines: list[str] = []
+        self.declared: dict[str, str] = {}
+        self.frees: list[str] = []  # at the exit
+        self.pointers: dict[Array, str] = {}  # arrays whose address never changes
+        self.cells: dict[Array, str] = {}  # slots that hold the addresses of others
+        self.vars: set[Var] = set()
+        self.labels = 0
+        self.temps = 0
+        self.stack = 0
+        self.has_poll = False
+        self.checks: list[str] = []
+        self.parallel: dict[For, Captured] = {}
+        self.parts: list[str] = []  # the functions of parallel loops
+        self.emitters = EMITTERS
+        self.widths: dict[Array, int] = {}  # of arrays made in `Lanes`: for how many lanes
+        self.watch = Watch(self) if is_on() else None
+
+    # -- the module -----------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        function = self.function
+        parameters = []
+        loads = []
+        for slot, array in enumerate([*function.inputs, *function.outputs]):
+            if array is None:
+                continue
+            name = self.pointers[array] = f"%a{array.number}"
+            kind = "readonly " if slot < len(function.inputs) else ""
+            parameters.append(f"ptr noalias nocapture {kind}{name}")
+            loads.append(f"  %s{slot} = getelementptr ptr, ptr %buffers, i64 {slot}")
+            loads.append(f"  %p{slot} = load ptr, ptr %s{slot}")
+        arguments = [line.split(" = ")[0].strip() for line in loads if " load " in line]
+        sizes = [
+            f"  %z{i} = getelementptr i64, ptr %sizes, i64 {i}\n  %v{r.number} = load i64, ptr %z{i}"
+            for i, r in enumerate(function.sizes)
+        ]
+        self.find_parallel(function.body)
+        self.plan(function.body)
+        self.allocate()
+        self.block(function.body)
+        common = ["ptr noalias nocapture %buffers", "ptr noalias nocapture %sizes", "ptr %context"]
+        body = [
+            f"define internal i32 @kernel({', '.join([*parameters, *common])}) #0 {{",
+            "entry:",
+            "  %status = alloca i32",
+            "  store i32 0, ptr %status",
+            *self.top,
+            *sizes,
+            *self.checks,
+            *self.lines,
+            "  br label %exit",
+            "exit:",
+            *self.frees,
+            "  %result = load i32, ptr %status",
+            "  ret i32 %result",
+            "}",
+        ]
+        given = ", ".join([*(f"ptr {a}" for a in arguments), "ptr %buffers, ptr %sizes, ptr %context"])
+        head = [
+            f"define i32 @{self.entry}(ptr %buffers, ptr %sizes, ptr %context) #0 {{",
+            *loads,
+            f"  %status = call i32 @kernel({given})",
+            "  ret i32 %status",
+            "}",
+        ]
+        attributes = "attributes #0 = { nounwind noinline alignstack=64 }"
+        if function.is_scattered:
+            head.insert(0, SCATTERED)
+        return "\n".join([*head, *body, *self.parts, *self.declared.values(), attributes, ""])
+
+    def find_parallel(self, block: Block) -> None:
+        """Finds the loops whose bodies become functions for threads."""
+        uses = var_uses(block)
+        for item in self.inside(block):
+            if type(item) is For and item.work is not None and item not in self.parallel:
+                found = captured(item, uses)
+                if found is not None:
+                    self.parallel[item] = found
+
+    def inside(self, block: Block) -> Iterator[Any]:
+        """The instructions of this function: not those of bodies that are functions of their own."""
+        for item in block:
+            yield item
+            if type(item) in NESTING and item not in self.parallel:
+                for inner in blocks_of(item):
+                    yield from self.inside(inner)
+
+    def plan(self, block: Block) -> None:
+        """Finds the arrays and variables, before anything is emitted."""
+        # arrays whose address changes have slots for it
+        items = [*self.inside(block)]
+        moved = {item.array for item in items if type(item) is Give}
+        moved |= {array for item in items if type(item) is Swap for array in (item.x, item.y)}
+        self.statics: list[Alloc] = []
+        self.widths |= lanes_of(items)
+        for item in items:
+            kind = type(item)
+            if kind is Local:
+                self.on_stack(item.array, item.count * self.widths.get(item.array, 1))
+            elif kind is Alloc and type(item.count) is int and item.array not in moved:
+                count = item.count * self.widths.get(item.array, 1)
+                size = count * WIDTHS[item.array.type]
+                if size <= ON_STACK and self.stack + size <= STACK:
+                    self.on_stack(item.array, count)
+                else:
+                    self.statics.append(item)
+            elif kind is Alloc or kind is Reserve:
+                self.cell(item.array)
+            elif kind is Get or kind is Set:
+                self.var(item.var)
+            elif kind is Poll and not self.has_poll:
+                self.has_poll = True
+                self.top += ["  %polls = alloca i32", f"  store i32 {MOST}, ptr %polls"]
+
+    def on_stack(self, array: Array, count: int) -> None:
+        if array in self.pointers:
+            return
+        self.stack += count * WIDTHS[array.type]
+        self.pointers[array] = f"%a{array.number}"
+        self.top.append(f"  %a{array.number} = alloca [{max(count, 1)} x {MEMORY_TYPE[array.type]}], align 64")
+
+    def cell(self, array: Array) -> None:
+        if array in self.cells:
+            return
+        name = self.cells[array] = f"%c{array.number}"
+        self.top += [f"  {name} = alloca ptr", f"  store ptr null, ptr {name}"]
+        if array.place == "grown":
+            self.top += [f"  {name}.room = alloca i64", f"  store i64 0, ptr {name}.room"]
+        held = self.temp()
+        self.frees += [f"  {held} = load ptr, ptr {name}", f"  call void @wengert_drop(ptr {held})"]
+        self.declare("drop", "declare void @wengert_drop(ptr nocapture)")
+
+    def var(self, var: Var) -> None:
+        if var not in self.vars:
+            self.vars.add(var)
+            self.top.append(f"  %x{var.number} = alloca {REGISTER[var.type]}")
+
+    def allocate(self) -> None:
+        """The arrays of known size, all at the start, with one check for all."""
+        if not self.statics:
+            return
+        self.declare("take", "declare noalias ptr @wengert_take(i64)")
+        self.declare("drop", "declare void @wengert_drop(ptr nocapture)")
+        failed = "-1"
+        for item in self.statics:
+            if item.array in self.pointers:
+                continue
+            name = self.pointers[item.array] = f"%a{item.array.number}"
+            is_null, chosen = self.temp(), self.temp()
+            count = cast(int, item.count) * self.widths.get(item.array, 1)
+            size = min(max(count * WIDTHS[item.array.type], 1), ABSURD)
+            self.checks += [
+                f"  {name} = call noalias ptr @wengert_take(i64 {size})",
+                f"  {is_null} = icmp eq ptr {name}, null",
+                f"  {chosen} = select i1 {is_null}, i64 {item.array.number}, i64 {failed}",
+            ]
+            self.frees.append(f"  call void @wengert_drop(ptr {name})")
+            failed = chosen
+        bad = self.temp()
+        self.checks.append(f"  {bad} = icmp ne i64 {failed}, -1")
+        self.checks += [f"  br i1 {bad}, label %no.memory, label %start", "no.memory:", *self.out_of_memory(failed)]
+        self.checks.append("start:")
+
+    def out_of_memory(self, number: str) -> list[str]:
+        place = self.temp()
+        return [
+            f"  {place} = getelementptr i8, ptr %context, i64 {context.FAILING}",
+            f"  store i64 {number}, ptr {place}",
+            f"  store i32 {MEMORY}, ptr %status",
+            "  br label %exit",
+        ]
+
+    def gone_astray(self) -> list[str]:
+        """Ends the function, which would reach beyond an array."""
+        return [f"  store i32 {ASTRAY}, ptr %status", "  br label %exit"]
+
+    def declare(self, name: str, text: str) -> None:
+        self.declared.setdefault(name, text)
+
+    def temp(self) -> str:
+        self.temps += 1
+        return f"%t{self.temps}"
+
+    def label(self) -> str:
+        self.labels += 1
+        return f"b{self.labels}"
+
+    # -- operands -------------------------------------------------------------------------------------------------
+
+    def operand(self, operand: Operand, type_: str) -> str:
+        if type(operand) is Reg:
+            return f"%v{operand.number}"
+        return constant(operand, type_)
+
+    def pointer(self, array: Array) -> str:
+        known = self.pointers.get(array)
+        if known is not None:
+            return known
+        held = self.temp()
+        self.lines.append(f"  {held} = load ptr, ptr {self.cells[array]}")
+        return held
+
+    def element(self, array: Array, index: Operand) -> str:
+        base = self.pointer(array)
+        if type(index) is int and index == 0:
+            return base
+        place = self.temp()
+        type_, at = MEMORY_TYPE[array.type], self.operand(index, "i64")
+        self.lines.append(f"  {place} = getelementptr inbounds {type_}, ptr {base}, i64 {at}")
+        return place
+
+    # -- instructions ---------------------------------------------------------------------------------------------
+
+    def block(self, block: Block) -> None:
+        began = len(self.lines)
+        for item in block:
+            if len(self.lines) - began > LONGEST_BLOCK:
+                label = self.label()
+                self.lines += [f"  br label %{label}", f"{label}:"]
+                began = len(self.lines)
+            if self.watch is not None:
+                self.watch.look(item)
+            self.emitters[type(item)](self, item)
+
+    def let(self, item: Let) -> None:
+        type_, op = item.type, item.op
+        kind = REGISTER[type_]
+        args = [f"%v{x.number}" if type(x) is Reg else constant(x, type_) for x in item.args]
+        out = f"  %v{item.out.number} = "
+        if op in COMPARE:
+            self.lines.append(f"{out}{comparison(op, type_)} {kind} {args[0]}, {args[1]}")
+        elif op.endswith("_wraps"):
+            pair = self.overflowing(f"s{op.removesuffix('_wraps')}", *args)
+            self.lines.append(f"{out}extractvalue {{ i64, i1 }} {pair}, 1")
+        elif op == "scale":
+            is_zero, product = self.temp(), self.temp()
+            self.lines += [
+                f"  {is_zero} = fcmp oeq {kind} {args[0]}, {constant(0.0, type_)}",
+                f"  {product} = fmul {kind} {args[0]}, {args[1]}",
+                f"{out}select i1 {is_zero}, {kind} {constant(0.0, type_)}, {kind} {product}",
+            ]
+        elif type_ in FLOATS:
+            self.lines.append(out + self.float_op(op, type_, kind, args))
+        else:
+            self.lines.append(out + integer_op(op, type_, kind, args))
+
+    def overflowing(self, op: str, x: str, y: str) -> str:
+        """A sum or product of two i64, and whether it is another than the exact one."""
+        pair, name = self.temp(), f"llvm.{op}.with.overflow.i64"
+        self.declare(name, f"declare {{ i64, i1 }} @{name}(i64, i64)")
+        self.lines.append(f"  {pair} = call {{ i64, i1 }} @{name}(i64 {x}, i64 {y})")
+        return pair
+
+    def bytes_of(self, count: str, width: int) -> str:
+        """The bytes of so many elements; if they are too many for 64 bits, a number that no machine has."""
+        pair = self.overflowing("umul", count, str(width))
+        product, wraps, size = self.temp(), self.temp(), self.temp()
+        self.lines += [
+            f"  {product} = extractvalue {{ i64, i1 }} {pair}, 0",
+            f"  {wraps} = extractvalue {{ i64, i1 }} {pair}, 1",
+            f"  {size} = select i1 {wraps}, i64 {ABSURD}, i64 {product}",
+        ]
+        return size
+
+    def float_op(self, op: str, type_: str, kind: str, args: list[str]) -> str:
+        found = FLOAT_OPS.get(op)
+        if found is not None:
+            return f"{found} {kind} {args[0]}, {args[1]}"
+        if op == "neg":
+            return f"fneg {kind} {args[0]}"
+        given = ", ".join(f"{kind} {a}" for a in args)
+        intrinsic = INTRINSICS.get(op)
+        if intrinsic is not None:
+            name = f"llvm.{intrinsic}.{type_}"
+            self.declare(name, f"declare {kind} @{name}({', '.join([kind] * len(args))})")
+            # which of two zeros is the smaller one NumPy does not say, either; to find out takes as long as all else
+            flag = "nsz " if op in ("maximum", "minimum") else ""
+            return f"call {flag}{kind} @{name}({given})"
+        return f"call {kind} @wg.{op}.{type_}({given})"
+
+    def select(self, item: Select) -> None:
+        type_ = item.out.type
+        kind = REGISTER[type_]
+        self.lines.append(
+            f"  %v{item.out.number} = select i1 {self.operand(item.cond, 'bool')}, {kind} "
+            f"{self.operand(item.x, type_)}, {kind} {self.operand(item.y, type_)}"
+        )
+
+    def convert(self, item: Convert) -> None:
+        x, source, target = self.operand(item.x, item.type), item.type, item.out.type
+        out = f"%v{item.out.number}"
+        if item.bits:
+            if REGISTER[source] == REGISTER[target]:
+                self.lines.append(f"  {out} = add {REGISTER[source]} {x}, 0")
+            else:
+                self.lines.append(f"  {out} = bitcast {REGISTER[source]} {x} to {REGISTER[target]}")
+        else:
+            self.cast(out, x, source, target)
+
+    def cast(self, out: str, x: str, source: str, target: str) -> None:
+        from_, to = REGISTER[source], REGISTER[target]
+        if source in FLOATS:
+            if target in FLOATS:
+                word = "fpext" if WIDTHS[source] < WIDTHS[target] else "fptrunc"
+            elif target == "bool":
+                self.lines.append(f"  {out} = fcmp une {from_} {x}, 0.0")
+                return
+            else:
+                self.truncate(out, f"{from_} {x}", target)
+                return
+        elif target in FLOATS:
+            word = "uitofp" if source in UNSIGNED or source == "bool" else "sitofp"
+        elif target == "bool":
+            self.lines.append(f"  {out} = icmp ne {from_} {x}, 0")
+            return
+        elif WIDTHS[source] == WIDTHS[target] and source != "bool":
+            self.lines.append(f"  {out} = add {from_} {x}, 0")
+            return
+        elif source == "bool" or WIDTHS[source] < WIDTHS[target]:
+            word = "zext" if source in UNSIGNED or source == "bool" else "sext"
+        else:
+            word = "trunc"
+        self.lines.append(f"  {out} = {word} {from_} {x} to {to}")
+
+    def truncate(self, out: str, x: str, target: str) -> None:
+        """A float as an integer, the fraction cut off; out of range some number, but one, of which tests can be made.
+
+        The machine converts to 32 or 64 bits; what is narrower is cut from that, as compilers of C do.
+        """
+        wide = "i64" if target in ("i64", "u64", "u32") else "i32"
+        if target == "u64":
+            self.truncate_to_u64(out, *x.split(" "))
+            return
+        found, to = self.temp(), REGISTER[target]
+        self.lines.append(f"  {found} = fptosi {x} to {wide}")
+        if wide == to:
+            self.lines.append(f"  {out} = freeze {wide} {found}")
+            return
+        whole = self.temp()
+        self.lines += [f"  {whole} = freeze {wide} {found}", f"  {out} = trunc {wide} {whole} to {to}"]
+
+    def truncate_to_u64(self, out: str, kind: str, x: str) -> None:
+        """By the signed conversion, from which negative numbers and NaN have the bits that NumPy gives them."""
+        is_large, less, near, found, whole, bit = (self.temp() for _ in range(6))
+        self.lines += [
+            f"  {is_large} = fcmp oge {kind} {x}, {HALF_OF_U64}",
+            f"  {less} = fsub {kind} {x}, {HALF_OF_U64}",
+            f"  {near} = select i1 {is_large}, {kind} {less}, {kind} {x}",
+            f"  {found} = fptosi {kind} {near} to i64",
+            f"  {whole} = freeze i64 {found}",
+            f"  {bit} = select i1 {is_large}, i64 {-(2**63)}, i64 0",
+            f"  {out} = xor i64 {whole}, {bit}",
+        ]
+
+    def get(self, item: Get) -> None:
+        self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.out.type]}, ptr %x{item.var.number}")
+
+    def set(self, item: Set) -> None:
+        type_ = item.var.type
+        self.lines.append(f"  store {REGISTER[type_]} {self.operand(item.value, type_)}, ptr %x{item.var.number}")
+
+    def load(self, item: Load) -> None:
+        place = self.element(item.array, item.index)
+        if item.array.type == "bool":
+            byte = self.temp()
+            self.lines.append(f"  {byte} = load i8, ptr {place}")
+            self.lines.append(f"  %v{item.out.number} = icmp ne i8 {byte}, 0")
+        else:
+            self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.array.type]}, ptr {place}")
+
+    def store(self, item: Store) -> None:
+        place = self.element(item.array, item.index)
+        value, type_ = self.operand(item.value, item.array.type), item.array.type
+        if type_ == "bool":
+            byte = self.temp()
+            self.lines.append(f"  {byte} = zext i1 {value} to i8")
+            value = byte
+        self.lines.append(f"  store {MEMORY_TYPE[type_]} {value}, ptr {place}")
+
+    def accumulate(self, item: Accumulate) -> None:
+        place, held, total = self.first_slot(item), self.temp(), self.temp()
+        type_ = item.array.type
+        kind, value = MEMORY_TYPE[type_], self.operand(item.value, type_)
+        if type_ == "bool":
+            byte = self.temp()
+            self.lines.append(f"  {byte} = zext i1 {value} to i8")
+            value = byte
+        op = FLOAT_OPS["sum"] if type_ in FLOATS else "or" if type_ == "bool" else "add"
+        self.lines += [
+            f"  {held} = load {kind}, ptr {place}",
+            f"  {total} = {op} {kind} {held}, {value}",
+            f"  store {kind} {total}, ptr {place}",
+        ]
+
+    def first_slot(self, item: Accumulate) -> str:
+        """The address of the first of an element's slots."""
+        if item.slots == 1 or type(item.index) is int:
+            return self.element(item.array, item.index * item.slots if type(item.index) is int else item.index)
+        start, place, kind = self.temp(), self.temp(), MEMORY_TYPE[item.array.type]
+        self.lines += [
+            f"  {start} = mul i64 {self.operand(item.index, 'i64')}, {item.slots}",
+            f"  {place} = getelementptr inbounds {kind}, ptr {self.pointer(item.array)}, i64 {start}",
+        ]
+        return place
+
+    # -- memory ---------------------------------------------------------------------------------------------------
+
+    def local(self, item: Local) -> None:
+        """Made at the start."""
+
+    def extent(self, item: Extent) -> None:
+        """For those who check accesses."""
+
+    def alloc(self, item: Alloc) -> None:
+        array, width = item.array, WIDTHS[item.array.type]
+        if array not in self.cells:
+            if item.zero:
+                self.zero(self.pointers[array], str(item.count * width if type(item.count) is int else 0))
+            return
+        self.declare("take", "declare noalias ptr @wengert_take(i64)")
+        cell, old, made = self.cells[array], self.temp(), self.temp()
+        self.lines += [f"  {old} = load ptr, ptr {cell}", f"  call void @wengert_drop(ptr {old})"]
+        if type(item.count) is int:
+            size = str(min(item.count * width, ABSURD))
+        else:
+            size = self.bytes_of(self.operand(item.count, "i64"), width)
+        self.lines.append(f"  {made} = call noalias ptr @wengert_take(i64 {size})")
+        self.lines.append(f"  store ptr {made}, ptr {cell}")
+        self.check(made, array)
+        if item.zero:
+            self.zero(made, size)
+
+    def check(self, made: str, array: Array) -> None:
+        """Goes on if memory was there."""
+        is_null, bad, good = self.temp(), self.label(), self.label()
+        self.lines += [
+            f"  {is_null} = icmp eq ptr {made}, null",
+            f"  br i1 {is_null}, label %{bad}, label %{good}, !prof !0",
+            f"{bad}:",
+            *self.out_of_memory(str(array.number)),
+            f"{good}:",
+        ]
+        self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
+
+    def reserve(self, item: Reserve) -> None:
+        self.declare("grow", "declare noalias ptr @wengert_grow(ptr nocapture, i64)")
+        self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
+        cell, width = self.cells[item.array], WIDTHS[item.array.type]
+        count = self.operand(item.count, "i64")
+        room, lacks, twice, more, wanted, old, made = (self.temp() for _ in range(7))
+        grow, done = self.label(), self.label()
+        self.lines += [
+            f"  {room} = load i64, ptr {cell}.room",
+            f"  {lacks} = icmp slt i64 {room}, {count}",
+            f"  br i1 {lacks}, label %{grow}, label %{done}, !prof !0",
+            f"{grow}:",
+            f"  {twice} = shl i64 {room}, 1",
+            f"  {more} = icmp sgt i64 {twice}, {count}",
+            f"  {wanted} = select i1 {more}, i64 {twice}, i64 {count}",
+        ]
+        size = self.bytes_of(wanted, width)
+        self.lines += [
+            f"  {old} = load ptr, ptr {cell}",
+            f"  {made} = call ptr @wengert_grow(ptr {old}, i64 {size})",
+        ]
+        is_null, bad, good = self.temp(), self.label(), self.label()
+        self.lines += [
+            f"  {is_null} = icmp eq ptr {made}, null",
+            f"  br i1 {is_null}, label %{bad}, label %{good}, !prof !0",
+            f"{bad}:",
+            *self.out_of_memory(str(item.array.number)),
+            f"{good}:",
+            f"  store ptr {made}, ptr {cell}",
+            f"  store i64 {wanted}, ptr {cell}.room",
+            f"  br label %{done}",
+            f"{done}:",
+        ]
+
+    def fill(self, item: Fill) -> None:
+        size = self.temp()
+        place = self.element(item.array, item.start)
+        self.lines.append(f"  {size} = mul i64 {self.operand(item.count, 'i64')}, {WIDTHS[item.array.type]}")
+        self.zero(place, size)
+
+    def zero(self, place: str, size: str) -> None:
+        self.declare("memset", "declare void @llvm.memset.p0.i64(ptr nocapture, i8, i64, i1)")
+        self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {place}, i8 0, i64 {size}, i1 false)")
+
+    def copy(self, item: Copy) -> None:
+        self.declare("memcpy", "declare void @llvm.memcpy.p0.p0.i64(ptr nocapture, ptr nocapture, i64, i1)")
+        target = self.element(item.target, item.target_start)
+        source = self.element(item.source, item.source_start)
+        size = self.temp()
+        self.lines += [
+            f"  {size} = mul i64 {self.operand(item.count, 'i64')}, {WIDTHS[item.target.type]}",
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)",
+        ]
+
+    def swap(self, item: Swap) -> None:
+        x, y = self.pointer(item.x), self.pointer(item.y)
+        self.lines += [f"  store ptr {y}, ptr {self.cells[item.x]}", f"  store ptr {x}, ptr {self.cells[item.y]}"]
+
+    def give(self, item: Give) -> None:
+        held, place = self.pointer(item.array), self.temp()
+        self.lines += [
+            f"  {place} = getelementptr ptr, ptr %buffers, i64 {len(self.function.inputs) + item.slot}",
+            f"  store ptr {held}, ptr {place}",
+            f"  store ptr null, ptr {self.cells[item.array]}",
+        ]
+
+    def set_size(self, item: SetSize) -> None:
+        place = self.temp()
+        self.lines += [
+            f"  {place} = getelementptr i64, ptr %sizes, i64 {item.place}",
+            f"  store i64 {self.operand(item.value, 'i64')}, ptr {place}",
+        ]
+
+    # -- control --------------------------------------------------------------------------------------------------
+
+    def loop(self, item: For) -> None:
+        found = self.parallel.get(item)
+        if found is None:
+            self.iterations(item)
+        else:
+            self.in_threads(item, found)
+
+    def in_threads(self, item: For, found: Captured) -> None:
+        """A loop whose body is a function: called here, or in pieces, by threads too, if there is much to do."""
+        number = len(self.parts)
+        name = f"part{self.entry}{number}"
+        part = _Part(self.function, name)
+        self.parts.append(part.text_of(item, found))
+        part.watch = None
+        self.declared.update({k: v for k, v in part.declared.items() if k not in self.declared})
+        self.declare("wengert_parallel", "declare i32 @wengert_parallel(ptr, ptr, ptr, i64, i64, i64)")
+        values = [("ptr", self.pointer(a)) for a in found.arrays]
+        values += [(REGISTER[r.type], f"%v{r.number}") for r in found.registers]
+        if self.watch is not None:
+            values += [("i64", self.watch.extent(a)) for a in found.arrays]
+        data = f"%data{number}"
+        self.top.append(f"  {data} = alloca [{len(values) + 1} x i64]")
+        failing = self.temp()
+        self.lines += [
+            f"  {failing} = getelementptr i64, ptr {data}, i64 {len(values)}",
+            f"  store i64 0, ptr {failing}",
+        ]
+        threads, place, large, told, stops = (self.temp() for _ in range(5))
+        split, stop_here, here, after = (self.label() for _ in range(4))
+        start, stop = self.operand(item.start, "i64"), self.operand(item.stop, "i64")
+        assert item.work is not None
+        self.lines += [
+            f"  {place} = getelementptr i8, ptr %context, i64 {context.THREADS}",
+            f"  {threads} = load i64, ptr {place}",
+            f"  {large} = icmp sge i64 {self.operand(item.work, 'i64')}, {WORTH_THREADS}",
+            f"  br i1 {large}, label %{split}, label %{here}",
+            f"{split}:",
+        ]
+        for slot, (kind, value) in enumerate(values):
+            cell = self.temp()
+            self.lines.append(f"  {cell} = getelementptr i64, ptr {data}, i64 {slot}")
+            self.lines.append(f"  store {kind} {value}, ptr {cell}")
+        given = "".join(f"{kind} {value}, " for kind, value in values)
+        shared = f"ptr %context, ptr @{name}, ptr {data}, i64 {start}, i64 {stop}, i64 {threads}"
+        self.lines += [
+            f"  {told} = call i32 @wengert_parallel({shared})",
+            f"  {stops} = icmp ne i32 {told}, 0",
+            f"  br i1 {stops}, label %{stop_here}, label %{after}",
+            f"{stop_here}:",
+            f"  store i32 {INTERRUPTED}, ptr %status",
+            "  br label %exit",
+            f"{here}:",
+            f"  call void @{name}.range({given}ptr {failing}, i64 {start}, i64 {stop})",
+            f"  br label %{after}",
+            f"{after}:",
+        ]
+        if part.statics or self.watch is not None:
+            self.check_parts(failing)
+
+    def check_parts(self, failing: str) -> None:
+        """Goes on if all parts had the memory that they needed, and none reached beyond an array."""
+        number, has_failed, bad, good = self.temp(), self.temp(), self.label(), self.label()
+        self.lines += [
+            f"  {number} = load i64, ptr {failing}",
+            f"  {has_failed} = icmp ne i64 {number}, 0",
+            f"  br i1 {has_failed}, label %{bad}, label %{good}",
+            f"{bad}:",
+        ]
+        if self.watch is not None:
+            is_astray, astray, other = self.temp(), self.label(), self.label()
+            self.lines += [
+                f"  {is_astray} = icmp eq i64 {number}, {STRAYED}",
+                f"  br i1 {is_astray}, label %{astray}, label %{other}",
+                f"{astray}:",
+                *self.gone_astray(),
+                f"{other}:",
+            ]
+        self.lines += [*self.out_of_memory(number), f"{good}:"]
+
+    def iterations(self, item: For) -> None:
+        before, head, body, latch, after = (self.label() for _ in range(5))
+        index = f"%v{item.index.number}"
+        stop = self.operand(item.stop, "i64")
+        self.lines += [
+            f"  br label %{before}",
+            f"{before}:",
+            f"  br label %{head}",
+            f"{head}:",
+            f"  {index} = phi i64 [ {self.operand(item.start, 'i64')}, %{before} ], [ {index}.next, %{latch} ]",
+            f"  {index}.more = icmp slt i64 {index}, {stop}",
+            f"  br i1 {index}.more, label %{body}, label %{after}",
+            f"{body}:",
+        ]
+        self.block(item.body)
+        self.lines += [
+            f"  br label %{latch}",
+            f"{latch}:",
+            f"  {index}.next = add nuw nsw i64 {index}, 1",
+            f"  br label %{head}{self.wishes(item)}",
+            f"{after}:",
+        ]
+
+    def wishes(self, item: For) -> str:
+        """What LLVM is told of a loop. Each call saves all that is in registers: with several calls, that is least for
+        one vector at a time; with one, several vectors side by side gain more from sums in parts than that costs."""
+        if sum(type(x) is Let and x.op in ONE_OPERAND for x in item.body) < 2:
+            return ""
+        number = FREE_METADATA + cast(int, item.index.number)
+        self.declare(f"!{number}", f"!{number} = distinct !{{!{number}, !2}}")
+        self.declare("!2", '!2 = !{!"llvm.loop.interleave.count", i32 1}')
+        return f", !llvm.loop !{number}"
+
+    def repeat(self, item: While) -> None:
+        head, body, after = self.label(), self.label(), self.label()
+        self.lines += [f"  br label %{head}", f"{head}:"]
+        self.block(item.test)
+        self.lines += [
+            f"  br i1 {self.operand(item.cond, 'bool')}, label %{body}, label %{after}",
+            f"{body}:",
+        ]
+        self.block(item.body)
+        self.lines += [f"  br label %{head}", f"{after}:"]
+
+    def branch(self, item: If) -> None:
+        then, other, after = self.label(), self.label(), self.label()
+        otherwise = other if item.other else after
+        weights = ", !prof !1" if item.is_likely else ""
+        if weights:
+            self.declare("!1", '!1 = !{!"branch_weights", i32 1000, i32 1}')
+        self.lines += [
+            f"  br i1 {self.operand(item.cond, 'bool')}, label %{then}, label %{otherwise}{weights}",
+            f"{then}:",
+        ]
+        self.block(item.then)
+        self.lines.append(f"  br label %{after}")
+        if item.other:
+            self.lines.append(f"{other}:")
+            self.block(item.other)
+            self.lines.append(f"  br label %{after}")
+        self.lines.append(f"{after}:")
+
+    def leave(self, item: Return) -> None:
+        self.lines += [f"  store i32 {item.status}, ptr %status", "  br label %exit", f"{self.label()}:"]
+
+    def poll(self, item: Poll) -> None:
+        """Counts down, all loops of a function together: each by its share of the time between two looks."""
+        self.declare("wengert_poll", "declare i32 @wengert_poll(ptr)")
+        left, now, is_due, found, stops = (self.temp() for _ in range(5))
+        ask, stop, again, after = (self.label() for _ in range(4))
+        counted = [
+            f"  {left} = load i32, ptr %polls",
+            f"  {now} = add i32 {left}, -{MOST // item.every}",
+            f"  store i32 {now}, ptr %polls",
+            f"  {is_due} = icmp slt i32 {now}, 0",
+            f"  br i1 {is_due}, label %{ask}, label %{after}",
+        ]
+        self.lines += [
+            *(counted if item.every > 1 else [f"  br label %{ask}"]),
+            f"{ask}:",
+            f"  {found} = call i32 @wengert_poll(ptr %context)",
+            f"  {stops} = icmp ne i32 {found}, 0",
+            f"  br i1 {stops}, label %{stop}, label %{again}",
+            f"{stop}:",
+            f"  store i32 {INTERRUPTED}, ptr %status",
+            "  br label %exit",
+            f"{again}:",
+            f"  store i32 {MOST}, ptr %polls",
+            f"  br label %{after}",
+            f"{after}:",
+        ]
+
+    def call(self, item: Call) -> None:
+        given, types = [], []
+        for argument in item.args:
+            if isinstance(argument, Address):
+                types.append("ptr")
+                given.append(f"ptr {self.element(argument.array, argument.index)}")
+                continue
+            kind = MEMORY_TYPE[argument.type]
+            value = self.operand(argument.value, argument.type)
+            if argument.by_address:
+                slot = self.temp()
+                self.top.append(f"  {slot} = alloca {kind}")
+                self.lines.append(f"  store {kind} {value}, ptr {slot}")
+                kind, value = "ptr", slot
+            types.append(kind)
+            given.append(f"{kind} {value}")
+        result = "void" if item.out is None else REGISTER[item.out.type]
+        self.declare(item.name, f"declare {result} @{item.name}({', '.join(types)})")
+        out = "" if item.out is None else f"%v{item.out.number} = "
+        self.lines.append(f"  {out}call {result} @{item.name}({', '.join(given)})")
+
+
+class _Part(_Kernel):
+    """The body of a parallel loop as a function of a range of iterations."""
+
+    def text_of(self, loop: For, found: Captured) -> str:
+        """Two functions: one of values, and one that threads call, which finds the values in memory."""
+        parameters: list[str] = []
+        for array in found.arrays:
+            name = self.pointers[array] = f"%a{array.number}"
+            parameters.append(f"ptr noalias nocapture {'' if array in found.written else 'readonly '}{name}")
+        parameters += [f"{REGISTER[r.type]} %v{r.number}" for r in found.registers]
+        extents = found.arrays if self.watch is not None else []
+        if self.watch is not None:
+            self.watch.known = {a: f"%n{a.number}" for a in found.arrays}
+        parameters += [f"i64 %n{a.number}" for a in extents]
+        self.plan(loop.body)
+        self.allocate()
+        first, last = Reg("i64", "first"), Reg("i64", "last")
+        self.iterations(For(loop.index, first, last, loop.body))
+        loads: list[str] = []
+        kinds = ["ptr"] * len(found.arrays) + [REGISTER[r.type] for r in found.registers] + ["i64"] * len(extents)
+        for slot, kind in enumerate(kinds):
+            loads.append(f"  %c{slot} = getelementptr i64, ptr %data, i64 {slot}")
+            loads.append(f"  %d{slot} = load {kind}, ptr %c{slot}")
+        loads.append(f"  %failing = getelementptr i64, ptr %data, i64 {len(kinds)}")
+        parameters.append("ptr %failing")
+        given = "".join(f"{kind} %d{slot}, " for slot, kind in enumerate(kinds))
+        return "\n".join([
+            f"define internal void @{self.entry}.range({', '.join([*parameters, 'i64 %vfirst, i64 %vlast'])}) #0 {{",
+            "entry:", *self.top, *self.checks, *self.lines, "  br label %exit", "exit:", *self.frees, "  ret void", "}",
+            f"define internal void @{self.entry}(ptr %data, i64 %first, i64 %last) #0 {{",
+            *loads, f"  call void @{self.entry}.range({given}ptr %failing, i64 %first, i64 %last)", "  ret void", "}",
+        ])  # fmt: skip
+
+    def out_of_memory(self, number: str) -> list[str]:
+        """The part ends; the function that it is part of looks whether that has happened."""
+        return [f"  store i64 {number}, ptr %failing", "  br label %exit"]
+
+    def gone_astray(self) -> list[str]:
+        return self.out_of_memory(STRAYED)
+
+
+EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {
+    Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
+    Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop,
+    While: _Kernel.repeat, If: _Kernel.branch,
+    Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
+    Extent: _Kernel.extent,
+    Swap: _Kernel.swap,
+    Call: _Kernel.call, Give: _Kernel.give, SetSize: _Kernel.set_size, Poll: _Kernel.poll, Return: _Kernel.leave,
+}  # fmt: skip
+
+
+def comparison(op: str, type_: str) -> str:
+    if type_ in FLOATS:
+        return f"fcmp {COMPARE[op]}"
+    if op in ("eq", "ne"):
+        return f"icmp {op}"
+    return f"icmp {'u' if type_ in UNSIGNED or type_ == 'bool' else 's'}{op}"
+
+
+def integer_op(op: str, type_: str, kind: str, args: list[str]) -> str:
+    found = _INT_OPS.get(op)
+    if found is not None:
+        return f"{found} {kind} {args[0]}, {args[1]}"
+    is_unsigned = type_ in UNSIGNED
+    if op == "neg":
+        return f"sub {kind} 0, {args[0]}"
+    if op == "not":
+        return f"xor {kind} {args[0]}, {'true' if kind == 'i1' else -1}"
+    word = {"div": "div", "rem": "rem"}.get(op)
+    if word is not None:
+        return f"{'u' if is_unsigned else 's'}{word} {kind} {args[0]}, {args[1]}"
+    return f"{'lshr' if is_unsigned else 'ashr'} {kind} {args[0]}, {args[1]}"

@@ -1,0 +1,378 @@
+"""Machine code in memory: LLVM IR as text goes in, the address of a function comes out.
+
+`load(ir, entry)` parses a module, sets target and layout, runs LLVM's passes for the host CPU, emits an object and
+links it. Names that begin with `@wg.` are filled in by `prelude.py`; those that the module declares are found by
+`symbols.address`; what nothing defines is a `LinkError`.
+What callers may rely on:
+
+- `ir` needs no `target` lines; functions need no CPU attributes: LLVM vectorises to the full width of the host.
+- The entry has the type `i32 (ptr buffers, ptr sizes, ptr context)`; `Loaded.run` is it as a ctypes function, which
+  lets other threads of Python run meanwhile, and `Loaded.address` is where it lies.
+- The code stays as long as the `Loaded` does, and no longer: what LLVM keeps of it goes, too.
+- The same module is compiled once for a machine: the next process finds the object on disk (`disk.py`).
+- Long modules are optimised less, so that time stays linear in their size. What begins with the line `FINISHED`, as
+  modules written by hand do, becomes code as it stands, in a tenth of the time that LLVM's passes would take.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import itertools
+import re
+import threading
+import weakref
+from collections import OrderedDict
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ...._core import forking
+from ..dumps import dump, is_dumped
+from ..run import contained, disk
+from . import symbols
+from .prelude import completed
+from .target import identity, layout, llvm, machine, new_machine
+
+SHORT = 150  # lines of IR up to which LLVM does all it can
+MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll loops takes half as long again
+HUGE = 50_000  # ... and from which on code is made without much ado
+STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would take quadratic time
+
+SIDE_BY_SIDE = "; iterations side by side\n"  # in a module whose loops are short and have much to do in each iteration
+FINISHED = "; as good as passes would make it\n"
+
+# the first line of a module in which straight code does not become vector code
+SCATTERED = "; scattered"
+
+PIPELINE = b"9"  # part of the keys on disk: another number wherever the passes or their options change
+
+ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+_lock = forking.short_lock()  # for the linker and its names; LLVM's own state is a matter of each module's context
+_serial = itertools.count()
+_declared = re.compile(r'^declare\b[^@]*@(?:"([^"]+)"|([\w.$]+))', re.MULTILINE)
+
+
+class LinkError(Exception):
+    """A module calls a function that nothing defines."""
+
+
+class Loaded:
+    """Compiled code: its entry, and what keeps it in memory.
+
+    Attributes:
+        address: where the entry lies.
+        run: the entry as a ctypes function of three pointers, which returns the status.
+    """
+
+    __slots__ = ("__weakref__", "_tracker", "address", "run")
+
+    def __init__(self, tracker: Any, address: int) -> None:
+        self._tracker = tracker
+        self.address = address
+        self.run = ENTRY_TYPE(address)
+
+    def symbol(self, name: str) -> int:
+        """The address of another function that was asked for in `load`."""
+        return self._tracker[name]
+
+
+def load(
+    ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = (), effort: _Effort | None = None
+) -> Loaded:  # fmt: skip
+    """Compiles a module and links it into the process.
+
+    Args:
+        ir: the module, as text.
+        entry: the name of its entry function.
+        key: what else decides over the code (a version of the generator, say); part of the key on disk.
+        exports: other functions whose addresses are wanted.
+        effort: how much LLVM does, if not what the module's length says.
+
+    Raises:
+        LinkError: the module declares a function that nothing defines.
+        RuntimeError: LLVM does not accept the module; its message has the line.
+        MemoryError: there is not enough to compile or to link it.
+    """
+    found = _object(ir, entry, key, effort, exports)
+    return found.loaded or link(found.image, entry, found.names, exports)
+
+
+class _Object(NamedTuple):
+    """An object file, the names that it needs, and the code if it is linked already."""
+
+    image: bytes
+    names: list[str]
+    loaded: Loaded | None = None
+
+
+def _object(
+    ir: str, entry: str, key: bytes = b"", effort: _Effort | None = None, exports: tuple[str, ...] = ()
+) -> _Object:  # fmt: skip
+    """What a module becomes: found on disk (and then linked, since only that tells whether it is of use), or made."""
+    ir = completed(ir)
+    names = declared(ir)
+    name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key, repr(effort).encode())
+    # what LLVM makes of a module can be shown only while it makes it
+    image = None if is_dumped("llvm") or is_dumped("asm") else disk.read(name)
+    if image is not None:
+        try:
+            return _Object(image, names, link(image, entry, names, exports))
+        except RuntimeError:
+            pass  # whole, but not for this linker: made anew
+    if contained.is_ample():
+        for called in filter(symbols.is_compiled, names):
+            symbols.hasten(called)  # beside this module
+    image = compiled(ir, entry, effort)
+    disk.write(name, image)
+    return _Object(image, names)
+
+
+class _Recent:
+    """The object files of the modules asked for last: a program that makes the same graph again and again finds them.
+
+    As objects they take a twentieth of what they take as linked code.
+    """
+
+    MOST = 64  # modules
+    ROOM = 1 << 20  # bytes, of all objects together
+
+    def __init__(self) -> None:
+        self._objects: OrderedDict[bytes, _Object] = OrderedDict()
+        self._held = 0
+
+    def get(self, digest: bytes) -> _Object | None:
+        """The object of a module, if it is here; it goes last now."""
+        found = self._objects.get(digest)
+        if found is not None:
+            self._objects.move_to_end(digest)
+        return found
+
+    def add(self, digest: bytes, made: _Object) -> None:
+        """Keeps an object, and lets those go that were not asked for since long."""
+        if digest in self._objects:
+            return
+        self._objects[digest] = made._replace(loaded=None)
+        self._held += len(made.image)
+        while len(self._objects) > self.MOST or self._held > self.ROOM:
+            self._held -= len(self._objects.popitem(last=False)[1].image)
+
+
+_recent = _Recent()
+_alive: weakref.WeakValueDictionary[bytes, Loaded] = weakref.WeakValueDictionary()
+_libraries: list[Loaded] = []
+
+
+def library(ir: str, entry: str, exports: tuple[str, ...] = (), effort: _Effort | None = None) -> Loaded:
+    """As `load`, for functions that other modules call by their addresses: the code stays as long as the process.
+
+    That a cache keeps what this gives is not enough: two threads may both make it, and the cache keeps one of them,
+    while modules are linked to the other.
+    """
+    made = load(ir, entry, exports=exports, effort=effort)
+    _libraries.append(made)
+    return made
+
+
+def shared(ir: str, entry: str) -> Loaded:
+    """As `load`; a module whose code is in use is linked once, and one of the last is not compiled anew."""
+    digest = hashlib.sha256(f"{entry}\n{ir}".encode()).digest()
+    with _lock:
+        found = _alive.get(digest)
+        known = _recent.get(digest)
+    if found is not None:
+        return found
+    made = known or _object(ir, entry)
+    loaded = made.loaded or link(made.image, entry, made.names)
+    with _lock:
+        _recent.add(digest, made)
+        return _alive.setdefault(digest, loaded)
+
+
+def declared(ir: str) -> list[str]:
+    """The functions that a module declares and does not define, LLVM's intrinsics left out."""
+    names = (quoted or plain for quoted, plain in _declared.findall(ir))
+    return [name for name in names if not name.startswith("llvm.")]
+
+
+def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
+    """The object file that LLVM makes of a module.
+
+    Raises:
+        MemoryError: there is not enough for LLVM, which would end the process.
+    """
+    effort = effort or _effort(ir)
+    with contained.reserved(ir) as is_room:
+        if is_room:
+            return emitted(ir, title, *effort)
+    return contained.elsewhere(__name__, ir, title, *effort)
+
+
+def emitted(ir: str, title: str, *wanted: Any) -> bytes:
+    """As `compiled`, in this process, whatever memory there is; `wanted` are the items of an effort."""
+    binding = llvm()
+    for effort in _milder(_Effort(*wanted)):
+        with binding.parse_assembly(ir, binding.create_context()) as module:
+            module.triple = binding.get_process_triple()
+            module.data_layout = layout()
+            module.verify()
+            target = machine(effort.emission)
+            _optimise(module, target, effort)
+            if not _is_sound(module):
+                continue
+            dump("llvm", title, lambda module=module: str(module))
+            dump("asm", title, lambda module=module, target=target: target.emit_assembly(module))
+            return target.emit_object(module)
+    raise RuntimeError(f"LLVM's passes break the module {title}")
+
+
+def _milder(effort: _Effort) -> list[_Effort]:
+    """Efforts to try one after another: LLVM packs some straight code wrongly, so that values are used too early."""
+    return [effort, effort._replace(packs=False), _Effort(0, 0, is_tidied=True)]
+
+
+def _is_sound(module: Any) -> bool:
+    """Whether a module is still one after LLVM's passes: of one that is not, the code generator ends the process."""
+    try:
+        module.verify()
+    except RuntimeError:
+        return False
+    return True
+
+
+def assembly(ir: str, effort: _Effort | None = None) -> str:
+    """The assembly that `load` would make of a module; for tests and readers."""
+    binding = llvm()
+    effort = effort or _effort(ir)
+    with binding.parse_assembly(completed(ir), binding.create_context()) as module:
+        module.triple = binding.get_process_triple()
+        module.data_layout = layout()
+        target = machine(effort.emission)
+        _optimise(module, target, effort)
+        return target.emit_assembly(module)
+
+
+def link(image: bytes, entry: str, names: list[str], exports: tuple[str, ...] = ()) -> Loaded:
+    """An object file in memory, its undefined names bound to this process's functions."""
+    builder = llvm().JITLibraryBuilder().add_object_img(image).add_current_process()
+    for name in names:
+        found = symbols.address(name)
+        if not found:
+            raise LinkError(f"native code calls {name}, which is not there")
+        builder.import_symbol(name, found)
+    for name in (entry, *exports):
+        builder.export_symbol(name)
+    contained.require_to_link(image)
+    with _lock:
+        tracker = builder.link(_linkers.next(), f"wengert.{next(_serial)}")
+    return Loaded(tracker, tracker[entry])
+
+
+class _Effort(NamedTuple):
+    """How much LLVM does.
+
+    Attributes:
+        level: of its passes, 0 to 3.
+        emission: of its code generator, 0 to 3.
+        unrolls: whether it writes out iterations of loops, beyond what vector code needs.
+        packs: whether it vectorises straight code.
+        is_tidied: at level 0, whether variables become registers all the same.
+    """
+
+    level: int
+    emission: int
+    unrolls: bool = False
+    packs: bool = False
+    is_tidied: bool = False
+
+
+WRITTEN = _Effort(0, 2, False)  # for modules that are written as they should be
+
+
+def _effort(ir: str) -> _Effort:
+    if ir.startswith(FINISHED):
+        return _Effort(0, 0)
+    lines = ir.split("\n")
+    packs = lines[0] != SCATTERED
+    if len(lines) <= (MIDDLE if SIDE_BY_SIDE in ir else SHORT):
+        return _Effort(3, 3, unrolls=True, packs=packs)
+    if len(lines) <= MIDDLE:
+        return _Effort(2, 2, packs=packs)
+    labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
+    longest = max((end - start for start, end in pairwise([0, *labels, len(lines)])), default=0)
+    return _Effort(0, 0, is_tidied=True) if longest > STRAIGHT or len(lines) > HUGE else _Effort(2, 2)
+
+
+_BUILT = 32  # modules for which one builder of passes serves
+
+_own = threading.local()
+
+
+def _builder(target: Any, effort: _Effort) -> Any:
+    """What sets up passes for a target machine of this thread.
+
+    It keeps records of each module that it was used for, and llvmlite never frees them; nor does it free those that
+    each builder begins with. So a builder serves some modules, and then another one begins.
+    """
+    made: dict[_Effort, tuple[Any, int]] = _own.__dict__.setdefault("builders", {})
+    builder, left = made.get(effort, (None, 0))
+    if left == 0:
+        binding = llvm()
+        options = binding.create_pipeline_tuning_options(effort.level)
+        options.loop_vectorization = options.loop_interleaving = effort.level > 1
+        options.slp_vectorization, options.loop_unrolling = effort.packs, effort.unrolls
+        builder, left = binding.create_pass_builder(target, options), _BUILT
+    made[effort] = builder, left - 1
+    return builder
+
+
+def _optimise(module: Any, target: Any, effort: _Effort) -> None:
+    """LLVM's standard passes with both vectorisers; of this module only, no global options."""
+    binding = llvm()
+    builder = _builder(target, effort)
+    passes = binding.create_new_function_pass_manager() if effort.is_tidied else builder.getModulePassManager()
+    try:
+        if not effort.is_tidied:
+            passes.run(module, builder)
+            return
+        passes.add_sroa_pass()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+    finally:
+        _dispose(passes)
+
+
+def _dispose(passes: Any) -> None:
+    """Frees passes, and with them some 80 KiB: llvmlite's own `close` meets a method of its base that frees nothing."""
+    disposal = llvm().newpassmanagers.NewPassManager._dispose
+    if type(passes)._dispose is not disposal and not passes.closed:
+        disposal(passes)
+        passes.detach()
+    passes.close()
+
+
+_GENERATION = 32  # modules that one linker links
+
+
+class _Linkers:
+    """The linker of the moment.
+
+    A linker keeps a record of each module that it has ever had, so another one begins after some modules. The old one
+    goes with the last of its modules: LLVM counts who needs it.
+    """
+
+    def __init__(self) -> None:
+        self._linker: Any = None
+        self._left = 0
+
+    def next(self) -> Any:
+        """The linker for one more module; to be asked under the lock."""
+        if self._left == 0:
+            self._linker = llvm().create_lljit_compiler(new_machine(2), use_jit_link=True)
+            self._left = _GENERATION
+        self._left -= 1
+        return self._linker
+
+
+_linkers = _Linkers()

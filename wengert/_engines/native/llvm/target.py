@@ -1,0 +1,102 @@
+"""The machine that code is made for: CPU, features, and LLVM's target machines for it."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+import threading
+from typing import Any
+
+from ...._core import forking
+from ..run import contained
+
+# LLVM keeps to 256 bits on some CPUs because the first of them ran slower on 512; our loops gain from the whole width.
+_FULL_WIDTH = ("-prefer-128-bit", "-prefer-256-bit")
+
+
+@functools.cache
+def llvm() -> Any:
+    """`llvmlite.binding`, imported and set up on first use.
+
+    Raises:
+        ImportError: llvmlite is not installed, or cannot be loaded.
+        MemoryError: there is not enough to load it.
+    """
+    if "llvmlite.binding" not in sys.modules:
+        contained.require("to load LLVM", *contained.LIBRARY)
+    binding = importlib.import_module("llvmlite.binding")
+    # llvmlite's own, around each call of LLVM: no public name, but a child of a fork would wait for it for ever
+    forking.share(binding.ffi.lib._lock)
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@functools.cache
+def features() -> str:
+    """The host's CPU features as LLVM writes them, full vector width preferred."""
+    found = llvm().get_host_cpu_features()
+    flags = [f"{'+' if there else '-'}{name}" for name, there in sorted(found.items())]
+    return ",".join([*flags, *(_FULL_WIDTH if is_x86() else ())])
+
+
+def is_x86() -> bool:
+    """Whether the machine is an x86-64."""
+    return llvm().get_process_triple().startswith("x86_64")
+
+
+_own = threading.local()
+
+
+def machine(level: int) -> Any:
+    """LLVM's target machine for the host at an optimisation level of 0 to 3: each thread's own, as LLVM asks for."""
+    made: dict[int, Any] = _own.__dict__.setdefault("machines", {})
+    if level not in made:
+        made[level] = new_machine(level)
+    return made[level]
+
+
+def new_machine(level: int) -> Any:
+    """A target machine for whoever keeps it."""
+    binding = llvm()
+    target = binding.Target.from_triple(binding.get_process_triple())
+    return target.create_target_machine(
+        cpu=binding.get_host_cpu_name(), features=features(), opt=level, reloc="pic", codemodel="small"
+    )
+
+
+@functools.cache
+def layout() -> str:
+    """The data layout that modules for the host must carry."""
+    return str(machine(2).target_data)
+
+
+@functools.cache
+def identity() -> str:
+    """What machine code depends on beside its IR: a part of each key of the cache on disk."""
+    binding = llvm()
+    version = ".".join(map(str, binding.llvm_version_info))
+    return "\n".join([sys.platform, version, binding.get_process_triple(), binding.get_host_cpu_name(), features()])
+
+
+@functools.cache
+def has_fma() -> bool:
+    """Whether the machine multiplies and adds with one rounding."""
+    return not is_x86() or bool(llvm().get_host_cpu_features().get("fma"))
+
+
+@functools.cache
+def has_scaling() -> bool:
+    """Whether the machine multiplies vectors of any width by powers of two in one instruction: x86's with AVX-512."""
+    found = llvm().get_host_cpu_features()
+    return is_x86() and bool(found.get("avx512f")) and bool(found.get("avx512vl"))
+
+
+@functools.cache
+def vector_bits() -> int:
+    """The width of the host's widest vector registers, in bits."""
+    found = llvm().get_host_cpu_features()
+    if is_x86():
+        return 512 if found.get("avx512f") else 256 if found.get("avx2") else 128
+    return 128  # NEON and its kin; scalable vectors are used at LLVM's discretion

@@ -1,0 +1,27 @@
+"""Whether what is lowered is to stand alone: code that leaves Python calls no kernels of ours, no BLAS and no NumPy.
+
+Products, sorts, substitutions and convolutions are then written out as loops, and nothing asks for signals or threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_alone: ContextVar[bool] = ContextVar("wengert_alone", default=False)
+
+
+def is_alone() -> bool:
+    """Whether code that is lowered now must do without our libraries."""
+    return _alone.get()
+
+
+@contextmanager
+def alone() -> Generator[None]:
+    """What is lowered inside stands alone."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)

@@ -1,0 +1,299 @@
+"""Sorting along an axis, and places in sorted numbers.
+
+Lanes of more than a few elements are sorted by NumPy's own functions (`llvm/numpy_functions.py`), some million
+elements at a time, and these parts are merged. NumPy's functions leave the order of equal elements open, and ours is
+stable: places of equal keys are sorted afterwards, and so are zeros of both signs, the only equal keys that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...._core.graph import Node
+from ..ir.builder import Builder
+from ..ir.loops import FLOATS, Address, Array, Operand, Typed, Var
+from ..llvm import numpy_functions
+from .alone import is_alone
+from .blocks import Block
+from .forms import Form, Index, Stored, with_place
+from .nests import poll_often
+from .scalars import is_nan
+from .scatters import over
+
+FEW = 12  # elements that are merged in less time than a call takes
+# how many NumPy's functions get at a time, at most: they cannot be interrupted, and take some 40 ms for so many
+KEYS, PLACES = 1 << 22, 1 << 20
+
+
+def before(b: Builder, t: str, x: Operand, y: Operand, is_descending: bool = False) -> Operand:
+    """Whether x stands before y in NumPy's order, in which NaN is the largest."""
+    if is_descending:
+        x, y = y, x
+    if t == "bool":
+        return b.both(b.negated(x), y)
+    less = b.let("lt", t, x, y)
+    return b.either(less, b.both(is_nan(b, t, y), b.negated(is_nan(b, t, x)))) if t in FLOATS else less
+
+
+class _Room(NamedTuple):
+    """The keys of a lane, from a first element on, and where each was in the beginning, if anybody asks for that."""
+
+    keys: Array
+    places: Array | None
+    first: Operand = 0
+
+    @staticmethod
+    def of(b: Builder, type_: str, n: Operand, has_places: bool) -> _Room:
+        return _Room(b.alloc(type_, n), b.alloc("i64", n) if has_places else None)
+
+    def key(self, b: Builder, i: Operand) -> Operand:
+        return b.load(self.keys, b.add(self.first, i))
+
+    def set_key(self, b: Builder, i: Operand, key: Operand) -> None:
+        b.store(self.keys, b.add(self.first, i), key)
+
+    def address(self, b: Builder, i: Operand) -> Address:
+        return Address(self.keys, b.add(self.first, i))
+
+
+class _Sorter:
+    """Sorts one lane; equal elements keep their order.
+
+    Keys move with their places: all that is read lies side by side, and a lane may be larger than any cache.
+    """
+
+    def __init__(self, block: Block, type_: str, n: Operand, is_descending: bool, has_places: bool) -> None:
+        b = self.b = block.b
+        self.type = type_
+        self.n = n
+        self.is_descending = is_descending
+        self.other = _Room.of(b, type_, n, has_places)
+        is_few = type(n) is int and n <= FEW
+        is_ours = is_few or is_alone() or not numpy_functions.sorts(type_)
+        self.most = 1 if is_ours else PLACES if has_places else KEYS
+
+    def run(self, given: _Room) -> _Room:
+        """Sorts the keys of a room; the room that holds what was found: the same one, if nobody asks for places."""
+        if self.most == 1:
+            if given.places is not None:
+                self._number(given.places, 0, self.n)
+            return self._merged(given, self.other)
+        b, n = self.b, self.n
+        with b.loop(0, b.divided(b.add(n, self.most - 1), self.most)) as part:
+            start = b.mul(part, self.most)
+            count = b.sub(self._least(b.add(start, self.most)), start)
+            if given.places is None:
+                self._sort_keys(given, start, count)
+            else:
+                self._sort_places(given, start, count)
+            if type(n) is not int or n > self.most:
+                b.poll(1)
+        return self._merged(given, self.other) if given.places is None else self._merged(self.other, given)
+
+    # -- NumPy's functions --------------------------------------------------------------------------------------------
+
+    def _sort_keys(self, room: _Room, start: Operand, count: Operand) -> None:
+        """Sorts a part of the keys where they are."""
+        b = self.b
+        self._call("sort", self.type, [room.address(b, start)], count)
+        if not self.is_descending:
+            return
+        with b.loop(0, b.divided(count, 2)) as i:
+            low, high = b.add(start, i), b.sub(b.add(start, b.sub(count, 1)), i)
+            first, last = room.key(b, low), room.key(b, high)
+            room.set_key(b, low, last)
+            room.set_key(b, high, first)
+
+    def _sort_places(self, given: _Room, start: Operand, count: Operand) -> None:
+        """From a part of the keys that are given to one of the other room, with their places."""
+        b, found = self.b, self.other
+        assert given.places is not None
+        assert found.places is not None
+        self._number(given.places, start, count)
+        self._call("argsort", self.type, [given.address(b, start), Address(given.places, start)], count)
+        last = b.sub(b.add(start, count), 1)
+        with b.loop(0, count) as i:
+            source = b.sub(last, i) if self.is_descending else b.add(start, i)
+            place, to = b.add(start, b.load(given.places, source)), b.add(start, i)
+            b.store(found.places, to, place)
+            found.set_key(b, to, given.key(b, place))
+        self._order_equal(found, found.places, start, b.add(start, count))
+
+    def _order_equal(self, room: _Room, places: Array, start: Operand, stop: Operand) -> None:
+        """Sorts the places of each run of equal keys."""
+        b, first = self.b, self.b.var("i64", start)
+
+        def end_run(stop: Operand) -> None:
+            length = b.sub(stop, b.get(first))
+            with b.when(b.let("lt", "i64", 1, length)):
+                self._call("sort", "i64", [Address(places, b.get(first))], length)
+            b.set(first, stop)
+
+        with b.loop(b.add(start, 1), stop) as i, b.when(
+            before(b, self.type, room.key(b, b.sub(i, 1)), room.key(b, i), self.is_descending)
+        ):  # fmt: skip
+            end_run(i)
+        end_run(stop)
+
+    def _call(self, name: str, type_: str, addresses: list[Address], count: Operand) -> None:
+        # the last argument, an array, says nothing where elements are numbers
+        arguments = [*addresses, Typed("i64", count), Typed("i64", 0)]
+        self.b.call(f"numpy.{name}.{type_}", arguments, "i32")
+
+    # -- merging ------------------------------------------------------------------------------------------------------
+
+    def _number(self, places: Array, start: Operand, count: Operand) -> None:
+        with self.b.loop(0, count) as i:
+            self.b.store(places, self.b.add(start, i), i)
+
+    def _merged(self, room: _Room, other: _Room) -> _Room:
+        """Merges sorted runs, of twice the length each time."""
+        b = self.b
+        width = b.var("i64", self.most)
+
+        def there_and_back() -> None:
+            run = b.get(width)
+            self._round(run, room, other)
+            self._round(b.mul(run, 2), other, room)
+            b.set(width, b.mul(run, 4))
+
+        b.repeat(lambda: b.let("lt", "i64", b.get(width), self.n), there_and_back)
+        return room
+
+    def _round(self, run: Operand, source: _Room, target: _Room) -> None:
+        b = self.b
+        start = b.var("i64", 0)
+        b.repeat(
+            lambda: b.let("lt", "i64", b.get(start), self.n), lambda: self._merge(start, run, source, target)
+        )  # fmt: skip
+
+    def _merge(self, start: Var, run: Operand, source: _Room, target: _Room) -> None:
+        b = self.b
+        first = b.get(start)
+        middle = self._least(b.add(first, run))
+        end = self._least(b.add(middle, run))
+        left, right = b.var("i64", first), b.var("i64", middle)
+        with b.loop(first, end) as place:
+            i, j = b.get(left), b.get(right)
+            has_left, has_right = b.let("lt", "i64", i, middle), b.let("lt", "i64", j, end)
+            mine, theirs = b.select("i64", has_left, i, first), b.select("i64", has_right, j, first)
+            key, their_key = source.key(b, mine), source.key(b, theirs)
+            overtakes = before(b, self.type, their_key, key, self.is_descending)
+            takes_right = b.both(has_right, b.either(b.negated(has_left), overtakes))
+            target.set_key(b, place, b.select(self.type, takes_right, their_key, key))
+            if source.places is not None and target.places is not None:
+                b.store(target.places, place, b.load(source.places, b.select("i64", takes_right, theirs, mine)))
+            b.set(right, b.add(j, b.select("i64", takes_right, 1, 0)))
+            b.set(left, b.add(i, b.select("i64", takes_right, 0, 1)))
+            poll_often(b, self.n)
+        b.set(start, end)
+
+    def _least(self, x: Operand) -> Operand:
+        return self.b.select("i64", self.b.let("lt", "i64", x, self.n), x, self.n)
+
+
+def _first(b: Builder, n: Operand, is_far: Callable[[Operand], Operand]) -> Operand:
+    """By halving: the first of n places that is far enough, or n."""
+    low, high = b.var("i64", 0), b.var("i64", n)
+
+    def halve() -> None:
+        start, end = b.get(low), b.get(high)
+        middle = b.divided(b.add(start, end), 2)
+        found = is_far(middle)
+        b.set(low, b.select("i64", found, start, b.add(middle, 1)))
+        b.set(high, b.select("i64", found, middle, end))
+
+    b.repeat(lambda: b.let("lt", "i64", b.get(low), b.get(high)), halve)
+    return b.get(low)
+
+
+def _zeros_in_order(
+    b: Builder, lane: Callable[[Operand], Operand], room: _Room, n: Operand, t: str, is_descending: bool
+) -> None:
+    """Gives several zeros among sorted keys the signs that they have in their lane, in its order."""
+    start = _first(b, n, lambda i: b.negated(before(b, t, room.key(b, i), 0.0, is_descending)))
+    stop = _first(b, n, lambda i: before(b, t, 0.0, room.key(b, i), is_descending))
+    with b.when(b.let("lt", "i64", 1, b.sub(stop, start))):
+        place = b.var("i64", start)
+        with b.loop(0, n) as i:
+            value = lane(i)
+            with b.when(b.let("eq", t, value, 0.0)):
+                room.set_key(b, b.get(place), value)
+                b.set(place, b.add(b.get(place), 1))
+
+
+def sort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
+    """Sorts each lane where its result is, if its elements lie side by side there."""
+    b, x = block.b, block.stored(forms[0])
+    axis, is_descending = node.attrs[0] % len(x.shape), node.attrs[1]
+    n = x.shape[axis]
+    target = block.fresh(x.shape, x.type)
+    sorter = _Sorter(block, x.type, n, is_descending, has_places=False)
+    is_near = target.strides[axis] == 1
+    aside = None if is_near else _Room.of(b, x.type, n, False)
+
+    def lane(index: Index) -> None:
+        room = aside or _Room(target.array, None, target.place(b, with_place(index, axis, 0)))
+        _fill(b, room, x, index, axis)
+        sorter.run(room)
+        if sorter.most > 1 and x.type in FLOATS:
+            _zeros_in_order(b, lambda i: x.at(b, with_place(index, axis, i)), room, n, x.type, is_descending)
+        if aside is not None:
+            with b.loop(0, n) as i:
+                target.store(b, with_place(index, axis, i), room.key(b, i))
+        poll_often(b, *x.shape)
+
+    over(b, with_place(x.shape, axis, 1), lane)
+    return [target]
+
+
+def argsort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
+    """The places that sort each lane."""
+    b, x = block.b, block.stored(forms[0])
+    axis, is_descending = node.attrs[0] % len(x.shape), node.attrs[1]
+    n = x.shape[axis]
+    target = block.fresh(x.shape, "i64")
+    sorter = _Sorter(block, x.type, n, is_descending, has_places=True)
+    given = _Room.of(b, x.type, n, has_places=True)
+
+    def lane(index: Index) -> None:
+        _fill(b, given, x, index, axis)
+        places = sorter.run(given).places
+        assert places is not None
+        with b.loop(0, n) as i:
+            target.store(b, with_place(index, axis, i), b.load(places, i))
+        poll_often(b, *x.shape)
+
+    over(b, with_place(x.shape, axis, 1), lane)
+    return [target]
+
+
+def _fill(b: Builder, room: _Room, x: Stored, index: Index, axis: int) -> None:
+    with b.loop(0, x.shape[axis]) as i:
+        room.set_key(b, i, x.at(b, with_place(index, axis, i)))
+
+
+def searchsorted(block: Block, node: Node, forms: list[Form]) -> list[Form]:
+    """By halving: the first place whose element is not before the value (with `right`: after it)."""
+    b, sequence, values = block.b, block.stored(forms[0]), block.stored(forms[1])
+    target = block.fresh(values.shape, "i64")
+    is_shared = len(sequence.shape) == 1
+    n = sequence.shape[-1]
+
+    def find(index: Index) -> None:
+        value = values.at(b, index)
+
+        def is_far(middle: Operand) -> Operand:
+            element = sequence.at(b, (middle,) if is_shared else (*index[:-1], middle))
+            t = sequence.type
+            return before(b, t, value, element) if node.attrs[0] else b.negated(before(b, t, element, value))
+
+        target.store(b, index, _first(b, n, is_far))
+        poll_often(b, *values.shape)
+
+    over(b, values.shape, find)
+    return [target]
+
+
+__all__ = ["argsort", "searchsorted", "sort"]

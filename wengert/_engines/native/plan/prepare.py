@@ -1,0 +1,221 @@
+"""Graphs made ready for lowering: what only renames values is gone, programs that are called are part of the graph,
+and ops that are best computed from simpler ones are expanded into them.
+
+Importing this module needs no LLVM.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...._control.call import Program
+from ...._control.executables import once_per_program
+from ...._control.loop import Loop
+from ...._core.dims import Atom, Dim, map_attribute
+from ...._core.graph import Graph, Node
+from ...._core.op import REGISTRY, Op, stated
+from ...._core.printer import programs_of
+from ...._core.state import building
+from ...._core.tensor import Tensor, Value
+from ...._passes import optimise
+from ...._transforms.replay import bind_dims
+from ...refine import PEAK
+from .pooling import pooled
+from .rare import without_rare
+
+_REAL = "biuf"
+
+
+@once_per_program
+def prepared(program: Program) -> Graph:
+    """The graph of a program, optimised and made ready; kept with the program."""
+    return pooled(without_rare(ready(optimise(program.graph))))
+
+
+def ready(graph: Graph) -> Graph:
+    """A graph without names for names, without calls, with composed ops expanded."""
+    preparing = _Preparing()
+    for value in graph.inputs:
+        preparing.stands_for[value.key] = value
+    preparing.add_all(graph, None)
+    outputs = [preparing.stands_for[v.key] for v in graph.outputs]
+    return Graph.of(graph.name, graph.inputs, preparing.nodes, outputs, graph.guards)
+
+
+def count_nodes(graph: Graph) -> int:
+    """How many nodes a graph has, with those of the programs in it."""
+    total = len(graph.nodes)
+    for node in graph.nodes:
+        total += sum(len(inner.nodes) for inner in programs_of(node))
+    return total
+
+
+class _Preparing:
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.ones: set[int] = set()  # keys of values of which all elements are 1
+        self.stands_for: dict[int, Value] = {}
+
+    def add_all(self, graph: Graph, sizes: dict[Atom, Any] | None) -> None:
+        """Adds a graph's nodes; with sizes, as copies whose dimensions are those of the graph around."""
+        for node in graph.nodes:
+            self.add(node, sizes)
+
+    def add(self, node: Node, sizes: dict[Atom, Any] | None) -> None:
+        name = node.op.name
+        inputs = (*[self.stands_for[v.key] for v in node.inputs],)
+        same = _renamed(node, inputs)
+        if same is not None:
+            for value, known in zip(node.outputs, same, strict=True):
+                self.stands_for[value.key] = known
+            return
+        if _is_ones(node):
+            self.ones.add(node.outputs[0].key)
+        attrs = node.attrs if not sizes else (*[_substituted(a, sizes) for a in node.attrs],)
+        if name == "matmul" and node.inputs[1].key in self.ones:
+            name = "matmul with ones"
+        expand = _EXPANSIONS.get(name, node.op.body)
+        inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, expand, inputs, attrs)
+        if inner is not None:
+            self.inline(inner, inputs, node.outputs)
+            return
+        if name == "loop" and type(attrs[0].length) is Dim:
+            attrs = (_of_any_length(attrs[0]),)
+        outputs = node.outputs if sizes is None else (*[self.copied(v, sizes) for v in node.outputs],)
+        for value, out in zip(node.outputs, outputs, strict=True):
+            self.stands_for[value.key] = out
+        self.nodes.append(Node(node.op, inputs, outputs, attrs, node.site, node.is_quiet, node.label))
+
+    def copied(self, value: Value, sizes: dict[Atom, Any]) -> Value:
+        return Value(_substituted(value.shape, sizes), value.dtype, value.graph, value.name, value.weak)
+
+    def inline(self, graph: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
+        """Adds the nodes of another graph, on these inputs; `outputs` then stand for its results."""
+        before = {v.key: self.stands_for.get(v.key) for v in graph.inputs}
+        sizes = bind_dims(graph, [x.shape for x in inputs])
+        for known, x in zip(graph.inputs, inputs, strict=True):
+            self.stands_for[known.key] = x
+        self.add_all(graph, sizes)
+        found = [self.stands_for[v.key] for v in graph.outputs]
+        for key, value in before.items():
+            if value is not None:
+                self.stands_for[key] = value
+        for value, result in zip(outputs, found, strict=True):
+            self.stands_for[value.key] = result
+
+
+def _of_any_length(spec: Loop) -> Loop:
+    """A loop that tells how long it is by its results alone: to run, it needs no number that only they tell."""
+    found = copy.copy(spec)
+    found.length = None
+    return found
+
+
+def _substituted(attribute: Any, sizes: dict[Atom, Any]) -> Any:
+    return map_attribute(attribute, lambda d: d.substitute(sizes)) if sizes else attribute
+
+
+def _renamed(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...] | None:
+    """The values that a node's results are other names of; None if it computes something."""
+    name = node.op.name
+    if node.op.facts.moves == "same":
+        return inputs[: len(node.outputs)]
+    if name == "custom":
+        rule = node.attrs[-1]
+        return inputs[rule.inputs :][: rule.outputs]
+    if name in ("conj", "real") and inputs[0].dtype.kind in _REAL:
+        return inputs[:1]
+    if name == "convert" and node.outputs[0].dtype == inputs[0].dtype:
+        return inputs[:1]
+    return None
+
+
+# -- expansions -------------------------------------------------------------------------------------------------------
+
+
+def _expansion(
+    name: str, expand: Callable[..., Any] | None, inputs: Sequence[Value], attrs: tuple[Any, ...]
+) -> Graph | None:  # fmt: skip
+    if expand is None or any(v.dtype.kind not in _REAL or v.dtype.itemsize < 4 for v in inputs):
+        return None
+    graph = Graph(name)
+    with building(graph):
+        outs = expand(*[graph.add_input(v.shape, v.dtype) for v in inputs], *attrs)
+        graph.finish([*outs] if isinstance(outs, tuple) else [outs])
+    return graph
+
+
+def _op(name: str) -> Op:
+    return REGISTRY[name]
+
+
+@functools.cache
+def _peak() -> Op:
+    """The largest element; of none, what exp makes zero."""
+    op = _op("reduce_max")
+    return Op(PEAK, op.operands, op.attrs, op.outs, "zero", op.type_rule, op.batch_rule, facts=op.facts)
+
+
+def _kept(x: Tensor, axes: tuple[int, ...], like: Tensor) -> Tensor:
+    """A value reduced over axes, repeated along them again."""
+    shape = (*[1 if i in axes else n for i, n in enumerate(like.shape)],)
+    return _op("broadcast_to")(_op("reshape")(x, shape=shape), shape=like.shape)
+
+
+def _logsumexp(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    if not axes:
+        return x
+    peak = _peak()(x, axes=axes)
+    zero = _op("full")(shape=peak.shape, value=0, dtype=x.dtype)
+    peak = _op("select")(_op("isinf")(peak), zero, peak)
+    grown = _op("exp")(_op("sub")(x, _kept(peak, axes, x)))
+    return _op("add")(_op("log")(_op("reduce_sum")(grown, axes=axes)), peak)
+
+
+def _shifted(x: Tensor, axis: int) -> Tensor:
+    return _op("sub")(x, _kept(_peak()(x, axes=(axis,)), (axis,), x))
+
+
+def _softmax(x: Tensor, axis: int) -> Tensor:
+    axis %= len(x.shape)
+    grown = _op("exp")(_shifted(x, axis))
+    return _op("div")(grown, _kept(_op("reduce_sum")(grown, axes=(axis,)), (axis,), x))
+
+
+def _log_softmax(x: Tensor, axis: int) -> Tensor:
+    axis %= len(x.shape)
+    shifted = _shifted(x, axis)
+    total = _op("log")(_op("reduce_sum")(_op("exp")(shifted), axes=(axis,)))
+    return _op("sub")(shifted, _kept(total, (axis,), x))
+
+
+def _row_sums(x: Tensor, ones: Tensor) -> Tensor:
+    """The product with a matrix of ones: each row's sum, again and again."""
+    total = _op("reshape")(_op("reduce_sum")(x, axes=(len(x.shape) - 1,)), shape=(*x.shape[:-1], 1))
+    return _op("broadcast_to")(total, shape=(*x.shape[:-1], ones.shape[-1]))
+
+
+def _is_ones(node: Node) -> bool:
+    """Whether a node gives nothing but ones."""
+    value = stated(node.op, node.attrs)
+    return value is not None and node.outputs[0].dtype.kind in _REAL and bool(np.all(np.asarray(value) == 1))
+
+
+def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:
+    shape = x.shape[1:]
+    zeros, ones = (0,) * len(shape), (1,) * len(shape)
+    rows = [_op("slice")(x, starts=(k, *zeros), limits=(k + 1, *shape), strides=(1, *ones)) for k in range(size)]
+    return (*[_op("reshape")(row, shape=shape) for row in rows],)
+
+
+_EXPANSIONS: dict[str, Callable[..., Any]] = {
+    "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _log_softmax, "unstack": _unstack,
+    "matmul with ones": _row_sums,
+}  # fmt: skip
+
+__all__ = ["prepared", "ready"]

@@ -1,0 +1,419 @@
+"""What is computed in which loop: the nodes of a graph in stages and groups.
+
+Each node is of a kind:
+
+- *small*: few elements, computed one by one where the node stands, in registers;
+- *point*: elementwise, one of many members of a loop over its shape;
+- *reduce*: a reduction of something large, a member of the loop over its operand's shape;
+- *map*: moves elements; computed where it is read, never stored unless it must be;
+- *inline*: a point that one map alone reads, computed there;
+- *assemble*: puts parts together in memory, one by one;
+- *single*: everything else (products of matrices, scatters, loops), each by itself.
+
+A value is *ready* at a stage. Singles and small nodes come first in their stage, in program order, then its groups: all
+members of one shape that are computed from one another or from the same operands share one loop. What a member gives is
+ready in the next stage, and is stored if anything outside its group reads it. A member that its own stage does not
+need moves to the latest stage that reads it, where it often need not be stored at all.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from ...._core.graph import Node
+from ...._core.tensor import Value
+
+SMALL = 8  # elements up to which a value is in registers
+LONG = 1000  # nodes from which on fewer elements are few
+CROWD = 512  # members of one loop: LLVM takes longer for one long loop than for several short ones ...
+FEW = 64  # ... unless it has so few iterations that it is no loop for LLVM
+DEEP = 30  # points that one map may compute one from the other
+HEAVY = 16  # maps that one map may read through others before it is stored
+
+
+# How often points that cost little are computed at most.
+MOST_REPEATS = 3
+MOST_IN_LANES = 6  # of comparisons: where vectors of booleans would have to be packed into bytes
+
+# Points that need the one before them: they are members of a loop, and read nowhere else but from memory.
+RUNNING = ("cumsum", "cumprod", "cummax", "cummin")
+
+# Kinds that compute what they alone read.
+_READING = ("map", "inline", "assemble")
+
+
+class Group:
+    """Members of one loop nest: points, reductions, and values that are copied to where they must be."""
+
+    __slots__ = ("copies", "members", "shape")
+
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+        self.members: list[Node] = []
+        self.copies: list[Value] = []
+
+
+class Schedule:
+    """The order in which a graph is lowered.
+
+    Attributes:
+        kinds: of the nodes, in program order.
+        steps: nodes by themselves (small, map, inline, single) and groups, in order.
+        stored: keys of the values of members that something outside their group reads.
+    """
+
+    def __init__(self, kinds: list[str], steps: list[Node | Group], stored: set[int]) -> None:
+        self.kinds = kinds
+        self.steps = steps
+        self.stored = stored
+
+
+def static_size(shape: Sequence[Any]) -> int | None:
+    """The number of elements, if it is known now."""
+    size = 1
+    for n in shape:
+        if type(n) is not int:
+            return None
+        size *= n
+    return size
+
+
+class _Limit(threading.local):
+    """How many elements are few, in the function that a thread is lowering."""
+
+    small = SMALL
+
+
+_LIMIT = _Limit()
+
+
+def set_limit(nodes: int) -> None:
+    """Sets how many elements are few for a function of so many nodes: a long one is not written out many times over."""
+    _LIMIT.small = SMALL if nodes <= LONG else 4 if nodes <= 2 * LONG else 1
+
+
+def is_small(value: Value) -> bool:
+    """Whether a value has few elements."""
+    size = static_size(value.shape)
+    return size is not None and size <= _LIMIT.small
+
+
+def schedule(
+    nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value], repeats: int = MOST_REPEATS
+) -> Schedule:  # fmt: skip
+    """Plans a graph.
+
+    Args:
+        nodes: in program order.
+        kinds: for each "small", "point", "reduce", "map", "repeat" (a map that reads elements many times), "assemble"
+            or "single".
+        outputs: what the graph gives; all of it is stored.
+        repeats: how often a comparison is computed at most.
+    """
+    return _Scheduling(nodes, kinds, outputs, repeats).run()
+
+
+def _pieces(places: list[int], most: int) -> list[list[int]]:
+    """Members that are too many for one loop, in several: each reads what those before it have stored."""
+    return [places[i : i + most] for i in range(0, len(places), most)]
+
+
+class _Scheduling:
+    def __init__(self, nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value], repeats: int) -> None:
+        self.repeats = repeats
+        self.nodes = nodes
+        self.kinds = kinds
+        self.outputs = outputs
+        self.readers: dict[int, list[int]] = defaultdict(list)
+        self.producer: dict[int, int] = {}
+        for place, node in enumerate(nodes):
+            for key in {v.key for v in node.inputs}:
+                self.readers[key].append(place)
+            for value in node.outputs:
+                self.producer[value.key] = place
+        self.asked = {v.key for v in outputs}
+        self.ready: dict[int, int] = {}
+        self.stage = [0] * len(nodes)
+        self.weight: dict[int, int] = {}
+        self.moving: set[int] = set()  # maps that became members, as they would be read too often
+
+    def run(self) -> Schedule:
+        self.find_inlined()
+        self.set_stages()
+        if self.repeat_light():
+            self.set_stages()
+        self.sink()
+        groups = self.groups()
+        return Schedule(self.kinds, self.ordered(groups), self.stored(groups))
+
+    # -- what is computed where it is read ------------------------------------------------------------------------
+
+    def find_inlined(self) -> None:
+        depth: dict[int, int] = {}
+        for place in range(len(self.nodes) - 1, -1, -1):
+            if self.kinds[place] != "point" or self.nodes[place].op.name in RUNNING:
+                continue
+            key = self.nodes[place].outputs[0].key
+            readers = self.readers[key]
+            if len(readers) == 1 and key not in self.asked and self.kinds[readers[0]] in _READING:
+                if self.nodes[place].op.facts.cost == "dear" and not self.is_read_once(readers[0]):
+                    continue
+                depth[place] = depth.get(readers[0], 0) + 1
+                if depth[place] <= DEEP:
+                    self.kinds[place] = "inline"
+
+    def is_read_once(self, place: int) -> bool:
+        """Whether what a reading node gives is read in one place, where all that it computes is computed.
+
+        A function that is computed in two loops need not have the same bits in both, by vectors in one and element by
+        element in the other; and rules ask whether values are equal, as that of a maximum does.
+        """
+        if self.kinds[place] == "assemble":
+            return True
+        (value,) = self.nodes[place].outputs
+        readers = self.readers[value.key]
+        if len(readers) + (value.key in self.asked) > 1:
+            return False
+        return all(self.is_read_once(r) for r in readers if self.kinds[r] in _READING)
+
+    def is_direct(self, place: int, value: Value) -> bool:
+        """Whether a member reads a value at its own index from another member of the same shape."""
+        source, kind = self.producer.get(value.key), self.kinds[place]
+        if source is None or self.kinds[source] != "point" or place in self.moving:
+            return False
+        # one extent may have several names, which a guard makes equal: their loops are different ones all the same
+        if kind == "point":
+            return value.shape == self.nodes[place].outputs[0].shape
+        return kind == "reduce" and value.shape == self.nodes[place].inputs[0].shape
+
+    def is_direct_only(self, readers: Sequence[int], value: Value) -> bool:
+        """Whether all readers of a value are members that read it at their own index."""
+        return all(self.is_direct(reader, value) for reader in readers)
+
+    def domain(self, place: int) -> Any:
+        """The shape over which a member runs."""
+        node = self.nodes[place]
+        return node.inputs[0].shape if self.kinds[place] == "reduce" else node.outputs[0].shape
+
+    def set_stages(self) -> None:
+        for place, node in enumerate(self.nodes):
+            kind, stage = self.kinds[place], 0
+            for value in node.inputs:
+                at = self.ready.get(value.key, 0)
+                if at and self.is_direct(place, value):
+                    at -= 1
+                stage = max(stage, at)
+            if kind in ("map", "repeat", "inline"):
+                self.limit_weight(place)
+                kind = self.kinds[place]
+            self.stage[place] = stage
+            after = stage + (kind in ("point", "reduce"))
+            for value in node.outputs:
+                self.ready[value.key] = after
+
+    def limit_weight(self, place: int) -> None:
+        """A map of maps of maps is stored at some depth: reading it would take too long."""
+        node = self.nodes[place]
+        weight = 1 + sum(self.weight.get(v.key, 0) for v in node.inputs)
+        if weight > HEAVY:
+            self.kinds[place] = "point"
+            self.moving.add(place)
+            weight = 0
+        self.weight[node.outputs[0].key] = weight
+
+    # -- twice rather than stored ---------------------------------------------------------------------------------
+
+    def repeat_light(self) -> bool:
+        """Finds points that are better computed twice than stored; whether there are any.
+
+        They take next to no time, would be stored for a later stage, and need only what is there for it anyway.
+        """
+        found = False
+        for place, node in enumerate(self.nodes):
+            if self.kinds[place] != "point" or node.op.facts.cost == "dear" or place in self.moving:
+                continue
+            key, stage = node.outputs[0].key, self.stage[place]
+            readers = self.readers[key]
+            if key in self.asked or not 2 <= len(readers) <= self.most_repeats(node):
+                continue
+            if not self.is_direct_only(readers, node.outputs[0]):
+                continue
+            if min(self.stage[r] for r in readers) == max(self.stage[r] for r in readers) == stage:
+                continue
+            if all(self.is_there(v, stage) for v in node.inputs):
+                self.kinds[place] = "inline"
+                found = True
+        return found
+
+    def most_repeats(self, node: Node) -> int:
+        """How often a point may be computed."""
+        return self.repeats if node.outputs[0].dtype == bool else MOST_REPEATS
+
+    def is_there(self, value: Value, stage: int) -> bool:
+        """Whether a value can be read at a stage and later on without being stored for that."""
+        source = self.producer.get(value.key)
+        if source is None or self.kinds[source] in ("single", "assemble", "small", "reduce"):
+            return True
+        if self.kinds[source] == "point":
+            return self.ready[value.key] <= stage
+        return all(self.is_there(v, stage) for v in self.nodes[source].inputs)
+
+    # -- later, where that is no loss -----------------------------------------------------------------------------
+
+    def sink(self) -> None:
+        """Moves members to the stage where they are read first, if no more values are stored for it."""
+        for place in range(len(self.nodes) - 1, -1, -1):
+            if self.kinds[place] != "point":
+                continue
+            node = self.nodes[place]
+            key = node.outputs[0].key
+            readers = self.readers[key]
+            if not readers or key in self.asked:
+                continue
+            first = min([self.stage[r] for r in readers])
+            if first <= self.stage[place] or not self.is_direct_only(readers, node.outputs[0]):
+                continue
+            if self.newly_stored(place, first) <= 1:
+                self.stage[place] = first
+                self.ready[key] = first + 1
+
+    def newly_stored(self, place: int, stage: int, depth: int = 3) -> int:
+        """How many operands would have to be stored that are not, or for longer, were the node in a later stage.
+
+        An operand that nothing else reads can be computed there, too, from its own operands.
+        """
+        count = 0
+        for value in {v.key: v for v in self.nodes[place].inputs}.values():
+            source = self.producer.get(value.key)
+            if source is None or value.key in self.asked:
+                continue
+            readers = self.readers[value.key]
+            if self.kinds[source] in ("single", "assemble"):
+                count += not is_small(value) and all(self.stage[r] < stage for r in readers)
+                continue
+            if self.kinds[source] != "point" or any(self.stage[r] > self.stage[source] for r in readers if r != place):
+                continue
+            moves = len(readers) == 1 and depth > 0 and self.is_direct(place, value)
+            count += min(1, self.newly_stored(source, stage, depth - 1)) if moves else 1
+        return count
+
+    # -- loops ----------------------------------------------------------------------------------------------------
+
+    def groups(self) -> list[tuple[int, Group, list[int]]]:
+        """The members that share a loop: of one stage and shape, and connected."""
+        found: dict[Any, list[int]] = defaultdict(list)
+        for place, kind in enumerate(self.kinds):
+            if kind in ("point", "reduce"):
+                found[self.stage[place], self.domain(place)].append(place)
+        result: list[tuple[int, Group, list[int]]] = []
+        for (stage, shape), places in found.items():
+            size = static_size(shape)
+            most = len(places) if size is not None and size <= FEW else CROWD
+            for part in (piece for whole in self.connected(places) for piece in _pieces(whole, most)):
+                group = Group(shape)
+                group.members = [self.nodes[p] for p in part]
+                result.append((stage, group, part))
+        self.add_copies(result)
+        result.sort(key=lambda item: item[0])
+        return result
+
+    def connected(self, places: list[int]) -> list[list[int]]:
+        """The parts of a set of members that share operands or read one another."""
+        root = {p: p for p in places}
+
+        def find(p: int) -> int:
+            while root[p] != p:
+                root[p] = root[root[p]]
+                p = root[p]
+            return p
+
+        reader: dict[int, int] = {}
+        for place in places:
+            for key in (*self.roots(place), *(v.key for v in self.nodes[place].outputs)):
+                other = reader.setdefault(key, place)
+                if other != place:
+                    root[find(place)] = find(other)
+        parts: dict[int, list[int]] = defaultdict(list)
+        for place in places:
+            parts[find(place)].append(place)
+        return [*parts.values()]
+
+    def roots(self, place: int) -> set[int]:
+        """What a member reads, by itself or through what is computed where it is read."""
+        found: set[int] = set()
+        waiting = [place]
+        while waiting:
+            for value in self.nodes[waiting.pop()].inputs:
+                source = self.producer.get(value.key, -1)
+                if value.key not in found and source >= 0 and self.kinds[source] == "inline":
+                    waiting.append(source)
+                found.add(value.key)
+        return found
+
+    def add_copies(self, groups: list[tuple[int, Group, list[int]]]) -> None:
+        """Results that no member and no single makes are copied, each in a loop of its own."""
+        seen: set[int] = set()
+        for value in self.outputs:
+            source = self.producer.get(value.key)
+            kind = "" if source is None else self.kinds[source]
+            if kind in ("map", "repeat", "inline") and value.key not in seen:
+                seen.add(value.key)
+                group = Group(value.shape)
+                group.copies.append(value)
+                groups.append((self.ready[value.key], group, []))
+
+    def stored(self, groups: list[tuple[int, Group, list[int]]]) -> set[int]:
+        """What members give to others than members of their own group."""
+        stored: set[int] = set()
+        home: dict[int, int] = {}
+        for number, (_, _, places) in enumerate(groups):
+            home.update(dict.fromkeys(places, number))
+        for place, kind in enumerate(self.kinds):
+            if kind == "point":
+                key = self.nodes[place].outputs[0].key
+                own = home[place]
+                if key in self.asked or any(home.get(r) != own or r in self.moving for r in self.readers[key]):
+                    stored.add(key)
+        return stored
+
+    def ordered(self, groups: list[tuple[int, Group, list[int]]]) -> list[Node | Group]:
+        alone: dict[int, list[Node]] = defaultdict(list)
+        for place, kind in enumerate(self.kinds):
+            if kind not in ("point", "reduce"):
+                alone[self.stage[place]].append(self.nodes[place])
+        loops: dict[int, list[Group]] = defaultdict(list)
+        for stage, group, _ in groups:
+            loops[stage].append(group)
+        steps: list[Node | Group] = []
+        for stage in sorted({*alone, *loops}):
+            steps += self.readers_first(alone[stage])
+            steps += loops[stage]
+        return steps
+
+    def readers_first(self, nodes: Sequence[Node]) -> list[Node]:
+        """Nodes in an order in which what reads a value comes before what might overwrite it, where that can be."""
+        found = [*nodes]
+        for writer in [n for n in nodes if n.op.facts.writes]:
+            place = found.index(writer)
+            old = writer.inputs[writer.op.operands.index(writer.op.facts.writes)].key
+            if len(self.readers[old]) == 1:
+                continue
+            later = [node for node in found[place + 1 :] if any(v.key == old for v in node.inputs)]
+            moved = _with_sources(later, found[place:])
+            if later and writer not in moved:
+                found[place:] = [*moved, *[node for node in found[place:] if node not in moved]]
+        return found
+
+
+def _with_sources(nodes: Sequence[Node], among: Sequence[Node]) -> list[Node]:
+    """Nodes and those of a list that they are computed from, in the order of the list."""
+    needed = {v.key for node in nodes for v in node.inputs}
+    found = {id(node) for node in nodes}
+    for node in reversed(among):
+        if id(node) in found or any(v.key in needed for v in node.outputs):
+            found.add(id(node))
+            needed.update(v.key for v in node.inputs)
+    return [node for node in among if id(node) in found]

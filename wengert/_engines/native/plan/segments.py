@@ -1,0 +1,188 @@
+"""Which nodes of a graph become machine code: segments of native nodes, between them what NumPy's kernels run.
+
+Segments are as large as can be: a node joins that of its operands unless a node that is not native stands between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from ...._core.dims import Dim, dims_in
+from ...._core.graph import Graph, Node
+from ...._core.op import BRANCHES_AND_LOOPS
+from ...._core.tensor import Value
+from ..lower.maps import MAPS
+
+
+class Part(NamedTuple):
+    """A piece of a graph: nodes that become one function, or one node that a kernel runs."""
+
+    nodes: list[Node]
+    is_native: bool
+    inputs: list[Value]
+    outputs: list[Value]
+
+    def graph(self, name: str) -> Graph:
+        """The part as a graph."""
+        return Graph.of(name, self.inputs, self.nodes, self.outputs)
+
+
+def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
+    """The parts of a graph, in an order in which they can run."""
+    kept = _held_outside(graph)
+    natives = [place not in kept and is_native(node) for place, node in enumerate(graph.nodes)]
+    while True:
+        levels = _levels(graph, natives)
+        refused = _without_source(graph, natives)
+        if not refused:
+            found: dict[int, list[Node]] = {}
+            for node, level in zip(graph.nodes, levels, strict=True):
+                found.setdefault(level, []).append(node)
+            result = _as_parts(graph, found)
+            atoms = {a for part in result if part.is_native for a in _untold(part)}
+            atoms |= _untold_outside(graph, result)
+            if not atoms:
+                return result
+            refused = [p for p, node in enumerate(graph.nodes) if natives[p] and atoms & _atoms_of(node)]
+            if not refused:
+                return result
+        for place in refused:
+            natives[place] = False
+
+
+def _held_outside(graph: Graph) -> set[int]:
+    """Nodes that read or write buffers of the caller's: NumPy's kernels do that in place, machine code on a copy."""
+    held = {v.key for v in graph.inputs}
+    found: set[int] = set()
+    for place, node in enumerate(graph.nodes):
+        facts = node.op.facts
+        if facts.buffer and node.inputs[node.op.operands.index(facts.buffer)].key in held:
+            found.add(place)
+            if facts.writes:
+                held.add(node.outputs[0].key)
+    return found
+
+
+def _levels(graph: Graph, natives: list[bool]) -> list[int]:
+    """Even for native nodes, odd for others; never lower than an operand's. What has an effect stays in order.
+
+    A node that needs a dimension which another one's results tell comes after that one, too.
+    """
+    level_of: dict[int, int] = {}
+    told: dict[Any, int] = {}
+    levels: list[int] = []
+    effects = 0
+    known = _told(graph.inputs)
+    for node, native in zip(graph.nodes, natives, strict=True):
+        level = 0
+        for value in node.inputs:
+            level = max(level, level_of.get(value.key, 0))
+        if told:
+            level = max([level, *[told[atom] for atom in _atoms_of(node) if atom in told]])
+        if node.op.has_effect:
+            level = effects = max(level, effects)
+        if native == bool(level % 2):
+            level += 1
+        levels.append(level)
+        if node.op.has_effect:
+            effects = level
+        for value in node.outputs:
+            level_of[value.key] = level
+        for atom in _told(node.outputs) - known:
+            told.setdefault(atom, level)
+    return _with_constants_beside_readers(graph, levels)
+
+
+def _with_constants_beside_readers(graph: Graph, levels: list[int]) -> list[int]:
+    """Constants that only machine code reads are part of it, where they are known, and not arrays that it is passed."""
+    lowest: dict[int, int] = dict.fromkeys([v.key for v in graph.outputs], 0)
+    for node, level in zip(graph.nodes, levels, strict=True):
+        for value in node.inputs:
+            lowest[value.key] = min(lowest.get(value.key, level), level * (level % 2 == 0))
+    return [
+        lowest.get(node.outputs[0].key, level) if node.op.name == "constant" and level == 0 else level
+        for node, level in zip(graph.nodes, levels, strict=True)
+    ]
+
+
+def _without_source(graph: Graph, natives: list[bool]) -> list[int]:
+    """Native nodes that take a history which NumPy's kernels make: machine code could not read it."""
+    made = {v.key for place, node in enumerate(graph.nodes) if not natives[place] for v in node.outputs}
+    return [
+        place for place, node in enumerate(graph.nodes)
+        if natives[place] and any(v.dtype == object and v.key in made for v in node.inputs)
+    ]  # fmt: skip
+
+
+def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
+    asked = {v.key for v in graph.outputs}
+    first_read: dict[int, int] = {}  # by value, a level that reads it
+    for level, nodes in found.items():
+        for node in nodes:
+            for value in node.inputs:
+                if first_read.setdefault(value.key, level) != level:
+                    asked.add(value.key)  # read in several: in one that is not its own, at least
+    result: list[Part] = []
+    for level in sorted(found):
+        nodes = found[level]
+        if level % 2 or not any(map(_computes, nodes)):
+            result += [Part([node], False, [*node.inputs], [*node.outputs]) for node in nodes]
+            continue
+        made = {v.key: v for node in nodes for v in node.outputs}
+        inputs = {v.key: v for node in nodes for v in node.inputs if v.key not in made}
+        outputs = [v for key, v in made.items() if key in asked or first_read.get(key, level) != level]
+        tellers = _tellers(graph, nodes, [*inputs.values()])
+        result.append(Part(nodes, True, [*inputs.values(), *tellers], outputs))
+    return result
+
+
+# -- dimensions -------------------------------------------------------------------------------------------------------
+
+
+def _told(values: Iterable[Value]) -> set[Any]:
+    """The dimensions that the shapes of values tell."""
+    return {d.atom for v in values for d in v.shape if type(d) is Dim and d.is_atom}
+
+
+def _atoms_of(node: Node) -> set[Any]:
+    """The dimensions that a node has to do with."""
+    dims = [d for values in (node.inputs, node.outputs) for v in values for d in v.shape if type(d) is Dim]
+    if node.attrs:
+        dims += dims_in(node.attrs)
+    return {a for d in dims for a in d.atoms} if dims else _NO_ATOMS
+
+
+_NO_ATOMS: set[Any] = set()  # of most nodes; nobody changes it
+
+
+def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value]:
+    """Inputs of the graph that a part takes only because they tell a dimension."""
+    missing = {a for node in nodes for a in _atoms_of(node)} - _told(inputs)
+    found: list[Value] = []
+    for value in graph.inputs if missing else ():
+        if value.dtype != object and missing & _told([value]):
+            found.append(value)
+            missing -= _told([value])
+    return found
+
+
+def _untold(part: Part) -> set[Any]:
+    """The dimensions of a part that nothing tells."""
+    given = _told(part.inputs)
+    regions = [node for node in part.nodes if node.op.facts.holds in BRANCHES_AND_LOOPS]
+    made = _told(v for node in regions for v in node.outputs)
+    needed = {a for node in part.nodes for a in _atoms_of(node)}
+    return needed - given - made
+
+
+def _untold_outside(graph: Graph, result: Iterable[Part]) -> set[Any]:
+    """The dimensions that kernels are told as attributes and that only the inside of a native part tells."""
+    given = _told(graph.inputs) | _told(v for part in result for v in part.outputs)
+    others = [node for part in result if not part.is_native for node in part.nodes]
+    return {a for node in others for d in dims_in(node.attrs) for a in d.atoms} - given
+
+
+def _computes(node: Node) -> bool:
+    """Whether a node does more than to move or repeat elements, of which NumPy makes a view."""
+    return node.op.name not in MAPS and node.op.name not in ("constant", "dim_value")

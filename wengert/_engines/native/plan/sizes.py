@@ -1,0 +1,231 @@
+"""One kernel for all sizes: large extents as numbers that the code is told when it runs.
+
+The first graph of a structure is compiled for its own extents. Where another comes that differs from it in extents
+beyond `SPECIAL` only, its extents (those equal to one another are one) become dimensions, and the code is that of any
+further graph in which the same extents are equal. That it is the same code is seen by its text; the structure compared
+before is a guess of when to begin.
+
+In programs with windows only numbers of examples vary so (`batches.py`).
+
+Programs in branches and loops belong to the graph, and so does the number of steps of a loop, which often is an extent.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...._control.call import Program
+from ...._control.loop import Loop
+from ...._control.loop_back import LoopBack
+from ...._control.switch import Branches
+from ...._core import forking
+from ...._core.dims import Atom, Dim
+from ...._core.graph import Graph, Node
+from ...._core.op import REGISTRY, stated
+from ...._core.tensor import Value
+from .batches import varying
+from .prepare import prepared
+
+SPECIAL = 64  # extents up to which code is made for the number itself
+REMEMBERED = 4096  # structures
+
+# Primitives with an extent among their attributes that stands alone, not in a tuple.
+_EXTENTS = {"iota", "add_along"}
+
+_lock = forking.short_lock()
+_seen: OrderedDict[Any, tuple[int, ...]] = OrderedDict()
+
+
+class Sized(NamedTuple):
+    """A graph and the numbers that its dimensions stand for; the dimensions are none where extents stay numbers."""
+
+    graph: Graph
+    numbers: dict[Atom, int]
+
+
+def sized(graph: Graph) -> Sized:
+    """A graph with dimensions for its large extents, if one like it with other extents was here before."""
+    table = _extents(graph)
+    seen = set[int]()
+    if not table or not all(_is_plain(node, seen) for node in graph.nodes):
+        return Sized(graph, {})
+    key, numbers = _structure(graph), (*table,)
+    with _lock:
+        first = _seen.setdefault(key, numbers)
+        if len(_seen) > REMEMBERED:
+            _seen.popitem(last=False)
+    if first == numbers:
+        return Sized(graph, {})
+    return Sized(_Renaming(table).graph(graph), {dim.atom: n for n, dim in table.items()})
+
+
+def _extents(graph: Graph) -> dict[int, Dim]:
+    """A dimension for each large extent, in the order in which they come."""
+    table: dict[int, Dim] = {}
+    allowed = varying(graph)
+    for extent in _numbers(graph):
+        if type(extent) is not int or (allowed is not None and extent not in allowed):
+            continue
+        if extent > SPECIAL and extent not in table:
+            table[extent] = Dim.free(f"n{len(table)}")
+    return table
+
+
+def _numbers(graph: Graph, seen: set[int] | None = None) -> Iterator[Any]:
+    """The extents of a graph and of the programs in it, and the numbers of steps that are written out.
+
+    Args:
+        graph: where they are.
+        seen: programs that were looked at. A loop holds its body twice, so that of loops in loops there are many ways
+            to each program.
+    """
+    seen = set() if seen is None else seen
+    counts = {node.inputs[0].key for node in graph.nodes if node.op.name == "loop" and node.attrs[0].is_counted}
+    for value in graph.inputs:
+        yield from value.shape
+    for node in graph.nodes:
+        for value in node.outputs:
+            yield from value.shape
+            if value.key in counts:
+                yield _whole(node)
+        for program in programs_of(node):
+            if id(program) not in seen:
+                seen.add(id(program))
+                yield from _numbers(prepared(program), seen)
+
+
+def _whole(node: Node) -> int | None:
+    """The number that a node gives, if it is a whole one of 64 bits; None if it does anything else."""
+    out = node.outputs[0]
+    if out.dtype != np.int64 or out.shape:
+        return None
+    value = stated(node.op, node.attrs)
+    return None if value is None else int(value)
+
+
+def programs_of(node: Node) -> tuple[Program, ...]:
+    """The programs that are lowered with a node."""
+    attr = node.attrs[0] if node.attrs else None
+    if type(attr) is Loop:
+        return (attr.body, attr.thin, *(() if attr.condition is None else (attr.condition,)))
+    if type(attr) is LoopBack:
+        return (attr.step.program, attr.spec.body, attr.spec.thin)
+    return attr.programs if type(attr) is Branches else ()
+
+
+def _is_plain(node: Node, seen: set[int]) -> bool:
+    """Whether the attributes of a node are numbers, words and tuples, or programs of such nodes; `seen` were found so
+    or are being looked at."""
+    if type(node.attrs[0] if node.attrs else None) in (Loop, LoopBack, Branches):
+        fresh = {id(program): program for program in programs_of(node) if id(program) not in seen}
+        seen.update(fresh)
+        return all(_is_plain(inner, seen) for program in fresh.values() for inner in prepared(program).nodes)
+    return all(type(a) in (int, float, complex, bool, str, tuple) or _is_constant(a) for a in node.attrs)
+
+
+def _is_constant(attribute: Any) -> bool:
+    return attribute is None or hasattr(attribute, "dtype") or hasattr(attribute, "itemsize")
+
+
+def _structure(graph: Graph, seen: dict[int, int] | None = None) -> Any:
+    """What graphs that differ in extents have in common; of a program in `seen`, its number there."""
+    seen = {} if seen is None else seen
+    places = {v.key: i for i, v in enumerate(graph.inputs)}
+    rows: list[Any] = [(v.dtype, len(v.shape)) for v in graph.inputs]
+    for node in graph.nodes:
+        for v in node.outputs:
+            places[v.key] = len(places)
+        rows.append((node.op.name, *[places[v.key] for v in node.inputs], *[len(v.shape) for v in node.outputs]))
+        rows += [_of_program(program, seen) for program in programs_of(node)]
+    return (*rows, *[places[v.key] for v in graph.outputs])
+
+
+def _of_program(program: Program, seen: dict[int, int]) -> Any:
+    known = seen.get(id(program))
+    if known is not None:
+        return known
+    seen[id(program)] = len(seen)
+    return _structure(prepared(program), seen)
+
+
+class _Renaming:
+    """A graph under renovation: dimensions in the place of extents."""
+
+    def __init__(self, table: dict[int, Dim]) -> None:
+        self.table = table
+        self.programs: dict[int, Program] = {}
+
+    def graph(self, graph: Graph) -> Graph:
+        """A graph of the same nodes, in which the extents of the table are dimensions."""
+        values: dict[int, Value] = {}
+
+        def value(v: Value) -> Value:
+            if v.key not in values:
+                shape = (*[self.table.get(n, n) for n in v.shape],)
+                values[v.key] = Value(shape, v.dtype, v.graph, v.name, v.weak)
+            return values[v.key]
+
+        inputs = [*map(value, graph.inputs)]
+        nodes = [self._node(n, (*map(value, n.inputs),), (*map(value, n.outputs),)) for n in graph.nodes]
+        return Graph.of(graph.name, inputs, nodes, [*map(value, graph.outputs)])
+
+    def _node(self, node: Node, inputs: tuple[Value, ...], outputs: tuple[Value, ...]) -> Node:
+        number = _whole(node) if not inputs and outputs else None
+        if number in self.table:
+            op = REGISTRY["dim_value"]
+            return Node(op, (), outputs, (self.table[number],), node.site, node.is_quiet, node.label)
+        attrs = (*[self._attribute(a, node.op.name) for a in node.attrs],)
+        return Node(node.op, inputs, outputs, attrs, node.site, node.is_quiet, node.label)
+
+    def _attribute(self, attribute: Any, name: str) -> Any:
+        kind = type(attribute)
+        if kind is Loop:
+            return self._loop(attribute)
+        if kind is LoopBack:
+            step = attribute.step._replace(program=self._program(attribute.step.program))
+            return LoopBack(
+                self._loop(attribute.spec), attribute.stage, step, self._length(attribute.length), attribute.lanes
+            )
+        if kind is Branches:
+            programs = (*map(self._program, attribute.programs),)
+            return Branches(programs, attribute.own, attribute.declared, attribute.stages, attribute.results)
+        return _attribute(attribute, self.table, name)
+
+    def _loop(self, spec: Loop) -> Loop:
+        found = copy.copy(spec)
+        found.body, found.thin = self._program(spec.body), self._program(spec.thin)
+        found.condition = None if spec.condition is None else self._program(spec.condition)
+        found.length = self._length(spec.length)
+        return found
+
+    def _length(self, length: Any) -> Any:
+        return self.table.get(length, length) if type(length) is int else length
+
+    def _program(self, program: Program) -> Program:
+        """A program that only machine code is made of: it has the graph that is to be lowered and no derivatives."""
+        found = self.programs.get(id(program))
+        if found is None:
+            graph = self.graph(prepared(program))
+            found = self.programs[id(program)] = Program(graph, is_lowered=True)
+            prepared.give(found, graph)
+        return found
+
+
+def _attribute(attribute: Any, table: dict[int, Dim], name: str) -> Any:
+    if type(attribute) is int:
+        return table.get(attribute, attribute) if name in _EXTENTS else attribute
+    return _inside(attribute, table) if type(attribute) is tuple else attribute
+
+
+def _inside(attribute: Any, table: dict[int, Dim]) -> Any:
+    """A tuple with dimensions for numbers that are large extents: whatever they mean, in this run they are equal."""
+    if type(attribute) is int:
+        return table.get(attribute, attribute)
+    if type(attribute) is tuple:
+        return (*[_inside(a, table) for a in attribute],)
+    return attribute

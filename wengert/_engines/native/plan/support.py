@@ -1,0 +1,240 @@
+"""What becomes machine code and what NumPy's kernels run: per node, with the reason.
+
+`HANDED` lists the primitives that always go to NumPy. It may only shrink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...._control.call import Program
+from ...._control.executables import once_per_program
+from ...._control.loop import History, Loop
+from ...._core.dims import Dim, dims_in
+from ...._core.graph import Graph, Node
+from ...._core.op import BRANCHES_AND_LOOPS
+from ...._core.printer import programs_of
+from ...._core.tensor import Value
+from ..lower import convolutions as convolutions
+from ..lower import draws as draws
+from ..lower import factorisations as factorisations
+from ..lower import joins as joins
+from ..lower import products as products  # the rules of these files join the table of singles
+from ..lower import regions as regions
+from ..lower import scans as scans
+from ..lower import scatters as scatters
+from ..lower import special as special
+from ..lower import windows as windows
+from ..lower.blocks import is_lowered
+from ..lower.forms import TYPE_OF
+from .prepare import prepared
+from .schedule import static_size
+
+_COMPLEX = "complex numbers"
+_LIBRARY = "a factorisation or a matrix function of LAPACK's and SciPy's, far longer than a call of NumPy's"
+_SPARSE = "sparse matrices of SciPy's"
+HANDED: dict[str, str] = {
+    **dict.fromkeys(("as_complex", "imag", "dft", "rfft", "irfft", "paired_scale"), _COMPLEX),
+    **dict.fromkeys(
+        (
+            "eig",
+            "eigh",
+            "svd",
+            "qr",
+            "expm",
+            "logm",
+            "sqrtm",
+            "sylvester",
+            "pinv",
+            "cofactor",
+            "complement",
+            "inv_or_inf",
+            "permute_rows",
+            "unpermute_rows",
+        ),
+        _LIBRARY,
+    ),
+    **dict.fromkeys(("sparse_matmul", "sparse_solve"), _SPARSE),
+    **dict.fromkeys(("polygamma", "zeta"), "series whose length depends on the order"),
+    **dict.fromkeys(
+        (
+            "erfcx_integral",
+            "normal_hazard",
+            "polygamma_step",
+            "poch",
+            "gamma_size",
+            "ndtri_exp",
+            "poisson_count",
+            "binom_count",
+            "nbinom_count",
+            "vonmises_place",
+        ),
+        "a function of statistics, by series and searches whose length depends on the values",
+    ),
+    "debug_print": "writes to Python's standard output",
+}
+
+# Operands of these types have rules of their own in NumPy's kernels: half floats are computed in float32 and rounded.
+TYPES = "half floats and complex numbers have no native arithmetic"
+
+
+# what stands for a history of a loop that there is none of; beside ops that hold programs
+_NO_HISTORIES = ("absent", "constant")
+
+
+def reason_against(node: Node) -> str:
+    """Why NumPy's kernel runs a node; empty if machine code does."""
+    name = node.op.name
+    if not is_lowered(name):
+        return HANDED.get(name, "no lowering")
+    takes_histories = node.op.facts.holds or name in _NO_HISTORIES
+    for value in (*node.inputs, *node.outputs):
+        if value.dtype not in TYPE_OF and not (value.dtype == object and takes_histories):
+            return f"{TYPES}: {value.dtype}"
+    check = _CHECKS.get(name)
+    return "" if check is None else check(node)
+
+
+def culprit_of(node: Node) -> Node:
+    """The node for which a loop or a branch is not machine code: one inside, at whatever depth, or itself."""
+    for graph in programs_of(node):
+        for inner in graph.nodes:
+            if reason_against(inner):
+                return culprit_of(inner)
+    return node
+
+
+def is_native(node: Node) -> bool:
+    """Whether a node becomes machine code."""
+    return not reason_against(node)
+
+
+def untold(graph: Graph) -> set[Any]:
+    """The dimensions that the nodes of a graph need and that no input, no loop and no branch tells."""
+    regions = [node for node in graph.nodes if node.op.facts.holds in BRANCHES_AND_LOOPS]
+    tellers = [*graph.inputs, *(v for node in regions for v in node.outputs)]
+    told = {d.atom for v in tellers for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    needed: set[Any] = set()
+    for node in graph.nodes:
+        for value in (*node.inputs, *node.outputs):
+            needed |= _atoms(value)
+        needed |= {a for d in dims_in(node.attrs) for a in d.atoms}
+    return needed - told
+
+
+def _atoms(value: Value) -> set[Any]:
+    return {a for d in value.shape if isinstance(d, Dim) for a in d.atoms}
+
+
+# -- by primitive -----------------------------------------------------------------------------------------------------
+
+
+def _power_number(node: Node) -> str:
+    number, dtype = node.attrs[0], node.inputs[0].dtype
+    if dtype.kind in "iub" and (int(number) != number or number < 0):
+        return "a power of integers that NumPy refuses"
+    return ""
+
+
+def _power(node: Node) -> str:
+    return "" if node.inputs[0].dtype.kind == "f" else "powers of integers, which NumPy may refuse"
+
+
+def _bitcast(node: Node) -> str:
+    x, out = node.inputs[0].dtype, node.outputs[0].dtype
+    return "" if x.itemsize == out.itemsize and "b" not in (x.kind, out.kind) else "bits of another width"
+
+
+def _abs(node: Node) -> str:
+    return "" if node.inputs[0].dtype.kind != "b" else "booleans"
+
+
+def _reduced(node: Node) -> str:
+    (axes,) = node.attrs
+    x = node.inputs[0]
+    if static_size([x.shape[a] for a in axes]) == 0:
+        return "a reduction of nothing, which NumPy may refuse"
+    return ""
+
+
+def _first_order(node: Node) -> str:
+    return "a derivative in a parameter is a series" if any(node.attrs) else ""
+
+
+def _one(node: Node) -> str:
+    return "" if static_size(node.inputs[0].shape) == 1 else "more than one number"
+
+
+def _some(node: Node) -> str:
+    """For what has no place of the largest."""
+    n = node.inputs[0].shape[node.attrs[0]]
+    return "" if type(n) is int and n else "a largest element of perhaps none"
+
+
+# -- regions ----------------------------------------------------------------------------------------------------------
+
+
+@once_per_program
+def _against_program(program: Program) -> str:
+    """Why a program cannot be part of a native function."""
+    graph = prepared(program)
+    reasons = [reason_against(node) for node in graph.nodes]
+    reasons += [_against_value(v) for v in graph.inputs]
+    if program.graph.guards.late():
+        reasons.append("dimensions that only a run tells and checks")
+    return next((r for r in reasons if r), "dimensions that nothing tells" if untold(graph) else "")
+
+
+def _against_value(value: Value) -> str:
+    return "" if value.dtype in TYPE_OF or value.dtype == object else f"{TYPES}: {value.dtype}"
+
+
+def _first(reasons: Iterable[str]) -> str:
+    return next((r for r in reasons if r), "")
+
+
+def _switch(node: Node) -> str:
+    told = {a for v in node.inputs for a in _atoms(v)}
+    made = {d for v in node.outputs for d in v.shape if isinstance(d, Dim) and not d.atoms <= told}
+    if any(not d.is_atom for d in made):
+        return "results of a size that follows from one that the branch tells"
+    return _first(map(_against_program, node.attrs[0].programs))
+
+
+def _loop(node: Node) -> str:
+    return _against_loop(node.attrs[0])
+
+
+def _against_loop(spec: Loop) -> str:
+    if spec.varying:
+        return "loop variables whose shape changes"
+    body = spec.body.graph
+    if any(x.shape != y.shape for x, y in zip(body.inputs[: spec.carries], body.outputs, strict=False)):
+        return "loop variables whose shape stays the same only if a guard holds"
+    if _keeps_what_it_tells(spec):
+        return "steps that keep values of a size that only they tell"
+    programs = (spec.body, spec.thin, *(() if spec.condition is None else (spec.condition,)))
+    return _first(map(_against_program, programs))
+
+
+def _keeps_what_it_tells(spec: Loop) -> bool:
+    """Whether a step keeps a value with a dimension that no input of the step tells."""
+    graph = prepared(spec.body)
+    told = {a for v in graph.inputs for a in _atoms(v)}
+    places = {p for e in spec.emits for p in (e.positions if isinstance(e, History) else (e,))}
+    return any(not _atoms(graph.outputs[p]) <= told for p in places)
+
+
+def _loop_back(node: Node) -> str:
+    back = node.attrs[0]
+    return _against_loop(back.spec) or _against_program(back.step.program)
+
+
+_CHECKS: dict[str, Any] = {
+    "maximum_iterations": _one, "argmax": _some, "argmin": _some,
+    "switch": _switch, "loop": _loop, "loop_back": _loop_back,
+    "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
+    "bitcast": _bitcast, "abs": _abs,
+    "reduce_max": _reduced, "reduce_min": _reduced, "reduce_sum": _reduced,
+}  # fmt: skip

@@ -1,0 +1,437 @@
+"""Groups of nodes that are computed a few rows at a time, so that what they hand on is never whole in memory.
+
+Some programs make matrices of n rows only to reduce them: distances of points to centres, powers of points, weights of
+rows. Where each row of such a value follows from the same rows of others (`rows.py`), its nodes are found here, one
+from the other, to a group that ends in what is stored anyway: results of n rows that others read, and sums over rows.
+A group becomes one node (`TILED`), which holds the graph of one row; `lower/tiles.py` makes a loop over rows of it.
+
+A group is worth while if it saves memory traffic: the bytes of values that would be stored, and read again, without it.
+Short rows go many side by side; long ones, such as those of a softmax, one by one, if nothing multiplies matrices: that
+is better done for many rows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from ...._core.dtypes import int64
+from ...._core.graph import Graph, Node
+from ...._core.op import Op
+from ...._core.state import building
+from ...._core.tensor import Tensor, Value
+from ...._passes import optimise
+from ..lower.blocks import kind_of
+from ..lower.forms import TYPE_OF
+from .rows import RULES, SUMS, Needs, needs_of, op, without
+from .schedule import is_small, schedule
+
+LEAST = 48 * 1024  # bytes that must be saved
+FEWEST = 48  # rows
+UNKNOWN = 1024  # what an extent that only the run tells counts as
+LONGEST = 3000  # nodes of a graph that is searched
+MOST = 16  # groups of a graph
+MISSES = 100  # groups that were no gain, after which no others are looked for
+WIDE = 16  # elements of a row; reading and writing longer ones a few rows at a time takes longer than one by one
+LONG = 64  # elements of a row from which on rows can go one by one, each as vectors of its own elements ...
+LEAST_OF_LONG = 1 << 20  # ... and bytes that this must save: what the caches hold, they hold in any case
+DENSE = 4096  # elements of a product that each block of rows adds to
+TOO_LONG = 1 << 16  # elements of a row that the caches do not hold
+
+
+class Rows(NamedTuple):
+    """The attribute of a `TILED` node.
+
+    Attributes:
+        graph: one row of the group: from the row's number and the operands' rows to the results' rows.
+        plain: the group as it was.
+        extent: how many rows there are.
+        takes: by operand the axis of the rows; None where all rows share it.
+        gives: by result the axis of the rows; None for a sum over rows.
+        terms: by result of `plain` how many results of `graph` make it: two vectors for a sum of their products.
+        is_single: whether rows go one by one, as they are long, and not many side by side.
+    """
+
+    graph: Graph
+    plain: Graph
+    extent: Any
+    takes: tuple[int | None, ...]
+    gives: tuple[int | None, ...]
+    terms: tuple[int, ...]
+    is_single: bool = False
+
+
+def _no_types(operands: tuple[Any, ...], rows: Any) -> Any:
+    raise AssertionError("tiled nodes are made for lowering only")
+
+
+TILED = Op(
+    "tiled", ("operands",), ("rows",), ("outs",), "general", _no_types, None, is_variadic=True, has_many_outs=True
+)
+
+
+def tiled(graph: Graph) -> Graph:
+    """The graph with groups of its nodes as one node each."""
+    if len(graph.nodes) > LONGEST or not any(map(_is_large, _values(graph.nodes))):
+        return graph
+    if any(node.op.has_effect for node in graph.nodes):
+        return graph  # whose order a group could change
+    return _Search(graph).run()
+
+
+def _values(nodes: Iterable[Node]) -> Iterator[Value]:
+    for node in nodes:
+        yield from node.outputs
+
+
+def _bytes(value: Value) -> int:
+    size = prod(n if type(n) is int else UNKNOWN for n in value.shape)
+    return size * (value.dtype.itemsize if value.dtype in TYPE_OF else 0)
+
+
+def _is_large(value: Value) -> bool:
+    return len(value.shape) > 1 and _bytes(value) * 4 >= LEAST
+
+
+class _Group:
+    """Nodes that share rows.
+
+    Attributes:
+        extent: how many rows.
+        needs: by place of a node in the graph, which axes of its operands have the rows.
+        axes: by key of a value made in the group the axis that has the rows; None for a sum over rows.
+        is_single: whether rows are to go one by one.
+    """
+
+    def __init__(self, extent: Any, is_single: bool) -> None:
+        self.extent = extent
+        self.is_single = is_single
+        self.needs: dict[int, Needs] = {}
+        self.axes: dict[int, int | None] = {}
+        self.mask = self.above = self.below = 0
+
+
+_OUTSIDE = object()
+
+
+class _Search:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.nodes = graph.nodes
+        self.readers: dict[int, list[int]] = defaultdict(list)
+        self.producer: dict[int, int] = {}
+        self.before: list[int] = []  # by node, the nodes that it follows from, as bits
+        for place, node in enumerate(self.nodes):
+            bits = 0
+            for value in node.inputs:
+                source = self.producer.get(value.key)
+                if source is not None:
+                    bits |= self.before[source] | 1 << source
+                if place not in self.readers[value.key]:
+                    self.readers[value.key].append(place)
+            self.before.append(bits)
+            for value in node.outputs:
+                self.producer[value.key] = place
+        self.after = self.followers()
+        self.asked = {v.key for v in graph.outputs}
+        self.taken: set[int] = set()
+        self.stored = self.stored_anyway()
+
+    def followers(self) -> list[int]:
+        after = [0] * len(self.nodes)
+        for place in range(len(self.nodes) - 1, -1, -1):
+            for value in self.nodes[place].outputs:
+                for reader in self.readers[value.key]:
+                    after[place] |= after[reader] | 1 << reader
+        return after
+
+    def stored_anyway(self) -> set[int]:
+        """The keys of values that are in memory if there are no groups."""
+        kinds = [*map(kind_of, self.nodes)]
+        plan = schedule(self.nodes, [*kinds], [v for v in self.graph.outputs if not is_small(v)])
+        alone = {v.key for node, kind in zip(self.nodes, plan.kinds, strict=True) for v in node.outputs
+                 if kind in ("single", "assemble") and node.op.name != "constant"}  # fmt: skip
+        return alone | plan.stored
+
+    def run(self) -> Graph:
+        found: list[_Group] = []
+        large = (p for p, node in enumerate(self.nodes) if any(map(self.is_seed, node.outputs)))
+        misses = 0
+        seen: set[int] = set()  # members of groups that were no gain: those that begin with them are no other ones
+        for seed in sorted(large, key=lambda p: -_bytes(self.nodes[p].outputs[0])):
+            if seed in self.taken or seed in seen or len(found) == MOST:
+                continue
+            groups = [*self.candidates(seed)]
+            worth = [g for g in groups if self.saved(g) >= (LEAST_OF_LONG if g.is_single else LEAST)]
+            if not worth:
+                misses += 1
+                if misses == MISSES:
+                    break
+                seen.update(*(g.needs for g in groups))
+            else:
+                group = max(worth, key=self.saved)
+                found.append(group)
+                self.take(group)
+        return self.replaced(found) if found else self.graph
+
+    def take(self, group: _Group) -> None:
+        """A group is one node from now on: what needs one of its members comes after all that they need."""
+        self.taken |= {*group.needs}
+        for place in range(len(self.nodes)):
+            is_member = group.mask >> place & 1
+            if is_member or self.before[place] & group.mask:
+                self.before[place] |= group.above | group.mask
+            if is_member or self.after[place] & group.mask:
+                self.after[place] |= group.below | group.mask
+
+    def is_seed(self, value: Value) -> bool:
+        return value.key in self.stored and _is_large(value)
+
+    def candidates(self, seed: int) -> Iterator[_Group]:
+        (value, *_) = self.nodes[seed].outputs
+        for axis, extent in enumerate(value.shape):
+            if (extent if type(extent) is int else UNKNOWN) < FEWEST:
+                continue
+            for is_single in (False, True):
+                group = _Group(extent, is_single)
+                if not (is_single and self.is_short(value, axis)) and self.add(group, seed, axis):
+                    self.grow(group)
+                    yield group
+
+    def is_short(self, value: Value, axis: int) -> bool:
+        """Whether rows are not to go one by one: there is little to do in each, or they do not lie one by one."""
+        last = value.shape[-1]
+        is_apart = axis == len(value.shape) - 1 or (type(last) is int and last < LONG)
+        return is_apart or _width(value, axis) > TOO_LONG
+
+    # -- growing --------------------------------------------------------------------------------------------------
+
+    def grow(self, group: _Group) -> None:
+        """Adds what makes the group's operands, and what reads its results, as long as there is something."""
+        waiting = [*group.needs]
+        while waiting:
+            place = waiting.pop()
+            fresh = [p for p in (*self.sources(group, place), *self.followed(group, place)) if p is not None]
+            if fresh:  # what could not join before may do so now
+                waiting = [*dict.fromkeys([*group.needs])]
+
+    def sources(self, group: _Group, place: int) -> Iterator[int | None]:
+        for value, axis in zip(self.nodes[place].inputs, group.needs[place], strict=True):
+            source = self.producer.get(value.key)
+            if axis is not None and source is not None and source not in group.needs:
+                yield source if self.add(group, source, axis) else None
+
+    def followed(self, group: _Group, place: int) -> Iterator[int | None]:
+        value = self.nodes[place].outputs[0]
+        axis = group.axes[value.key]
+        for reader in self.readers[value.key] if axis is not None else ():
+            if reader not in group.needs:
+                yield reader if self.joined(group, reader) else None
+
+    def joined(self, group: _Group, reader: int) -> bool:
+        """Whether a node that reads the group's values has become part of it."""
+        node = self.nodes[reader]
+        if not node.outputs:  # a loop that is run for its errors
+            return False
+        out = node.outputs[0]
+        fits = [a for a, n in enumerate(out.shape) if n == group.extent]
+        return any(self.add(group, reader, a) for a in fits) or self.add(group, reader, None)
+
+    def add(self, group: _Group, place: int, axis: int | None) -> bool:
+        """Adds a node whose result has rows along an axis (None: that sums them up), if it fits."""
+        node = self.nodes[place]
+        if place in self.taken or node.op.is_multi or node.op.has_effect:
+            return False
+        if any(v.dtype not in TYPE_OF for v in (*node.inputs, *node.outputs)):
+            return False
+        for needs in self.ways(group, node, axis):
+            if needs is not None and self.fits(group, place, axis, needs):
+                group.needs[place] = needs
+                group.axes[node.outputs[0].key] = axis
+                self.extend(group, place)
+                return True
+        return False
+
+    def ways(self, group: _Group, node: Node, axis: int | None) -> list[Needs | None]:
+        if group.is_single and node.op.name == "matmul":
+            return []  # of many rows at once it is faster
+        if axis is not None:
+            return [needs_of(node, axis)]
+        rule = SUMS.get(node.op.name)
+        if rule is None or (node.op.name == "matmul" and not self.is_worth(node)):
+            return []
+        return [*rule.needs(node)]
+
+    def is_worth(self, node: Node) -> bool:
+        """Whether a product that sums up over rows is no better left to others: a small one, or one of many zeros."""
+        size = prod(n if type(n) is int else UNKNOWN for n in node.outputs[0].shape)
+        return size <= DENSE or any(map(self.may_be_zero, node.inputs))
+
+    def may_be_zero(self, value: Value, depth: int = 6) -> bool:
+        """Whether most elements may be zeros, which a choice between two values has left."""
+        source = self.producer.get(value.key)
+        if source is None or depth == 0:
+            return False
+        node = self.nodes[source]
+        if node.op.name == "select":
+            return True
+        is_scaled = node.op.name in ("neg", "times_number", "transpose", "reshape", "mul", "convert")
+        return is_scaled and any(self.may_be_zero(v, depth - 1) for v in node.inputs)
+
+    def fits(self, group: _Group, place: int, axis: int | None, needs: Needs) -> bool:
+        node = self.nodes[place]
+        for value, need in zip(node.inputs, needs, strict=True):
+            if need is not None and value.shape[need] != group.extent:
+                return False
+            if group.axes.get(value.key, _OUTSIDE) not in (_OUTSIDE, need) or (
+                value.key in group.axes and group.axes[value.key] is None
+            ):
+                return False
+        key = node.outputs[0].key
+        for reader in self.readers[key]:
+            for value, need in zip(self.nodes[reader].inputs, group.needs.get(reader, ()), strict=False):
+                if value.key == key and (axis is None or need != axis):
+                    return False
+        if axis is None and not any(v.key in group.axes for v in node.inputs):
+            return False
+        mask = group.mask | 1 << place
+        between = (group.above | self.before[place]) & (group.below | self.after[place])
+        return not between & ~mask
+
+    def extend(self, group: _Group, place: int) -> None:
+        group.mask |= 1 << place
+        group.above |= self.before[place]
+        group.below |= self.after[place]
+
+    # -- what it is worth -----------------------------------------------------------------------------------------
+
+    def given(self, group: _Group) -> list[Value]:
+        """The values that others read."""
+        found: list[Value] = []
+        for place in sorted(group.needs):
+            value = self.nodes[place].outputs[0]
+            if value.key in self.asked or any(r not in group.needs for r in self.readers[value.key]):
+                found.append(value)
+        return found
+
+    def read(self, group: _Group) -> dict[tuple[int, int | None], Value]:
+        """The operands, with the axis of their rows."""
+        found: dict[tuple[int, int | None], Value] = {}
+        for place in sorted(group.needs):
+            for value, axis in zip(self.nodes[place].inputs, group.needs[place], strict=True):
+                if value.key not in group.axes:
+                    found[value.key, axis] = value
+        return found
+
+    def saved(self, group: _Group) -> int:
+        """The bytes that need not be stored, less those of wide rows that are read or written a few at a time."""
+        given = {v.key for v in self.given(group)}
+        saved = sum(
+            _bytes(self.nodes[p].outputs[0]) for p in group.needs
+            if (key := self.nodes[p].outputs[0].key) in self.stored and key not in given and group.axes[key] is not None
+        )  # fmt: skip
+        crossing = [(v, axis) for (_, axis), v in self.read(group).items()]
+        crossing += [(v, group.axes[v.key]) for v in self.given(group)]
+        if group.is_single:
+            return saved
+        wide = sum(_bytes(v) for v, axis in crossing if axis is not None and _width(v, axis) > WIDE)
+        return saved - 2 * wide
+
+    # -- the new graph --------------------------------------------------------------------------------------------
+
+    def replaced(self, groups: Sequence[_Group]) -> Graph:
+        nodes: list[Node] = []
+        home = {place: group for group in groups for place in group.needs}
+        made: dict[int, Node] = {}
+        waiting = {id(group): len(group.needs) for group in groups}
+        for place, node in enumerate(self.nodes):
+            group = home.get(place)
+            if group is None:
+                nodes.append(node)
+                continue
+            waiting[id(group)] -= 1
+            if not waiting[id(group)]:
+                made[id(group)] = self.node_of(group)
+                nodes.append(made[id(group)])
+        graph = self.graph
+        return Graph.of(graph.name, graph.inputs, _in_order(nodes, graph.inputs), graph.outputs, graph.guards)
+
+    def node_of(self, group: _Group) -> Node:
+        operands, given = self.read(group), self.given(group)
+        members = [self.nodes[place] for place in sorted(group.needs)]
+        unique = {v.key: v for v in operands.values()}
+        plain = Graph.of("rows", [*unique.values()], members, given)
+        graph, terms = _graph_of_a_row(group, [self.nodes[p] for p in sorted(group.needs)],
+                                       [group.needs[p] for p in sorted(group.needs)], operands, given)  # fmt: skip
+        takes = (*[axis for _, axis in operands],)
+        gives = (*[group.axes[v.key] for v in given],)
+        rows = Rows(graph, plain, group.extent, takes, gives, terms, group.is_single)
+        return Node(TILED, (*operands.values(),), (*given,), (rows,), members[0].site)
+
+
+def _width(value: Value, axis: int) -> int:
+    return prod(n if type(n) is int else UNKNOWN for n in without(value.shape, axis))
+
+
+def _in_order(nodes: Sequence[Node], inputs: Sequence[Value]) -> list[Node]:
+    """The nodes so that each comes after what it reads."""
+    made = {v.key for node in nodes for v in node.outputs}
+    known: set[int] = set()
+    result: list[Node] = []
+    waiting = [*nodes]
+    while waiting:
+        later: list[Node] = []
+        for node in waiting:
+            if all(v.key in known or v.key not in made for v in node.inputs):
+                result.append(node)
+                known |= {v.key for v in node.outputs}
+            else:
+                later.append(node)
+        assert len(later) < len(waiting)
+        waiting = later
+    return result
+
+
+def _graph_of_a_row(
+    group: _Group, nodes: Sequence[Node], needs: Sequence[Needs], operands: dict[tuple[int, int | None], Value],
+    given: Sequence[Value],
+) -> tuple[Graph, tuple[int, ...]]:  # fmt: skip
+    """One row of a group, and of how many results each of the group's is made."""
+    graph = Graph("row")
+    outputs: list[Tensor] = []
+    counts: list[int] = []
+    with building(graph):
+        number = graph.add_input((), int64)
+        known: dict[tuple[int, int | None], Tensor] = {}
+        for (key, axis), value in operands.items():
+            shape = value.shape if axis is None else without(value.shape, axis)
+            known[key, axis] = graph.add_input(shape, value.dtype, value.name)
+        terms: dict[int, Any] = {}
+        for node, need in zip(nodes, needs, strict=True):
+            xs = [known[v.key, axis] for v, axis in zip(node.inputs, need, strict=True)]
+            out = node.outputs[0]
+            axis = group.axes[out.key]
+            if axis is None:
+                terms[out.key] = SUMS[node.op.name].build(node, need, xs)
+            else:
+                known[out.key, axis] = RULES[node.op.name].build(node, axis, need, xs, number)
+        for value in given:
+            axis = group.axes[value.key]
+            parts = terms[value.key].factors if axis is None else (known[value.key, axis],)
+            outputs += parts
+            counts.append(len(parts))
+        graph.finish(outputs)
+    return _with_own_results(optimise(graph)), (*counts,)
+
+
+def _with_own_results(graph: Graph) -> Graph:
+    """The graph with results that nothing in it reads: where they go they may be added up."""
+    outputs = [Value(v.shape, v.dtype, v.graph) for v in graph.outputs]
+    pairs = zip(graph.outputs, outputs, strict=True)
+    copies = [Node(op("convert"), (v,), (out,), (v.dtype,), None) for v, out in pairs]
+    return Graph.of(graph.name, graph.inputs, [*graph.nodes, *copies], outputs)
+
+
+__all__ = ["TILED", "Rows", "tiled"]

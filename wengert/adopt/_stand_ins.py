@@ -1,0 +1,226 @@
+"""The modules that adopted code gets for `numpy`, `scipy`, `math`, `cmath`, `numba`, `importlib` and `sys`.
+
+`numpy` is `wengert.numpy` with NumPy's habits where nothing is recorded: arrays that are made without tensors are
+NumPy's own. While something is recorded, float arrays that code makes are tensors, so that tensors can go into them.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .. import fft, linalg
+from .. import numpy as wnp
+from .. import scipy as wscipy
+from .._core.state import STATE
+from .._core.tensor import Tensor, is_tensor_or_variable
+from ._casts import SCALARS
+from ._math import CMATH, MATH
+
+
+class StandIn(ModuleType):
+    """A module in the place of a real one: what is replaced, then what is ours, then the real module's own."""
+
+    def __init__(self, real: ModuleType, replaced: Mapping[str, Any], ours: ModuleType | None = None) -> None:
+        super().__init__(real.__name__, real.__doc__)
+        vars(self).update(replaced)
+        vars(self)["_parts"] = (real, ours, frozenset(getattr(ours, "__all__", ())))
+
+    def __getattr__(self, name: str) -> Any:
+        real, ours, recorded = vars(self)["_parts"]
+        if name == "__path__":
+            return real.__path__
+        theirs = getattr(real, name)
+        if name not in recorded:
+            return theirs
+        found = getattr(ours, name)
+        if isinstance(theirs, np.ufunc):
+            found = Ufunc(theirs, found)
+        elif isinstance(theirs, _FUNCTIONS) and callable(found):
+            found = _by_arguments(theirs, found)
+        vars(self)[name] = found
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(vars(self)["_parts"][0])
+
+
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, type(np.concatenate))
+
+
+def _by_arguments(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's own function where no tensor is among the arguments, nor a function that could give one."""
+
+    @functools.wraps(theirs)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        is_ours = holds_tensor((args, kwargs)) or any(map(_is_function, args))
+        return (ours if is_ours else theirs)(*args, **kwargs)
+
+    return function
+
+
+def _is_function(x: Any) -> bool:
+    return isinstance(x, (FunctionType, MethodType, functools.partial, Ufunc))
+
+
+class Ufunc:
+    """A function of ours with the methods and attributes of NumPy's ufunc, which record tensors by themselves."""
+
+    def __init__(self, theirs: np.ufunc, ours: Callable[..., Any]) -> None:
+        self._theirs, self._ours = theirs, ours
+        functools.update_wrapper(self, ours)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not holds_tensor((args, kwargs)):
+            return self._theirs(*args, **kwargs)
+        return (self._theirs if kwargs else self._ours)(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._theirs, name)
+
+    def __repr__(self) -> str:
+        return repr(self._theirs)
+
+
+def holds_tensor(tree: Any) -> bool:
+    """Whether a tensor is among nested lists, tuples and dictionaries, or in an array of objects."""
+    kind = type(tree)
+    if kind in (list, tuple):
+        return any(map(holds_tensor, tree))
+    if kind is dict:
+        return any(map(holds_tensor, tree.values()))
+    if kind is np.ndarray:
+        return tree.dtype == object and any(map(is_tensor_or_variable, tree.flat))
+    return is_tensor_or_variable(tree)
+
+
+# -- numpy -----------------------------------------------------------------------------------------------------------
+
+_BLANK = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
+_FROM_DATA = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require", "copy")
+_RANGES = ("arange", "linspace", "logspace", "geomspace", "eye", "identity", "tri", "fromiter", "fromfunction")
+
+
+def _maker(name: str) -> Callable[..., Any]:
+    theirs = getattr(np, name)
+    ours = getattr(wnp, name)
+
+    @functools.wraps(theirs)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if holds_tensor((args, kwargs)):
+            return ours(*args, **kwargs)
+        made = theirs(*args, **kwargs)
+        shares = args and made is args[0]  # what code writes into it, its owner sees
+        if shares or not isinstance(made, np.ndarray) or made.dtype.kind not in "fc":
+            return made
+        if STATE.builder is not None:  # constants of a trace have no numbers to decide by
+            return wnp.array(made) if name in _BLANK else made
+        return wnp.array(made) if STATE.recorders else made
+
+    return function
+
+
+def _isscalar(element: Any) -> bool:
+    return not element.ndim if isinstance(element, Tensor) else np.isscalar(element)
+
+
+def _numpy() -> StandIn:
+    replaced = {name: _maker(name) for name in (*_BLANK, *_FROM_DATA, *_RANGES) if hasattr(np, name)}
+    replaced |= {name: SCALARS[found] for name, found in _scalar_types()}
+    replaced |= {"isscalar": _isscalar, "__all__": [*np.__all__], "random": np.random,
+                 "linalg": StandIn(np.linalg, {"__all__": [*np.linalg.__all__]}, linalg),
+                 "fft": StandIn(np.fft, {"__all__": [*np.fft.__all__]}, fft)}  # fmt: skip
+    return StandIn(np, replaced, wnp)
+
+
+def _scalar_types() -> list[tuple[str, Any]]:
+    return [(name, found) for name, found in vars(np).items() if isinstance(found, type) and found in SCALARS]
+
+
+# -- numba -----------------------------------------------------------------------------------------------------------
+
+_COMPILERS = ("jit", "njit", "generated_jit", "stencil", "cfunc", "jitclass", "overload", "overload_method",
+              "overload_attribute", "register_jitable")  # fmt: skip
+
+
+def _left_alone(*args: Any, **kwargs: Any) -> Any:
+    """A decorator that compiles, with and without arguments: the function stays Python's."""
+    if len(args) == 1 and not kwargs and (inspect.isfunction(args[0]) or inspect.isclass(args[0])):
+        return args[0]
+    return lambda f: f
+
+
+def _vectorized(*args: Any, **kwargs: Any) -> Any:
+    if len(args) == 1 and inspect.isfunction(args[0]):
+        return wnp.vectorize(args[0])
+    return wnp.vectorize
+
+
+def _numba(name: str) -> StandIn:
+    real = importlib.import_module(name)
+    replaced: dict[str, Any] = {c: _left_alone for c in _COMPILERS if hasattr(real, c)}
+    if name == "numba":
+        replaced |= {"prange": range, "vectorize": _vectorized}
+    return StandIn(real, replaced)
+
+
+# -- the table -------------------------------------------------------------------------------------------------------
+
+RECORDED = frozenset({"numpy", "scipy", "math", "cmath", "numba"})
+NUMPY = _numpy()
+
+
+@functools.cache
+def stand_in(name: str) -> ModuleType:
+    """The module for a name below one of RECORDED; the real one where nothing of it is ours.
+
+    Raises:
+        ImportError: where the real import would.
+    """
+    top, _, path = name.partition(".")
+    if top in ("math", "cmath"):
+        return MATH if top == "math" else CMATH
+    if top == "numba":
+        return _numba(name)
+    real = importlib.import_module(name)
+    if top == "numpy":
+        found = NUMPY if not path else vars(NUMPY).get(path)
+        return found if isinstance(found, StandIn) else real
+    try:
+        return importlib.import_module(f"{wscipy.__name__}.{path}") if path else wscipy
+    except ModuleNotFoundError:
+        return real
+
+
+def replacement(value: Any) -> Any:
+    """What stands for a module, class or function of a recorded library; anything else is itself."""
+    if isinstance(value, ModuleType):
+        return stand_in(value.__name__) if value.__name__.partition(".")[0] in RECORDED else value
+    if isinstance(value, (float, int, str, Tensor, np.ndarray)):
+        return value
+    name = getattr(value, "__name__", None)
+    home = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
+    if not isinstance(name, str) or not isinstance(home, str) or home.partition(".")[0] not in RECORDED:
+        return value
+    for module in (home, home.partition(".")[0], "numpy", "numpy.linalg"):
+        if module in sys.modules and getattr(sys.modules[module], name, None) is value:
+            return getattr(stand_in(module), name, value)
+    return value
+
+
+def system_of(copies: dict[str, ModuleType]) -> StandIn:
+    """`sys` with the copies in front of its `modules`, which itself stays as it is."""
+    return StandIn(sys, {"modules": ChainMap(copies, sys.modules)})
+
+
+def importlib_of(import_module: Callable[..., Any]) -> StandIn:
+    """`importlib` whose `import_module` gives copies."""
+    return StandIn(importlib, {"import_module": import_module})

@@ -1,0 +1,173 @@
+"""What autograd calls boxes are our tensors: how values become tensors for a function, and plain again for its caller.
+
+Containers are not boxed. A list, tuple or dictionary stays one, with tensors in its numeric places.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as onp
+
+from ..._core.dtypes import is_inexact, is_supported
+from ..._core.engine import ENGINE_OF, ndarray_of
+from ..._core.state import STATE, next_serial, pausing
+from ..._core.tensor import Tensor, Value, held_now
+from ..._prims.structural import alias, convert
+from ...ops.promotion import as_tensor
+
+_NUMBERS = (builtins.int, builtins.float, builtins.complex, onp.number, onp.ndarray)
+# packages enter kinds of arrays of their own here: a function that makes a box of one, or refuses to
+TYPE_MAPPINGS: dict[type, Callable[..., Any]] = {}
+_CONTAINERS = (builtins.list, builtins.tuple, builtins.dict)
+
+
+def map_tree(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """A nested structure with f of each leaf, and of what lies at its place in other structures of the kind."""
+    if isinstance(tree, builtins.dict):
+        found = {key: map_tree(f, value, *(o[key] for o in others)) for key, value in tree.items()}
+        return found if type(tree) is builtins.dict else type(tree)(found)
+    if isinstance(tree, (builtins.list, builtins.tuple)):
+        items = [map_tree(f, *group) for group in zip(tree, *others, strict=True)]
+        return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
+    return f(tree, *others)
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """The leaves of a nested structure, in order."""
+    if isinstance(tree, builtins.dict):
+        for value in tree.values():
+            yield from leaves(value)
+    elif isinstance(tree, (builtins.list, builtins.tuple)):
+        for value in tree:
+            yield from leaves(value)
+    else:
+        yield tree
+
+
+def source(value: Any) -> Tensor:
+    """A number or an array as a fresh tensor to follow; whole numbers count as floats."""
+    kind = type(value)
+    if kind is onp.ndarray and value.dtype.char in "dfFD":
+        return Tensor(value, next_serial())
+    if kind is Tensor:
+        if value.dtype.kind not in "fc":
+            return source(getval(value))
+        found = alias(value) if STATE.recorders else Tensor(value._data, next_serial())
+        found._weak = value._weak
+        return found
+    if kind is builtins.float or kind is builtins.int:
+        return Tensor(onp.array(value, onp.float64), next_serial(), None, True)  # weak, as Python's numbers are
+    if kind is builtins.complex:
+        return Tensor(onp.array(value), next_serial(), None, True)
+    if kind in TYPE_MAPPINGS:
+        value = onp.asarray(TYPE_MAPPINGS[kind](value, 0, None)._data)
+    if isinstance(value, _NUMBERS):
+        array = onp.asarray(value)
+        if array.dtype.kind in "biuO":
+            array = array.astype(onp.complex128 if _is_complex_object(array) else onp.float64)
+        elif not is_supported(array.dtype):  # the long ones: no engine computes with them
+            array = array.astype(onp.complex128 if array.dtype.kind == "c" else onp.float64)
+        return Tensor(array, next_serial())
+    if hasattr(kind, "__array__") and not hasattr(kind, "__wengert_tensor__"):
+        return source(onp.asarray(value))
+    raise TypeError(f"Can't differentiate w.r.t. type {kind}")
+
+
+def _is_complex_object(array: Any) -> bool:
+    return array.dtype.kind == "O" and any(isinstance(x, builtins.complex) for x in array.flat)
+
+
+def plain(value: Any) -> Any:
+    """A tensor as the caller's own array or number, unless somebody outside follows it; anything else as it is."""
+    if type(value) is not Tensor:
+        if not isinstance(value, Tensor):
+            return value
+        value = held_now(value)  # what it is written to later is no concern of the caller's
+    data = value._data
+    if STATE.recorders and value.is_followed:
+        return value
+    if type(data) is not onp.ndarray:
+        return value if type(data) is Value else ENGINE_OF[type(data)].leave(data)
+    if not data.shape:
+        return data[()]
+    return data if data.flags.writeable else data.copy()
+
+
+def getval(value: Any) -> Any:
+    """The numbers of a box, also of those in a container; anything else as it is."""
+    if isinstance(value, Tensor):
+        array = ndarray_of(value._data)
+        return array if array.shape else array[()]
+    if isinstance(value, _CONTAINERS) and any(isinstance(leaf, Tensor) for leaf in leaves(value)):
+        return map_tree(getval, value)
+    return value
+
+
+class _Rules(threading.local):
+    """In a primitive's own rule: the keys of tensors that were taken out of a box of the run that is swept."""
+
+    taken: set[int] | None = None
+
+
+RULES = _Rules()
+
+
+def value_below(box: Tensor) -> Any:
+    """What is in a box: the numbers, or where runs are nested the box of the next run out.
+
+    A primitive's rule may hold boxes of the run that is swept, which is open no more: those are the first to come off.
+    """
+    followers = [recorder for recorder in STATE.recorders if recorder.tracks(box._key)]
+    if followers and RULES.taken is not None and box._key not in RULES.taken:
+        found = alias(box)
+        RULES.taken.add(found._key)
+        return found
+    if len(followers) < 2:
+        return getval(box)
+    with pausing((*[recorder for recorder in STATE.recorders if recorder is not followers[-1]],)):
+        return alias(box)
+
+
+def isbox(value: Any) -> bool:
+    """Whether somebody follows a value."""
+    return isinstance(value, Tensor) and value.is_followed
+
+
+def boxes_in(value: Any) -> list[Tensor]:
+    """The tensors in an argument that somebody follows, in order."""
+    if isinstance(value, Tensor):
+        return [value] if value.is_followed else []
+    if isinstance(value, _CONTAINERS):
+        return [leaf for leaf in leaves(value) if isbox(leaf)]
+    return []
+
+
+def fitted(value: Any, like: Any) -> Tensor:
+    """A cotangent or tangent from a user's rule as a tensor of the shape and dtype of what it belongs to."""
+    found = as_tensor(value)
+    if found.dtype != like.dtype:
+        if found.dtype.kind == "c" and like.dtype.kind != "c":
+            found = found.real
+        found = convert(found, dtype=like.dtype)
+    if found.shape == like.shape:
+        return found
+    if found.size == like.size:
+        return found.reshape(like.shape)
+    spare = len(found.shape) - len(like.shape)
+    if spare <= 0:
+        return found + as_tensor(onp.zeros(like.shape, like.dtype))
+    return found.sum(axis=builtins.tuple(range(spare))).reshape(like.shape)
+
+
+def conjugate(value: Any) -> Any:
+    """The conjugate of what is complex: autograd's convention for cotangents is the conjugate of ours."""
+    return value.conj() if value.dtype.kind == "c" else value
+
+
+def is_differentiable(value: Any) -> bool:
+    """Whether a leaf is a floating-point number or an array of them."""
+    return isinstance(value, (builtins.float, builtins.complex)) or is_inexact(getattr(value, "dtype", onp.dtype(bool)))

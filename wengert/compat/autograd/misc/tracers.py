@@ -1,0 +1,52 @@
+"""`const_graph`: a function whose ops are recorded once and run again, without its Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...._core.apply import apply_prepared
+from ...._core.tensor import Tensor
+from .._boxes import leaves, map_tree, source
+from ..core import VJPNode
+from ..tracer import Steps, plain_tree, trace
+from ..wrap_util import wraps
+
+
+def const_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
+    """`fun` with some arguments given; from the second call on, the ops of the first run again on new values."""
+    known: list[tuple[Steps, Any]] = []
+
+    def again(*rest: Any) -> Any:
+        boxes = map_tree(source, rest)
+        inputs = list(leaves(boxes))
+        if not known:
+            recorder = Steps(inputs)
+            result = recorder.trace(lambda: fun(*args, *boxes, **kwargs))
+            known.append((recorder, result))
+            return plain_tree(result)
+        recorder, result = known[0]
+        values = {x._key: y for x, y in zip(recorder.sources, inputs, strict=True)}
+        for op, operands, attrs, outs in recorder.steps:
+            found = apply_prepared(op, tuple(values.get(x._key, x) for x in operands), attrs)
+            values.update((y._key, z) for y, z in zip(outs, found if op.is_multi else (found,), strict=True))
+        return plain_tree(map_tree(lambda leaf: values.get(leaf._key, leaf) if type(leaf) is Tensor else leaf, result))
+
+    return wraps(fun)(again)
+
+
+def full_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The node of what a function gives, in the graph of all that it ran."""
+    return trace(FullGraphNode.new_root(), lambda x: fun(x, *args[1:], **kwargs), args[0])[1]
+
+
+class FullGraphNode(VJPNode):
+    """A node that keeps what the primitive was called with."""
+
+    __slots__ = ("args", "kwargs")
+
+    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
+        self.value, self.fun, self.args, self.kwargs, self.parents = value, fun, args, kwargs, list(parents)
+
+
+__all__ = ["FullGraphNode", "const_graph", "full_graph"]

@@ -1,0 +1,172 @@
+"""NumPy's functions as they are (its protocols find ours where a box is among the arguments), and a few that are not.
+
+NumPy's protocols do not look into lists, so functions of one array are given ours where a list holds boxes.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as onp
+
+from .... import numpy as recorded
+from ...._core.tensor import Tensor
+from .._boxes import boxes_in, getval, isbox
+from ..tracer import notrace_primitive
+
+NAMESPACE: dict[str, Any] = {
+    name: value for name, value in vars(onp).items()
+    if not name.startswith("_") and not isinstance(value, types.ModuleType)
+}  # fmt: skip
+NAMESPACE["__version__"] = onp.__version__
+
+
+_LISTS = (builtins.list, builtins.tuple)
+
+
+def of_lists(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function of an array, which is ours where the array is a list of boxes."""
+
+    @functools.wraps(theirs)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        for arg in args:
+            if type(arg) in _LISTS and boxes_in(arg):
+                break
+        else:
+            return theirs(*args, **kwargs)
+        return ours(*(recorded.array(a) if type(a) in _LISTS and boxes_in(a) else a for a in args), **kwargs)
+
+    return either
+
+
+for _name in (
+    "sum", "mean", "prod", "max", "min", "std", "var", "amax", "amin", "argmax", "argmin", "argsort", "sort", "cumsum",
+    "ravel", "reshape", "transpose", "dot", "diag", "linspace", "append",
+):  # fmt: skip
+    NAMESPACE[_name] = of_lists(getattr(onp, _name), getattr(recorded, _name))
+
+
+def array(A: Any, *args: Any, **kwargs: Any) -> Any:
+    """An array of what may hold boxes, those in arrays of objects included."""
+    A = _listed(A)
+    if isinstance(A, Tensor) or boxes_in(A):
+        if args or kwargs.get("dtype") is not None:
+            dtype = onp.dtype(kwargs.get("dtype") or args[0])
+            if dtype.kind == "O":
+                return _objects(A)
+            return recorded.array(A).astype(dtype)
+        return recorded.array(A)
+    return onp.array(A, *args, **kwargs)
+
+
+def _listed(A: Any) -> Any:
+    """Arrays of objects that hold boxes as lists."""
+    if isinstance(A, onp.ndarray):
+        return A.tolist() if A.dtype.kind == "O" and builtins.any(map(isbox, A.flat)) else A
+    return type(A)(map(_listed, A)) if type(A) in _LISTS else A
+
+
+def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
+    """Arrays, which may come one by one, beside one another along a new axis."""
+    return onp.stack(builtins.list(arrays), axis, **kwargs)
+
+
+def _objects(items: Any) -> Any:
+    found = onp.empty(len(items), object)
+    for index, item in enumerate(items):
+        found[index] = item
+    return found
+
+
+def asarray(A: Any, *args: Any, **kwargs: Any) -> Any:
+    """A box as it is; anything else as an array."""
+    if isinstance(A, Tensor) and not args and not kwargs:
+        return A
+    return array(A, *args, **kwargs) if boxes_in(A) else onp.asarray(A, *args, **kwargs)
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """NumPy's where, which also takes its arguments by name, and of one truth gives the choice as it is."""
+    if x is None and y is None:
+        return onp.where(getval(condition))
+    if isinstance(condition, builtins.bool) and not (hasattr(x, "shape") or hasattr(y, "shape")):
+        return x if condition else y
+    return onp.where(condition, x, y)
+
+
+def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Arrays with D on a diagonal of two axes and zeros beside."""
+    if (offset, axis1, axis2) not in ((0, -1, -2), (0, -2, -1), (0, 0, 1)):
+        raise NotImplementedError("Can only make matrices with diagonal at axes -1 and -2")
+    return D[..., :, None] * onp.eye(D.shape[-1], dtype=D.dtype)
+
+
+def concatenate_args(axis: int, *args: Any) -> Any:
+    """The arguments, joined along an axis."""
+    return onp.concatenate(args, axis)
+
+
+def metadata(A: Any) -> Any:
+    """Shape, number of axes, dtype and whether an array is complex."""
+    return onp.shape(A), onp.ndim(A), onp.result_type(getval(A)), onp.iscomplexobj(getval(A))
+
+
+def wrap_namespace(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Copies a namespace."""
+    new.update({name: value for name, value in old.items() if not name.startswith("__")})
+
+
+def _plain_answer(name: str) -> Callable[..., Any]:
+    return notrace_primitive(getattr(onp, name))
+
+
+for _name in (
+    "zeros_like", "ones_like", "isnan", "isinf", "isfinite", "sign", "argmax", "argmin", "nonzero", "count_nonzero",
+    "shape", "ndim", "size", "iscomplexobj", "isrealobj", "result_type", "floor", "ceil", "round", "rint", "all", "any",
+    "allclose", "isclose", "array_equal", "argsort", "searchsorted", "greater", "greater_equal", "less", "less_equal",
+    "equal", "not_equal", "logical_and", "logical_or", "logical_not", "logical_xor", "empty_like",
+):  # fmt: skip
+    NAMESPACE[_name] = _plain_answer(_name)
+
+
+def _joiner(theirs: Any) -> Any:
+    """`r_` and `c_`, which give NumPy no word on what they are given."""
+
+    class Joiner:
+        def __getitem__(self, key: Any) -> Any:
+            items = key if isinstance(key, builtins.tuple) else (key,)
+            if not builtins.any(map(boxes_in, items)):
+                return theirs[key]
+            parts = [
+                item if isinstance(item, Tensor) else theirs[item] if isinstance(item, slice) else item
+                for item in items
+            ]
+            if theirs is onp.c_:
+                columns = [onp.reshape(p, (-1, 1)) if onp.ndim(p) < 2 else p for p in map(asarray, parts)]
+                return onp.concatenate(columns, axis=-1)
+            return onp.concatenate([onp.reshape(p, (1,)) if onp.ndim(p) == 0 else p for p in map(asarray, parts)])
+
+    return Joiner()
+
+
+def _whole(kind: type) -> type:
+    """A type of whole numbers, whose call takes the numbers of a box."""
+    return type(kind.__name__, (kind,), {"__new__": lambda cls, value=0, *rest: kind(getval(value), *rest)})
+
+
+for _name in ("int8", "int16", "int32", "int64"):
+    NAMESPACE[_name] = _whole(getattr(onp, _name))
+NAMESPACE.update(
+    array=array, asarray=asarray, stack=stack,
+    where=where, make_diagonal=make_diagonal, concatenate_args=concatenate_args,
+    metadata=metadata, r_=_joiner(onp.r_), c_=_joiner(onp.c_),
+)  # fmt: skip
+globals().update(NAMESPACE)  # so `any` and its like are NumPy's in this file: Python's own are in `builtins`
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

@@ -1,0 +1,51 @@
+"""`scipy.stats`: SciPy's distributions, followed where we have them."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as onp
+import scipy.stats as _theirs
+
+from .... import stats as _ours
+from .._boxes import getval
+from ._either import Distribution, finder
+
+
+def _logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+    """The log density, on the span of the covariance where that may be singular (and is a constant then)."""
+    if not allow_singular:
+        return _ours.multivariate_normal.logpdf(x, mean, cov)
+    values, vectors = onp.linalg.eigh(getval(cov))
+    kept = values > 1e-10 * onp.max(onp.abs(values))
+    scaled = onp.matmul(x - (0.0 if mean is None else mean), vectors[:, kept] / onp.sqrt(values[kept]))
+    return -0.5 * (onp.sum(scaled**2, axis=-1) + onp.sum(onp.log(2 * onp.pi * values[kept])))
+
+
+def _pdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+    return onp.exp(_logpdf(x, mean, cov, allow_singular))
+
+
+def _entropy(mean: Any = None, cov: Any = 1) -> Any:
+    return 0.5 * onp.linalg.slogdet(2 * onp.pi * onp.e * cov)[1]
+
+
+def _norm_logpdf(x: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
+    """In few steps: the everyday likelihood is called with few numbers, and costs what its steps cost."""
+    z = (x - loc) / scale
+    return -0.5 * (z * z) - onp.log(scale * _ROOT)
+
+
+_ROOT = float(onp.sqrt(2 * onp.pi))
+_normal = types.SimpleNamespace(logpdf=_logpdf, pdf=_pdf, entropy=_entropy)
+for _name in ("beta", "chi2", "dirichlet", "gamma", "multivariate_normal", "norm", "poisson", "t"):
+    _mine = _normal if _name == "multivariate_normal" else getattr(_ours, _name, None)
+    if _name == "norm":
+        _mine = types.SimpleNamespace(
+            **{**{n: getattr(_mine, n) for n in dir(_mine) if n[0] != "_"}, "logpdf": _norm_logpdf}
+        )
+    globals()[_name] = Distribution(__name__, _name, getattr(_theirs, _name), _mine)
+
+__getattr__ = finder(globals(), "scipy.stats", _ours)
+__path__: list[str] = []  # so that an import of `stats.norm` looks here

@@ -1,0 +1,324 @@
+"""`primitive`: a function on raw values, whose derivative is given apart, as one op of ours.
+
+The op's attribute is the call: which function, with which arguments around the tensors. Its rules are looked up when
+they are needed, so that `defvjp` and `defjvp` may come after the function has been used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as onp
+
+from ..._core.apply import apply
+from ..._core.engine import ENGINES, Engine, ndarray_of, register_host_kernel, transferred
+from ..._core.op import Facts, Op, Rule
+from ..._core.state import STATE, pausing
+from ..._core.tensor import Tensor
+from ..._core.types import type_of
+from ._boxes import (
+    RULES,
+    boxes_in,
+    conjugate,
+    fitted,
+    getval,
+    is_differentiable,
+    isbox,
+    leaves,
+    map_tree,
+    plain,
+    source,
+)
+from .util import subval, toposort
+from .wrap_util import get_name, wraps
+
+primitive_vjps: dict[Any, Callable[..., Any]] = {}
+primitive_jvps: dict[Any, Callable[..., Any]] = {}
+
+Box = Tensor
+
+
+class Call:
+    """One call of a primitive: the function, its arguments with places for tensors, and the form of its result."""
+
+    def __init__(self, wrapped: Any, f: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        self.wrapped, self.f, self.kwargs = wrapped, f, kwargs
+        self.operands: list[Tensor] = []
+        self.args = map_tree(self._place, args)
+        self.result: Any = None
+        self.natives: tuple[Any, ...] | None = None
+        self.types: tuple[Any, ...] = ()
+        self.rules: dict[Any, Any] = {}  # what vjpmakers gave, where nobody followed what they read
+
+    def _place(self, leaf: Any) -> Any:
+        if not isbox(leaf):
+            return getval(leaf)
+        self.operands.append(leaf)
+        return _Place(len(self.operands) - 1)
+
+    def filled(self, values: Sequence[Any]) -> Any:
+        """The arguments with values at the places."""
+        return map_tree(lambda leaf: values[leaf.index] if type(leaf) is _Place else leaf, self.args)
+
+    def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Runs the function on raw values; the floating-point leaves of what it gives."""
+        values = [a if a.shape else a[()] for a in arrays]
+        with pausing():
+            self.result = map_tree(getval, self.f(*self.filled(values), **self.kwargs))
+        found = (*[onp.asarray(leaf) for leaf in leaves(self.result) if is_differentiable(leaf)],)
+        self.types = (*map(type_of, map(source, found)),)
+        return found
+
+    def answer(self, outs: Sequence[Any]) -> Any:
+        """The result with tensors at the floating-point leaves."""
+        waiting = iter(outs)
+        return map_tree(lambda leaf: next(waiting) if is_differentiable(leaf) else leaf, self.result)
+
+    def argnums(self, needed: Sequence[bool]) -> tuple[int, ...]:
+        """The positions of arguments that hold one of the operands asked for."""
+        return (*[
+            i for i, arg in enumerate(self.args)
+            if any(type(leaf) is _Place and needed[leaf.index] for leaf in leaves(arg))
+        ],)  # fmt: skip
+
+
+class _Place:
+    """Where an operand stands among the arguments."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+def _types(inputs: Any, call: Call) -> tuple[Any, ...]:
+    return call.types
+
+
+def _vjp(
+    ct: tuple[Any, ...], needed: tuple[bool, ...], inputs: tuple[Tensor, ...], outs: tuple[Tensor, ...], call: Call
+) -> Any:
+    argnums = call.argnums(needed)
+    cts = [plain(conjugate(c)) if isinstance(c, Tensor) else onp.zeros(y.shape, y.dtype)[()] for c, y in zip(ct, outs)]
+    pull = None if STATE.recorders else call.rules.get(argnums)
+    if pull is None:
+        maker = primitive_vjps.get(call.wrapped)
+        if maker is None:
+            raise NotImplementedError(f"VJP of {get_name(call.wrapped)} wrt argnums {argnums} not defined")
+        values = [plain(x) for x in inputs]
+        pull = maker(argnums, plain_tree(call.answer(outs)), call.filled(values), call.kwargs)
+        if not STATE.recorders:
+            call.rules[argnums] = pull
+    found: list[Any] = [None] * len(inputs)
+    before, RULES.taken = RULES.taken, set()
+    try:
+        pulled = pull(call.answer(cts))
+    finally:
+        RULES.taken = before
+    for argnum, grads in zip(argnums, pulled, strict=True):
+        _gather(call.args[argnum], grads, needed, inputs, found)
+    return (found,)
+
+
+def _gather(arg: Any, grads: Any, needed: Sequence[bool], inputs: Sequence[Tensor], found: list[Any]) -> None:
+    """Puts the cotangents of an argument at the numbers of its operands."""
+    if isinstance(arg, dict):
+        for key, value in arg.items():
+            _gather(value, grads[key], needed, inputs, found)
+    elif isinstance(arg, (list, tuple)):
+        for value, grad in zip(arg, grads, strict=False):
+            _gather(value, grad, needed, inputs, found)
+    elif type(arg) is _Place and needed[arg.index]:
+        if hasattr(type(grads), "__wengert_sparse__"):
+            grads = grads.dense(inputs[arg.index])
+        found[arg.index] = conjugate(fitted(grads, inputs[arg.index]))
+
+
+def _jvp(inputs_dot: tuple[Any, ...], inputs: tuple[Tensor, ...], outs: tuple[Tensor, ...], call: Call) -> Any:
+    active = [isinstance(d, Tensor) for d in inputs_dot]
+    argnums = call.argnums(active)
+    rule = primitive_jvps.get(call.wrapped)
+    if rule is None:
+        raise NotImplementedError(f"JVP of {get_name(call.wrapped)} wrt argnums {argnums} not defined")
+    dots = [plain(d) if a else onp.zeros(x.shape, x.dtype)[()] for d, a, x in zip(inputs_dot, active, inputs)]
+    args = call.filled([plain(x) for x in inputs])
+    tangents = call.filled(dots)
+    found = rule(argnums, [tangents[i] for i in argnums], plain_tree(call.answer(outs)), args, call.kwargs)
+    return (*[fitted(d, y) for d, y in zip(leaves(found), outs, strict=True)],)
+
+
+def plain_tree(tree: Any) -> Any:
+    """A structure with arrays in place of tensors that nobody follows."""
+    return map_tree(plain, tree)
+
+
+def _batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
+    raise NotImplementedError(f"{get_name(attrs[0].wrapped)} cannot be run on batches")
+
+
+_op = Op(
+    name="autograd_primitive", operands=("inputs",), attrs=("call",), outs=("outs",), kind="general",
+    type_rule=_types, batch_rule=_batch, is_variadic=True, has_many_outs=True, takes_missing=True,
+    facts=Facts(doc="the results of a function whose derivative is given apart", dtypes="any"),
+)  # fmt: skip
+_op.joint = Rule(_vjp, _op.reverse_layout(), "autograd_primitive")
+_op.jvp = Rule(_jvp, _op.forward_layout(), "autograd_primitive")
+
+
+def _for_engine(engine: Engine) -> Any:
+    def kernel(*natives_and_call: Any) -> tuple[Any, ...]:
+        *natives, call = natives_and_call
+        found, call.natives = call.natives, None  # the first time they are there; a replay runs the function again
+        if found is None:
+            found = call.run([ndarray_of(x) for x in natives])
+        return (*[transferred(y, engine) if engine is not ENGINES["numpy"] else y for y in found],)
+
+    return kernel
+
+
+register_host_kernel("autograd_primitive", _for_engine)
+
+
+def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function on raw values one step of what is differentiated; `defvjp` and `defjvp` say how."""
+
+    def f_wrapped(*args: Any, **kwargs: Any) -> Any:
+        for arg in args:
+            if boxes_in(arg):
+                break
+        else:
+            return f_raw(*map(getval, args), **{k: getval(v) for k, v in kwargs.items()})
+        call = Call(f_wrapped, f_raw, args, {k: getval(v) for k, v in kwargs.items()})
+        call.natives = call.run([ndarray_of(x._data) for x in call.operands])
+        if not call.natives:
+            return call.result
+        return call.answer(apply(_op, (*call.operands,), (call,)))
+
+    f_wrapped.fun = f_raw
+    f_wrapped._is_autograd_primitive = True
+    return wraps(f_raw)(f_wrapped)
+
+
+def notrace_primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function on raw values one whose results are constants."""
+
+    def f_wrapped(*args: Any, **kwargs: Any) -> Any:
+        return f_raw(*map(getval, args), **{k: getval(v) for k, v in kwargs.items()})
+
+    f_wrapped._is_primitive = True
+    return wraps(f_raw)(f_wrapped)
+
+
+def register_notrace(trace_type: Any, primitive_fun: Any) -> None:
+    """Declares that a primitive's results are constants to a kind of derivative."""
+    if getattr(trace_type, "is_forward", False):
+        primitive_jvps[primitive_fun] = lambda argnums, gs, ans, args, kwargs: map_tree(lambda y: y * 0.0, ans)
+    else:
+        primitive_vjps[primitive_fun] = lambda argnums, ans, args, kwargs: (
+            lambda g: tuple(map_tree(lambda x: x * 0.0, args[i]) for i in argnums)
+        )
+
+
+# -- traces ----------------------------------------------------------------------------------------------------------
+
+
+class Node:
+    """What a trace knows of a value: the primitive and the nodes that it came from."""
+
+    __slots__ = ("fun", "parents", "value")
+    is_forward = False
+
+    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
+        self.value, self.fun, self.parents = value, fun, list(parents)
+
+    def initialize_root(self, *args: Any, **kwargs: Any) -> None:
+        self.value, self.fun, self.parents = None, None, []
+
+    @classmethod
+    def new_root(cls, *args: Any, **kwargs: Any) -> Any:
+        root = cls.__new__(cls)
+        root.initialize_root(*args, **kwargs)
+        return root
+
+
+class Steps:
+    """A recorder that files the ops on the way from some tensors, with what they ran on."""
+
+    def __init__(self, sources: Sequence[Tensor]) -> None:
+        self.sources = list(sources)
+        self.tracked = {x._key for x in sources}
+        self.steps: list[tuple[Op, tuple[Tensor, ...], tuple[Any, ...], tuple[Tensor, ...]]] = []
+
+    def tracks(self, key: int) -> bool:
+        return key in self.tracked
+
+    def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
+        if any(x._key in self.tracked for x in operands):
+            self.steps.append((op, operands, attrs, outs))
+            self.tracked.update(y._key for y in outs)
+
+    def note_exit(self, tensor: Tensor, what: str) -> None:
+        """Numbers that go out are nobody's concern here."""
+
+    def on_read(self, variable: Any, tensor: Tensor) -> None:
+        """Variables are nobody's concern here."""
+
+    def trace(self, fun: Callable[..., Any], *args: Any) -> Any:
+        """Runs a function with this recorder open."""
+        before = STATE.recorders
+        STATE.recorders = (*before, self)
+        try:
+            return fun(*args)
+        finally:
+            STATE.recorders = before
+
+
+class _TraceStack:
+    """autograd's stack of traces: ours is the stack of recorders."""
+
+    @property
+    def top(self) -> int:
+        return len(STATE.recorders) - 1
+
+
+trace_stack = _TraceStack()
+
+
+def trace(start_node: Any, fun: Callable[..., Any], x: Any) -> tuple[Any, Any]:
+    """A function's value, and its node in a graph of nodes like the one given (None if it does not depend on x)."""
+    box = source(x)
+    recorder = Steps([box])
+    end = recorder.trace(fun, box)
+    nodes = {box._key: start_node}
+    for op, operands, _, outs in recorder.steps:
+        name = op.name
+        args = (*map(getval, operands),)
+        parents = [(i, nodes[a._key]) for i, a in enumerate(operands) if a._key in nodes]
+        for out in outs:
+            argnums = (*[i for i, _ in parents],)
+            nodes[out._key] = type(start_node)(
+                getval(out), _named(name), args, {}, argnums, [node for _, node in parents]
+            )
+    if isinstance(end, Tensor) and end._key in nodes:
+        return plain(end), nodes[end._key]
+    return plain(end), None
+
+
+def _named(name: str) -> Callable[..., Any]:
+    def fun(*args: Any) -> Any:
+        raise NotImplementedError(name)
+
+    fun.__name__ = name
+    return fun
+
+
+def new_box(value: Any, trace: int, node: Any) -> Any:
+    """A value as a tensor."""
+    return source(value)
+
+
+__all__ = [
+    "Box", "Node", "getval", "isbox", "new_box", "notrace_primitive", "primitive", "register_notrace", "subval",
+    "toposort", "trace", "trace_stack",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Derivatives of functions, graphs and tapes: what users call to differentiate, and to map over batches."""

@@ -1,0 +1,281 @@
+"""NumPy's functions that write to their first argument: into tensors, recorded; into plain arrays by NumPy itself.
+
+A tensor under differentiation that would go into a plain array is refused, for its gradient would be lost.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from .._core.labelled import answers_ufuncs
+from .._core.tensor import Tensor, tensor_in
+from .._core.where import at_user_line
+from ..ops import memory, places
+from ..ops.flat import Flat
+from ..ops.promotion import as_tensor, cast, names_errors
+from ..ops.subscript import known_values
+from ._writing import refuse_out
+
+
+def _plain(values: Any, name: str) -> Any:
+    """Values for a plain array that is written to; refused where a gradient would be lost."""
+    tensor = tensor_in(values)
+    if tensor is None and isinstance(values, (list, tuple)):
+        tensor = as_tensor(values, name)
+    if tensor is None:
+        return values
+    if tensor.is_followed:
+        refuse_out(name)
+    return tensor.numpy()
+
+
+def _known(index: Any) -> np.ndarray[Any, Any]:
+    return known_values(as_tensor(index), "the index")
+
+
+@names_errors
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """Writes the values of one array into another, broadcast to its shape.
+
+    Args:
+        dst: the tensor (or array) that is written to.
+        src: the values.
+        casting: which changes of dtype are let pass, as NumPy names them.
+        where: which elements are written, a boolean array that broadcasts.
+
+    Returns:
+        None.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> a = np.zeros(3)
+        >>> np.copyto(a, 2.0, where=[True, False, True])
+        >>> a
+        Tensor([2., 0., 2.], shape=(3,), dtype=float64)
+    """
+    if not isinstance(dst, Tensor):
+        np.copyto(dst, _plain(src, "np.copyto"), casting, where=_plain(where, "np.copyto"))
+        return
+    bare = isinstance(src, (bool, int, float, complex))
+    value = as_tensor(src, "copyto")
+    if not (np.can_cast(np.result_type(dst.dtype, src), dst.dtype, casting) if bare
+            else np.can_cast(value.dtype, dst.dtype, casting)):  # fmt: skip
+        raise TypeError(
+            at_user_line(f"copyto: src of dtype {value.dtype.name} does not go to {dst.dtype.name} by {casting!r}")
+        )
+    value = ops.copy(places.filling(cast(value, dst.dtype), dst.shape, "copyto"))
+    if where is not True:
+        value = as_tensor(ops.where(ops.broadcast_to(where, dst.shape), value, dst))
+    memory.write_all(dst, value, "copyto")
+
+
+@names_errors
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Writes values at positions of the elements in one row; too few values are taken again from the first.
+
+    Args:
+        a: the tensor (or array) that is written to.
+        ind: the positions.
+        v: the values.
+        mode: what becomes of positions outside: "raise", "wrap" or "clip".
+
+    Returns:
+        None.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> a = np.zeros(3)
+        >>> np.put(a, [0, 2], [1.0, 2.0])
+        >>> a
+        Tensor([1., 0., 2.], shape=(3,), dtype=float64)
+    """
+    if isinstance(a, Tensor):
+        a.put(_known(ind), v, mode)
+    else:
+        np.put(a, _plain(ind, "np.put"), _plain(v, "np.put"), mode)  # pyright: ignore[reportArgumentType]
+
+
+@names_errors
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Writes values, one after the other, where a mask is true; too few are taken again from the first.
+
+    Args:
+        arr: the tensor (or array) that is written to.
+        mask: a boolean array of its shape, of known values.
+        vals: the values.
+
+    Returns:
+        None.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> a = np.zeros(3)
+        >>> np.place(a, [True, False, True], [1.0, 2.0])
+        >>> a
+        Tensor([1., 0., 2.], shape=(3,), dtype=float64)
+    """
+    if not isinstance(arr, Tensor):
+        np.place(arr, _plain(mask, "np.place"), _plain(vals, "np.place"))
+        return
+    numbers = np.flatnonzero(_known(mask))
+    if numbers.size:
+        Flat(arr)[numbers] = vals
+
+
+@names_errors
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Writes values where a mask is true, each element that at its own position among the values, which repeat.
+
+    Args:
+        a: the tensor (or array) that is written to.
+        mask: a boolean array of its shape.
+        values: the values.
+
+    Returns:
+        None.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> a = np.zeros(4)
+        >>> np.putmask(a, [True, False, False, True], [1.0, 2.0])
+        >>> a
+        Tensor([1., 0., 0., 2.], shape=(4,), dtype=float64)
+    """
+    if not isinstance(a, Tensor):
+        np.putmask(a, _plain(mask, "np.putmask"), _plain(values, "np.putmask"))
+        return
+    value = ops.ravel(as_tensor(values, "putmask"))
+    size: Any = a.size
+    whole = ops.reshape(ops.take(value, np.arange(size) % value.shape[0], axis=0), a.shape)
+    copyto(a, whole, where=ops.reshape(mask, a.shape))
+
+
+@names_errors
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    """Writes values at positions along an axis, as `take_along_axis` reads them.
+
+    Args:
+        arr: the tensor (or array) that is written to.
+        indices: the positions, with an axis for each of the array's.
+        values: the values, which broadcast to the shape of `indices`.
+        axis: the axis; None for the elements in one row.
+
+    Returns:
+        None.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> a = np.zeros((2, 2))
+        >>> np.put_along_axis(a, np.array([[1], [0]]), 5.0, axis=1)
+        >>> a
+        Tensor([[0., 5.], [5., 0.]], shape=(2, 2), dtype=float64)
+    """
+    if not isinstance(arr, Tensor):
+        np.put_along_axis(arr, _plain(indices, "np.put_along_axis"), _plain(values, "np.put_along_axis"), axis)
+        return
+    if axis is None:
+        Flat(arr)[np.ravel(_known(indices))] = values
+        return
+    at = axis % arr.ndim
+    places = as_tensor(indices)
+    extents: tuple[Any, ...] = arr.shape
+    others = [np.arange(n).reshape((-1, *(1,) * (arr.ndim - k - 1))) for k, n in enumerate(extents)]
+    arr[(*others[:at], places, *others[at + 1 :])] = values
+
+
+@names_errors
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Writes values on the main diagonal.
+
+    Args:
+        a: the tensor (or array) that is written to, of two axes or of several of one extent.
+        val: the values, in one row, which repeat.
+        wrap: whether a tall matrix has the diagonal again below.
+
+    Returns:
+        None.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> a = np.zeros((2, 2))
+        >>> np.fill_diagonal(a, 3.0)
+        >>> a
+        Tensor([[3., 0.], [0., 3.]], shape=(2, 2), dtype=float64)
+    """
+    if not isinstance(a, Tensor):
+        np.fill_diagonal(a, _plain(val, "np.fill_diagonal"), wrap)
+        return
+    if a.ndim < 2:
+        raise ValueError(at_user_line(f"fill_diagonal: a has shape {a.shape}, wanted at least two axes"))
+    if a.ndim > 2 and len({*a.shape}) > 1:
+        raise ValueError(at_user_line(f"fill_diagonal: a has shape {a.shape}, wanted axes of one extent"))
+    if a.ndim == 2:
+        step, end = a.shape[1] + 1, None if wrap else a.shape[1] * a.shape[1]
+    else:
+        extents: tuple[Any, ...] = a.shape
+        step, end = 1 + int(np.sum(np.cumprod(extents[:-1]))), None
+    Flat(a)[slice(None, end, step)] = val
+
+
+_OPTIONS = frozenset({"out", "where", "dtype", "casting", "order", "subok", "signature"})
+_UFUNC_METHODS = ("at", "reduce", "accumulate", "outer", "reduceat")
+
+
+_EVERYDAY = frozenset({Tensor, np.ndarray, float, int})
+
+
+def with_options(ours: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
+    """Our function for a ufunc, with a ufunc's options and methods, which come by NumPy's protocol."""
+    count = ufunc.nin
+
+    @functools.wraps(ours)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        for x in args:
+            if type(x) not in _EVERYDAY and answers_ufuncs(type(x)):  # labels and units are kept, as NumPy keeps them
+                return ufunc(*args, **kwargs)
+        if not kwargs and len(args) == count:
+            return ours(*args)
+        if len(args) <= count and _OPTIONS.isdisjoint(kwargs):
+            return ours(*args, **kwargs)
+        return ufunc(
+            *[as_tensor(x) if isinstance(x, (list, tuple)) else x for x in args[:count]], *args[count:], **kwargs
+        )
+
+    for name in _UFUNC_METHODS:
+        setattr(function, name, getattr(ufunc, name))
+    return function
+
+
+_FUNCTIONAL = {
+    np.multiply: "multiply", np.divide: "divide", np.maximum: "max", np.minimum: "min", np.power: "power",
+}  # fmt: skip
+
+
+def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Any, *rest: Any) -> None:
+    """`ufunc.at(a, index, b)`: each position as often as the index addresses it."""
+    name = f"np.{ufunc.__name__}.at"
+    place = memory.place_of(a)
+    if ufunc in (np.add, np.subtract):
+        value = ops.negative(rest[0]) if ufunc is np.subtract else rest[0]
+        if place.is_root:
+            held = place.family.written()._held
+            place.put_version(places.add(held, index, value, name))
+        else:
+            memory.write_all(a, memory.value_of(a).at[index].add(value), name)
+    elif ufunc in _FUNCTIONAL:
+        memory.write_all(a, getattr(memory.value_of(a).at[index], _FUNCTIONAL[ufunc])(*rest), name)
+    else:
+        shape: tuple[Any, ...] = a.shape
+        numbers = np.arange(math.prod(shape)).reshape(shape)[index]
+        if np.unique(numbers).size != np.size(numbers):
+            raise TypeError(at_user_line(f"{name}: an index that repeats an element is not supported for tensors"))
+        a[index] = ours(a[index], *rest)
+
+
+__all__ = ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]

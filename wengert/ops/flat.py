@@ -1,0 +1,86 @@
+"""`x.flat`: the elements of a tensor in one row, to iterate over, to read and to write."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from . import memory, promotion, shapes
+from .indexing import take
+from .subscript import known_values
+
+
+class Flat:
+    """The elements in row-major order. A read is a copy, as NumPy's; too few values are taken again from the first."""
+
+    __slots__ = ("_numbers", "base")
+
+    def __init__(self, x: Tensor) -> None:
+        self.base = x
+        self._numbers: Iterator[int] | None = None
+
+    def __len__(self) -> int:
+        return operator.index(self.base.size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __next__(self) -> Any:
+        if self._numbers is None:
+            self._numbers = iter(range(len(self)))
+        return self[next(self._numbers)]
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """Where a fresh iteration starts."""
+        return (0,) * self.base.ndim
+
+    def copy(self) -> Tensor:
+        """The elements as a tensor of its own."""
+        return memory.own(shapes.ravel(self.base), self.base)
+
+    def __wengert_tensor__(self) -> Tensor:
+        return self.copy()
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, (int, np.integer)) and not isinstance(index, (bool, np.bool_)):
+            return copy(promotion.as_tensor(self.base[self._place(int(index))]))
+        return take(shapes.ravel(self.base), self._positions(index), axis=0)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, (int, np.integer)) and not isinstance(index, (bool, np.bool_)):
+            self.base[self._place(int(index))] = value
+            return
+        numbers = self._positions(index)
+        given = promotion.as_tensor(value, "x.flat")
+        if given.ndim:
+            given = shapes.ravel(given)
+            if not given.shape[0]:
+                raise ValueError(at_user_line("x.flat: no values to write"))
+            if given.shape[0] != numbers.size:
+                given = take(given, np.arange(numbers.size) % given.shape[0], axis=0)
+        self.base[self._coordinates(numbers)] = given
+
+    def _place(self, number: int) -> tuple[int, ...]:
+        size = len(self)
+        if not -size <= number < size:
+            raise IndexError(at_user_line(f"x.flat: index {number} is out of bounds for {size} elements"))
+        return (*map(int, np.unravel_index(number % size, self.base.shape)),)
+
+    def _positions(self, index: Any) -> np.ndarray[Any, Any]:
+        """The numbers of the elements that an index stands for."""
+        return np.arange(len(self))[
+            known_values(promotion.as_tensor(index), "x.flat") if isinstance(index, (list, Tensor)) else index
+        ]
+
+    def _coordinates(self, numbers: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+        return np.unravel_index(numbers, self.base.shape) if self.base.ndim else (...,)
+
+
+__all__ = ["Flat"]

@@ -1,0 +1,164 @@
+"""Where views lie: from NumPy's views of a blank array to places of a buffer (`_prims/buffer.py`).
+
+A view of an array in row-major order is an offset, extents and strides. Where each of its axes runs along one axis of
+the array, that is a template of slices; a view that is made otherwise (diagonals, several axes as one) is read and
+written at the numbers of its elements. Either costs the view, not the array.
+"""
+
+from __future__ import annotations
+
+import operator
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.constant import constant
+from .._core.tensor import Tensor
+from .._prims import structural as S
+from .._prims.buffer import buffer_get, buffer_set
+from . import choices
+from .shapes import permuted, reshaped
+
+_SCALES = {"c": np.complex64}  # a dtype with parts for NumPy to make views of; one byte for all others
+
+_LARGE = 2**20  # elements from which on a blank array is none
+
+
+def blank_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """An array that nobody reads: where it is large it is one element in memory, and its views are addresses only."""
+    kind = np.dtype(_SCALES.get(dtype.kind, np.bool_))
+    if prod(shape) < _LARGE:
+        return np.empty(shape, kind)
+    strides = [kind.itemsize * prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    return np.lib.stride_tricks.as_strided(np.empty(1, kind), shape, strides)
+
+
+def indexed(layout: np.ndarray[Any, Any] | None, index: Any) -> np.ndarray[Any, Any] | None:
+    """The view at an index that NumPy takes for a view; None where it would be a copy, or NumPy cannot know it."""
+    if layout is None:
+        return None
+    items = index if type(index) is tuple else (index,)
+    items = (*[operator.index(i) if isinstance(i, Tensor) and _is_integer(i) else i for i in items],)
+    if not all(map(_is_plain, items)):
+        return None
+    if Ellipsis not in [i for i in items if i is Ellipsis]:
+        items = (*items, Ellipsis)  # else a full index would read the element
+    return layout[items]
+
+
+def _is_plain(item: Any) -> bool:
+    if type(item) is slice:
+        return _is_known(item)
+    return item is None or item is Ellipsis or type(item) is int or isinstance(item, np.integer)
+
+
+def _is_integer(item: Tensor) -> bool:
+    return not item.is_symbolic and not item.ndim and item.dtype.kind in "iu"
+
+
+def _is_known(item: slice) -> bool:
+    return all(x is None or isinstance(x, (int, np.integer)) for x in (item.start, item.stop, item.step))
+
+
+def is_same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two views see the same elements in the same order."""
+    return a.__array_interface__["data"][0] == b.__array_interface__["data"][0] and (
+        (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
+    )
+
+
+class _Slices(NamedTuple):
+    """A view as a template of the array: its axes of more than one element in the array's order, and their turns."""
+
+    template: tuple[Any, ...]
+    order: tuple[int, ...]  # among the view's axes that have more than one element
+    flipped: tuple[int, ...]  # of the template's axes, those that the view reads backwards
+
+
+def _geometry(layout: np.ndarray[Any, Any], blank: np.ndarray[Any, Any]) -> tuple[int, tuple[int, ...], int]:
+    """Offset and strides in elements, and which part of a complex element is seen."""
+    size = blank.itemsize
+    distance = layout.__array_interface__["data"][0] - blank.__array_interface__["data"][0]
+    return distance // size, (*[s // size for s in layout.strides],), distance % size
+
+
+def _slices(shape: tuple[int, ...], layout: np.ndarray[Any, Any], offset: int, strides: tuple[int, ...]) -> Any:
+    """The template of a view; None where it has none."""
+    steps = [prod(shape[k + 1 :]) for k in range(len(shape))]
+    axes = [(n, s) for n, s in zip(layout.shape, strides, strict=True) if n > 1]
+    first = offset + sum((n - 1) * s for n, s in axes if s < 0)
+    starts = [(first // step) % n for step, n in zip(steps, shape, strict=True)]
+    template: list[Any] = [*starts]
+    found: list[int] = []
+    for n, s in axes:
+        for k, step in enumerate(steps):
+            if s and k not in found and abs(s) % step == 0 and (abs(s) // step) * (n - 1) + starts[k] < shape[k]:
+                stride = abs(s) // step
+                template[k] = (starts[k], starts[k] + (n - 1) * stride + 1, stride)
+                found.append(k)
+                break
+        else:
+            return None
+    order = (*sorted(range(len(found)), key=found.__getitem__),)
+    flipped = (*[i for i, axis in enumerate(order) if axes[axis][1] < 0],)
+    return _Slices((*template,), order, flipped)
+
+
+def _numbers(shape: tuple[int, ...], layout: Any, offset: int, strides: tuple[int, ...]) -> tuple[Tensor, ...]:
+    """The index arrays of a view's elements."""
+    place: Any = np.full(layout.shape, offset)
+    for axis, (n, s) in enumerate(zip(layout.shape, strides, strict=True)):
+        place = place + (np.arange(n) * s).reshape((-1, *(1,) * (layout.ndim - axis - 1)))
+    return (*[constant(np.asarray(i, np.int64)) for i in np.unravel_index(place, shape)],)
+
+
+def read(held: Tensor, layout: np.ndarray[Any, Any], blank: Any) -> Tensor:
+    """What a view sees of a version."""
+    offset, strides, part = _geometry(layout, blank)
+    if not layout.size:
+        return _nothing(held, layout)
+    found = _slices(blank.shape, layout, offset, strides)
+    if found is None:
+        numbers = _numbers(blank.shape, layout, offset, strides)
+        taken = buffer_get(held, *numbers, template=(None,) * blank.ndim)
+    else:
+        taken = buffer_get(held, template=found.template)
+        if found.flipped:
+            taken = S.flip(taken, axes=found.flipped)
+        taken = reshaped(permuted(taken, S.inverse(found.order)), layout.shape)
+    if layout.dtype == blank.dtype:
+        return taken
+    return choices.imag(taken) if part else choices.real(taken)
+
+
+def _nothing(held: Tensor, layout: Any) -> Tensor:
+    is_part = held.dtype.kind == "c" and layout.dtype.kind != "c"
+    dtype = np.real(np.zeros(0, held.dtype)).dtype if is_part else held.dtype
+    return constant(np.zeros(layout.shape, dtype))
+
+
+def written(held: Tensor, layout: np.ndarray[Any, Any], blank: Any, value: Tensor) -> Tensor:
+    """The version with a value, of the view's shape, where the view lies."""
+    if not layout.size:
+        return held
+    offset, strides, part = _geometry(layout, blank)
+    if layout.dtype != blank.dtype:
+        now = read(held, _whole_elements(layout, blank, part), blank)
+        other = choices.real(now) if part else choices.imag(now)
+        value = S.as_complex(*((other, value) if part else (value, other)))
+    found = _slices(blank.shape, layout, offset, strides)
+    if found is None:
+        numbers = _numbers(blank.shape, layout, offset, strides)
+        return buffer_set(value, held, *numbers, template=(None,) * blank.ndim)
+    value = reshaped(value, (*[n for n in layout.shape if n > 1],))
+    value = permuted(value, found.order)
+    if found.flipped:
+        value = S.flip(value, axes=found.flipped)
+    return buffer_set(value, held, template=found.template)
+
+
+def _whole_elements(layout: np.ndarray[Any, Any], blank: Any, part: int) -> np.ndarray[Any, Any]:
+    """The view of the complex elements one part of which a view sees."""
+    start = layout.__array_interface__["data"][0] - part - blank.__array_interface__["data"][0]
+    return np.ndarray(layout.shape, blank.dtype, blank, start, layout.strides)

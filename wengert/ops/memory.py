@@ -1,0 +1,515 @@
+"""What stands behind tensors that are written to: one memory for an array and all views of it.
+
+Nodes and tapes hold values, never the objects that users hold. So a write does not change a value: it gives the
+memory a new version (`_prims/buffer.py`), and the tensors that lie in the memory stand for what they see of the newest
+one. They become `Written` at the first write to any of them; until then reading them costs nothing.
+
+Where a view lies is told by NumPy itself: a `Family` has a blank array of the root's shape, on which NumPy's own
+functions make the views (`layouts.py` reads places off them). Where shapes or positions are known at run time only, a
+view is read and written by way of what it was taken from.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from copy import copy
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .._core.dims import Dim, Shape
+from .._core.graph import Graph, ReadBefore
+from .._core.moving import beside
+from .._core.state import STATE, next_serial, tell_effect
+from .._core.tensor import Tensor, Value, Written
+from .._core.types import TensorType, same_dim, type_of
+from .._core.where import Site, at_user_line
+from .._prims import buffer as prims
+from ..errors import TracingError
+from . import layouts, places, promotion
+from .at import At, filling
+from .indexing import where
+from .shapes import reshaped
+from .subscript import is_known, take_index
+
+
+class Memory:
+    """A place whose newest version is a tensor; in a trace the graph under construction has it, as for Variables."""
+
+    __slots__ = ("_home", "_key", "_since", "_tensor", "_type", "_views")
+    name = "array"  # in listings of graphs that read or write it
+    trainable = False
+
+    def __init__(self, initial: Tensor, home: Graph | None, since: int = 0, views: Iterable[int] = ()) -> None:
+        self._type: TensorType = type_of(initial)
+        self._key = next_serial()
+        self._since = since or self._key  # that of the tensor whose first value this is
+        self._views = frozenset(views)  # what views of that were before the first write
+        self._home = 0 if home is None else home.serial
+        self._tensor: Tensor | None = initial if home is None else None  # the newest version; None if a trace has it
+        if home is not None:
+            home.buffers[self._key] = initial
+
+    @property
+    def _held(self) -> Tensor:
+        """The newest version, at this point of the program."""
+        held = None if STATE.pins is None else STATE.pins.get(self._key)
+        if held is None:
+            held = self._known() if STATE.builder is None else STATE.builder.read_variable(self)
+        for observer in STATE.reading:
+            if self._is_older(observer):  # else it is a matter of what is observed
+                observer.on_read(self, held)
+        return held
+
+    def _known(self) -> Tensor:
+        if self._tensor is None:
+            raise TracingError(
+                at_user_line(
+                    f"a buffer or a tensor of shape {self.shape} was made in a trace and written to, and holds nothing "
+                    f"outside of it; return its value, or make a wg.buffer outside of the function"
+                )
+            )
+        return self._tensor
+
+    def _put(self, version: Tensor) -> None:
+        """Makes a tensor what the memory holds from now on."""
+        if STATE.pins is not None and self._key in STATE.pins:
+            tell_effect("writes to a buffer", self)
+            STATE.pins[self._key] = version
+            return
+        self._note_write()
+        if STATE.builder is None:
+            self._tensor = version
+        else:
+            STATE.builder.write_variable(self, version)
+
+    def _kept(self, version: Tensor, site: Site | None) -> Tensor:
+        """What the memory holds after a run of a graph that wrote to it: the gradient goes through."""
+        self._note_write()
+        return version
+
+    def _note_write(self) -> None:
+        for observer in STATE.reading:
+            if self._is_older(observer):
+                observer.on_write(self)
+
+    def _is_older(self, observer: Any) -> bool:
+        """Whether an observer must know of it: it was there before what is observed, and is no argument of that."""
+        return self._since < getattr(observer, "since", 0) and self._since not in getattr(observer, "own", ())
+
+    def enter(self, graph: Graph) -> None:
+        """Makes what a body read as a capture, before the first write, what is held when it starts."""
+        for key, (tensor, _) in graph.captures.items():
+            if key in self._views:
+                raise TracingError(
+                    at_user_line(
+                        f"a loop or a branch reads a view, of shape {tensor.shape}, of a tensor that it writes to for "
+                        f"the first time only afterwards; take the view inside, or use wg.buffer"
+                    )
+                )
+        graph.adopt_capture(self._since, self)
+
+    @property
+    def shape(self) -> Shape:
+        """The extents; `Dim`s where a trace does not know them."""
+        return self._type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The data type."""
+        return self._type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._type.shape)
+
+
+class Family:
+    """The tensors that share a memory: the root's first value, those alive, and the memory once one is written to."""
+
+    __slots__ = ("_blank", "_limit", "_members", "memory", "origin")
+
+    def __init__(self, root: Tensor) -> None:
+        self.origin = copy(root)
+        self.memory: Memory | None = None
+        self._blank: Any = None
+        self._members: list[weakref.ref[Tensor]] = []
+        self._limit = 16
+
+    @property
+    def blank(self) -> np.ndarray[Any, Any] | None:
+        """An array of the root's shape that nobody reads, for NumPy to make views of; None with an unknown extent."""
+        shape = self.origin.shape
+        if self._blank is None and not any(type(d) is Dim for d in shape):
+            self._blank = layouts.blank_of(shape, self.origin.dtype)  # pyright: ignore[reportArgumentType]
+        return self._blank
+
+    def take_in(self, tensor: Tensor, place: Place) -> None:
+        """Gives a tensor its place here."""
+        tensor._link = place
+        if len(self._members) >= self._limit:
+            self._members = [member for member in self._members if member() is not None]
+            self._limit = 2 * len(self._members) + 16
+        self._members.append(weakref.ref(tensor))
+        if self.memory is not None:
+            place.become_written(tensor)
+
+    def written(self) -> Memory:
+        """The memory: from now on all members stand for what they see of it."""
+        if self.memory is None:
+            home = _home_of(self.origin)
+            alive = [tensor for tensor in (member() for member in self._members) if tensor is not None]
+            views = {tensor._key for tensor in alive} - {self.origin._key}
+            early = [graph for graph in _bodies_below(home) if not views.isdisjoint(graph.captures)]
+            if early:
+                raise ReadBefore(early[-1], self.written)
+            self.memory = Memory(self.origin, home, self.origin._key, views)
+            for graph in _bodies_below(home):
+                self.memory.enter(graph)
+            for tensor in alive:
+                tensor._link.become_written(tensor)
+        return self.memory
+
+
+def _bodies_below(home: Graph | None) -> list[Graph]:
+    """The graphs under construction inside that where a tensor was made, the innermost first."""
+    if STATE.builder is None or home is None:
+        return []
+    graphs = [STATE.builder, *STATE.builder.enclosing()]
+    return graphs[: [g.serial for g in graphs].index(home.serial)]
+
+
+def _home_of(origin: Tensor) -> Graph | None:
+    """The graph under construction in which a tensor was made; None outside of traces."""
+    builder, data = STATE.builder, origin._data
+    is_symbol = type(data) is Value
+    if builder is None and not is_symbol:
+        return None
+    graphs = [builder, *builder.enclosing()] if builder is not None else []
+    found = [g for g in graphs if (data.graph == g.serial if is_symbol else g.serial < origin._key)]
+    if not found:
+        _refuse_outer(origin.shape)
+    return found[0]
+
+
+def _refuse_outer(shape: Shape) -> NoReturn:
+    raise TracingError(
+        at_user_line(
+            f"a traced function writes to a tensor of shape {shape} that was made outside of it; make it inside, pass "
+            f"it as an argument and return it, or use wg.buffer or wg.Variable, which a function keeps as state"
+        )
+    )
+
+
+class Place:
+    """Where a tensor lies in its family's memory: NumPy's view of the blank array, or a way from another place."""
+
+    __slots__ = ("_cached", "_pull", "family", "index", "layout", "origin", "parent", "type")
+
+    def __init__(
+        self, family: Family, type_: TensorType, layout: np.ndarray[Any, Any] | None, parent: Place | None = None,
+        index: Any = None, pull: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:  # fmt: skip
+        self.family = family
+        self.type = type_
+        self.layout = layout
+        self.parent = parent
+        self.index = index
+        self._pull = pull
+        self.origin: Tensor | None = None  # what tapes mean that have kept the tensor itself
+        self._cached: tuple[int, Any, Any, Tensor] | None = None
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this is the whole memory as it is."""
+        return self.parent is None and (self.layout is None or self.layout is self.family._blank)
+
+    def is_at(self, index: Any, other: Place) -> bool:
+        """Whether another place is what lies at an index of this one."""
+        if other.family is not self.family or other.layout is None:
+            return False
+        layout = layouts.indexed(self.layout, index)
+        return layout is not None and layouts.is_same(layout, other.layout)
+
+    def become_written(self, tensor: Tensor) -> None:
+        """Makes a tensor stand for what this place holds."""
+        if type(tensor) is Tensor:
+            self.origin = copy(tensor)
+            del tensor._data, tensor._key, tensor._cut
+            tensor.__class__ = Written
+
+    def current(self) -> Tensor:
+        """What lies here now, as a tensor that no write changes."""
+        memory = self.family.written()
+        held = memory._held
+        known = self._cached
+        if (known is not None and known[0] == held._key and known[1] is STATE.builder and type(known[3]) is Tensor
+                and (known[2] is STATE.recorders or all(r in known[2] for r in STATE.recorders))):  # fmt: skip
+            return known[3]
+        value = self._read(held)
+        if self.is_root and STATE.builder is None and not STATE.recorders:
+            # nobody records that this is read: it goes by the version's name, by which tapes that have ended know it
+            value = Tensor(value._data, held._key, held._cut)
+        self._cached = (held._key, STATE.builder, STATE.recorders, value)
+        return value
+
+    def _read(self, held: Tensor) -> Tensor:
+        if self.is_root:
+            return prims.buffer_value(held)
+        if self.layout is not None:
+            return layouts.read(held, self.layout, self.family.blank)
+        assert self.parent is not None
+        if self._pull is not None:
+            return copy(self._pull(self.parent.current()))
+        if self.parent.is_root:
+            return places.take(held, self.index, "x[...]")
+        return take_index(self.parent.current(), self.index, "x[...]")
+
+    def read_at(self, index: Any) -> Tensor:
+        """What stands at an index of this place."""
+        if self.is_root and not places.is_lone_truth(index):
+            return places.take(self.family.written()._held, index, "x[...]")
+        layout = layouts.indexed(self.layout, index)
+        if layout is not None and self.family.memory is not None:
+            return layouts.read(self.family.memory._held, layout, self.family.blank)
+        return take_index(self.current(), index, "x[...]")
+
+    def write(self, index: Any, value: Tensor) -> None:
+        """Puts a value, of the dtype here, at an index."""
+        memory = self.family.written()
+        self._require_mine(memory)
+        held = memory._held
+        value = beside(value, held)
+        if self.is_root:
+            if places.is_lone_truth(index):
+                self.write_all(_replaced(self.current(), index, value))
+            else:
+                memory._put(places.put(held, index, value, "x[...]"))
+            return
+        layout = layouts.indexed(self.layout, index)
+        if layout is not None:
+            value = filling(value, layout.shape, "x[...]")
+            memory._put(layouts.written(held, layout, self.family.blank, value))
+            return
+        self.write_all(_replaced(self.current(), index, value))
+
+    def put_version(self, version: Tensor) -> None:
+        """Makes a version what the whole memory holds; for the root's place."""
+        memory = self.family.written()
+        self._require_mine(memory)
+        memory._put(version)
+
+    def write_all(self, value: Tensor) -> None:
+        """Puts a value, of the shape and dtype here and nobody else's, in the place of all that lies here."""
+        memory = self.family.written()
+        self._require_mine(memory)
+        if self.is_root:
+            memory._put(beside(value, memory._held))
+        elif self.layout is not None:
+            memory._put(layouts.written(memory._held, self.layout, self.family.blank, value))
+        elif self._pull is not None:
+            raise TracingError(
+                at_user_line(
+                    f"a view of shape {self.type.shape} of a tensor whose extents are known at run time only cannot be "
+                    f"written to unless it was made by indexing; write to the tensor that it is a view of"
+                )
+            )
+        else:
+            assert self.parent is not None
+            self.parent.write(self.index, value)
+
+    def _require_mine(self, memory: Memory) -> None:
+        if self.layout is not None and not self.layout.flags.writeable:
+            raise ValueError(at_user_line("x[...]: the assignment destination is read-only, as NumPy's view here is"))
+        builder = STATE.builder
+        if builder is not None and memory._home not in (builder.serial, *[g.serial for g in builder.enclosing()]):
+            _refuse_outer(memory.shape)
+
+
+def _replaced(x: Tensor, index: Any, value: Tensor) -> Tensor:
+    """x with a value at an index, as a tensor of its own."""
+    if places.is_lone_truth(index):
+        return At(x)[index].set(value)
+    return prims.buffer_value(places.put(x, index, value, "x[...]"))
+
+
+# -- what tensors call -------------------------------------------------------------------------------------------------
+
+
+def place_of(x: Tensor) -> Place:
+    """Where a tensor lies; a family of its own where it has none yet."""
+    if x._link is None:
+        family = Family(x)
+        family.take_in(x, Place(family, type_of(x), family.blank))
+    place: Any = x._link
+    return place
+
+
+def index_shares(index: Any) -> bool:
+    """Whether what stands at an index is a view in NumPy: no arrays, lists or truths are in it."""
+    if type(index) in (int, slice):
+        return True
+    items = index if type(index) is tuple else (index,)
+    return all(i is None or i is Ellipsis or type(i) in (int, slice) or _is_position(i) for i in items)
+
+
+def _is_position(i: Any) -> bool:
+    if isinstance(i, (bool, np.bool_, list, tuple)):
+        return False
+    if isinstance(i, Tensor):
+        return i.ndim == 0 and i.dtype.kind in "iu"
+    return type(i) is Dim or (hasattr(i, "__index__") and not getattr(i, "ndim", 0))
+
+
+def item_of(x: Tensor, index: Any) -> Any:
+    """`x[index]`: a view where NumPy gives one."""
+    if type(x) is Tensor:
+        found = take_index(x, index, "x[...]")
+    else:
+        found = x._link.read_at(index)
+    if found._data.shape and index_shares(index):
+        if found is x:
+            return x
+        place = place_of(x)
+        layout = layouts.indexed(place.layout, index)
+        away: tuple[Any, ...] = () if layout is not None else (place, index)
+        at = Place(place.family, type_of(found), layout, *away)
+        found = found if found._link is None else copy(found)
+        place.family.take_in(found, at)
+    return found
+
+
+def view_of(x: Tensor, found: Any, make: Callable[[Any], Any]) -> Any:
+    """What a function gave for a tensor, sharing with it where NumPy's own function gives a view.
+
+    Args:
+        x: the tensor.
+        found: the result: a tensor, or a list or tuple of them.
+        make: the function, from an array (or a tensor) to its result.
+    """
+    place = place_of(x)
+    blank = place.layout
+    if blank is None:
+        return _viewed_late(place, x, found, make)
+    try:
+        views = make(blank)
+    except TypeError:  # an argument that NumPy does not know: what is known at run time only
+        return _viewed_late(place, x, found, make)
+    if isinstance(found, (list, tuple)):
+        return type(found)([_viewed(place, x, f, v) for f, v in zip(found, views, strict=True)])
+    return _viewed(place, x, found, views)
+
+
+def _viewed(place: Place, x: Tensor, found: Any, view: Any) -> Any:
+    if not isinstance(found, Tensor) or not found.ndim:
+        return found
+    if not isinstance(view, np.ndarray) or not np.may_share_memory(view, place.layout):
+        return own(found, x)
+    if found is x:
+        return x
+    found = copy(found) if type(found) is not Tensor or found._link is not None or _is_cached(place, found) else found
+    place.family.take_in(found, Place(place.family, type_of(found), view))
+    return found
+
+
+def _viewed_late(place: Place, x: Tensor, found: Any, make: Callable[[Any], Any]) -> Any:
+    """As `view_of`, of a tensor with extents that are not known: taken to be a view, which only reads follow."""
+    many = isinstance(found, (list, tuple))
+    results = [*found] if many else [found]
+    views: list[Any] = []
+    for number, result in enumerate(results):
+        if result is not x and isinstance(result, Tensor) and result.ndim:
+            result = copy(result)
+            pull = (lambda v, n=number: make(v)[n]) if many else make
+            place.family.take_in(result, Place(place.family, type_of(result), None, place, None, pull))
+        views.append(result)
+    return type(found)(views) if many else views[0]
+
+
+def _is_cached(place: Place, found: Tensor) -> bool:
+    return place._cached is not None and place._cached[3] is found
+
+
+def own(found: Any, x: Any) -> Any:
+    """A result that NumPy copies: not the operand itself."""
+    if found is x or (isinstance(x, Written) and isinstance(found, Tensor) and _is_cached(x._link, found)):
+        return copy(found)
+    return found
+
+
+def write(x: Tensor, index: Any, value: Any) -> None:
+    """`x[index] = value`."""
+    place = place_of(x)
+    place.family.written()  # before the value is looked at: it may be a view that this makes another tensor of
+    if isinstance(value, Tensor) and value._link is not None and place.is_at(index, value._link):
+        return  # `x[i] += y` has written through the view already
+    held = place.family.written()._held  # for its dtype, which numbers take
+    given = promotion.tensors_of(held if held.dtype == x.dtype else value_of(x), value, "x[...]")[1]
+    if given.dtype != x.dtype:
+        given = fitted(given, x.dtype)
+    mask = index if isinstance(index, Tensor) else None
+    if mask is not None and mask.dtype.kind == "b" and not is_known(mask):
+        _write_masked(x, mask, given)
+    else:
+        place.write(index, given)
+
+
+def _write_masked(x: Tensor, mask: Tensor, value: Tensor) -> None:
+    """`x[mask] = value` where the mask is known at run time only: one value for all places."""
+    if value.ndim:
+        raise TracingError(
+            at_user_line(
+                f"x[mask] = value with a mask of shape {mask.shape} that is not known while tracing takes one number; "
+                f"value has shape {value.shape}; use np.where"
+            )
+        )
+    wide = reshaped(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
+    place_of(x).write_all(promotion.as_tensor(where(wide, value, value_of(x))))
+
+
+def value_of(x: Tensor) -> Tensor:
+    """What a tensor holds now."""
+    return x if type(x) is Tensor else x._link.current()
+
+
+def fitted(value: Tensor, dtype: np.dtype[Any]) -> Tensor:
+    """A value in the dtype of what it is written into: NumPy's "unsafe" rule but for complex numbers into real ones."""
+    if value.dtype.kind == "c" and dtype.kind != "c":
+        raise TypeError(
+            at_user_line(f"x[...]: a {value.dtype.name} value would lose its imaginary part in a {dtype.name} tensor")
+        )
+    return promotion.cast(value, dtype)
+
+
+def write_all(x: Tensor, value: Tensor, what: str, casting: str = "same_kind") -> None:
+    """Writes a result over the whole of a tensor, by NumPy's rules for `out=` and in-place operators."""
+    if not np.can_cast(value.dtype, x.dtype, casting):  # pyright: ignore[reportArgumentType]
+        raise TypeError(
+            at_user_line(
+                f"{what}: cannot cast the result from {value.dtype.name} to {x.dtype.name} by the rule {casting!r}"
+            )
+        )
+    if len(value.shape) != x.ndim or not all(map(same_dim, value.shape, x.shape)):
+        raise ValueError(
+            at_user_line(f"{what}: what is written to has shape {x.shape}, and the result has shape {value.shape}")
+        )
+    place_of(x).write_all(promotion.cast(value, x.dtype) if value.dtype != x.dtype else value)
+
+
+def replaced_part(x: Tensor, name: str, value: Any) -> None:
+    """`x.real = value` and `x.imag = value`."""
+    if name == "imag" and x.dtype.kind != "c":
+        raise TypeError(at_user_line(f"x.imag = value: x has dtype {x.dtype.name}, which has no imaginary part"))
+    write(getattr(x, name), ..., value)
+
+
+def settle(x: Any) -> None:
+    """Makes what a tensor reads as the version that later writes start from: a recorder is about to follow it."""
+    if type(x) is Written and x._link.is_root:
+        memory = x._link.family.written()
+        value = x._link.current()
+        if memory._held is not value:
+            memory._put(copy(value))
+            x._link._cached = (value._key, STATE.builder, STATE.recorders, value)

@@ -1,0 +1,953 @@
+"""`function`: traced, compiled, cached. Also `TensorSpec`, `Graph` and the eager switch.
+
+A call looks its signature up; a new signature is traced and compiled once, under a lock. Start with
+`Function.__call__`.
+"""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+import numpy as np
+
+from .._compile.arguments import array_argument, caller_kind, require_callable, result_of
+from .._compile.cache import Compiled
+from .._compile.captures import Captures
+from .._compile.parameters import positional_names
+from .._compile.statics import StaticNames, unpinned
+from .._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dims
+from .._core import dtypes, forking
+from .._core.bare import noted_if_bare
+from .._core.constant import constant, number
+from .._core.derived import Derived, derived, kept
+from .._core.dims import is_late
+from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, is_native, transferred
+from .._core.graph import Graph
+from .._core.kinds import ARRAYS, SEQUENCES
+from .._core.moving import moved, require_movable
+from .._core.public import public
+from .._core.state import STATE, next_serial
+from .._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
+from .._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
+from .._core.tracebacks import fold
+from .._core.where import at_user_line, warn
+from .._engines import engine_named
+from ..errors import TracingError
+from ..ops.promotion import as_tensor, cast
+
+if TYPE_CHECKING:
+    from ..inspect.report import Report
+
+__all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+CACHE_LIMIT = 256  # signatures kept for one function; the oldest goes first
+_WARN_AT = 5  # traces
+VARIANTS = 8  # traces kept for one signature, for different states of what f has read
+
+
+class TensorSpec:
+    """The shape and dtype of an argument; None for a dimension that may vary.
+
+    Args:
+        shape: a tuple of ints and Nones.
+        dtype: the data type (default: the default float).
+        name: names the argument in messages.
+
+    Raises:
+        TypeError: the shape is not a tuple of ints and Nones, or the dtype is not supported.
+        ValueError: an extent is negative.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.TensorSpec((None, 3), "float32")
+        TensorSpec(shape=(None, 3), dtype=float32)
+    """
+
+    __slots__ = ("dtype", "name", "shape")
+
+    @public
+    def __init__(self, shape: Sequence[int | None], dtype: Any = None, name: str | None = None) -> None:
+        self.shape = _checked_shape(shape)
+        self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TensorSpec):
+            return NotImplemented
+        return (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+def _checked_shape(shape: Any) -> tuple[int | None, ...]:
+    if not isinstance(shape, SEQUENCES) or not all(d is None or isinstance(d, (int, np.integer)) for d in shape):
+        raise TypeError(at_user_line(f"TensorSpec: wanted a tuple of ints and Nones as shape, got {shape!r}"))
+    if any(d is not None and d < 0 for d in shape):
+        raise ValueError(at_user_line(f"TensorSpec: an extent is negative: {shape!r}; None says that it may vary"))
+    return (*[None if d is None else int(d) for d in shape],)
+
+
+class eager:
+    """A context in which `function`s run as plain Python, op by op (to step through them, or to print).
+
+    Example:
+        >>> import wengert as wg
+        >>> with wg.eager():
+        ...     wg.function(lambda x: x * 2)(3.0)
+        np.float64(6.0)
+    """
+
+    def __enter__(self) -> None:
+        self._before = STATE.eager_functions
+        STATE.eager_functions = True
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        STATE.eager_functions = self._before
+        if error is not None:
+            fold(error)
+
+
+class Function(Generic[P, R]):
+    """A traced and compiled function; made by `function`.
+
+    Attributes:
+        trace_count: how often f has been traced.
+    """
+
+    def __init__(
+        self, f: Callable[P, R], input_signature: Sequence[TensorSpec] | None, engine: str | None, name: str | None,
+        static_argnames: str | Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
+        require_callable(f, "function")
+        self._engine = None if engine is None else _engine_of(engine)
+        functools.update_wrapper(self, f)
+        self._f: Callable[..., Any] = f
+        self._name = name or getattr(f, "__name__", type(f).__name__)
+        self._signature = None if input_signature is None else _checked_signature(input_signature)
+        self._statics = None if static_argnames is None else StaticNames(f, static_argnames, self._name)
+        if self._statics is not None and self._signature is not None:
+            raise ValueError(at_user_line(
+                f"{self._name}: static_argnames and input_signature exclude each other: a static argument has no "
+                f"TensorSpec; give one of them"
+            ))  # fmt: skip
+        self._spec_leaves = None if self._signature is None else flatten(self._signature)[0]
+        self._cache: OrderedDict[Any, list[Compiled]] = OrderedDict()  # newest first: what f has read differed
+        self._plain: dict[Any, Compiled] = {}
+        # the default float and what ran last under it, if that was compiled code
+        self._last: tuple[Any, Callable[..., Any]] | None = None
+        self._lock = forking.long_lock()
+        self._is_compiled_only = False  # what `load` has read: there is no Python function to trace again
+        self._has_state = False  # found in a trace that keeps calls: not to be tried there again
+        self._watch = _RetraceWatch(f, self._name)
+        self._made_by: tuple[Callable[..., Any], Any, dict[str, Any]] = (
+            function, f, {"input_signature": input_signature, "engine": engine, "name": name}
+        )  # fmt: skip
+        self.trace_count = 0
+
+    def keeps_by(self, decoded: Callable[[bytes], Any], encoded: Callable[[Any], bytes]) -> None:
+        """Says how pickle is to keep it, where there is no Python function."""
+        self._made_by = (decoded, encoded, {})
+
+    def __reduce__(self) -> Any:
+        maker, f, options = self._made_by
+        if self._is_compiled_only:
+            return maker, (f(self),)
+        return kept(self, f, maker, f, **options)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else _BoundFunction(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<function {self._name}, {self.trace_count} traces>"
+
+    autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
+
+    def __wengert_reads__(self) -> tuple[Any, ...]:
+        """What a call of this function may read."""
+        return (self._f,)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:  # not `@public`, whose call would be felt here; `trace` puts back what it opened
+            if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
+                # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
+                default = dtypes.default_float()
+                last = self._last
+                if last is not None and last[0] is default:
+                    result = last[1](*args)
+                    if result is not NotImplemented:
+                        return result
+                key: list[Any] = [default]
+                natives: list[Any] = []
+                array: Any
+                home: Engine | None = None
+                for a in args:
+                    kind = type(a)
+                    if kind is np.ndarray and home is None:
+                        array = a
+                        key.append(array.shape)
+                        key.append(array.dtype)
+                        natives.append(a)
+                    elif kind in PLAIN_TYPES and (home is not None or len(key) == 1):
+                        array = a
+                        home = PLAIN_TYPES[kind]
+                        key += (kind, array.shape, array.dtype)
+                        natives.append(a)
+                    elif kind is float:
+                        key.append(float)
+                        natives.append(default.type(a))
+                    else:
+                        break
+                else:
+                    plain = self._plain.get(tuple(key))
+                    if plain is not None and (plain.captures is None or plain.captures.holds()):
+                        if home is not None:
+                            return plain.run_natives(natives, home)
+                        results = plain.run_natives(natives)
+                        direct = plain.direct(args)
+                        if direct is not None:
+                            self._last = (default, direct)
+                        return results
+            return self._call(args, kwargs)
+        except BaseException as error:
+            fold(error)
+            raise
+
+    # -- the general path -------------------------------------------------------------------------------
+
+    def _call(self, args: Any, kwargs: Any, bound: int = 0) -> Any:
+        if self._statics is not None:
+            args, kwargs = self._statics.pinned(args, kwargs)
+        if (STATE.builder is not None or STATE.eager_functions) and not self._is_compiled_only:
+            found = self._call_kept(args, kwargs, bound)
+            return self._call_python(args, kwargs, bound) if found is NotImplemented else found
+        keep = caller_kind((*args, *kwargs.values()))
+        given = args
+        args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
+        spec, keys, tensors = _signature(args, kwargs, self._f)
+        compiled = self._compiled(spec, keys, tensors)
+        if STATE.builder is not None:
+            return compiled.inlined(tensors)
+        if compiled.is_plain and keep is not True and not kwargs and not STATE.recorders and self._engine is None:
+            self._remember_plain(given, compiled)
+        # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
+        return compiled.run(tensors, keep, self._engine)
+
+    def _call_kept(self, args: Any, kwargs: Any, bound: int) -> Any:
+        """In a trace that is replayed op by op: a call of the compiled form, if it needs nothing but its arguments."""
+        builder = STATE.builder
+        if builder is None or not builder.keeps_calls or STATE.eager_functions or self._has_state:
+            return NotImplemented
+        args, kwargs = self._fitted(args, kwargs, bound)
+        spec, keys, tensors = _signature(args, kwargs, self._f)
+        compiled = self._compiled(spec, keys, tensors)
+        # a length that only a run tells belongs to one place: another call of the same program has another one
+        if compiled.is_plain and not any(is_late(d) for v in compiled.graph.outputs for d in v.shape):
+            return compiled.run(tensors, True)
+        # what it has captured may be the trace's own
+        self._has_state = True
+        for key in [k for k, known in self._cache.items() if compiled in known]:
+            del self._cache[key]
+        return NotImplemented
+
+    def _call_python(self, args: Any, kwargs: Any, bound: int) -> Any:
+        """Inside another trace, or where functions are switched off: f itself, on tensors."""
+        keep = caller_kind((*args, *kwargs.values()))
+        args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
+        leaves, spec = flatten((tuple(args), kwargs))
+        tensors = _tensors_of(leaves, spec, self._f)
+        args, kwargs = unflatten(spec, [unpinned(x) if t is None else t for x, t in zip(leaves, tensors, strict=True)])
+        result = self._f(*args, **kwargs)
+        return result_of(result, True if STATE.builder is not None else keep)
+
+    def _placed(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Arguments on the function's engine, if it was given one; in a trace all is where that will run."""
+        engine = self._engine
+        if engine is None or STATE.builder is not None:
+            return args, kwargs
+        leaves, spec, tensors = _movable(args, kwargs, engine, self._f)
+        there = (t._data for t in tensors if t is not None and not t.is_symbolic and ENGINE_OF[type(t._data)] is engine)
+        partner = next(there, None)
+        moves = [leaf if t is None else moved(t, engine, partner) for leaf, t in zip(leaves, tensors, strict=True)]
+        return unflatten(spec, moves)
+
+    def _remember_plain(self, args: Any, compiled: Compiled) -> None:
+        if len(self._plain) >= CACHE_LIMIT:
+            return
+        key: list[Any] = [dtypes.default_float()]
+        for a in args:
+            if type(a) is np.ndarray and dtypes.is_supported(a.dtype) and a.dtype.isnative:
+                key += [a.shape, a.dtype]
+            elif type(a) in PLAIN_TYPES:
+                key += [type(a), a.shape, a.dtype]
+            elif type(a) is float and self._signature is None:  # which may ask for another dtype
+                key.append(float)
+            else:
+                return
+        self._plain[tuple(key)] = compiled
+
+    def _fitted(self, args: Any, kwargs: Any, bound: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments checked against the input signature, if there is one; `bound` in front are not in it (self)."""
+        if self._signature is None:
+            return args, kwargs
+        if kwargs:
+            args, kwargs = _bound(self._f, args, kwargs, self._name), {}
+        if len(args) - bound != len(self._signature):
+            raise TypeError(
+                at_user_line(
+                    f"{self._name}: the input_signature has {len(self._signature)} entries, but {len(args) - bound} "
+                    f"arguments came"
+                )
+            )
+        pairs = zip(args[bound:], self._signature, strict=True)
+        return (*args[:bound], *[_fit(a, s, i, self._name) for i, (a, s) in enumerate(pairs)]), {}
+
+    def _compiled(self, spec: Spec | None, keys: tuple[Any, ...], tensors: Sequence[Tensor]) -> Compiled:
+        """The compiled form for a signature: from the cache, or traced now."""
+        if self._is_compiled_only and self._lookup(spec, keys) is None:  # what it has may be for arrays
+            keys = (*[k._replace(is_bare=False) if isinstance(k, ArrayKey) else k for k in keys],)
+        general = self._generalised(keys)
+        for candidate in (general, keys) if general is not keys else (keys,):
+            found = self._lookup(spec, candidate)
+            if found is None:
+                with self._lock:
+                    found = self._lookup(spec, candidate)
+                    if found is None:
+                        found = self._trace(spec, candidate)
+            if found.admits(tensors):
+                return found
+        raise AssertionError("a trace for concrete shapes admits them")
+
+    def _lookup(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled | None:
+        """The compiled form whose captures are as they were, if there is one."""
+        known = self._cache.get(_cache_key(spec, keys), ())
+        if not known:
+            return None
+        statics = _statics(keys)
+        return next((c for c in known if c.captures is None or c.captures.holds(statics)), None)
+
+    def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
+        known = self._cache.setdefault(_cache_key(spec, keys), [])
+        self._watch.note(spec, keys, [c.captures.changed for c in known[:1] if c.captures is not None])
+        captures = Captures(self._f, _statics(keys), _static_paths(self._f, spec, keys))
+        try:
+            began = perf_counter()
+            traced = self._traced_with(captures, spec, keys)
+            seconds = {"tracing": perf_counter() - began}
+        except BaseException:
+            if not known:
+                self._cache.pop(_cache_key(spec, keys), None)
+            raise
+        self.trace_count += 1
+        self._watch.tell(captures.warnings)
+        compiled = Compiled(traced, captures, seconds)
+        known[:] = [compiled, *[c for c in known if c.captures is None or not c.captures.is_stale]][:VARIANTS]
+        if len(self._cache) > CACHE_LIMIT:
+            self._cache.popitem(last=False)
+        return compiled
+
+    def _traced_with(self, captures: Captures, spec: Spec | None, keys: tuple[Any, ...]) -> Traced:
+        """A trace whose captured arrays are inputs, or constants where f asks for their values."""
+        names = _argument_paths(self._f, spec, "x{}")
+        for takes_arrays in (True, False):
+            concrete = [k if not isinstance(k, ArrayKey) else with_dims(k, i) for i, k in enumerate(keys)]
+            opened = functools.partial(captures.open, takes_arrays=takes_arrays)
+            try:
+                traced = trace(self._f, spec, concrete, self._name, names, opened)
+            except TracingError:
+                if not takes_arrays or not captures.took_arrays:
+                    captures.drop()
+                    raise
+            except BaseException:
+                captures.drop()
+                raise
+            else:
+                captures.close(traced.graph)
+                return traced
+        raise AssertionError("the second trace returns or raises")
+
+    @property
+    def name(self) -> str:
+        """The name that graphs and messages use."""
+        return self._name
+
+    @property
+    def input_signature(self) -> tuple[Any, ...] | None:
+        """The input signature given, if any."""
+        return self._signature
+
+    @property
+    def traces(self) -> list[tuple[Any, Compiled]]:
+        """Every signature traced so far (structure, keys, default float), with its compiled form."""
+        return [(key, known[0]) for key, known in self._cache.items()]
+
+    def add_trace(self, signature: Any, compiled: Compiled) -> None:
+        """Adds a compiled form for a signature, as `load` does: such a function has no other ones."""
+        self._is_compiled_only = True
+        self._cache[signature] = [compiled]
+
+    def _generalised(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The keys with None in the dimensions that the input signature leaves open."""
+        if self._spec_leaves is None:
+            return keys
+        bound = len(keys) - len(self._spec_leaves)
+        return (*keys[:bound], *map(_key_of_spec, self._spec_leaves))
+
+    @public
+    def trace(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
+        """The graph of f for arguments (values or `TensorSpec`s) like these, traced anew.
+
+        Returns:
+            A `Graph`; `graph.to_text()` prints it.
+
+        Example:
+            >>> import wengert as wg
+            >>> print(wg.function(lambda x: x * x, name="square").trace(2.0).to_text())
+            graph square(%x: float64[]*)
+              %2: float64[] = mul(%x, %x)
+              return %2
+        """
+        return self._traced(args, kwargs)
+
+    @public
+    def report(self, *args: P.args, **kwargs: P.kwargs) -> Report:
+        """What of a call ran as machine code, by a library, by NumPy and why, and what each part cost.
+
+        Calls the function, and then runs its parts some times more, under a clock; what these runs would write to
+        Variables and buffers is dropped. Printed it is a table, in a notebook a picture with it. For each part it tells
+        the user's line, time, bytes of arrays taken and given, and operations; beside that the most memory taken, how
+        long each stage of compiling took, and why each trace was made. The time of lines that are one function of
+        machine code is shared out by their operations (`~`).
+
+        Args:
+            *args: as for a call.
+            **kwargs: as for a call.
+
+        Returns:
+            A report with `seconds`, `parts`, `memory`, `compile`, `traces`, `by()` and `to_dict()`.
+
+        Raises:
+            RuntimeError: in a trace, where nothing runs.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> report = wg.function(lambda x: (np.sin(x) * x).sum(), name="area").report(np.ones(1000))
+            >>> {part.by for part in report.parts}, report.traces
+            ({'machine code'}, ['the first call: x is shape (1000,) float64'])
+        """
+        return self._report(args, kwargs)
+
+    def _report(self, args: Any, kwargs: Any, bound: int = 0) -> Report:
+        if STATE.builder is not None or STATE.eager_functions:
+            raise RuntimeError(at_user_line(f"{self._name}: report: nothing is compiled or run here; call it outside"))
+        given = (args, kwargs)
+        self._call(args, kwargs, bound)
+        if self._statics is not None:
+            args, kwargs = self._statics.pinned(args, kwargs)
+        args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
+        spec, keys, tensors = _signature(args, kwargs, self._f)
+        compiled = self._compiled(spec, keys, tensors)
+        held = [variable._held for variable in compiled.variables]
+        natives = [x._data for x in (*tensors, *compiled.captured, *held)]
+        engine = next((e.name for x in natives if (e := ENGINE_OF[type(x)]).name != "numpy"), "numpy")
+        make: Any = importlib.import_module("wengert.inspect.report").report_of
+        again = functools.partial(self._call, given[0], given[1], bound)
+        return make(self._name, compiled, natives, engine, self._watch.reasons, again)
+
+    @public
+    def export(self, path: Any, *args: Any, cpu: str = "generic", **kwargs: Any) -> None:
+        """Writes the function as a library or as C source for programs without Python, with a header beside it.
+
+        The header says how to call it: `int NAME(const double *x, ..., double *out, ...)`, with a pointer for each
+        array of the arguments in order (numbers, too), then one for each of the result, behind an `int64_t` for each
+        dimension that is None. It returns 0 or a status, keeps nothing between calls, and threads may call it at the
+        same time. What the function reads beside its arguments becomes part of it, as it is now.
+
+        Args:
+            path: where to write. Its ending says what: a shared library (`.so`, linked by the machine's C compiler), a
+                static one (`.a`), an object (`.o`), or C11 source (`.c`).
+            args: arguments like those of calls, or `TensorSpec`s; none where there is an input signature.
+            cpu: "generic", for any processor of this machine's kind, or "native", for one like this machine's. Source
+                is for all.
+            kwargs: arguments by name.
+
+        Raises:
+            TypeError: something in the function cannot leave Python; the message names it.
+            ValueError: the path ends in something else.
+            RuntimeError: there is no compiler to link a shared library, or no llvmlite.
+
+        Example:
+            >>> import os, pathlib, tempfile, numpy as np, wengert as wg
+            >>> f = wg.function(wg.grad(lambda x: wg.sum(x * x)), name="slope")
+            >>> path = os.path.join(tempfile.mkdtemp(), "slope.o")
+            >>> f.export(path, np.ones(3))
+            >>> "int slope(const double *x, double *out);" in pathlib.Path(path).with_suffix(".h").read_text()
+            True
+        """
+        _exporting().export(self._name, self._traced_whole(args, kwargs), path, cpu)
+
+    @public
+    def low_level(self, *args: Any, **kwargs: Any) -> Any:
+        """A `scipy.LowLevelCallable`: machine code that SciPy's and Numba's compiled code calls without Python.
+
+        Args:
+            args: arguments like those of calls, float64: one number (the signature is `double (double)`), or one vector
+                or several numbers (`double (int, double *)`).
+            kwargs: arguments by name.
+
+        Returns:
+            The callable. It gives NaN where the number of elements is another, or where the function fails.
+
+        Raises:
+            TypeError: arguments or result are none of these, or something cannot leave Python.
+            ModuleNotFoundError: SciPy is not installed.
+
+        Example:
+            >>> import scipy.integrate, wengert as wg
+            >>> slope = wg.function(wg.grad(lambda x: x**3))
+            >>> scipy.integrate.quad(slope.low_level(1.0), 0.0, 2.0)[0]
+            8.0
+        """
+        return _exporting().low_level(self._name, self._traced_whole(args, kwargs))
+
+    def to_jax(self) -> Callable[..., Any]:
+        """The function as a plain one on JAX arrays, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives JAX arrays, whatever kind of array comes in. `jax.jit`,
+            `jax.grad`, `jax.jvp` and `jax.vmap` take it, with Wengert's derivatives: a `while_loop` whose number of
+            steps is not known has a reverse derivative under `jax.jit`, too.
+
+        Raises:
+            ModuleNotFoundError: JAX is not installed.
+        """
+        return self._on_engine("jax")
+
+    def to_tensorflow(self) -> Callable[..., Any]:
+        """The function as a plain one on TensorFlow tensors, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives TensorFlow tensors, whatever kind of array comes in.
+            `tf.GradientTape` and `tf.function` take it, with Wengert's derivatives.
+
+        Raises:
+            ModuleNotFoundError: TensorFlow is not installed.
+        """
+        return self._on_engine("tensorflow")
+
+    def to_torch(self) -> Callable[..., Any]:
+        """The function as a plain one on torch tensors, lowered from its graph.
+
+        Returns:
+            A function of the same arguments that gives torch tensors, whatever kind of array comes in; it runs on the
+            device of the tensors that come. `backward` and the transforms of `torch.func` take it, with Wengert's
+            derivatives.
+
+        Raises:
+            ModuleNotFoundError: torch is not installed.
+        """
+        return self._on_engine("torch")
+
+    def _on_engine(self, name: str) -> Derived:
+        """The function on the arrays of a framework: what is none of them becomes one."""
+        engine = engine_named(name)
+
+        @functools.wraps(self._f)
+        def on_engine(*args: Any, **kwargs: Any) -> Any:
+            if self._statics is not None:
+                args, kwargs = self._statics.pinned(args, kwargs)
+            leaves, spec, tensors = _movable(args, kwargs, engine, self._f)
+            natives = [
+                leaf if t is None or t.is_symbolic else engine.leave(transferred(t._data, engine))
+                for leaf, t in zip(leaves, tensors, strict=True)
+            ]
+            args, kwargs = unflatten(spec, natives)
+            return result_of(self(*args, **kwargs), engine)
+
+        made = derived(on_engine, "", getattr(Function, f"to_{name}"), self)
+        functools.update_wrapper(made, self._f)
+        return made
+
+    def _traced(self, args: Any, kwargs: Any, bound: int = 0) -> Graph:
+        return self._traced_whole(args, kwargs, bound)[2].graph
+
+    def _traced_whole(
+        self, args: Any, kwargs: Any, bound: int = 0
+    ) -> tuple[Spec | None, tuple[Any, ...], Traced]:  # fmt: skip
+        """The structure of the arguments, the key of each leaf, and the trace, made anew."""
+        if self._signature is not None and len(args) == bound and not kwargs:
+            args = (*args, *self._signature)
+        if self._statics is not None:
+            args, kwargs = self._statics.pinned(args, kwargs)
+        if not _holds_specs(args, kwargs):
+            args, kwargs = self._fitted(args, kwargs, bound)
+        spec, keys, _ = _signature(args, kwargs, self._f)
+        if not _holds_specs(args, kwargs):
+            keys = self._generalised(keys)
+        captures = Captures(self._f, _statics(keys), _static_paths(self._f, spec, keys))
+        return spec, keys, self._traced_with(captures, spec, keys)
+
+
+def _exporting() -> Any:
+    """What exports functions: it needs the compiler, and few programs need it."""
+    return importlib.import_module(".exporting", __package__)
+
+
+class _BoundFunction:
+    """A method: the function with its instance as first argument."""
+
+    autograph_info__: Any = None
+
+    def __init__(self, inner: Function[Any, Any], instance: Any) -> None:
+        self._inner = inner
+        self.__self__ = instance
+
+    def __wengert_reads__(self) -> tuple[Any, ...]:
+        return (self._inner, self.__self__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:  # as in `Function.__call__`
+            return self._inner._call((self.__self__, *args), kwargs, 1)
+        except BaseException as error:
+            fold(error)
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def __reduce__(self) -> Any:
+        return _BoundFunction, (self._inner, self.__self__)
+
+    @public
+    def report(self, *args: Any, **kwargs: Any) -> Report:
+        """What of a call ran where."""
+        return self._inner._report((self.__self__, *args), kwargs, 1)
+
+    @public
+    def trace(self, *args: Any, **kwargs: Any) -> Graph:
+        """The graph for arguments like these."""
+        return self._inner._traced((self.__self__, *args), kwargs, 1)
+
+    @public
+    def export(self, path: Any, *args: Any, cpu: str = "generic", **kwargs: Any) -> None:
+        """As `Function.export`, for this instance."""
+        traced = self._inner._traced_whole((self.__self__, *args), kwargs, 1)
+        _exporting().export(self._inner.name, traced, path, cpu)
+
+    @public
+    def low_level(self, *args: Any, **kwargs: Any) -> Any:
+        """As `Function.low_level`, for this instance."""
+        return _exporting().low_level(self._inner.name, self._inner._traced_whole((self.__self__, *args), kwargs, 1))
+
+
+@overload
+def function(
+    f: Callable[P, R], *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
+    name: str | None = None, static_argnames: str | Sequence[str] | None = None,
+) -> Function[P, R]: ...  # fmt: skip
+@overload
+def function(
+    f: None = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
+    name: str | None = None, static_argnames: str | Sequence[str] | None = None,
+) -> Callable[[Callable[P, R]], Function[P, R]]: ...  # fmt: skip
+@public
+def function(
+    f: Any = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
+    name: str | None = None, static_argnames: str | Sequence[str] | None = None,
+) -> Any:  # fmt: skip
+    """Compiles a function: traced once per signature, optimised, cached.
+
+    The signature is the structure of the arguments, the shapes and dtypes of arrays (Python floats are traced, too),
+    and the values of ints, bools, strings, None and callables. Works with and without parentheses, on functions,
+    methods and gradient functions; results are those of the eager run.
+
+    Args:
+        f: the function; its array arguments reach it as symbolic tensors.
+        input_signature: one `TensorSpec` (or structure of them) per argument, `self` of a method left out; dimensions
+            that are None may vary from call to call without a new trace.
+        engine: what runs it: "numpy", "jax", "torch" or "tensorflow"; by default what the arrays' kind asks for. Arrays
+            of another kind move there, gradients flow through the move, and results are of the caller's kind all the
+            same. Inside another function the outer one's engine runs both.
+        name: of the graph.
+        static_argnames: names of arguments whose values belong to the signature, floats and tuples of them, too: one
+            name or several, as in JAX. f gets them as they are; they need a hash. Not beside an `input_signature`.
+
+    Returns:
+        A `Function`: call it as f; `.trace(*args)` gives its graph, `.trace_count` counts traces.
+
+    Raises:
+        TypeError: f is not callable, arguments do not fit the signature, or a static one is an array.
+        ValueError: there is no engine of that name, f has no parameter of a static name, or a static argument has no
+            hash.
+        ModuleNotFoundError: the engine's framework is not installed.
+        TracingError: f asks for the value of a symbolic tensor (`if x:`, `float(x)`).
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> @wg.function
+        ... def energy(x):
+        ...     return wg.exp(x) * x
+        >>> energy(1.0), energy(2.0), energy.trace_count
+        (np.float64(2.718281828459045), np.float64(14.7781121978613), 1)
+    """
+    if f is None:
+        return functools.partial(
+            function, input_signature=input_signature, engine=engine, name=name, static_argnames=static_argnames
+        )
+    return Function(f, input_signature, engine, name, static_argnames)
+
+
+jit = function
+
+
+# -- signatures -------------------------------------------------------------------------------------------------------
+
+
+def _engine_of(name: str) -> Engine:
+    try:
+        return engine_named(name)
+    except ValueError:
+        raise ValueError(at_user_line(
+            f"function: there is no engine {name!r}; wanted 'numpy', 'jax', 'torch' or 'tensorflow'"
+        )) from None  # fmt: skip
+
+
+def _signature(
+    args: Any, kwargs: Any, f: Callable[..., Any]
+) -> tuple[Spec | None, tuple[Any, ...], list[Tensor]]:  # fmt: skip
+    """The structure of the arguments, a key per leaf, and the array leaves as tensors."""
+    leaves, spec = flatten((tuple(args), dict(kwargs)))
+    keys: list[Any] = []
+    tensors: list[Tensor] = []
+    for leaf, tensor in zip(leaves, _tensors_of(leaves, spec, f), strict=True):
+        if type(leaf) is TensorSpec:
+            keys.append(_key_of_spec(leaf))
+        elif tensor is None:
+            keys.append(Static(unpinned(leaf)))
+        else:
+            keys.append(array_key(tensor))
+            tensors.append(tensor)
+    return spec, tuple(keys), tensors
+
+
+def _movable(
+    args: Any, kwargs: Any, engine: Engine, f: Callable[..., Any]
+) -> tuple[list[Any], Spec | None, list[Tensor | None]]:  # fmt: skip
+    """The leaves of arguments, their structure, and the arrays among them as tensors, which may move to an engine."""
+    leaves, spec = flatten((args, kwargs))
+    tensors = _tensors_of(leaves, spec, f)
+    for tensor in tensors:
+        if tensor is not None and not tensor.is_symbolic:
+            require_movable(tensor, engine)
+    return leaves, spec, tensors
+
+
+def _tensors_of(leaves: Sequence[Any], spec: Spec | None, f: Callable[..., Any]) -> list[Tensor | None]:
+    """Each leaf of f's arguments as `_traced_leaf` takes it; an error says which it is."""
+    found: list[Tensor | None] = []
+    for index, leaf in enumerate(leaves):
+        try:
+            found.append(_traced_leaf(leaf))
+        except ValueError as error:
+            if not isinstance(leaf, list):
+                raise
+            path = _argument_paths(f, spec)[index]
+            raise ValueError(at_user_line(f"function: {path}: {error}")) from None
+    return found
+
+
+def _traced_leaf(leaf: Any) -> Tensor | None:
+    """An array, a Python float or complex as a tensor; None for what belongs to the signature by value."""
+    if isinstance(leaf, ARRAYS):
+        return noted_if_bare(constant(leaf), leaf) if dtypes.is_supported(leaf.dtype) else None
+    if isinstance(leaf, (float, complex)):
+        return number(leaf)
+    if isinstance(leaf, list) and is_number_list(leaf):
+        return array_argument(leaf)
+    return _native_tensor(leaf) if is_native(type(leaf)) else tensor_in(leaf)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _native_tensor(native: Any) -> Tensor | None:
+    tensor = entered(native)
+    return tensor if dtypes.is_supported(tensor.dtype) else None
+
+
+def _key_of_spec(spec: TensorSpec) -> ArrayKey:
+    return ArrayKey(spec.shape, spec.dtype, False)
+
+
+def _holds_specs(args: Any, kwargs: Any) -> bool:
+    return any(type(leaf) is TensorSpec for leaf in flatten((tuple(args), dict(kwargs)))[0])
+
+
+def _statics(keys: tuple[Any, ...]) -> list[Any]:
+    """The values that belong to a signature."""
+    return [key.value for key in keys if type(key) is Static]
+
+
+def _static_paths(f: Callable[..., Any], spec: Spec | None, keys: tuple[Any, ...]) -> list[str]:
+    return [path for path, key in zip(_argument_paths(f, spec), keys, strict=True) if type(key) is Static]
+
+
+def _cache_key(spec: Spec | None, keys: tuple[Any, ...]) -> Any:
+    return (spec, keys, dtypes.default_float())
+
+
+def _checked_signature(signature: Any) -> tuple[Any, ...]:
+    if not isinstance(signature, SEQUENCES) or not all(type(s) is TensorSpec for s in flatten(tuple(signature))[0]):
+        raise TypeError(at_user_line(f"function: input_signature must be a list of TensorSpecs, got {signature!r}"))
+    return tuple(signature)
+
+
+def _fit(argument: Any, entry: Any, index: int, name: str) -> Any:
+    """An argument as the tensor, or structure of tensors, that its entry of the signature describes."""
+    if type(entry) is TensorSpec:
+        return _fit_one(argument, entry, index, name)
+    specs, wanted = flatten(entry)
+    leaves, given = flatten(argument)
+    if given != wanted:
+        raise TypeError(
+            at_user_line(
+                f"{name}: argument {index} has the structure {describe(given)}, but its input_signature says "
+                f"{describe(wanted)}"
+            )
+        )
+    return unflatten(wanted, [_fit_one(a, s, index, name) for a, s in zip(leaves, specs, strict=True)])
+
+
+def _fit_one(argument: Any, spec: TensorSpec, index: int, name: str) -> Tensor:
+    if isinstance(argument, ARRAYS) or is_tensor_or_variable(argument):
+        tensor = as_tensor(argument, name)
+        if tensor.dtype != spec.dtype:
+            raise TypeError(
+                at_user_line(
+                    f"{name}: argument {index} has dtype {tensor.dtype.name}, but its TensorSpec says {spec.dtype.name}"
+                )
+            )
+    else:
+        given = as_tensor(argument, f"{name}: argument {index}")
+        if _kind_rank(given.dtype) > _kind_rank(spec.dtype):
+            raise TypeError(
+                at_user_line(
+                    f"{name}: argument {index} is {given.dtype.name}, but its TensorSpec says {spec.dtype.name}"
+                )
+            )
+        tensor = Tensor(cast(given, spec.dtype)._data, next_serial())
+    fits = len(tensor.shape) == len(spec.shape) and all(
+        s is None or s == d for s, d in zip(spec.shape, tensor.shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            at_user_line(
+                f"{name}: argument {index} has shape {tensor.shape}, which does not fit its TensorSpec's {spec.shape}"
+            )
+        )
+    return tensor
+
+
+def _kind_rank(dtype: np.dtype[Any]) -> int:
+    """bool, integers, floats, complex numbers: a number may become one of a later kind."""
+    return 2 if dtypes.is_float(dtype) else "biuc".index(dtype.kind) - (dtype.kind == "u")
+
+
+def _bound(f: Callable[..., Any], args: Any, kwargs: Any, name: str) -> tuple[Any, ...]:
+    """Positional arguments from mixed ones, for functions with an input signature."""
+    try:
+        bound = inspect.signature(f).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(at_user_line(f"{name}: {error}")) from None
+    if bound.kwargs:
+        raise TypeError(at_user_line(f"{name}: keyword-only arguments cannot have an input_signature"))
+    return bound.args
+
+
+class _RetraceWatch:
+    """Warns, once each, when one argument or captured name keeps causing traces, and of what changes by itself."""
+
+    def __init__(self, f: Callable[..., Any], name: str) -> None:
+        self._f = f
+        self._name = name
+        self._last: tuple[Spec | None, tuple[Any, ...]] | None = None
+        self._counts: dict[str, int] = {}
+        self._told: set[str] = set()
+        self.reasons: list[str] = []  # for each trace why it was made
+
+    def tell(self, warnings: Sequence[str]) -> None:
+        """Warns of what has not been told before."""
+        for text in warnings:
+            if text not in self._told:
+                self._told.add(text)
+                warn(f"{self._name} {text}")
+
+    def note(self, spec: Spec | None, keys: tuple[Any, ...], changed: Sequence[str] = ()) -> None:
+        """Notes a trace for these arguments, for which something captured `changed`."""
+        for path in filter(None, changed):
+            self._counts[path] = self._counts.get(path, 1) + 1
+            if self._counts[path] == _WARN_AT:
+                warn(
+                    f"{self._name} was traced {_WARN_AT} times because `{path}`, which it reads, had changed: pass it "
+                    f"as an argument"
+                )
+        last, self._last = self._last, (spec, keys)
+        self.reasons.append(self._reason(spec, keys, last, [*filter(None, changed)]))
+        if last is None or last[0] != spec:
+            return
+        for path, key, before in zip(_argument_paths(self._f, spec), keys, last[1], strict=True):
+            if key != before:
+                self._counts[path] = self._counts.get(path, 1) + 1
+                if self._counts[path] == _WARN_AT:
+                    warn(
+                        f"{self._name} was traced {_WARN_AT} times because of its argument {path} (now {_text(key)}, "
+                        f"before {_text(before)}): pass a value that varies as an array or a float, or give an "
+                        f"input_signature with None for sizes that vary"
+                    )
+
+    def _reason(
+        self, spec: Spec | None, keys: tuple[Any, ...], last: tuple[Spec | None, tuple[Any, ...]] | None,
+        changed: Sequence[str],
+    ) -> str:  # fmt: skip
+        """Why there is a trace."""
+        if changed:
+            return "what it reads had changed: " + ", ".join(changed)
+        paths = _argument_paths(self._f, spec)
+        if last is None:
+            said = ", ".join(f"{path} is {_text(key)}" for path, key in zip(paths, keys, strict=True))
+            return "the first call" + (f": {said}" if said else "")
+        if last[0] != spec:
+            return f"arguments of another structure: {describe(spec)}, before {describe(last[0])}"
+        pairs = zip(paths, keys, last[1], strict=True)
+        said = [f"{p} is {_text(key)}, before {_text(old)}" for p, key, old in pairs if key != old]
+        return "another argument: " + ", ".join(said) if said else "the same arguments under another state"
+
+
+def _text(key: Any) -> str:
+    return f"shape {key.shape} {key.dtype.name}" if isinstance(key, ArrayKey) else repr(key)
+
+
+def _argument_paths(f: Callable[..., Any], spec: Spec | None, unknown: str = "args[{}]") -> list[str]:
+    """Each leaf's path by parameter name; `unknown` names a positional argument whose parameter is not known."""
+    assert spec is not None  # the spec of (args, kwargs)
+    positional, named = spec.children
+    assert positional is not None
+    assert named is not None
+    names = positional_names(f, len(positional.children), unknown)
+    found: list[str] = []
+    for name, child in zip(names, positional.children, strict=True):
+        found += paths(child, name)
+    for keyword, child in zip(named.keys, named.children, strict=True):
+        found += paths(child, keyword)
+    return found

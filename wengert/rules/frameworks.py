@@ -1,0 +1,257 @@
+"""Functions of other frameworks as functions of ours: `from_jax`, `from_tensorflow`, `from_torch`."""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _engines
+from .._compile.arguments import caller_kind, require_callable, result_of
+from .._compile.bridge import as_program, has_tracers
+from .._control.foreign import foreign
+from .._control.values import leaf_tensor
+from .._core.constant import is_number
+from .._core.derived import Derived, derived
+from .._core.public import public
+from .._core.state import STATE
+from .._core.structure import flatten, unflatten
+from .._engines import engine_named
+
+__all__ = ["from_jax", "from_tensorflow", "from_torch"]
+
+
+def from_jax(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A JAX function as a function on arrays of any kind, differentiated by JAX.
+
+    Args:
+        f: takes and gives JAX arrays, or nested structures of them; what is no array reaches it as it is. It must be
+            one that JAX can trace.
+
+    Returns:
+        A function of the same arguments. Its results are of the kind of array that came in; it can be traced, and
+        differentiated in both modes and to every order, by the derivatives that JAX gives f (its custom ones included).
+
+    Raises:
+        TypeError: f is not callable.
+        ModuleNotFoundError: JAX is not installed.
+
+    Example:
+        >>> import importlib.util, numpy as np, wengert as wg
+        >>> def energy(x):
+        ...     import jax.numpy as jnp
+        ...     return jnp.sum(jnp.sin(x) ** 2)
+        >>> if importlib.util.find_spec("jax"):  # JAX need not be installed
+        ...     gradient = wg.grad(wg.from_jax(energy))(np.array([0.0, 1.0]))
+    """
+    require_callable(f, "from_jax")
+    engine_named("jax")
+    return _as_f(_wrapped(f, _maker("jax", "JaxFunction"), "from_jax"), from_jax, f)
+
+
+def from_tensorflow(f: Callable[..., Any], *, variables: Sequence[Any] | None = None) -> Callable[..., Any]:
+    """A TensorFlow function, module or Keras layer as a function on arrays of any kind, differentiated by TensorFlow.
+
+    Args:
+        f: takes and gives TensorFlow tensors, or nested structures of them; what is no array reaches it as it is. It
+            must be one that `tf.function` can trace, and its results' shapes must follow from those of its arguments.
+        variables: the variables that f reads and that TensorFlow's own tapes, where they are open around a call, are to
+            find a gradient of. By default those in `f.trainable_variables`, if it has any; to our own differentiation
+            they are constants.
+
+    Returns:
+        A function of the same arguments. Its results are of the kind of array that came in; it can be traced, and
+        differentiated in both modes and to every order, by the derivatives that TensorFlow gives f (its custom ones
+        included).
+
+    Raises:
+        TypeError: f is not callable.
+        ModuleNotFoundError: TensorFlow is not installed.
+
+    Example:
+        >>> import importlib.util, numpy as np, wengert as wg
+        >>> def energy(x):
+        ...     import tensorflow as tf
+        ...     return tf.reduce_sum(tf.sin(x) ** 2)
+        >>> if importlib.util.find_spec("tensorflow"):  # TensorFlow need not be installed
+        ...     gradient = wg.grad(wg.from_tensorflow(energy))(np.array([0.0, 1.0]))
+    """
+    require_callable(f, "from_tensorflow")
+    engine: Any = engine_named("tensorflow")
+    make = _maker("tensorflow", "TensorFlowFunction")
+    plain = _wrapped(f, make, "from_tensorflow")
+    followed: dict[tuple[int, ...], Callable[..., Any]] = {}
+
+    @functools.wraps(f)
+    @public
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        read = [*(getattr(f, "trainable_variables", ()) if variables is None else variables)]
+        if not any(map(engine.is_followed, read)):
+            return plain(*args, **kwargs)
+        key = (*map(id, read),)
+        if key not in followed:  # the values come first, so that the engine finds them
+            followed[key] = _wrapped(_after_values(f), functools.partial(make, variables=read), "from_tensorflow")
+        return followed[key]([engine.leave(engine.enter(v)) for v in read], *args, **kwargs)
+
+    return _as_f(wrapper, from_tensorflow, f, variables=variables)
+
+
+def _after_values(f: Callable[..., Any]) -> Callable[..., Any]:
+    """f with an argument before its own: the values of the variables that it reads by itself."""
+
+    @functools.wraps(f)
+    def after_values(values: Any, *args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    return after_values
+
+
+def from_torch(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A torch function or module as a function on arrays of any kind, differentiated by torch.
+
+    Args:
+        f: takes and gives torch tensors, or nested structures of them; what is no array reaches it as it is. Where it
+            is traced it is run on tensors without values, or on zeros if it needs values, to learn the types of its
+            results.
+
+    Returns:
+        A function of the same arguments. Its results are of the kind of array that came in; it can be traced, and
+        differentiated in both modes and to every order, by the derivatives that torch gives f. Of a module it takes
+        `parameters=` as well, a dict of arrays by the names of `named_parameters` (and `named_buffers`) that stand in
+        for its own, and are differentiated as any argument is; without, the module's own are used, and torch's
+        `backward` finds them.
+
+    Raises:
+        TypeError: f is not callable.
+        ModuleNotFoundError: torch is not installed.
+
+    Example:
+        >>> import importlib.util, numpy as np, wengert as wg
+        >>> def energy(x):
+        ...     import torch
+        ...     return torch.sum(torch.sin(x) ** 2)
+        >>> if importlib.util.find_spec("torch"):  # torch need not be installed
+        ...     gradient = wg.grad(wg.from_torch(energy))(np.array([0.0, 1.0]))
+    """
+    require_callable(f, "from_torch")
+    engine_named("torch")
+    make = _maker("torch", "TorchFunction")
+    if not hasattr(f, "named_parameters"):
+        return _as_f(_wrapped(f, make, "from_torch"), from_torch, f)
+    return _as_f(_of_module(f, make), from_torch, f)
+
+
+def _as_f(function: Callable[..., Any], maker: Any, f: Any, **options: Any) -> Derived:
+    """What a bridge gives: it is called as f is, and has its name."""
+    made = derived(function, "", maker, f, **options)
+    functools.update_wrapper(made, function)
+    made.__wrapped__ = f
+    made.__signature__ = _signature_of(function)
+    return made
+
+
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """None if it does not say."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def _of_module(module: Any, make: Any) -> Callable[..., Any]:
+    """A module as a function of its parameters, which are its own unless others are given."""
+    functional_call: Any = importlib.import_module("torch.func").functional_call
+
+    def applied(*args: Any, parameters: Any, **kwargs: Any) -> Any:
+        return functional_call(module, parameters, args, kwargs)
+
+    inner = _wrapped(applied, make, "from_torch", type(module).__name__)
+
+    @functools.wraps(module.forward)
+    def wrapper(*args: Any, parameters: Any = None, **kwargs: Any) -> Any:
+        own = dict(module.named_parameters()) if parameters is None else parameters
+        if not own or parameters is not None or STATE.builder is not None or STATE.recorders:
+            return inner(*args, parameters=own, **kwargs)
+        kind = caller_kind((*args, *kwargs.values()))
+        result = inner(*args, parameters=own, **kwargs)
+        return result if getattr(kind, "name", "") == "torch" else result_of(_as_tensors(result), kind)
+
+    return wrapper
+
+
+def _as_tensors(result: Any) -> Any:
+    leaves, spec = flatten(result)
+    return unflatten(spec, [x if t is None else t for x, t in zip(leaves, map(leaf_tensor, leaves), strict=True)])
+
+
+def _maker(engine: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"{_engines.__name__}.{engine}.foreign"), name)
+
+
+def _wrapped(f: Callable[..., Any], make: Any, what: str, name: str = "") -> Callable[..., Any]:
+    known: dict[Any, tuple[Any, list[Any]]] = {}
+    name = name or getattr(f, "__name__", what)
+
+    @functools.wraps(f)
+    @public
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if has_tracers((args, kwargs)):
+
+            def again(*tensors: Any, **named: Any) -> Any:  # not the wrapper: no function holds itself
+                return _applied(f, make, known, tensors, named)
+
+            return as_program(again, args, kwargs, name)
+        return _applied(f, make, known, args, kwargs)
+
+    return wrapper
+
+
+def _applied(
+    f: Callable[..., Any], make: Any, known: dict[Any, tuple[Any, list[Any]]], args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
+    """What f gives for these arguments, by the op `foreign`."""
+    kind = caller_kind((*args, *kwargs.values()))
+    leaves, spec = flatten((args, kwargs))
+    keeps_numbers = getattr(make, "func", make).keeps_numbers
+    tensors = [None if keeps_numbers and is_number(leaf) else leaf_tensor(leaf) for leaf in leaves]
+    fixed = (*[None if t is not None else leaf for leaf, t in zip(leaves, tensors, strict=True)],)
+    function, structure = _flat(f, make, known, spec, fixed, (*[t is not None for t in tensors],))
+    outs = foreign(*[t for t in tensors if t is not None], function=function)
+    return result_of(unflatten(structure[0], [*outs]), kind)
+
+
+def _flat(
+    f: Callable[..., Any], make: Any, known: dict[Any, tuple[Any, list[Any]]], spec: Any, fixed: tuple[Any, ...],
+    are_arrays: tuple[bool, ...],
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    """f as a function of its array leaves, and a list that holds the structure of its result once it has run."""
+    try:
+        key: Any = (spec, fixed, are_arrays)
+        found = known.get(key)
+    except TypeError:  # something among the arguments has no hash
+        key, found = None, None
+    if found is not None:
+        return found
+    structure: list[Any] = []
+
+    def flat(*arrays: Any) -> tuple[Any, ...]:
+        following = iter(arrays)
+        leaves = [next(following) if is_array else x for x, is_array in zip(fixed, are_arrays, strict=True)]
+        args, kwargs = unflatten(spec, leaves)
+        results, structure[:] = _flattened(f(*args, **kwargs))
+        return results
+
+    made = (make(flat, getattr(f, "__name__", "function")), structure)
+    if key is not None:
+        known[key] = made
+    return made
+
+
+def _flattened(result: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    leaves, spec = flatten(result)
+    return (*leaves,), [spec]

@@ -1,0 +1,48 @@
+"""Convolution and correlation of matrices, with something beyond their edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import numpy as np
+from .. import signal as ours
+from .._core import dtypes
+from .._core.tensor import Tensor
+from ._edges import beyond
+from ._standing import meeting, recorded
+
+_EDGES = {"fill": "constant", "wrap": "wrap", "circular": "wrap", "symm": "reflect", "symmetric": "reflect"}
+
+
+def _in_plane(a: Tensor, b: Tensor, mode: str, boundary: str, fillvalue: Any, *, middle_first: bool) -> Tensor:
+    """The convolution; `middle_first`: of kernels of even size, "same" takes the earlier shift."""
+    if a.ndim != 2 or b.ndim != 2:
+        raise ValueError("convolve2d inputs must both be 2-D arrays")
+    if boundary not in _EDGES:
+        raise ValueError("Acceptable boundary flags are 'fill', 'circular' (or 'wrap'), and 'symmetric' (or 'symm').")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError("acceptable mode flags are 'valid', 'same', or 'full'")
+    for axis in (0, 1) if mode != "valid" else ():
+        reach = int(b.shape[axis]) - 1
+        before = reach if mode == "full" else reach // 2 if middle_first else reach - reach // 2
+        behind = reach if mode == "full" else reach - before
+        a = beyond(a, axis, before, behind, _EDGES[boundary], fillvalue)
+    return ours.convolve(a, b, mode="valid", method="direct")
+
+
+@recorded
+def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    """The convolution of two matrices, with gradients in both and in fillvalue."""
+    a, b = meeting(in1, in2)
+    return _in_plane(a, b, mode, boundary, fillvalue, middle_first=False)
+
+
+@recorded
+def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    """The correlation of two matrices, with gradients in both and in fillvalue."""
+    a, b = meeting(in1, in2)
+    turned = np.flip(np.conj(b) if dtypes.is_complex(b.dtype) else b)
+    return _in_plane(a, turned, mode, boundary, fillvalue, middle_first=True)
+
+
+__all__ = ["convolve2d", "correlate2d"]

@@ -1,0 +1,539 @@
+"""`scipy.ndimage`: filters as sums of shifted arrays, and geometry by splines; all of SciPy's modes for the edges."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy
+
+from .. import numpy as np
+from .._core.tensor import Tensor
+from ..ops.filtering import correlate as correlated
+from ..ops.image.splines import spline_between
+from ._edges import beyond, checked, places
+from ._namespace import only
+from ._standing import fixed, floats, recorded
+
+
+def _per_axis(value: Any, count: int, name: str) -> list[Any]:
+    """One value for each axis."""
+    if isinstance(value, (str, type(None))) or numpy.ndim(value) == 0:
+        return [value] * count
+    if len(value) != count:
+        raise RuntimeError(f"{name} must have length equal to the number of axes, {count}")
+    return [*value]
+
+
+def _axes(x: Tensor, axes: Any) -> list[int]:
+    if axes is None:
+        return [*range(x.ndim)]
+    return [a % x.ndim for a in ((axes,) if numpy.ndim(axes) == 0 else axes)]
+
+
+def _reach(size: int, origin: int) -> tuple[int, int]:
+    """How many elements before and behind each place a kernel covers."""
+    before = size // 2 + int(origin)
+    if before < 0 or before >= size:
+        raise ValueError("Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2")
+    return before, size - 1 - before
+
+
+# -- sums --------------------------------------------------------------------------------------------------------------
+
+
+def _along(x: Tensor, weights: Any, axis: int, mode: str, cval: Any, origin: int = 0) -> Tensor:
+    """The correlation with a row of weights."""
+    weights = floats(weights).astype(x.dtype)
+    wide = beyond(x, axis, *_reach(int(weights.shape[0]), origin), mode, cval)
+    row = np.moveaxis(wide, axis, -1)
+    found = correlated(np.reshape(row, (-1, row.shape[-1])), weights[None], mode="valid", method="direct")
+    return np.moveaxis(np.reshape(found, (*row.shape[:-1], found.shape[-1])), -1, axis)
+
+
+@recorded
+def correlate1d(
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    """The correlation along an axis, with gradients in the array, the weights and cval."""
+    only("ndimage.correlate1d", output=(output, None))
+    return _along(floats(input), weights, axis, checked(mode), cval, origin)
+
+
+@recorded
+def convolve1d(
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    """The convolution along an axis, with gradients in the array, the weights and cval."""
+    only("ndimage.convolve1d", output=(output, None))
+    weights = floats(weights)
+    return _along(floats(input), np.flip(weights), axis, checked(mode), cval, -origin - (weights.shape[0] % 2 == 0))
+
+
+def _in_space(input: Any, weights: Any, mode: Any, cval: Any, origin: Any, axes: Any, turned: bool) -> Tensor:
+    x, weights = floats(input), floats(weights)
+    used = _axes(x, axes)
+    if weights.ndim != len(used):
+        raise RuntimeError(f"weights.ndim ({weights.ndim}) must match len(axes) ({len(used)})")
+    origins = _per_axis(origin, len(used), "origin")
+    if turned:
+        weights = np.flip(weights)
+        even = dict(zip(sorted(used), (n % 2 == 0 for n in weights.shape), strict=True))
+        origins = [-o - even[axis] for o, axis in zip(origins, used, strict=True)]
+    # the axes of the weights are in the array's order, whatever the order in which axes are named
+    sizes = dict(zip(sorted(used), map(int, weights.shape), strict=True))
+    for axis, shift, kind in zip(used, origins, _per_axis(mode, len(used), "mode"), strict=True):
+        x = beyond(x, axis, *_reach(sizes[axis], shift), checked(kind), cval)
+    kernel = np.reshape(weights, tuple(sizes.get(axis, 1) for axis in range(x.ndim)))
+    return correlated(x, kernel.astype(x.dtype), mode="valid", method="direct")
+
+
+@recorded
+def correlate(
+    input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    axes: Any = None,
+) -> Any:  # fmt: skip
+    """The correlation with a kernel, with gradients in the array, the weights and cval."""
+    only("ndimage.correlate", output=(output, None))
+    return _in_space(input, weights, mode, cval, origin, axes, turned=False)
+
+
+@recorded
+def convolve(
+    input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    axes: Any = None,
+) -> Any:  # fmt: skip
+    """The convolution with a kernel, with gradients in the array, the weights and cval."""
+    only("ndimage.convolve", output=(output, None))
+    return _in_space(input, weights, mode, cval, origin, axes, turned=True)
+
+
+@recorded
+def uniform_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:  # fmt: skip
+    """The mean of neighbours along an axis, with gradients in the array and cval."""
+    only("ndimage.uniform_filter1d", output=(output, None))
+    return _along(floats(input), numpy.full(size, 1 / size), axis, checked(mode), cval, origin)
+
+
+@recorded
+def uniform_filter(
+    input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    axes: Any = None,
+) -> Any:  # fmt: skip
+    """The mean of neighbours, with gradients in the array and cval."""
+    only("ndimage.uniform_filter", output=(output, None))
+    x = floats(input)
+    used = _axes(x, axes)
+    given = (_per_axis(v, len(used), n) for v, n in ((size, "size"), (origin, "origin"), (mode, "mode")))
+    for axis, count, shift, kind in zip(used, *given, strict=True):
+        if count > 1:
+            x = _along(x, numpy.full(count, 1 / count), axis, checked(kind), cval, shift)
+    return x
+
+
+# -- Gauss' bell -------------------------------------------------------------------------------------------------------
+
+
+def _value(x: Any) -> float:
+    return float(x.numpy()) if isinstance(x, Tensor) else float(x)
+
+
+def _bell(sigma: Any, order: int, reach: int) -> Any:
+    """The weights of a bell or of its derivative, in the order of a correlation."""
+    at = numpy.arange(-reach, reach + 1.0)
+    bell = np.exp(-0.5 * at**2 / sigma**2)
+    bell = bell / np.sum(bell)
+    # d/dx (q(x) bell) = (q' - q x / sigma^2) bell
+    terms: list[Any] = [1.0]
+    for _ in range(order):
+        slope = [(i + 1) * c for i, c in enumerate(terms[1:])] + [0.0, 0.0]
+        moved = [0.0, *[-c / sigma**2 for c in terms]]
+        terms = [a + b for a, b in itertools.zip_longest(slope[: len(moved)], moved, fillvalue=0.0)]
+    factor: Any = 0.0
+    for c in reversed(terms):
+        factor = factor * at + c
+    return np.flip(np.asarray(factor * bell))
+
+
+def _smoothed(
+    x: Tensor, sigma: Any, axis: int, order: int, mode: str, cval: Any, truncate: float, radius: Any
+) -> Tensor:
+    if order < 0:
+        raise ValueError("order must be non-negative")
+    reach = int(truncate * _value(sigma) + 0.5) if radius is None else int(radius)
+    return _along(x, _bell(sigma, order, reach), axis, checked(mode), cval)
+
+
+@recorded
+def gaussian_filter1d(
+    input: Any, sigma: Any, axis: int = -1, order: int = 0, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    truncate: float = 4.0, *, radius: Any = None,
+) -> Any:  # fmt: skip
+    """Smoothing by a bell along an axis, or its derivative, with gradients in the array, sigma and cval."""
+    only("ndimage.gaussian_filter1d", output=(output, None))
+    return _smoothed(floats(input), sigma, axis, order, mode, cval, truncate, radius)
+
+
+def _blurred(
+    x: Tensor, sigma: Any, order: Any, mode: Any, cval: Any, truncate: float, radius: Any, axes: Any
+) -> Tensor:  # fmt: skip
+    used = _axes(x, axes)
+    names = ((sigma, "sigma"), (order, "order"), (mode, "mode"), (radius, "radius"))
+    for axis, width, degree, kind, reach in zip(used, *(_per_axis(v, len(used), n) for v, n in names), strict=True):
+        if _value(width) > 1e-15:
+            x = _smoothed(x, width, axis, degree, kind, cval, truncate, reach)
+    return x
+
+
+@recorded
+def gaussian_filter(
+    input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
+) -> Any:  # fmt: skip
+    """Smoothing by a bell, or its derivatives, with gradients in the array, sigma and cval."""
+    only("ndimage.gaussian_filter", output=(output, None))
+    return _blurred(floats(input), sigma, order, mode, cval, truncate, radius, axes)
+
+
+def _over_axes(x: Tensor, axes: Any, of_axis: Any) -> Any:
+    """The sum of `of_axis(axis, axes)`."""
+    used = _axes(x, axes)
+    return sum((of_axis(axis, used) for axis in used), 0.0)
+
+
+@recorded
+def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> Any:
+    """Laplace's operator by second differences, with gradients in the array and cval."""
+    only("ndimage.laplace", output=(output, None))
+    x = floats(input)
+    used = _axes(x, axes)
+    kinds = dict(zip(used, _per_axis(mode, len(used), "mode"), strict=True))
+    weights = numpy.array([1.0, -2.0, 1.0])
+    return _over_axes(x, axes, lambda axis, _: _along(x, weights, axis, checked(kinds[axis]), cval))
+
+
+def _orders(axis: int, used: list[int], order: int) -> list[int]:
+    return [order if a == axis else 0 for a in used]
+
+
+@recorded
+def gaussian_laplace(
+    input: Any,
+    sigma: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    *,
+    axes: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Laplace's operator by second derivatives of bells, with gradients in the array, sigma and cval."""
+    only("ndimage.gaussian_laplace", output=(output, None))
+    x = floats(input)
+    rest = (kwargs.get("truncate", 4.0), kwargs.get("radius"), axes)
+    return _over_axes(x, axes, lambda a, used: _blurred(x, sigma, _orders(a, used, 2), mode, cval, *rest))
+
+
+@recorded
+def gaussian_gradient_magnitude(
+    input: Any,
+    sigma: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    *,
+    axes: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """The size of the gradient by derivatives of bells, with gradients in the array, sigma and cval."""
+    only("ndimage.gaussian_gradient_magnitude", output=(output, None))
+    x = floats(input)
+    rest = (kwargs.get("truncate", 4.0), kwargs.get("radius"), axes)
+    return np.sqrt(_over_axes(x, axes, lambda a, used: _blurred(x, sigma, _orders(a, used, 1), mode, cval, *rest) ** 2))
+
+
+def _edge_filter(input: Any, axis: int, mode: Any, cval: Any, side: list[float]) -> Tensor:
+    x = floats(input)
+    kinds = [checked(m) for m in _per_axis(mode, x.ndim, "mode")]
+    axis = axis % x.ndim
+    found = _along(x, numpy.array([-1.0, 0.0, 1.0]), axis, kinds[axis], cval)
+    for other in range(x.ndim):
+        if other != axis:
+            found = _along(found, numpy.array(side), other, kinds[other], cval)
+    return found
+
+
+@recorded
+def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+    """Sobel's filter, with gradients in the array and cval."""
+    only("ndimage.sobel", output=(output, None))
+    return _edge_filter(input, axis, mode, cval, [1.0, 2.0, 1.0])
+
+
+@recorded
+def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+    """Prewitt's filter, with gradients in the array and cval."""
+    only("ndimage.prewitt", output=(output, None))
+    return _edge_filter(input, axis, mode, cval, [1.0, 1.0, 1.0])
+
+
+# -- by rank -----------------------------------------------------------------------------------------------------------
+
+
+def _neighbours(
+    input: Any, size: Any, footprint: Any, mode: Any, cval: Any, origin: Any, axes: Any, what: str
+) -> Tensor:  # fmt: skip
+    """The elements that a footprint covers, along a new first axis."""
+    x = floats(input)
+    used = _axes(x, axes)
+    if footprint is None:
+        if size is None:
+            raise RuntimeError("no footprint or filter size provided")
+        shape = [int(n) for n in _per_axis(size, len(used), "size")]
+        covered = numpy.ones(shape, bool)
+    else:
+        covered = numpy.asarray(fixed(footprint, "footprint", what)).astype(bool)
+    if covered.ndim != len(used):
+        raise RuntimeError(f"{what}: footprint.ndim ({covered.ndim}) must match len(axes) ({len(used)})")
+    extents = [int(n) for n in x.shape]
+    wide = x
+    origins, kinds = _per_axis(origin, len(used), "origin"), _per_axis(mode, len(used), "mode")
+    for axis, count, shift, kind in zip(used, covered.shape, origins, kinds, strict=True):
+        wide = beyond(wide, axis, *_reach(count, shift), checked(kind), cval)
+    found: list[Any] = []
+    for place in numpy.argwhere(covered):
+        parts: list[Any] = [slice(None)] * x.ndim
+        for axis, first in zip(used, place, strict=True):
+            parts[axis] = slice(int(first), int(first) + extents[axis])
+        found.append(wide[tuple(parts)])
+    return np.stack(found)
+
+
+def _ranked(neighbours: Tensor, rank: int) -> Tensor:
+    count = int(neighbours.shape[0])
+    rank = rank + count if rank < 0 else rank
+    if not 0 <= rank < count:
+        raise RuntimeError("rank not within filter footprint size")
+    return np.sort(neighbours, axis=0)[rank]
+
+
+@recorded
+def maximum_filter(
+    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """The largest of the neighbours, with gradients in the array and cval."""
+    only("ndimage.maximum_filter", output=(output, None))
+    return np.max(_neighbours(input, size, footprint, mode, cval, origin, axes, "maximum_filter"), axis=0)
+
+
+@recorded
+def minimum_filter(
+    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """The least of the neighbours, with gradients in the array and cval."""
+    only("ndimage.minimum_filter", output=(output, None))
+    return np.min(_neighbours(input, size, footprint, mode, cval, origin, axes, "minimum_filter"), axis=0)
+
+
+@recorded
+def median_filter(
+    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """The median of the neighbours, with gradients in the array and cval."""
+    only("ndimage.median_filter", output=(output, None))
+    near = _neighbours(input, size, footprint, mode, cval, origin, axes, "median_filter")
+    return _ranked(near, int(near.shape[0]) // 2)
+
+
+@recorded
+def rank_filter(
+    input: Any, rank: int, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect",
+    cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """The neighbour of a rank, with gradients in the array and cval."""
+    only("ndimage.rank_filter", output=(output, None))
+    return _ranked(_neighbours(input, size, footprint, mode, cval, origin, axes, "rank_filter"), rank)
+
+
+@recorded
+def maximum_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:  # fmt: skip
+    """The largest of the neighbours along an axis, with gradients in the array and cval."""
+    only("ndimage.maximum_filter1d", output=(output, None))
+    return np.max(_neighbours(input, size, None, mode, cval, origin, axis, "maximum_filter1d"), axis=0)
+
+
+@recorded
+def minimum_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:  # fmt: skip
+    """The least of the neighbours along an axis, with gradients in the array and cval."""
+    only("ndimage.minimum_filter1d", output=(output, None))
+    return np.min(_neighbours(input, size, None, mode, cval, origin, axis, "minimum_filter1d"), axis=0)
+
+
+# -- geometry ----------------------------------------------------------------------------------------------------------
+
+
+def _between(x: Tensor, at: list[Any], order: int, mode: str, cval: Any, what: str) -> Tensor:
+    """The values at places along all axes."""
+    checked(mode)
+    if not 0 <= order <= 5:
+        raise RuntimeError("spline order not supported")
+    if order == 0:
+        return _nearest(x, at, mode, cval)
+    return spline_between(
+        x, [floats(a) for a in np.broadcast_arrays(*[floats(a) for a in at])], order, mode, cval, what
+    )
+
+
+def _nearest(x: Tensor, at: list[Any], mode: str, cval: Any) -> Tensor:
+    index: list[Any] = []
+    inside: Any = True
+    for axis, place in enumerate(at):
+        size = int(x.shape[axis])
+        if mode == "constant":
+            inside = inside & (floats(place) >= 0) & (floats(place) <= size - 1)
+        whole = np.floor(floats(place) + 0.5).astype(int)
+        if mode == "grid-constant":
+            inside = inside & (whole >= 0) & (whole < size)
+        if mode == "wrap" and size > 1:  # SciPy's period is one less
+            whole = np.floor(floats(place) % (size - 1) + 0.5).astype(int)
+        if mode in ("constant", "grid-constant", "nearest", "wrap"):
+            index.append(np.clip(whole, 0, size - 1))
+            continue
+        period = {"mirror": 2 * max(size - 1, 1), "grid-wrap": size}.get(mode, 2 * size)
+        index.append(np.take(places(size, 0, period - size, mode), whole % period))
+    found = x[tuple(np.broadcast_arrays(*index))]
+    return found if inside is True else np.where(inside, found, np.asarray(cval))
+
+
+@recorded
+def map_coordinates(
+    input: Any, coordinates: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """The values of an array between its elements, with gradients in the array, the coordinates and cval."""
+    only("ndimage.map_coordinates", output=(output, None), prefilter=(prefilter, True))
+    x, at = floats(input), np.asarray(coordinates)
+    if at.shape[0] != x.ndim:
+        raise RuntimeError("invalid shape for coordinate array")
+    return _between(x, [at[i] for i in range(x.ndim)], order, mode, cval, "map_coordinates")
+
+
+def _grid(shape: Any) -> list[Any]:
+    return [g.astype(float) for g in numpy.indices(shape)]
+
+
+@recorded
+def shift(
+    input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """A shifted array, with gradients in the array, the shift and cval."""
+    only("ndimage.shift", output=(output, None), prefilter=(prefilter, True))
+    x = floats(input)
+    by = np.broadcast_to(np.asarray(shift), (x.ndim,))
+    at = [g - by[i] for i, g in enumerate(_grid([int(n) for n in x.shape]))]
+    return _between(x, at, order, mode, cval, "shift")
+
+
+@recorded
+def zoom(
+    input: Any, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
+    prefilter: bool = True, *, grid_mode: bool = False,
+) -> Any:  # fmt: skip
+    """An array at another size, with gradients in the array and cval."""
+    only("ndimage.zoom", output=(output, None), prefilter=(prefilter, True))
+    x = floats(input)
+    factors = _per_axis(fixed(zoom, "zoom", "zoom"), x.ndim, "zoom")
+    sizes = [round(int(n) * float(z)) for n, z in zip(x.shape, factors, strict=True)]
+    at: list[Any] = []
+    for g, n, m in zip(_grid(sizes), x.shape, sizes, strict=True):
+        at.append((g + 0.5) * (int(n) / m) - 0.5 if grid_mode else g * ((int(n) - 1) / (m - 1) if m > 1 else 1.0))
+    return _between(x, at, order, mode, cval, "zoom")
+
+
+def _moved(x: Tensor, matrix: Any, offset: Any, shape: Any, order: int, mode: str, cval: Any, what: str) -> Tensor:
+    grid = _grid(shape)
+    offset = np.broadcast_to(np.asarray(offset), (x.ndim,))
+    if matrix.ndim == 1:
+        at = [matrix[i] * g + offset[i] for i, g in enumerate(grid)]
+    else:
+        at = [sum(matrix[i, j] * g for j, g in enumerate(grid)) + offset[i] for i in range(x.ndim)]
+    return _between(x, at, order, mode, cval, what)
+
+
+@recorded
+def affine_transform(
+    input: Any, matrix: Any, offset: Any = 0.0, output_shape: Any = None, output: Any = None, order: int = 3,
+    mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """An array seen through an affine map of places, with gradients in the array, the map and cval."""
+    only("ndimage.affine_transform", output=(output, None), prefilter=(prefilter, True))
+    x, matrix = floats(input), floats(matrix)
+    n = x.ndim
+    if matrix.ndim == 2 and matrix.shape[1] == n + 1 and matrix.shape[0] in (n, n + 1):
+        matrix, offset = matrix[:n, :n], matrix[:n, n]
+    if matrix.ndim not in (1, 2) or any(size != n for size in matrix.shape):
+        raise RuntimeError("no proper affine matrix provided")
+    shape = [int(m) for m in (x.shape if output_shape is None else output_shape)]
+    return _moved(x, matrix, offset, shape, order, mode, cval, "affine_transform")
+
+
+@recorded
+def rotate(
+    input: Any, angle: Any, axes: Any = (1, 0), reshape: bool = True, output: Any = None, order: int = 3,
+    mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """A rotated array, with gradients in the array, the angle and cval; the shape is that of the angle's value."""
+    only("ndimage.rotate", output=(output, None), prefilter=(prefilter, True))
+    x = floats(input)
+    first, second = sorted(a % x.ndim for a in axes)
+    turn = np.asarray(angle) * (math.pi / 180)
+    c, s = np.cos(turn), np.sin(turn)
+    sizes = numpy.array([int(x.shape[first]), int(x.shape[second])])
+    made = [int(n) for n in x.shape]
+    if reshape:
+        cosine, sine = (_value(v) for v in (c, s))
+        corners = numpy.array([[cosine, sine], [-sine, cosine]]) @ [
+            [0, 0, sizes[0], sizes[0]],
+            [0, sizes[1], 0, sizes[1]],
+        ]
+        made[first], made[second] = (int(n) for n in numpy.ptp(corners, axis=1) + 0.5)
+    grid = _grid(made)
+    u, v = grid[first] - (made[first] - 1) / 2, grid[second] - (made[second] - 1) / 2
+    at: list[Any] = [*grid]
+    at[first] = c * u + s * v + (sizes[0] - 1) / 2
+    at[second] = -s * u + c * v + (sizes[1] - 1) / 2
+    return _between(x, at, order, mode, cval, "rotate")
+
+
+__all__ = [
+    "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter", "gaussian_filter1d",
+    "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "map_coordinates", "maximum_filter",
+    "maximum_filter1d", "median_filter", "minimum_filter", "minimum_filter1d", "prewitt", "rank_filter", "rotate",
+    "shift", "sobel", "uniform_filter", "uniform_filter1d", "zoom",
+]  # fmt: skip

@@ -1,0 +1,232 @@
+"""How a module of this package is made: a table of what is ours, and SciPy's own for every other name.
+
+A function of ours has SciPy's signature, and is recorded; on arguments without tensors it is SciPy's very function, so
+that every option and every kind of array is what it was. SciPy's other functions take tensors that nobody follows as
+NumPy's arrays, and refuse those whose gradient they would lose. Classes, constants, exceptions and modules are SciPy's.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import re
+import sys
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn, cast
+
+from .._core.engine import is_native
+from .._core.kinds import ARRAYS
+from .._core.public import names_errors
+from .._core.state import STATE
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from ..errors import LostGradientError
+from ..numpy._protocols import _plain, _tensors  # the walk of NumPy's protocols
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+
+
+def namespace(
+    module: str, ours: Mapping[str, Any], submodules: tuple[str, ...] = (), near: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a module that stands for one of SciPy's.
+
+    Args:
+        module: its full name, `wengert.` and SciPy's.
+        ours: what we have, by SciPy's names: functions with SciPy's signatures; other objects stand as they are.
+        submodules: the modules below it that are ours, too.
+        near: for names of SciPy's that are not ours, what to use instead, for the refusal.
+    """
+    home = module.removeprefix("wengert.")
+
+    def load(name: str) -> Any:
+        if name == "__all__":
+            return public_names(home, ours)
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        found = (
+            importlib.import_module(f"{module}.{name}") if name in submodules
+            else _recorded(ours[name], home, name) if name in ours
+            else _theirs(home, name, (near or {}).get(name, ""))
+        )  # fmt: skip
+        setattr(sys.modules[module], name, found)
+        return found
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[module]), *ours, *submodules, *dir(importlib.import_module(home))})
+
+    return load, names
+
+
+def public_names(home: str, ours: Iterable[str] = ()) -> list[str]:
+    """What a module of SciPy's gives to `import *`, and what we have beside it."""
+    theirs = importlib.import_module(home)
+    listed = getattr(theirs, "__all__", None) or [name for name in dir(theirs) if not name.startswith("_")]
+    return sorted({*listed, *ours})
+
+
+# -- ours ------------------------------------------------------------------------------------------------------------
+
+
+def _recorded(ours: Any, home: str, name: str) -> Any:
+    """Our function where tensors are among the arguments, else SciPy's; what is no function stays as it is."""
+    if not isinstance(ours, types.FunctionType):
+        return ours
+    spoken = names_errors(ours, f"{home}.{name}")
+
+    @functools.wraps(ours)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if is_for_us(args, kwargs):
+            return spoken(*args, **kwargs)
+        return getattr(importlib.import_module(home), name)(*args, **kwargs)
+
+    function.__module__, function.__name__, function.__qualname__ = f"wengert.{home}", name, name
+    return function
+
+
+def is_for_us(*arguments: Any) -> bool:
+    """Whether a call is ours to answer: a tensor is among its arguments, or a function that may give one now."""
+    return any(_is_ours(leaf) for leaf in _leaves(arguments))
+
+
+def _is_ours(leaf: Any) -> bool:
+    kind = type(leaf)
+    if kind is Tensor or hasattr(kind, "__wengert_tensor__") or hasattr(kind, "__wengert_sparse__"):
+        return True
+    if isinstance(leaf, ARRAYS):
+        return leaf.dtype == object and any(isinstance(item, Tensor) for item in leaf.flat)
+    if _may_give_tensors(leaf):
+        return bool(STATE.recorders) or STATE.builder is not None
+    return is_native(kind)
+
+
+def _may_give_tensors(leaf: Any) -> bool:
+    return isinstance(leaf, _FUNCTIONS) or (callable(leaf) and type(leaf).__module__.startswith("wengert"))
+
+
+def _leaves(tree: Any) -> Iterable[Any]:
+    waiting = [tree]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, (list, tuple)):
+            waiting.extend(item)
+        elif isinstance(item, dict):
+            waiting.extend(item.values())
+        else:
+            yield item
+
+
+def is_followed(tree: Any) -> bool:
+    """Whether arguments hold a tensor that is under differentiation or being traced."""
+    return any(tensor.is_followed for tensor in _tensors(tree))
+
+
+def only(function: str, **arguments: tuple[Any, ...]) -> None:
+    """Refuses what our function does not do: `only("linalg.qr", pivoting=(pivoting, False))`.
+
+    Args:
+        function: the name for the message, without "scipy.".
+        arguments: for each argument the value that came and those that are supported.
+
+    Raises:
+        TypeError: a value is none of them.
+    """
+    for key, (value, *supported) in arguments.items():
+        if not any(value is known or (type(value) is type(known) and value == known) for known in supported):
+            wanted = " or ".join(map(repr, supported))
+            raise TypeError(
+                at_user_line(
+                    f"scipy.{function}: {key}={value!r:.60} is not supported for tensors, wanted {wanted}; SciPy's own "
+                    f"function, which is called on NumPy arrays, takes it"
+                )
+            )
+
+
+# -- SciPy's own -----------------------------------------------------------------------------------------------------
+
+
+def _theirs(home: str, name: str, near: str) -> Any:
+    try:
+        found: Any = getattr(importlib.import_module(home), name)
+    except AttributeError:
+        raise AttributeError(f"module 'wengert.{home}' has no attribute {name!r}, and SciPy has none") from None
+    is_function: bool = (
+        callable(found) and not isinstance(found, (type, types.ModuleType)) and hasattr(found, "__name__")
+    )
+    return guarded(cast(Callable[..., Any], found), home, name, near) if is_function else found
+
+
+_EXAMPLES = re.compile(r"\n[ \t]*Examples?\n[ \t]*-+[ \t]*\n.*", re.DOTALL)
+
+
+def guarded(theirs: Callable[..., Any], home: str, name: str, near: str) -> Callable[..., Any]:
+    """SciPy's function, which refuses tensors that are followed."""
+
+    @functools.wraps(theirs)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        for key, value in (*enumerate(args), *kwargs.items()):
+            if is_followed(value):
+                _refuse(f"{home}.{name}", f"the argument {_argument(theirs, key)} holds", near)
+        watched = functools.partial(_watched, name=f"{home}.{name}", near=near)
+        return theirs(*[_given(a, watched) for a in args], **{k: _given(v, watched) for k, v in kwargs.items()})
+
+    function.__module__, function.__name__, function.__qualname__ = f"wengert.{home}", name, name
+    # its examples show SciPy's, and some of them change what is printed later or load data
+    function.__doc__ = _EXAMPLES.sub(f"\n\n    Examples: see `{home}.{name}`.\n", theirs.__doc__ or "").replace(
+        ">>>", ">"
+    )
+    return function
+
+
+def _argument(theirs: Callable[..., Any], key: int | str) -> str:
+    """How the message calls an argument: by its name where the signature tells it."""
+    if isinstance(key, str):
+        return repr(key)
+    try:
+        return repr([*inspect.signature(theirs).parameters][key])
+    except (TypeError, ValueError, IndexError):
+        return f"number {key + 1}"
+
+
+def _watched(f: Callable[..., Any], name: str, near: str) -> Callable[..., Any]:
+    """A function that SciPy is given: what it returns must not be followed."""
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = f(*args, **kwargs)
+        if is_followed(result):
+            _refuse(name, f"the function {getattr(f, '__name__', type(f).__name__)} that it was given returned", near)
+        return _given(result)
+
+    return call
+
+
+def _given(tree: Any, watched: Callable[..., Any] | None = None) -> Any:
+    """Arguments with NumPy's arrays for tensors and watched functions; what holds neither stays the very object."""
+    if isinstance(tree, Tensor) or any(
+        hasattr(type(tree), mark) for mark in ("__wengert_tensor__", "__wengert_sparse__")
+    ):
+        return _plain(tree)
+    if type(tree) in (list, tuple):
+        items = [_given(item, watched) for item in tree]
+        return tree if all(a is b for a, b in zip(items, tree, strict=True)) else type(tree)(items)
+    if type(tree) is dict:
+        return {key: _given(value, watched) for key, value in tree.items()}
+    return watched(tree) if watched is not None and _may_give_tensors(tree) else tree
+
+
+def _refuse(name: str, what: str, near: str) -> NoReturn:
+    nearest = f"use {near}; or " if near else ""
+    raise LostGradientError(
+        at_user_line(
+            f"{name}: {what} a tensor that is under differentiation or being traced, and SciPy's own function, which "
+            f"is what wengert.{name} is, would lose its gradient; {nearest}give it a gradient of its own with "
+            f"wg.primitive or wg.custom_gradient, follow its source with wg.adopt where that is Python's, or cut the "
+            f"gradient on purpose with .numpy()"
+        )
+    )
+
+
+__all__ = ["guarded", "is_followed", "is_for_us", "namespace", "only", "public_names"]

@@ -1,0 +1,73 @@
+"""What functions of this package share: the kind of array that came in is the kind that comes out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from .. import numpy as np
+from .._compile.arguments import caller_kind, result_of
+from .._compile.bridge import as_program, has_tracers
+from .._core import dtypes
+from .._core.engine import is_native
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from ..errors import LostGradientError
+from ..ops.promotion import as_tensor
+
+Array = numpy.ndarray[Any, Any]
+
+
+def recorded(ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tensors and NumPy's arrays as one that takes frameworks' arrays, too, and gives them back."""
+
+    @functools.wraps(ours)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if has_tracers((*args, *kwargs.values())):
+            return as_program(call, args, kwargs, ours.__name__)
+        kind = caller_kind((*args, *kwargs.values()))
+        found = ours(*map(entered, args), **{key: entered(value) for key, value in kwargs.items()})
+        # with NumPy's arrays alone a function among the arguments is followed, so that tensors stay
+        return result_of(found, kind or True)
+
+    return call
+
+
+def entered(x: Any) -> Any:
+    """An argument as our functions take it: a framework's array or a Variable as a tensor, anything else as it is."""
+    kind = type(x)
+    if kind is Tensor or kind is numpy.ndarray:
+        return x
+    if hasattr(kind, "__wengert_tensor__") or is_native(kind):
+        return as_tensor(x)
+    if isinstance(x, list):
+        return np.asarray(x) if caller_kind((x,)) is not False else x
+    return x
+
+
+def floats(x: Any) -> Tensor:
+    """An array as a tensor of floating or complex numbers."""
+    found = as_tensor(np.asarray(x))
+    return found if dtypes.is_inexact(found.dtype) else found.astype(dtypes.float64)
+
+
+def meeting(*xs: Any) -> list[Tensor]:
+    """Arrays as tensors of floating or complex numbers of one dtype."""
+    tensors = [floats(x) for x in xs]
+    dtype = numpy.result_type(*(t.dtype for t in tensors))
+    return [t.astype(dtype) for t in tensors]
+
+
+def fixed(x: Any, name: str, what: str) -> Any:
+    """An argument that must be a constant."""
+    if type(x) is Tensor:
+        raise LostGradientError(
+            at_user_line(f"{what}: {name} cannot be followed; give a NumPy array, or cut it by {name}.numpy()")
+        )
+    return x
+
+
+__all__ = ["Array", "entered", "fixed", "floats", "meeting", "recorded"]

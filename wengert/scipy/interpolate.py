@@ -1,0 +1,30 @@
+"""`scipy.interpolate`: interpolation of points and of tables.
+
+The classes are ours, for plain arrays too, so that an interpolant of constants can be evaluated where a tensor says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._bsplines import BSpline, make_interp_spline, splev, splrep
+from ._grids import RegularGridInterpolator, interp1d
+from ._namespace import namespace
+from ._piecewise import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator, PPoly
+
+OURS: dict[str, Any] = {
+    found.__name__: found
+    for found in (
+        Akima1DInterpolator, BSpline, CubicHermiteSpline, CubicSpline, PPoly, PchipInterpolator,
+        RegularGridInterpolator, interp1d, splev, splrep,
+    )
+}  # fmt: skip
+OURS["make_interp_spline"] = make_interp_spline
+_NEAR = {
+    "make_lsq_spline": "make_interp_spline", "make_smoothing_spline": "make_interp_spline",
+    "pchip_interpolate": "PchipInterpolator",
+    "splint": "BSpline.integrate", "splder": "BSpline.derivative", "splantider": "BSpline.antiderivative",
+    "krogh_interpolate": "np.polyfit", "interpn": "RegularGridInterpolator", "griddata": "RegularGridInterpolator",
+}  # fmt: skip
+
+__getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)

@@ -1,0 +1,49 @@
+"""`scipy.ndimage`: filters and geometry of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._images import (
+    affine_transform,
+    convolve,
+    convolve1d,
+    correlate,
+    correlate1d,
+    gaussian_filter,
+    gaussian_filter1d,
+    gaussian_gradient_magnitude,
+    gaussian_laplace,
+    laplace,
+    map_coordinates,
+    maximum_filter,
+    maximum_filter1d,
+    median_filter,
+    minimum_filter,
+    minimum_filter1d,
+    prewitt,
+    rank_filter,
+    rotate,
+    shift,
+    sobel,
+    uniform_filter,
+    uniform_filter1d,
+    zoom,
+)
+from ._namespace import namespace
+
+_FUNCTIONS = (
+    affine_transform, convolve, convolve1d, correlate, correlate1d, gaussian_filter, gaussian_filter1d,
+    gaussian_gradient_magnitude, gaussian_laplace, laplace, map_coordinates, maximum_filter, maximum_filter1d,
+    median_filter, minimum_filter, minimum_filter1d, prewitt, rank_filter, rotate, shift, sobel, uniform_filter,
+    uniform_filter1d, zoom,
+)  # fmt: skip
+OURS: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
+_NEAR = {
+    "generic_filter": "maximum_filter, uniform_filter or their like", "generic_filter1d": "correlate1d",
+    "geometric_transform": "map_coordinates", "spline_filter": "map_coordinates", "percentile_filter": "rank_filter",
+    "grey_erosion": "minimum_filter", "grey_dilation": "maximum_filter", "fourier_gaussian": "gaussian_filter",
+    "sum_labels": "np.bincount", "mean": "np.bincount", "generic_laplace": "laplace",
+}  # fmt: skip
+
+__getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)
