@@ -17,7 +17,8 @@ author = "The Wengert developers"
 copyright = author
 version = release = wengert.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_design"]
+myst_enable_extensions = ["colon_fence"]  # cards are written with them
 exclude_patterns = ["_build", "_generated"]
 myst_heading_anchors = 3
 # pages that are notebooks (tour, loops) run when the site is built, and an error in one fails the build
@@ -42,7 +43,15 @@ html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["wengert.css"]
 html_js_files = ["filter.js"]
-html_sidebars = {"index": [], "tour": [], "ops/*": [], "names": [], "kinks": []}  # pages that need the width
+html_sidebars = {
+    "index": [],
+    "tour": [],
+    "ops/*": [],
+    "names": [],
+    "kinks": [],
+    "performance": [],
+    "changelog": [],
+}  # pages that need the width
 html_theme_options = {
     "logo": {"text": "Wengert"},
     "show_prev_next": False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
-import functools
+import importlib
 import inspect
 import io
 import re
@@ -57,7 +57,13 @@ def value_at(path: str) -> Any:
     Raises:
         AttributeError: if there is no such thing.
     """
-    return functools.reduce(getattr, path.split("."), wg)
+    found: Any = wg
+    for name in path.split("."):
+        if not hasattr(found, name) and isinstance(found, ModuleType):  # a module that loads when it is asked for
+            with contextlib.suppress(ModuleNotFoundError):
+                importlib.import_module(f"{found.__name__}.{name}")
+        found = getattr(found, name)
+    return found
 
 
 def module_at(home: str) -> ModuleType | None:

@@ -69,7 +69,7 @@ def engines_table() -> str:
 
 def native_table() -> str:
     """The table of the page on compiled functions: the primitives that NumPy's kernels run there, too."""
-    from wengert._engines.native.support import HANDED
+    from wengert._engines.native.plan.support import HANDED
 
     from .writing import prose, table
 

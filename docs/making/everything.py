@@ -16,8 +16,10 @@ from .engines import engines_table, native_table
 from .examples import run_examples
 from .kinks import kinks_table
 from .names import Names
+from .notebooks import draw_notebooks
 from .op_pages import list_of, op_pages
 from .primitive_pages import primitive_pages
+from .scipy_names import scipy_table
 from .writing import literal, write, write_folder
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -26,6 +28,7 @@ GENERATED = DOCS / "_generated"  # pictures, outputs, and tables that pages incl
 
 def make_everything(app: Any = None) -> None:
     run_examples(GENERATED)
+    draw_notebooks(GENERATED / "notebooks")
     documented = documented_names()
     ops, declared, names = public_ops(documented), declarations(), Names(DOCS / "names.tsv")
     write_folder(DOCS / "ops", op_pages(ops, declared, names))
@@ -35,6 +38,7 @@ def make_everything(app: Any = None) -> None:
     write(GENERATED / "native.txt", native_table())
     write(GENERATED / "names.txt", names.table(ops, documented))
     write(GENERATED / "distributions.txt", distributions())
+    write(GENERATED / "scipy.txt", scipy_table())
     for home in HOMES:
         write(GENERATED / f"list-{home or 'wg'}.txt", list_of(ops, home))
 
