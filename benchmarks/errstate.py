@@ -43,7 +43,7 @@ def programs() -> dict[str, Any]:
 def measure(is_blind: bool) -> dict[str, float]:
     """Nanoseconds of each call in this process."""
     if is_blind:  # the stub of a machine whose flags nobody can read
-        from wengert._engines.native import flags
+        from wengert._engines.native.run import flags
 
         flags._X86 = flags._ARM = flags._NONE
     found: dict[str, float] = {}

@@ -28,7 +28,7 @@ WAYS = {
     "threads": "each function compiled in a thread of its own, and dropped",
     "shapes": "the same program for another shape each time, dropped",
 }
-WARM = 60  # functions before the first reading
+WARM = 140  # functions before the first reading: pools of LLVM and of Python still grow in the first hundred
 EVERY = 10  # functions from reading to reading
 
 
