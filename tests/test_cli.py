@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -197,3 +198,60 @@ def test_graph_draws_by_suffix(model: str, tmp_path: Path, capsys: pytest.Captur
     assert main(["graph", f"{model}:loss", "--at", "w=[1.0, 2, 3]", "x=@x.npy", "-o", "g.png"]) == 2
     assert ".svg" in capsys.readouterr().err
     assert main(["graph", f"{model}:loss", "--spec", "float64", "-o", "g.svg"]) == 2
+
+
+def test_the_list_of_examples_names_each_page_of_the_site(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    root = Path(__file__).parents[1]
+    pages = [p for folder in ("notebooks", "examples") for p in (root / "docs" / folder).glob("*.md")]
+    titles = {f"docs/{p.parent.name}/{p.name}": p.read_text(encoding="utf-8") for p in pages if p.stem != "index"}
+    assert sorted(e["page"] for e in listed) == sorted(titles)
+    for e in listed:
+        assert f"# {e['title']}\n" in titles[e["page"]]
+    assert main(["demo", "--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(listed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        (["ch"], ["check"]),
+        (["check", "--o"], ["--order"]),
+        (["demo", "--"], ["--help", "--output", "--iterations", "--json", "--list"]),
+    ],
+)
+def test_bash_completes_commands_and_options(typed: list[str], wanted: list[str]) -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash here")
+    words = " ".join(["wengert", *typed])
+    program = f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _wengert_complete; echo ${{COMPREPLY[@]}}"
+    script = subprocess.run(
+        [sys.executable, "-m", "wengert.cli", "completion", "bash"], capture_output=True, text=True, check=True
+    )
+    run = subprocess.run([bash, "-c", f"{script.stdout}\n{program}"], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == wanted
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_learns_every_command(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(name in script for name in ("demo", "info", "check", "graph", "run", "profile", "completion"))
+
+
+def test_an_unknown_argument_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "math:sin", "--at", "y=1", "x=2"]) == 2
+    assert "the function has no argument y; it is called as sin(x, /)" in capsys.readouterr().err
+
+
+def test_arguments_by_position_alone_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "math:sin", "--at", "x=0.5"]) == 2  # which cannot be followed, but was called
+    assert "LostGradientError" in capsys.readouterr().err
+
+
+def test_graph_tells_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "g.txt"
+    assert main(["graph", "wengert:sin", "--at", "x=1.0", "-o", str(file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"ops": 1, "file": str(file)}

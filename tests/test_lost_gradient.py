@@ -19,7 +19,6 @@ import math
 import pickle
 import statistics
 import struct
-import sys
 from collections.abc import Callable
 from math import sin as sine
 from typing import Any
@@ -38,6 +37,7 @@ from scipy.special import logsumexp as lse
 
 import wengert as wg
 import wengert.numpy as wnp
+from tests.support.profiled import run_profiled
 from tests.support.slopes import check, recorded
 from wengert import LostGradientError, Tensor
 
@@ -629,11 +629,7 @@ def python_calls(f: Callable[[], Any]) -> int:
         nonlocal calls
         calls += event == "call"
 
-    sys.setprofile(count)
-    try:
-        f()
-    finally:
-        sys.setprofile(None)
+    run_profiled(count, f)
     return calls - 1
 
 

@@ -7,7 +7,6 @@ there before. It is held against the sizes of the gradients and of what the case
 from __future__ import annotations
 
 import gc
-import sys
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.profiled import run_profiled
 from wengert import ops
 
 F32 = np.dtype(np.float32)
@@ -270,12 +270,7 @@ def calls_of(f: Callable[[], Any]) -> int:
         nonlocal count
         count += event in ("call", "c_call")
 
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        f()
-    finally:
-        sys.setprofile(before)
+    run_profiled(profile, f)
     return count
 
 

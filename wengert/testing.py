@@ -21,6 +21,7 @@ from ._core import dtypes
 from ._core.constant import constant, is_number
 from ._core.kinds import ARRAYS
 from ._core.op import ZERO
+from ._core.progress import Step, following
 from ._core.public import public
 from ._core.state import next_serial, recording
 from ._core.structure import flatten, is_number_list, paths, unflatten
@@ -64,7 +65,7 @@ class GradientCheck(NamedTuple):
 @public
 def check_gradients(
     f: Callable[..., Any], *args: Any, order: int = 2, modes: str | Sequence[str] = MODES,
-    rtol: float | None = None, atol: float | None = None,
+    rtol: float | None = None, atol: float | None = None, progress: Any = None,
 ) -> GradientCheck:  # fmt: skip
     """Compares the derivatives of f with finite differences.
 
@@ -87,6 +88,8 @@ def check_gradients(
             bfloat16), by the narrowest of the arguments and results.
         atol: the absolute tolerance: by default rtol / 100 of the largest derivative. The rounding errors of the
             differences themselves are allowed for in addition.
+        progress: True shows how many derivatives are compared, with tqdm where that is installed; a function is called
+            after each with a `Progress(what, done, total, note)`.
 
     Returns:
         `GradientCheck(checked, largest_error)`.
@@ -94,7 +97,8 @@ def check_gradients(
     Raises:
         GradientCheckError: derivatives disagree: the message is a table of them, such as `params['w'][1, 2]`, with
             both values; or a result of f is not finite.
-        TypeError: f is not callable, no argument is floating, or no result is.
+        TypeError: f is not callable, no argument is floating, or no result is; `progress` is neither True nor a
+            function.
         ValueError: a mode is unknown, or order is less than 1 or more than 8.
 
     Example:
@@ -107,7 +111,8 @@ def check_gradients(
     _require_order(order)
     arguments = _Arguments(f, args)
     check = _Check(arguments.point, chosen, rtol, atol)
-    check.run(arguments.program, order, "f")
+    with following(progress, "check_gradients", check.total(order)) as check.progress:
+        check.run(arguments.program, order, "f")
     return GradientCheck(check.checked, check.largest_error)
 
 
@@ -353,7 +358,16 @@ class _Check:
         self.atol = atol
         self.random = np.random.default_rng(0)
         self.checked = 0
+        self.compared = 0
         self.largest_error = 0.0
+        self.progress: Step | None = None
+
+    def total(self, order: int) -> int:
+        """How many derivatives are to be compared: those of f, then of its derivative in each mode, and so on."""
+        size = self.point.vector.size
+        sampled = {"reverse": DIRECTIONS + SAMPLE, "forward": DIRECTIONS}
+        once = sum(size if size <= EVERY_ENTRY[mode] else sampled[mode] for mode in self.modes)
+        return once * sum(len(self.modes) ** k for k in range(order))
 
     def run(self, program: Program, order: int, what: str) -> None:
         """Compares the derivatives of a program in each mode, then theirs."""
@@ -364,7 +378,14 @@ class _Check:
         rtol = self._tolerance(results)
         for mode in self.modes:
             compare = self._reverse_rows if mode == "reverse" else self._forward_rows
-            self._judge(list(compare(program, weights, numeric, rtol)), rtol, f"{mode} derivative of {what}", weights)
+            name = f"{mode} derivative of {what}"
+            rows: list[_Row] = []
+            for row in compare(program, weights, numeric, rtol):
+                rows.append(row)
+                self.compared += 1
+                if self.progress is not None:
+                    self.progress(self.compared, name)
+            self._judge(rows, rtol, name, weights)
         if order == 1:
             return
         for mode in self.modes:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.profiled import run_profiled
 from wengert._core.apply import apply
 from wengert._core.engine import ENGINES
 from wengert.ops import elementwise
@@ -27,12 +28,7 @@ def python_calls(f: Callable[..., Any], *args: Any) -> list[str]:
         if event == "call":
             names.append(frame.f_code.co_name)
 
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        f(*args)
-    finally:
-        sys.setprofile(before)
+    run_profiled(profile, f, *args)
     return names[1:]
 
 
@@ -141,12 +137,7 @@ def calls_and_ops(f: Callable[..., Any], operands: tuple[Any, ...]) -> tuple[lis
             applied.pop()
 
     ops = 0
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        f(*operands)
-    finally:
-        sys.setprofile(before)
+    run_profiled(profile, f, *operands)
     return names, ops
 
 

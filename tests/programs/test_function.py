@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.profiled import run_profiled
 from tests.support.python_engine import PYTHON
 from wengert._core.state import STATE, recording
 from wengert._prims.structural import reduce_sum
@@ -25,14 +26,8 @@ def total(x):
 
 
 def count_calls(f, *args):
-    import sys
-
     names = []
-    sys.setprofile(lambda frame, event, arg: names.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        f(*args)
-    finally:
-        sys.setprofile(None)
+    run_profiled(lambda frame, event, arg: names.append(frame.f_code.co_name) if event == "call" else None, f, *args)
     return names
 
 

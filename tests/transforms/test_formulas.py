@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 import wengert as wg
 from tests.support import op_checks as checks
+from tests.support.profiled import run_profiled
 from wengert._core.op import REGISTRY, Op
 from wengert._core.state import recording
 from wengert._core.tensor import fresh
@@ -73,12 +73,7 @@ def calls_of(f: Any, *args: Any) -> int:
         nonlocal count
         count += event == "call"
 
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        f(*args)
-    finally:
-        sys.setprofile(before)
+    run_profiled(profile, f, *args)
     return count
 
 

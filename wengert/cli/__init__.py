@@ -1,4 +1,4 @@
-"""Owns the command line: `demo` and `info` here, `check`, `graph`, `run` in `commands.py`, `profile` in `profile.py`.
+"""Owns the command line: `demo` and `info` here, `check`, `graph`, `run` in `commands.py`, the others in a file each.
 
 Exit codes: 0 when all is well, 1 when a command did its work and found something wrong (an accuracy too
 low, a gradient that fails its check), 2 when it could not do its work (bad arguments, an unwritable file).
@@ -23,11 +23,13 @@ from typing import Any
 
 import wengert as wg
 from wengert import _engines
+from wengert._core.progress import Bar
 from wengert.cli.commands import CANNOT_WORK, FOUND_WRONG, SUCCESS, add_commands
+from wengert.cli.completion import add_completion
 from wengert.cli.profile import add_profile
 from wengert.demo.digits import Digits, load_digits, split_digits
+from wengert.demo.examples import EXAMPLES
 from wengert.demo.figure import draw_figure
-from wengert.demo.progress import Progress
 from wengert.demo.training import (
     Training,
     accuracy,
@@ -35,6 +37,7 @@ from wengert.demo.training import (
     pixel_evidence,
     train,
 )
+from wengert.errors import SITE
 
 REQUIRED_ACCURACY = 0.95
 IMAGES_IN_GRADIENT_CHECK = 8
@@ -80,6 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("-o", "--output", type=Path, default=Path("demo.svg"), help="the picture (default: %(default)s)")
     demo.add_argument("--iterations", type=_positive, default=150, help="the most L-BFGS steps (default: %(default)s)")
     demo.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    demo.add_argument(
+        "--list", action="store_true", help="list the whole tasks that the documentation works through instead"
+    )
     demo.set_defaults(run=_run_demo)
 
     info = commands.add_parser("info", help="versions, threads and the engines found")
@@ -87,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     info.set_defaults(run=_run_info)
     add_commands(commands)
     add_profile(commands)
+    add_completion(commands, parser)
     return parser
 
 
@@ -101,6 +108,8 @@ def _positive(word: str) -> int:
 
 
 def _run_demo(options: argparse.Namespace) -> int:
+    if options.list:
+        return _list_examples(options.json)
     # Flushed, so that lines and the progress on stderr keep their order in a log.
     say = _silent if options.json else partial(print, flush=True)
     train_digits, test_digits = split_digits(load_digits())
@@ -114,7 +123,7 @@ def _run_demo(options: argparse.Namespace) -> int:
         return _complain(f"the gradient check failed\n{error}", FOUND_WRONG)
     say(f"gradient check  {checked:,} partial derivatives agree with finite differences")
 
-    progress = Progress(options.iterations, sys.stderr)
+    progress = Bar(options.iterations, sys.stderr)
     try:
         training = train(
             train_digits,
@@ -143,6 +152,16 @@ def _run_demo(options: argparse.Namespace) -> int:
         print(json.dumps(_demo_report(training, share, checked, learned_from, held_out, options.output)))
     if share < REQUIRED_ACCURACY:
         return _complain(f"accuracy {share:.1%} is below {REQUIRED_ACCURACY:.0%}", FOUND_WRONG)
+    return SUCCESS
+
+
+def _list_examples(as_json: bool) -> int:
+    if as_json:
+        print(json.dumps([{"page": f"{SITE}{e.page}.md", "title": e.title} for e in EXAMPLES]))
+        return SUCCESS
+    width = max(len(e.page) for e in EXAMPLES) + len(SITE) + len(".md")
+    for e in EXAMPLES:
+        print(f"{f'{SITE}{e.page}.md':<{width}}  {e.title}")
     return SUCCESS
 
 

@@ -53,6 +53,7 @@ def add_commands(commands: Any) -> None:
     )
     graph.add_argument("--grad", action="store_true", help="the graph of the gradient")
     graph.add_argument("-o", "--output", type=Path, default=Path("graph.svg"), help="the file (default: %(default)s)")
+    graph.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     graph.set_defaults(run=run_graph)
 
     run = commands.add_parser(
@@ -107,7 +108,10 @@ def run_graph(options: argparse.Namespace) -> int:
         options.output.write_text(write() + "\n", encoding="utf-8")
     except Exception as error:
         return _refused("graph", error)
-    print(f"{len(graph.nodes)} ops, {options.output}")
+    if options.json:
+        print(json.dumps({"ops": len(graph.nodes), "file": str(options.output)}))
+    else:
+        print(f"{len(graph.nodes)} ops, {options.output}")
     return SUCCESS
 
 
@@ -145,13 +149,23 @@ def point(f: Callable[..., Any], words: Sequence[str]) -> list[Any]:
         if not equals:
             raise UsageError(f"{word!r}: wanted NAME=VALUE")
         values[name] = _value(text)
+    parameters = inspect.signature(f).parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        unknown = [name for name in values if name not in parameters]
+        if unknown:
+            raise UsageError(f"the function has no argument {', '.join(unknown)}; it is called as {_shown(f)}")
+    first = [values.pop(n) for n, p in parameters.items() if p.kind is p.POSITIONAL_ONLY and n in values]
     try:
-        bound = inspect.signature(f).bind(**values)
+        bound = inspect.signature(f).bind(*first, **values)
     except TypeError as error:
-        raise UsageError(f"the arguments do not fit the function: {error}") from None
+        raise UsageError(f"the arguments do not fit the function: {error}; it is called as {_shown(f)}") from None
     if bound.kwargs:
         raise UsageError(f"keyword-only arguments cannot be given: {', '.join(bound.kwargs)}")
     return list(bound.args)
+
+
+def _shown(f: Callable[..., Any]) -> str:
+    return f"{getattr(f, '__name__', 'f')}{inspect.signature(f)}"
 
 
 def _value(text: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.progress import Step
 from .._core.tensor import Tensor
 from ..ops.promotion import as_tensor, stack_rows
 from ._settings import Problem, State
@@ -20,8 +21,9 @@ class Steps:
         state: after the last attempt.
     """
 
-    def __init__(self, attempts: Attempts) -> None:
+    def __init__(self, attempts: Attempts, progress: Step | None = None) -> None:
         self.attempts = attempts
+        self.progress = progress
         self.state: State = {"failed": False, "nfev": 0}
 
     def __iter__(self) -> Iterator[Any]:
@@ -37,6 +39,9 @@ class Steps:
             if self.state["failed"]:
                 return
             if not self.state["rejected"]:
+                if self.progress is not None:
+                    t = float(held(self.state["t"]))
+                    self.progress(abs(t - float(held(p.t0))), f"t = {t:.4g}")
                 yield self
 
     @property
@@ -86,9 +91,9 @@ class Found(NamedTuple):
     state: State
 
 
-def integrate(attempts: Attempts, wanted: Any) -> Found:
+def integrate(attempts: Attempts, wanted: Any, progress: Step | None = None) -> Found:
     """The solution at the wanted times as far as it gets, or at both ends and between the steps."""
-    steps = Steps(attempts)
+    steps = Steps(attempts, progress)
     return _all_steps(attempts.problem, steps) if wanted is None else _at_times(attempts, steps, wanted)
 
 

@@ -17,6 +17,7 @@ from .._compile.arguments import caller_kind, require_callable, result_of
 from .._core import dtypes
 from .._core.constant import Kind
 from .._core.engine import ndarray_of
+from .._core.progress import following
 from .._core.public import public
 from .._core.state import STATE, watchers
 from .._core.tensor import Tensor, Value
@@ -67,7 +68,7 @@ class OdeResult(dict[str, Any]):
 def solve_ivp(
     fun: Callable[..., Any], t_span: Sequence[Any], y0: Any, method: str = "RK45", t_eval: Any = None,
     args: Sequence[Any] = (), rtol: Any = 1e-3, atol: Any = 1e-6, checkpoint: Any = "auto",
-    max_step: float = np.inf, first_step: float | None = None,
+    max_step: float = np.inf, first_step: float | None = None, progress: Any = None,
 ) -> OdeResult:  # fmt: skip
     """Solves dy/dt = fun(t, y) from y(t0) = y0, as `scipy.integrate.solve_ivp` does; differentiable.
 
@@ -96,6 +97,8 @@ def solve_ivp(
             computed is kept; put the call into a `function` where that is too much.
         max_step: no step is longer.
         first_step: the length of the first step to try; None: the method chooses.
+        progress: True shows how far the steps have come, with tqdm where that is installed; a function is called after
+            each step with a `Progress(what, done, total, note)`, times from t0. In a trace there are no steps yet.
 
     Returns:
         An `OdeResult` with SciPy's fields: `t`, `y`, `nfev`, `njev`, `nlu`, `status`, `message`, `success`; `sol`,
@@ -103,7 +106,8 @@ def solve_ivp(
         trace, y is NaN from there on, and counts, `status` and `success` are tensors.
 
     Raises:
-        TypeError: `fun` is not callable or returns another structure than y0's; `args` cannot be unpacked.
+        TypeError: `fun` is not callable or returns another structure than y0's; `args` cannot be unpacked; `progress`
+            is neither True nor a function.
         ValueError: an unknown method; y0 is not a vector of finite numbers; `t_eval` is not sorted or not within
             `t_span`; `atol` is negative or of a wrong shape; an unknown `checkpoint`; `max_step` or `first_step` is
             not positive.
@@ -148,7 +152,8 @@ def solve_ivp(
     is_followed = type(problem.y0) is Tensor
     if wanted is not None and not is_followed:
         wanted = _values(wanted)
-    return _result(integrate(attempts_of(scheme, problem, AtHand(is_followed)), wanted), state, keep)
+    with following(progress, "solve_ivp", abs(float(_values(t1)) - float(_values(t0)))) as step:
+        return _result(integrate(attempts_of(scheme, problem, AtHand(is_followed)), wanted, step), state, keep)
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,9 @@ products are supplied. What comes out follows the arguments by the implicit func
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from .._core import dtypes
 from .._core.constant import constant
 from .._core.engine import ENGINE_OF
 from .._core.kinds import DICTS, TUPLES
+from .._core.progress import following
 from .._core.public import public
 from .._core.scipy_modules import scipy
 from .._core.state import STATE, pausing, watchers
@@ -51,7 +54,7 @@ _NEAR = 1e-6  # how near a bound, relative to 1 + |bound|, counts as on it
 def minimize(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, *, bounds: Any = None,
     constraints: Any = (), tol: float | None = None, callback: Callable[..., Any] | None = None,
-    options: Any = None, sparsity: Any = None,
+    options: Any = None, sparsity: Any = None, progress: Any = None,
 ) -> Any:  # fmt: skip
     """Minimises a function with `scipy.optimize.minimize`, exact derivatives supplied.
 
@@ -71,6 +74,8 @@ def minimize(
         tol, options: as SciPy's.
         callback: as SciPy's; gets x in x0's structure.
         sparsity: of the Hessian, as for `hessian`; Newton-CG and trust-constr then get sparse Hessians.
+        progress: True shows the evaluations of `fun` as they come, with tqdm where that is installed; a function is
+            called after each with a `Progress(what, done, total, note)`, whose `note` says the value.
 
     Returns:
         SciPy's `OptimizeResult`: `x` in x0's structure, shapes, dtypes and the arguments' kind of array; `fun` follows
@@ -92,14 +97,14 @@ def minimize(
         array([[ 1.3333, -0.6667],
                [-0.6667,  1.3333]])
     """
-    problem = _Problem("minimize", fun, x0, args)
+    problem = _Problem("minimize", fun, x0, args, progress)
     return _minimize(problem, method, bounds, constraints, tol, callback, options, sparsity)
 
 
 @public
 def least_squares(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, *, bounds: Any = (-np.inf, np.inf),
-    loss: str = "linear", f_scale: float = 1.0, sparsity: Any = None, **options: Any,
+    loss: str = "linear", f_scale: float = 1.0, sparsity: Any = None, progress: Any = None, **options: Any,
 ) -> Any:  # fmt: skip
     """Solves a nonlinear least-squares problem with `scipy.optimize.least_squares`, the exact Jacobian supplied.
 
@@ -117,6 +122,8 @@ def least_squares(
         f_scale: as SciPy's.
         sparsity: of the Jacobian, as for `jacobian`: a pattern, "detect" or a `Coloring`; then SciPy gets sparse
             matrices.
+        progress: True shows the evaluations of `fun` as they come, with tqdm where that is installed; a function is
+            called after each with a `Progress(what, done, total, note)`, whose `note` says the sum of squares.
         **options: SciPy's other options, by name (`ftol`, `xtol`, `gtol`, `x_scale`, `max_nfev`, ...).
 
     Returns:
@@ -139,14 +146,14 @@ def least_squares(
         >>> wg.grad(lambda y: fit(y)["b"])(1 + 2 * t).round(6)
         array([-0.9, -0.3,  0.3,  0.9])
     """
-    problem = _Problem("least_squares", fun, x0, args)
+    problem = _Problem("least_squares", fun, x0, args, progress)
     return _least_squares(problem, method or "trf", bounds, loss, f_scale, sparsity, options)
 
 
 @public
 def root(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, *, tol: float | None = None,
-    callback: Callable[..., Any] | None = None, options: Any = None,
+    callback: Callable[..., Any] | None = None, options: Any = None, progress: Any = None,
 ) -> Any:  # fmt: skip
     """Finds a root of a function with `scipy.optimize.root`, the exact Jacobian supplied to "hybr" and "lm".
 
@@ -159,6 +166,8 @@ def root(
         method: SciPy's name; by default "hybr".
         tol, options: as SciPy's.
         callback: as SciPy's; gets x and the residual as vectors.
+        progress: True shows the evaluations of `fun` as they come, with tqdm where that is installed; a function is
+            called after each with a `Progress(what, done, total, note)`, whose `note` says the sum of squares.
 
     Returns:
         SciPy's `OptimizeResult`: `x` in x0's structure, shapes, dtypes and the arguments' kind of array; the other
@@ -178,7 +187,7 @@ def root(
         >>> wg.grad(lambda a: wg.optimize.root(f, np.ones(2), (a,)).x)(np.array([8.0, 27.0])).round(6)
         array([0.083333, 0.037037])
     """
-    problem = _Problem("root", fun, x0, args)
+    problem = _Problem("root", fun, x0, args, progress)
     return _root(problem, method or "hybr", tol, callback, options)
 
 
@@ -188,8 +197,9 @@ def root(
 class _Problem:
     """A function of structured unknowns, as one of a vector of doubles."""
 
-    def __init__(self, name: str, fun: Callable[..., Any], x0: Any, args: Any) -> None:
+    def __init__(self, name: str, fun: Callable[..., Any], x0: Any, args: Any, progress: Any) -> None:
         require_callable(fun, name)
+        self.name, self.progress = name, progress
         if STATE.builder is not None:
             raise TracingError(
                 at_user_line(
@@ -250,6 +260,25 @@ class _Problem:
             return callback(result_of(self.structured(x), False), *rest)
 
         return of_unknowns
+
+    @contextmanager
+    def shown(self, fun: Callable[..., Any], note: Callable[[Any], str]) -> Generator[Callable[..., Any]]:
+        """A function for SciPy, its evaluations shown where somebody asked for progress.
+
+        Args:
+            fun: the function.
+            note: what to say of a result.
+        """
+        with following(self.progress, self.name) as step:
+            count = itertools.count(1)
+
+            def evaluated(x: Array) -> Any:
+                found = fun(x)
+                if step is not None:
+                    step(next(count), note(found))
+                return found
+
+            yield fun if step is None else evaluated
 
     def element_bounds(self, bounds: Any) -> tuple[Array, Array]:
         """Bounds as two vectors."""
@@ -355,9 +384,10 @@ def _minimize(
     limits = None if bounds is None else problem.element_bounds(bounds)
     given, known = _constraints(problem, constraints)
     supplied = _supplied(objective, problem.args, method, sparsity)
-    with pausing(watchers()):
+    note = _value_with_slope if "jac" in supplied else _value_alone
+    with pausing(watchers()), problem.shown(supplied.pop("fun"), note) as shown:
         result: Any = scipy("optimize").minimize(
-            supplied.pop("fun"), problem.x0, method=method, tol=tol, callback=problem.called_back(callback),
+            shown, problem.x0, method=method, tol=tol, callback=problem.called_back(callback),
             bounds=None if limits is None else scipy("optimize").Bounds(*limits), constraints=given, options=options,
             **supplied,
         )  # fmt: skip
@@ -370,6 +400,18 @@ def _minimize(
         x = _followed_minimum(problem, objective, result.x, limits, known)
         result.fun = result_of(objective(x, *problem.args), problem.keep)
     return problem.finish(result, x)
+
+
+def _value_alone(found: float) -> str:
+    return f"value {found:.6g}"
+
+
+def _value_with_slope(found: tuple[float, Array]) -> str:
+    return _value_alone(found[0])
+
+
+def _squares(found: Array) -> str:
+    return f"sum of squares {(found**2).sum():.6g}"
 
 
 def _supplied(objective: Callable[..., Any], args: tuple[Any, ...], method: Any, sparsity: Any) -> dict[str, Any]:
@@ -577,9 +619,9 @@ def _least_squares(
     args = problem.args
     matrix = jacobian(problem.vector, sparsity=sparsity, unconnected_gradients="zero")
     slopes = _of_numbers(matrix, args, is_sparse=sparsity is not None)
-    with pausing(watchers()):
+    with pausing(watchers()), problem.shown(_of_numbers(problem.vector, args), _squares) as shown:
         result: Any = scipy("optimize").least_squares(
-            _of_numbers(problem.vector, args), problem.x0, jac=slopes,
+            shown, problem.x0, jac=slopes,
             bounds=(lower, upper), method=method, loss=loss, f_scale=f_scale, **options,
         )  # fmt: skip
     x = result.x
@@ -621,9 +663,9 @@ def _root(problem: _Problem, method: str, tol: Any, callback: Any, options: Any)
     args = problem.args
     matrix = jacobian(problem.vector, unconnected_gradients="zero")
     slopes = _of_numbers(matrix, args) if method.lower() in _ROOTS_WITH_JACOBIAN else None
-    with pausing(watchers()):
+    with pausing(watchers()), problem.shown(_of_numbers(problem.vector, args), _squares) as shown:
         result: Any = scipy("optimize").root(
-            _of_numbers(problem.vector, args), problem.x0, method=method, tol=tol, jac=slopes, callback=callback,
+            shown, problem.x0, method=method, tol=tol, jac=slopes, callback=callback,
             options=options,
         )  # fmt: skip
     x = result.x

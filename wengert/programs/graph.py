@@ -131,9 +131,12 @@ class Function(Generic[P, R]):
 
     def __init__(
         self, f: Callable[P, R], input_signature: Sequence[TensorSpec] | None, engine: str | None, name: str | None,
-        static_argnames: str | Sequence[str] | None = None,
+        static_argnames: str | Sequence[str] | None = None, progress: Any = None,
     ) -> None:  # fmt: skip
         require_callable(f, "function")
+        self._progress = progress or None
+        if progress:
+            _progress().require_progress(progress, "function")
         self._engine = None if engine is None else _engine_of(engine)
         functools.update_wrapper(self, f)
         self._f: Callable[..., Any] = f
@@ -155,7 +158,8 @@ class Function(Generic[P, R]):
         self._has_state = False  # found in a trace that keeps calls: not to be tried there again
         self._watch = _RetraceWatch(f, self._name)
         self._made_by: tuple[Callable[..., Any], Any, dict[str, Any]] = (
-            function, f, {"input_signature": input_signature, "engine": engine, "name": name}
+            function, f, {"input_signature": input_signature, "engine": engine, "name": name,
+                          "static_argnames": static_argnames, "progress": self._progress},
         )  # fmt: skip
         self.trace_count = 0
 
@@ -173,7 +177,12 @@ class Function(Generic[P, R]):
         return self if instance is None else _BoundFunction(self, instance)
 
     def __repr__(self) -> str:
-        return f"<function {self._name}, {self.trace_count} traces>"
+        return f"<function {self._name}, {self.trace_count} trace{'s' * (self.trace_count != 1)}>"
+
+    def _repr_html_(self) -> str:
+        newest = next((known[0] for known in reversed(self._cache.values()) if known), None)
+        make: Any = importlib.import_module("wengert.inspect.notebook").of_function
+        return make(repr(self), None if newest is None else newest.graph)
 
     autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
 
@@ -230,6 +239,9 @@ class Function(Generic[P, R]):
     # -- the general path -------------------------------------------------------------------------------
 
     def _call(self, args: Any, kwargs: Any, bound: int = 0) -> Any:
+        if self._progress is not None and not _progress().is_heard():
+            with _progress().compiling(self._progress, self._name):
+                return self._call(args, kwargs, bound)
         if self._statics is not None:
             args, kwargs = self._statics.pinned(args, kwargs)
         if (STATE.builder is not None or STATE.eager_functions) and not self._is_compiled_only:
@@ -657,17 +669,17 @@ class _BoundFunction:
 @overload
 def function(
     f: Callable[P, R], *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
-    name: str | None = None, static_argnames: str | Sequence[str] | None = None,
+    name: str | None = None, static_argnames: str | Sequence[str] | None = None, progress: Any = None,
 ) -> Function[P, R]: ...  # fmt: skip
 @overload
 def function(
     f: None = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
-    name: str | None = None, static_argnames: str | Sequence[str] | None = None,
+    name: str | None = None, static_argnames: str | Sequence[str] | None = None, progress: Any = None,
 ) -> Callable[[Callable[P, R]], Function[P, R]]: ...  # fmt: skip
 @public
 def function(
     f: Any = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
-    name: str | None = None, static_argnames: str | Sequence[str] | None = None,
+    name: str | None = None, static_argnames: str | Sequence[str] | None = None, progress: Any = None,
 ) -> Any:  # fmt: skip
     """Compiles a function: traced once per signature, optimised, cached.
 
@@ -685,12 +697,15 @@ def function(
         name: of the graph.
         static_argnames: names of arguments whose values belong to the signature, floats and tuples of them, too: one
             name or several, as in JAX. f gets them as they are; they need a hash. Not beside an `input_signature`.
+        progress: True shows what compiling is at when it takes longer than a second, with tqdm where that is installed;
+            a function is called with a `Progress(what, done, total, note)` at each stage, `done` in seconds.
 
     Returns:
         A `Function`: call it as f; `.trace(*args)` gives its graph, `.trace_count` counts traces.
 
     Raises:
-        TypeError: f is not callable, arguments do not fit the signature, or a static one is an array.
+        TypeError: f is not callable, arguments do not fit the signature, or a static one is an array; `progress` is
+            neither True nor a function.
         ValueError: there is no engine of that name, f has no parameter of a static name, or a static argument has no
             hash.
         ModuleNotFoundError: the engine's framework is not installed.
@@ -706,12 +721,17 @@ def function(
     """
     if f is None:
         return functools.partial(
-            function, input_signature=input_signature, engine=engine, name=name, static_argnames=static_argnames
-        )
-    return Function(f, input_signature, engine, name, static_argnames)
+            function, input_signature=input_signature, engine=engine, name=name, static_argnames=static_argnames,
+            progress=progress,
+        )  # fmt: skip
+    return Function(f, input_signature, engine, name, static_argnames, progress)
 
 
 jit = function
+
+
+def _progress() -> Any:
+    return importlib.import_module("wengert._core.progress")  # for the few who ask for it
 
 
 # -- signatures -------------------------------------------------------------------------------------------------------

@@ -203,6 +203,10 @@ class Variable(Operators):
         values = np.array2string(ndarray_of(self._tensor._data), separator=", ", threshold=20)
         return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name} {' '.join(values.split())}>"
 
+    def _repr_html_(self) -> str:
+        name = self.name.replace("&", "&amp;").replace("<", "&lt;")
+        return self._tensor._repr_html_().replace("<b>Tensor</b>", f"<b>Variable</b> {name}", 1)
+
 
 def _keeps_kind(given: np.dtype[Any], held: np.dtype[Any]) -> bool:
     if dtypes.is_complex(given):

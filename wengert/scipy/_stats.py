@@ -97,6 +97,14 @@ class Frozen:
     def __init__(self, dist: Recorded, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
         self.dist, self.args, self.kwds = dist, args, kwds
 
+    def __repr__(self) -> str:
+        given = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwds.items())]
+        return f"<wengert.scipy.stats.{self.dist.name}({', '.join(given)})>"
+
+    def _repr_html_(self) -> str:
+        make: Any = import_module("wengert.inspect.notebook").of_distribution
+        return make(self)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)

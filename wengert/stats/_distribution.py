@@ -7,6 +7,7 @@ masked after, so that no formula meets a point where it would be NaN, in its val
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import sys
@@ -259,6 +260,14 @@ class Frozen:
 
     def __init__(self, distribution: Distribution, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.distribution, self.args, self.kwargs = distribution, args, kwargs
+
+    def __repr__(self) -> str:
+        given = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items())]
+        return f"{self.distribution!r}({', '.join(given)})"
+
+    def _repr_html_(self) -> str:
+        make: Any = importlib.import_module("wengert.inspect.notebook").of_distribution
+        return make(self)
 
     def __getattr__(self, name: str) -> Formula:
         if name.startswith("_") or name == "distribution":  # which a copy does not have yet

@@ -21,6 +21,7 @@ from ..._core import budget, forking
 from ..._core.dims import Atom, Dim, dims_in
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
+from ..._core.progress import stage
 from ..._core.types import Guards
 from ..._core.where import at_user_line, warn
 from ..refine import COMPILED, Plain
@@ -322,6 +323,7 @@ class Code:
         self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Any = None, is_frugal: bool = False,
         on_flags: Any = None,
     ) -> None:  # fmt: skip
+        stage("planning")
         times = [time.perf_counter()]
         graph, numbers = sized(without_rare(called))
         self.graph = called
@@ -331,6 +333,7 @@ class Code:
         self.on_flags = None if is_quiet(called) else on_flags or Teller(kernels.again())
         graph = pooled(graph)
         times.append(time.perf_counter())
+        stage("lowering")
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, is_frugal)
         kernels.owners, kernels.numbers = self.lowered.owners, numbers
         dump("graph", graph.name, graph.to_text)
@@ -341,11 +344,13 @@ class Code:
         self.lowered.function.body.clear()  # nobody asks for its instructions any more, and they take memory
         self.libraries = (*dict.fromkeys(_CALLED.findall(text)),)
         times.append(time.perf_counter())
+        stage("LLVM")
         self.loaded: Loaded = shared(text, "entry")
         self.constants = [np.ascontiguousarray(c) for c in self.lowered.constants]
         # of interpreters that no built-in functions can be made for, all calls are the kernels'
         weakref.finalize(self, memory.trim).atexit = False
         times.append(time.perf_counter())
+        stage("compiled")
         self.seconds = dict(zip(("planning", "lowering", "LLVM"), np.diff(times).tolist(), strict=True))
         self.function: Callable[..., Any] = self.entry(None).function() or (lambda *natives: NotImplemented)
 
