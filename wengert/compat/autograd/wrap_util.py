@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -18,11 +19,10 @@ def wraps(fun: Any, namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any
 
     def decorate(f: Any) -> Any:
         names = {"fun": get_name(fun), "doc": getattr(fun, "__doc__", ""), **kwargs}
-        try:
+        with contextlib.suppress(Exception):  # a name that cannot be given is no reason to fail
             f.__name__ = namestr.format(**names)
             f.__doc__ = docstr.format(**names)
-        finally:
-            return f  # noqa: B012  # a name that cannot be given is no reason to fail
+        return f
 
     return decorate
 
