@@ -228,9 +228,15 @@ class _Decorated:
 
 
 class _CustomCall:
-    """The arguments of one call: what f receives, and which leaves of it are inputs of the rule."""
+    """The arguments of one call: what f receives, and which leaves of it are inputs of the rule.
 
-    __slots__ = ("args", "inputs", "keep", "kwargs", "places", "spec", "total", "variables")
+    Attributes:
+        inputs: the tensors that the rule answers for.
+        own: what f gets for them: tensors of their own where somebody follows, so that what f has captured is told
+            from what it was given, even where both are the same value.
+    """
+
+    __slots__ = ("args", "inputs", "keep", "kwargs", "own", "places", "spec", "total", "variables")
 
     def __init__(
         self, f: Callable[..., Any], name: str, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -252,6 +258,18 @@ class _CustomCall:
         self.total = len(leaves)
         self.places = [i for i, leaf in enumerate(leaves) if type(leaf) is Tensor]
         self.inputs: list[Tensor] = [copy(leaves[i]) for i in self.places]  # the function may write to the others
+        self.own = self.inputs
+        followed = [i for i in self.places if _may_be_lost(leaves[i])] if _is_following() else ()
+        if followed:
+            for i in followed:
+                leaves[i] = alias(leaves[i])
+            self.own = [copy(leaves[i]) for i in self.places]
+            self.args = unflatten(self.spec, leaves)
+
+
+def _may_be_lost(x: Tensor) -> bool:
+    """Whether a gradient may flow to a tensor."""
+    return dtypes.is_inexact(x.dtype) and (STATE.builder is not None or x.is_followed)
 
 
 def _holds_tensors(values: tuple[Any, ...]) -> bool:
@@ -342,6 +360,10 @@ class _Reads:
             if v.trainable and dtypes.is_inexact(t.dtype) and key not in arguments
         ]  # fmt: skip
 
+    def of(self, arguments: set[int]) -> list[Tensor]:
+        """What Variables held that are arguments: read besides, they are the arguments still, as in TensorFlow."""
+        return [t for key, (_, t) in self.first.items() if key in arguments]
+
     def named(self, key: int) -> str:
         """The Variable that was read as the tensor with a key, in words; "" if none was."""
         return next((f"the Variable {v.name}" for v, t in self.first.values() if t._key == key), "")
@@ -393,25 +415,36 @@ def _is_following() -> bool:
 
 
 def _answer(
-    name: str, output: _Output, inputs: list[Tensor], pull: Pull, push: Push | None, keep: Kind, outside: Outside,
+    name: str, output: _Output, call: _CustomCall, read: list[Tensor], pull: Pull, push: Push | None, outside: Outside,
     users: tuple[Any, ...], reads: _Reads,
 ) -> Any:  # fmt: skip
-    """The output, with a rule as its derivative; `users` is the function with what it is bound to.
+    """The output, with a rule as its derivative.
+
+    Args:
+        name: of the function.
+        output: what it returned.
+        call: its arguments.
+        read: of Variables that it read, for which the rule answers, too.
+        pull, push: the rule.
+        outside: what ran.
+        users: the function with what it is bound to.
+        reads: all that it read.
 
     Raises:
         CapturedError: the output depends on something else that is being differentiated.
     """
-    results = output.tensors
+    results, keep = output.tensors, call.keep
     if not results:
         return output.result(results, keep)
+    inputs, own = call.inputs + read, [*call.own, *read, *reads.of(call.variables)]
     pull = _weakly(pull, [y._weak for y in results])
-    followed = outside.followed(results, inputs)
+    followed = outside.followed(results, own)
     if followed is not None:
         raise refused(name, reads.named(followed) or described(followed, users))
     if STATE.builder is None:
         rule: CustomRule = EagerRule(name, len(inputs), len(results), pull, push)
         return output.result(follow(rule, inputs, results, ()), keep)
-    found = outside.symbols(results, inputs)
+    found = outside.symbols(results, own)
     words = [reads.named(x._key) or described(known, users) for x, known in found]
     types = [type_of(x) for x in inputs]
     traced = TracedRule(name, types, [type_of(y) for y in results], pull, push, words)
@@ -545,7 +578,7 @@ def _call_custom_gradient(
 ) -> Any:  # fmt: skip
     name = _name_of(f)
     call = _CustomCall(f, name, head, args, kwargs)
-    reads = _Reads(call.inputs)
+    reads = _Reads(call.own)
     outside = Outside(reads.since) if _is_following() else None
     with observing_reads(reads):
         if outside is None:
@@ -567,8 +600,7 @@ def _call_custom_gradient(
         return result.unfollowed(call.keep)
     pull = _UserPull(name, f, grad_fn, call, variables)
     push = None if jvp is None else _UserPush(name, jvp, call, result)
-    inputs = call.inputs + [t for _, t in variables]
-    return _answer(name, result, inputs, pull, push, call.keep, outside, (*head, f), reads)
+    return _answer(name, result, call, [t for _, t in variables], pull, push, outside, (*head, f), reads)
 
 
 def _name_of(f: Callable[..., Any]) -> str:
@@ -749,7 +781,7 @@ def _call_custom_grad(
     name = _name_of(f)
     call = _CustomCall(f, name, head, (*[as_tensor(a, name) if is_number(a) else a for a in args],), kwargs, args)
     save = _Saver(_is_following())
-    reads = _Reads(call.inputs)
+    reads = _Reads(call.own)
     outside = Outside(reads.since) if _is_following() else None
     with observing_reads(reads):
         if outside is None:
@@ -779,7 +811,7 @@ def _call_custom_grad(
                 found = grad_func(cotangents[0], saved) if takes_saved else grad_func(cotangents[0])
         return wanted.checked(found)
 
-    return _answer(name, output, call.inputs, pull, None, call.keep, outside, (*head, f), reads)
+    return _answer(name, output, call, [], pull, None, outside, (*head, f), reads)
 
 
 def _with_save(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], save: _Saver) -> Any:
