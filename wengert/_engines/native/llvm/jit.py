@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from ...._core import forking
 from ..dumps import dump, is_dumped
-from ..run import contained, disk
+from ..run import contained, disk, stack
 from . import symbols
 from .prelude import completed
 from .target import identity, layout, llvm, machine, new_machine
@@ -63,13 +63,15 @@ class Loaded:
     Attributes:
         address: where the entry lies.
         run: the entry as a ctypes function of three pointers, which returns the status.
+        stack: the bytes of stack that it takes; 0 where they are few.
     """
 
-    __slots__ = ("__weakref__", "_tracker", "address", "run")
+    __slots__ = ("__weakref__", "_tracker", "address", "run", "stack")
 
-    def __init__(self, tracker: Any, address: int) -> None:
+    def __init__(self, tracker: Any, address: int, stack: int) -> None:
         self._tracker = tracker
         self.address = address
+        self.stack = stack
         self.run = ENTRY_TYPE(address)
 
     def symbol(self, name: str) -> int:
@@ -265,7 +267,7 @@ def link(image: bytes, entry: str, names: list[str], exports: tuple[str, ...] = 
     contained.require_to_link(image)
     with _lock:
         tracker = builder.link(_linkers.next(), f"wengert.{next(_serial)}")
-    return Loaded(tracker, tracker[entry])
+    return Loaded(tracker, tracker[entry], stack.taken(image))
 
 
 class _Effort(NamedTuple):

@@ -27,7 +27,7 @@ from ..ir import loops
 from ..llvm import numpy_functions, symbols
 from ..llvm.jit import WRITTEN, Loaded, library
 from ..llvm.target import llvm
-from . import context, flags, stub
+from . import context, flags, stack, stub
 
 
 class Told(NamedTuple):
@@ -135,7 +135,7 @@ def bound(
         word.SIZES_FUNCTION: derive, word.NDARRAY: id(np.ndarray), word.FLOAT: id(float),
         word.REFUSED: id(NotImplemented), word.FORM: shape, word.N_THREADS: threads(), word.FREES_GIL: int(frees_gil),
         word.N_CONSTANTS: len(constants), word.N_PRESETS: len(presets),
-        word.STATE: 0 if on_flags is None else flags.ADDRESS,
+        word.STATE: 0 if on_flags is None else flags.ADDRESS, word.STACK: loaded.stack and loaded.stack + stack.SPARE,
     }  # fmt: skip
     words = [described[name] for name in word]
     told: set[int] = set()

@@ -4,6 +4,7 @@ One function in LLVM IR serves all signatures: `self` is a tuple whose first ite
 describe arguments and results (`entry.py` makes it). It is what a C extension would do in `METH_FASTCALL`; written as
 IR it needs no compiler on the user's machine and lands in the object cache once. In words:
 
+    refuse where the code needs more stack than the thread has left (`stack.py`)
     for each argument: refuse unless it is what its record says; note where its data lies and what it tells of sizes
     work out derived sizes (a function of the compiled module), which also checks the guards
     for each result: an array of NumPy's, or a scratch cell for a scalar, or an empty slot that the code will fill
@@ -24,6 +25,7 @@ from enum import IntEnum
 from ..ir.loops import MEMORY
 from . import context
 from .flags import flags_ir
+from .stack import left_ir
 
 
 class Word(IntEnum):
@@ -31,7 +33,8 @@ class Word(IntEnum):
 
     FORM is 0 for a tuple, 1 for the only result itself, else where a named tuple's type lies. STATE is 0 where nobody
     asks for the processor's flags, else where three words lie: the context variable that holds NumPy's error state
-    (0: not known), one value of it, and the flags that matter under that value.
+    (0: not known), one value of it, and the flags that matter under that value. STACK is how many bytes of stack the
+    code needs, 0 where it is little.
     """
 
     N_ARGUMENTS = 0
@@ -48,6 +51,7 @@ class Word(IntEnum):
     N_CONSTANTS = 11
     N_PRESETS = 12
     STATE = 13
+    STACK = 14
 
 
 # Behind the arguments' records are those of constants (an address each: more buffers, behind the arguments') and of
@@ -83,7 +87,8 @@ def stub_ir(header: int) -> str:
         header: the size of the head of a Python object, behind which NumPy's fields and values lie.
     """
     text = re.sub(r"WORD_(\w+)", lambda m: str(len(Word) if m[1] == "COUNT" else Word[m[1]].value), _STUB)
-    return flags_ir() + text.replace("HEAD_TYPE", str(header - 8)).replace("OBJECT_DATA", str(header)).replace(
+    beside = flags_ir() + left_ir()
+    return beside + text.replace("HEAD_TYPE", str(header - 8)).replace("OBJECT_DATA", str(header)).replace(
         "OBJECT_RANK", str(header + 8)).replace("OBJECT_DIMS", str(header + 16)).replace(
         "OBJECT_DTYPE", str(header + 40)).replace("OBJECT_FLAGS", str(header + 48)).replace(
         "CONTEXT_SIZE", str(context.SIZE)).replace("CONTEXT_THREADS", str(context.THREADS)).replace(
@@ -164,6 +169,20 @@ define ptr @wg_stub(ptr %self, ptr %args, i64 %given) {
 start:
   %held = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %d = call ptr @PyBytes_AsString(ptr %held)
+  %p.stack = getelementptr i64, ptr %d, i64 WORD_STACK
+  %stack = load i64, ptr %p.stack
+  %is.deep = icmp ne i64 %stack, 0
+  br i1 %is.deep, label %deep, label %shallow
+deep:
+  %left = call i64 @stack.left()
+  %is.too.deep = icmp slt i64 %left, %stack
+  br i1 %is.too.deep, label %refuse, label %shallow
+refuse:
+  %p.refused = getelementptr i64, ptr %d, i64 WORD_REFUSED
+  %refused = load ptr, ptr %p.refused
+  call void @Py_IncRef(ptr %refused)
+  ret ptr %refused
+shallow:
   %arguments = load i64, ptr %d
   %p.results = getelementptr i64, ptr %d, i64 WORD_N_RESULTS
   %results = load i64, ptr %p.results
