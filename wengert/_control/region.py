@@ -6,6 +6,7 @@ outer tensors and which state (Variables, buffers) they read and write.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -65,11 +66,15 @@ def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], nam
         function: from tensors to tensors.
         types: the type of each argument, and whether it is weak.
         name: for listings.
+
+    Raises:
+        RecursionError: so many are nested inside one another that Python's stack of calls ends; it says so.
     """
     graph = Graph(name)
     graph.lines = None if STATE.builder is None else Lines()
     # reads of Variables are told to observers once, by the construct as a whole
     before, STATE.reading = STATE.reading, ()
+    STATE.regions = depth = STATE.regions + 1
     try:
         with building(graph):
             arguments = [graph.add_input(t[0], t[1], weak=weak) for t, weak in types]
@@ -79,9 +84,30 @@ def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], nam
             raise
         found.prepare()
         return trace_body(function, types, name)
+    except RecursionError as error:
+        raise _too_deep(error, depth) from None
     finally:
         STATE.reading = before
+        STATE.regions = depth - 1
     return Body(graph, [*graph.inputs], results)
+
+
+class _TooDeep(RecursionError):
+    """Already told."""
+
+
+_TOLD_FROM = 16  # regions: with fewer open, what calls itself is the user's own
+_FRAMES = 25  # of Python a region takes at most while it is traced, the user's own and what it calls included
+
+
+def _too_deep(error: RecursionError, depth: int) -> RecursionError:
+    if isinstance(error, _TooDeep) or depth < _TOLD_FROM:
+        return error
+    limit = sys.getrecursionlimit()
+    return _TooDeep(at_user_line(
+        f"more than {depth} branches and loops inside one another are deeper than Python's recursion limit of {limit} lets "
+        f"them be traced; compute them by a loop, or raise the limit: sys.setrecursionlimit({limit + _FRAMES * depth})"
+    ))  # fmt: skip
 
 
 def closure_of(bodies: Sequence[Body]) -> Closure:
