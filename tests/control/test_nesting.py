@@ -49,7 +49,7 @@ def test_what_is_too_deep_to_trace_says_so(kind: str, way: str) -> None:
     if kind == "switch" and way != "gradient":
         pytest.skip("its index is known: nothing is traced but the branch that it names")
     with pytest.raises(
-        RecursionError, match=r"branches and loops inside one another are deeper than Python's .*setrec"
+        RecursionError, match=r"branches and loops inside one another are deeper than Python's limit .*setrec"
     ):
         WAYS[way](nested(kind, 300))
 

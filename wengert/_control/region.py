@@ -105,8 +105,8 @@ def _too_deep(error: RecursionError, depth: int) -> RecursionError:
         return error
     limit = sys.getrecursionlimit()
     return _TooDeep(at_user_line(
-        f"more than {depth} branches and loops inside one another are deeper than Python's recursion limit of {limit} lets "
-        f"them be traced; compute them by a loop, or raise the limit: sys.setrecursionlimit({limit + _FRAMES * depth})"
+        f"more than {depth} branches and loops inside one another are deeper than Python's limit of {limit} calls "
+        f"lets them be traced; compute them by a loop, or raise it: sys.setrecursionlimit({limit + _FRAMES * depth})"
     ))  # fmt: skip
 
 
