@@ -76,6 +76,18 @@ def test_structures_are_scipys():
         linalg.block_diag(BATCH)
 
 
+@pytest.mark.parametrize(
+    "a", [np.zeros((3, 3)), np.diag([0.0, 0.0, 4.0]), np.diag([0.0, 1j, -4.0]), np.diag([2.0, -0.0])]
+)
+def test_the_root_of_a_diagonal_matrix_is_that_of_its_diagonal(a: Any) -> None:
+    np.testing.assert_allclose(linalg.sqrtm(a), np.diag(np.sqrt(np.diag(a))))
+
+
+def test_a_negative_diagonal_has_no_real_root() -> None:
+    with pytest.raises(ValueError, match="real"):
+        linalg.sqrtm(np.diag([1.0, -1.0]))
+
+
 SINGULAR = [np.zeros((2, 2)), np.zeros((3, 3), complex), np.diag([1.0, 0.0, 0.0]), np.diag([2.0, 0.0])]
 
 

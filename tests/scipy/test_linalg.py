@@ -160,10 +160,16 @@ SHARED = [
 ]
 
 
+# what came or went between the releases of SciPy that are supported: ours have it by name
+MOVED = {"eigvals": {"overwrite_b"}, "logm": {"disp"}, "sqrtm": {"disp", "blocksize"}}
+
+
 @pytest.mark.parametrize("name", SHARED)
 def test_signatures_are_scipys(name):
     ours, theirs = (list(inspect.signature(getattr(m, name)).parameters) for m in (linalg, reference))
-    assert ours == theirs
+    moved = MOVED.get(name, set())
+    assert [p for p in ours if p not in moved] == [p for p in theirs if p not in moved]
+    assert {*theirs} <= {*ours}
 
 
 def test_schurs_real_form_of_complex_eigenvalues_is_nan_where_it_is_followed():

@@ -367,7 +367,8 @@ def eig(
 
 @_ours
 def eigvals(
-    a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False
+    a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False,
+    *, overwrite_b: bool = False,
 ) -> Any:  # fmt: skip
     """Eigenvalues, complex; those of b^-1 a with b."""
     only("linalg.eigvals", homogeneous_eigvals=(homogeneous_eigvals, False))

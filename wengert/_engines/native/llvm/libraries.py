@@ -43,7 +43,8 @@ def _alone(name: str) -> Any:
     """A module of SciPy's for BLAS or LAPACK without the package that it is in, which takes ten times as long to load.
 
     It is not left among the modules, so that a later import of the package goes its usual way; that one meets the same
-    module, for Cython makes each once. While it loads, imports of it in other threads wait.
+    module, for Cython makes each once. While it loads, imports of it and of the package in other threads wait: locks
+    are taken in the order in which an import of the package takes them, else two threads could wait for each other.
 
     Raises:
         Exception: it is not to be had in this way: the package is there or being loaded, say.
@@ -55,11 +56,15 @@ def _alone(name: str) -> Any:
     folders = [os.path.join(place, *package.split(".")[1:]) for place in places]
     spec = importlib.machinery.PathFinder.find_spec(name, folders)
     # what `import` itself calls, with its locks; the public way has none
-    module = importlib._bootstrap._load(spec)  # pyright: ignore[reportAttributeAccessIssue]
-    if package in sys.modules:  # another thread imports it, and has perhaps met the module already
-        setattr(sys.modules[package], last, module)
-    else:
-        sys.modules.pop(name, None)
+    bootstrap: Any = importlib._bootstrap  # pyright: ignore[reportAttributeAccessIssue]
+    with bootstrap._ModuleLockManager(package):
+        if package in sys.modules:
+            raise ImportError(name)
+        module = bootstrap._load(spec)
+        if package in sys.modules:  # the module has imported it
+            setattr(sys.modules[package], last, module)
+        else:
+            sys.modules.pop(name, None)
     return module
 
 
