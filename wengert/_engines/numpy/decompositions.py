@@ -87,7 +87,7 @@ def _sqrtm(a: Any) -> Any:
 
     if not a.size:
         return a
-    diagonal = np.diagonal(a)
+    diagonal: Any = np.diagonal(a)
     if np.array_equal(a, np.diag(diagonal)):  # where zeros are equal eigenvalues, some releases of SciPy divide by them
         return np.diag(np.sqrt(diagonal if np.all(diagonal.real >= 0) else diagonal.astype(complex)))
     with warnings.catch_warnings():
