@@ -305,7 +305,7 @@ def _interfaces(case: Case, places: tuple[int, ...]) -> None:
         with wg.GradientTape() as tape:
             for i in places:
                 tape.watch(xs[i])
-            y = total_of(case.function())(*xs)
+            y = total_of(case.function())(*map(wg.copy, xs))  # which a program may write to
         return tape.gradient(y, [xs[i] for i in places], unconnected_gradients="zero")
 
     def again(*xs: Any) -> Any:

@@ -232,6 +232,13 @@ def test_forward_mode_may_know_more_at_equal_eigenvalues() -> None:
     assert failure_of(program, "second order") is None
 
 
+def test_a_tape_knows_inputs_that_a_program_writes_to() -> None:
+    source = "def f(x0, x1):\n    v2 = wg.acos(x0, x1)\n    return v2\n"  # as with NumPy's, the second operand is `out`
+    for seed in range(4):  # which interface is asked is drawn
+        program = Program(source, (Input((), values=(0.0,)), Input((), values=(1.0,))), seed=str(seed))
+        assert failure_of(program, "modes") is None
+
+
 def test_oracles_hold_for_a_plain_program() -> None:
     """None refuses it, so that none passes for want of asking."""
     source = "def f(x0):\n    def f1(i2, c3):\n        return wg.sin(c3) * x0\n    v4 = wg.fori_loop(0, 3, f1, x0, checkpoint=policy)\n    return [v4, wg.tanh(x0)]\n"
