@@ -13,7 +13,7 @@ import pytest
 
 import wengert as wg
 from tests.fuzz.case import Case, accepted, gradient_of, total_of
-from tests.fuzz.comparing import Refused, outcome_of
+from tests.fuzz.comparing import Outcome, Refused, outcome_of
 from tests.fuzz.program import LAYOUTS, PLAIN, laid_out
 from tests.support.control_checks import check, choices_of, memory_budget
 from tests.support.control_programs import Program as ControlProgram
@@ -23,6 +23,7 @@ from wengert._engines.native.plan import sizes
 
 Oracle = Callable[[Case], None]
 MODERATE = 1e6  # of a slope: beyond it the differences of a program say nothing
+OF_EQUAL_VALUES = ("eigvalsh", "svdvals", "'nuc'")  # where they are equal, second derivatives need their vectors
 
 
 @contextmanager
@@ -304,7 +305,7 @@ def _interfaces(case: Case, places: tuple[int, ...]) -> None:
         with wg.GradientTape() as tape:
             for i in places:
                 tape.watch(xs[i])
-            y = total_of(case.function())(*xs)
+            y = total_of(case.function())(*map(wg.copy, xs))  # which a program may write to
         return tape.gradient(y, [xs[i] for i in places], unconnected_gradients="zero")
 
     def again(*xs: Any) -> Any:
@@ -336,8 +337,10 @@ def second_order(case: Case) -> None:
         return case.run(along(f))
 
     wanted = case.wanted(reverse)
-    forward = _forward(case, gradient(case.function()), directions)
-    case.agree(accepted(case.run(forward)), wanted, "forward over reverse, reverse over reverse", reverse)
+    ahead = accepted(case.run(_forward(case, gradient(case.function()), directions)))
+    if _knows_its_vectors(case, ahead, wanted):
+        wanted = ahead
+    case.agree(ahead, wanted, "forward over reverse, reverse over reverse", reverse)
     compiled_forward = wg.function(_forward(case, gradient(case.function()), directions))
     case.agree(
         accepted(case.run(compiled_forward)), wanted, "compiled forward over reverse, reverse over reverse", reverse
@@ -355,6 +358,16 @@ def second_order(case: Case) -> None:
                 "differences of gradients",
                 reverse,
             )
+
+
+def _knows_its_vectors(case: Case, forward: Outcome, reverse: Outcome) -> bool:
+    """Whether forward mode has a number at equal eigenvalues where reverse mode has NaN.
+
+    It has one along tangents that leave a basis of eigenvectors one; a cotangent does not tell of which basis it is.
+    """
+    if isinstance(forward, type) or not any(word in case.program.source for word in OF_EQUAL_VALUES):
+        return False
+    return all(np.all(np.isfinite(x)) for x in forward) and any(np.any(np.isnan(x)) for x in reverse)
 
 
 def jacobians(case: Case) -> None:

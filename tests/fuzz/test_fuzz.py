@@ -99,6 +99,7 @@ def test_layouts_hold_the_same_elements(layout: str, shape: tuple[int, ...], dty
 
 
 def _wrong_slope(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(E.tanh, "plans", {})  # they keep what rules came to
     patch.setattr(E.tanh.rules[0], "fn", lambda out: add_number(mul(out, out), number=1))
 
 
@@ -223,6 +224,19 @@ def test_nudged_programs_are_the_same_but_for_rounding() -> None:
     exact, other = (f(*program.arrays()) for f in (program.build(), nudged(program, 0)))
     for x, y in zip(exact, other, strict=True):
         assert 0 < np.max(np.abs(x.numpy() - y.numpy())) < 1e-13
+
+
+def test_forward_mode_may_know_more_at_equal_eigenvalues() -> None:
+    source = "def f(x0):\n    v1 = wg.linalg.eigvalsh(wg.tanh(x0) + wg.matrix_transpose(wg.tanh(x0)))\n    return v1\n"
+    program = Program(source, (Input((4, 1), values=(-0.0, -2.0, -0.0, 2.0)),))  # of rank 2: two eigenvalues are 0
+    assert failure_of(program, "second order") is None
+
+
+def test_a_tape_knows_inputs_that_a_program_writes_to() -> None:
+    source = "def f(x0, x1):\n    v2 = wg.acos(x0, x1)\n    return v2\n"  # as with NumPy's, the second operand is `out`
+    for seed in range(4):  # which interface is asked is drawn
+        program = Program(source, (Input((), values=(0.0,)), Input((), values=(1.0,))), seed=str(seed))
+        assert failure_of(program, "modes") is None
 
 
 def test_oracles_hold_for_a_plain_program() -> None:

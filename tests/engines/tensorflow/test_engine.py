@@ -447,3 +447,40 @@ def test_what_gives_places_is_not_looked_at_for_negative_ones(places: bool) -> N
         graph.finish([turn(op(graph.add_input((2,), np.dtype(np.float64))))])
     makers = {v.key: node for node in graph.nodes for v in node.outputs}
     assert _counts_from_the_front(graph.outputs[0], makers) == places
+
+
+# -- half floats --------------------------------------------------------------------------------------------------------
+
+
+def test_one_number_of_a_half_float_comes_out() -> None:
+    x = tf.constant(1.5, tf.bfloat16)
+    for f in (lambda v: v * 2, wg.function(lambda v: v * 2)):
+        assert float(wg.tensor(f(x)).numpy()) == 3.0
+    assert float(wg.nextafter(x, x)) == 1.5  # computed by NumPy
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", ["rint", "mod", "fmod", "floor_divide"])
+def test_whole_numbers_and_remainders_of_half_floats(name: str, compiled: bool, dtype: str) -> None:
+    x = np.array([-7.5, -2.5, -0.0, 0.5, 1.5, 7.25, np.inf, np.nan], np.float32)
+    y = np.array([2.0, -0.75, 3.0, -1.0, 0.0, 0.3, 2.0, 1.0], np.float32)
+    count = 1 if name == "rint" else 2
+    f = getattr(wg.ops, name)
+    arrays = [wg.tensor(v).astype(dtype).numpy() for v in (x, y)[:count]]
+    with np.errstate(all="ignore"):
+        wanted = f(*map(wg.tensor, arrays)).numpy()
+    found = (wg.function(f) if compiled else f)(*[tf.cast(v, dtype) for v in (x, y)[:count]])
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(np.asarray(found).astype("float32"), wanted.astype("float32"))
+
+
+# -- extents in graphs --------------------------------------------------------------------------------------------------
+
+
+def test_what_a_scan_stacks_has_as_many_rows_as_it_has_steps() -> None:
+    def f(xs: Any) -> Any:
+        rows = wg.scan(lambda c, x: (c, wg.astype(x + c, "complex64")), 0.0, xs)[1]
+        return wg.greater_equal(rows, 1.0)  # of complex numbers: computed by NumPy
+
+    np.testing.assert_array_equal(wg.function(f)(tf.constant(X)), X >= 1.0)

@@ -15,13 +15,13 @@ from ..._core.engine import PLAIN_TYPES, Engine, register_engine
 from ..regions import Arrays, region_kernels
 from . import regions
 from .autograph import mark_ours
-from .common import Native, TensorHistory, entered, held, host_call, is_eager, on_natives, opened
+from .common import Native, TensorHistory, entered, held, host_call, is_eager, ndarray_from, on_natives, opened
 from .programs import called, form_of, run_of, run_plain, takes_part
 from .table import KERNELS
 
 
 def _to_numpy(x: Any) -> np.ndarray[Any, Any]:
-    return np.asarray(opened(x))
+    return ndarray_from(opened(x))
 
 
 def _device(x: Any) -> str:

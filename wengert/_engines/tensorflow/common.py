@@ -109,11 +109,16 @@ def is_eager(x: Any) -> bool:
     return not tf.is_symbolic_tensor(x) if isinstance(x, tf.Tensor) else True
 
 
+def ndarray_from(x: Any) -> np.ndarray[Any, Any]:
+    """The values of an eager tensor or of a variable: NumPy takes none of no axes whose dtype is not one of its own."""
+    return np.asarray(x.numpy() if hasattr(x, "numpy") else x)
+
+
 def values_of(*xs: Any) -> tuple[np.ndarray[Any, Any], ...] | None:
     """Tensors as ndarrays if their values are at hand, for checks; None in graphs."""
     if not all(map(is_eager, xs)):
         return None
-    return (*[np.asarray(x) for x in xs],)
+    return (*map(ndarray_from, xs),)
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
@@ -236,7 +241,7 @@ def type_of_tensor(x: Any) -> TensorType:
 def host_call(function: Callable[..., Any], tensors: Sequence[Any], types: Any) -> tuple[Any, ...]:
     """What a function from ndarrays to a tuple of ndarrays of these types gives; a graph calls back."""
     if all(map(is_eager, tensors)):
-        return (*[tf.constant(np.asarray(y)) for y in function(*map(np.asarray, tensors))],)
+        return (*[tf.constant(np.asarray(y)) for y in function(*map(ndarray_from, tensors))],)
     wanted = [np.dtype(t[1]) for t in types]
 
     def run(*arrays: Any) -> list[Any]:

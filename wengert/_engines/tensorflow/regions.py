@@ -247,7 +247,7 @@ class _LoopRun:
                 emitted.append(maker.finished(arrays))
             else:
                 stack, handles = next(given)
-                emitted.append(stack.finished(handles))
+                emitted.append(stack.finished(handles, self.known))
         return (*rebuilt(carry_form, carries), *between, *emitted)
 
     def _invariants(self, state: Sequence[Any], carried: Sequence[Any]) -> list[Any]:
@@ -305,10 +305,12 @@ class Stack(NamedTuple):
         arrays = [_got(h, index, kind) for h, kind in zip(handles, self.kinds, strict=True)]
         return arrays[0] if self.form is None else TensorHistory(arrays, *self.form)
 
-    def finished(self, handles: Sequence[Any]) -> Any:
-        """All rows: one tensor, or a list of histories."""
+    def finished(self, handles: Sequence[Any], count: int | None = None) -> Any:
+        """All rows, so many of them where that is known: one tensor, or a list of histories."""
         if self.form is None:
-            return _stacked(handles[0], self.kinds[0])
+            rows = _stacked(handles[0], self.kinds[0])
+            rows.set_shape(tf.TensorShape([count]).concatenate(rows.shape[1:]))
+            return rows
         return TensorHistory(handles, self.kinds, True, 0, self.form)
 
 
