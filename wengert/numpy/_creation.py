@@ -14,7 +14,7 @@ from .._core import dtypes
 from .._core.moving import beside
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.memory import own
+from ..ops.memory import as_array, own
 from ..ops.promotion import as_tensor, converted, names_errors
 from ._writing import accept, as_numpy, named_dtype
 
@@ -55,7 +55,7 @@ def array(
     x = converted(np.array(data, subok=True) if isinstance(data, np.ndarray) else data, wanted, "array")
     if x.ndim < ndmin:
         x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
-    return own(x, object)
+    return as_array(own(x, object))
 
 
 def _list_of(data: Any) -> Any:
@@ -89,7 +89,7 @@ def asarray(
     wanted = None if dtype is None else named_dtype(dtype)
     if isinstance(a, Tensor) and wanted in (None, a.dtype):
         return a.__copy__() if copy else a
-    return converted(_list_of(a), wanted, "asarray")
+    return as_array(converted(_list_of(a), wanted, "asarray"))
 
 
 asanyarray = asarray
@@ -146,7 +146,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: Any) -> Tensor:
     accept(f"np.{name}", order=order, device=device)
-    return ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float())
+    return as_array(ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float()))
 
 
 @names_errors
@@ -220,7 +220,7 @@ def full(
     """
     accept("np.full", order=order, device=device)
     x = converted(fill_value, None if dtype is None else named_dtype(dtype), "full")
-    return ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,))
+    return as_array(own(ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,)), x))
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
