@@ -224,6 +224,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 _OPTIONS = frozenset({"out", "where", "dtype", "casting", "order", "subok", "signature"})
+_UFUNC_ATTRIBUTES = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature")
 _UFUNC_METHODS = ("at", "reduce", "accumulate", "outer", "reduceat")
 
 
@@ -247,7 +248,7 @@ def with_options(ours: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any
             *[as_tensor(x) if isinstance(x, (list, tuple)) else x for x in args[:count]], *args[count:], **kwargs
         )
 
-    for name in _UFUNC_METHODS:
+    for name in (*_UFUNC_METHODS, *_UFUNC_ATTRIBUTES):
         setattr(function, name, getattr(ufunc, name))
     return function
 

@@ -316,9 +316,9 @@ class Place:
         elif self._pull is not None:
             raise TracingError(
                 at_user_line(
-                    f"a view of shape {self.type.shape} of a tensor whose extents are known at run time only, or of the "
-                    f"same bits as {self.type.dtype.name}, cannot be written to unless it was made by indexing; write "
-                    f"to the tensor that it is a view of"
+                    f"a view of shape {self.type.shape} of a tensor whose extents are known at run time only, or of "
+                    f"the same bits as {self.type.dtype.name}, cannot be written to unless it was made by indexing; "
+                    f"write to the tensor that it is a view of"
                 )
             )
         else:
