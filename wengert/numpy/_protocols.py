@@ -70,8 +70,8 @@ def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dic
         return _into(ufunc, method, inputs, kwargs, outs)
     kwargs = {key: value for key, value in kwargs.items() if key not in ("out", "casting", "order", "subok")}
     ours = _UFUNCS.get(ufunc) or _found_ufunc(ufunc)
-    if method == "at" and ours is not None and isinstance(inputs[0], Tensor):
-        return write_each(ufunc, ours, *inputs)
+    if method == "at" and isinstance(inputs[0], Tensor) and (ours is not None or ufunc in _COUNTING_UFUNCS):
+        return write_each(ufunc, ours or (lambda *xs: _counted(ufunc, xs, {})), *inputs)
     if method == "__call__" and ours is not None:
         return _called(ours, ufunc, inputs, kwargs)
     if (ufunc, method) in _METHODS and set(kwargs) <= {"axis", "dtype", "keepdims", "initial", "where"}:
