@@ -105,6 +105,8 @@ array = tensor
 # Keras has these among its ops, too
 ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
 ops.fori_loop, ops.scan, ops.map = fori_loop, scan, map
+# NumPy's own classes of numbers: those of `wengert.numpy` know tensors
+globals().update({name: vars(numpy._own)[name] for name in numpy._kinds.__all__ if name in numpy._own.__all__})
 ops.vectorized_map, ops.vectorize = vectorized_map, numpy.vectorize
 ops._LATER["associative_scan"] = f"{__name__}.programs.associative"
 ops._LATER["jvp"] = f"{__name__}.compat.keras"

@@ -43,6 +43,11 @@ def _points(n: Any, what: str) -> int:
     return operator.index(n)
 
 
+def _require_host(device: Any, what: str) -> None:
+    if device not in (None, "cpu"):
+        raise ValueError(at_user_line(f"{what}: device is {device!r}; wanted 'cpu'"))
+
+
 def _distance(d: Any, what: str) -> Any:
     if isinstance(d, Tensor) and d.is_followed:
         return d  # whether it is 0 is not known here: infinite frequencies, as of a division
@@ -58,12 +63,13 @@ def _spread(frequencies: Any, n: Any, d: Any, what: str) -> Any:
 
 
 @names_errors
-def fftfreq(n: int, d: float = 1.0) -> Any:
+def fftfreq(n: int, d: float = 1.0, device: Any = None) -> Any:
     """The frequencies of a transform of n numbers, in cycles per unit of the distance between them.
 
     Args:
         n: how many numbers are transformed.
         d: the distance between them.
+        device: None or "cpu".
 
     Returns:
         A NumPy array of n numbers, the negative frequencies behind the others.
@@ -76,16 +82,18 @@ def fftfreq(n: int, d: float = 1.0) -> Any:
         >>> wg.fft.fftfreq(4)
         array([ 0.  ,  0.25, -0.5 , -0.25])
     """
+    _require_host(device, "fftfreq")
     return _spread(_numpys().fftfreq, n, d, "fftfreq")
 
 
 @names_errors
-def rfftfreq(n: int, d: float = 1.0) -> Any:
+def rfftfreq(n: int, d: float = 1.0, device: Any = None) -> Any:
     """The frequencies of a transform of n real numbers, in cycles per unit of the distance between them.
 
     Args:
         n: how many numbers are transformed.
         d: the distance between them.
+        device: None or "cpu".
 
     Returns:
         A NumPy array of n // 2 + 1 numbers.
@@ -98,11 +106,12 @@ def rfftfreq(n: int, d: float = 1.0) -> Any:
         >>> wg.fft.rfftfreq(4)
         array([0.  , 0.25, 0.5 ])
     """
+    _require_host(device, "rfftfreq")
     return _spread(_numpys().rfftfreq, n, d, "rfftfreq")
 
 
 @public
-def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The Fourier transform along one axis.
 
     Args:
@@ -110,6 +119,7 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         n: how many elements to transform, zeros following if there are fewer; None means all.
         axis: the axis.
         norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Complex numbers in a's kind.
@@ -122,11 +132,13 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         >>> wg.fft.fft([1.0, 2.0])
         array([ 3.+0.j, -1.+0.j])
     """
+    if out is not None:
+        return _numpys().fft(as_tensor(a), n, axis, norm, out=out)
     return fourier.transformed(a, fourier.one_length(n, "fft"), (axis,), norm, False, "fft")
 
 
 @public
-def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The inverse Fourier transform along one axis.
 
     Args:
@@ -134,6 +146,7 @@ def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         n: how many elements to transform, zeros following if there are fewer; None means all.
         axis: the axis.
         norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Complex numbers in a's kind.
@@ -146,11 +159,13 @@ def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         >>> wg.fft.ifft([3.0, -1.0])
         array([1.+0.j, 2.+0.j])
     """
+    if out is not None:
+        return _numpys().ifft(as_tensor(a), n, axis, norm, out=out)
     return fourier.transformed(a, fourier.one_length(n, "ifft"), (axis,), norm, True, "ifft")
 
 
 @public
-def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The first half of the Fourier transform of real numbers along one axis.
 
     Args:
@@ -158,6 +173,7 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         n: how many elements to transform, zeros following if there are fewer; None means all.
         axis: the axis.
         norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Complex numbers, n // 2 + 1 of them, in a's kind.
@@ -170,11 +186,13 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         >>> wg.fft.rfft([1.0, 2.0])
         array([ 3.+0.j, -1.+0.j])
     """
+    if out is not None:
+        return _numpys().rfft(as_tensor(a), n, axis, norm, out=out)
     return fourier.half_transformed(a, fourier.one_length(n, "rfft"), (axis,), norm, "rfft")
 
 
 @public
-def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """Real numbers from the first half of their Fourier transform along one axis.
 
     Args:
@@ -182,6 +200,7 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         n: how many numbers to return; None means twice as many as there are, less two.
         axis: the axis.
         norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Real numbers in a's kind.
@@ -194,11 +213,13 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         >>> wg.fft.irfft([3.0, -1.0])
         array([1., 2.])
     """
+    if out is not None:
+        return _numpys().irfft(as_tensor(a), n, axis, norm, out=out)
     return fourier.from_half(a, fourier.one_length(n, "irfft"), (axis,), norm, "irfft")
 
 
 @public
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     """The Fourier transform along two axes.
 
     Args:
@@ -207,6 +228,7 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
             means what there is.
         axes: the axes.
         norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Complex numbers in a's kind.
@@ -219,11 +241,13 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
         >>> wg.fft.fft2([[1.0, 2.0]])
         array([[ 3.+0.j, -1.+0.j]])
     """
+    if out is not None:
+        return _numpys().fft2(as_tensor(a), s, axes, norm, out=out)
     return fourier.transformed(a, s, axes, norm, False, "fft2")
 
 
 @public
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     """The inverse Fourier transform along two axes.
 
     Args:
@@ -232,6 +256,7 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
             means what there is.
         axes: the axes.
         norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Complex numbers in a's kind.
@@ -244,11 +269,13 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
         >>> wg.fft.ifft2([[3.0, -1.0]])
         array([[1.+0.j, 2.+0.j]])
     """
+    if out is not None:
+        return _numpys().ifft2(as_tensor(a), s, axes, norm, out=out)
     return fourier.transformed(a, s, axes, norm, True, "ifft2")
 
 
 @public
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     """The Fourier transform of real numbers, half of it along the last axis, along two axes.
 
     Args:
@@ -257,6 +284,7 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
             means what there is.
         axes: the axes.
         norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Complex numbers in a's kind.
@@ -269,11 +297,13 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
         >>> wg.fft.rfft2([[1.0, 2.0]])
         array([[ 3.+0.j, -1.+0.j]])
     """
+    if out is not None:
+        return _numpys().rfft2(as_tensor(a), s, axes, norm, out=out)
     return fourier.half_transformed(a, s, axes, norm, "rfft2")
 
 
 @public
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     """Real numbers from their Fourier transform, half of it along the last axis, along two axes.
 
     Args:
@@ -282,6 +312,7 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any
             means what there is.
         axes: the axes.
         norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Real numbers in a's kind.
@@ -294,11 +325,13 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any
         >>> wg.fft.irfft2([[3.0, -1.0]])
         array([[1., 2.]])
     """
+    if out is not None:
+        return _numpys().irfft2(as_tensor(a), s, axes, norm, out=out)
     return fourier.from_half(a, s, axes, norm, "irfft2")
 
 
 @public
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     """The Fourier transform along several axes.
 
     Args:
@@ -307,6 +340,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
             means what there is.
         axes: the axes; None means the last ones, as many as `s` has, or all.
         norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Complex numbers in a's kind.
@@ -319,11 +353,13 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
         >>> wg.fft.fftn([[1.0, 2.0]])
         array([[ 3.+0.j, -1.+0.j]])
     """
+    if out is not None:
+        return _numpys().fftn(as_tensor(a), s, axes, norm, out=out)
     return fourier.transformed(a, s, axes, norm, False, "fftn")
 
 
 @public
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     """The inverse Fourier transform along several axes.
 
     Args:
@@ -332,6 +368,7 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
             means what there is.
         axes: the axes; None means the last ones, as many as `s` has, or all.
         norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Complex numbers in a's kind.
@@ -344,11 +381,13 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
         >>> wg.fft.ifftn([[3.0, -1.0]])
         array([[1.+0.j, 2.+0.j]])
     """
+    if out is not None:
+        return _numpys().ifftn(as_tensor(a), s, axes, norm, out=out)
     return fourier.transformed(a, s, axes, norm, True, "ifftn")
 
 
 @public
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     """The Fourier transform of real numbers, half of it along the last axis, along several axes.
 
     Args:
@@ -357,6 +396,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
             means what there is.
         axes: the axes; None means the last ones, as many as `s` has, or all.
         norm: "backward" (None; not divided), "ortho" (by the root of the number of elements) or "forward" (by it).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Complex numbers in a's kind.
@@ -369,11 +409,13 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
         >>> wg.fft.rfftn([[1.0, 2.0]])
         array([[ 3.+0.j, -1.+0.j]])
     """
+    if out is not None:
+        return _numpys().rfftn(as_tensor(a), s, axes, norm, out=out)
     return fourier.half_transformed(a, s, axes, norm, "rfftn")
 
 
 @public
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     """Real numbers from their Fourier transform, half of it along the last axis, along several axes.
 
     Args:
@@ -382,6 +424,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
             means what there is.
         axes: the axes; None means the last ones, as many as `s` has, or all.
         norm: "backward" (None; divided by the number of elements), "ortho" (by its root) or "forward" (not divided).
+        out: a tensor or an array that takes the result.
 
     Returns:
         Real numbers in a's kind.
@@ -394,6 +437,8 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
         >>> wg.fft.irfftn([[3.0, -1.0]])
         array([[1., 2.]])
     """
+    if out is not None:
+        return _numpys().irfftn(as_tensor(a), s, axes, norm, out=out)
     return fourier.from_half(a, s, axes, norm, "irfftn")
 
 
@@ -401,7 +446,7 @@ _SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 @public
-def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The transform of a signal with Hermitian symmetry, of which half is given: a real spectrum.
 
     Args:
@@ -409,6 +454,7 @@ def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         n: the length of the result; 2 (m - 1) if None, m the length of a along the axis.
         axis: the axis.
         norm: "backward", "ortho" or "forward".
+        out: a tensor or an array that takes the result.
 
     Returns:
         The real spectrum in a's kind.
@@ -418,12 +464,14 @@ def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         >>> wg.fft.hfft([1.0, 2.0, 3.0])
         array([ 8., -2.,  0., -2.])
     """
+    if out is not None:
+        return _numpys().hfft(as_tensor(a), n, axis, norm, out=out)
     x = choices.conj(as_tensor(a, "hfft"))
     return irfft(x, n, axis, _SWAPPED.get(norm, norm))
 
 
 @public
-def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The inverse of `hfft`: half of a signal with Hermitian symmetry, from its real spectrum.
 
     Args:
@@ -431,6 +479,7 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         n: how many of them are used; zeros are added if there are fewer.
         axis: the axis.
         norm: "backward", "ortho" or "forward".
+        out: a tensor or an array that takes the result.
 
     Returns:
         The complex half in a's kind, of length n // 2 + 1 along the axis.
@@ -440,6 +489,8 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
         >>> wg.fft.ihfft([8.0, -2.0, 0.0, -2.0]).real
         array([1., 2., 3.])
     """
+    if out is not None:
+        return _numpys().ihfft(as_tensor(a), n, axis, norm, out=out)
     return choices.conj(rfft(as_tensor(a, "ihfft"), n, axis, _SWAPPED.get(norm, norm)))
 
 

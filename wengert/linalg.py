@@ -11,6 +11,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
 from ._core import dtypes
@@ -702,11 +703,12 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @names_errors
-def multi_dot(arrays: Sequence[Any]) -> Any:
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     """The product of several matrices, in the order of multiplication that takes the fewest operations.
 
     Args:
         arrays: two or more matrices; the first may be a row and the last a column, given as vectors.
+        out: a tensor or an array that takes the result.
 
     Returns:
         The product in the kind of array that came in.
@@ -721,6 +723,8 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
         11.0
     """
     tensors = [as_tensor(x, "multi_dot") for x in arrays]
+    if out is not None:
+        return np.linalg.multi_dot(tensors, out=out)
     if len(tensors) < 2:
         raise ValueError(at_user_line("multi_dot: wanted at least two arrays"))
     for i, x in enumerate(tensors):

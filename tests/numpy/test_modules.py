@@ -116,7 +116,7 @@ def test_every_name_and_argument_is_there() -> None:
             f = getattr(ours, name)
             if name == "LinAlgError" or f is getattr(theirs, name):
                 continue
-            parameters = [*inspect.signature(f).parameters]
+            parameters = [p for p in inspect.signature(f).parameters if p not in FOR_NUMPYS_SAKE]
             wanted = [p for p in inspect.signature(getattr(theirs, name)).parameters if p not in FOR_NUMPYS_SAKE]
             assert parameters == wanted or "/" in str(inspect.signature(f)), name
             absent += [f"{home}.{name}({p})" for p in {*parameters} - used.get(f"{home}.{name}", set())]

@@ -12,7 +12,8 @@ from typing import Any
 
 from .. import ops
 from .._core.tensor import ADOPTED_MARK, Tensor
-from ._casts import COMPLEX, FLOAT, TYPE, real_of, standing_type, without_casts
+from ..numpy._kinds import standing_type
+from ._casts import COMPLEX, FLOAT, TYPE, real_of, without_casts
 
 
 def _isinstance(x: Any, kinds: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import ops
 from .._core.tensor import Tensor, tensor_in
-from .._core.where import at_user_line
+from ..numpy._kinds import kept, standing_type
 
 CASTS: dict[type, type] = {}  # of a real class, the one here that stands for it
 
@@ -65,27 +65,6 @@ class Standing(type):
 
     def __ror__(cls, other: Any) -> Any:
         return other | real_of(cls)
-
-
-def kept(x: Tensor, real: type) -> Tensor:
-    """What a number's type makes of a tensor: one number of that type, followed; NumPy's types take arrays, too.
-
-    What comes out is a value of its own: a later write into the tensor does not change it.
-    """
-    x = x.__copy__()
-    if not issubclass(real, np.generic):
-        if x.size != 1:
-            raise TypeError(at_user_line("only arrays of one element can be converted to Python scalars"))
-        x = ops.reshape(x, ())
-    dtype = np.dtype(real)
-    if x.dtype.kind == "c" and dtype.kind == "f" and real is float:
-        raise TypeError(at_user_line("float() argument must be a string or a real number, not 'complex'"))
-    return x if x.dtype == dtype else ops.astype(x, dtype)
-
-
-def standing_type(x: Tensor) -> type:
-    """The type that the value of a tensor has in NumPy: a scalar's where it has no axes."""
-    return np.ndarray if x.ndim else x.dtype.type
 
 
 def _type_of(x: Any) -> Any:

@@ -19,7 +19,7 @@ from .. import numpy as wnp
 from .. import ops, special
 from .._core.engine import ndarray_of
 from .._core.tensor import tensor_in
-from ._casts import kept
+from ..numpy._kinds import kept
 
 
 def _value(x: Any) -> Any:

@@ -28,6 +28,8 @@ from . import (
     _creation,
     _elementwise,
     _histograms,
+    _iteration,
+    _kinds,
     _mutation,
     _own,
     _polynomials,
@@ -45,6 +47,8 @@ from ._counting import *  # noqa: F403
 from ._creation import *  # noqa: F403
 from ._elementwise import *  # noqa: F403
 from ._histograms import *  # noqa: F403
+from ._iteration import *  # noqa: F403
+from ._iteration import broadcast, frompyfunc, ndenumerate, nditer, nested_iters
 from ._mutation import *  # noqa: F403
 from ._own import *  # noqa: F403
 from ._polynomials import *  # noqa: F403
@@ -62,6 +66,7 @@ __all__ += _counting.__all__
 __all__ += _creation.__all__
 __all__ += _elementwise.__all__
 __all__ += _histograms.__all__
+__all__ += _iteration.__all__
 __all__ += _mutation.__all__
 __all__ += _own.__all__
 __all__ += _polynomials.__all__
@@ -71,6 +76,9 @@ __all__ += _selection.__all__
 __all__ += _sets.__all__
 __all__ += _shapes.__all__
 __all__ += _statistics.__all__
+
+# In the place of NumPy's own classes, which `wg` has, those that know tensors.
+globals().update({name: getattr(_kinds, name) for name in _kinds.__all__})
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ from .._core.public import names_errors
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, broadcast, broadcast_shapes, cast, common_dtype, normal_axis, outward
-from ._writing import as_numpy
+from ._writing import NO_VALUE, as_numpy
 
 
 @as_numpy
@@ -164,10 +164,12 @@ class vectorize:
 
     @names_errors
     def __init__(
-        self, pyfunc: Callable[..., Any], otypes: Any = None, doc: str | None = None, excluded: Any = None,
+        self, pyfunc: Any = NO_VALUE, otypes: Any = None, doc: str | None = None, excluded: Any = None,
         cache: bool = False, signature: str | None = None,
     ) -> None:  # fmt: skip
         self.signature = None if signature is None else _parsed(signature)
+        if pyfunc is NO_VALUE:  # a decorator with options: the function comes by a call
+            self._options = {"otypes": otypes, "doc": doc, "excluded": excluded, "cache": cache, "signature": signature}
         self.pyfunc = pyfunc
         self.otypes = None if otypes is None else [np.dtype(t) for t in otypes]
         self.excluded = {*(excluded or ())}
@@ -176,6 +178,8 @@ class vectorize:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function of each element, in the shape in which the arguments meet."""
+        if self.pyfunc is NO_VALUE:
+            return vectorize(*args, **self._options)
         arrays: dict[Any, Tensor] = {
             key: as_tensor(value, "vectorize") for key, value in (*enumerate(args), *kwargs.items())
             if key not in self.excluded

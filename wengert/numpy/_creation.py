@@ -12,9 +12,9 @@ import numpy as np
 from .. import ops
 from .._core import dtypes
 from .._core.moving import beside
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
-from ..ops.memory import own
+from ..ops.memory import as_array, own
 from ..ops.promotion import as_tensor, converted, names_errors
 from ._writing import accept, as_numpy, named_dtype
 
@@ -49,13 +49,32 @@ def array(
         Tensor([1., 2.], shape=(2,), dtype=float64)
     """
     accept("np.array", order=order)
-    wanted = None if dtype is None else named_dtype(dtype)
     data = _list_of(object)
+    wanted = _wanted(dtype, data)
     # a copy of an array: what the caller writes into it later is not ours
     x = converted(np.array(data, subok=True) if isinstance(data, np.ndarray) else data, wanted, "array")
     if x.ndim < ndmin:
         x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
-    return own(x, object)
+    return as_array(own(x, object))
+
+
+_OBJECTS = (object, "O", "object", np.object_)
+
+
+def _wanted(dtype: Any, data: Any) -> Any:
+    """The dtype that is asked for; arrays of objects that hold tensors become one tensor, of the tensors' dtype."""
+    if dtype is None or (dtype in _OBJECTS and has_tensor(data)):
+        return None
+    return named_dtype(dtype)
+
+
+def has_tensor(tree: Any) -> bool:
+    """Whether a tensor is among nested lists and tuples, or in an array of objects."""
+    if isinstance(tree, (list, tuple)):
+        return any(map(has_tensor, tree))
+    if isinstance(tree, np.ndarray):
+        return tree.dtype == np.object_ and any(map(has_tensor, tree.flat))
+    return tensor_in(tree) is not None
 
 
 def _list_of(data: Any) -> Any:
@@ -86,10 +105,10 @@ def asarray(
         Tensor([1., 2.], shape=(2,), dtype=float64)
     """
     accept("np.asarray", order=order, device=device)
-    wanted = None if dtype is None else named_dtype(dtype)
+    wanted = _wanted(dtype, a)
     if isinstance(a, Tensor) and wanted in (None, a.dtype):
         return a.__copy__() if copy else a
-    return converted(_list_of(a), wanted, "asarray")
+    return as_array(converted(_list_of(a), wanted, "asarray"))
 
 
 asanyarray = asarray
@@ -146,7 +165,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: Any) -> Tensor:
     accept(f"np.{name}", order=order, device=device)
-    return ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float())
+    if dtype in _OBJECTS:  # tensors are written into it, and `np.array` of it is a tensor
+        return np.full(shape, value, object)  # pyright: ignore[reportReturnType]
+    return as_array(ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float()))
 
 
 @names_errors
@@ -220,7 +241,7 @@ def full(
     """
     accept("np.full", order=order, device=device)
     x = converted(fill_value, None if dtype is None else named_dtype(dtype), "full")
-    return ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,))
+    return as_array(own(ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,)), x))
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:

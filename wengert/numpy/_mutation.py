@@ -224,6 +224,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 _OPTIONS = frozenset({"out", "where", "dtype", "casting", "order", "subok", "signature"})
+_UFUNC_ATTRIBUTES = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature")
 _UFUNC_METHODS = ("at", "reduce", "accumulate", "outer", "reduceat")
 
 
@@ -247,18 +248,18 @@ def with_options(ours: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any
             *[as_tensor(x) if isinstance(x, (list, tuple)) else x for x in args[:count]], *args[count:], **kwargs
         )
 
-    for name in _UFUNC_METHODS:
+    for name in (*_UFUNC_METHODS, *_UFUNC_ATTRIBUTES):
         setattr(function, name, getattr(ufunc, name))
     return function
 
 
 _FUNCTIONAL = {
-    np.multiply: "multiply", np.divide: "divide", np.maximum: "max", np.minimum: "min", np.power: "power",
+    np.multiply: "multiply", np.divide: "divide", np.maximum: "max", np.minimum: "min",
 }  # fmt: skip
 
 
 def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Any, *rest: Any) -> None:
-    """`ufunc.at(a, index, b)`: each position as often as the index addresses it."""
+    """`ufunc.at(a, index, b)`: each position as often as the index addresses it, one after the other."""
     name = f"np.{ufunc.__name__}.at"
     place = memory.place_of(a)
     if ufunc in (np.add, np.subtract):
@@ -268,14 +269,33 @@ def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Any,
             place.put_version(places.add(held, index, value, name))
         else:
             memory.write_all(a, memory.value_of(a).at[index].add(value), name)
-    elif ufunc in _FUNCTIONAL:
+    elif ufunc in _FUNCTIONAL and a.dtype.kind in "fc":
         memory.write_all(a, getattr(memory.value_of(a).at[index], _FUNCTIONAL[ufunc])(*rest), name)
     else:
-        shape: tuple[Any, ...] = a.shape
-        numbers = np.arange(math.prod(shape)).reshape(shape)[index]
-        if np.unique(numbers).size != np.size(numbers):
-            raise TypeError(at_user_line(f"{name}: an index that repeats an element is not supported for tensors"))
-        a[index] = ours(a[index], *rest)
+        _write_in_rounds(ours, a, index, rest)
+
+
+def _write_in_rounds(ours: Callable[..., Any], a: Tensor, index: Any, rest: tuple[Any, ...]) -> None:
+    """As many writes as the index has of one element at most: each takes what it addresses for the n-th time."""
+    shape: tuple[Any, ...] = a.shape
+    numbers: Any = np.arange(math.prod(shape)).reshape(shape)[_index_known(index)]
+    row = np.ravel(numbers)
+    order = np.argsort(row, kind="stable")
+    starts = np.searchsorted(row[order], row[order], side="left")
+    rounds = np.empty_like(row)
+    rounds[order] = np.arange(row.size) - starts
+    values = [ops.ravel(ops.broadcast_to(b, np.shape(numbers))) for b in rest]
+    elements = Flat(a)
+    for n in range(int(rounds.max(initial=-1)) + 1):
+        chosen = np.flatnonzero(rounds == n)
+        where = row[chosen]
+        elements[where] = ours(elements[where], *[ops.take(b, chosen) for b in values])
+
+
+def _index_known(index: Any) -> Any:
+    if isinstance(index, tuple):
+        return (*map(_index_known, index),)
+    return known_values(index, "the index") if isinstance(index, Tensor) else index
 
 
 __all__ = ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]

@@ -25,6 +25,7 @@ from .._core.where import at_user_line
 from ..errors import LostGradientError
 from ..ops.memory import write_all
 from ..ops.promotion import as_tensor, cast
+from ._iteration import folded
 from ._mutation import write_each
 from ._writing import refuse_out, refuse_target, written
 
@@ -69,8 +70,8 @@ def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dic
         return _into(ufunc, method, inputs, kwargs, outs)
     kwargs = {key: value for key, value in kwargs.items() if key not in ("out", "casting", "order", "subok")}
     ours = _UFUNCS.get(ufunc) or _found_ufunc(ufunc)
-    if method == "at" and ours is not None and isinstance(inputs[0], Tensor):
-        return write_each(ufunc, ours, *inputs)
+    if method == "at" and isinstance(inputs[0], Tensor) and (ours is not None or ufunc in _COUNTING_UFUNCS):
+        return write_each(ufunc, ours or (lambda *xs: _counted(ufunc, xs, {})), *inputs)
     if method == "__call__" and ours is not None:
         return _called(ours, ufunc, inputs, kwargs)
     if (ufunc, method) in _METHODS and set(kwargs) <= {"axis", "dtype", "keepdims", "initial", "where"}:
@@ -78,6 +79,8 @@ def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dic
     if method == "outer" and ours is not None and not kwargs:
         first, second = as_tensor(inputs[0]), as_tensor(inputs[1])
         return ours(ops.reshape(first, (*first.shape, *(1,) * second.ndim)), second)
+    if ours is not None and ufunc.nin == 2 and method in ("reduce", "accumulate", "reduceat"):
+        return _one_by_one(ours, ufunc, method, *inputs, **kwargs)
     if method == "__call__" and ufunc in _COUNTING_UFUNCS and not kwargs:
         return _counted(ufunc, inputs, kwargs)
     name = _ufunc_name(ufunc) + ("" if method == "__call__" else f".{method}")
@@ -108,6 +111,43 @@ def _folded(ours: Callable[..., Any], inputs: tuple[Any, ...], kwargs: dict[str,
     if kwargs.get("where", True) is True:
         kwargs.pop("where", None)
     return ours(array, **kwargs)
+
+
+def _one_by_one(
+    ours: Callable[..., Any], ufunc: np.ufunc, method: str, array: Any, *positional: Any, axis: Any = 0,
+    keepdims: bool = False, **options: Any,
+) -> Any:  # fmt: skip
+    """A ufunc's `reduce`, `accumulate` or `reduceat` where we have no fold: element after element along one axis."""
+    indices: Any = ()
+    if method == "reduceat":
+        indices, positional = (
+            (options.pop("indices"), positional) if "indices" in options else (positional[0], positional[1:])
+        )
+    if positional:
+        axis, positional = positional[0], positional[1:]
+    given = [f"{key}=" for key, value in options.items() if value is not None]
+    if given or any(x is not None for x in positional) or not isinstance(axis, int):
+        raise TypeError(
+            at_user_line(
+                f"{_ufunc_name(ufunc)}.{method} of tensors works along one axis, and does not take {' '.join(given)}; "
+                f"reshape or cast the tensor before"
+            )
+        )
+    if method == "reduceat":
+        return _by_segments(ours, ufunc, as_tensor(array), np.asarray(indices), axis)
+    result = folded(ours, array, axis, method == "accumulate")
+    return ops.expand_dims(result, axis) if keepdims else result
+
+
+def _by_segments(ours: Callable[..., Any], ufunc: np.ufunc, x: Tensor, indices: Any, axis: int) -> Any:
+    """`reduceat`: the fold of what lies between each position and the next; of one element where that is no more."""
+    lines: Any = ops.moveaxis(x, axis, 0)
+    fold = _METHODS.get((ufunc, "reduce"))
+    parts = []
+    for first, end in zip(indices, [*indices[1:], lines.shape[0]], strict=True):
+        part = lines[int(first) : max(int(end), int(first) + 1)]
+        parts.append(folded(ours, part, 0, False) if fold is None else fold(part, axis=0))
+    return ops.moveaxis(ops.stack(parts), 0, axis)
 
 
 def _into(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any], outs: Any) -> Any:

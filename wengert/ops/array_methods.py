@@ -17,7 +17,7 @@ from .._core.moving import moved
 from .._core.tensor import Tensor
 from .._core.tracebacks import fold
 from .._core.where import at_user_line
-from . import choices, copies, indexing, linalg, memory, reductions, shapes
+from . import choices, copies, indexing, linalg, memory, memory_methods, reductions, shapes
 from .at import At
 from .elementwise import floor_divide
 from .flat import Flat
@@ -35,53 +35,84 @@ def _method(f: Callable[..., Any]) -> Callable[..., Any]:
 # -- folding -----------------------------------------------------------------------------------------------------------
 
 
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that were given, for NumPy's function of the same name, which takes `out=` and comes back to ours."""
+    return {key: value for key, value in options.items() if value is not None}
+
+
 @_method
 def sum(
-    self: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+    self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+    where: Any = None,
+) -> Any:  # fmt: skip
     """The sum over axes: `wg.ops.sum`."""
+    if out is not None:
+        return np.sum(self, axis, dtype, out, keepdims, **_given(initial=initial, where=where))
     return reductions.sum(self, axis, keepdims, dtype=dtype, initial=initial, where=where)
 
 
 @_method
 def prod(
-    self: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
-) -> Any:
+    self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+    where: Any = None,
+) -> Any:  # fmt: skip
     """The product over axes: `wg.ops.prod`."""
+    if out is not None:
+        return np.prod(self, axis, dtype, out, keepdims, **_given(initial=initial, where=where))
     return reductions.prod(self, axis, keepdims, dtype, initial=initial, where=where)
 
 
 @_method
-def mean(self: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Any = None) -> Any:
+def mean(
+    self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+) -> Any:
     """The mean over axes: `wg.ops.mean`."""
+    if out is not None:
+        return np.mean(self, axis, dtype, out, keepdims, **_given(where=where))
     return reductions.mean(self, axis, keepdims, dtype=dtype, where=where)
 
 
 @_method
 def var(
-    self: Tensor, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, where: Any = None
-) -> Any:
+    self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False, *,
+    where: Any = None, mean: Any = None,
+) -> Any:  # fmt: skip
     """The variance over axes: `wg.ops.var`."""
+    if out is not None or mean is not None:
+        more = _given(where=where, mean=mean)
+        return np.var(self, axis, dtype, out, ddof, keepdims, **more)
     return reductions.var(self, axis, keepdims, dtype=dtype, ddof=ddof, where=where)
 
 
 @_method
 def std(
-    self: Tensor, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, where: Any = None
-) -> Any:
+    self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False, *,
+    where: Any = None, mean: Any = None,
+) -> Any:  # fmt: skip
     """The standard deviation over axes: `wg.ops.std`."""
+    if out is not None or mean is not None:
+        more = _given(where=where, mean=mean)
+        return np.std(self, axis, dtype, out, ddof, keepdims, **more)
     return reductions.std(self, axis, keepdims, dtype=dtype, ddof=ddof, where=where)
 
 
 @_method
-def max(self: Tensor, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
+def max(
+    self: Tensor, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
     """The largest element over axes: `wg.ops.max`."""
+    if out is not None:
+        return np.max(self, axis, out, keepdims, **_given(initial=initial, where=where))
     return reductions.max(self, axis, keepdims, initial, where=where)
 
 
 @_method
-def min(self: Tensor, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
+def min(
+    self: Tensor, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
     """The smallest element over axes: `wg.ops.min`."""
+    if out is not None:
+        return np.min(self, axis, out, keepdims, **_given(initial=initial, where=where))
     return reductions.min(self, axis, keepdims, initial, where=where)
 
 
@@ -92,51 +123,57 @@ def ptp(self: Tensor, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 @_method
-def any(self: Tensor, axis: Any = None, keepdims: bool = False, where: Any = None) -> Any:
+def any(self: Tensor, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Whether some element over axes is not zero: `wg.ops.any`."""
+    if out is not None:
+        return np.any(self, axis, out, keepdims, **_given(where=where))
     return reductions.any(self, axis, keepdims, where=where)
 
 
 @_method
-def all(self: Tensor, axis: Any = None, keepdims: bool = False, where: Any = None) -> Any:
+def all(self: Tensor, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Whether every element over axes is not zero: `wg.ops.all`."""
+    if out is not None:
+        return np.all(self, axis, out, keepdims, **_given(where=where))
     return reductions.all(self, axis, keepdims, where=where)
 
 
 @_method
-def argmax(self: Tensor, axis: Any = None, keepdims: bool = False) -> Any:
+def argmax(self: Tensor, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """The index of the largest element: `wg.ops.argmax`."""
-    return reductions.argmax(self, axis, keepdims)
+    return reductions.argmax(self, axis, keepdims) if out is None else np.argmax(self, axis, out, keepdims=keepdims)
 
 
 @_method
-def argmin(self: Tensor, axis: Any = None, keepdims: bool = False) -> Any:
+def argmin(self: Tensor, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """The index of the smallest element: `wg.ops.argmin`."""
-    return reductions.argmin(self, axis, keepdims)
+    return reductions.argmin(self, axis, keepdims) if out is None else np.argmin(self, axis, out, keepdims=keepdims)
 
 
 @_method
-def cumsum(self: Tensor, axis: Any = None, dtype: Any = None) -> Any:
+def cumsum(self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """The running sum: `wg.ops.cumsum`."""
-    return reductions.cumsum(self, axis, dtype)
+    return reductions.cumsum(self, axis, dtype) if out is None else np.cumsum(self, axis, dtype, out)
 
 
 @_method
-def cumprod(self: Tensor, axis: Any = None, dtype: Any = None) -> Any:
+def cumprod(self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """The running product: `wg.ops.cumprod`."""
-    return reductions.cumprod(self, axis, dtype)
+    return reductions.cumprod(self, axis, dtype) if out is None else np.cumprod(self, axis, dtype, out)
 
 
 @_method
-def trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     """The sum along a diagonal: `wg.ops.trace`."""
+    if out is not None or dtype is not None:
+        return np.trace(self, offset, axis1, axis2, dtype, out)
     return reductions.trace(self, offset, axis1, axis2)
 
 
 @_method
-def dot(self: Tensor, other: Any) -> Any:
+def dot(self: Tensor, other: Any, /, out: Any = None) -> Any:
     """The product with an array: `wg.ops.dot`."""
-    return linalg.dot(self, other)
+    return linalg.dot(self, other) if out is None else np.dot(self, other, out)
 
 
 # -- shape -------------------------------------------------------------------------------------------------------------
@@ -153,8 +190,12 @@ def _require_c_order(order: str, name: str) -> None:
 
 
 @_method
-def reshape(self: Tensor, *shape: Any, order: str = "C") -> Any:
-    """The elements in another shape: `wg.ops.reshape`."""
+def reshape(self: Tensor, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+    """The elements in another shape: `wg.ops.reshape`; by columns with order="F"."""
+    if copy:
+        self = copies.copy(self)
+    if order == "F":
+        return np.reshape(self, _one_or_many(shape), order="F")
     _require_c_order(order, "reshape")
     return shapes.reshape(self, _one_or_many(shape))
 
@@ -162,6 +203,8 @@ def reshape(self: Tensor, *shape: Any, order: str = "C") -> Any:
 @_method
 def ravel(self: Tensor, order: str = "C") -> Any:
     """The elements as a vector: `wg.ops.ravel`."""
+    if order == "F":
+        return shapes.ravel(shapes.transpose(self))
     _require_c_order(order, "ravel")
     return shapes.ravel(self)
 
@@ -169,8 +212,10 @@ def ravel(self: Tensor, order: str = "C") -> Any:
 @_method
 def flatten(self: Tensor, order: str = "C") -> Any:
     """The elements as a vector: `wg.ops.ravel`."""
+    if order == "F":
+        return memory.own(shapes.ravel(shapes.transpose(self)), self)
     _require_c_order(order, "flatten")
-    return shapes.ravel(self)
+    return memory.own(shapes.ravel(self), self)
 
 
 @_method
@@ -227,15 +272,15 @@ def copy(self: Tensor, order: str = "C") -> Any:
 
 
 @_method
-def clip(self: Tensor, min: Any = None, max: Any = None) -> Any:
+def clip(self: Tensor, min: Any = None, max: Any = None, out: Any = None) -> Any:
     """The values within bounds: `wg.ops.clip`."""
-    return choices.clip(self, min, max)
+    return choices.clip(self, min, max) if out is None else np.clip(self, min, max, out)
 
 
 @_method
-def round(self: Tensor, decimals: int = 0) -> Any:
+def round(self: Tensor, decimals: int = 0, out: Any = None) -> Any:
     """The values rounded to decimals: `wg.ops.round`."""
-    return choices.round(self, decimals)
+    return choices.round(self, decimals) if out is None else np.round(self, decimals, out)
 
 
 @_method
@@ -254,15 +299,31 @@ def conjugate(self: Tensor) -> Any:
 
 
 @_method
-def take(self: Tensor, indices: Any, axis: Any = None) -> Any:
+def take(self: Tensor, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     """The slices at positions along an axis: `wg.ops.take`."""
+    if out is not None or mode != "raise":
+        return np.take(self, indices, axis, out, mode)
     return indexing.take(self, indices, axis)
 
 
 @_method
-def compress(self: Tensor, condition: Any, axis: Any = None) -> Any:
+def compress(self: Tensor, condition: Any, axis: Any = None, out: Any = None) -> Any:
     """The slices along an axis where a condition of known values holds."""
+    if out is not None:
+        return np.compress(condition, self, axis, out)
     return indexing.take(self, indexing.flatnonzero(condition), axis)
+
+
+@_method
+def choose(self: Tensor, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+    """Each element from the choice that an integer here names: `np.choose`."""
+    return np.choose(self, choices, out, mode)
+
+
+@_method
+def searchsorted(self: Tensor, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    """Where values would go in these, which are sorted: `np.searchsorted`."""
+    return np.searchsorted(self, v, side, sorter)
 
 
 @_method
@@ -317,9 +378,17 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
 
 
 @_method
-def argsort(self: Tensor, axis: Any = -1) -> Any:
+def argsort(self: Tensor, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """The positions that sort along an axis: `wg.ops.argsort`."""
+    if order is not None:
+        raise ValueError(at_user_line(f"Tensor.argsort: order={order!r} names fields, which tensors do not have"))
     return indexing.argsort(self, axis)
+
+
+@_method
+def argpartition(self: Tensor, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+    """The positions that put the smaller elements before the k-th along an axis: `np.argpartition`."""
+    return np.argpartition(self, kth, axis, kind, order)
 
 
 @_method
@@ -388,9 +457,8 @@ def _refused(name: str, cure: str) -> Callable[..., NoReturn]:
 
 
 _REFUSED = {
-    "itemset": "x[index] = value", "resize": "np.resize(x, shape), which is a new tensor",
-    "setfield": "x[index] = value",
-}  # fmt: skip
+    "itemset": "x[index] = value",
+}
 _SHARING = ("reshape", "ravel", "transpose", "swapaxes", "squeeze", "diagonal")  # NumPy's views, where it can make them
 
 
@@ -438,10 +506,10 @@ def attach_methods() -> None:
     """Gives `Tensor` the methods and properties of this file."""
     for name in _SHARING:
         _METHODS[name] = _sharing(name, _METHODS[name])
-    for name, method in _METHODS.items():
+    for name, method in (*_METHODS.items(), *memory_methods.METHODS.items()):
         method.__qualname__ = f"Tensor.{name}"
         setattr(Tensor, name, method)
     for name, cure in _REFUSED.items():
         setattr(Tensor, name, _refused(name, cure))
-    for name, (getter, doc) in _PROPERTIES.items():
+    for name, (getter, doc) in (*_PROPERTIES.items(), *memory_methods.PROPERTIES.items()):
         setattr(Tensor, name, property(getter, _SETTERS.get(name), doc=doc))

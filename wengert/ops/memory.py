@@ -146,6 +146,10 @@ class Family:
             self._blank = layouts.blank_of(shape, self.origin.dtype)  # pyright: ignore[reportArgumentType]
         return self._blank
 
+    def is_alone(self, tensor: Tensor) -> bool:
+        """Whether no other living tensor lies here."""
+        return all(found is None or found is tensor for found in (member() for member in self._members))
+
     def take_in(self, tensor: Tensor, place: Place) -> None:
         """Gives a tensor its place here."""
         tensor._link = place
@@ -312,8 +316,9 @@ class Place:
         elif self._pull is not None:
             raise TracingError(
                 at_user_line(
-                    f"a view of shape {self.type.shape} of a tensor whose extents are known at run time only cannot be "
-                    f"written to unless it was made by indexing; write to the tensor that it is a view of"
+                    f"a view of shape {self.type.shape} of a tensor whose extents are known at run time only, or of "
+                    f"the same bits as {self.type.dtype.name}, cannot be written to unless it was made by indexing; "
+                    f"write to the tensor that it is a view of"
                 )
             )
         else:
@@ -369,7 +374,7 @@ def item_of(x: Tensor, index: Any) -> Any:
         found = take_index(x, index, "x[...]")
     else:
         found = x._link.read_at(index)
-    if found._data.shape and index_shares(index):
+    if (found._data.shape or _keeps_axes(x, index)) and index_shares(index):
         if found is x:
             return x
         place = place_of(x)
@@ -381,6 +386,30 @@ def item_of(x: Tensor, index: Any) -> Any:
     return found
 
 
+def _keeps_axes(x: Tensor, index: Any) -> bool:
+    """Whether an index of all axes gives NumPy's array of none, which is a view, and not a number."""
+    with_dots = index is Ellipsis or (type(index) is tuple and any(i is Ellipsis for i in index))
+    return with_dots and (x.ndim > 0 or x._link is not None)
+
+
+def as_array(x: Tensor) -> Tensor:
+    """Makes a tensor of no axes one that can be written to, as NumPy's array is, rather than a number."""
+    if not x.ndim:
+        place_of(x)
+    return x
+
+
+def move(x: Tensor, value: Tensor) -> None:
+    """Makes a tensor the whole of a new memory, which holds a value of other extents."""
+    old = place_of(x)
+    old.become_written(x)
+    family = Family(value)
+    place = Place(family, type_of(value), family.blank)
+    place.origin = old.origin
+    family.written()
+    family.take_in(x, place)
+
+
 def view_of(x: Tensor, found: Any, make: Callable[[Any], Any]) -> Any:
     """What a function gave for a tensor, sharing with it where NumPy's own function gives a view.
 
@@ -389,6 +418,8 @@ def view_of(x: Tensor, found: Any, make: Callable[[Any], Any]) -> Any:
         found: the result: a tensor, or a list or tuple of them.
         make: the function, from an array (or a tensor) to its result.
     """
+    if not x.ndim and x._link is None:  # a number, as NumPy's scalars are
+        return own(found, x)
     place = place_of(x)
     blank = place.layout
     if blank is None:
@@ -403,7 +434,7 @@ def view_of(x: Tensor, found: Any, make: Callable[[Any], Any]) -> Any:
 
 
 def _viewed(place: Place, x: Tensor, found: Any, view: Any) -> Any:
-    if not isinstance(found, Tensor) or not found.ndim:
+    if not isinstance(found, Tensor):
         return found
     if not isinstance(view, np.ndarray) or not np.may_share_memory(view, place.layout):
         return own(found, x)

@@ -46,10 +46,13 @@ def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[
 
 
 def _in_place(f: Callable[[Any, Any], Any], sign: str) -> Callable[[Tensor, Any], Any]:
-    """An in-place operator: writes to an array. A lone number is rebound, as Python's and NumPy's scalars are."""
+    """An in-place operator: writes to an array. A lone number is rebound, as Python's and NumPy's scalars are.
+
+    A tensor of no axes is a number unless it has a place in memory: one that was made as an array, or is a view.
+    """
 
     def method(self: Tensor, other: Any) -> Any:
-        if not self.ndim or (type(other) not in _FAST and not _is_operand(other)):
+        if (not self.ndim and self._link is None) or (type(other) not in _FAST and not _is_operand(other)):
             return NotImplemented
         result = as_tensor(f(self, other))
         if result is not self:

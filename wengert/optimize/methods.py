@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.public import public
+from .._core.where import at_user_line
 from .linesearch import scale_by_zoom_linesearch
 from .transformations import (
     GradientTransformation,
@@ -230,6 +231,8 @@ def lbfgs(
         True
     """
     search = _searching_where_it_can() if linesearch is None else linesearch
+    if memory_size < 1:
+        raise ValueError(at_user_line(f"lbfgs: memory_size: wanted a positive number, got {memory_size!r}"))
     return chain(scale_by_lbfgs(memory_size, scale_init_precond), scale_by_learning_rate(learning_rate), search)
 
 

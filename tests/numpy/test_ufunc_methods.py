@@ -1,0 +1,68 @@
+"""`ufunc.at` of every ufunc of NumPy's with one result, on tensors: NumPy's values, and gradients by differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+import wengert.numpy as wnp
+from tests.support.slopes import check
+
+UFUNCS = sorted(
+    {f.__name__ for f in vars(np).values() if isinstance(f, np.ufunc) and f.nout == 1 and f.signature is None}
+)
+FLOATS = (np.array([0.3, 0.6, 0.9, 0.5]), np.array([0.5, 0.7, 0.2]))
+INTEGERS = (np.array([3, 6, 9, 5]), np.array([2, 3, 1]))
+INDICES = ([0, 1, 0], [0, 1, 2], [2, 2, 2], np.array([True, False, True, True]))
+SMOOTH = (
+    "add", "subtract", "multiply", "divide", "power", "hypot", "arctan2", "logaddexp", "float_power", "maximum", "fmin",
+    "exp", "sin", "square", "sqrt", "negative", "tanh", "reciprocal",
+)  # fmt: skip
+
+
+def _ufunc(name: str) -> Any:
+    return next(f for f in vars(np).values() if isinstance(f, np.ufunc) and f.__name__ == name)
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_at_writes_what_numpy_writes(name: str) -> None:
+    ufunc = _ufunc(name)
+    for first, second in (FLOATS, INTEGERS):
+        for index in INDICES:
+            expected = first.copy()
+            rest = (second,) if ufunc.nin == 2 else ()
+            try:
+                ufunc.at(expected, index, *rest)
+            except TypeError:
+                continue  # not of this dtype
+            found = wnp.array(first)
+            ufunc.at(found, index, *rest)
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found.numpy(), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_gradients_of_at_are_those_of_differences(name: str) -> None:
+    ufunc = _ufunc(name)
+
+    def program(np_like: Any, x: Any, y: Any) -> Any:
+        a = x * 1.0
+        ufunc.at(a, [0, 1, 0], *((y,) if ufunc.nin == 2 else ()))
+        ufunc.at(a[1:], [0, 2], *((y[0] + 1.0,) if ufunc.nin == 2 else ()))
+        return a * a + y[0]
+
+    check(lambda x, y: program(wnp, x, y), *FLOATS, plain=lambda x, y: program(np, x, y))
+    compiled = wg.function(lambda x, y: program(wnp, x, y))(*FLOATS)
+    np.testing.assert_allclose(compiled, program(np, *FLOATS), rtol=1e-12)
+
+
+def test_at_of_a_matrix_by_several_indices() -> None:
+    expected, found = np.ones((2, 3)), wnp.ones((2, 3))
+    for a in (expected, found):
+        np.power.at(a, (np.array([0, 0, 1]), 1), 3.0)
+        np.hypot.at(a, (slice(None), [0, 0]), 2.0)
+        np.logaddexp.at(a, ..., [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-14)
