@@ -290,9 +290,9 @@ class Loop:
         """
         body = self.body.graph
         places = {i if i < self.carries else self.emits[i - self.first_emit] for i in seeds}
-        if not all(isinstance(p, int) for p in places):
+        reading = {body.outputs[p].key for p in places if isinstance(p, int)}
+        if any(isinstance(p, History) for p in places):
             return (True,) * self.carries
-        reading = {body.outputs[p].key for p in places}
         flags = [i in places for i in range(self.carries)]
         while True:
             keys = reading | {v.key for v, flag in zip(body.outputs, flags, strict=False) if flag}
