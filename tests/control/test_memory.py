@@ -493,3 +493,33 @@ def test_steps_that_run_again_follow_twins(policy: Any, shape: tuple[int, ...], 
     np.testing.assert_allclose(
         wg.jvp(lambda x: _with_twins(policy, x), (x,), (np.ones(shape),))[1], np.sum(wanted), rtol=1e-12
     )
+
+
+# -- what nothing reads ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("policy", ["all", "sqrt", 1, None])
+def test_a_loop_variable_that_nothing_reads_gets_no_cotangent(policy: Any, order: int) -> None:
+    def step(c: Any, d: Any, w: Any) -> tuple[Any, Any]:
+        return w * wg.matmul(wg.stack([c, c, c]), c), d * w
+
+    def f(x: Any, w: Any) -> Any:
+        if policy is None:  # a loop with a condition
+            last = wg.while_loop(lambda i, c, d: i < 2, lambda i, c, d: (i + 1, *step(c, d, w)), (0, x, w * 2))
+            return wg.sum(last[2])
+        last, rows = wg.scan(lambda s, _: (step(*s, w), s[1]), (x, w * 2), np.ones(2), checkpoint=policy)
+        return wg.sum(last[1]) + wg.sum(rows)
+
+    def gradients(x: Any, w: Any) -> Any:
+        return wg.grad(f, (0, 1), unconnected_gradients="zero")(x, w)
+
+    def second(x: Any, w: Any) -> Any:
+        return wg.grad(lambda x, w: wg.sum(wg.sin(gradients(x, w)[1])), (0, 1), unconnected_gradients="zero")(x, w)
+
+    asked = gradients if order == 1 else second
+    x, w = np.array([1.0, np.inf, 3.0]), np.array([1.0, 2.0, 3.0])
+    wanted, found = asked(x, w), wg.function(asked)(x, w)
+    assert np.isfinite(wanted[1]).all()
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)

@@ -24,6 +24,7 @@ from tests.fuzz.writer import Finding, text_of, write_test
 from wengert._engines.native.lower.scalars import SCALARS
 from wengert._prims import elementwise as E
 from wengert._prims.structural import add_number, mul
+from wengert.errors import CapturedError
 
 EACH = 4  # programs of a test
 COUNTS = {CONTROL: 24, "processes": 4}  # of a class; of the others USUAL. CI's own fuzzing runs many more
@@ -237,6 +238,23 @@ def test_a_tape_knows_inputs_that_a_program_writes_to() -> None:
     for seed in range(4):  # which interface is asked is drawn
         program = Program(source, (Input((), values=(0.0,)), Input((), values=(1.0,))), seed=str(seed))
         assert failure_of(program, "modes") is None
+
+
+def test_eager_code_may_refuse_a_captured_value_that_a_trace_does_not_read() -> None:
+    source = (
+        "def f(x0, x1):\n"
+        "    def step(c, _):\n"
+        "        def one(c1, c2):\n"
+        "            v1 = given.kept(lambda a: x1)(c)\n"
+        "            return c2\n"
+        "        v2 = wg.switch(wg.astype(wg.sum(x1), 'int64'), [one], c, c)\n"
+        "        return (c, x0)\n"
+        "    return wg.scan(step, x1, x0)\n"
+    )
+    program = Program(source, (Input((3,)), Input((3, 3, 1))))
+    with pytest.raises(CapturedError):
+        Case(program, "compiled").variant("gradient")(*program.arrays())
+    assert failure_of(program, "compiled") is None
 
 
 def test_oracles_hold_for_a_plain_program() -> None:

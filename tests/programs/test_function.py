@@ -859,3 +859,21 @@ def test_what_finds_no_memory_is_named_with_its_line(f: Any, named: str) -> None
         wg.function(f)(1.0)
     assert type(caught.value) is MemoryError
     assert __file__ in str(caught.value)
+
+
+@pytest.mark.parametrize("outer", [lambda f: f, wg.function, wg.grad], ids=["eager", "function", "grad"])
+def test_a_function_writes_to_copies_of_its_arguments_wherever_it_is_called(outer: Any) -> None:
+    @wg.function
+    def inner(v: Any) -> Any:
+        v[0] = 9.0
+        v += 1.0
+        return wg.sum(v * v)
+
+    def f(x: Any) -> Any:
+        b = x * 2.0
+        return inner(b) + wg.sum(b * b) + inner(b[1:])
+
+    x = np.array([1.0, 2.0, 3.0])
+    wanted = {wg.grad: [8.0, 4 * 5.0 + 16.0, 2 * (2 * 7.0 + 12.0 + 2 * 7.0)]}
+    value = (100 + 25 + 49) + (4 + 16 + 36) + (100 + 49)
+    np.testing.assert_array_equal(outer(f)(x), wanted.get(outer, value))

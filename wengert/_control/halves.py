@@ -47,7 +47,7 @@ class Halves(NamedTuple):
 
 def halves_of(
     graph: Graph, active: Sequence[bool], invariants: Collection[int] = (), sparse: bool = False,
-    carried: Collection[int] = (),
+    carried: Collection[int] = (), unread: Collection[int] = (),
 ) -> Halves:  # fmt: skip
     """Both halves of a closed graph.
 
@@ -57,8 +57,9 @@ def halves_of(
         invariants: positions of the inputs that are the same each time the body runs.
         sparse: whether the cotangents of what only rows are gathered from stay rows.
         carried: positions of the inputs that are kept for each step if the backward half reads them; others are there.
+        unread: positions of the outputs that get no cotangent.
     """
-    joint = joint_of(graph, active, sparse)
+    joint = joint_of(graph, active, sparse, unread)
     keys = [v.key for v in joint.inputs]
     cut = _Cut(
         joint.inputs, joint.forward, joint.backward, joint.gradients, {keys[i] for i in invariants},

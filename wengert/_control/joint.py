@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from .._core import dtypes
@@ -57,13 +57,14 @@ class Joint(NamedTuple):
         )
 
 
-def joint_of(graph: Graph, active: Sequence[bool], sparse: bool) -> Joint:
+def joint_of(graph: Graph, active: Sequence[bool], sparse: bool, unread: Collection[int] = ()) -> Joint:
     """The joint graph of a closed graph and its sweep to the active inputs.
 
     Args:
         graph: the program.
         active: which inputs want a cotangent.
         sparse: whether the cotangents of what only rows are gathered from stay rows.
+        unread: positions of the outputs that get no cotangent.
     """
     joint = Graph(graph.name)
     with building(joint):
@@ -74,7 +75,8 @@ def joint_of(graph: Graph, active: Sequence[bool], sparse: bool) -> Joint:
             outs = replay(graph, inputs)
         joint.guards.require_all(graph.guards)
         boundary, checked = len(joint.nodes), len(joint.guards.equal)
-        seeded = (*[i for i, out in enumerate(outs) if tape.tracks(out._key) and dtypes.is_inexact(out.dtype)],)
+        reached = [i for i, out in enumerate(outs) if tape.tracks(out._key) and dtypes.is_inexact(out.dtype)]
+        seeded = (*[i for i in reached if i not in unread],)
         seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
         with quietly():
             pairs = [(outs[i]._key, seed) for i, seed in zip(seeded, seeds, strict=True)]
@@ -163,10 +165,10 @@ def preparing(takers: Callable[[tuple[Tensor, ...], Any], Sequence[Tensor]]) -> 
     return prepare
 
 
-def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any) -> tuple[Any, tuple[Tensor, ...]]:
+def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any, *how: Any) -> tuple[Any, tuple[Tensor, ...]]:
     """Gives a node under construction the results that a backward pass reads. Open recorders learn of them."""
     node, graph = _node_of(outs[0])
-    attr = node.attrs[-1].split(active)
+    attr = node.attrs[-1].split(active, *how)
     with graph.lock:
         node.attrs = (*node.attrs[:-1], attr)
         types = node.op.type_rule(*node.op.group((*map(type_of, node.inputs),)), *node.attrs)
@@ -182,12 +184,22 @@ def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any) -> tup
     return attr, everything
 
 
+def is_growing(out: Tensor) -> bool:
+    """Whether a tensor is a result of a node under construction."""
+    return _growing(out) is not None
+
+
 def _node_of(out: Tensor) -> tuple[Node, Graph]:
+    found = _growing(out)
+    if found is None:
+        raise LookupError("a branch, a loop or a compiled function that ran without a tape has no backward pass")
+    return found
+
+
+def _growing(out: Tensor) -> tuple[Node, Graph] | None:
     data = out._data
     graph = graph_holding(data) if type(data) is Value else None
-    node = None if graph is None else next(
-        (n for n in reversed(graph.nodes) if any(v.key == out._key for v in n.outputs)), None
-    )  # fmt: skip
-    if graph is None or node is None or graph.is_frozen:
-        raise LookupError("a branch, a loop or a compiled function that ran without a tape has no backward pass")
-    return node, graph
+    if graph is None or graph.is_frozen:
+        return None
+    node = next((n for n in reversed(graph.nodes) if any(v.key == out._key for v in n.outputs)), None)
+    return None if node is None else (node, graph)

@@ -37,7 +37,7 @@ from .._transforms.replay import bind_dims, replay
 from .call import Program, Pushed, marked
 from .fitting import require_inputs, require_same_extent
 from .halves import Halves, halves_of
-from .joint import extended, prepared, preparing, serving
+from .joint import extended, is_growing, prepared, preparing, serving
 from .lanes import (
     add_lanes,
     batched_program,
@@ -73,6 +73,7 @@ class LoopBackward:
 
     Attributes:
         active: which operands (the number of steps left out) get a cotangent.
+        live: which carries reach what has one; None if all may.
         stop: how many results may have cotangents.
         halves: of the body.
         carries: which carries have cotangents on the way.
@@ -85,8 +86,10 @@ class LoopBackward:
     def __init__(
         self, active: tuple[bool, ...], stop: int, halves: Halves, carries: tuple[int, ...],
         given: tuple[int, ...], saved: tuple[int, ...], history: int, added: int,
+        live: tuple[bool, ...] | None = None,
     ) -> None:  # fmt: skip
         self.active = active
+        self.live = live
         self.stop = stop
         self.halves = halves
         self.carries = carries
@@ -94,6 +97,10 @@ class LoopBackward:
         self.saved = saved
         self.history = history
         self.added = added
+
+    def reads(self, live: Sequence[bool]) -> bool:
+        """Whether it goes through all of these carries."""
+        return self.live is None or all(mine or not theirs for mine, theirs in zip(self.live, live, strict=True))
 
 
 class Loop:
@@ -229,11 +236,14 @@ class Loop:
 
     # -- backward passes -----------------------------------------------------------------------------------------------
 
-    def split(self, active: tuple[bool, ...]) -> Loop:
-        """The same loop, whose steps also save what a backward pass to the active operands reads."""
+    def split(self, active: tuple[bool, ...], live: tuple[bool, ...] | None = None) -> Loop:
+        """The same loop, whose steps also save what a backward pass to the active operands reads, through the carries
+        that are live (all, if that is not said)."""
         flags = self.activity(active)
+        unread = [i for i, is_live in enumerate(live or ()) if not is_live]
+        flags = (*[flag and i not in unread for i, flag in enumerate(flags)],)
         invariants = range(self.invariants_from(), len(flags))
-        halves = halves_of(self.body.graph, flags, invariants, carried=range(self.carries))
+        halves = halves_of(self.body.graph, flags, invariants, carried=range(self.carries), unread=unread)
         carries = (*[i for i in range(self.carries) if flags[i]],)
         given = (*[i for i in halves.given if i < self.carries],)
         outputs = list(halves.outputs)
@@ -256,7 +266,7 @@ class Loop:
             emits.append(History((*saved,), self.policy))
             history, added = stop, 0
         divided.emits = (*emits,)
-        stage = LoopBackward(active, stop, halves, carries, given, (*saved,), history, added)
+        stage = LoopBackward(active, stop, halves, carries, given, (*saved,), history, added, live)
         divided.stages = (*self.stages, stage)
         return divided
 
@@ -272,6 +282,27 @@ class Loop:
             if found == flags[: self.carries]:
                 return (*flags,)
             flags[: self.carries] = found
+
+    def live(self, seeds: Sequence[int]) -> tuple[bool, ...]:
+        """Which carries reach results that have cotangents, at some step.
+
+        What nothing reads gets no cotangent, not zeros: zero times the infinity of a carry like that would be NaN.
+        """
+        body = self.body.graph
+        places = {i if i < self.carries else self.emits[i - self.first_emit] for i in seeds}
+        reading = {body.outputs[p].key for p in places if isinstance(p, int)}
+        if any(isinstance(p, History) for p in places):
+            return (True,) * self.carries
+        flags = [i in places for i in range(self.carries)]
+        while True:
+            keys = reading | {v.key for v, flag in zip(body.outputs, flags, strict=False) if flag}
+            for node in reversed(body.nodes):
+                if any(v.key in keys for v in node.outputs):
+                    keys.update(v.key for v in node.inputs)
+            found = [flag or v.key in keys for v, flag in zip(body.inputs, flags, strict=False)]
+            if found == flags:
+                return (*flags,)
+            flags = found
 
     def pruned(self, used: Sequence[bool]) -> tuple[Loop, Sequence[bool]]:
         """The loop without the emitted results that nothing uses, and which results are kept; for a program about to
@@ -460,9 +491,11 @@ def _pull_back(
     inputs = operands[offset:]
     wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed[offset:], inputs, strict=True)],)
     seeds = [i for i, c in enumerate(ct) if isinstance(c, Tensor)]
-    stage = serving(spec.stages, wanted, max(seeds))
-    if stage is None:
-        spec, outs = extended(outs, wanted, spec)
+    live = spec.live(seeds)
+    stages = sorted((s for s in spec.stages if s.reads(live)), key=lambda s: len(s.carries))
+    stage = serving(stages, wanted, max(seeds))
+    if stage is None or (is_growing(outs[0]) and not all(live[i] for i in stage.carries)):
+        spec, outs = extended(outs, wanted, spec, live)
         stage = spec.stages[-1]
     stacked = (*[i for i in seeds if i >= spec.first_emit],)
     step = step_back(spec, stage, stacked, wanted)

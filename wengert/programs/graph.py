@@ -13,6 +13,7 @@ import importlib
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from copy import copy
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
@@ -282,7 +283,9 @@ class Function(Generic[P, R]):
         args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
         leaves, spec = flatten((tuple(args), kwargs))
         tensors = _tensors_of(leaves, spec, self._f)
-        args, kwargs = unflatten(spec, [unpinned(x) if t is None else t for x, t in zip(leaves, tensors, strict=True)])
+        # twins: what f writes to its arguments stays with it, as in a compiled call
+        given = [unpinned(x) if t is None else copy(t) for x, t in zip(leaves, tensors, strict=True)]
+        args, kwargs = unflatten(spec, given)
         result = self._f(*args, **kwargs)
         return result_of(result, True if STATE.builder is not None else keep)
 
