@@ -17,6 +17,7 @@ from .examples import run_examples
 from .kinks import kinks_table
 from .names import Names
 from .notebooks import draw_notebooks
+from .numpy_names import numpy_table
 from .op_pages import list_of, op_pages
 from .primitive_pages import primitive_pages
 from .scipy_names import scipy_table
@@ -39,6 +40,7 @@ def make_everything(app: Any = None) -> None:
     write(GENERATED / "names.txt", names.table(ops, documented))
     write(GENERATED / "distributions.txt", distributions())
     write(GENERATED / "scipy.txt", scipy_table())
+    write(GENERATED / "numpy.txt", numpy_table())
     for home in HOMES:
         write(GENERATED / f"list-{home or 'wg'}.txt", list_of(ops, home))
 

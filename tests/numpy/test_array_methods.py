@@ -157,7 +157,8 @@ def test_values_are_numpys(name: str) -> None:
         if isinstance(expected, (np.ndarray, np.generic)):
             assert isinstance(found, (Tensor, np.ndarray, np.generic)) and found.dtype == expected.dtype
             assert np.shape(found) == np.shape(expected)
-            np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-12)
+            wanted: Any = expected
+            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-12)
         else:
             assert found == expected
 

@@ -60,9 +60,13 @@ def test_gradients_of_at_are_those_of_differences(name: str) -> None:
 
 
 def test_at_of_a_matrix_by_several_indices() -> None:
-    expected, found = np.ones((2, 3)), wnp.ones((2, 3))
+    expected: Any = np.ones((2, 3))
+    found: Any = wnp.ones((2, 3))
+    rows: Any = (slice(None), [0, 0])
+    block: Any = (np.array([0, 0, 1]), 1)
+    whole: Any = ...
     for a in (expected, found):
-        np.power.at(a, (np.array([0, 0, 1]), 1), 3.0)
-        np.hypot.at(a, (slice(None), [0, 0]), 2.0)
-        np.logaddexp.at(a, ..., [1.0, 2.0, 3.0])
+        np.power.at(a, block, 3.0)
+        np.hypot.at(a, rows, 2.0)
+        np.logaddexp.at(a, whole, [1.0, 2.0, 3.0])
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-14)

@@ -27,6 +27,22 @@ def _source(name: str, text: str) -> None:
 
 
 _TABLE = """
+no_axes_set: a = np.zeros(()); a[()] = x[0] * 2; a + x
+no_axes_add: a = np.zeros(()); b = a; a += x[1]; a[...] += x[2]; a + b + x
+no_axes_view: v = m[1, 2, ...]; v[...] = x[0] * x[1]; v += x[2]; m
+number_rebinds: s = x[0]; t = s; s += x[1]; x * t + s
+squeezed_view: v = np.squeeze(m[1:2, 3:4]); v *= x[0]; m
+power_at_duplicates: np.power.at(x, [0, 1, 0], [2.0, 3.0, 0.5]); x
+hypot_at: np.hypot.at(m, (slice(None), [1, 1]), x[0]); m
+exp_at: np.exp.at(x, [0, 0, 3]); x
+sum_out: np.sum(m * m, axis=0, out=x[:5]); x
+max_out_where: np.max(m, axis=1, out=x[1:5], where=m > 0, initial=0.1); x
+method_out: m.mean(1, None, x[:4]); x
+cumsum_method_out: m.cumsum(0, out=m); m
+resize_longer: a = x * x; a.resize(8, refcheck=False); a[6:] = x[:2]; a
+resize_shorter: a = x * x; a.resize((2, 2), refcheck=False); a[1] += x[0]; a
+same_view: v = m.view(); v[0] = x[1]; m
+setfield: z = x * 1j; z.setfield(x * 2, float); np.real(z) * np.imag(z)
 set_item: x[2] = x[0] * x[1]; x
 set_item_negative: x[-1] = x[0] ** 2; x
 set_slice: x[1:4] = x[:3] * 2; x
