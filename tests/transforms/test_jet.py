@@ -116,6 +116,17 @@ def own_sine(x: Any) -> Any:
     return np.sin(x), lambda ct: ct * np.cos(x)
 
 
+@wg.custom_gradient
+def own_exponential(x: Any) -> Any:
+    y = np.exp(x)
+    return y, lambda ct: ct * y
+
+
+def cosine_kept(x: Any) -> Any:
+    slope = np.cos(x)
+    return np.sin(x), lambda ct: ct * slope
+
+
 def pair(t: Any) -> Any:
     return wg.stack([t, t * t])
 
@@ -139,6 +150,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "einsum of three": lambda t: np.einsum("i,ij,j->", pair(t), matrix(t), pair(1 + t)),
     "logsumexp": lambda t: wg.special.logsumexp(pair(t)),
     "a rule of the user's": lambda t: own_sine(t) * t,
+    "a rule that keeps a value": lambda t: own_exponential(t) * t,
+    "a rule that keeps a cosine": lambda t: wg.custom_gradient(cosine_kept)(t) * t,
     "recomputed": lambda t: wg.recompute_grad(lambda x: np.sin(x) * x)(t),
     "a compiled function": lambda t: wg.function(lambda x: np.sin(x) * x)(t) * t,
     "writes": written,

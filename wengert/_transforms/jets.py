@@ -60,7 +60,10 @@ class Jets(Pushing):
         found = [self.pushed(x) for x in operands]
         if op.kind == "stop" or all(s is None for s in found):
             return
-        env = {x._key: s for x, s in zip(operands, found, strict=True) if s is not None}
+        if op.kind == "custom":  # whose rule may use what the user's function has computed on the way
+            env = {key: series for key, (series, _, _) in self._tangents.items() if series is not None}
+        else:
+            env = {x._key: s for x, s in zip(operands, found, strict=True) if s is not None}
         ran = _Ran(_Curves(env, self.order), op, operands, attrs, outs)
         for index, out in enumerate(outs):
             if dtypes.is_inexact(out.dtype):
