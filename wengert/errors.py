@@ -23,7 +23,16 @@ __all__ = [
 ]
 
 
-class LostGradientError(TypeError):
+class _Documented(Exception):
+    """An error whose message ends with the page that tells more; `page` is relative to the documentation's root."""
+
+    page = "answers/errors.md"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n  see {SITE}{self.page}"
+
+
+class LostGradientError(_Documented, TypeError):
     """A tensor under differentiation was about to become plain numbers, which would lose its gradient.
 
     The message names the function that asked for the numbers, the user's line and the cure, and ends with the page that
@@ -40,11 +49,8 @@ class LostGradientError(TypeError):
 
     page = "adopt.md"
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n  see {SITE}{self.page}"
 
-
-class TracingError(TypeError):
+class TracingError(_Documented, TypeError):
     """Python asked for the value of a symbolic tensor or dimension (`if x:`, `range(n)`) inside a trace.
 
     There are no values yet; the message names the user's line and what to write instead (`wg.cond`, `wg.while_loop`,
@@ -59,8 +65,10 @@ class TracingError(TypeError):
         True
     """
 
+    page = "answers/errors.md#tracingerror"
 
-class DisconnectedError(ValueError):
+
+class DisconnectedError(_Documented, ValueError):
     """The result does not depend differentiably on an argument; the message says which one and why.
 
     Why: f does not use it, or a conversion to integers, `stop_gradient`, `.numpy()` or an op without a derivative
@@ -74,6 +82,8 @@ class DisconnectedError(ValueError):
         ...     print("stop_gradient" in str(error))
         True
     """
+
+    page = "answers/errors.md#disconnectederror"
 
 
 class CapturedError(DisconnectedError, LostGradientError):
@@ -97,19 +107,23 @@ class CapturedError(DisconnectedError, LostGradientError):
     page = "custom_gradients.md"
 
 
-class GradientCheckError(AssertionError):
+class GradientCheckError(_Documented, AssertionError):
     """A gradient disagrees with finite differences; the message holds a table of the entries that do.
 
     Raised by `check_gradients`. The table has the place of each entry, what the gradient says and what differences
     say, the worst first. It is an `AssertionError`, so that tests fail by it.
     """
 
+    page = "answers/errors.md#gradientcheckerror"
 
-class NonFiniteError(FloatingPointError):
+
+class NonFiniteError(_Documented, FloatingPointError):
     """An op made a NaN or an infinity from finite operands, under `debug_nans`.
 
     The message names the op and the user's line; for an op of a gradient also what it is the gradient of.
     """
+
+    page = "answers/errors.md#nonfiniteerror"
 
     def __init__(self, finding: str, site: Any, places: Mapping[int, Any]) -> None:
         super().__init__(finding)
@@ -124,4 +138,5 @@ class NonFiniteError(FloatingPointError):
             self._forward = f", in the gradient of {op}" + (f"\n  which ran at {site}" if site is not None else "")
 
     def __str__(self) -> str:
-        return f"{self.args[0]}{self._forward}" + (f"\n  at {self._site}" if self._site is not None else "")
+        at = f"\n  at {self._site}" if self._site is not None else ""
+        return f"{self.args[0]}{self._forward}{at}\n  see {SITE}{self.page}"

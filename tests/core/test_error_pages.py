@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import wengert as wg
 import wengert.scipy.ndimage
 from tests.support.paths import ROOT
-from wengert.errors import SITE, CapturedError
+from wengert.errors import SITE
 
 
 def adopted(x: Any) -> Any:
@@ -42,6 +43,34 @@ def test_a_refusal_ends_with_the_page(name: str) -> None:
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-def test_the_pages_are_there() -> None:
-    for kind in (wg.LostGradientError, CapturedError):
-        assert (ROOT / "docs" / kind.page).exists()
+OTHERS: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
+    "disconnectederror": (wg.DisconnectedError, lambda: wg.grad(lambda x: wg.stop_gradient(x) * 2.0)(1.0)),
+    "tracingerror": (wg.TracingError, lambda: wg.function(lambda x: x if x > 0 else -x)(1.0)),
+    "gradientcheckerror": (wg.GradientCheckError, lambda: wg.check_gradients(lambda x: wg.abs(x), 0.0)),
+    "nonfiniteerror": (wg.errors.NonFiniteError, lambda: debugged(lambda: wg.log(0.0))),
+}
+
+
+def debugged(f: Callable[[], Any]) -> Any:
+    with wg.debug_nans():
+        return f()
+
+
+@pytest.mark.parametrize("anchor", OTHERS)
+def test_every_error_of_ours_ends_with_its_section(anchor: str) -> None:
+    kind, call = OTHERS[anchor]
+    with pytest.raises(kind) as caught:
+        call()
+    lines = str(caught.value).splitlines()
+    assert lines[-1] == f"  see {SITE}answers/errors.md#{anchor}"
+    assert sum(SITE in line for line in lines) == 1
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_the_pages_and_sections_are_there() -> None:
+    named = {getattr(wg.errors, name) for name in wg.errors.__all__}
+    for kind in named:
+        page, _, anchor = kind.page.partition("#")
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        heads = [re.sub(r"[^a-z]", "", line.lower()) for line in text.splitlines() if line.startswith("## ")]
+        assert not anchor or anchor in heads
