@@ -131,6 +131,11 @@ class NonFiniteError(_Documented, FloatingPointError):
         self._places = places
         self._forward = ""
 
+    def __reduce__(self) -> Any:
+        # in words: a place in a program is no more than that in another process
+        site = None if self._site is None else str(self._site)
+        return type(self), (f"{self.args[0]}{self._forward}", site, {})
+
     def in_gradient_of(self, op: str, key: int) -> None:
         """Told by the sweep: the forward op whose cotangents it was working on, and the key of its first result."""
         if not self._forward:
