@@ -354,3 +354,19 @@ def test_errors() -> None:
         solve_ivp(forced, (0, 1), y0, checkpoint="some")
     with pytest.warns(UserWarning, match="`rtol` is too small"):
         solve_ivp(forced, (0, 0.1), y0, rtol=0.0, method="DOP853")
+
+
+@pytest.mark.parametrize("method", [*EXPLICIT, "Radau", "taylor"])
+@pytest.mark.parametrize("is_gradient", [False, True], ids=["value", "gradient"])
+def test_compiled_steps_are_machine_code(method: str, is_gradient: bool) -> None:
+    pytest.importorskip("llvmlite", reason="nothing is machine code without it")
+
+    def end(mu: Any) -> Any:
+        def oscillator(t: Any, y: Any, mu: Any) -> Any:
+            return wg.stack([y[1], mu * (1 - y[0] ** 2) * y[1] - y[0]])
+
+        return solve_ivp(oscillator, (0.0, 0.5), np.array([2.0, 0.0]), method=method, args=(mu,)).y[0, -1]
+
+    f = wg.function(wg.grad(end) if is_gradient else end)
+    by = {part.by for part in f.report(3.0).parts}
+    assert by == {"machine code"}, by

@@ -1,8 +1,9 @@
 """One step of Radau IIA of order 5: simplified Newton iterations, the error estimate, the interpolant.
 
 After E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", section IV.8: the system of the three stages
-is decoupled by the eigenvectors of the method's matrix into a real and a complex one of n unknowns each. Written once
-for ndarrays and symbols; what is found here is followed by nobody (`_control/implicit.py` makes it differentiable).
+is decoupled by the eigenvectors of the method's matrix into a real one of n unknowns and a complex one, which is solved
+as one of 2 n real numbers: for those there is machine code. Written once for ndarrays and symbols; what is found here
+is followed by nobody (`_control/implicit.py` makes it differentiable).
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ _LEAST, _MOST = 0.2, 10.0
 ERROR_ORDER = 3
 EVALUATIONS = 3  # in an iteration
 
-_PAIR = RADAU.t_inverse[1] + 1j * RADAU.t_inverse[2]
 Function = Callable[[Any, Any], Any]
 
 
@@ -42,7 +42,7 @@ class Newton(NamedTuple):
 
 
 class Systems(NamedTuple):
-    """The matrices of both systems, inverted."""
+    """The matrices of both systems, inverted; `pair` takes real parts, then imaginary ones."""
 
     real: Any
     pair: Any
@@ -51,7 +51,9 @@ class Systems(NamedTuple):
 def systems(jacobian: Any, h: Any) -> Systems:
     """The inverses for a step of h."""
     unit = np.eye(jacobian.shape[0])
-    return Systems(np.linalg.inv(unit * (RADAU.real / h) - jacobian), np.linalg.inv(unit * (RADAU.pair / h) - jacobian))
+    near, across = unit * (RADAU.pair.real / h) - jacobian, unit * (RADAU.pair.imag / h)
+    pair = np.concatenate([np.concatenate([near, -across], axis=1), np.concatenate([across, near], axis=1)])
+    return Systems(np.linalg.inv(unit * (RADAU.real / h) - jacobian), np.linalg.inv(pair))
 
 
 def newton_tolerance(rtol: Any) -> Any:
@@ -72,9 +74,13 @@ def iterated(
     slopes = np.stack([field(t + c * h, y + z[i]) for i, c in enumerate(RADAU.c)])
     w = state.w
     real = _product(RADAU.t_inverse[0], slopes) - RADAU.real / h * w[0]
-    pair = _product(_PAIR, slopes) - RADAU.pair / h * (w[1] + 1j * w[2])
-    by_pair = solver.pair @ pair
-    change = np.stack([solver.real @ real, by_pair.real, by_pair.imag])
+    a, b = RADAU.pair.real / h, RADAU.pair.imag / h
+    turned = np.stack([a * w[1] - b * w[2], b * w[1] + a * w[2]])
+    pair = _product(RADAU.t_inverse[1:], slopes) - turned
+    n = y.shape[0]
+    change = np.concatenate(
+        [(solver.real @ real).reshape((1, n)), (solver.pair @ pair.reshape((2 * n,))).reshape((2, n))]
+    )
     size = norm(change / scale)
     is_first = state.count == 0
     rate = np.where(is_first, 0.0, size / np.where(is_first, 1.0, state.last))

@@ -100,7 +100,7 @@ def culprit_of(node: Node) -> Node:
     """The node for which a loop or a branch is not machine code: one inside, at whatever depth, or itself."""
     for graph in programs_of(node):
         for inner in graph.nodes:
-            if reason_against(inner):
+            if inner.op.kind != "stop" and reason_against(inner):  # which is gone before anything is made of it
                 return culprit_of(inner)
     return node
 
