@@ -8,6 +8,7 @@
 #   make test-packages  adopts packages of NumPy code (tests/packages), which it installs in an environment of their own
 #   make test-autograd  runs HIPS/autograd's own test suite, from its source distribution, on wengert.compat.autograd
 #   make test-dependents  runs typical uses of packages that depend on autograd (tests/compat), in an environment of their own
+#   make test-emulated CPU=aarch64  runs a sample of the native engine's tests under qemu; Nehalem: an x86-64 without AVX
 #   make torture   runs damaged files, calls without memory, forks and kills at length (tests/torture); SEED=... COUNT=... SECONDS=...
 #   make fuzz      runs random programs until it is stopped (tests/fuzz); SECONDS=... SEED=... CLASSES=arrays,regions
 # Both tests take ENGINES=numpy,python, which picks the engines that tests run on; ENGINES=all installs and tests all of them.
@@ -17,7 +18,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench demo docs fuzz release test test-all test-autograd test-dependents test-packages torture lint types clean
+.PHONY: bench demo docs fuzz release test test-all test-autograd test-emulated test-dependents test-packages torture lint types clean
 
 demo: $(VENV)/.installed
 	$(BIN)/wengert demo
@@ -68,6 +69,9 @@ test-dependents:
 	$(PYTHON) -m venv $(VENV)-dependents
 	$(VENV)-dependents/bin/python -m pip install --quiet --editable '.[dev]' --requirement tests/compat/requirements.txt
 	$(VENV)-dependents/bin/python -m pytest tests/compat/test_dependents.py
+
+test-emulated: $(VENV)/.installed-dev
+	$(BIN)/python tools/emulated.py $(or $(CPU),aarch64)
 
 fuzz: $(TESTED)
 	$(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED)) \
