@@ -449,7 +449,7 @@ def __round__(self: Tensor, decimals: int | None = None) -> Any:
 
 def _refused(name: str, cure: str) -> Callable[..., NoReturn]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError(at_user_line(f"Tensor.{name}: a tensor keeps its shape and dtype: use {cure}"))
+        raise TypeError(at_user_line(f"Tensor.{name}: NumPy 2 has no such method any more: use {cure}"))
 
     method.__name__ = name
     method.__doc__ = f"Refused: use {cure}."

@@ -122,7 +122,7 @@ def test_a_call_that_succeeded_does_not_fail_for_lack_of_memory_for_a_warning() 
 
 
 def test_a_loop_of_many_steps_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "SECONDS", 0.05)
+    monkeypatch.setattr(telling, "SECONDS", 0.5)
     f = wg.function(lambda x, n: wg.fori_loop(0, n, lambda i, y: wn.cos(y) / (y - y), x))
     with np.errstate(all="ignore"):
         f(np.ones(3), np.int64(1))

@@ -234,7 +234,7 @@ LONG: dict[str, Any] = {
     "a running logsumexp": (lambda x: wg.ops.cumlogsumexp(x), 4_000_000, 2000),
     "a running total of many rows": (lambda x: wg.ops.cumlogsumexp(wg.reshape(x, (-1, 8)), 1), 8_000_000, 2000),
     "places in a sequence": (lambda x: wg.searchsorted(wg.cumsum(wg.ones(1000)), x), 4_000_000, 2000),
-    "the places of the largest": (lambda x: wg.argmax(wg.reshape(x, (-1, 10)), 0), 12_000_000, 2000),
+    "the places of the largest": (lambda x: wg.argmax(wg.reshape(x, (-1, 10)), 0), 40_000_000, 2000),
     "updates one after the other": (lambda x: wg.ops.segment_sum(x, places(x), 10**7), 6_000_000, 2000),
     "updates, of known size": (lambda x: wg.ops.segment_sum(x, places(x), 10**7), 6_000_000, 0),
     "elements from anywhere": (lambda x: x[places(x) % 6_000_000], 6_000_000, 0),
@@ -257,8 +257,9 @@ def test_long_passes_that_wait_for_their_own_results_can_be_interrupted(name: st
     started = time.thread_time()
     compiled(x)
     whole = time.thread_time() - started
-    # of the processor's time that is left after the signal, but for the result that memory is asked for
-    assert interrupted(lambda: compiled(x), whole / 8) < whole / 2
+    # of the processor's time that is left after the signal, but for the result that memory is asked for; the least of three
+    # calls, since the system gives a signal or a clock's tick late where other processes run
+    assert any(interrupted(lambda: compiled(x), whole / 8) < whole / 2 for _ in range(3))
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
