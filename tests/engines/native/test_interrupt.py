@@ -262,6 +262,30 @@ def test_long_passes_that_wait_for_their_own_results_can_be_interrupted(name: st
     assert any(interrupted(lambda: compiled(x), whole / 8) < whole / 2 for _ in range(3))
 
 
+# Reductions of more elements than anybody has memory for or waits for; a part of a reduction is a 64th.
+REDUCTIONS: dict[str, Any] = {
+    "a row": (lambda x: wg.sum(wg.broadcast_to(x[0], (2**46,))), 3),
+    "rows in parts": (lambda x: wg.sum(wg.broadcast_to(x, (2**46, 3))), 3),
+    "totals in an array": (lambda x: wg.sum(wg.broadcast_to(x, (2**46, 3)), axis=0), 3),
+    "few long rows": (lambda x: wg.sum(wg.broadcast_to(x[:, None], (3, 2**46)), axis=1), 3),
+    "distances": (lambda x: wg.sum((x[:, None] - x) ** 2), 2_000_000),
+    "largest distances": (lambda x: wg.max((x[:, None] - x) ** 2, axis=1), 2_000_000),
+}
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_parts_of_long_reductions_can_be_interrupted(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WENGERT_NUM_THREADS", str(threads))
+    f, size = REDUCTIONS[name]
+    compiled = wg.function(lambda x: f(x))
+    if size > 3:  # then its code is for all sizes
+        compiled(np.ones(5))
+        compiled(np.ones(7))
+    assert interrupted(lambda: compiled(np.ones(size)), 0.3) < 1  # 0.02 s where nothing else runs; a part takes minutes
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
 @pytest.mark.parametrize("before", [(), (700,)], ids=["of one size", "of any size"])
 def test_blas_is_called_for_some_rows_after_the_other(before: Any, monkeypatch: pytest.MonkeyPatch) -> None:

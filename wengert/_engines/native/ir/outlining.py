@@ -2,7 +2,7 @@
 
 A thread runs some iterations of a loop as a call of such a function. Registers and addresses are passed by value;
 variables and small arrays that only the body uses are its own, and so are those of lanes. A body that allocates others,
-returns, asks for signals or sets variables of the function around it stays where it is.
+returns or sets variables of the function around it stays where it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from .loops import (
     Give,
     Lanes,
     Local,
-    Poll,
     Reg,
     Reserve,
     Return,
@@ -36,7 +35,7 @@ from .loops import (
 )
 from .renaming import reads, walk
 
-_STAYS = (Alloc, Reserve, Give, Swap, SetSize, Poll, Return)
+_STAYS = (Alloc, Reserve, Give, Swap, SetSize, Return)
 
 
 class Captured(NamedTuple):

@@ -18,6 +18,7 @@ from .signal_checks import UNKNOWN, cost_of
 
 STRIP = 500_000.0  # nanoseconds, as estimated; the truth may be thirty times as long where memory is slow
 LEAST = 0.1  # nanoseconds of an iteration
+LONG_WORK = 1 << 26  # elements of a parallel loop whose parts may be long: there may be as few as 64 of them
 LONG_COPY = 1 << 23  # elements of a copy in one piece
 
 Fresh = Callable[[str], Reg]
@@ -35,7 +36,7 @@ class _Strips:
         self._uses: Any = None
 
     def is_parallel(self, item: For) -> bool:
-        """Whether threads run a loop; they ask between its parts."""
+        """Whether threads run a loop; they ask between its parts, and in them where those may be long."""
         if item.work is None:
             return False
         if self._uses is None:
@@ -61,6 +62,8 @@ class _Strips:
 
     def loop(self, item: For, made: Block) -> None:
         if self.is_parallel(item):
+            if type(item.work) is not int or item.work > LONG_WORK:
+                self.block(item.body, True)
             made.append(item)
             return
         if is_step(item):

@@ -685,7 +685,7 @@ class _Kernel:
             f"  store i32 {INTERRUPTED}, ptr %status",
             "  br label %exit",
             f"{here}:",
-            f"  call void @{name}.range({given}ptr {failing}, i64 {start}, i64 {stop})",
+            f"  call void @{name}.range({given}ptr {failing}, i64 {start}, i64 {stop}, ptr null)",
             f"  br label %{after}",
             f"{after}:",
         ]
@@ -779,7 +779,6 @@ class _Kernel:
 
     def poll(self, item: Poll) -> None:
         """Counts down, all loops of a function together: each by its share of the time between two looks."""
-        self.declare("wengert_poll", "declare i32 @wengert_poll(ptr)")
         left, now, is_due, found, stops = (self.temp() for _ in range(5))
         ask, stop, again, after = (self.label() for _ in range(4))
         counted = [
@@ -792,17 +791,24 @@ class _Kernel:
         self.lines += [
             *(counted if item.every > 1 else [f"  br label %{ask}"]),
             f"{ask}:",
-            f"  {found} = call i32 @wengert_poll(ptr %context)",
+            f"  {found} = {self.asked()}",
             f"  {stops} = icmp ne i32 {found}, 0",
             f"  br i1 {stops}, label %{stop}, label %{again}",
             f"{stop}:",
-            f"  store i32 {INTERRUPTED}, ptr %status",
-            "  br label %exit",
+            *self.interrupted(),
             f"{again}:",
             f"  store i32 {MOST}, ptr %polls",
             f"  br label %{after}",
             f"{after}:",
         ]
+
+    def asked(self) -> str:
+        """The call that tells whether to stop."""
+        self.declare("wengert_poll", "declare i32 @wengert_poll(ptr)")
+        return "call i32 @wengert_poll(ptr %context)"
+
+    def interrupted(self) -> list[str]:
+        return [f"  store i32 {INTERRUPTED}, ptr %status", "  br label %exit"]
 
     def call(self, item: Call) -> None:
         given, types = [], []
@@ -852,11 +858,13 @@ class _Part(_Kernel):
         loads.append(f"  %failing = getelementptr i64, ptr %data, i64 {len(kinds)}")
         parameters.append("ptr %failing")
         given = "".join(f"{kind} %d{slot}, " for slot, kind in enumerate(kinds))
+        last_parameters = "i64 %vfirst, i64 %vlast, ptr %task"
         return "\n".join([
-            f"define internal void @{self.entry}.range({', '.join([*parameters, 'i64 %vfirst, i64 %vlast'])}) #0 {{",
+            f"define internal void @{self.entry}.range({', '.join([*parameters, last_parameters])}) #0 {{",
             "entry:", *self.top, *self.checks, *self.lines, "  br label %exit", "exit:", *self.frees, "  ret void", "}",
-            f"define internal void @{self.entry}(ptr %data, i64 %first, i64 %last) #0 {{",
-            *loads, f"  call void @{self.entry}.range({given}ptr %failing, i64 %first, i64 %last)", "  ret void", "}",
+            f"define internal void @{self.entry}(ptr %data, i64 %first, i64 %last, ptr %task) #0 {{",
+            *loads, f"  call void @{self.entry}.range({given}ptr %failing, i64 %first, i64 %last, ptr %task)",
+            "  ret void", "}",
         ])  # fmt: skip
 
     def out_of_memory(self, number: str) -> list[str]:
@@ -865,6 +873,14 @@ class _Part(_Kernel):
 
     def gone_astray(self) -> list[str]:
         return self.out_of_memory(STRAYED)
+
+    def asked(self) -> str:
+        self.declare("wengert_ask", "declare i32 @wengert_ask(ptr)")
+        return "call i32 @wengert_ask(ptr %task)"
+
+    def interrupted(self) -> list[str]:
+        """The part ends; `wengert_parallel` tells the function that it is part of."""
+        return ["  br label %exit"]
 
 
 EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {

@@ -4,10 +4,12 @@
   handlers run at most every 20 ms, with the GIL, and only in the thread that holds the call. Code calls it often
   enough that no more than 30 ms pass between two calls: each iteration of a loop whose body is long, each thousandth of
   one whose body is not.
-- `i32 wengert_parallel(ptr context, ptr f, ptr data, i64 start, i64 stop, i64 threads)`: calls `f(data, first, last)`
-  for ranges that make up start to stop, some of them in this thread, the others in threads that live as long as the
-  call. This thread asks for signals between two ranges; an answer other than 0 ends the work and is returned. Threads
-  are not kept: a child of `fork` has none to miss, and starting one takes less than what is worth splitting.
+- `i32 wengert_ask(ptr task)`: the same for parts of a parallel loop. The part that runs in the thread of the call asks
+  for signals, the others look whether it was told to stop.
+- `i32 wengert_parallel(ptr context, ptr f, ptr data, i64 start, i64 stop, i64 threads)`: calls `f(data, first, last,
+  task)` for ranges that make up start to stop, some of them in this thread, the others in threads that live as long as
+  the call. This thread asks for signals between two ranges; an answer other than 0 ends the work and is returned.
+  Threads are not kept: a child of `fork` has none to miss, and starting one takes less than what is worth splitting.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ..run.flags import flags_ir
 from . import symbols
 from .jit import FINISHED, Loaded, library
 
-NAMES = ("wengert_poll", "wengert_parallel")
+NAMES = ("wengert_poll", "wengert_ask", "wengert_parallel")
 
 _LOOK_EVERY = 20_000_000  # nanoseconds
 
@@ -79,6 +81,35 @@ look:
 }
 """
 
+_ASK = """
+define i32 @wengert_ask(ptr %task) {
+start:
+  %is.alone = icmp eq ptr %task, null
+  br i1 %is.alone, label %go.on, label %look
+look:
+  %p.flag = getelementptr i64, ptr %task, i64 6
+  %flag = load ptr, ptr %p.flag
+  %told = load atomic i32, ptr %flag monotonic, align 4
+  %is.told = icmp ne i32 %told, 0
+  br i1 %is.told, label %stop, label %mine
+mine:
+  %p.context = getelementptr i64, ptr %task, i64 7
+  %context = load ptr, ptr %p.context
+  %asks = icmp ne ptr %context, null
+  br i1 %asks, label %ask, label %go.on
+ask:
+  %answer = call i32 @wengert_poll(ptr %context)
+  %stops = icmp ne i32 %answer, 0
+  br i1 %stops, label %tell, label %go.on
+tell:
+  store atomic i32 %answer, ptr %flag monotonic, align 4
+  br label %stop
+stop:
+  ret i32 1
+go.on:
+  ret i32 0
+}
+"""
 
 MOST_THREADS = 64
 
@@ -118,7 +149,7 @@ work:
   %whole = add i64 %from, %piece
   %fits = icmp slt i64 %whole, %last
   %to = select i1 %fits, i64 %whole, i64 %last
-  call void %f(ptr %data, i64 %from, i64 %to)
+  call void %f(ptr %data, i64 %from, i64 %to, ptr %task)
   br i1 %asks, label %ask, label %done
 ask:
   %answer = call i32 @wengert_poll(ptr %context)
@@ -263,7 +294,7 @@ def runtime_ir() -> str:
     clock = _CLOCK_ON_WINDOWS if sys.platform == "win32" else _CLOCK
     clock = clock.replace("MONOTONIC", "6" if sys.platform == "darwin" else "1")
     poll = _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
-    return flags_ir() + tasks + threads + clock + poll
+    return flags_ir() + tasks + threads + clock + poll + _ASK
 
 
 @functools.cache
