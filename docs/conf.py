@@ -11,6 +11,7 @@ import wengert
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from making.docstrings import escape_docstring, is_numpys
 from making.everything import make_everything
+from making.glossary import link_words
 
 project = "Wengert"
 author = "The Wengert developers"
@@ -70,3 +71,4 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", make_everything)
     app.connect("autodoc-process-docstring", escape_docstring, priority=400)
     app.connect("autodoc-skip-member", is_numpys)
+    app.connect("doctree-resolved", link_words)
