@@ -27,9 +27,13 @@ class _Documented(Exception):
     """An error whose message ends with the page that tells more; `page` is relative to the documentation's root."""
 
     page = "answers/errors.md"
+    # TensorFlow's AutoGraph raises an error again, with the lines of the function that it has rewritten; it keeps the
+    # class of those that are made as this one is
+    __init__ = Exception.__init__
 
     def __str__(self) -> str:
-        return f"{super().__str__()}\n  see {SITE}{self.page}"
+        text, told = super().__str__(), f"  see {SITE}{self.page}"
+        return text if text.rstrip().endswith(told) else f"{text}\n{told}"
 
 
 class LostGradientError(_Documented, TypeError):

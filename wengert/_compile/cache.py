@@ -16,7 +16,7 @@ from .._core.kinds import ARRAYS
 from .._core.moving import moved
 from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
-from .._core.tensor import Tensor, held_now
+from .._core.tensor import Tensor, entered, held_now, source_of
 from .._core.where import user_site
 from .._engines.interpret import dim_sources
 from .._engines.numpy.execute import executable
@@ -37,7 +37,7 @@ class Compiled:
     """
 
     __slots__ = (
-        "_captured", "_direct", "captures", "dims", "executable", "form", "graph", "guards", "is_plain", "program",
+        "_captured", "_direct", "_sources", "captures", "dims", "executable", "form", "graph", "guards", "is_plain", "program",
         "rebuild", "result_count", "seconds", "traced", "variables", "written",
     )  # fmt: skip
 
@@ -52,6 +52,8 @@ class Compiled:
         self.executable: Callable[..., tuple[Any, ...]] | None = None
         self.captures = captures
         self._captured = [tensor for tensor, _ in graph.captures.values()]
+        sources = enumerate(map(source_of, self._captured))
+        self._sources = [(place, variable) for place, variable in sources if variable is not None]
         self.variables = [variable for variable, _ in graph.reads.values()]
         self.written = [variable for variable, _ in graph.writes.values()]
         self.result_count = len(graph.outputs) - len(self.written)
@@ -67,7 +69,10 @@ class Compiled:
     def captured(self) -> list[Tensor]:
         """The values of the graph's captures now."""
         captured = self._captured if self.captures is None else self.captures.tensors
-        return [*map(held_now, captured)]
+        found = [*map(held_now, captured)]
+        for place, variable in self._sources:
+            found[place] = entered(variable)
+        return found
 
     @property
     def natives(self) -> list[Any]:

@@ -88,6 +88,8 @@ def _for_engine(engine: Engine) -> Any:
     def kernel(*natives_and_function: Any) -> tuple[Any, ...]:
         *natives, function = natives_and_function
         home = ENGINES[function.engine]
+        if home is not engine:
+            engine.require_untraced(str(function))
         return (*[transferred(y, engine) for y in function.run([transferred(x, home) for x in natives])],)
 
     return kernel

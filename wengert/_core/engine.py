@@ -39,6 +39,8 @@ class Engine:
             a native or array.
         run_plain: `run_plain(arrays, program)` -> the arrays that a program gives, the caller's own.
         place: `place(ndarray, partner)` -> a native on the device of another one.
+        require_untraced: `require_untraced(what)` raises where the framework records what runs into a graph, of which
+            what leaves the framework would be a constant.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Engine:
         is_followed: Callable[[Any], bool] | None = None,
         run_plain: Callable[..., tuple[Any, ...]] | None = None,
         place: Callable[[np.ndarray[Any, Any], Any], Any] | None = None,
+        require_untraced: Callable[[str], None] = lambda what: None,
     ) -> None:
         self.name = name
         self.native_types = tuple(native_types)
@@ -84,6 +87,7 @@ class Engine:
         self.copy = copy
         self.is_followed: Callable[[Any], bool] = is_followed or (lambda native: not is_concrete(native))
         self.run_plain = self._run_plain if run_plain is None else run_plain
+        self.require_untraced = require_untraced
         self.place = (lambda array, partner: from_numpy(array)) if place is None else place
 
     def _run_plain(self, natives: Iterable[Any], program: Any) -> tuple[Any, ...]:
@@ -97,7 +101,7 @@ class Engine:
 
 
 ENGINES: dict[str, Engine] = {}
-STAND_INS: dict[type, Callable[[Any], Any]] = {}  # types that stand for an array (a Keras variable) -> which one
+STAND_INS: dict[type, Callable[[Any], Any]] = {}  # types that stand for an array (variables of TensorFlow and Keras) -> which one
 PLAIN_TYPES: dict[type, Engine] = {}  # types of a framework's arrays that always hold values
 FRAMEWORK_ENGINES: list[Engine] = []  # those of frameworks that are in use
 
@@ -155,6 +159,11 @@ def array_of(x: Any) -> Any:
             if base in STAND_INS:
                 return STAND_INS[base](x)
     return x
+
+
+def stands_in(kind: type) -> bool:
+    """Whether values of a type stand for an array that may be another one at the next call, as variables do."""
+    return bool(STAND_INS) and any(base in STAND_INS for base in kind.__mro__)
 
 
 def is_native(kind: type) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import LostGradientError, TracingError
 from .dims import DimLike, size_of
-from .engine import ENGINE_OF, array_of, ndarray_of
+from .engine import ENGINE_OF, array_of, ndarray_of, stands_in
 from .foreign_arrays import no_mask, no_masked_ufunc
 from .operators import Operators
 from .other_libraries import jax_array, pandas_priority, torch_function
@@ -105,7 +105,7 @@ class Tensor(Operators):
         Tensor([2., 4.], shape=(2,), dtype=float64)
     """
 
-    __slots__ = ("__weakref__", "_cut", "_data", "_key", "_link", "_weak")
+    __slots__ = ("__weakref__", "_cut", "_data", "_key", "_link", "_source", "_weak")
     __array_priority__ = 1000
     __pandas_priority__ = pandas_priority
     __torch_function__ = classmethod(torch_function)
@@ -481,8 +481,28 @@ def fresh(native: Any) -> Tensor:
 
 
 def entered(array: Any) -> Tensor:
-    """A new tensor around a framework's array."""
+    """A new tensor around a framework's array; of a variable that a custom gradient reads again, the one that it read."""
+    if stands_in(type(array)):
+        return _read(array)
     return Tensor(ENGINE_OF[type(array)].enter(array_of(array)), next_serial())
+
+
+def _read(variable: Any) -> Tensor:
+    """What a framework's variable holds, as a tensor; in a trace it knows the variable."""
+    observers = [o for o in STATE.reading if hasattr(o, "on_standing")]
+    tensor = next((o.standing[id(variable)] for o in observers if id(variable) in o.standing), None)
+    if tensor is None:
+        tensor = Tensor(ENGINE_OF[type(variable)].enter(array_of(variable)), next_serial())
+        if STATE.builder is not None:
+            tensor._source = variable
+    for observer in observers:
+        observer.on_standing(variable, tensor)
+    return tensor
+
+
+def source_of(x: Tensor) -> Any:
+    """The framework's variable that a tensor of a trace was read from, to be read at each call; None if there is none."""
+    return getattr(x, "_source", None)
 
 
 def is_tensor_or_variable(x: Any) -> bool:

@@ -29,6 +29,7 @@ from .._core import dtypes
 from .._core.constant import Kind, is_number, number
 from .._core.cycles import under_way
 from .._core.derived import kept
+from .._core.engine import ENGINE_OF, array_of, stands_in
 from .._core.kinds import ARRAYS, DICTS, SEQUENCES
 from .._core.op import Op
 from .._core.public import public
@@ -217,7 +218,10 @@ class _Decorated:
 
     def _run(self, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not has_tracers((args, kwargs)):
-            return self._call(head, args, kwargs)
+            try:
+                return self._call(head, args, kwargs)
+            except _NeedsProgram:
+                pass
         return as_program(lambda *a, **k: self._call(head, a, k), args, kwargs, _name_of(self.__wrapped__))
 
     def __repr__(self) -> str:
@@ -243,7 +247,7 @@ class _CustomCall:
         original: tuple[Any, ...] | None = None,
     ) -> None:  # fmt: skip
         given = (*(args if original is None else original), *kwargs.values())
-        self.variables = {leaf._key for leaf in flatten(given)[0] if isinstance(leaf, Variable)}
+        self.variables = {*map(_key_of, flatten(given)[0])}
         converted = (*map(array_argument, args),)
         words = {k: array_argument(v) for k, v in kwargs.items()}
         has_arrays = _holds_tensors(converted) or _holds_tensors(tuple(words.values()))
@@ -265,6 +269,13 @@ class _CustomCall:
                 leaves[i] = alias(leaves[i])
             self.own = [copy(leaves[i]) for i in self.places]
             self.args = unflatten(self.spec, leaves)
+
+
+def _key_of(leaf: Any) -> int | None:
+    """What a Variable is known by, ours or a framework's; None for anything else."""
+    if isinstance(leaf, Variable):
+        return leaf._key
+    return -id(leaf) if stands_in(type(leaf)) else None
 
 
 def _may_be_lost(x: Tensor) -> bool:
@@ -341,32 +352,66 @@ def _places(f: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 class _Reads:
     """Notes which Variables, and buffers that were there before, a function reads, and what each held first."""
 
-    __slots__ = ("first", "own", "since")
+    __slots__ = ("first", "own", "since", "standing")
 
     def __init__(self, inputs: Sequence[Tensor]) -> None:
         self.since = next_serial()
         self.own = frozenset(x._key for x in inputs)  # what the function is given: it may write to that
         self.first: dict[int, tuple[Variable, Tensor]] = {}
+        self.standing: dict[int, Tensor] = {}  # what variables of frameworks held, by their identity
 
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         self.first.setdefault(variable._key, (variable, tensor))
 
+    def on_standing(self, variable: Any, tensor: Tensor) -> None:
+        """A framework's variable is read.
+
+        Raises:
+            _NeedsProgram: the framework follows it, and would differentiate what runs in place of the rule.
+        """
+        if STATE.builder is None and ENGINE_OF[type(variable)].is_followed(array_of(variable)):
+            raise _NeedsProgram
+        self.standing[id(variable)] = tensor
+        self.first.setdefault(-id(variable), (variable, tensor))
+
     def on_write(self, buffer: Any) -> None:
         """What is written is computed by recorded ops, which have their own gradients."""
 
-    def trainable(self, arguments: set[int]) -> list[tuple[Variable, Tensor]]:
+    def trainable(self, arguments: set[int | None]) -> list[tuple[Variable, Tensor]]:
         return [
             (v, t) for key, (v, t) in self.first.items()
             if v.trainable and dtypes.is_inexact(t.dtype) and key not in arguments
         ]  # fmt: skip
 
-    def of(self, arguments: set[int]) -> list[Tensor]:
+    def of(self, arguments: set[int | None]) -> list[Tensor]:
         """What Variables held that are arguments: read besides, they are the arguments still, as in TensorFlow."""
         return [t for key, (_, t) in self.first.items() if key in arguments]
 
     def named(self, key: int) -> str:
         """The Variable that was read as the tensor with a key, in words; "" if none was."""
         return next((f"the Variable {v.name}" for v, t in self.first.values() if t._key == key), "")
+
+
+class _NeedsProgram(Exception):
+    """A function must run as a program of ours: it reads what a framework follows."""
+
+
+class _Standing:
+    """What variables of frameworks held when the function ran, for its gradient function to read."""
+
+    __slots__ = ("standing",)
+
+    def __init__(self, variables: Iterable[tuple[Any, Tensor]]) -> None:
+        self.standing = {id(v): t for v, t in variables if stands_in(type(v))}
+
+    def on_read(self, variable: Variable, tensor: Tensor) -> None:
+        """What it reads of ours is what they hold now."""
+
+    def on_write(self, buffer: Any) -> None:
+        """What is written is computed by recorded ops."""
+
+    def on_standing(self, variable: Any, tensor: Tensor) -> None:
+        """Told of each read, as others are."""
 
 
 # -- results ----------------------------------------------------------------------------------------------------------
@@ -659,7 +704,7 @@ def _needs_itself(name: str) -> str:
 class _UserPull:
     """Calls grad_fn by its convention and checks what it returns."""
 
-    __slots__ = ("_arguments", "_f", "_grad_fn", "_name", "_variables", "_wanted")
+    __slots__ = ("_arguments", "_f", "_grad_fn", "_name", "_standing", "_types", "_variables", "_wanted")
 
     def __init__(
         self, name: str, f: Callable[..., Any], grad_fn: Callable[..., Any], call: _CustomCall,
@@ -670,11 +715,13 @@ class _UserPull:
         self._grad_fn = grad_fn
         self._wanted = _Wanted(name, call)
         self._variables = [v for v, _ in variables]
+        self._types = [type_of(t) for _, t in variables]
+        self._standing = _Standing(variables)
         self._arguments = call.args if _takes_arguments(grad_fn, len(call.args)) else None
 
     def __call__(self, cotangents: list[Tensor]) -> Sequence[Tensor | None]:
         keywords: dict[str, Any] = {"variables": list(self._variables)} if self._variables else {}
-        with under_way(self._f, _needs_itself(self._name)):
+        with under_way(self._f, _needs_itself(self._name)), observing_reads(self._standing):
             if self._arguments is None:
                 returned = self._grad_fn(*cotangents, **keywords)
             else:
@@ -705,8 +752,8 @@ class _UserPull:
                 )
             )
         return [
-            checked_gradient(g, type_of(v), f"{self._name}: the gradient for the Variable {v.name}")
-            for g, v in zip(gradients, variables, strict=True)
+            checked_gradient(g, t, f"{self._name}: the gradient for the Variable {v.name}")
+            for g, v, t in zip(gradients, variables, self._types, strict=True)
         ]
 
 

@@ -36,3 +36,114 @@ def test_in_a_graph_a_constant_does_no_harm() -> None:
         return tape.gradient(y, x)
 
     assert float(gradient(tf.constant(3.0), tf.constant(1.0))) == 2.0
+
+
+def test_in_a_graph_what_its_tape_watches_is_refused() -> None:
+    @tf.function
+    def gradient(w: Any, x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(w)
+            y = _times(w * 2.0, x)
+        return tape.gradient(y, w)
+
+    with pytest.raises(wg.DisconnectedError, match="being differentiated"):
+        gradient(tf.constant(3.0), tf.constant(1.0))
+
+
+# -- variables ---------------------------------------------------------------------------------------------------------
+
+
+def _ruled(v: Any, with_variables: bool) -> Any:
+    """A product with a variable, whose rule is not the derivative."""
+
+    @wg.custom_gradient
+    def product(x: Any) -> Any:
+        def bare(dy: Any) -> Any:
+            return dy * v * 10.0
+
+        def full(dy: Any, variables: Any) -> Any:
+            assert [*variables] == [v] or variables[0] is v
+            return dy * v * 10.0, [wg.sum(dy * x) * 100.0]
+
+        return x * v, full if with_variables else bare
+
+    return product
+
+
+@pytest.mark.parametrize("in_graph", [False, True])
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_variable_that_is_read_belongs_to_the_rule(in_graph: bool, watched: bool) -> None:
+    v = tf.Variable(2.0)
+
+    def gradients(with_variables: bool) -> Any:
+        x = tf.constant(3.0)
+        with tf.GradientTape() as tape:
+            if watched:
+                tape.watch(x)
+            y = _ruled(v, with_variables)(x)
+        return tape.gradient(y, [v, x])
+
+    run = tf.function(gradients) if in_graph else gradients
+    by_v, by_x = run(True)
+    assert float(by_v) == 300.0
+    assert by_x is None if not watched else float(by_x) == 20.0
+    with pytest.raises(TypeError, match=r"'variables'.*Variable"):
+        run(False)
+
+
+def test_a_variable_counts_where_the_tape_is_outside_of_the_graph() -> None:
+    v = tf.Variable(2.0)
+    call = tf.function(lambda x: _ruled(v, True)(x))
+    with tf.GradientTape() as tape:
+        y = call(tf.constant(3.0))
+    assert float(tape.gradient(y, v)) == 300.0
+
+
+def test_a_variable_that_is_not_trained_is_a_constant() -> None:
+    v = tf.Variable(2.0, trainable=False)
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = _ruled(v, False)(x)
+    assert float(tape.gradient(y, x)) == 20.0
+
+
+PROGRAMS: dict[str, Any] = {
+    "product": (lambda v, x: x * v, lambda v, x: (x, v)),
+    "branch": (lambda v, x: wg.cond(x > 0.0, lambda: x * v, lambda: x - v), lambda v, x: (x, v)),
+    "loop": (lambda v, x: wg.fori_loop(0, 3, lambda i, y: y * v, x), lambda v, x: (3 * v**2 * x, v**3)),
+    "function in a function": (lambda v, x: wg.function(lambda y: y * v * v)(x), lambda v, x: (2 * v * x, v * v)),
+    "rule": (lambda v, x: _ruled(v, True)(x), lambda v, x: (x * 100.0, v * 10.0)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_a_function_reads_variables_at_each_call(name: str, in_graph: bool) -> None:
+    program, wanted = PROGRAMS[name]
+    v = tf.Variable(2.0, dtype="float64")
+    f = wg.function(lambda x: program(v, x))
+    call = tf.function(lambda x: f(x)) if in_graph else f
+    x = tf.constant(3.0, tf.float64)
+    for value in (2.0, 2.0, 5.0):
+        v.assign(value)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = call(x)
+        assert float(y) == float(program(value, 3.0) if name != "rule" else value * 3.0)
+        assert (*map(float, tape.gradient(y, [v, x])),) == wanted(value, 3.0)
+    assert f.trace_count == 1
+    assert float(f(3.0)) == float(y)  # NumPy's number beside the variable
+
+
+def test_tensorflows_forward_mode_is_refused() -> None:
+    square = wg.custom_gradient(lambda x: (x * x, lambda dy: dy * 10.0))
+    x = tf.constant(3.0)
+    for f in (square, wg.function(lambda x: wg.sin(x) * x)):
+        with (
+            tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)),
+            pytest.raises(wg.LostGradientError, match=r"wg\.jvp"),
+        ):
+            f(x)
+        with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)):
+            f(tf.constant(2.0))  # what it does not follow

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..._core.engine import PLAIN_TYPES, Engine, register_engine
+from ..._core.engine import PLAIN_TYPES, STAND_INS, Engine, register_engine
 from ..regions import Arrays, region_kernels
 from . import regions
 from .autograph import mark_ours
@@ -88,6 +88,7 @@ KERNELS.update({name: _region(name) for name in _eager})
 for _name, _kernel in KERNELS.items():
     TENSORFLOW.kernels[_name] = on_natives(_kernel)
 register_engine(TENSORFLOW)
+STAND_INS[tf.Variable] = tf.convert_to_tensor
 mark_ours(__name__.partition(".")[0])
 # what users pass eagerly; a type of TensorFlow's that it does not name in public
 PLAIN_TYPES[type(TENSORFLOW.from_numpy(np.zeros(())).array)] = TENSORFLOW

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.eager import record
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.eager import forwardprop_util, record
 
 from ..._control.call import Program, RowsAt
 from ..._control.executables import once_per_program
@@ -22,7 +23,8 @@ from ..._core.graph import Graph
 from ..._core.op import ZERO
 from ..._core.state import letting_captures_go
 from ..._passes import optimise
-from ...errors import CapturedError
+from ..._core.where import at_user_line
+from ...errors import CapturedError, LostGradientError
 from ..interpret import compile_instructions
 from .common import TRACING, TensorHistory, extents, flat, is_inexact, opened, rebuilt
 from .fusion import fused
@@ -33,9 +35,26 @@ Tensors = Sequence[Any]
 
 
 def takes_part(tensors: Tensors) -> bool:
-    """Whether TensorFlow records or builds with some tensors: symbolic ones, or those that one of its tapes watches."""
+    """Whether TensorFlow records or builds with some tensors: symbolic ones, or those that one of its tapes watches.
+
+    Raises:
+        LostGradientError: its forward mode follows one of them.
+    """
+    _refuse_forward(tensors)
     # TensorFlow has no public word for what its tapes watch
     return not tf.executing_eagerly() or record.should_record_backprop([*tensors])
+
+
+def _refuse_forward(tensors: Tensors) -> None:
+    """TensorFlow's forward mode knows nothing of custom gradients: it would differentiate what runs instead of it."""
+    if pywrap_tfe.TFE_Py_TapeSetIsEmpty() or not forwardprop_util.pack_tangents([*tensors]).tangents:
+        return
+    raise LostGradientError(
+        at_user_line(
+            "tf.autodiff.ForwardAccumulator follows this tensor and would take TensorFlow's own derivative in place of "
+            "Wengert's: use wg.jvp(f, primals, tangents)"
+        )
+    )
 
 
 class Form:
@@ -153,7 +172,7 @@ def called(*operands_and_program: Any) -> tuple[Any, ...]:
 def run_plain(arrays: Tensors, program: Program) -> tuple[Any, ...]:
     """A program's results for a caller's arrays: tensors, and NumPy's beside them."""
     tensors = [x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(opened(x)) for x in arrays]
-    if record.should_record_backprop(tensors) or not tf.executing_eagerly():
+    if takes_part(tensors):
         return bound(program, tensors)
     form = form_of(program)
     return (*form.compiled(tensors, (None,) * len(tensors)),) if form.can_compile else form.run(*tensors)
@@ -208,14 +227,13 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
 def _answering(program: Program, active: tuple[bool, ...], values: Tensors) -> Program:
     """The program that answers for all active operands, though some may be constants to TensorFlow.
 
-    Outside of graphs its tapes tell which ones, and what they watch is not lost in a custom gradient. In a graph nobody
-    tells: there what a custom gradient closes over counts as a constant.
+    Its tapes tell which ones, and what they watch is not lost in a custom gradient. Of what is differentiated outside of
+    a graph nobody tells inside: there a tensor that a custom gradient closes over counts as a constant.
     """
     try:
         program.split(active)
     except CapturedError:
-        if tf.executing_eagerly():
-            program.split((*[flag and record.should_record_backprop([x]) for flag, x in zip(active, values)],))
+        program.split((*[flag and record.should_record_backprop([x]) for flag, x in zip(active, values)],))
         with program.lock, letting_captures_go():
             program = _without_captures(program)
             program.split(active)

@@ -56,6 +56,7 @@ def _place(array: np.ndarray[Any, Any], partner: Any) -> Array:
 
 
 def _host_call(function: Any, natives: Any, types: Any) -> tuple[Any, ...]:
+    common.require_untraced("a function of NumPy's arrays")
     natives = [*natives]
     device = device_of([*map(_tensor, natives)])
     return (*[Array(common.from_numpy(y, device)) for y in function(*map(_to_numpy, natives))],)
@@ -94,7 +95,7 @@ TORCH = Engine(
     from_numpy=lambda array: Array(common.from_numpy(array)), device=lambda x: str(_tensor(x).device),
     is_concrete=_is_concrete, is_framework=True, host_call=_host_call, enter=_enter, leave=_tensor,
     give=_give, copy=lambda x: Array(copied(_tensor(x).detach())), is_followed=is_followed, run_plain=_run_plain,
-    place=_place,
+    place=_place, require_untraced=common.require_untraced,
 )  # fmt: skip
 TORCH.kernels.update({name: boxed(name, kernel) for name, kernel in KERNELS.items()})
 TORCH.kernels["call"] = _call

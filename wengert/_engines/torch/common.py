@@ -10,6 +10,8 @@ import torch
 
 from ..._core import dtypes
 from ..._core.engine import default_engine
+from ..._core.where import at_user_line
+from ...errors import TracingError
 
 Kernel = Callable[..., Any]
 
@@ -144,10 +146,27 @@ def _narrowed(result: Any, dtype: torch.dtype) -> Any:
     return result.to(dtype) if result.dtype is torch.float32 else result
 
 
+def require_untraced(what: str) -> None:
+    """Raises where torch records what runs: what something else computes would be a constant of its graph."""
+    # torch has no public word for these; both are None where nothing is recorded
+    if torch._C._get_tracing_state() is None and torch._C._get_dispatch_mode(_PROXY) is None:
+        return
+    raise TracingError(
+        at_user_line(
+            f"{what} does not run on torch, and torch.jit.trace and make_fx would keep what it gives for these tensors as "
+            "a constant; call it outside of what is traced"
+        )
+    )
+
+
+_PROXY = torch._C._TorchDispatchModeKey.PROXY
+
+
 def on_host(name: str) -> Kernel:
     """NumPy's kernel of a primitive, for those that torch has no functions for."""
 
     def kernel(*operands_and_attrs: Any) -> Any:
+        require_untraced(name)
         device = next((x.device for x in operands_and_attrs if isinstance(x, torch.Tensor)), "cpu")
         given = [to_numpy(x) if isinstance(x, torch.Tensor) else x for x in operands_and_attrs]
         with np.errstate(all="ignore"):
