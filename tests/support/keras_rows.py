@@ -454,6 +454,61 @@ def the_weights_gradient_is_the_rules() -> None:
         close(layer.w.value.grad, want)
 
 
+def scaled_by(w: Any, with_variables: bool) -> Any:
+    """A product with a weight, whose rule gives the weight a hundred times its derivative."""
+
+    @wg.custom_gradient
+    def scaled(x: Any) -> Any:
+        def full(dy: Any, variables: Any) -> Any:
+            return dy * w, [wg.sum(dy * x) * 100.0 for _ in variables]
+
+        return x * w, full if with_variables else lambda dy: dy * w
+
+    return scaled
+
+
+class Scaled(keras.layers.Layer):
+    def __init__(self, with_variables: bool) -> None:
+        super().__init__()
+        self.with_variables = with_variables
+
+    def build(self, shape: Any) -> None:
+        self.w = self.add_weight(shape=(), initializer="ones")
+
+    def call(self, x: Any) -> Any:
+        return scaled_by(self.w, self.with_variables)(x)
+
+
+def trained(with_variables: bool, eagerly: bool) -> float:
+    """The weight after one step."""
+    model = keras.Sequential([keras.Input((1,)), Scaled(with_variables)])
+    model.compile(keras.optimizers.SGD(1e-3), "mse", run_eagerly=eagerly)
+    model.fit(np.ones((8, 1), "float32"), 3 * np.ones((8, 1), "float32"), epochs=1, verbose=0)
+    return float(keras.ops.convert_to_numpy(model.layers[-1].w))
+
+
+@row
+def a_weight_that_is_read_is_trained_by_the_rule() -> None:
+    for eagerly in (False, True):
+        np.testing.assert_allclose(trained(True, eagerly), 1.0 + 1e-3 * 4.0 * 100.0, rtol=1e-5)
+
+
+@row
+def a_weight_that_is_read_and_not_answered_for_is_refused() -> None:
+    for eagerly in (False, True):
+        with pytest.raises(TypeError, match="variables"):
+            trained(False, eagerly)
+
+
+@row
+def a_function_reads_weights_at_each_call() -> None:
+    w = keras.Variable(np.float32(2.0))
+    f = wg.function(lambda x: x * w)
+    for value in (2.0, 2.0, 5.0):
+        w.assign(value)
+        assert float(keras.ops.convert_to_numpy(f(array(3.0)))) == 3.0 * value
+
+
 def smooth_slope(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 

@@ -37,8 +37,8 @@ class Compiled:
     """
 
     __slots__ = (
-        "_captured", "_direct", "_sources", "captures", "dims", "executable", "form", "graph", "guards", "is_plain", "program",
-        "rebuild", "result_count", "seconds", "traced", "variables", "written",
+        "_captured", "_direct", "_sources", "captures", "dims", "executable", "form", "graph", "guards", "is_plain",
+        "program", "rebuild", "result_count", "seconds", "traced", "variables", "written",
     )  # fmt: skip
 
     def __init__(
@@ -71,7 +71,8 @@ class Compiled:
         captured = self._captured if self.captures is None else self.captures.tensors
         found = [*map(held_now, captured)]
         for place, variable in self._sources:
-            found[place] = entered(variable)
+            if captured[place] is self._captured[place]:  # what has taken its place stands for itself
+                found[place] = entered(variable)
         return found
 
     @property

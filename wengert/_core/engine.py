@@ -101,7 +101,9 @@ class Engine:
 
 
 ENGINES: dict[str, Engine] = {}
-STAND_INS: dict[type, Callable[[Any], Any]] = {}  # types that stand for an array (variables of TensorFlow and Keras) -> which one
+STAND_INS: dict[
+    type, Callable[[Any], Any]
+] = {}  # types that stand for an array (variables of TensorFlow and Keras) -> which one
 PLAIN_TYPES: dict[type, Engine] = {}  # types of a framework's arrays that always hold values
 FRAMEWORK_ENGINES: list[Engine] = []  # those of frameworks that are in use
 

@@ -481,7 +481,7 @@ def fresh(native: Any) -> Tensor:
 
 
 def entered(array: Any) -> Tensor:
-    """A new tensor around a framework's array; of a variable that a custom gradient reads again, the one that it read."""
+    """A new tensor around a framework's array; of a variable that was read before, the one from then."""
     if stands_in(type(array)):
         return _read(array)
     return Tensor(ENGINE_OF[type(array)].enter(array_of(array)), next_serial())
@@ -501,7 +501,7 @@ def _read(variable: Any) -> Tensor:
 
 
 def source_of(x: Tensor) -> Any:
-    """The framework's variable that a tensor of a trace was read from, to be read at each call; None if there is none."""
+    """The framework's variable that a tensor of a trace was read from, to be read at each call; or None."""
     return getattr(x, "_source", None)
 
 

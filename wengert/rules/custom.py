@@ -67,8 +67,8 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
             arguments: None where there is none, a bare one if there is only one, or the arguments' own structure.
             With a parameter `upstream` that is keyword-only, follows `*args`, or has a place before it for every
             argument it is called as `grad_fn(*args, upstream=upstream)`, a tuple if there are several. A parameter
-            `variables` gets the trainable Variables that f read, if any; the result is then
-            `(arg_grads, variable_grads)`.
+            `variables` gets the trainable Variables that f read, if any (ours, `tf.Variable`s, Keras's, torch's
+            parameters); the result is then `(arg_grads, variable_grads)`.
         jvp: `jvp(primals, tangents)` returns `(output, tangent)` for forward mode. Without it the transpose of the
             rule is used, if the rule is linear in its upstream gradient.
 
@@ -271,7 +271,7 @@ class _CustomCall:
             self.args = unflatten(self.spec, leaves)
 
 
-def _key_of(leaf: Any) -> int | None:
+def _key_of(leaf: object) -> int | None:
     """What a Variable is known by, ours or a framework's; None for anything else."""
     if isinstance(leaf, Variable):
         return leaf._key
@@ -380,7 +380,7 @@ class _Reads:
     def trainable(self, arguments: set[int | None]) -> list[tuple[Variable, Tensor]]:
         return [
             (v, t) for key, (v, t) in self.first.items()
-            if v.trainable and dtypes.is_inexact(t.dtype) and key not in arguments
+            if _is_trained(v) and dtypes.is_inexact(t.dtype) and key not in arguments
         ]  # fmt: skip
 
     def of(self, arguments: set[int | None]) -> list[Tensor]:
@@ -389,7 +389,17 @@ class _Reads:
 
     def named(self, key: int) -> str:
         """The Variable that was read as the tensor with a key, in words; "" if none was."""
-        return next((f"the Variable {v.name}" for v, t in self.first.values() if t._key == key), "")
+        return next((f"the Variable {_name_of_variable(v)}" for v, t in self.first.values() if t._key == key), "")
+
+
+def _is_trained(variable: Any) -> bool:
+    """Whether a gradient is wanted of a Variable; torch has another word for that."""
+    return variable.trainable if hasattr(variable, "trainable") else variable.requires_grad
+
+
+def _name_of_variable(variable: Any) -> str:
+    """What a Variable is called; torch's parameters have no name."""
+    return getattr(variable, "name", None) or type(variable).__name__
 
 
 class _NeedsProgram(Exception):
@@ -402,7 +412,7 @@ class _Standing:
     __slots__ = ("standing",)
 
     def __init__(self, variables: Iterable[tuple[Any, Tensor]]) -> None:
-        self.standing = {id(v): t for v, t in variables if stands_in(type(v))}
+        self.standing = {id(v): t for v, t in variables if not isinstance(v, Variable)}
 
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         """What it reads of ours is what they hold now."""
@@ -637,7 +647,7 @@ def _call_custom_gradient(
         raise TypeError(
             at_user_line(
                 f"{name}: its gradient function must take the keyword argument 'variables', since the function reads "
-                f"the trainable Variables {[v.name for v, _ in variables]}"
+                f"the trainable Variables {[_name_of_variable(v) for v, _ in variables]}"
             )
         )
     result = _Output(output, name)
@@ -748,11 +758,11 @@ class _UserPull:
             raise ValueError(
                 at_user_line(
                     f"{self._name}: its gradient function returned {len(gradients)} Variable gradients for the "
-                    f"{len(variables)} Variables {[v.name for v in variables]}"
+                    f"{len(variables)} Variables {[*map(_name_of_variable, variables)]}"
                 )
             )
         return [
-            checked_gradient(g, t, f"{self._name}: the gradient for the Variable {v.name}")
+            checked_gradient(g, t, f"{self._name}: the gradient for the Variable {_name_of_variable(v)}")
             for g, v, t in zip(gradients, variables, self._types, strict=True)
         ]
 

@@ -456,10 +456,15 @@ def _shows_memory(kind: type) -> bool:
     return kind is memoryview or any(base.__module__ in ("array", "_ctypes") for base in kind.__mro__)
 
 
+_STORES = ("_parameters", "_buffers", "_modules")  # where a torch.nn.Module keeps attributes that it looks up by itself
+
+
 def _instance_attribute(value: Any, name: str) -> Any:
     held = getattr(value, "__dict__", None)
-    if isinstance(held, dict) and name in held:
-        return held[name]
+    if isinstance(held, dict):
+        for found in (held, *[held[store] for store in _STORES if store in held]):
+            if isinstance(found, dict) and name in found:
+                return found[name]
     is_slot = type(getattr(type(value), name, None)).__name__ == "member_descriptor"
     return getattr(value, name, MISSING) if is_slot else MISSING
 

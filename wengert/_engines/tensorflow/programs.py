@@ -22,8 +22,8 @@ from ..._control.loop import Loop
 from ..._core.graph import Graph
 from ..._core.op import ZERO
 from ..._core.state import letting_captures_go
-from ..._passes import optimise
 from ..._core.where import at_user_line
+from ..._passes import optimise
 from ...errors import CapturedError, LostGradientError
 from ..interpret import compile_instructions
 from .common import TRACING, TensorHistory, extents, flat, is_inexact, opened, rebuilt
@@ -227,8 +227,8 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
 def _answering(program: Program, active: tuple[bool, ...], values: Tensors) -> Program:
     """The program that answers for all active operands, though some may be constants to TensorFlow.
 
-    Its tapes tell which ones, and what they watch is not lost in a custom gradient. Of what is differentiated outside of
-    a graph nobody tells inside: there a tensor that a custom gradient closes over counts as a constant.
+    Its tapes tell which ones, and what they watch is not lost in a custom gradient. Of what is differentiated outside
+    of a graph nobody tells inside: there a tensor that a custom gradient closes over counts as a constant.
     """
     try:
         program.split(active)

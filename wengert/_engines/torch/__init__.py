@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ..._control.call import Program
-from ..._core.engine import PLAIN_TYPES, Engine, register_engine
+from ..._core.engine import PLAIN_TYPES, STAND_INS, Engine, register_engine
 from . import bridge, common
 from .bridge import bound, is_followed, is_wrapped
 from .common import Array
@@ -102,6 +102,7 @@ TORCH.kernels["call"] = _call
 TORCH.kernels.update({name: _region(name) for name in ("switch", "loop", "loop_back")})
 TORCH.kernels.update({name: boxed(name, kernel) for name, kernel in creations(torch.device("cpu")).items()})
 register_engine(TORCH)
+STAND_INS[torch.nn.Parameter] = lambda x: x  # a tensor that a module may replace or train
 PLAIN_TYPES.update({torch.Tensor: TORCH, torch.nn.Parameter: TORCH})
 
 __all__ = ["TORCH", "bridge"]

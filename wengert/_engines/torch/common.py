@@ -153,8 +153,8 @@ def require_untraced(what: str) -> None:
         return
     raise TracingError(
         at_user_line(
-            f"{what} does not run on torch, and torch.jit.trace and make_fx would keep what it gives for these tensors as "
-            "a constant; call it outside of what is traced"
+            f"{what} does not run on torch, and torch.jit.trace and make_fx would keep what it gives for these tensors "
+            "as a constant; call it outside of what is traced"
         )
     )
 

@@ -1,0 +1,112 @@
+"""What functions and custom gradients read beside their arguments, and what torch records of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import special
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+make_fx = pytest.importorskip("torch.fx.experimental.proxy_tensor", reason="torch is not installed").make_fx
+
+
+def _ruled(p: Any, with_variables: bool = True) -> Any:
+    """A product with a parameter, whose rule is not the derivative."""
+
+    @wg.custom_gradient
+    def product(x: Any) -> Any:
+        def bare(dy: Any) -> Any:
+            return dy * p * 10.0
+
+        def full(dy: Any, variables: Any) -> Any:
+            assert variables[0] is p
+            return dy * p * 10.0, [wg.sum(dy * x) * 100.0]
+
+        return x * p, full if with_variables else bare
+
+    return product
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_parameter_that_is_read_belongs_to_the_rule(watched: bool) -> None:
+    p = torch.nn.Parameter(torch.tensor(2.0))
+    x = torch.tensor(3.0, requires_grad=watched)
+    _ruled(p)(x).backward()
+    assert float(p.grad) == 300.0
+    assert x.grad is None if not watched else float(x.grad) == 20.0
+    with pytest.raises(TypeError, match=r"'variables'.*Parameter"):
+        _ruled(p, with_variables=False)(x)
+
+
+def test_a_parameter_that_is_not_trained_is_a_constant() -> None:
+    p = torch.nn.Parameter(torch.tensor(2.0), requires_grad=False)
+    x = torch.tensor(3.0, requires_grad=True)
+    _ruled(p, with_variables=False)(x).backward()
+    assert float(x.grad) == 20.0
+
+
+class Scale(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.tensor(2.0))
+        self.register_buffer("b", torch.tensor(1.0))
+
+
+@pytest.mark.parametrize("ruled", [False, True])
+def test_a_function_reads_a_modules_parameters_at_each_call(ruled: bool) -> None:
+    module = Scale()
+    f = wg.function(lambda x: _ruled(module.w)(x) if ruled else x * module.w + module.b)
+    x, factor, shift = torch.tensor(3.0), 100.0 if ruled else 1.0, 0.0 if ruled else 1.0
+
+    def check(value: float) -> None:
+        module.w.grad = None
+        y = f(x)
+        y.backward()
+        assert float(y.detach()) == 3.0 * value + shift
+        assert float(module.w.grad) == 3.0 * factor
+
+    check(2.0)
+    with torch.no_grad():
+        module.w.fill_(5.0)  # trained in place
+    check(5.0)
+    assert f.trace_count == 1
+    module.w = torch.nn.Parameter(torch.tensor(7.0))  # replaced
+    check(7.0)
+    module.b, shift = torch.tensor(4.0), 0.0 if ruled else 4.0
+    check(7.0)
+
+
+HOSTED: dict[str, Any] = {
+    "a kernel of NumPy's": lambda x: special.jv(2.0, x),
+    "of several operands": lambda x: special.betainc(2.0, 3.0, x),
+    "in a function": wg.function(lambda x: wg.sin(special.jv(2.0, x))),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit", "ignore:torch.from_numpy")  # torch warns of the constants beside x
+@pytest.mark.parametrize("name", HOSTED)
+def test_what_torch_would_record_as_a_constant_is_refused(name: str) -> None:
+    f, x = HOSTED[name], torch.tensor(0.3, dtype=torch.float64)
+    with pytest.raises(wg.TracingError, match="constant"):
+        torch.jit.trace(f, x)
+    with pytest.raises(wg.TracingError, match="constant"):
+        make_fx(f)(x)
+    assert np.isfinite(float(f(x)))
+
+
+def test_other_frameworks_functions_are_refused_in_what_torch_records() -> None:
+    jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
+    f, x = wg.from_jax(jnp.sin), torch.tensor(0.5)
+    with pytest.raises(wg.TracingError, match="JAX function sin"):
+        make_fx(f)(x)
+    assert float(f(x)) == pytest.approx(np.sin(0.5))
+
+
+def test_what_runs_on_torch_is_recorded() -> None:
+    x = torch.tensor(0.3, dtype=torch.float64)
+    recorded = make_fx(lambda x: wg.grad(wg.sin)(x) * x)(x)
+    assert float(recorded(torch.tensor(0.6, dtype=torch.float64))) == pytest.approx(np.cos(0.6) * 0.6)
