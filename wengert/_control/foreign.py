@@ -7,6 +7,7 @@ are calls of the same op. Frameworks say in a `Foreign` of their own how they ru
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .._core import dtypes
@@ -36,6 +37,10 @@ class Foreign:
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         """The results."""
         raise NotImplementedError
+
+    def at_width(self, operands: Sequence[Any]) -> AbstractContextManager[Any]:
+        """In which the framework takes operands of these dtypes as they are, where it narrows them by default."""
+        return nullcontext()
 
     def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> Foreign:
         """The function of operands and cotangents of the `given` results to cotangents of the `wanted` operands: the
@@ -90,7 +95,8 @@ def _for_engine(engine: Engine) -> Any:
         home = ENGINES[function.engine]
         if home is not engine:
             engine.require_untraced(str(function))
-        return (*[transferred(y, engine) for y in function.run([transferred(x, home) for x in natives])],)
+        with function.at_width(natives):
+            return (*[transferred(y, engine) for y in function.run([transferred(x, home) for x in natives])],)
 
     return kernel
 

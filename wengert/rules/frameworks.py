@@ -15,12 +15,14 @@ from .._compile.arguments import caller_kind, require_callable, result_of
 from .._compile.bridge import as_program, has_tracers
 from .._control.foreign import foreign
 from .._control.values import leaf_tensor
+from .._core import dtypes
 from .._core.constant import is_number
 from .._core.derived import Derived, derived
 from .._core.public import public
 from .._core.state import STATE
 from .._core.structure import flatten, unflatten
 from .._engines import engine_named
+from ..ops.promotion import cast, common_dtype
 
 __all__ = ["from_jax", "from_tensorflow", "from_torch"]
 
@@ -221,8 +223,16 @@ def _applied(
     tensors = [None if keeps_numbers and is_number(leaf) else leaf_tensor(leaf) for leaf in leaves]
     fixed = (*[None if t is not None else leaf for leaf, t in zip(leaves, tensors, strict=True)],)
     function, structure = _flat(f, make, known, spec, fixed, (*[t is not None for t in tensors],))
-    outs = foreign(*[t for t in tensors if t is not None], function=function)
+    outs = foreign(*_at_home([t for t in tensors if t is not None]), function=function)
     return result_of(unflatten(structure[0], [*outs]), kind)
+
+
+def _at_home(tensors: list[Any]) -> list[Any]:
+    """Tensors of which Python numbers have the dtype of the arrays beside them: not every framework has weak types."""
+    strong = [t for t in tensors if not t._weak and dtypes.is_inexact(t.dtype)]
+    if not strong or len(strong) == len(tensors):
+        return tensors
+    return [cast(t, common_dtype([*strong, t])) if t._weak else t for t in tensors]
 
 
 def _flat(

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import jax
+import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 
 from ..._control.foreign import Foreign
 from ..._core import dtypes
 from ..._core.types import TensorType, tensor_type
+from .common import canonical
 
 Function = Callable[..., Sequence[Any]]
+
+
+_WIDE = ("float64", "complex128")
+# new releases of JAX have the context manager in one place, old ones in the other
+_home: Any = jax if hasattr(jax, "enable_x64") else jax.experimental
 
 
 class JaxFunction(Foreign):
@@ -28,11 +36,17 @@ class JaxFunction(Foreign):
         self._derived: dict[Any, JaxFunction] = {}
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
-        outs = jax.eval_shape(self._function, *[jax.ShapeDtypeStruct(t.shape, t.dtype) for t in operands])
+        with self.at_width(operands):
+            outs = jax.eval_shape(self._function, *[jax.ShapeDtypeStruct(t.shape, t.dtype) for t in operands])
         return (*[tensor_type(y.shape, y.dtype) for y in outs],)
 
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         return self._jitted(*natives)
+
+    def at_width(self, operands: Sequence[Any]) -> AbstractContextManager[Any]:
+        """float64 and complex128 stay what they are, though JAX narrows them unless a process asks for 64 bits."""
+        is_wide = any(x.dtype.name in _WIDE for x in operands)
+        return _home.enable_x64(True) if is_wide and canonical(np.float64) != np.float64 else nullcontext()
 
     def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> JaxFunction:
         def pull(*operands_and_cts: Any) -> Sequence[Any]:
