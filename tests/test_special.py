@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -209,3 +210,23 @@ def test_the_slope_of_betainc_in_x_at_its_ends() -> None:
     points = [(1.0, 2.5, 0.0), (2.0, 2.5, 0.0), (2.0, 2.5, 1.0), (2.0, 1.0, 1.0), (1.0, 1.0, 0.5)]
     assert [slope(*point) for point in points] == [2.5, 0.0, 0.0, 2.0, 1.0]
     np.testing.assert_allclose(wg.grad(slope, argnums=(1, 2))(1.0, 2.5, 0.0), [1.0, -3.75], rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc", "ndtr"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_higher_derivatives_that_have_vanished_are_zero_at_infinities(name: str, dtype: str) -> None:
+    x = np.array([-np.inf, np.inf, -300.0, 6e4, np.nan], dtype)
+    f: Any = getattr(wg.special, name)
+
+    def first(x: Any) -> Any:
+        return wg.grad(lambda u: wg.sum(f(u)))(x)
+
+    def second(x: Any) -> Any:
+        return wg.grad(lambda u: wg.sum(first(u)))(x)
+
+    def third(x: Any) -> Any:
+        return wg.grad(lambda u: wg.sum(second(u)))(x)
+
+    by_columns = wg.jvp(first, (x,), (np.ones(5, dtype),))[1]
+    for found in (first(x), second(x), third(x), by_columns, wg.function(second)(x)):
+        np.testing.assert_array_equal(found, [0.0, 0.0, 0.0, 0.0, np.nan])

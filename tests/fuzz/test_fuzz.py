@@ -257,6 +257,12 @@ def test_eager_code_may_refuse_a_captured_value_that_a_trace_does_not_read() -> 
     assert failure_of(program, "compiled") is None
 
 
+def test_a_rule_that_keeps_a_pullback_answers_for_what_it_does_not_use() -> None:
+    source = "def f(x0, x1):\n    v2 = given.kept(lambda c: x0)(x1)\n    return x1\n"
+    program = Program(source, (Input((1, 1)), Input(())), seed="552 derivatives 16")
+    ORACLES["jacobians"](Case(program, "jacobians"))  # forward mode asks the rule, though nothing reads its result
+
+
 def test_oracles_hold_for_a_plain_program() -> None:
     """None refuses it, so that none passes for want of asking."""
     source = "def f(x0):\n    def f1(i2, c3):\n        return wg.sin(c3) * x0\n    v4 = wg.fori_loop(0, 3, f1, x0, checkpoint=policy)\n    return [v4, wg.tanh(x0)]\n"

@@ -185,3 +185,22 @@ def test_running_sums_of_truth_values(wrap: Any, name: str) -> None:
     for x in (np.array([[0.0, 2.0, 0.0], [1.0, 0.5, 0.0]]), np.array([[True, False], [True, True]])):
         found = wrap(lambda x: getattr(wg.numpy, name)(x, axis=1, dtype=bool))(x)
         np.testing.assert_array_equal(found, getattr(np, name)(x, axis=1, dtype=bool), strict=True)
+
+
+@pytest.mark.parametrize("axis", [None, 0, (0, 1)])
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_the_median_of_no_elements_is_nan_where_a_trace_does_not_know_how_many_there_are(name, axis):
+    def f(x):
+        return getattr(wg.numpy, name)(x, axis=axis)
+
+    spec = wg.TensorSpec((None, 2), "float64")
+    compiled = wg.function(f, input_signature=[spec])
+    slope = wg.grad(lambda x: wg.sum(f(x)))
+    compiled_slope = wg.function(slope, input_signature=[spec])
+    for rows in (0, 1, 2, 5):
+        x = np.random.default_rng(rows).normal(size=(rows, 2))
+        wanted = np.full(np.shape(f(x)), np.nan) if not rows else np.median(x, axis=axis)
+        np.testing.assert_allclose(f(x), wanted)
+        np.testing.assert_allclose(compiled(x), wanted)
+        assert slope(x).shape == x.shape
+        np.testing.assert_allclose(compiled_slope(x), slope(x))

@@ -236,3 +236,64 @@ def test_a_saved_program_refuses_as_it_did(tmp_path: Any, times: Any) -> None:
     assert wg.grad(loaded)(1.0, 3.0) == 2.0
     with pytest.raises(wg.DisconnectedError, match="depends on w "):
         wg.grad(loaded, argnums=BOTH)(1.0, 3.0)
+
+
+# -- what one result reads is no matter of another --------------------------------------------------------------------
+
+UNREAD: dict[str, Callable[[Any, Any], Any]] = {
+    "function": lambda c, w: wg.function(lambda d: (d * w, d))(c)[1],
+    "nested function": lambda c, w: wg.function(lambda d: wg.function(lambda e: (e * w, e))(d))(c)[1],
+    "cond": lambda c, w: wg.cond(c > 0, lambda: (c * w, c), lambda: (c, c))[1],
+    "fori_loop": lambda c, w: wg.fori_loop(0, 2, lambda i, s: (s[0] * w, s[1] * 2.0), (c, c))[1],
+    "while_loop": lambda c, w: wg.while_loop(lambda a, b: b < 9.0, lambda a, b: (a * w, b * 2.0), [c, c])[1],
+    "scan": lambda c, w: wg.scan(lambda s, i: (s * 2.0, s * w), c, length=2)[0],
+}
+READ: dict[str, Callable[[Any, Any], Any]] = {
+    "function": lambda c, w: wg.function(lambda d: (d * w, d))(c)[0],
+    "cond": lambda c, w: wg.cond(c > 0, lambda: (c * w, c), lambda: (c, c))[0],
+    "fori_loop": lambda c, w: wg.fori_loop(0, 3, lambda i, s: (s[0] + s[1], s[1] * w), (c, c))[0],  # a step later
+    "while_loop": lambda c, w: wg.while_loop(lambda a, b: b < 9.0, lambda a, b: (a * w, b * 2.0), [c, c])[0],
+    "scan": lambda c, w: wg.scan(lambda s, i: (s * 2.0, s * w), c, length=2)[1][0],
+}
+RUNS: dict[str, Wrap] = {
+    "plain": lambda f: f,
+    "function": wg.function,
+    "recompute": wg.recompute_grad,
+    "compiled recompute": lambda f: wg.function(wg.recompute_grad(f)),
+    "function inside": lambda f: lambda x, w: wg.function(lambda y: f(y, w))(x),
+    "recompute inside": lambda f: lambda x, w: wg.recompute_grad(lambda y: f(y, w))(x),
+}
+
+
+def _closing_over(inside: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, w: wg.custom_gradient(lambda c: (inside(c, w), lambda upstream: upstream * 5.0))(x) + w
+
+
+@pytest.mark.parametrize("way", RUNS)
+@pytest.mark.parametrize("region", UNREAD)
+def test_a_value_that_another_result_of_a_region_reads_is_no_matter(region: str, way: str) -> None:
+    f = RUNS[way](_closing_over(UNREAD[region]))
+    assert wg.grad(f, argnums=BOTH)(1.0, 3.0) == (5.0, 1.0)
+    assert wg.jvp(f, (1.0, 3.0), (1.0, 2.0))[1] == 7.0
+    assert wg.jacobian(f, argnums=BOTH, mode="forward")(1.0, 3.0) == (5.0, 1.0)
+
+
+@pytest.mark.parametrize("way", RUNS)
+@pytest.mark.parametrize("region", READ)
+def test_a_value_that_the_result_of_a_region_reads_is_refused(region: str, way: str) -> None:
+    f = RUNS[way](_closing_over(READ[region]))
+    with pytest.raises(wg.errors.CapturedError, match="depends on w "):
+        wg.grad(f, argnums=BOTH)(1.0, 3.0)
+    with pytest.raises(wg.errors.CapturedError, match="depends on w "):
+        wg.jvp(f, (1.0, 3.0), (1.0, 2.0))
+
+
+def test_a_rule_whose_result_nothing_reads_is_not_asked_by_a_recomputation() -> None:
+    def refuses(upstream: Any) -> Any:
+        raise AssertionError("asked")
+
+    def both(y: Any) -> Any:
+        return wg.custom_gradient(lambda c: (c * 2.0, refuses))(y), y * 3.0
+
+    assert wg.grad(lambda x: both(x)[1])(2.0) == 3.0
+    assert wg.grad(lambda x: wg.recompute_grad(both)(x)[1])(2.0) == 3.0

@@ -388,3 +388,35 @@ def test_dirichlet_has_scipys_shapes(x):
     found = wg.stats.dirichlet.logpdf(x, [2.0, 3.0])
     assert np.shape(found) == np.shape(wanted)
     np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("x", "a", "b", "value", "slope"),  # by mpmath, 40 digits: of the logarithm of the density, and of it in a
+    [
+        (0.5, 1e6, 1e6, 7.028537391617382, 2.500000625e-07),
+        (0.5, 1e9, 1e9, 10.482415155983452, 2.500000000625e-10),
+        (0.50001, 1e9, 1e9, 10.082415156307091, 2.000005000257567e-05),
+        (0.5, 1e12, 1e12, 13.936292795599394, 2.500000000000625e-13),
+        (0.25, 1e5, 3e5, 6.367658693848445, 3.7500078125e-06),
+        (1 - 1e-6, 1e9, 1e3, 16.35036683039208, -9.995287561936047e-13),
+    ],
+)
+def test_the_density_of_beta_of_large_parameters_loses_no_digits(
+    x: float, a: float, b: float, value: float, slope: float
+) -> None:
+    for f in (wg.stats.beta.logpdf, wg.function(wg.stats.beta.logpdf)):
+        np.testing.assert_allclose(f(x, a, b), value, rtol=1e-12)
+        np.testing.assert_allclose(wg.grad(f, argnums=1)(x, a, b), slope, rtol=1e-9)
+    ends = wg.stats.beta.logpdf(np.array([0.0, 1.0, -1.0, 2.0]), a, b)
+    np.testing.assert_array_equal(ends, [-np.inf] * 4)
+
+
+def test_the_two_formulas_of_the_density_of_beta_meet() -> None:
+    x = np.linspace(0.01, 0.99, 25)
+    below, above = (np.nextafter(100.0, 100.0 + way) for way in (-1, 1))
+    for other in (100.5, 1e4):
+        values = [wg.stats.beta.logpdf(x, a, other) for a in (below, above)]
+        np.testing.assert_allclose(values[0], values[1], rtol=1e-11)
+        slope = wg.grad(lambda a, b: wg.sum(wg.stats.beta.logpdf(x, a, b)))
+        slopes = [slope(a, other) for a in (below, above)]
+        np.testing.assert_allclose(slopes[0], slopes[1], rtol=1e-10)

@@ -39,9 +39,11 @@ class CustomRule:
         name: the user's function, for messages.
         inputs, outputs, kept: how many operands of each sort there are.
         captured: what the results depend on beside the inputs, in words; the last operands.
+        takes_missing: whether `pull` is told which results have no cotangent (None or ZERO in its place).
     """
 
     __slots__ = ("captured", "inputs", "kept", "name", "outputs")
+    takes_missing = False
 
     def __init__(self, name: str, inputs: int, outputs: int, kept: int, captured: Sequence[str] = ()) -> None:
         self.name = name
@@ -323,7 +325,10 @@ def _pull(
     ct: Sequence[Any], times: Any, needed: Sequence[bool], rule: CustomRule, outs_type: Sequence[TensorType],
     *kept: Tensor,
 ) -> Any:  # fmt: skip
-    cotangents = [zeros_of(t) if c is None or c is ZERO else c for c, t in zip(ct, outs_type, strict=True)]
+    is_filled = not rule.takes_missing or all(c is None or c is ZERO for c in ct)
+    cotangents = [
+        zeros_of(t) if is_filled and (c is None or c is ZERO) else c for c, t in zip(ct, outs_type, strict=True)
+    ]
     # structural zeros are plain zeros to the rule, but a rule that goes on with a sweep may pass them on
     may_hold_zeros = times is scale or any(c is None or c is ZERO for c in ct)
     found = rule.pull(cotangents, kept, may_hold_zeros, needed[: rule.inputs])

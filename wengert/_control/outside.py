@@ -20,12 +20,13 @@ from .._core.op import Op
 from .._core.state import STATE
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
-from .._prims.structural import attach
 from .._transforms.reverse import Entry, Tape
 from ..errors import CapturedError
+from .reading import read_by
 
 _key_of = attrgetter("_key")
-Line = tuple[Op, Sequence[int], Sequence[int]]  # what ran, the keys of its operands, the keys of its results
+# what ran, its attributes, the keys of its operands, the keys of its results
+Line = tuple[Op, Sequence[Any], Sequence[int], Sequence[int]]
 
 
 class Outside:
@@ -74,7 +75,7 @@ class Outside:
         for tape, start in self._marks:
             entries = tape.entries[start:]
             if _uses_others(entries, self.since, own, tape.tracked) or min(keys) < self.since:
-                needed = _sources(((e[0], e[3], e[5]) for e in reversed(entries)), keys)
+                needed = _sources(((e[0], e[1], e[3], e[5]) for e in reversed(entries)), keys)
                 for key in sorted(needed):
                     if key < self.since and key not in own and key in tape.tracked:
                         return key
@@ -95,7 +96,7 @@ class Outside:
         made.update(builder.value_of(x).key for x in own)
         values = {v.key: v for v in (*(v for node in nodes for v in node.inputs), *map(builder.value_of, results))}
         lines = (
-            (n.op, [v.key for v in n.inputs], [v.key for v in n.outputs if is_inexact(v.dtype)])
+            (n.op, n.attrs, [v.key for v in n.inputs], [v.key if is_inexact(v.dtype) else -1 for v in n.outputs])
             for n in reversed(nodes)
         )
         needed = _sources(lines, {builder.value_of(y).key for y in results})
@@ -116,13 +117,11 @@ def _uses_others(entries: Sequence[Entry], since: int, own: set[int], tracked: s
 def _sources(lines: Iterable[Line], keys: set[int]) -> set[int]:
     """All keys that these depend on by a path that can carry a gradient other than zero; the last line comes first."""
     needed = set(keys)
-    for op, operands, outs in lines:
-        if op.kind not in _CARRY_NOTHING and not needed.isdisjoint(outs):
-            needed.update(operands[:1] if op is attach else operands)
+    for op, attrs, operands, outs in lines:
+        if not needed.isdisjoint(outs):
+            wanted = [i for i, key in enumerate(outs) if key in needed]
+            needed.update(operands[i] for i in read_by(op, attrs, len(operands), wanted))
     return needed
-
-
-_CARRY_NOTHING = ("stop", "zero")
 
 
 class _Listener:
@@ -151,11 +150,12 @@ class _Listener:
         """A Variable's value counts once an op uses it."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
-        if op.kind in _CARRY_NOTHING:
-            return
-        found = self.sources(x._key for x in (operands[:1] if op is attach else operands))
-        if found:
-            self._from.update((out._key, found) for out in outs if is_inexact(out.dtype))
+        for place, out in enumerate(outs):
+            if is_inexact(out.dtype):
+                read = read_by(op, attrs, len(operands), (place,))
+                found = self.sources(operands[i]._key for i in read)
+                if found:
+                    self._from[out._key] = found
 
     def sources(self, keys: Iterable[int]) -> frozenset[int]:
         """The followed tensors from before the function began that these depend on."""

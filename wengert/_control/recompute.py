@@ -47,6 +47,7 @@ class RecomputeRule(CustomRule):
     """
 
     __slots__ = ("arguments", "held", "run")
+    takes_missing = True
 
     def __init__(self, name: str, run: Run, arguments: int, held: int, inputs: int, outputs: int) -> None:
         super().__init__(name, inputs, outputs, inputs)
@@ -55,16 +56,22 @@ class RecomputeRule(CustomRule):
         self.held = held
 
     def pull(
-        self, cotangents: list[Tensor], kept: Tensors, may_hold_zeros: bool, needed: Sequence[bool]
+        self, cotangents: list[Any], kept: Tensors, may_hold_zeros: bool, needed: Sequence[bool]
     ) -> Sequence[Any]:  # fmt: skip
+        token = next(ct for ct in cotangents if isinstance(ct, Tensor))
         # two arguments may be one tensor, and each must get its own part
-        sources = [*(self._apart(x, cotangents[0]) for x in kept[: self.held]), *kept[self.held :]]
+        sources = [*(self._apart(x, token) for x in kept[: self.held]), *kept[self.held :]]
         # the others are constants again, to custom gradients inside, too
         floats = [i for i, x in enumerate(sources) if needed[i] and dtypes.is_inexact(x.dtype)]
         tape = Tape(sources[i]._key for i in floats)
         with recording(tape):
             results = self.run(sources[: self.held])
-        seeds = [(y._key, ct) for y, ct in zip(results, cotangents, strict=True) if dtypes.is_inexact(y.dtype)]
+        # what nothing reads is no seed: a rule inside that belongs to such a result alone is not asked
+        seeds = [
+            (y._key, ct)
+            for y, ct in zip(results, cotangents, strict=True)
+            if isinstance(ct, Tensor) and dtypes.is_inexact(y.dtype)
+        ]
         found = sweep(tape.entries, seeds, [sources[i]._key for i in floats], [may_hold_zeros] * len(seeds))
         pulled: list[Any] = [None] * self.inputs
         for i, ct in zip(floats, found, strict=True):

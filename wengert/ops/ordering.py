@@ -180,24 +180,30 @@ def quantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims:
     if method not in _METHODS:
         raise ValueError(at_user_line(f"quantile: method is {method!r}, wanted one of {', '.join(_METHODS)}"))
     require_shares(q, "quantile")
-    a, share = as_tensor(x, "quantile"), as_tensor(q, "quantile")
+    return _quantiles(as_tensor(x, "quantile"), as_tensor(q, "quantile"), axis, method, keepdims)
+
+
+def _quantiles(a: Tensor, share: Tensor, axis: Any, method: str, keepdims: bool, of_none: bool = False) -> Tensor:
+    """The quantiles; `of_none` says whether those of no elements are NaN, or an index out of bounds."""
     a = promotion.cast(a, a.dtype if dtypes.is_inexact(a.dtype) else dtypes.default_float())
     axes = normal_axes(axis, a.ndim, "quantile")
     rest = (*[i for i in range(a.ndim) if i not in axes],)
     count = dims.size_of((*[a.shape[i] for i in axes],))
     line = reshaped(permuted(a, (*axes, *rest)), (count, *(a.shape[i] for i in rest)))
-    result = at_shares(promotion.cast(share, a.dtype), lambda share: _interpolated(line, count, share, method))
+    ordered, last = O.sort(line, axis=0, descending=False), as_tensor(count - 1)
+    if of_none and type(count) is not int:
+        nothing = promotion.broadcast(promotion.cast(as_tensor(math.nan), a.dtype), (1, *line.shape[1:]))
+        ordered, last = apply(S.concatenate, (ordered, nothing), (0,)), maximum(last, 0)  # at 0 where nothing else is
+    result = at_shares(promotion.cast(share, a.dtype), lambda share: _interpolated(ordered, last, share, method))
     return reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result
 
 
-def _interpolated(line: Tensor, count: Any, share: Tensor, method: str) -> Tensor:
-    """The quantiles of the columns of an array."""
-    ordered = O.sort(line, axis=0, descending=False)
-    place = multiply(share, promotion.cast(as_tensor(count - 1), share.dtype))
+def _interpolated(ordered: Tensor, last: Tensor, share: Tensor, method: str) -> Tensor:
+    """The quantiles of the columns of an array in ascending order, whose last row is `last`."""
+    place = multiply(share, promotion.cast(last, share.dtype))
     if method == "nearest":
         place = apply(D.rint, (place,))
     below = apply(D.floor, (place,))
-    last = as_tensor(count - 1)
     low = minimum(promotion.cast(below, dtypes.int64), last)
     high = minimum(promotion.cast(apply(D.ceil, (place,)) if method == "higher" else add(below, 1), dtypes.int64), last)
     if method == "midpoint":
@@ -209,7 +215,7 @@ def _interpolated(line: Tensor, count: Any, share: Tensor, method: str) -> Tenso
         result = second
     else:
         weight = subtract(place, below) if method == "linear" else S.fill(place, 0.5)
-        weight = reshaped(weight, (*share.shape, *(1,) * (line.ndim - 1)))
+        weight = reshaped(weight, (*share.shape, *(1,) * (ordered.ndim - 1)))
         result = add(first, multiply(subtract(second, first), weight))
     top = promotion.broadcast(I.gather(ordered, promotion.cast(last, dtypes.int64)), result.shape)
     return S.select(apply(D.isnan, (top,)), top, result)
@@ -261,7 +267,7 @@ def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """
     a = as_tensor(x, "median")
     none = of_nothing(a, axis, keepdims, "median")
-    return quantile(a, 0.5, axis, keepdims=keepdims) if none is None else none
+    return _quantiles(a, as_tensor(0.5), axis, "linear", keepdims, of_none=True) if none is None else none
 
 
 def of_nothing(x: Tensor, axis: Any, keepdims: bool, name: str) -> Tensor | None:
@@ -269,9 +275,8 @@ def of_nothing(x: Tensor, axis: Any, keepdims: bool, name: str) -> Tensor | None
     axes = normal_axes(axis, x.ndim, name)
     if not builtins.any(type(x.shape[i]) is int and x.shape[i] == 0 for i in axes):
         return None
-    dtype = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float()
-    shape = S.kept(x.shape, axes) if keepdims else S.without(x.shape, axes)
-    return promotion.broadcast(promotion.cast(as_tensor(math.nan), dtype), shape)
+    a = promotion.cast(x, x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float())
+    return add(total(a, axis, keepdims=keepdims), math.nan)  # which depends on x
 
 
 @public

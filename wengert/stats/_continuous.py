@@ -346,7 +346,29 @@ chi2 = Distribution(Family(
 
 
 def _beta_logpdf(z: Any, a: Any, b: Any) -> Any:
-    return xlog1py(b - 1.0, -z) + xlogy(a - 1.0, z) - betaln(a, b)
+    is_large = (a > _LARGE) & (b > _LARGE) & (z > 0.0) & (z < 1.0)
+    large = _beta_of_large(where(is_large, z, 0.5), where(is_large, a, _LARGE), where(is_large, b, _LARGE))
+    return where(is_large, large, xlog1py(b - 1.0, -z) + xlogy(a - 1.0, z) - betaln(a, b))
+
+
+_LARGE = 100.0  # from here on what the three terms of Stirling's series leave out is below one rounding error
+
+
+def _beta_of_large(z: Any, a: Any, b: Any) -> Any:
+    """By Stirling's formula, in which the large terms are gone: only the distance from the mean is left of them."""
+    n = a + b
+    distance = (z * b - (1.0 - z) * a) / n  # z - a / n
+    u, v = distance * (n / a), -distance * (n / b)
+    deviance = a * (log1p(u) - u) + b * (log1p(v) - v)
+    rest = _stirling(a) + _stirling(b) - _stirling(n)
+    return deviance - log(z) - log1p(-z) + 0.5 * (log(a / n) + log(b)) - _LOG_ROOT_2PI - rest
+
+
+def _stirling(x: Any) -> Any:
+    """What Stirling's formula for the logarithm of gamma leaves out."""
+    y = 1.0 / x
+    square = y * y
+    return y * (1 / 12 - square * (1 / 360 - square * (1 / 1260)))
 
 
 def _beta_pdf(z: Any, a: Any, b: Any) -> Any:
