@@ -15,7 +15,18 @@ from wengert._engines.native.llvm import numpy_functions
 from wengert._engines.native.lower import sorting
 
 DTYPES = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
-SHAPES = (((300,), 0), ((3, 200), 1), ((150, 4), 0), ((13,), 0), ((0,), 0), ((1,), 0), ((5, 0), 1))
+SHAPES = (
+    ((300,), 0),
+    ((3, 200), 1),
+    ((150, 4), 0),
+    ((13,), 0),
+    ((12,), 0),
+    ((40, 5), 1),
+    ((9, 30), 0),
+    ((0,), 0),
+    ((1,), 0),
+    ((5, 0), 1),
+)
 
 
 def samples(dtype: str, shape: tuple[int, ...]) -> list[Any]:

@@ -1,8 +1,9 @@
 """Sorting along an axis, and places in sorted numbers.
 
-Lanes of more than a few elements are sorted by NumPy's own functions (`llvm/numpy_functions.py`), some million
-elements at a time, and these parts are merged. NumPy's functions leave the order of equal elements open, and ours is
-stable: places of equal keys are sorted afterwards, and so are zeros of both signs, the only equal keys that differ.
+Of a few elements each is compared with each: how many stand before one is its place. Longer lanes are sorted by NumPy's
+own functions (`llvm/numpy_functions.py`), some million elements at a time, and these parts are merged. NumPy's functions
+leave the order of equal elements open, and ours is stable: places of equal keys are sorted afterwards, and so are zeros
+of both signs, the only equal keys that differ. Where only the first places of an order are read, they are selected.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .nests import poll_often
 from .scalars import is_nan
 from .scatters import over
 
-FEW = 12  # elements that are merged in less time than a call takes
+FEW = 12  # elements whose places are counted in less time than a call takes
 # how many NumPy's functions get at a time, at most: they cannot be interrupted, and take some 40 ms for so many
 KEYS, PLACES = 1 << 22, 1 << 20
 
@@ -69,8 +70,7 @@ class _Sorter:
         self.n = n
         self.is_descending = is_descending
         self.other = _Room.of(b, type_, n, has_places)
-        is_few = type(n) is int and n <= FEW
-        is_ours = is_few or is_alone() or not numpy_functions.sorts(type_)
+        is_ours = is_alone() or not numpy_functions.sorts(type_)
         self.most = 1 if is_ours else PLACES if has_places else KEYS
 
     def run(self, given: _Room) -> _Room:
@@ -193,6 +193,37 @@ class _Sorter:
         return self.b.select("i64", self.b.let("lt", "i64", x, self.n), x, self.n)
 
 
+def _is_few(n: Operand) -> bool:
+    return type(n) is int and n <= FEW
+
+
+def _ranks(b: Builder, type_: str, keys: list[Operand], is_descending: bool) -> list[Operand]:
+    """The place of each key in the order; equal ones keep theirs."""
+    ranks: list[Operand] = [*range(len(keys))]
+    for j, key in enumerate(keys):
+        for i in range(j):
+            overtakes = before(b, type_, key, keys[i], is_descending)
+            step = b.convert("i64", "bool", overtakes)
+            ranks[i], ranks[j] = b.add(ranks[i], step), b.sub(ranks[j], step)
+    return ranks
+
+
+def _few(block: Block, x: Stored, axis: int, is_descending: bool, has_places: bool) -> Stored:
+    """Short lanes, sorted, or the places that sort them: each element goes from a register to its place."""
+    b, n = block.b, x.shape[axis]
+    assert type(n) is int
+    target = block.fresh(x.shape, "i64" if has_places else x.type)
+
+    def lane(index: Index) -> None:
+        keys: list[Operand] = [x.at(b, with_place(index, axis, i)) for i in range(n)]
+        for i, (key, rank) in enumerate(zip(keys, _ranks(b, x.type, keys, is_descending), strict=True)):
+            target.store(b, with_place(index, axis, rank), i if has_places else key)
+        poll_often(b, *x.shape)
+
+    over(b, with_place(x.shape, axis, 1), lane)
+    return target
+
+
 def _first(b: Builder, n: Operand, is_far: Callable[[Operand], Operand]) -> Operand:
     """By halving: the first of n places that is far enough, or n."""
     low, high = b.var("i64", 0), b.var("i64", n)
@@ -228,6 +259,8 @@ def sort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     b, x = block.b, block.stored(forms[0])
     axis, is_descending = node.attrs[0] % len(x.shape), node.attrs[1]
     n = x.shape[axis]
+    if _is_few(n):
+        return [_few(block, x, axis, is_descending, has_places=False)]
     target = block.fresh(x.shape, x.type)
     sorter = _Sorter(block, x.type, n, is_descending, has_places=False)
     is_near = target.strides[axis] == 1
@@ -253,6 +286,8 @@ def argsort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     b, x = block.b, block.stored(forms[0])
     axis, is_descending = node.attrs[0] % len(x.shape), node.attrs[1]
     n = x.shape[axis]
+    if _is_few(n):
+        return [_few(block, x, axis, is_descending, has_places=True)]
     target = block.fresh(x.shape, "i64")
     sorter = _Sorter(block, x.type, n, is_descending, has_places=True)
     given = _Room.of(b, x.type, n, has_places=True)
