@@ -15,7 +15,18 @@ from wengert._engines.native.llvm import numpy_functions
 from wengert._engines.native.lower import sorting
 
 DTYPES = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
-SHAPES = (((300,), 0), ((3, 200), 1), ((150, 4), 0), ((13,), 0), ((0,), 0), ((1,), 0), ((5, 0), 1))
+SHAPES = (
+    ((300,), 0),
+    ((3, 200), 1),
+    ((150, 4), 0),
+    ((13,), 0),
+    ((12,), 0),
+    ((40, 5), 1),
+    ((9, 30), 0),
+    ((0,), 0),
+    ((1,), 0),
+    ((5, 0), 1),
+)
 
 
 def samples(dtype: str, shape: tuple[int, ...]) -> list[Any]:
@@ -68,6 +79,46 @@ def test_lanes_of_several_parts_are_merged(dtype: str, monkeypatch: pytest.Monke
 def test_without_functions_of_numpys_runs_are_merged(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numpy_functions, "sorts", lambda type_: False)
     check(dtype)
+
+
+def firsts(x: Any) -> Any:
+    orders = [wg.argsort(x, axis=axis, descending=down) for axis in (0, -1) for down in (False, True)]
+    return [order[:3] for order in orders[:2]], [order[..., :40] for order in orders[2:]]
+
+
+@pytest.mark.parametrize("is_numpys", [True, False])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_first_places_of_an_order_are_selected(
+    dtype: str, is_numpys: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_numpys:
+        monkeypatch.setattr(numpy_functions, "sorts", lambda type_: False)
+    compiled = wg.function(firsts)
+    for shape in ((3001,), (400, 3), (5, 331)):
+        for x in samples(dtype, shape):
+            for given in (x, np.sort(x, -1), np.sort(x, -1)[::-1].copy(), np.ones_like(x)):
+                for some, all_ in zip(compiled(given), firsts(given), strict=True):
+                    for found, wanted in zip(some, all_, strict=True):
+                        np.testing.assert_array_equal(found, wanted)
+
+
+def test_the_largest_of_lanes_of_any_length() -> None:
+    compiled = wg.function(lambda x: wg.ops.top_k(x, 4), input_signature=[wg.TensorSpec((None, None), "float64")])
+    rng = np.random.default_rng(5)
+    for shape in ((3, 4), (2, 5), (0, 7), (3, 127), (2, 1000), (2, 5000)):
+        x = rng.normal(size=shape)
+        for found, wanted in zip(compiled(x), wg.ops.top_k(x, 4), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_gradient_of_the_largest() -> None:
+    x = np.random.default_rng(3).normal(size=(2, 700))
+    f = wg.function(lambda x: wg.sum(wg.ops.top_k(x, 5)[0] ** 2 * np.arange(1.0, 6.0)))
+    wg.check_gradients(f, x[:, :300])
+    wanted = np.zeros_like(x)
+    order = np.argsort(-x, -1)[:, :5]
+    np.put_along_axis(wanted, order, 2 * np.take_along_axis(x, order, -1) * np.arange(1.0, 6.0), -1)
+    np.testing.assert_allclose(wg.function(wg.grad(f))(x), wanted, rtol=1e-15)
 
 
 def test_the_gradient_of_a_sort_takes_one_sort() -> None:

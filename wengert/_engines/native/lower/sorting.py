@@ -1,8 +1,9 @@
 """Sorting along an axis, and places in sorted numbers.
 
-Lanes of more than a few elements are sorted by NumPy's own functions (`llvm/numpy_functions.py`), some million
-elements at a time, and these parts are merged. NumPy's functions leave the order of equal elements open, and ours is
-stable: places of equal keys are sorted afterwards, and so are zeros of both signs, the only equal keys that differ.
+Of a few elements each is compared with each: how many stand before one is its place. Longer lanes are sorted by NumPy's
+own functions (`llvm/numpy_functions.py`), some million elements at a time, and these parts are merged. NumPy's functions
+leave the order of equal elements open, and ours is stable: places of equal keys are sorted afterwards, and so are zeros
+of both signs, the only equal keys that differ. Where only the first places of an order are read, they are selected.
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from ..llvm import numpy_functions
 from .alone import is_alone
 from .blocks import Block
 from .forms import Form, Index, Stored, with_place
-from .nests import poll_often
+from .nests import at_most, poll_often
 from .scalars import is_nan
 from .scatters import over
 
-FEW = 12  # elements that are merged in less time than a call takes
+FEW = 12  # elements whose places are counted in less time than a call takes
 # how many NumPy's functions get at a time, at most: they cannot be interrupted, and take some 40 ms for so many
 KEYS, PLACES = 1 << 22, 1 << 20
+# where first places are selected: room for so many candidates at least, looked at in chunks; no more are selected
+CANDIDATES, CHUNK, SELECTED = 128, 16, 1 << 12
 
 
 def before(b: Builder, t: str, x: Operand, y: Operand, is_descending: bool = False) -> Operand:
@@ -67,10 +70,10 @@ class _Sorter:
         b = self.b = block.b
         self.type = type_
         self.n = n
+        self.room = n  # the most that there can be
         self.is_descending = is_descending
         self.other = _Room.of(b, type_, n, has_places)
-        is_few = type(n) is int and n <= FEW
-        is_ours = is_few or is_alone() or not numpy_functions.sorts(type_)
+        is_ours = is_alone() or not numpy_functions.sorts(type_)
         self.most = 1 if is_ours else PLACES if has_places else KEYS
 
     def run(self, given: _Room) -> _Room:
@@ -87,7 +90,7 @@ class _Sorter:
                 self._sort_keys(given, start, count)
             else:
                 self._sort_places(given, start, count)
-            if type(n) is not int or n > self.most:
+            if type(self.room) is not int or self.room > self.most:
                 b.poll(1)
         return self._merged(given, self.other) if given.places is None else self._merged(self.other, given)
 
@@ -150,6 +153,8 @@ class _Sorter:
     def _merged(self, room: _Room, other: _Room) -> _Room:
         """Merges sorted runs, of twice the length each time."""
         b = self.b
+        if type(self.room) is int and self.room <= self.most:
+            return room
         width = b.var("i64", self.most)
 
         def there_and_back() -> None:
@@ -193,6 +198,37 @@ class _Sorter:
         return self.b.select("i64", self.b.let("lt", "i64", x, self.n), x, self.n)
 
 
+def _is_few(n: Operand) -> bool:
+    return type(n) is int and n <= FEW
+
+
+def _ranks(b: Builder, type_: str, keys: list[Operand], is_descending: bool) -> list[Operand]:
+    """The place of each key in the order; equal ones keep theirs."""
+    ranks: list[Operand] = [*range(len(keys))]
+    for j, key in enumerate(keys):
+        for i in range(j):
+            overtakes = before(b, type_, key, keys[i], is_descending)
+            step = b.convert("i64", "bool", overtakes)
+            ranks[i], ranks[j] = b.add(ranks[i], step), b.sub(ranks[j], step)
+    return ranks
+
+
+def _few(block: Block, x: Stored, axis: int, is_descending: bool, has_places: bool) -> Stored:
+    """Short lanes, sorted, or the places that sort them: each element goes from a register to its place."""
+    b, n = block.b, x.shape[axis]
+    assert type(n) is int
+    target = block.fresh(x.shape, "i64" if has_places else x.type)
+
+    def lane(index: Index) -> None:
+        keys: list[Operand] = [x.at(b, with_place(index, axis, i)) for i in range(n)]
+        for i, (key, rank) in enumerate(zip(keys, _ranks(b, x.type, keys, is_descending), strict=True)):
+            target.store(b, with_place(index, axis, rank), i if has_places else key)
+        poll_often(b, *x.shape)
+
+    over(b, with_place(x.shape, axis, 1), lane)
+    return target
+
+
 def _first(b: Builder, n: Operand, is_far: Callable[[Operand], Operand]) -> Operand:
     """By halving: the first of n places that is far enough, or n."""
     low, high = b.var("i64", 0), b.var("i64", n)
@@ -228,6 +264,8 @@ def sort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     b, x = block.b, block.stored(forms[0])
     axis, is_descending = node.attrs[0] % len(x.shape), node.attrs[1]
     n = x.shape[axis]
+    if _is_few(n):
+        return [_few(block, x, axis, is_descending, has_places=False)]
     target = block.fresh(x.shape, x.type)
     sorter = _Sorter(block, x.type, n, is_descending, has_places=False)
     is_near = target.strides[axis] == 1
@@ -248,12 +286,142 @@ def sort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     return [target]
 
 
+class _Selection:
+    """The first places of a lane's order: candidates are gathered, and sorted whenever their room is full.
+
+    An element is a candidate if it stands before the last of those that were selected so far, so that most are passed
+    over a chunk at a time. Those selected stand before later candidates that equal them, as a stable sort has them.
+    """
+
+    def __init__(self, block: Block, x: Stored, axis: int, is_descending: bool, count: Operand) -> None:
+        b = self.b = block.b
+        self.x, self.axis, self.n = x, axis, x.shape[axis]
+        self.count = at_most(b, self.n, at_most(b, SELECTED, count))  # known to be so where lanes are selected from
+        self.most = _candidates(b, self.count)
+        self.is_descending = is_descending
+        self.given = _Room.of(b, x.type, self.most, has_places=True)
+        self.origins, self.spare = b.alloc("i64", self.most), b.alloc("i64", self.most)
+        self.sorter = _Sorter(block, x.type, self.most, is_descending, has_places=True)
+        self.sorter.room = 4 * SELECTED
+
+    def run(self, index: Index) -> Array:
+        """The places of a lane, in order."""
+        b = self.b
+        place, held, selected = b.var("i64", 0), b.var("i64", 0), b.var("i64", 0)
+        last = b.var(self.x.type, False if self.x.type == "bool" else 0)
+
+        def has_room() -> Operand:
+            fits = b.let("le", "i64", b.add(b.get(held), CHUNK), self.most)
+            return b.both(fits, b.let("lt", "i64", b.get(place), self.n))
+
+        def fill_and_select() -> None:
+            b.repeat(has_room, lambda: self._look_at_chunk(index, place, held, selected, last))
+            self._select(held, last)
+            b.set(selected, 1)
+
+        b.repeat(lambda: b.let("lt", "i64", b.get(place), self.n), fill_and_select)
+        return self.origins
+
+    def _key(self, index: Index, place: Operand) -> Operand:
+        return self.x.at(self.b, with_place(index, self.axis, place))
+
+    def _look_at_chunk(self, index: Index, place: Var, held: Var, selected: Var, last: Var) -> None:
+        b, t = self.b, self.x.type
+        start = b.get(place)
+        end, bound, is_first = b.add(start, CHUNK), b.get(last), b.let("eq", "i64", b.get(selected), 0)
+        stop = b.select("i64", b.let("lt", "i64", end, self.n), end, self.n)
+        takes = b.var("i64", 1)
+        with b.when(b.both(b.negated(is_first), b.let("le", "i64", end, self.n))):
+            found: Operand = False
+            for i in range(CHUNK):
+                found = b.either(found, before(b, t, self._key(index, b.add(start, i)), bound, self.is_descending))
+            b.set(takes, b.convert("i64", "bool", found))
+        with b.when(b.let("eq", "i64", b.get(takes), 1)), b.loop(start, stop) as i:
+            key, at = self._key(index, i), b.get(held)
+            self.given.set_key(b, at, key)
+            b.store(self.origins, at, i)
+            is_candidate = b.either(is_first, before(b, t, key, bound, self.is_descending))
+            b.set(held, b.add(at, b.convert("i64", "bool", is_candidate)))
+        b.set(place, stop)
+        poll_often(b, self.n)
+
+    def _select(self, held: Var, last: Var) -> None:
+        """Keeps the first of the candidates."""
+        b = self.b
+        self.sorter.n = b.get(held)
+        found = self.sorter.run(self.given)
+        assert found.places is not None
+        with b.loop(0, self.count) as i:
+            b.store(self.spare, i, b.load(self.origins, b.load(found.places, i)))
+            self.given.set_key(b, i, found.key(b, i))
+        b.copy(self.origins, 0, self.spare, 0, self.count)
+        b.set(last, self.given.key(b, b.sub(self.count, 1)))
+        b.set(held, self.count)
+
+
+def _candidates(b: Builder, count: Operand) -> Operand:
+    room = b.mul(count, 4)
+    return b.select("i64", b.let("lt", "i64", room, CANDIDATES), CANDIDATES, room)
+
+
+def _read_first(block: Block, node: Node, axis: int) -> Operand:
+    """How many first places of an order are read, if slices are all that reads it; otherwise 0."""
+    b, key = block.b, node.outputs[0].key
+    if any(v.key == key for v in block.graph.outputs):
+        return 0
+    count: Operand = 0
+    for user in block.graph.nodes:
+        if any(v.key == key for v in user.inputs):
+            if user.op.name != "slice":
+                return 0
+            stop = block.attrs(user)[1][axis]
+            count = b.select("i64", b.let("lt", "i64", count, stop), stop, count)
+    return count
+
+
+def _is_selected(b: Builder, n: Operand, count: Operand) -> Operand:
+    """Whether so few of n places are read that selecting them takes less time than sorting."""
+    is_some = b.both(b.let("lt", "i64", 0, count), b.let("le", "i64", count, SELECTED))
+    return b.both(is_some, b.let("le", "i64", b.mul(_candidates(b, count), 2), n))
+
+
+def _select(block: Block, x: Stored, axis: int, is_descending: bool, count: Operand, target: Stored) -> None:
+    b = block.b
+    selection = _Selection(block, x, axis, is_descending, count)
+
+    def lane(index: Index) -> None:
+        places = selection.run(index)
+        with b.loop(0, selection.count) as i:
+            target.store(b, with_place(index, axis, i), b.load(places, i))
+        poll_often(b, *x.shape)
+
+    over(b, with_place(x.shape, axis, 1), lane)
+
+
 def argsort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
-    """The places that sort each lane."""
+    """The places that sort each lane; of those only the first, if nobody reads others."""
     b, x = block.b, block.stored(forms[0])
     axis, is_descending = node.attrs[0] % len(x.shape), node.attrs[1]
     n = x.shape[axis]
+    if _is_few(n):
+        return [_few(block, x, axis, is_descending, has_places=True)]
     target = block.fresh(x.shape, "i64")
+    count = _read_first(block, node, axis)
+    is_selected = False if type(count) is int and count == 0 else _is_selected(b, n, count)
+    if is_selected is True:
+        _select(block, x, axis, is_descending, count, target)
+    elif is_selected is False:
+        _order(block, x, axis, is_descending, target)
+    else:
+        with b.when(is_selected) as branch:
+            _select(block, x, axis, is_descending, count, target)
+        with b.inside(branch.other):
+            _order(block, x, axis, is_descending, target)
+    return [target]
+
+
+def _order(block: Block, x: Stored, axis: int, is_descending: bool, target: Stored) -> None:
+    b, n = block.b, x.shape[axis]
     sorter = _Sorter(block, x.type, n, is_descending, has_places=True)
     given = _Room.of(b, x.type, n, has_places=True)
 
@@ -266,7 +434,6 @@ def argsort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
         poll_often(b, *x.shape)
 
     over(b, with_place(x.shape, axis, 1), lane)
-    return [target]
 
 
 def _fill(b: Builder, room: _Room, x: Stored, index: Index, axis: int) -> None:
