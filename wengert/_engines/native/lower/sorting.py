@@ -1,9 +1,10 @@
 """Sorting along an axis, and places in sorted numbers.
 
-Of a few elements each is compared with each: how many stand before one is its place. Longer lanes are sorted by NumPy's
-own functions (`llvm/numpy_functions.py`), some million elements at a time, and these parts are merged. NumPy's functions
-leave the order of equal elements open, and ours is stable: places of equal keys are sorted afterwards, and so are zeros
-of both signs, the only equal keys that differ. Where only the first places of an order are read, they are selected.
+Of a few elements each is compared with each: how many stand before one is its place. Longer lanes are sorted by
+NumPy's own functions (`llvm/numpy_functions.py`), some million elements at a time, and these parts are merged. NumPy's
+functions leave the order of equal elements open, and ours is stable: places of equal keys are sorted afterwards, and so
+are zeros of both signs, the only equal keys that differ. Where only the first places of an order are read, they are
+selected.
 """
 
 from __future__ import annotations
