@@ -97,7 +97,7 @@ def test_example_runs_as_a_doctest(function: Any) -> None:
 
 @pytest.mark.parametrize("cls", CLASSES.values(), ids=CLASSES)
 def test_class_and_its_public_methods_are_documented(cls: type) -> None:
-    assert cls.__name__ in WITHOUT_EXAMPLE or ">>>" in (cls.__doc__ or "")
+    assert cls.__qualname__ in WITHOUT_EXAMPLE or ">>>" in (cls.__doc__ or "")
     for name, member in vars(cls).items():
         if not name.startswith("_") and (callable(member) or isinstance(member, (property, classmethod, staticmethod))):
             assert (inspect.getdoc(member) or "").strip(), f"{cls.__name__}.{name} has no docstring"

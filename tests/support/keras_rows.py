@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+import wengert.numpy as wn
 
 BACKEND = keras.backend.backend()
 ROWS: dict[str, Callable[[], None]] = {}
@@ -335,12 +337,6 @@ def forward_mode() -> None:
 
 
 @row
-def symbolic_tensors() -> None:
-    with pytest.raises(ValueError, match="Layer"):
-        with_rule(lambda up: up)(keras.Input((3,)))
-
-
-@row
 def the_form_on_a_vector() -> None:
     @wg.custom_gradient
     def log1pexp(x: Any) -> Any:
@@ -511,6 +507,143 @@ def a_function_reads_weights_at_each_call() -> None:
 
 def smooth_slope(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
+
+
+DRAWN = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
+
+
+@wg.custom_gradient
+def gated(x: Any) -> Any:
+    """x where it is positive; its gradient is ten times that."""
+    return np.maximum(x, 0), lambda dy: 10.0 * dy * (x > 0)
+
+
+@keras.saving.register_keras_serializable("rows")
+@wg.custom_gradient
+def registered(x: Any) -> Any:
+    return np.maximum(x, 0), lambda dy: dy
+
+
+@wg.function
+def squashed(x: Any) -> Any:
+    return np.tanh(x)
+
+
+def same(a: Any, b: Any) -> None:
+    np.testing.assert_allclose(a.predict(DRAWN, verbose=0), b.predict(DRAWN, verbose=0), rtol=1e-6)
+
+
+def reloaded(model: Any, custom_objects: Any = None) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(f"{folder}/model.keras")
+        return keras.models.load_model(f"{folder}/model.keras", custom_objects=custom_objects)
+
+
+@row
+def activations_are_saved_loaded_and_cloned() -> None:
+    for activation, custom in (
+        (gated, {"gated": gated}), (squashed, {"squashed": squashed}), (wg.vmap(squashed), {"vmap(squashed)": squashed}),
+        (registered, None),
+    ):  # fmt: skip
+        layers = [keras.Input((3,)), keras.layers.Dense(4, activation=activation), keras.layers.Dense(1)]
+        model = keras.Sequential(layers)
+        same(reloaded(model, custom), model)
+        with keras.saving.custom_object_scope(custom or {}):
+            copied = keras.models.clone_model(model)
+        copied.set_weights(model.get_weights())
+        same(copied, model)
+
+
+@row
+def lambda_layers_hold_our_functions() -> None:
+    for function, custom in ((gated, {"gated": gated}), (squashed, {"squashed": squashed})):
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Lambda(function), keras.layers.Dense(1)])
+        same(reloaded(model, custom), model)
+
+
+@row
+def symbolic_tensors_make_an_operation_of_the_model() -> None:
+    x, y = keras.Input((3,)), keras.Input((3,))
+    slope = wg.grad(lambda x: wg.sum(wg.sin(x)))
+    outputs = [
+        gated(x), squashed(x), wg.function(lambda a, b: a * b + 1)(x, b=y), slope(x), wg.vmap(slope)(x), wg.add(x, 1.0),
+        wg.ops.tanh(x), wg.ops.matmul(x, np.ones((3, 2), "float32")), wn.sum(x, axis=1), wn.maximum(x, y),
+    ]  # fmt: skip
+    assert [tuple(o.shape) for o in outputs] == [(None, 3)] * 7 + [(None, 2), (None,), (None, 3)]
+    found = keras.Model([x, y], outputs).predict([DRAWN, DRAWN[::-1]], verbose=0)
+    want = [
+        np.maximum(DRAWN, 0), np.tanh(DRAWN), DRAWN * DRAWN[::-1] + 1, np.cos(DRAWN), np.cos(DRAWN), DRAWN + 1,
+        np.tanh(DRAWN), DRAWN @ np.ones((3, 2)), DRAWN.sum(1), np.maximum(DRAWN, DRAWN[::-1]),
+    ]  # fmt: skip
+    for got, wanted in zip(found, want, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+@row
+def models_of_symbolic_calls_train_by_the_rule_and_are_saved() -> None:
+    x = keras.Input((1,))
+    model = keras.Model(x, gated(keras.layers.Dense(1, use_bias=False, kernel_initializer="ones")(x)))
+    model.compile(keras.optimizers.SGD(1e-3), "mse")
+    model.fit(np.ones((8, 1), "float32"), 3 * np.ones((8, 1), "float32"), epochs=1, verbose=0)
+    np.testing.assert_allclose(model.get_weights()[0].item(), 1.0 + 1e-3 * 4.0 * 10.0, rtol=1e-5)
+    again = reloaded(model, {"gated": gated})
+    np.testing.assert_allclose(again.predict(np.ones((2, 1)), verbose=0), 1.04, rtol=1e-5)
+
+
+class Calls(keras.layers.Layer):
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
+
+    def build(self, shape: Any) -> None:
+        """Nothing is to be built."""
+
+    def compute_output_shape(self, shape: Any) -> Any:
+        return shape
+
+    def call(self, x: Any) -> Any:
+        return self.function(x)
+
+
+@row
+def what_is_wrong_in_a_rule_is_said_of_symbols_too() -> None:
+    wide = wg.custom_gradient(lambda x: (x * 1, lambda dy: dy * np.where(x > 0, np.float64(1.0), np.zeros(3))))
+    x = keras.Input((3,))
+    model = keras.Sequential([x, keras.layers.Dense(3), Calls(wide)])
+    model.compile("sgd", "mse")
+    with pytest.raises(TypeError, match="dtype float64, wanted float32"):
+        model.fit(DRAWN, DRAWN, verbose=0)
+
+
+class Tempered(keras.layers.Layer):
+    """A function made where the weight is, which it reads."""
+
+    def build(self, shape: Any) -> None:
+        self.w = self.add_weight(shape=(shape[-1],), initializer="ones")
+        self.function = wg.function(lambda x: x * wg.exp(self.w))
+
+    def call(self, x: Any) -> Any:
+        return self.function(x)
+
+
+@row
+def functions_made_in_build_read_the_weight() -> None:
+    for eagerly in (False, True):
+        model = keras.Sequential([keras.Input((1,)), Tempered()])
+        model.compile(keras.optimizers.SGD(1e-3), "mse", run_eagerly=eagerly)
+        model.fit(np.ones((8, 1), "float32"), np.zeros((8, 1), "float32"), epochs=1, verbose=0)
+        np.testing.assert_allclose(model.get_weights()[0].item(), 1.0 - 1e-3 * 2 * np.e**2, rtol=1e-5)
+
+
+@row
+def gradients_through_a_model_point_to_its_bridge() -> None:
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    for f in (model, lambda x: np.sum(model(x))):
+        with pytest.raises(wg.LostGradientError, match=rf"wg\.from_{BACKEND}\(model\)"):
+            wg.grad(f)(DRAWN)
+    bridged = getattr(wg, f"from_{BACKEND}")(model)
+    weights = model.get_weights()[0]
+    np.testing.assert_allclose(wg.grad(lambda x: np.sum(bridged(x)))(DRAWN), np.tile(weights.T, (8, 1)), rtol=1e-5)
 
 
 def main() -> None:

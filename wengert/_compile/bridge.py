@@ -18,6 +18,7 @@ from .._core.kinds import ARRAYS
 from .._core.state import STATE
 from .._core.structure import flatten
 from .._core.tensor import Tensor, Value, entered
+from .._core.wrong_calls import Symbolic
 from .arguments import caller_kind
 from .cache import Compiled
 from .trace import Static, array_key, trace, with_dims
@@ -59,6 +60,14 @@ def as_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any
         if tensor is not None:
             tensors.append(tensor)
     return Compiled(trace(f, spec, keys, name)).run(tensors, kind)
+
+
+def _run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], name: str) -> Any:
+    """A call on arrays or tracers. On tracers a lone op would be the framework's, and take no extents that vary."""
+    return as_program(f, args, kwargs, name) if has_tracers((args, kwargs)) else f(*args, **kwargs)
+
+
+Symbolic.run = staticmethod(_run)
 
 
 def _array_in(leaf: Any) -> Tensor | None:

@@ -105,6 +105,8 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
     for operand in operands:
         if type(operand._data) is Value:
             return _stray_symbol(op, operand)
+    if type(error).__module__ == "wengert.errors" or _tells_place(error):  # raised by what a program ran
+        return error
     engines = {ENGINE_OF[type(t._data)] for t in operands}
     try:
         only_engine(engines)
@@ -122,8 +124,6 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
         return error_at_user_line(explanation)
     try:
         kind = type(error)
-        if "\n  at " in str(error):  # of a compiled program, which knows better where it happened
-            return error
         if isinstance(error, MemoryError):  # NumPy's own kind is made of a shape and a dtype
             return MemoryError(at_user_line(f"{op.name}: {error}"))
         if kind.__module__ in ("builtins", "numpy.linalg") or issubclass(kind, (ValueError, TypeError)):
@@ -131,6 +131,13 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
     except Exception:
         return error
     return error
+
+
+def _tells_place(error: Exception) -> bool:
+    try:
+        return "\n  at " in str(error)
+    except Exception:
+        return False
 
 
 def _stray_symbol(op: Op, operand: Tensor) -> Exception:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import sys
 from collections.abc import Callable
 from types import MethodType
@@ -15,6 +16,22 @@ from typing import Any
 
 # whoever pickles functions of `__main__` by value, for processes in which that module is another program
 _BY_VALUE = ("cloudpickle", "dill")
+
+
+class _Signature:
+    """`__signature__`: what `inspect.getfullargspec` asks for, which does not look at what a callable wraps."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> inspect.Signature:
+        wrapped = None if instance is None else getattr(instance, "__wrapped__", None)
+        try:
+            if wrapped is not None:
+                return inspect.signature(wrapped)
+        except (TypeError, ValueError):
+            pass
+        raise AttributeError("__signature__")
+
+
+SIGNATURE: Any = _Signature()
 
 
 class Derived(functools.partial[Any]):
@@ -30,7 +47,7 @@ class Derived(functools.partial[Any]):
     autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
     __wrapped__: Callable[..., Any]
     __name__: str
-    __signature__: Any
+    __signature__ = SIGNATURE
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else _bound(self, instance)
@@ -118,4 +135,8 @@ def _under(module: str, name: str, depth: int) -> Any:
     return found
 
 
-__all__ = ["Derived", "derived", "kept", "pickles_by_value"]
+# Keras saves a callable of a type of this name as it saves Python's functions: by the callable's name.
+Derived.__name__ = "function"
+
+
+__all__ = ["SIGNATURE", "Derived", "derived", "kept", "pickles_by_value"]

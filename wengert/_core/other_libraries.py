@@ -20,8 +20,11 @@ _PRIORITY = 5000  # a DataFrame's is 4000
 class RefusedByJax(ValueError):
     """A tensor came to a function of JAX. JAX puts words of its own in the place of any TypeError that is raised there.
 
-    Where the tensor is followed its cause is the `LostGradientError`, which leaves the differentiated function.
+    Where the tensor is followed its cause is the `LostGradientError`, which leaves the differentiated function. It is
+    also kept as `refusal`, since Keras raises errors again without their causes.
     """
+
+    refusal: LostGradientError | None = None
 
 
 def _pandas_priority(x: Any) -> int:
@@ -80,7 +83,10 @@ def _jax_array(x: Any) -> Any:
     try:
         _refuse(x, "__jax_array__", "jax")
     except TypeError as error:
-        raise RefusedByJax(error.args[0]) from (error if isinstance(error, LostGradientError) else None)
+        refusal = error if isinstance(error, LostGradientError) else None
+        refused = RefusedByJax(error.args[0])
+        refused.refusal = refusal
+        raise refused from refusal
 
 
 # a property, since JAX refuses objects with the method before it calls it

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from .state import STATE
 from .tracebacks import fold
-from .wrong_calls import explained
+from .wrong_calls import Symbolic, explained
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,7 +34,7 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
     """
 
     # closed over, since the globals below are others
-    state, put_back, fold_it, told_of, name = STATE, reopen, fold, explained, called(f)
+    state, put_back, fold_it, told_of, name, symbolic = STATE, reopen, fold, explained, called(f), Symbolic
 
     def enter(*args: P.args, **kwargs: P.kwargs) -> R:
         before = state.__dict__.copy()
@@ -42,6 +42,8 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
             return f(*args, **kwargs)
         except BaseException as error:
             put_back(before)
+            if isinstance(error, symbolic):
+                return error.answer(entered, args, kwargs)
             told: BaseException = error
             if isinstance(error, Exception) and not isinstance(error, AttributeError):  # which is a fault of ours
                 told = told_of(error, name, f, args, kwargs)
@@ -64,6 +66,8 @@ def names_errors(f: Callable[P, R], name: str = "") -> Callable[P, R]:
         try:
             return f(*args, **kwargs)
         except Exception as error:
+            if isinstance(error, Symbolic):
+                return error.answer(wrapper, args, kwargs)
             told = explained(error, name, f, args, kwargs)
             if told is error:
                 raise

@@ -16,7 +16,7 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from ..errors import LostGradientError
-from .where import Site, foreign_callee, is_library_file, public_module, site_of, user_frame
+from .where import Site, foreign_callee, is_library_file, is_wengert_file, public_module, site_of, user_frame
 
 # The module that users call, what they write for ours, and the name of our module, which loads for the message.
 _COUNTERPARTS = (
@@ -184,6 +184,9 @@ def scipy_counterpart(who: Asker) -> str:
 def cure_for(who: Asker) -> str:
     """What to write instead of a call that wants plain numbers."""
     package = who.module.partition(".")[0]
+    if _is_within("keras"):
+        bridge = _BRIDGES.get(sys.modules["keras"].backend.backend(), "from_jax, wg.from_torch or wg.from_tensorflow")
+        return f"a Keras model runs on its backend: make it an op with its own derivative by wg.{bridge}(model)"
     if who.name == "+=":
         return f"write {who.instead}; {_WRITE}; or {_ON_PURPOSE}"
     if who.name in ("=", *_WRITERS):
@@ -235,6 +238,18 @@ def cure_for(who: Asker) -> str:
     return f"use wg or np functions, which are recorded; {_WRITE}; or {_ON_PURPOSE}"
 
 
+def _is_within(package: str) -> bool:
+    """Whether a package's code, called since Wengert was last at work, led here."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_wengert_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    while frame is not None and not is_wengert_file(frame.f_code.co_filename):
+        if frame.f_globals.get("__name__", "").partition(".")[0] == package:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _through_a_bridge(who: Asker, package: str) -> str:
     bridge = _BRIDGES[package]
     ours = counterpart("numpy", who.name) or "wg and np functions"
@@ -258,7 +273,8 @@ def reworded(error: BaseException | None) -> LostGradientError | None:
     """
     if error is None or isinstance(error, LostGradientError):
         return None
-    cause, seen = error.__cause__, [error]  # a user's causes may go round in a circle
+    cause = getattr(error, "refusal", None) or error.__cause__
+    seen = [error]  # a user's causes may go round in a circle
     while cause is not None and not isinstance(cause, LostGradientError):
         seen.append(cause)
         cause = None if cause.__cause__ in seen else cause.__cause__

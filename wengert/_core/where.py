@@ -41,6 +41,7 @@ _LIBRARY_PARTS = tuple(
         "torch",
         "tensorflow",
         "keras",
+        "optree",
         "numba",
     )
 )

@@ -38,6 +38,22 @@ _LONGEST = 80  # characters of a value
 _SHARED = (int, float, complex, str, type(None))  # the same object may stand for several arguments
 
 
+class Symbolic(ValueError):
+    """A symbol of another library's came where values are computed: that library is to apply the function, later.
+
+    The public function that such an error reaches returns `answer(itself, args, kwargs)`.
+
+    Attributes:
+        run: `run(function, args, kwargs, name)` calls the function when it is applied (set by `_compile/bridge.py`).
+    """
+
+    run: Callable[[Callable[..., Any], Any, Any, str], Any]
+
+    def __init__(self, message: str, answer: Callable[[Callable[..., Any], Any, Any], Any]) -> None:
+        super().__init__(message)
+        self.answer = answer
+
+
 def explained(error: Exception, name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Exception:
     """The error under way in a public function with a message that names function, arguments and the user's line.
 
@@ -94,7 +110,7 @@ def explain_caller(error: Exception) -> None:
 
 def _is_ours_to_tell(error: Exception) -> bool:
     """Whether the error was raised in library code about arguments, rather than by a function that was handed in."""
-    if not isinstance(error, _KINDS) or type(error).__module__ == "wengert.errors":
+    if not isinstance(error, _KINDS) or isinstance(error, Symbolic) or type(error).__module__ == "wengert.errors":
         return False
     trace = error.__traceback__
     while trace is not None:

@@ -36,7 +36,7 @@ from .._core.tensor import Tensor
 from .._core.tracebacks import fold
 from .._core.types import same_shape, type_of
 from .._core.where import at_user_line
-from .._core.wrong_calls import explained
+from .._core.wrong_calls import Symbolic, explained
 from .._prims.structural import attach, convert, full, zeros_of
 from .._transforms.reverse import Tape, ones_like_type, sweep
 from .._transforms.rows import Rows, total
@@ -294,6 +294,8 @@ def _gradient_function(
             return combine(value, gradient, aux, has_aux)
         except BaseException as error:
             reopen(before)
+            if isinstance(error, Symbolic):
+                return error.answer(gradient_function, args, kwargs)
             if isinstance(error, Exception):
                 explained(error, f"{name}(f)", f, args, kwargs)
             fold(error)
@@ -332,6 +334,8 @@ def _list_function(
             return combine(result_of(run.y, keep, run.own), found)
         except BaseException as error:
             reopen(before)
+            if isinstance(error, Symbolic):
+                return error.answer(gradient_function, (args,), {"dy": dy})
             fold(error)
             raise
 

@@ -17,7 +17,7 @@ from .._core import dtypes
 from .._core.refusal import asker, cure_for
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from .._core.wrong_calls import explained
+from .._core.wrong_calls import Symbolic, explained
 from ..errors import LostGradientError
 from ..ops.memory import own, view_of, write_all
 from ..ops.promotion import as_tensor, outward
@@ -83,6 +83,8 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
                 return own(result, args[0]) if views is None else view_of(args[0], result, _rest(views, args, kwargs))
             return outward(result, *args, *kwargs.values())
         except Exception as error:
+            if isinstance(error, Symbolic):
+                return error.answer(function, args, kwargs)
             told = explained(error, name, f, args, kwargs)
             if told is error:
                 raise

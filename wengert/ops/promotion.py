@@ -41,7 +41,7 @@ from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
 from .._core.tensor import Tensor, Value, Written, entered
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line
-from .._core.wrong_calls import explain_caller, explained
+from .._core.wrong_calls import Symbolic, explain_caller, explained
 from .._prims import indexing, piecewise, structural
 
 P = ParamSpec("P")
@@ -277,6 +277,8 @@ def for_one(kinds: str) -> Callable[[Callable[[Op, Any], Any]], Callable[[Op, An
                     return apply(op, (x,))
                 return rule(op, x)
             except Exception as error:
+                if isinstance(error, Symbolic):
+                    return error.answer(functools.partial(quick, op), (x,), {})
                 explain_caller(error)
                 raise
 
@@ -297,6 +299,8 @@ def for_two(kinds: str) -> Callable[[Callable[[Op, Any, Any], Any]], Callable[[O
                         return apply(op, (x, y))
                 return rule(op, x, y)
             except Exception as error:
+                if isinstance(error, Symbolic):
+                    return error.answer(functools.partial(quick, op), (x, y), {})
                 explain_caller(error)
                 raise
 
@@ -472,6 +476,8 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
                 return copy(result)
             return outward(result, *args, *kwargs.values())
         except Exception as error:
+            if isinstance(error, Symbolic):
+                return error.answer(wrapper, args, kwargs)
             told = explained(error, f.__name__, f, args, kwargs)
             if told is error:
                 raise

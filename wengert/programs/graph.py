@@ -28,7 +28,7 @@ from .._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_di
 from .._core import dtypes, forking
 from .._core.bare import noted_if_bare
 from .._core.constant import constant, number
-from .._core.derived import Derived, derived, kept
+from .._core.derived import SIGNATURE, Derived, derived, kept
 from .._core.dims import is_late
 from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, is_native, transferred
 from .._core.graph import Graph
@@ -40,6 +40,7 @@ from .._core.structure import Spec, describe, flatten, is_number_list, paths, un
 from .._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
 from .._core.tracebacks import fold
 from .._core.where import at_user_line, warn
+from .._core.wrong_calls import Symbolic
 from .._engines import engine_named
 from ..errors import TracingError
 from ..ops.promotion import as_tensor, cast
@@ -129,6 +130,8 @@ class Function(Generic[P, R]):
     Attributes:
         trace_count: how often f has been traced.
     """
+
+    __signature__ = SIGNATURE
 
     def __init__(
         self, f: Callable[P, R], input_signature: Sequence[TensorSpec] | None, engine: str | None, name: str | None,
@@ -234,6 +237,8 @@ class Function(Generic[P, R]):
                         return results
             return self._call(args, kwargs)
         except BaseException as error:
+            if isinstance(error, Symbolic):
+                return error.answer(self, args, kwargs)
             fold(error)
             raise
 
@@ -622,6 +627,9 @@ def _exporting() -> Any:
     return importlib.import_module(".exporting", __package__)
 
 
+Function.__name__ = "function"  # as that of `Derived`, for Keras
+
+
 class _BoundFunction:
     """A method: the function with its instance as first argument."""
 
@@ -638,6 +646,8 @@ class _BoundFunction:
         try:  # as in `Function.__call__`
             return self._inner._call((self.__self__, *args), kwargs, 1)
         except BaseException as error:
+            if isinstance(error, Symbolic):
+                return error.answer(self, args, kwargs)
             fold(error)
             raise
 

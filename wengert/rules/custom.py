@@ -28,7 +28,7 @@ from .._control.recompute import ClosedRun, RecomputeRule, Run
 from .._core import dtypes
 from .._core.constant import Kind, is_number, number
 from .._core.cycles import under_way
-from .._core.derived import kept
+from .._core.derived import SIGNATURE, kept
 from .._core.engine import ENGINE_OF, array_of, stands_in
 from .._core.kinds import ARRAYS, DICTS, SEQUENCES
 from .._core.op import Op
@@ -189,7 +189,7 @@ class _Decorated:
     # a slot, because functools.wraps copies a function's __dict__ to what it wraps
     __slots__ = ("__dict__", "__weakref__", "_call", "_made_by")
     __wrapped__: Callable[..., Any]
-    __signature__: inspect.Signature | None
+    __signature__ = SIGNATURE
     autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
 
     def __init__(self, f: Callable[..., Any], call: Callable[..., Any], maker: Any, **options: Any) -> None:
@@ -226,6 +226,9 @@ class _Decorated:
 
     def __repr__(self) -> str:
         return f"<function {getattr(self, '__qualname__', self.__wrapped__)} with a gradient of its own>"
+
+
+_Decorated.__name__ = "function"  # as that of `Derived`, for Keras
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------
