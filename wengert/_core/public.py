@@ -34,7 +34,8 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
     """
 
     # closed over, since the globals below are others
-    state, put_back, fold_it, told_of, name, symbolic = STATE, reopen, fold, explained, called(f), Symbolic
+    state, put_back, fold_it, told_of, name = STATE, reopen, fold, explained, called(f)
+    again, symbolic = public, Symbolic
 
     def enter(*args: P.args, **kwargs: P.kwargs) -> R:
         before = state.__dict__.copy()
@@ -43,7 +44,7 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
         except BaseException as error:
             put_back(before)
             if isinstance(error, symbolic):
-                return error.answer(entered, args, kwargs)
+                return error.answer(again(f), args, kwargs)  # anew: a function that held itself would be a cycle
             told: BaseException = error
             if isinstance(error, Exception) and not isinstance(error, AttributeError):  # which is a fault of ours
                 told = told_of(error, name, f, args, kwargs)
@@ -67,7 +68,7 @@ def names_errors(f: Callable[P, R], name: str = "") -> Callable[P, R]:
             return f(*args, **kwargs)
         except Exception as error:
             if isinstance(error, Symbolic):
-                return error.answer(wrapper, args, kwargs)
+                return error.answer(names_errors(f, name), args, kwargs)
             told = explained(error, name, f, args, kwargs)
             if told is error:
                 raise

@@ -295,7 +295,8 @@ def _gradient_function(
         except BaseException as error:
             reopen(before)
             if isinstance(error, Symbolic):
-                return error.answer(gradient_function, args, kwargs)
+                again = _gradient_function(f, name, argnums, has_aux, unconnected, sparse, combine)
+                return error.answer(again, args, kwargs)
             if isinstance(error, Exception):
                 explained(error, f"{name}(f)", f, args, kwargs)
             fold(error)
@@ -335,7 +336,7 @@ def _list_function(
         except BaseException as error:
             reopen(before)
             if isinstance(error, Symbolic):
-                return error.answer(gradient_function, (args,), {"dy": dy})
+                return error.answer(_list_function(f, name, unconnected, sparse, combine), (args,), {"dy": dy})
             fold(error)
             raise
 

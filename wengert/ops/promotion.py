@@ -477,7 +477,7 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
             return outward(result, *args, *kwargs.values())
         except Exception as error:
             if isinstance(error, Symbolic):
-                return error.answer(wrapper, args, kwargs)
+                return error.answer(public(f), args, kwargs)
             told = explained(error, f.__name__, f, args, kwargs)
             if told is error:
                 raise

@@ -175,7 +175,7 @@ def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
             return outward(apply(op, operands, (tuple(sorted(attrs.items())),)), *inputs)
         except BaseException as error:
             if isinstance(error, Symbolic):
-                return error.answer(call, inputs, attrs)
+                return error.answer(_callable_op(op, numpy), inputs, attrs)
             fold(error)
             raise
 
