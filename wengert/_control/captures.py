@@ -16,7 +16,7 @@ import numpy as np
 from .._core.dtypes import is_inexact
 from .._core.op import Op
 from .._core.state import STATE
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, hears_of_twins
 
 Observe = Callable[[Op, tuple[Tensor, ...], tuple[Any, ...], tuple[Tensor, ...]], None]
 
@@ -93,13 +93,14 @@ class Followed(_Noted):
     What has died is swept out now and then: a callback would be where Ctrl-C gets lost.
     """
 
-    __slots__ = ("_alive", "_room")
+    __slots__ = ("__weakref__", "_alive", "_room")
 
     def __init__(self, before: _Noted) -> None:
         super().__init__(before.start, before.outer)
         self.found, self.seen = before.found, before.seen
         self._alive: dict[int, Callable[[], Any]] = {}  # weak references
         self._room = _LEAST_ROOM
+        hears_of_twins(self)
 
     def tracks(self, key: int) -> bool:
         return (

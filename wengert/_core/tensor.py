@@ -8,6 +8,7 @@ refusals that keep a gradient from being lost in silence.
 from __future__ import annotations
 
 import sys
+import weakref
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -346,11 +347,8 @@ class Tensor(Operators):
 
     def __copy__(self) -> Tensor:
         """Another tensor of the same value and identity: who writes to one of them does not change the other."""
-        key = self._key
-        for recorder in STATE.recorders:
-            if hasattr(recorder, "note_twin"):  # forward mode, whose tangents live as long as the one tensor does
-                recorder.note_twin(key)
-        return Tensor(self._data, key, self._cut, self._weak)
+        tell_twin(self._key)
+        return Tensor(self._data, self._key, self._cut, self._weak)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.is_followed:
@@ -473,6 +471,26 @@ def _nested(x: Tensor) -> Any:
 
 def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:
     return Tensor(array, next_serial())
+
+
+# Recorders whose records of a tensor live as long as the tensor does. They hear of its twins while they pause, too: a
+# twin that is made then may be what a program captures, and the only one to live on.
+_TWINS_MATTER_TO: set[weakref.ref[Any]] = set()
+
+
+def hears_of_twins(recorder: Any) -> None:
+    """Has `recorder.note_twin(key)` called for each copy of a tensor, from now until the recorder dies."""
+    _TWINS_MATTER_TO.add(
+        weakref.ref(recorder, _TWINS_MATTER_TO.discard)
+    )  # no function in Python: Ctrl-C gets lost there
+
+
+def tell_twin(key: int) -> None:
+    """Says that several tensors have a key from now on."""
+    for reference in [*_TWINS_MATTER_TO]:
+        recorder = reference()
+        if recorder is not None:
+            recorder.note_twin(key)
 
 
 def fresh(native: Any) -> Tensor:

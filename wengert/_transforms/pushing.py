@@ -16,7 +16,7 @@ from .._core import dtypes
 from .._core.apply import apply
 from .._core.op import ZERO, Op
 from .._core.state import STATE, pausing
-from .._core.tensor import Tensor, Value
+from .._core.tensor import Tensor, Value, hears_of_twins
 from .._core.types import type_of
 from .._core.where import at_user_line
 from .._prims.structural import add, mul, scale, zeros_of
@@ -33,6 +33,7 @@ class Pushing:
 
     def __init__(self) -> None:
         self._tangents: dict[int, tuple[Any, weakref.ref[Tensor] | None, bool]] = {}
+        hears_of_twins(self)
 
     def tracks(self, key: int) -> bool:
         return key in self._tangents

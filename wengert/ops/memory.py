@@ -22,7 +22,7 @@ from .._core.dims import Dim, Shape
 from .._core.graph import Graph, ReadBefore
 from .._core.moving import beside
 from .._core.state import STATE, next_serial, tell_effect
-from .._core.tensor import Tensor, Value, Written
+from .._core.tensor import Tensor, Value, Written, tell_twin
 from .._core.types import TensorType, same_dim, type_of
 from .._core.where import Site, at_user_line
 from .._prims import buffer as prims
@@ -255,6 +255,7 @@ class Place:
         value = self._read(held)
         if self.is_root and STATE.builder is None and not STATE.recorders:
             # nobody records that this is read: it goes by the version's name, by which tapes that have ended know it
+            tell_twin(held._key)
             value = Tensor(value._data, held._key, held._cut)
         self._cached = (held._key, STATE.builder, STATE.recorders, value)
         return value
