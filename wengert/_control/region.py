@@ -148,7 +148,8 @@ def _hold_dims(body: Body) -> None:
     graph = body.graph
     told = {atom for v in (*graph.free_values, *values_with_own_dims(graph.nodes)) for atom in _atoms_of(v)}
     used = {atom for node in graph.nodes for d in dims_in(node.attrs) for atom in d.atoms}
-    missing = used - told
+    # and of the results: an argument of n // 2 elements does not tell n
+    missing = (used | {atom for v in body.results for d in dims_in(tuple(v.shape)) for atom in d.atoms}) - told
     if not missing:
         return
     for outer in graph.enclosing():
@@ -157,6 +158,7 @@ def _hold_dims(body: Body) -> None:
             if found:
                 graph.value_of(symbol(value))
                 missing -= found
+    missing &= used
     if missing:
         names = ", ".join(sorted(map(str, missing)))
         raise ValueError(at_user_line(f"{graph.name}: the dimension {names} is not that of any array in reach"))

@@ -224,8 +224,9 @@ def _cotangents(
     given = sorted({i for half in stage.halves for i in half.given})
     slots = sorted({s for places in stage.slots for s in places})
     slots += [s for s in _shape_holders(stage, ct) if s not in slots]
-    holders = _dim_holders(operands, targets, given)
-    inputs = [operands[i] for i in (*given, *holders)] + [outs[s] for s in slots] + [*ct.values()]
+    others = [outs[s] for s in slots] + [*ct.values()]
+    holders = _dim_holders(operands, targets, given, others)
+    inputs = [operands[i] for i in (*given, *holders)] + others
     programs = [
         _backward(half, places, [*given, *holders], slots, [*ct], targets, inputs, operands, in_rows)
         for half, places in zip(stage.halves, stage.slots, strict=True)
@@ -274,9 +275,22 @@ def _unmade(results: Sequence[Any]) -> Any:
     return ZERO if any(r is ZERO for r in results) else None
 
 
-def _dim_holders(operands: Sequence[Tensor], targets: Sequence[int], given: Sequence[int]) -> list[int]:
-    """The targets whose zeros need an unknown dimension: they are passed for their shape."""
-    return [i for i in targets if i not in given and dims_in(tuple(operands[i].shape))]
+def _dim_holders(
+    operands: Sequence[Tensor], targets: Sequence[int], given: Sequence[int], others: Sequence[Tensor]
+) -> list[int]:  # fmt: skip
+    """Operands that are passed for their shapes: targets whose zeros need an unknown dimension, and those that tell it.
+
+    An array of n // 2 elements needs n, and does not tell it. The others are passed in any case.
+    """
+    holders = [i for i in targets if i not in given and dims_in(tuple(operands[i].shape))]
+    taken = [*(operands[i] for i in (*given, *holders)), *others]
+    untold = {atom for x in taken for atom in _unknown(x.shape, taken)}
+    for i, x in enumerate(operands):
+        told = {d.atom for d in x.shape if isinstance(d, Dim) and d.is_atom} & untold
+        if told:
+            holders.append(i)
+            untold -= told
+    return holders
 
 
 def _shape_holders(stage: SwitchBackward, ct: dict[int, Tensor]) -> list[int]:
