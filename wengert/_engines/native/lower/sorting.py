@@ -36,8 +36,22 @@ def before(b: Builder, t: str, x: Operand, y: Operand, is_descending: bool = Fal
         x, y = y, x
     if t == "bool":
         return b.both(b.negated(x), y)
-    less = b.let("lt", t, x, y)
-    return b.either(less, b.both(is_nan(b, t, y), b.negated(is_nan(b, t, x)))) if t in FLOATS else less
+    if t in FLOATS:
+        bits = t.replace("f", "i")
+        return b.let("lt", bits, _order_number(b, t, bits, x), _order_number(b, t, bits, y))
+    return b.let("lt", t, x, y)
+
+
+def _order_number(b: Builder, t: str, bits: str, x: Operand) -> Operand:
+    """An integer in whose order numbers stand, the same for all NaN, and for zeros of both signs.
+
+    Floats that are compared by less, NaN among them, leave the flag of an invalid operation set, and NumPy would be
+    asked what it has to tell of that.
+    """
+    least = -(2 ** (int(bits[1:]) - 1))
+    word = b.convert(bits, t, x, bits=True)
+    value = b.select(bits, b.let("lt", bits, word, 0), b.let("sub", bits, least, word), word)
+    return b.select(bits, is_nan(b, t, x), -1 - least, value)
 
 
 class _Room(NamedTuple):
