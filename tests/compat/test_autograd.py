@@ -11,7 +11,7 @@ import numpy as onp
 import pytest
 
 from wengert.compat import autograd
-from wengert.compat.autograd import extend, grad, jacobian, make_jvp, make_vjp, value_and_grad
+from wengert.compat.autograd import core, extend, grad, jacobian, make_jvp, make_vjp, value_and_grad
 from wengert.compat.autograd import numpy as np
 from wengert.compat.autograd.builtins import isinstance as sees
 from wengert.compat.autograd.misc import const_graph, flatten
@@ -20,7 +20,7 @@ from wengert.compat.autograd.misc.optimizers import adam, rmsprop, sgd
 from wengert.compat.autograd.numpy.numpy_boxes import ArrayBox
 from wengert.compat.autograd.numpy.numpy_vjps import unbroadcast_f
 from wengert.compat.autograd.test_util import check_grads
-from wengert.compat.autograd.tracer import getval, isbox
+from wengert.compat.autograd.tracer import getval, isbox, trace
 
 
 def test_a_gradient_of_arrays_is_a_plain_array() -> None:
@@ -245,6 +245,43 @@ def test_writes_to_an_argument_are_differentiated_in_both_modes() -> None:
     assert make_vjp(with_second)(a, 3.0)[0](onp.array([1.0, 10.0, 100.0])).tolist() == [31.0, 0.0, 100.0]
     assert make_jvp(with_second)(a, 3.0)(onp.array([1.0, 10.0, 100.0]))[1].tolist() == [1.0, 3.0, 100.0]
     assert a.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_gradients_after_writes_to_the_argument_are_plain_arrays() -> None:
+    def f(x: Any) -> Any:
+        x[0] = 1.0
+        return np.sum(x)
+
+    assert type(grad(f)(onp.ones(2))) is onp.ndarray
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.sum(np.full((3,), x**3)),
+    lambda x: np.sum(np.full_like(onp.ones(3), x**3)),
+    lambda x: 3 * np.ascontiguousarray(x**3),
+])  # fmt: skip
+def test_functions_whose_arguments_numpy_does_not_ask_take_boxes(f: Any) -> None:
+    assert grad(f)(2.0) == 36.0
+    assert grad(grad(f))(2.0) == 36.0
+
+
+def test_nodes_of_a_trace_know_the_derivatives_of_ops_and_of_primitives() -> None:
+    @extend.primitive
+    def product(x: Any, y: Any) -> Any:
+        return x * y
+
+    extend.defvjp(product, lambda ans, x, y: lambda g: g * y, lambda ans, x, y: lambda g: g * x)
+
+    def f(x: Any) -> Any:
+        return np.sum(np.sin(x) * x + product(2.0, product(x, x)))
+
+    x, v = onp.array([0.3, 0.5]), onp.array([1.0, 2.0])
+    value, end = trace(core.VJPNode.new_root(), f, x)
+    onp.testing.assert_allclose(core.backward_pass(1.0, end), grad(f)(x), rtol=1e-12)
+    assert value == f(x)
+    _, end = trace(core.JVPNode.new_root(v), lambda x: np.sin(x) * x + x, x)
+    onp.testing.assert_allclose(end.g, (onp.cos(x) * x + onp.sin(x) + 1) * v, rtol=1e-12)
+    assert trace(core.VJPNode.new_root(), lambda x: 2.0, x) == (2.0, None)
 
 
 def test_a_checkpointed_function_has_the_same_derivatives() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as onp
 
 from ..._core.dtypes import is_inexact, is_supported
-from ..._core.engine import ENGINE_OF, ndarray_of
+from ..._core.engine import ENGINE_OF, ENGINES, ndarray_of
 from ..._core.state import STATE, next_serial, pausing
 from ..._core.tensor import Tensor, Value, held_now
 from ..._prims.structural import alias, convert
@@ -91,7 +91,12 @@ def plain(value: Any) -> Any:
     if STATE.recorders and value.is_followed:
         return value
     if type(data) is not onp.ndarray:
-        return value if type(data) is Value else ENGINE_OF[type(data)].leave(data)
+        if type(data) is Value:
+            return value
+        engine = ENGINE_OF[type(data)]
+        if engine is not ENGINES["numpy"]:
+            return engine.leave(data)
+        data = ndarray_of(data)  # a number, or a memory that was written to
     if not data.shape:
         return data[()]
     return data if data.flags.writeable else data.copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as onp
@@ -16,11 +16,11 @@ from ..._core.state import STATE, raise_our_own
 from ..._core.tensor import Tensor, held_now
 from ..._core.types import type_of
 from ..._transforms.forward import Tangents
-from ..._transforms.reverse import Tape, ones_like_type, sweep
+from ..._transforms.reverse import Tape, entry_of, ones_like_type, sweep
 from ._boxes import conjugate, fitted, getval, isbox, leaves, map_tree, plain, source
-from .tracer import Box, Node, plain_tree, primitive_jvps, primitive_vjps, toposort, trace
+from .tracer import Box, Node, Step, plain_tree, primitive_jvps, primitive_vjps, toposort, trace
 from .tracer import primitive as _primitive
-from .util import subval
+from .util import subval, subvals
 from .wrap_util import get_name
 
 # -- reverse mode ----------------------------------------------------------------------------------------------------
@@ -89,14 +89,16 @@ class Run:
             with quietly():
                 found = sweep(self.entries, seeds, self.keys)
         if self.is_lone:
-            return self._given(found[0], self.argument)
+            return _given(found[0], self.argument)
         waiting = iter(found)
-        return map_tree(lambda leaf: self._given(next(waiting), leaf), self.argument)
+        return map_tree(lambda leaf: _given(next(waiting), leaf), self.argument)
 
-    def _given(self, found: Any, leaf: Tensor) -> Any:
-        if found is None or found is ZERO:
-            return onp.zeros(leaf.shape, leaf.dtype)[()]
-        return plain(conjugate(found))
+
+def _given(found: Any, leaf: Tensor) -> Any:
+    """What a sweep found for a source, in autograd's convention and as the caller's own."""
+    if found is None or found is ZERO:
+        return onp.zeros(leaf.shape, leaf.dtype)[()]
+    return plain(conjugate(found))
 
 
 def backward_pass(g: Any, end_node: Any) -> Any:
@@ -119,6 +121,9 @@ class VJPNode(Node):
     def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
         super().__init__(value, fun, args, kwargs, parent_argnums, parents)
         maker = primitive_vjps.get(fun)
+        if maker is None and isinstance(fun, Step):  # an op of ours: differentiated where the cotangent comes
+            self.vjp = lambda g: _swept_back(fun, parent_argnums, g)
+            return
         if maker is None:
             raise NotImplementedError(f"VJP of {get_name(fun)} wrt argnums {parent_argnums} not defined")
         self.vjp = maker(parent_argnums, value, args, kwargs)
@@ -126,6 +131,17 @@ class VJPNode(Node):
     def initialize_root(self, *args: Any, **kwargs: Any) -> None:
         super().initialize_root()
         self.vjp = lambda g: ()
+
+
+def _swept_back(step: Step, argnums: Sequence[int], g: Any) -> list[Any]:
+    """The cotangents of some operands of a step; keys are their numbers here, and negative ones for the results."""
+    count, out = len(step.operands), step.outs[step.place]
+    tracked = (*[i in argnums for i in range(count)],)
+    keys, out_keys = (*range(count),), (*range(-1, -len(step.outs) - 1, -1),)
+    entry = entry_of(step.op, step.attrs, tracked, step.operands, keys, step.outs, out_keys)
+    with quietly():
+        found = sweep([entry], [(out_keys[step.place], conjugate(fitted(g, out)))], argnums)
+    return [_given(ct, step.operands[i]) for i, ct in zip(argnums, found, strict=True)]
 
 
 def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
@@ -194,10 +210,14 @@ class JVPNode(Node):
 
     def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
         super().__init__(value, fun, args, kwargs, parent_argnums, parents)
-        rule = primitive_jvps.get(fun)
+        rule, gs = primitive_jvps.get(fun), [parent.g for parent in parents]
+        if rule is None and isinstance(fun, Step):
+            along = make_jvp(lambda xs: fun(*subvals(args, zip(parent_argnums, xs))), [args[i] for i in parent_argnums])
+            self.g = along(gs)[1]
+            return
         if rule is None:
             raise NotImplementedError(f"JVP of {get_name(fun)} wrt argnums {parent_argnums} not defined")
-        self.g = rule(parent_argnums, [parent.g for parent in parents], value, args, kwargs)
+        self.g = rule(parent_argnums, gs, value, args, kwargs)
 
     def initialize_root(self, g: Any = None, *args: Any, **kwargs: Any) -> None:
         super().initialize_root()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as onp
 
-from ..._core.apply import apply
+from ..._core.apply import apply, apply_prepared
 from ..._core.engine import ENGINES, Engine, ndarray_of, register_host_kernel, transferred
 from ..._core.op import Facts, Op, Rule
 from ..._core.state import STATE, pausing
@@ -291,26 +291,31 @@ def trace(start_node: Any, fun: Callable[..., Any], x: Any) -> tuple[Any, Any]:
     recorder = Steps([box])
     end = recorder.trace(fun, box)
     nodes = {box._key: start_node}
-    for op, operands, _, outs in recorder.steps:
-        name = op.name
-        args = (*map(getval, operands),)
-        parents = [(i, nodes[a._key]) for i, a in enumerate(operands) if a._key in nodes]
-        for out in outs:
-            argnums = (*[i for i, _ in parents],)
-            nodes[out._key] = type(start_node)(
-                getval(out), _named(name), args, {}, argnums, [node for _, node in parents]
+    for op, operands, attrs, outs in recorder.steps:
+        argnums = (*[i for i, a in enumerate(operands) if a._key in nodes],)
+        parents, args = [nodes[operands[i]._key] for i in argnums], (*map(plain, operands),)
+        if op is _op:
+            argnums = attrs[0].argnums([a._key in nodes for a in operands])
+        for place, out in enumerate(outs):
+            fun, given = (
+                (attrs[0].wrapped, attrs[0].filled(args))
+                if op is _op
+                else (Step(op, operands, attrs, outs, place), args)
             )
-    if isinstance(end, Tensor) and end._key in nodes:
-        return plain(end), nodes[end._key]
-    return plain(end), None
+            nodes[out._key] = type(start_node)(plain(out), fun, given, {}, argnums, parents)
+    return plain(end), nodes.get(end._key) if isinstance(end, Tensor) else None
 
 
-def _named(name: str) -> Callable[..., Any]:
-    def fun(*args: Any) -> Any:
-        raise NotImplementedError(name)
+class Step:
+    """One of our ops, with its attributes, as the function that a node names."""
 
-    fun.__name__ = name
-    return fun
+    def __init__(self, op: Op, operands: Any, attrs: tuple[Any, ...], outs: Any, place: int) -> None:
+        self.op, self.operands, self.attrs, self.outs, self.place = op, operands, attrs, outs, place
+        self.__name__ = op.name
+
+    def __call__(self, *args: Any) -> Any:
+        found = apply_prepared(self.op, (*map(source, args),), self.attrs)
+        return found[self.place] if self.op.is_multi else found
 
 
 def new_box(value: Any, trace: int, node: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as onp
 from .... import numpy as recorded
 from ...._core.tensor import Tensor
 from .._boxes import boxes_in, getval, isbox
+from ..scipy._either import either
 from ..tracer import notrace_primitive
 
 NAMESPACE: dict[str, Any] = {
@@ -48,6 +49,13 @@ for _name in (
     "ravel", "reshape", "transpose", "dot", "diag", "linspace", "append",
 ):  # fmt: skip
     NAMESPACE[_name] = of_lists(getattr(onp, _name), getattr(recorded, _name))
+for _name in (
+    "full",
+    "full_like",
+    "ascontiguousarray",
+    "asanyarray",
+):  # which NumPy's protocols do not ask about all arguments
+    NAMESPACE[_name] = either(getattr(onp, _name), getattr(recorded, _name))
 
 
 def array(A: Any, *args: Any, **kwargs: Any) -> Any:
