@@ -152,7 +152,9 @@ def test_methods_give_torch_numbers(name: str, engine: str) -> None:
 def test_a_function_takes_the_state_and_is_traced_once(name: str, dtype: str) -> None:
     method, _, options = METHODS[name]
     rate = o.cosine(0.1, 50)
-    opt = o.chain(o.clip_by_global_norm(1.0), getattr(o, method)(**{**options, "learning_rate": rate}))
+    # quasi-Newton steps on gradients that are clipped run away, and rounding with them
+    most = 100.0 if name == "lbfgs" else 1.0
+    opt = o.chain(o.clip_by_global_norm(most), getattr(o, method)(**{**options, "learning_rate": rate}))
 
     def step(params: Any, state: Any) -> Any:
         updates, state = opt.update(wg.grad(loss)(params), state, params)
@@ -166,8 +168,7 @@ def test_a_function_takes_the_state_and_is_traced_once(name: str, dtype: str) ->
         eager, states[1] = step(eager, states[1])
     assert compiled.trace_count == 1
     assert params["w"].dtype == eager["b"][0].dtype == dtype
-    # quasi-Newton steps on clipped gradients run away, and rounding with them
-    np.testing.assert_allclose(params["w"], eager["w"], rtol=1e-9 if dtype == "float64" else 1e-3)
+    np.testing.assert_allclose(params["w"], eager["w"], rtol=1e-9 if dtype == "float64" else 1e-5)
 
 
 @every_users_engine

@@ -23,6 +23,7 @@ from tools.release import PLACES, ReleaseError, check_contents, version_to_relea
 README = ROOT / "README.md"
 
 IMPORT_BUDGET_SECONDS = 0.060
+IMPORT_BUDGET_OF_NUMPYS = 1.5  # on a machine where NumPy's own import takes long too
 ROUNDS = 4
 SIZES_IN_README = re.compile(r"Installed it takes ([\d.]+) MB, with NumPy, SciPy and llvmlite (\d+) MB")
 IMPORT_IN_README = re.compile(r"`import wengert` takes (\d+) ms more")
@@ -52,13 +53,13 @@ def test_import_loads_numpy_and_the_standard_library_only() -> None:
     assert not [name for name in loaded if name.split(".")[0] not in allowed]
 
 
-def test_import_takes_at_most_60_ms_more_than_numpy() -> None:
-    found: list[float] = []
-    for seconds in itertools.islice(import_seconds(ROOT), ROUNDS):
-        found.append(seconds)
-        if seconds <= IMPORT_BUDGET_SECONDS:
+def test_import_takes_at_most_60_ms_more_than_numpy_or_about_as_long() -> None:
+    found: list[str] = []
+    for seconds, numpys in itertools.islice(import_seconds(ROOT), ROUNDS):
+        found.append(f"{1e3 * seconds:.0f} ms after NumPy's {1e3 * numpys:.0f}")
+        if seconds <= max(IMPORT_BUDGET_SECONDS, IMPORT_BUDGET_OF_NUMPYS * numpys):
             return
-    pytest.fail(f"importing wengert after numpy took {[f'{1e3 * s:.0f} ms' for s in found]} in {ROUNDS} rounds")
+    pytest.fail(f"importing wengert took {found} in {ROUNDS} rounds")
 
 
 def in_readme(pattern: re.Pattern[str]) -> list[float]:
@@ -79,8 +80,11 @@ def test_readme_tells_the_installed_size() -> None:
 def test_readme_tells_the_time_of_the_import() -> None:
     (told,) = in_readme(IMPORT_IN_README)
     assert told <= 1e3 * IMPORT_BUDGET_SECONDS
-    # Twice, on either side: the figure is one machine's. What may shorten it is the least of some runs already.
-    assert told / 2 <= 1e3 * next(import_seconds(ROOT)) <= told * 2
+    # Twice, on either side: the figure is one machine's. What may shorten it is the least of some runs already. A slow
+    # machine shows in NumPy's own import, which takes about as long as ours.
+    ours, numpys = next(import_seconds(ROOT))
+    assert told / 2 <= 1e3 * ours
+    assert ours <= max(told * 2e-3, IMPORT_BUDGET_OF_NUMPYS * numpys)
 
 
 def test_a_module_that_only_tests_use_is_found(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import signal
 import sys
@@ -350,3 +351,21 @@ def test_loops_with_long_steps_end_within_one(policy: Any) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_module_that_an_interrupt_leaves_in_a_traceback_is_freed_before_its_context(monkeypatch: Any) -> None:
+    """The other way round it ends the process, now and then: Python's collector has no order."""
+    from llvmlite.binding import ffi
+
+    def interrupted(*_: Any) -> None:
+        raise Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ffi.OutputString, "__exit__", interrupted)  # as the module has been made
+        for _ in range(20):
+            with pytest.raises(Stopped) as caught, jit.parsed(ENDLESS):
+                pass
+            caught.value.itself = caught.value  # type: ignore[attr-defined]  # a cycle, for the collector
+            del caught
+    assert gc.collect() > 0
+    assert jit.load(ENDLESS, "entry")

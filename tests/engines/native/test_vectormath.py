@@ -242,8 +242,8 @@ def test_a_module_may_declare_what_its_mathematics_declares(name: str, dtype: st
             f"  ret {kind} %y",
         ]
         ir = "\n".join([*own.values(), *body, "}", ""])
-        module = jit.llvm().parse_assembly(prelude.completed(ir), jit.llvm().create_context())
-        module.verify()
+        with jit.parsed(prelude.completed(ir)) as module:
+            module.verify()
 
 
 def intrinsics(kind: str) -> dict[str, int]:

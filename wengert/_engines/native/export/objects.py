@@ -10,6 +10,7 @@ import numpy as np
 from ..dumps import dump
 from ..ir.loops import REFUSED
 from ..llvm.codegen import module_text
+from ..llvm.jit import parsed
 from ..llvm.target import features, llvm
 from ..llvm.vectormath import TYPES, c_name, operands
 from ..lower.forms import TYPE_OF
@@ -63,23 +64,20 @@ def object_code(program: Exported, cpu: str, signature: bytes = b"", more: str =
     texts = [_own_names(module_text(program.function, "work"), is_here)]
     if program.derived is not None:
         texts.append(_own_names(module_text(program.derived, "derive"), is_here))
-    scope = binding.create_context()
-    module = binding.parse_assembly(_interface(program, signature) + more, scope)
-    for text in texts:
-        module.link_in(binding.parse_assembly(text, scope))
-    module.triple = binding.get_process_triple()
-    module.data_layout = str(target.target_data)
-    for name in ("work", "derive", "wengert_take", "wengert_grow", "wengert_drop"):
-        if name != "derive" or program.derived is not None:
-            module.get_function(name).linkage = "internal"
-    module.verify()
     is_huge = sum(map(len, texts)) > 40 * _ALIKE
     options = binding.create_pipeline_tuning_options(1 if is_huge else 2)
     options.loop_vectorization = options.slp_vectorization = not is_huge
-    passes = binding.create_pass_builder(target, options)
-    passes.getModulePassManager().run(module, passes)
-    dump("llvm", program.name, lambda: str(module))
-    return target.emit_object(module)
+    with parsed(_interface(program, signature) + more, *texts) as module:
+        module.triple = binding.get_process_triple()
+        module.data_layout = str(target.target_data)
+        for name in ("work", "derive", "wengert_take", "wengert_grow", "wengert_drop"):
+            if name != "derive" or program.derived is not None:
+                module.get_function(name).linkage = "internal"
+        module.verify()
+        passes = binding.create_pass_builder(target, options)
+        passes.getModulePassManager().run(module, passes)
+        dump("llvm", program.name, lambda: str(module))
+        return target.emit_object(module)
 
 
 def _own_names(text: str, is_here: bool) -> str:

@@ -23,6 +23,8 @@ import re
 import threading
 import weakref
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -212,10 +214,9 @@ def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
 
 def emitted(ir: str, title: str, *wanted: Any) -> bytes:
     """As `compiled`, in this process, whatever memory there is; `wanted` are the items of an effort."""
-    binding = llvm()
     for effort in _milder(_Effort(*wanted)):
-        with binding.parse_assembly(ir, binding.create_context()) as module:
-            module.triple = binding.get_process_triple()
+        with parsed(ir) as module:
+            module.triple = llvm().get_process_triple()
             module.data_layout = layout()
             module.verify()
             target = machine(effort.emission)
@@ -226,6 +227,27 @@ def emitted(ir: str, title: str, *wanted: Any) -> bytes:
             dump("asm", title, lambda module=module, target=target: target.emit_assembly(module))
             return target.emit_object(module)
     raise RuntimeError(f"LLVM's passes break the module {title}")
+
+
+_scopes: set[Any] = set()  # the contexts of modules that are open, and of those that an interrupt left open
+
+
+@contextmanager
+def parsed(ir: str, *more: str) -> Iterator[Any]:
+    """A module of LLVM's, in a context of its own, while it is needed; other modules' text joins it.
+
+    What ends a compilation early, as Ctrl-C does, may leave the module in a traceback. Should Python's collector find
+    it there with its context, it frees them in any order, and a module that outlives its context ends the process. So
+    a context stays here until its module is closed.
+    """
+    binding = llvm()
+    scope = binding.create_context()
+    _scopes.add(scope)
+    with binding.parse_assembly(ir, scope) as module:
+        for text in more:
+            module.link_in(binding.parse_assembly(text, scope))
+        yield module
+    _scopes.remove(scope)
 
 
 def _milder(effort: _Effort) -> list[_Effort]:
@@ -244,10 +266,9 @@ def _is_sound(module: Any) -> bool:
 
 def assembly(ir: str, effort: _Effort | None = None) -> str:
     """The assembly that `load` would make of a module; for tests and readers."""
-    binding = llvm()
     effort = effort or _effort(ir)
-    with binding.parse_assembly(completed(ir), binding.create_context()) as module:
-        module.triple = binding.get_process_triple()
+    with parsed(completed(ir)) as module:
+        module.triple = llvm().get_process_triple()
         module.data_layout = layout()
         target = machine(effort.emission)
         _optimise(module, target, effort)
