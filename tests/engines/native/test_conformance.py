@@ -65,7 +65,7 @@ ROUNDED = {
     # sums and products of many
     "reduce_sum", "matmul", "einsum", "conv", "window_sum", "window_spread", "solve", "inv", "cholesky", "det", "slogdet",
     "triangular_solve", "lu", "logsumexp", "softmax", "log_softmax", "cumlogsumexp", "cumsum", "linear_recurrence",
-    "segmented_cumsum", "reduce_prod",
+    "segmented_cumsum", "reduce_prod", "cofactor", "inv_or_inf", "eigh", "svd", "qr", "complement", "pinv", "expm",
     # functions computed otherwise than NumPy's, without a function of C's (`is_rounded` finds those that have one)
     "rsqrt", "erfinv", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
     # what programs hold, and a body with exp between functions that NumPy's kernels run

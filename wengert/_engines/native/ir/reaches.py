@@ -174,6 +174,40 @@ def _getrs(given: _Given, type_: str) -> list[Reach]:
     ]  # fmt: skip
 
 
+def _syevd(given: _Given, type_: str) -> list[Reach]:
+    n = given[2]
+    return [
+        given.reach(3, (n, 1), (n, given[4])), given.reach(5, (n, 1)), given.reach(6, (given[7], 1)),
+        given.reach(8, (given[9], 1)), given.reach(10, (1, 1)),
+    ]  # fmt: skip
+
+
+def _gesdd(given: _Given, type_: str) -> list[Reach]:
+    m, n = given[1], given[2]
+    k = given.compute("smin", m, n)
+    return [
+        given.reach(3, (m, 1), (n, given[4])), given.reach(5, (k, 1)), given.reach(6, (m, 1), (k, given[7])),
+        given.reach(8, (k, 1), (n, given[9])), given.reach(10, (given[11], 1)),
+        given.reach(12, (given.compute("mul", k, 8), 1)), given.reach(13, (1, 1)),
+    ]  # fmt: skip
+
+
+def _geqrf(given: _Given, type_: str) -> list[Reach]:
+    m, n = given[0], given[1]
+    return [
+        given.reach(2, (m, 1), (n, given[3])), given.reach(4, (given.compute("smin", m, n), 1)),
+        given.reach(5, (given[6], 1)), given.reach(7, (1, 1)),
+    ]  # fmt: skip
+
+
+def _orgqr(given: _Given, type_: str) -> list[Reach]:
+    m, n = given[0], given[1]
+    return [
+        given.reach(3, (m, 1), (n, given[4])), given.reach(5, (given[2], 1)), given.reach(6, (given[7], 1)),
+        given.reach(8, (1, 1)),
+    ]  # fmt: skip
+
+
 def _keys(given: _Given, type_: str) -> list[Reach]:
     return [given.reach(0, (given[1], 1))]
 
@@ -186,4 +220,5 @@ _RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
     "product.rows": _rows, "product.pack": _pack, "product.row": _row, "product.dots": _dots,
     "numpy.sort": _keys, "numpy.argsort": _keys_and_places,
     "blas.gemm": _gemm, "blas.trsm": _trsm, "lapack.potrf": _potrf, "lapack.getrf": _getrf, "lapack.getrs": _getrs,
+    "lapack.syevd": _syevd, "lapack.gesdd": _gesdd, "lapack.geqrf": _geqrf, "lapack.orgqr": _orgqr,
 }  # fmt: skip

@@ -63,9 +63,10 @@ class Written:
             pivot = self.rows[step]
             is_none = b.let("eq", t, pivot[step], 0.0)
             self.bad = b.either(self.bad, is_none)
+            divisor = b.select(t, is_none, 1.0, pivot[step])
             for i in range(step + 1, n):
                 row = self.rows[i]
-                factor = b.select(t, is_none, 0.0, b.let("neg", t, b.let("div", t, row[step], pivot[step])))
+                factor = b.select(t, is_none, 0.0, b.let("neg", t, b.let("div", t, row[step], divisor)))
                 self.rows[i] = [
                     x if j <= step else b.let("fma", t, factor, p, x)
                     for j, (x, p) in enumerate(zip(row, pivot, strict=True))
@@ -144,8 +145,9 @@ class Looped:
             pivot = self.at(step, step)
             is_none = b.let("eq", self.type, pivot, 0.0)
             b.set(bad, b.either(b.get(bad), is_none))
+            divisor = b.select(self.type, is_none, 1.0, pivot)
             with b.loop(b.add(step, 1), n) as i:
-                factor = b.select(self.type, is_none, 0.0, b.let("div", self.type, self.at(i, step), pivot))
+                factor = b.select(self.type, is_none, 0.0, b.let("div", self.type, self.at(i, step), divisor))
                 self._subtract(i, step, factor, b.add(step, 1))
         self.sign, self.bad = b.get(sign), b.get(bad)
 

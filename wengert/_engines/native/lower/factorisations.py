@@ -21,6 +21,7 @@ from .blocks import SINGLES, Block
 from .elimination import WRITTEN_OUT, is_little, system
 from .forms import Form, Index, Stored, strides_of
 from .matrices import BLAS_COLUMNS, some_at_once
+from .matrices import turned as transposed
 from .products import BLAS_LETTER, fortran_int, letter
 
 SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK or BLAS
@@ -45,21 +46,17 @@ def matrix_at(b: Builder, x: Stored, index: Index) -> Stored:
     return x
 
 
-def _fill(b: Builder, x: Stored, value: Callable[[Index], Operand]) -> None:
+def fill_matrix(b: Builder, x: Stored, value: Callable[[Index], Operand]) -> None:
     """Sets each element of a matrix."""
     with b.loop(0, x.shape[0]) as i, b.loop(0, x.shape[1]) as j:
         x.store(b, (i, j), value((i, j)))
-
-
-def _turned(x: Stored) -> Stored:
-    return Stored((x.shape[1], x.shape[0]), x.array, x.offset, (x.strides[1], x.strides[0]), False)
 
 
 def _is_little(n: Operand) -> bool:
     return type(n) is int and n <= SMALL_MATRIX
 
 
-def _scratch(block: Block, type_: str, *shape: Operand) -> Stored:
+def scratch(block: Block, type_: str, *shape: Operand) -> Stored:
     """Room that is used in each iteration of a batch; asked for before the loop."""
     return Stored(shape, block.b.alloc(type_, _product(block.b, shape)), 0, strides_of(block.b, shape), True)
 
@@ -71,7 +68,7 @@ def _product(b: Builder, shape: Sequence[Operand]) -> Operand:
     return total
 
 
-class _Lapack(NamedTuple):
+class Lapack(NamedTuple):
     """Calls routines of one type that end with `info`."""
 
     block: Block
@@ -79,20 +76,23 @@ class _Lapack(NamedTuple):
     info: Array
 
     @staticmethod
-    def of(block: Block, type_: str) -> _Lapack:
-        return _Lapack(block, type_, block.b.local("i32", 1))
+    def of(block: Block, type_: str) -> Lapack:
+        return Lapack(block, type_, block.b.local("i32", 1))
 
     def call(self, name: str, *arguments: Any) -> None:
         self.block.b.call(f"lapack.{BLAS_LETTER[self.type]}{name}", [*arguments, Address(self.info)])
 
     def require(self) -> None:
         """Ends the function if the routine did not succeed."""
-        b = self.block.b
-        with b.when(b.let("ne", "i32", b.load(self.info, 0), 0)):
-            b.leave(LINALG)
+        with self.block.b.when(self.has_failed()):
+            self.block.b.leave(LINALG)
+
+    def has_failed(self) -> Operand:
+        """Whether the routine did not succeed."""
+        return self.block.b.let("ne", "i32", self.block.b.load(self.info, 0), 0)
 
 
-def _address(x: Stored) -> Address:
+def address_of(x: Stored) -> Address:
     return Address(x.array, x.offset)
 
 
@@ -106,15 +106,14 @@ def _cholesky(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if type(n) is int and n <= SMALL_MATRIX:
         _little_cholesky(b, a, target, n)
         return [target]
-    lapack = _Lapack.of(block, a.type)
+    lapack = Lapack.of(block, a.type)
     with loops_over(b, a.shape[:-2]) as index:
         source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
-        with b.when(_is_wild(b, source)):
-            b.leave(LINALG)
+        require_tame(b, source)
         _triangle_copied(b, source, factor)
         size = fortran_int(b, n)
         # by columns this is the upper triangle
-        lapack.call("potrf", letter("U"), size, _address(factor), fortran_int(b, _one_at_least(b, n)))
+        lapack.call("potrf", letter("U"), size, address_of(factor), fortran_int(b, one_at_least(b, n)))
         lapack.require()
     return [target]
 
@@ -125,7 +124,7 @@ def _little_cholesky(b: Builder, a: Stored, target: Stored, n: int) -> None:
     room = Stored((n, n), b.local(a.type, n * n)) if n > WRITTEN_OUT else None
     with loops_over(b, a.shape[:-2]) as index:
         source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
-        b.set(bad, b.either(b.get(bad), _is_wild(b, source)))
+        b.set(bad, b.either(b.get(bad), is_wild(b, source)))
         if room is None:
             is_bad = _cholesky_written(b, source, factor, n)
         else:
@@ -135,13 +134,19 @@ def _little_cholesky(b: Builder, a: Stored, target: Stored, n: int) -> None:
         b.leave(LINALG)
 
 
-def _is_wild(b: Builder, x: Stored) -> Operand:
+def is_wild(b: Builder, x: Stored) -> Operand:
     """Whether an element of a matrix is not finite."""
     nothing = b.var(x.type, 0.0)
     with b.loop(0, x.shape[0]) as i, b.loop(0, x.shape[1]) as j:
         element = x.at(b, (i, j))
         b.set(nothing, b.let("add", x.type, b.get(nothing), b.let("sub", x.type, element, element)))
     return b.negated(b.let("eq", x.type, b.get(nothing), 0.0))
+
+
+def require_tame(b: Builder, x: Stored) -> None:
+    """Ends the function at a matrix that is not finite: of one, LAPACKs of several builds make different things."""
+    with b.when(is_wild(b, x)):
+        b.leave(LINALG)
 
 
 def _cholesky_written(b: Builder, a: Stored, out: Stored, n: int) -> Operand:
@@ -191,7 +196,7 @@ def _cholesky_rows(b: Builder, a: Stored, out: Stored, upper: Stored) -> Operand
     return b.get(bad)
 
 
-def _one_at_least(b: Builder, n: Operand) -> Operand:
+def one_at_least(b: Builder, n: Operand) -> Operand:
     return max(n, 1) if type(n) is int else b.select("i64", b.let("lt", "i64", n, 1), 1, n)
 
 
@@ -200,7 +205,7 @@ def _triangle_copied(b: Builder, source: Stored, factor: Stored) -> None:
         below = b.let("le", "i64", index[1], index[0])
         return b.select(source.type, below, source.at(b, index), 0.0)
 
-    _fill(b, factor, value)
+    fill_matrix(b, factor, value)
 
 
 # -- triangular systems -----------------------------------------------------------------------------------------------
@@ -218,11 +223,11 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
         matrix, source, out = (matrix_at(b, x, index) for x in (a, right, target))
         if not unit:
             _require_diagonal(b, matrix)
-        _fill(b, out, lambda place, source=source: source.at(b, place))
+        fill_matrix(b, out, lambda place, source=source: source.at(b, place))
         if by_loops:
-            with b.when(b.either(_is_wild(b, matrix), _is_wild(b, source))):
+            with b.when(b.either(is_wild(b, matrix), is_wild(b, source))):
                 b.leave(LINALG)
-            _substitute(b, _turned(matrix) if trans else matrix, out, bool(lower) != bool(trans), unit)
+            _substitute(b, transposed(matrix) if trans else matrix, out, bool(lower) != bool(trans), unit)
         else:
             _trsm(b, matrix, out, lower, trans, unit)
     return [target]
@@ -234,9 +239,9 @@ def _trsm(b: Builder, matrix: Stored, out: Stored, lower: bool, trans: int, unit
     with some_at_once(b, k, b.divided(b.mul(n, n), 2), BLAS_COLUMNS) as (first, count):
         b.call(f"blas.{BLAS_LETTER[out.type]}trsm", [
             letter("R"), letter("U" if lower else "L"), letter("T" if trans else "N"), letter("U" if unit else "N"),
-            fortran_int(b, count), fortran_int(b, n), Typed(out.type, 1.0, True), _address(matrix),
-            fortran_int(b, _one_at_least(b, n)), Address(out.array, b.add(out.offset, first)),
-            fortran_int(b, _one_at_least(b, k)),
+            fortran_int(b, count), fortran_int(b, n), Typed(out.type, 1.0, True), address_of(matrix),
+            fortran_int(b, one_at_least(b, n)), Address(out.array, b.add(out.offset, first)),
+            fortran_int(b, one_at_least(b, k)),
         ])  # fmt: skip
 
 
@@ -264,39 +269,38 @@ def _substitute(b: Builder, a: Stored, x: Stored, lower: bool, unit: bool) -> No
 # -- general systems --------------------------------------------------------------------------------------------------
 
 
-class _Columns:
+class Columns:
     """A copy by columns of a batch's matrices, one at a time, with what LAPACK needs beside it."""
 
     def __init__(self, block: Block, type_: str, m: Operand, n: Operand) -> None:
         self.b = block.b
         self.m, self.n = m, n
-        self.lapack = _Lapack.of(block, type_)
-        self.matrix = _scratch(block, type_, n, m)  # the transpose, by rows
+        self.lapack = Lapack.of(block, type_)
+        self.matrix = scratch(block, type_, n, m)  # the transpose, by rows
         self.pivots = block.b.alloc("i32", m if type(m) is int and type(n) is int and m < n else n)
 
     def take(self, source: Stored) -> None:
-        """Copies a matrix; of one that is not finite, LAPACKs of several builds give different pivots."""
-        with self.b.when(_is_wild(self.b, source)):
-            self.b.leave(LINALG)
-        _fill(self.b, self.matrix, lambda index: source.at(self.b, (index[1], index[0])))
+        """Copies a matrix."""
+        require_tame(self.b, source)
+        fill_matrix(self.b, self.matrix, lambda index: source.at(self.b, (index[1], index[0])))
 
     def factorise(self) -> None:
         """L U of the copy, in its place, with the rows exchanged at each step (counted from 1)."""
         self.lapack.call(
-            "getrf", fortran_int(self.b, self.m), fortran_int(self.b, self.n), _address(self.matrix), self.step,
+            "getrf", fortran_int(self.b, self.m), fortran_int(self.b, self.n), address_of(self.matrix), self.step,
             Address(self.pivots),
         )  # fmt: skip
 
     @property
     def step(self) -> Typed:
-        return fortran_int(self.b, _one_at_least(self.b, self.m))
+        return fortran_int(self.b, one_at_least(self.b, self.m))
 
     def solve(self, right: Stored) -> None:
         """`right`, columns of which are rows there, becomes the solution, some of them after the other."""
         b, n = self.b, self.n
         with some_at_once(b, right.shape[0], b.mul(n, n), BLAS_COLUMNS) as (first, count):
             self.lapack.call(
-                "getrs", letter("N"), fortran_int(b, n), fortran_int(b, count), _address(self.matrix), self.step,
+                "getrs", letter("N"), fortran_int(b, n), fortran_int(b, count), address_of(self.matrix), self.step,
                 Address(self.pivots), Address(right.array, b.add(right.offset, b.mul(first, n))), self.step,
             )  # fmt: skip
 
@@ -309,17 +313,16 @@ def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if is_little(n, k):
         _little_systems(b, a, right, target)
         return [target]
-    columns, turned = _Columns(block, a.type, n, n), _scratch(block, a.type, k, n)
+    columns, turned = Columns(block, a.type, n, n), scratch(block, a.type, k, n)
     with loops_over(b, a.shape[:-2]) as index:
         source, out = matrix_at(b, right, index), matrix_at(b, target, index)
-        with b.when(_is_wild(b, source)):
-            b.leave(LINALG)
+        require_tame(b, source)
         columns.take(matrix_at(b, a, index))
-        _fill(b, turned, lambda place, source=source: source.at(b, (place[1], place[0])))
+        fill_matrix(b, turned, lambda place, source=source: source.at(b, (place[1], place[0])))
         columns.factorise()
         columns.lapack.require()
         columns.solve(turned)
-        _fill(b, out, lambda place: turned.at(b, (place[1], place[0])))
+        fill_matrix(b, out, lambda place: turned.at(b, (place[1], place[0])))
     return [target]
 
 
@@ -334,7 +337,7 @@ def _little_systems(b: Builder, a: Stored, right: Stored | None, target: Stored)
         source = None if right is None else matrix_at(b, right, index)
         found.take(
             lambda i, j: matrix.at(b, (i, j)),
-            lambda i, c: _of_identity(b, a.type, i, c) if source is None else source.at(b, (i, c)),
+            lambda i, c: of_identity(b, a.type, i, c) if source is None else source.at(b, (i, c)),
         )
         b.set(bad, b.either(b.get(bad), b.either(found.bad, found.wild)))
         found.solve(lambda i, c, x: out.store(b, (i, c), x))
@@ -342,7 +345,7 @@ def _little_systems(b: Builder, a: Stored, right: Stored | None, target: Stored)
         b.leave(LINALG)
 
 
-def _of_identity(b: Builder, t: str, i: Operand, j: Operand) -> Operand:
+def of_identity(b: Builder, t: str, i: Operand, j: Operand) -> Operand:
     return b.select(t, b.let("eq", "i64", i, j), 1.0, 0.0)
 
 
@@ -353,15 +356,15 @@ def _inv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if is_little(n, n):
         _little_systems(b, a, None, target)
         return [target]
-    columns, turned = _Columns(block, t, n, n), _scratch(block, t, n, n)
+    columns, turned = Columns(block, t, n, n), scratch(block, t, n, n)
     with loops_over(b, a.shape[:-2]) as index:
         out = matrix_at(b, target, index)
         columns.take(matrix_at(b, a, index))
-        _fill(b, turned, lambda place: b.select(t, b.let("eq", "i64", place[0], place[1]), 1.0, 0.0))
+        fill_matrix(b, turned, lambda place: of_identity(b, t, *place))
         columns.factorise()
         columns.lapack.require()
         columns.solve(turned)
-        _fill(b, out, lambda place: turned.at(b, (place[1], place[0])))
+        fill_matrix(b, out, lambda place: turned.at(b, (place[1], place[0])))
     return [target]
 
 
@@ -369,12 +372,12 @@ def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     packed, pivots, order = map(block.room, node.outputs)
     m, n = a.shape[-2:]
-    columns = _Columns(block, a.type, m, n)
+    columns = Columns(block, a.type, m, n)
     with loops_over(b, a.shape[:-2]) as index:
         factors, exchanged, places = (matrix_at(b, x, index) for x in (packed, pivots, order))
         columns.take(matrix_at(b, a, index))
         columns.factorise()  # of a singular matrix, too, there are factors
-        _fill(b, factors, lambda place: columns.matrix.at(b, (place[1], place[0])))
+        fill_matrix(b, factors, lambda place: columns.matrix.at(b, (place[1], place[0])))
         with b.loop(0, m) as i:
             places.store(b, (i,), i)
         with b.loop(0, exchanged.shape[0]) as i:
@@ -387,87 +390,6 @@ def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     return [packed, pivots, order]
 
 
-# -- determinants -----------------------------------------------------------------------------------------------------
-
-
-def _slogdet(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
-    signs, sizes = map(block.room, node.outputs)
-
-    def store(index: Index, sign: Operand, size: Operand) -> None:
-        signs.store(block.b, index, sign)
-        sizes.store(block.b, index, size)
-
-    _determinants(block, forms[0], store)
-    return [signs, sizes]
-
-
-def _det(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
-    b, target = block.b, block.room(node.outputs[0])
-
-    def store(index: Index, sign: Operand, size: Operand) -> None:
-        target.store(b, index, b.let("mul", target.type, sign, b.let("exp", target.type, size)))
-
-    _determinants(block, forms[0], store)
-    return [target]
-
-
-def _determinants(block: Block, form: Form, store: Callable[[Index, Operand, Operand], None]) -> None:
-    """The sign and the logarithm of the size of each determinant."""
-    b, a = block.b, block.stored(form)
-    n, t = a.shape[-1], a.type
-    if is_little(n, 0):
-        _little_determinants(b, a, store)
-        return
-    columns = _Columns(block, t, n, n)
-    with loops_over(b, a.shape[:-2]) as index:
-        columns.take(matrix_at(b, a, index))
-        columns.factorise()
-        total = _Determinant(b, t, 1.0)
-        with b.loop(0, n) as i:
-            stays = b.let("eq", "i32", b.load(columns.pivots, i), b.convert("i32", "i64", b.add(i, 1)))
-            total.join(columns.matrix.at(b, (i, i)), b.negated(stays))
-        store(index, *total.result())
-
-
-def _little_determinants(b: Builder, a: Stored, store: Callable[[Index, Operand, Operand], None]) -> None:
-    n = a.shape[-1]
-    assert type(n) is int
-    found, wild = system(b, a.type, n, 0), b.var("bool", False)
-    with loops_over(b, a.shape[:-2]) as index:
-        matrix = matrix_at(b, a, index)
-        found.take(lambda i, j: matrix.at(b, (i, j)), lambda i, c: 0.0)
-        b.set(wild, b.either(b.get(wild), found.wild))
-        total = _Determinant(b, a.type, found.sign)
-        found.pivots(lambda pivot: total.join(pivot, False))
-        store(index, *total.result())
-    with b.when(b.get(wild)):
-        b.leave(LINALG)
-
-
-class _Determinant:
-    """The product of pivots: its sign, and the logarithm of its size."""
-
-    def __init__(self, b: Builder, t: str, sign: Operand) -> None:
-        self.b, self.type = b, t
-        self.sign, self.size = b.var(t, sign), b.var(t, 0.0)
-
-    def join(self, pivot: Operand, is_turned: Operand) -> None:
-        """A factor, of which the rows may have changed places."""
-        b, t = self.b, self.type
-        is_negative = b.let("lt", t, pivot, 0.0)
-        flips = is_negative if is_turned is False else b.let("xor", "bool", is_turned, is_negative)
-        turned = b.select(t, flips, b.let("neg", t, b.get(self.sign)), b.get(self.sign))
-        b.set(self.sign, b.select(t, b.let("eq", t, pivot, 0.0), 0.0, turned))
-        b.set(self.size, b.let("add", t, b.get(self.size), b.let("log", t, b.let("abs", t, pivot))))
-
-    def result(self) -> tuple[Operand, Operand]:
-        """The sign, 0 if it is singular, and the logarithm."""
-        b, t = self.b, self.type
-        sign = b.get(self.sign)
-        return b.select(t, b.let("eq", t, sign, 0.0), 0.0, sign), b.get(self.size)
-
-
 SINGLES.update({
     "cholesky": _cholesky, "triangular_solve": _triangular_solve, "solve": _solve, "inv": _inv, "lu": _lu,
-    "slogdet": _slogdet, "det": _det,
 })  # fmt: skip

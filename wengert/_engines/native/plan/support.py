@@ -17,6 +17,7 @@ from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import programs_of
 from ...._core.tensor import Value
 from ..lower import convolutions as convolutions
+from ..lower import determinants as determinants
 from ..lower import draws as draws
 from ..lower import factorisations as factorisations
 from ..lower import joins as joins
@@ -25,6 +26,7 @@ from ..lower import regions as regions
 from ..lower import scans as scans
 from ..lower import scatters as scatters
 from ..lower import special as special
+from ..lower import spectra as spectra
 from ..lower import windows as windows
 from ..lower.blocks import is_lowered
 from ..lower.forms import TYPE_OF
@@ -39,19 +41,10 @@ HANDED: dict[str, str] = {
     **dict.fromkeys(
         (
             "eig",
-            "eigh",
-            "svd",
-            "qr",
             "expm",
             "logm",
             "sqrtm",
             "sylvester",
-            "pinv",
-            "cofactor",
-            "complement",
-            "inv_or_inf",
-            "permute_rows",
-            "unpermute_rows",
         ),
         _LIBRARY,
     ),

@@ -1,0 +1,123 @@
+"""Factorisations and determinants in compiled code, batched and in loops, beside NumPy's kernels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._core.constant import constant
+from wengert._prims import decompositions as prims
+
+RNG = np.random.default_rng(53)
+OPS: dict[str, Callable[[Any], Any]] = {
+    "eigh": lambda a: prims.eigh(a, lower=True),
+    "eigh of the upper triangle": lambda a: prims.eigh(a, lower=False),
+    "svd": prims.svd,
+    "qr": prims.qr,
+    "complement": lambda a: prims.complement(prims.qr(a[..., :-1])[0]),
+    "pinv": lambda a: prims.pinv(a, rcond=1e-14),
+    "cofactor": prims.cofactor,
+    "inv_or_inf": prims.inv_or_inf,
+    "det": prims.det,
+}
+
+
+def both(f: Callable[[Any], Any], a: Any) -> list[tuple[Any, Any]]:
+    """What compiled code gives, and what the kernels do."""
+    found, wanted = wg.function(f)(a), f(constant(a))
+    pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+    return [(np.asarray(x), np.asarray(y)) for x, y in pairs]
+
+
+def require_close(found: Any, wanted: Any, rtol: float) -> None:
+    assert found.dtype == wanted.dtype
+    scale = float(np.max(np.abs(wanted), initial=1e-30))
+    np.testing.assert_allclose(found, wanted, rtol, rtol * scale)
+
+
+@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 7, 33])
+def test_values_and_signs_are_those_of_the_kernels(n: int, dtype: str, name: str) -> None:
+    for lead in ((), (2, 0), (2, 3)):
+        a = (RNG.normal(size=(*lead, n, n)) + 2 * np.eye(n)).astype(dtype)
+        for found, wanted in both(OPS[name], a):
+            # rounding, as far as the condition of such matrices and of their vectors lets it grow
+            require_close(found, wanted, 1e-10 if dtype == "float64" else 2e-3)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (2, 7, 3), (2, 3, 7), (1, 4), (40, 2), (0, 3), (3, 0), (2, 0, 0)])
+def test_matrices_that_are_not_square(shape: tuple[int, ...]) -> None:
+    a = RNG.normal(size=shape)
+    for name in ("svd", "qr", "pinv"):
+        if name != "qr" or shape[-2] >= shape[-1]:
+            for found, wanted in both(OPS[name], a):
+                require_close(found, wanted, 1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 9, 34])
+def test_cofactors_of_singular_matrices(n: int) -> None:
+    for rank in {n - 1, n - 2, 1} - {0}:
+        a = RNG.normal(size=(2, n, rank)) @ RNG.normal(size=(2, rank, n))
+        size = float(np.max(np.linalg.norm(a, 2, (-2, -1)))) ** (n - 1)
+        for found, wanted in both(prims.cofactor, a):
+            np.testing.assert_allclose(found / size, wanted / size, 0, 1e-14)
+
+
+@pytest.mark.parametrize("n", [2, 4, 6, 8])
+def test_determinants_beyond_the_range_of_partial_products(n: int) -> None:
+    scales = np.ones(n)
+    scales[:2] = 1e200, 1e-250
+    for far in (scales, 1 / scales, scales[::-1], np.where(scales == 1, 1e-160, 1.0)):
+        a = np.stack([np.diag(far), np.eye(n)])
+        found, wanted = both(prims.det, a)[0]
+        np.testing.assert_allclose(found, wanted, 1e-13)
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_what_is_not_finite_is_as_the_kernels_have_it(name: str) -> None:
+    for bad in (np.nan, np.inf):
+        a = RNG.normal(size=(2, 3, 3))
+        a[1, 2, 0] = bad
+        try:
+            with np.errstate(all="ignore"):
+                wanted = OPS[name](constant(a))
+        except np.linalg.LinAlgError as error:
+            with pytest.raises(np.linalg.LinAlgError, match=re.escape(str(error).splitlines()[0])):
+                wg.function(OPS[name])(a)
+            continue
+        with np.errstate(all="ignore"):
+            found = wg.function(OPS[name])(a)
+        for x, y in zip(*[v if isinstance(v, tuple) else (v,) for v in (found, wanted)], strict=True):
+            np.testing.assert_allclose(x, np.asarray(y), 1e-12)
+
+
+def _in_steps(name: str) -> Callable[[Any], Any]:
+    def step(carry: Any, shift: Any) -> tuple[Any, Any]:
+        found = OPS[name](carry + shift)
+        found = found if isinstance(found, tuple) else (found,)
+        # what does not depend on the signs of vectors
+        return carry * 0.9, sum(wg.sum(x * x * x * x) for x in found)
+
+    return lambda a: wg.sum(wg.scan(step, a, np.linspace(0.0, 0.3, 4))[1])
+
+
+@pytest.mark.parametrize("name", [name for name in OPS if name != "complement"])
+@pytest.mark.parametrize("n", [3, 7])
+def test_loops_and_their_gradients_stay_machine_code(n: int, name: str) -> None:
+    a = RNG.normal(size=(n, n)) * 0.2 + np.diag(1.0 + np.arange(n))
+    f = _in_steps(name)
+    report = wg.function(wg.value_and_grad(f)).report(a)
+    assert {part.by for part in report.parts} <= {"machine code", "library"}, report
+    value, gradient = wg.function(wg.value_and_grad(f))(a)
+    wanted, slope = wg.value_and_grad(f)(a)
+    require_close(np.asarray(value), np.asarray(wanted), 1e-11)
+    require_close(np.asarray(gradient), np.asarray(slope), 1e-9)

@@ -1,0 +1,270 @@
+"""Eigenvalues of symmetric matrices, singular values, QR: LAPACK's routines that NumPy calls, called from machine code.
+
+They see matrices by columns, and which triangle is read, or whether a matrix or its transpose is given, changes the
+signs of vectors: so each works on a transposed copy, as NumPy does. A matrix with an infinity or NaN ends the function
+with the status LINALG, before a routine that may not end with it; so does what a routine does not find. Like NumPy's,
+the results of single precision are those of double precision, rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...._core.graph import Node
+from ..ir.builder import Builder
+from ..ir.loops import REFUSED, Operand
+from .blocks import SINGLES, Block
+from .factorisations import Lapack, address_of, fill_matrix, loops_over, matrix_at, one_at_least, require_tame, scratch
+from .forms import Form, Index, Stored
+from .products import fortran_int, letter
+from .scalars import larger, smaller
+
+_PANEL = 32  # columns that LAPACK's routines take together, given the room
+
+
+def _total(b: Builder, *terms: Operand) -> Operand:
+    found: Operand = 0
+    for term in terms:
+        found = b.add(found, term)
+    return found
+
+
+def _times(b: Builder, number: int, *factors: Operand) -> Operand:
+    found: Operand = number
+    for factor in factors:
+        found = b.mul(found, factor)
+    return found
+
+
+def _is_none(*extents: Operand) -> bool:
+    return any(type(n) is int and n == 0 for n in extents)
+
+
+class _Routine:
+    """A routine on transposed copies of a batch's matrices, with the room that it works in.
+
+    Attributes:
+        copy: m x n by columns, which routines overwrite.
+    """
+
+    def __init__(self, block: Block, m: Operand, n: Operand) -> None:
+        self.block, self.b = block, block.b
+        self.m, self.n = m, n
+        self.lapack = Lapack.of(block, "f64")
+        self.copy = scratch(block, "f64", n, m)
+
+    def take(self, source: Stored) -> None:
+        """Copies a matrix."""
+        require_tame(self.b, source)
+        _copied(self.b, source, self.copy)
+
+    def room(self, type_: str, *shape: Operand) -> Stored:
+        """An array for a routine, of at least one number."""
+        return scratch(self.block, type_, *[one_at_least(self.b, n) for n in shape])
+
+    def count(self, value: Operand) -> Any:
+        """An integer as Fortran takes it, at least 1: a step from column to column, the length of a workspace."""
+        return fortran_int(self.b, one_at_least(self.b, value))
+
+
+def _copied(b: Builder, source: Stored, out: Stored) -> None:
+    """What lies by rows, by columns, or the other way round."""
+
+    def at(index: Index) -> Operand:
+        return b.convert(out.type, source.type, source.at(b, (index[1], index[0])))
+
+    fill_matrix(b, out, at)
+
+
+def _copied_line(b: Builder, source: Stored, out: Stored) -> None:
+    with b.loop(0, out.shape[0]) as i:
+        out.store(b, (i,), b.convert(out.type, source.type, source.at(b, (i,))))
+
+
+# -- eigenvalues ------------------------------------------------------------------------------------------------------
+
+
+def _eigh(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, a = block.b, block.stored(forms[0])
+    values, vectors = map(block.room, node.outputs)
+    n = a.shape[-1]
+    if _is_none(n):
+        return [values, vectors]
+    routine = _Routine(block, n, n)
+    length, whole = _total(b, 1, _times(b, 6 + 2 * _PANEL, n), _times(b, 2, n, n)), _total(b, 3, _times(b, 5, n))
+    work, whole_work, found = routine.room("f64", length), routine.room("i32", whole), routine.room("f64", n)
+    with loops_over(b, a.shape[:-2]) as index:
+        routine.take(matrix_at(b, a, index))
+        routine.lapack.call(
+            "syevd", letter("V"), letter("L" if node.attrs[0] else "U"), fortran_int(b, n), address_of(routine.copy),
+            routine.count(n), address_of(found), address_of(work), routine.count(length), address_of(whole_work),
+            routine.count(whole),
+        )  # fmt: skip
+        routine.lapack.require()
+        _copied_line(b, found, matrix_at(b, values, index))
+        _copied(b, routine.copy, matrix_at(b, vectors, index))
+    return [values, vectors]
+
+
+# -- singular values --------------------------------------------------------------------------------------------------
+
+
+class _Values:
+    """Singular values of matrices, one at a time.
+
+    Attributes:
+        s: the values; left, right: the vectors, u and vh by columns.
+    """
+
+    def __init__(self, block: Block, m: Operand, n: Operand, k: Operand) -> None:
+        b, self.m, self.n, self.k = block.b, m, n, k
+        self.routine = _Routine(block, m, n)
+        most = larger(b, "i64", m, n)
+        self.length = _total(b, _times(b, 4, k, k), _times(b, 7 + _PANEL, k), _times(b, 1 + _PANEL, most))
+        self.work, self.whole_work = self.routine.room("f64", self.length), self.routine.room("i32", b.mul(8, k))
+        self.s, self.left = self.routine.room("f64", k), self.routine.room("f64", k, m)
+        self.right = self.routine.room("f64", n, k)
+
+    def find(self, matrix: Stored) -> None:
+        b, routine = self.routine.b, self.routine
+        routine.take(matrix)
+        routine.lapack.call(
+            "gesdd", letter("S"), fortran_int(b, self.m), fortran_int(b, self.n), address_of(routine.copy),
+            routine.count(self.m), address_of(self.s), address_of(self.left), routine.count(self.m),
+            address_of(self.right), routine.count(self.k), address_of(self.work), routine.count(self.length),
+            address_of(self.whole_work),
+        )  # fmt: skip
+        routine.lapack.require()
+
+
+def _svd(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, a = block.b, block.stored(forms[0])
+    u, s, vh = map(block.room, node.outputs)
+    m, n = a.shape[-2:]
+    if _is_none(m, n):
+        return [u, s, vh]
+    found = _Values(block, m, n, s.shape[-1])
+    with loops_over(b, a.shape[:-2]) as index:
+        found.find(matrix_at(b, a, index))
+        _copied_line(b, found.s, matrix_at(b, s, index))
+        _copied(b, found.left, matrix_at(b, u, index))
+        _copied(b, found.right, matrix_at(b, vh, index))
+    return [u, s, vh]
+
+
+def _pinv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, a = block.b, block.stored(forms[0])
+    target = block.room(node.outputs[0])
+    m, n = a.shape[-2:]
+    if _is_none(m, n):
+        return [target]
+    found = _Values(block, m, n, smaller(b, "i64", m, n))
+    with loops_over(b, a.shape[:-2]) as index:
+        found.find(matrix_at(b, a, index))
+        out = matrix_at(b, target, index)
+        _inverted(b, found, node.attrs[0])
+        with b.loop(0, n) as j, b.loop(0, m) as i:
+            total = b.var("f64", 0.0)
+            with b.loop(0, found.k) as p:
+                term = b.let("mul", "f64", found.left.at(b, (p, i)), found.s.at(b, (p,)))
+                b.set(total, b.let("fma", "f64", found.right.at(b, (j, p)), term, b.get(total)))
+            out.store(b, (j, i), b.convert(out.type, "f64", b.get(total)))
+    return [target]
+
+
+def _inverted(b: Builder, found: _Values, share: float) -> None:
+    """1 over each value; 0 for those up to a share of the largest, the first."""
+    least = b.let("mul", "f64", found.s.at(b, (0,)), float(share))
+    with b.loop(0, found.k) as p:
+        value = found.s.at(b, (p,))
+        is_large = b.let("gt", "f64", value, least)
+        over = b.let("div", "f64", 1.0, b.select("f64", is_large, value, 1.0))
+        found.s.store(b, (p,), b.select("f64", is_large, over, 0.0))
+
+
+# -- QR ---------------------------------------------------------------------------------------------------------------
+
+
+class _Reflections:
+    """A = Q R, Q as reflections and then as the columns that are asked for."""
+
+    def __init__(self, block: Block, m: Operand, n: Operand, columns: Operand) -> None:
+        b = block.b
+        self.routine = _Routine(block, m, columns)  # with room for all columns of Q
+        self.m, self.n, self.columns = m, n, columns
+        self.length = _times(b, _PANEL, columns)
+        self.work, self.factors = self.routine.room("f64", self.length), self.routine.room("f64", n)
+
+    def take(self, source: Stored) -> None:
+        """Copies a matrix, and factorises it: R is on and above the diagonal of the copy."""
+        b, routine = self.routine.b, self.routine
+        require_tame(b, source)
+        first = Stored((self.n, self.m), routine.copy.array, routine.copy.offset, routine.copy.strides, False)
+        _copied(b, source, first)
+        routine.lapack.call("geqrf", fortran_int(b, self.m), fortran_int(b, self.n), *self._rest())
+        routine.lapack.require()
+
+    def orthonormal(self) -> None:
+        """The copy becomes the columns of Q."""
+        b, routine = self.routine.b, self.routine
+        shape = fortran_int(b, self.m), fortran_int(b, self.columns), fortran_int(b, self.n)
+        routine.lapack.call("orgqr", *shape, *self._rest())
+        routine.lapack.require()
+
+    def _rest(self) -> Sequence[Any]:
+        routine = self.routine
+        return (
+            address_of(routine.copy), routine.count(self.m), address_of(self.factors), address_of(self.work),
+            routine.count(self.length),
+        )  # fmt: skip
+
+
+def _require_tall(b: Builder, m: Operand, n: Operand) -> None:
+    with b.when(b.let("lt", "i64", m, n)):
+        b.leave(REFUSED)
+
+
+def _qr(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, a = block.b, block.stored(forms[0])
+    q, r = map(block.room, node.outputs)
+    m, n = a.shape[-2:]
+    _require_tall(b, m, n)
+    if _is_none(m, n):
+        return [q, r]
+    made = _Reflections(block, m, n, n)
+    with loops_over(b, a.shape[:-2]) as index:
+        made.take(matrix_at(b, a, index))
+        out = matrix_at(b, r, index)
+        fill_matrix(b, out, _upper(b, made.routine.copy, out.type))
+        made.orthonormal()
+        _copied(b, made.routine.copy, matrix_at(b, q, index))
+    return [q, r]
+
+
+def _upper(b: Builder, copy: Stored, type_: str) -> Callable[[Index], Operand]:
+    def at(index: Index) -> Operand:
+        i, j = index
+        return b.select(type_, b.let("le", "i64", i, j), b.convert(type_, "f64", copy.at(b, (j, i))), 0.0)
+
+    return at
+
+
+def _complement(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, q = block.b, block.stored(forms[0])
+    target = block.room(node.outputs[0])
+    m, n = q.shape[-2:]
+    _require_tall(b, m, n)
+    if _is_none(m):
+        return [target]
+    made = _Reflections(block, m, n, m)
+    with loops_over(b, q.shape[:-2]) as index:
+        made.take(matrix_at(b, q, index))
+        made.orthonormal()
+        copy = made.routine.copy
+        rest = Stored((b.sub(m, n), m), copy.array, b.add(copy.offset, b.mul(n, m)), copy.strides, False)
+        _copied(b, rest, matrix_at(b, target, index))
+    return [target]
+
+
+SINGLES.update({"eigh": _eigh, "svd": _svd, "qr": _qr, "complement": _complement, "pinv": _pinv})
