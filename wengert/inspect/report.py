@@ -26,7 +26,7 @@ from .._core.op import stated
 from .._core.printer import programs_of
 from .._core.where import Site
 from .._engines.native.engine import Segment, is_on
-from .._engines.native.plan.support import culprit_of, reason_against
+from .._engines.native.plan.support import called_within, culprit_of, reason_against
 from .._engines.numpy.execute import executable, observed
 from .._engines.refine import COMPILED
 
@@ -42,7 +42,8 @@ class Part(NamedTuple):
     """A user's line in a piece of a program that runs as a whole.
 
     Attributes:
-        by: what runs it: "machine code", "library" (called from machine code), "NumPy", or the name of a framework.
+        by: what runs it: "machine code", "library" (functions of libraries, or kernels of NumPy's, that machine code
+            calls), "NumPy", or the name of a framework.
         ops: the ops of the line, each once.
         why: why it is not machine code, or which functions of a library are called.
         line: where the user wrote it, as `file:line`, or "" where that is not known.
@@ -347,6 +348,7 @@ class _Meter:
         for nodes, weight in zip(groups.values(), weights, strict=True):
             names = (*dict.fromkeys(node.op.name for node in nodes if node.op.facts.cost != "free"),)
             called = sorted(n for n in libraries if any(_calls(node, n) for node in nodes))
+            called += sorted({f"NumPy's kernel of {name}" for node in nodes for name in called_within(node)})
             by = NUMPY if why else LIBRARY if called else MACHINE_CODE
             flops = [_flops_of(node, self._known) for node in nodes]
             touched = {v.key for node in nodes for v in (*node.inputs, *node.outputs)}

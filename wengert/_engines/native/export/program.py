@@ -17,6 +17,7 @@ from ..ir.loops import Call, For, Function, Poll, blocks_of, verify
 from ..ir.renaming import walk
 from ..lower.alone import alone
 from ..lower.functions import lowered
+from ..plan.outside import OUTSIDE
 from ..plan.pooling import pooled
 from ..plan.prepare import prepared, ready
 from ..plan.rare import without_rare
@@ -180,10 +181,13 @@ def _require_native(name: str, nodes: Iterable[Node]) -> None:
 def _refused(nodes: Iterable[Node]) -> Iterator[tuple[Node, str]]:
     """The nodes that are no machine code, the innermost ones."""
     for node in nodes:
+        if node.op is OUTSIDE:
+            yield node.attrs[0], reason_against(node.attrs[0])
+            continue
+        for program in programs_of(node):
+            yield from _refused(prepared(program).nodes)
         reason = reason_against(node)
         if reason:
-            for program in programs_of(node):
-                yield from _refused(prepared(program).nodes)
             yield node, reason
 
 

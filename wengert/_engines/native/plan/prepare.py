@@ -23,6 +23,7 @@ from ...._core.printer import programs_of
 from ...._core.state import building
 from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
+from ...._passes.rewrite import with_nodes
 from ...._transforms.replay import bind_dims
 from ...refine import PEAK
 from .pooling import pooled
@@ -31,10 +32,17 @@ from .rare import without_rare
 _REAL = "biuf"
 
 
+# What is done to the nodes of programs in loops and branches at last: `support` adds it.
+LEAVES: list[Callable[[Node], Node]] = []
+
+
 @once_per_program
 def prepared(program: Program) -> Graph:
     """The graph of a program, optimised and made ready; kept with the program."""
-    return pooled(without_rare(ready(optimise(program.graph))))
+    graph = pooled(without_rare(ready(optimise(program.graph))))
+    for change in LEAVES:
+        graph = with_nodes(graph, [*map(change, graph.nodes)], graph.outputs)
+    return graph
 
 
 def ready(graph: Graph) -> Graph:

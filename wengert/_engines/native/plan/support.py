@@ -1,6 +1,7 @@
 """What becomes machine code and what NumPy's kernels run: per node, with the reason.
 
-`HANDED` lists the primitives that always go to NumPy. It may only shrink.
+`HANDED` lists the primitives that always go to NumPy. It may only shrink. In loops and branches machine code calls
+their kernels where it can (`outside.py`), and the loop stays machine code.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..lower import determinants as determinants
 from ..lower import draws as draws
 from ..lower import factorisations as factorisations
 from ..lower import joins as joins
+from ..lower import outside as outside
 from ..lower import products as products  # the rules of these files join the table of singles
 from ..lower import regions as regions
 from ..lower import scans as scans
@@ -30,7 +32,8 @@ from ..lower import spectra as spectra
 from ..lower import windows as windows
 from ..lower.blocks import is_lowered
 from ..lower.forms import TYPE_OF
-from .prepare import prepared
+from .outside import called, may_be_called
+from .prepare import LEAVES, prepared
 from .schedule import static_size
 
 _COMPLEX = "complex numbers"
@@ -89,11 +92,31 @@ def reason_against(node: Node) -> str:
     return "" if check is None else check(node)
 
 
+def _leaving(node: Node) -> Node:
+    """A node of a program in a loop or a branch, called from machine code if only a kernel can run it."""
+    return called(node) if reason_against(node) and may_be_called(node) else node
+
+
+LEAVES.append(_leaving)
+
+
+def called_within(node: Node) -> set[str]:
+    """The primitives whose kernels the machine code of a node calls: those in loops and branches, at whatever depth."""
+    found: set[str] = set()
+    for graph in programs_of(node):
+        for inner in graph.nodes:
+            found |= called_within(inner)
+            if inner.op.kind != "stop" and reason_against(inner) and may_be_called(inner):
+                found.add(inner.op.name)
+    return found
+
+
 def culprit_of(node: Node) -> Node:
     """The node for which a loop or a branch is not machine code: one inside, at whatever depth, or itself."""
     for graph in programs_of(node):
         for inner in graph.nodes:
-            if inner.op.kind != "stop" and reason_against(inner):  # which is gone before anything is made of it
+            is_gone = inner.op.kind == "stop" or may_be_called(inner)  # before anything is made of it, or called
+            if not is_gone and reason_against(inner):
                 return culprit_of(inner)
     return node
 

@@ -273,13 +273,14 @@ def _stub_address() -> int:
     header = object.__basicsize__
     if not _objects_look_as_expected(header):
         return 0
-    for name, index in _NUMPY_FUNCTIONS.items():
-        symbols.register(name, functools.partial(numpy_functions.function, index))
     return library(stub.stub_ir(header), stub.NAME, effort=WRITTEN).address
 
 
 # Places in NumPy's table of C functions, the same since NumPy 1.7.
 _NUMPY_FUNCTIONS = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282}
+
+for _name, _index in _NUMPY_FUNCTIONS.items():
+    symbols.register(_name, functools.partial(numpy_functions.function, _index))
 
 
 def _objects_look_as_expected(header: int) -> bool:

@@ -106,8 +106,8 @@ def _variable() -> Any:
     return getattr(importlib.import_module("numpy._core.umath"), "_extobj_contextvar", None)
 
 
-_VARIABLE = _variable()
-_WORDS = (ctypes.c_int64 * 3)(0 if _VARIABLE is None else id(_VARIABLE), 0, 0)
+VARIABLE = _variable()
+_WORDS = (ctypes.c_int64 * 3)(0 if VARIABLE is None else id(VARIABLE), 0, 0)
 _LOCK = forking.short_lock()
 _known: tuple[Any, dict[str, str]] = (_WORDS, {})  # a value of the variable, which this keeps, and what it says
 
@@ -117,7 +117,7 @@ ADDRESS = ctypes.addressof(_WORDS)  # of what the stub reads: the variable, one 
 def state() -> dict[str, str]:
     """What is to happen, by kind; the stub knows from now on which flags matter in this state."""
     global _known
-    value = None if _VARIABLE is None else _VARIABLE.get()
+    value = None if VARIABLE is None else VARIABLE.get()
     held, found = _known
     if value is held:
         return found

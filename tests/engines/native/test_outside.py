@@ -1,0 +1,185 @@
+"""Kernels of NumPy's that machine code calls: in loops, branches, with errors, warnings, signals, threads, from disk."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._engines.native.ir import accesses
+from wengert._engines.native.plan import support
+from wengert._engines.numpy import NUMPY
+
+RNG = np.random.default_rng(67)
+MATRIX = RNG.normal(size=(3, 3)) * 0.2 + np.diag([1.0, 2.0, 3.0])
+POINTS = np.linspace(0.5, 2.0, 5)
+STEPS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "a square root": (wg.linalg.sqrtm, MATRIX),
+    "a logarithm": (wg.linalg.logm, MATRIX),
+    "a series": (lambda x: wg.special.polygamma(2, x), POINTS),
+    "one number": (lambda x: wg.special.polygamma(1, x), 1.25),
+    "a kernel of single precision": (wg.linalg.sqrtm, MATRIX.astype(np.float32)),
+}
+
+
+def scanned(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: wg.sum(
+        wg.scan(lambda c, s: (c * 0.95, step(c + s)), x, np.linspace(0.0, 0.2, 6).astype(x.dtype))[1]
+    )
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_loops_stay_machine_code(name: str) -> None:
+    step, x = STEPS[name]
+    x = np.asarray(x)
+    f = wg.value_and_grad(scanned(step))
+    compiled = wg.function(f)
+    report = compiled.report(x)
+    assert "NumPy" not in {part.by for part in report.parts}, report
+    assert any("NumPy's kernel of" in part.why for part in report.parts)
+    (value, gradient), (wanted, slope) = compiled(x), f(x)
+    rtol = 1e-12 if x.dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(value, wanted, rtol)
+    np.testing.assert_allclose(gradient, slope, rtol * 10)
+
+
+def test_branches_and_loops_in_one_another() -> None:
+    def f(x: Any) -> Any:
+        def body(i: Any, c: Any) -> Any:
+            other = wg.cond(i % 2 == 0, lambda: wg.linalg.sqrtm(c), lambda: c * 0.5)
+            return wg.fori_loop(0, 2, lambda j, d: wg.linalg.logm(d + 2.0 * np.eye(3)) + 0.1 * d, other)
+
+        return wg.sum(wg.fori_loop(0, 3, body, x))
+
+    both = wg.value_and_grad(f)
+    for found, wanted in zip(wg.function(both)(MATRIX), both(MATRIX), strict=True):
+        np.testing.assert_allclose(found, wanted, 1e-10)
+
+
+def test_sizes_that_only_a_run_tells() -> None:
+    f = scanned(lambda x: wg.special.polygamma(2, x))
+    g = wg.function(f, input_signature=[wg.TensorSpec((None,))])
+    for n in (1, 4, 100, 0):
+        x = np.linspace(0.5, 2.0, n)
+        np.testing.assert_allclose(g(x), f(x), 1e-12)
+    assert g.trace_count == 1
+
+
+def test_errors_name_the_op_and_its_line() -> None:
+    f = wg.function(scanned(wg.linalg.sqrtm))
+    f(MATRIX)
+    with pytest.raises(np.linalg.LinAlgError, match=r"^sqrtm: a negative eigenvalue[\s\S]*step\(c \+ s\)"):
+        f(np.diag([-1.0, -2.0, 3.0]))
+    np.testing.assert_allclose(f(MATRIX), scanned(wg.linalg.sqrtm)(MATRIX))
+
+
+def test_what_numpy_finds_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "polygamma"
+    monkeypatch.setitem(NUMPY.kernels, name, lambda x, *rest: np.log(-np.abs(x)))
+    f = wg.function(scanned(lambda x: wg.special.polygamma(2, x)))
+    with np.errstate(all="ignore"):
+        f(POINTS)
+    with pytest.raises(FloatingPointError, match="invalid value"), np.errstate(invalid="raise"):
+        f(POINTS)
+    with warnings.catch_warnings(record=True) as told, np.errstate(invalid="warn"):
+        warnings.simplefilter("always")
+        f(POINTS)
+    assert [str(w.message) for w in told if "invalid value" in str(w.message)] == ["invalid value encountered in log"]
+
+
+def test_flags_from_before_a_call_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy clears the processor's flags; a division by zero ahead of its kernel is told nevertheless."""
+
+    def f(x: Any, y: Any) -> Any:
+        return wg.fori_loop(0, 3, lambda i, c: wg.linalg.sqrtm(c + np.minimum(1 / (y * (c[0, 0] + 2.0)), 0.1)), x)
+
+    g = wg.function(f)
+    with np.errstate(all="ignore"):
+        g(MATRIX, 1.0)
+    with pytest.raises(FloatingPointError, match="divide by zero"), np.errstate(divide="raise"):
+        g(MATRIX, 0.0)
+
+
+class Stopped(BaseException):
+    pass
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+def test_what_a_handler_raises_ends_the_loop() -> None:
+    def handler(number: int, frame: Any) -> None:
+        raise Stopped
+
+    f = wg.function(lambda x: wg.fori_loop(0, 10_000_000, lambda i, c: wg.linalg.sqrtm(c + 0.1 * MATRIX), x), name="f")
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5, 0.25)
+        with pytest.raises(Stopped):
+            f(MATRIX)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_threads_call_the_same_code() -> None:
+    f = wg.function(scanned(lambda x: wg.special.polygamma(2, x)))
+    inputs = [POINTS + 0.1 * k for k in range(40)]
+    wanted = [f(x) for x in inputs]
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(f, inputs)] == wanted
+
+
+def test_checked_accesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(accesses.VARIABLE, "1")
+    f = scanned(wg.linalg.sqrtm)
+    np.testing.assert_allclose(wg.function(f)(MATRIX), f(MATRIX))
+
+
+def test_nothing_of_them_is_left_when_a_function_goes() -> None:
+    kept: list[int] = []
+    for _ in range(3):
+        f = wg.function(scanned(wg.linalg.sqrtm))
+        f(MATRIX)
+        x = MATRIX + 1.0
+        for _ in range(50):
+            f(x)
+        kept.append(sys.getrefcount(x))
+    assert len({*kept}) == 1
+
+
+FROM_DISK = """
+import numpy as np
+import wengert as wg
+f = lambda x: wg.sum(wg.scan(lambda c, s: (c * 0.9, wg.linalg.sqrtm(c + s)), x, np.linspace(0.0, 0.2, 6))[1])
+print(float(wg.function(f)(np.diag([1.0, 2.0, 3.0]))) - float(f(np.diag([1.0, 2.0, 3.0]))))
+"""
+
+
+def test_code_from_disk_finds_the_kernels_of_its_own_process(tmp_path: Path) -> None:
+    environment = {**os.environ, "WENGERT_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", FROM_DISK], env=environment, capture_output=True, text=True, timeout=300, check=True
+        )
+        assert abs(float(done.stdout)) < 1e-12 and not done.stderr
+
+
+def test_only_what_may_do_anything_keeps_a_loop_in_python() -> None:
+    def told(x: Any) -> Any:
+        wg.debug_print("{}", x)
+        return x
+
+    report = wg.function(lambda x: wg.fori_loop(0, 2, lambda i, c: told(wg.linalg.sqrtm(c)), x)).report(MATRIX)
+    assert [part.why for part in report.parts] == [f"debug_print: {support.HANDED['debug_print']}"]

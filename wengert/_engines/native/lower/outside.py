@@ -1,0 +1,35 @@
+"""Nodes that machine code leaves to NumPy's kernels: a call of a Python function on the memory where operands lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...._core.engine import default_engine
+from ...._core.graph import Node
+from ...source import Target, compile_source
+from ..ir.loops import INTERRUPTED, Address
+from ..plan.outside import alone
+from ..run.outside import function_of, words_of
+from .blocks import SINGLES, Block
+from .forms import Form
+
+
+def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, (inner,) = block.b, node.attrs
+    target = Target(lambda n: default_engine().kernels[n.op.name], lambda array: array, False)
+    function = function_of(compile_source(alone(inner), target), len(forms), node.is_quiet)
+    arrays = [(v.dtype, len(v.shape)) for v in (*node.inputs, *node.outputs)]
+    words = block.setting.constant(words_of(function, arrays, len(forms)))
+    places = [*map(block.dense, forms), *map(block.room, node.outputs)]
+    axes = [extent for x in places for extent in x.shape]
+    extents = b.local("i64", max(1, len(axes)))
+    for place, extent in enumerate(axes):
+        b.store(extents, place, extent)
+    addresses = [Address(words), Address(extents), *(Address(x.array, x.offset) for x in places)]
+    status = b.call(f"kernel.{len(places)}", addresses, "i32")
+    with b.when(b.let("ne", "i32", status, 0)):
+        b.leave(INTERRUPTED)
+    return places[len(forms) :]
+
+
+SINGLES["outside"] = _outside

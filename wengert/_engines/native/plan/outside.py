@@ -1,0 +1,56 @@
+"""Nodes in loops and branches that machine code leaves to NumPy's kernels, which it calls where they stand.
+
+Such a node becomes one of `OUTSIDE`, whose attribute is the node that it was. Outside of loops a kernel runs between
+two pieces of machine code, and nothing has to be called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...._core.engine import default_engine
+from ...._core.graph import Graph, Node
+from ...._core.op import REGISTRY, Op
+from ...._core.tensor import Value
+from ..lower.forms import TYPE_OF
+
+
+def _no_types(operands: tuple[Any, ...], node: Any) -> Any:
+    raise AssertionError("nodes that machine code leaves are made of nodes that there are")
+
+
+OUTSIDE = Op(
+    "outside", ("operands",), ("node",), ("outs",), "general", _no_types, None, is_variadic=True, has_many_outs=True,
+    can_raise=True,
+)  # fmt: skip
+
+
+def may_be_called(node: Node) -> bool:
+    """Whether machine code can call the kernel of a node: a function of arrays that machine code knows, nothing else.
+
+    What prints, holds programs or is the user's own is none: it may do anything, and run in any order.
+    """
+    op = node.op
+    told = {atom for v in node.inputs for d in v.shape if type(d) is not int for atom in d.atoms}
+    return (
+        not op.has_effect and not op.facts.holds and not op.facts.buffer and _is_ours(op)
+        and all(v.dtype in TYPE_OF for v in (*node.inputs, *node.outputs))
+        and all(d.atoms <= told for v in node.outputs for d in v.shape if type(d) is not int)
+        and op.name in default_engine().kernels
+    )  # fmt: skip
+
+
+def _is_ours(op: Op) -> bool:
+    return REGISTRY.get(op.name) is op
+
+
+def called(node: Node) -> Node:
+    """A node as one that machine code calls."""
+    return Node(OUTSIDE, node.inputs, node.outputs, (node,), node.site, node.is_quiet, node.label)
+
+
+def alone(node: Node) -> Graph:
+    """A node as a graph of its own, each of its operands an input."""
+    inputs, outputs = ([Value(v.shape, v.dtype, v.graph) for v in side] for side in (node.inputs, node.outputs))
+    inner = Node(node.op, (*inputs,), (*outputs,), node.attrs, node.site, node.is_quiet, node.label)
+    return Graph.of(node.op.name, inputs, [inner], outputs)
