@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -84,6 +85,18 @@ def test_errors_name_the_op_and_its_line() -> None:
     with pytest.raises(np.linalg.LinAlgError, match=r"^sqrtm: a negative eigenvalue[\s\S]*step\(c \+ s\)"):
         f(np.diag([-1.0, -2.0, 3.0]))
     np.testing.assert_allclose(f(MATRIX), scanned(wg.linalg.sqrtm)(MATRIX))
+
+
+def test_errors_keep_no_array_whose_memory_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WENGERT_FULL_TRACEBACK", "1")
+    monkeypatch.setitem(NUMPY.kernels, "polygamma", lambda x, *rest: np.empty(-1))
+    with pytest.raises(ValueError, match="negative") as caught:
+        wg.function(scanned(lambda x: wg.special.polygamma(2, x)))(POINTS)
+    frames = [frame for link in (caught.value, caught.value.__cause__) if link
+              for frame, _ in traceback.walk_tb(link.__traceback__)]  # fmt: skip
+    ours = [frame for frame in frames if frame.f_code.co_filename.endswith(("run/outside.py", "<wengert polygamma>"))]
+    assert ours
+    assert not any(isinstance(v, np.ndarray | tuple) for frame in ours for v in frame.f_locals.values())
 
 
 def test_what_numpy_finds_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:

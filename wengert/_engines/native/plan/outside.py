@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._core.dims import dims_in
 from ...._core.engine import default_engine
 from ...._core.graph import Graph, Node
 from ...._core.op import REGISTRY, Op
 from ...._core.tensor import Value
+from ...interpret import dim_sources
 from ..lower.forms import TYPE_OF
 
 
@@ -36,6 +38,7 @@ def may_be_called(node: Node) -> bool:
         not op.has_effect and not op.facts.holds and not op.facts.buffer and _is_ours(op)
         and all(v.dtype in TYPE_OF for v in (*node.inputs, *node.outputs))
         and all(d.atoms <= told for v in node.outputs for d in v.shape if type(d) is not int)
+        and all(d.atoms <= dim_sources(node.inputs).keys() for d in dims_in(node.attrs))
         and op.name in default_engine().kernels
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ that it raises stays set, and ends the code with the status INTERRUPTED.
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -146,7 +147,9 @@ def _state(**kinds: Any) -> Any:
         return VARIABLE.get()
 
 
-if VARIABLE is not None:
+if VARIABLE is None:  # this NumPy keeps its state elsewhere: it tells what it finds itself
+    _QUIET = _TOLD = None
+else:
     _QUIET, _TOLD = _state(all="ignore"), _state(all="call", call=lambda kind, number: _noted.note(kind, number))
 
 
@@ -158,25 +161,35 @@ def function_of(run: Callable[..., tuple[Any, ...]], operands: int, is_quiet: bo
         operands: how many there are.
         is_quiet: whether nothing is told of what NumPy finds.
     """
-    if VARIABLE is None:  # this NumPy keeps its state elsewhere: it tells what it finds itself
-
-        def plain(*arrays: Any) -> int:
-            _fill(arrays[operands:], run(*arrays[:operands]))
-            return 0
-
-        return plain
-    state, put, reset = _QUIET if is_quiet else _TOLD, VARIABLE.set, VARIABLE.reset
+    put, reset = (_nothing, _nothing) if VARIABLE is None else (VARIABLE.set, VARIABLE.reset)
+    state = _QUIET if is_quiet else _TOLD
 
     def function(*arrays: Any) -> int:
         before = put(state)
         try:
-            results = run(*arrays[:operands])
+            _fill(arrays[operands:], run(*arrays[:operands]))
+        except BaseException as error:
+            del arrays
+            _forget_arrays(error)
+            _noted.taken()
+            raise
         finally:
             reset(before)
-        _fill(arrays[operands:], results)
         return _noted.taken() if _noted.numbers else 0
 
     return function
+
+
+def _nothing(state: Any) -> None:
+    pass
+
+
+def _forget_arrays(error: BaseException) -> None:
+    """Clears the frames that an error keeps: the memory of the arrays in them goes with the call of machine code."""
+    link: BaseException | None = error
+    while link is not None:
+        traceback.clear_frames(link.__traceback__)
+        link = link.__cause__
 
 
 def _fill(outs: Sequence[Any], results: Sequence[Any]) -> None:
