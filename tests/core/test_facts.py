@@ -11,7 +11,8 @@ import pytest
 
 import wengert as wg
 from tests.support import op_checks as checks
-from wengert._control.call import Program, inner_programs, values_with_own_dims
+from wengert._control.call import Program, inner_programs
+from wengert._core.analysis import values_with_own_dims
 from wengert._core.engine import ENGINE_OF
 from wengert._core.graph import Graph, Node
 from wengert._core.op import REGISTRY, Op, elementwise, stated

@@ -14,9 +14,9 @@ import pytest
 
 import wengert as wg
 from wengert._control.call import Program, closed
+from wengert._core.analysis import last_uses
 from wengert._core.graph import Graph
 from wengert._core.verifier import verify
-from wengert._engines.interpret import last_uses
 from wengert._engines.numpy.execute import executable
 from wengert._passes import optimise
 from wengert._prims.structural import barrier

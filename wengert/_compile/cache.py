@@ -9,6 +9,7 @@ import numpy as np
 
 from .._control.call import Program, call_program, closed
 from .._core import forking
+from .._core.analysis import dim_sources
 from .._core.constant import Kind, callers_own, native_result, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
 from .._core.engine import Engine
@@ -18,7 +19,6 @@ from .._core.state import STATE
 from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor, entered, held_now, source_of
 from .._core.where import user_site
-from .._engines.interpret import dim_sources
 from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
 from .captures import Captures

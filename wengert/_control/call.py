@@ -12,15 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .._core import dtypes, forking, verifier
+from .._core.analysis import atoms_named, atoms_told, holders, needed_for, values_with_own_dims
 from .._core.apply import apply
-from .._core.dims import Dim, dims_in, map_attribute
-from .._core.graph import Graph, Node, symbol
+from .._core.dims import Dim, map_attribute
+from .._core.graph import Graph, symbol
 from .._core.op import ZERO, Op, general
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
 from .._core.types import TensorType, tensor_type, type_of
 from .._prims.structural import zeros_of
-from .._transforms.batch import batch
+from .._transforms.batch import batch, batched_graph
 from .._transforms.forward import Tangents
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
@@ -82,7 +83,9 @@ class Program:
         with self.lock:
             found = self._batches.get((flags, size))
             if found is None:
-                found = self._batches[flags, size] = _batched(self, flags, size)
+                everything = (True,) * len(self.graph.outputs)
+                found = Program(batched_graph(self.graph, flags, everything, size))
+                self._batches[flags, size] = found
                 if len(self._batches) > BATCHES:
                     self._batches.popitem(last=False)
             return found
@@ -124,7 +127,7 @@ class Program:
 
     def own_dims(self) -> list[Dim]:
         """The dimensions that nothing but its results tells."""
-        told = {a for v in self.graph.inputs for d in v.shape if isinstance(d, Dim) and d.is_atom for a in d.atoms}
+        told = atoms_told(self.graph.inputs)
         return [d for v in self.graph.outputs for d in v.shape if isinstance(d, Dim) and not d.atoms <= told]
 
     def anew(self) -> Program:
@@ -196,10 +199,7 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
 def cut_inside(program: Program, operand: int) -> Cut | None:
     """What cuts the path from an operand of a program to its results, for an error message."""
     graph = program.source
-    needed = {v.key for v in graph.outputs}
-    for node in reversed(graph.nodes):
-        if any(v.key in needed for v in node.outputs):
-            needed.update(v.key for v in node.inputs)
+    needed = needed_for(graph.nodes, [v.key for v in graph.outputs])[1]
     reached = {graph.inputs[operand].key}
     for node in graph.nodes:
         key = next((v.key for v in node.inputs if v.key in reached), None)
@@ -248,30 +248,9 @@ def _read_across(joint: Joint) -> list[Value]:
     needed = {v.key for v in joint.gradients} | {v.key for node in joint.backward for v in node.inputs}
     defined = [*joint.inputs, *(v for node in joint.forward for v in node.outputs)]
     residuals = [v for v in defined if v.key in needed]
-    holders = [*joint.inputs, *values_with_own_dims(joint.forward)]
-    return residuals + _holders_of_dims(residuals, holders, joint.backward)
-
-
-def values_with_own_dims(nodes: Sequence[Node]) -> list[Value]:
-    """The results whose extents may be known at run time only: those of ops that hold programs."""
-    return [v for node in nodes if node.op.facts.holds for v in node.outputs]
-
-
-def _holders_of_dims(residuals: list[Value], values: list[Value], backward: list[Node]) -> list[Value]:
-    """Values that the backward half needs only for the size of an unknown dimension."""
-    told = _known_atoms([*residuals, *values_with_own_dims(backward)])
-    missing = {a for node in backward for d in dims_in(node.attrs) for a in d.atoms} - told
-    holders = []
-    for value in values:
-        found = _known_atoms([value]) & missing
-        if found:
-            holders.append(value)
-            missing -= found
-    return holders
-
-
-def _known_atoms(values: Sequence[Value]) -> set[Any]:
-    return {d.atom for v in values for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    # and those that it needs only for the size of an unknown dimension
+    missing = atoms_named(joint.backward) - atoms_told([*residuals, *values_with_own_dims(joint.backward)])
+    return residuals + holders([*joint.inputs, *values_with_own_dims(joint.forward)], missing)[0]
 
 
 def _forward(program: Program, active: tuple[bool, ...], masked: tuple[bool, ...]) -> Pushed:
@@ -342,17 +321,6 @@ def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attr
     if STATE.builder is not None or type(size) is not int:
         return tuple(batch(attrs[0].graph, operands, batched, size))  # the graph around is compiled as a whole
     return call_program(attrs[0].batched(batched, size), operands)
-
-
-def _batched(program: Program, flags: tuple[bool, ...], size: int) -> Program:
-    many = Graph(program.graph.name)
-    with building(many):
-        arguments = [
-            many.add_input((size, *v.shape) if flag else v.shape, v.dtype, weak=v.weak)
-            for v, flag in zip(program.graph.inputs, flags, strict=True)
-        ]
-        many.finish(batch(program.graph, arguments, flags, size))
-    return Program(many)
 
 
 def _types(operands: tuple[TensorType, ...], program: Program) -> tuple[TensorType, ...]:

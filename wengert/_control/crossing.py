@@ -18,6 +18,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+from .._core.analysis import makers
 from .._core.graph import Node
 from .._core.tensor import Value
 
@@ -53,8 +54,7 @@ def computed_again(
         always: whether a node is computed again without a question.
         cost: of keeping an input or a value.
     """
-    makers = {v.key: node for node in nodes for v in node.outputs}
-    wanted = {key for key in needed if key in makers}
+    wanted = set(needed) & makers(nodes).keys()
     again: set[int] = set()
     window: list[Node] = []
     for node in reversed(nodes):

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from .._core.dims import Atom, Dim, dims_in
+from .._core.analysis import atoms_named, atoms_told, holders, makers, values_with_own_dims
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .._core.types import Guards
-from .call import values_with_own_dims
 from .crossing import bytes_of, computed_again
 from .joint import joint_of
 
@@ -82,7 +81,7 @@ class _Cut:
         self, inputs: list[Value], forward: list[Node], backward: list[Node], results: list[Value], invariants:
         set[int], carried: set[int],
     ) -> None:  # fmt: skip
-        self._makers = {v.key: node for node in forward for v in node.outputs}
+        self._makers = makers(forward)
         self._positions = {v.key: i for i, v in enumerate(inputs)}
         self._invariants = _only_from(forward, invariants)
         needed = {v.key for v in results} | {v.key for node in backward for v in node.inputs}
@@ -133,17 +132,9 @@ class _Cut:
     def _hold_dims(self, inputs: list[Value], forward: list[Node], nodes: list[Node]) -> None:
         """Values that the backward half needs only for the size of an unknown dimension."""
         have = {*self._residuals.values(), *(inputs[i] for i in self._given)}
-        told = {atom for v in have for atom in _atoms(v)}
-        told |= {atom for v in values_with_own_dims(nodes) for atom in _atoms(v)}
-        missing = {a for node in nodes for d in dims_in(node.attrs) for a in d.atoms} - told
-        for value in (*inputs, *values_with_own_dims(forward)) if missing else ():
-            if _atoms(value) & missing:
-                self._require(value)
-                missing -= _atoms(value)
-
-
-def _atoms(value: Value) -> set[Atom]:
-    return {d.atom for d in value.shape if isinstance(d, Dim) and d.is_atom}
+        missing = atoms_named(nodes) - atoms_told((*have, *values_with_own_dims(nodes)))
+        for value in holders((*inputs, *values_with_own_dims(forward)), missing)[0]:
+            self._require(value)
 
 
 def _only_from(nodes: list[Node], keys: set[int]) -> set[int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from .._core import dtypes
-from .._core.dims import Dim
+from .._core.analysis import atoms_told, needed_for
 from .._core.graph import Graph, Node, graph_holding, quietly, symbol
 from .._core.state import STATE, building, recording
 from .._core.tensor import Tensor, Value
@@ -52,9 +52,7 @@ class Joint(NamedTuple):
     def back_guards(self, inputs: Sequence[Value], nodes: Sequence[Node]) -> Guards:
         """What must hold in a graph of the sweep; the program's guards are left with the others."""
         values = (*inputs, *(v for node in nodes for v in node.outputs))
-        return self.guards.cut(
-            self.checked, lambda: {d.atom for v in values for d in v.shape if isinstance(d, Dim) and d.is_atom}
-        )
+        return self.guards.cut(self.checked, lambda: atoms_told(values))
 
 
 def joint_of(graph: Graph, active: Sequence[bool], sparse: bool, unread: Collection[int] = ()) -> Joint:
@@ -106,13 +104,7 @@ def _placed(gradient: Any, outputs: list[Tensor]) -> Any:
 def live(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
     """The nodes that results need, or that have an effect: of a sweep, what is computed in vain must not keep
     residuals."""
-    needed = {v.key for v in results}
-    live = []
-    for node in reversed(nodes):
-        if node.op.has_effect or any(v.key in needed for v in node.outputs):
-            live.append(node)
-            needed.update(v.key for v in node.inputs)
-    return live[::-1]
+    return needed_for(nodes, [v.key for v in results], lambda node: node.op.has_effect)[0]
 
 
 # -- backward passes ---------------------------------------------------------------------------------------------------

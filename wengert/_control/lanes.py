@@ -13,15 +13,13 @@ from .._core import dtypes
 from .._core.dims import Dim, DimLike
 from .._core.graph import Graph
 from .._core.op import repeat
-from .._core.state import building
-from .._core.tensor import Tensor, Value
+from .._core.tensor import Tensor
 from .._core.types import type_of
 from .._prims.discrete import logical_and, logical_not
 from .._prims.indexing import gather
 from .._prims.reductions import argmax, reduce_any
 from .._prims.structural import broadcast_to, convert, reshape, select, stop_gradient, transpose, zeros_of
-from .._transforms.batch import batch_some, is_opaque, reached
-from .call import Program
+from .._transforms.batch import is_opaque, reached
 
 _HARMLESS = ("elementwise", "linear", "zero", "stop")
 
@@ -29,33 +27,6 @@ _HARMLESS = ("elementwise", "linear", "zero", "stop")
 def size_inside(size: DimLike) -> DimLike:
     """The number of lanes as a program of many lanes knows it: it finds single unknowns only in its inputs' shapes."""
     return Dim.free("lanes") if isinstance(size, Dim) and not size.is_atom else size
-
-
-def add_lanes(graph: Graph, values: Sequence[Value], flags: Sequence[bool], size: DimLike) -> list[Tensor]:
-    """Inputs for a graph under construction: of these values' types, those flagged with a leading axis."""
-    return [
-        graph.add_input((size, *v.shape) if flag else v.shape, v.dtype) for v, flag in zip(values, flags, strict=True)
-    ]
-
-
-def lanes_of(
-    graph: Graph, arguments: Sequence[Tensor], flags: Sequence[bool], wanted: Sequence[bool], size: DimLike
-) -> list[Tensor]:  # fmt: skip
-    """A body's outputs for a batch, of which those `wanted` have the batch axis whether they depend on it or not."""
-    return [
-        repeat(x, size) if wants and not flag and not is_opaque(x) else x
-        for (x, flag), wants in zip(batch_some(graph, arguments, flags), wanted, strict=True)
-    ]
-
-
-def batched_program(program: Program, flags: Sequence[bool], wanted: Sequence[bool], size: DimLike) -> Program:
-    """A program for a batch of the inputs flagged."""
-    source = program.graph
-    graph = Graph(source.name)
-    with building(graph):
-        arguments = add_lanes(graph, source.inputs, flags, size)
-        graph.finish(lanes_of(source, arguments, flags, wanted, size))
-    return Program(graph)
 
 
 def spread(graph: Graph, flags: Sequence[bool], carries: int) -> list[bool]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.analysis import needed_for
 from .._core.engine import ENGINE_OF
 from .._core.op import ZERO, Op, stated
 from .._core.state import STATE, recording
@@ -245,13 +246,8 @@ def is_zero(x: Tensor) -> bool:
 
 def _is_zero_value(graph: Any, key: int) -> bool:
     """Whether a value of a graph is known to be zeros, by the ops that it is made by."""
-    wanted, nodes = {key}, []
-    for node in reversed(graph.nodes):
-        if any(value.key in wanted for value in node.outputs):
-            nodes.append(node)
-            wanted.update(value.key for value in node.inputs)
     found: dict[int, Share] = {}
-    for node in reversed(nodes):
+    for node in needed_for(graph.nodes, [key])[0]:
         _through_node(node, found)
     return found.get(key) is Share.ZERO
 

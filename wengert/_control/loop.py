@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import dtypes
+from .._core.analysis import needed_for
 from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike
 from .._core.domains import require_equal_extents
@@ -31,7 +32,7 @@ from .._core.where import at_user_line
 from .._prims.discrete import lt
 from .._prims.reductions import reduce_max
 from .._prims.structural import absent, add, broadcast_to, concatenate, convert, full, sub, zeros_of
-from .._transforms.batch import reached
+from .._transforms.batch import add_lanes, batched_graph, lanes_of, reached
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .call import Program, Pushed, marked
@@ -39,12 +40,9 @@ from .fitting import require_inputs, require_same_extent
 from .halves import Halves, halves_of
 from .joint import extended, is_growing, prepared, preparing, serving
 from .lanes import (
-    add_lanes,
-    batched_program,
     both,
     guarded,
     is_harmless,
-    lanes_of,
     size_inside,
     some,
     spread,
@@ -295,10 +293,8 @@ class Loop:
             return (True,) * self.carries
         flags = [i in places for i in range(self.carries)]
         while True:
-            keys = reading | {v.key for v, flag in zip(body.outputs, flags, strict=False) if flag}
-            for node in reversed(body.nodes):
-                if any(v.key in keys for v in node.outputs):
-                    keys.update(v.key for v in node.inputs)
+            wanted = reading | {v.key for v, flag in zip(body.outputs, flags, strict=False) if flag}
+            keys = needed_for(body.nodes, wanted)[1]
             found = [flag or v.key in keys for v, flag in zip(body.inputs, flags, strict=False)]
             if found == flags:
                 return (*flags,)
@@ -658,9 +654,9 @@ def _together(
     body = _visible(spec)
     wanted = [*flags[: spec.carries], *[True] * (len(body.outputs) - spec.carries)]
     inside = size_inside(size)
-    condition = spec.condition and batched_program(spec.condition, flags, (False,), inside)
+    condition = spec.condition and Program(batched_graph(spec.condition.graph, flags, (False,), inside))
     many = Loop(
-        condition, batched_program(Program(body), flags, wanted, inside), carries=spec.carries, xs=spec.xs,
+        condition, Program(batched_graph(body, flags, wanted, inside)), carries=spec.carries, xs=spec.xs,
         is_reversed=spec.is_reversed, policy=spec.policy, length=spec.length, varying=[*spec.varying],
         most=spec.most,
     )  # fmt: skip

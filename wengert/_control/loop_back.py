@@ -20,12 +20,13 @@ from .._core.state import recording
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.structural import alias, zeros_of
+from .._transforms.batch import batched_graph
 from .._transforms.forward import Tangents
 from .._transforms.pushing import Masked
 from .._transforms.reverse import Tape, sweep
-from .call import marked
+from .call import Program, marked
 from .examples import batched as batched_function
-from .lanes import batched_program, size_inside, swapped
+from .lanes import size_inside, swapped
 from .loop import BACK, OPAQUE, BackwardStep, Loop, LoopBackward, check_steps, loop, run_in_lanes, run_loop
 
 
@@ -241,7 +242,7 @@ def _in_lanes(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool],
     read = count - len(step.invariants) - len(step.stacked)
     wide = [i < back.summed or read <= i < count - len(step.invariants) for i in range(count)]
     everything = (True,) * len(step.program.graph.outputs)
-    many = step._replace(program=batched_program(step.program, wide, everything, size_inside(size)))
+    many = step._replace(program=Program(batched_graph(step.program.graph, wide, everything, size_inside(size))))
     attr = LoopBack(back.spec, back.stage, many, back.length, back.lanes + 1)
     outs = apply(loop_back, (*operands[:start], *given), (attr,))
     return (*outs[: back.summed], *map(swapped, outs[back.summed :]))

@@ -10,14 +10,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .._core.dims import Atom, Dim, dims_in
+from .._core.analysis import atoms_in, atoms_named, atoms_told, holders, values_with_own_dims
 from .._core.graph import Graph, ReadBefore, symbol
 from .._core.state import STATE, building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType
 from .._core.unrolled import Lines
 from .._core.where import at_user_line
-from .call import Program, values_with_own_dims
+from .call import Program
 
 Function = Callable[[list[Tensor]], "list[Tensor]"]
 
@@ -146,23 +146,17 @@ def close_body(body: Body, closure: Closure, leading: int, *, returns_state: boo
 def _hold_dims(body: Body) -> None:
     """Captures an outer tensor for each outer dimension that the body uses and no input of it tells."""
     graph = body.graph
-    told = {atom for v in (*graph.free_values, *values_with_own_dims(graph.nodes)) for atom in _atoms_of(v)}
-    used = {atom for node in graph.nodes for d in dims_in(node.attrs) for atom in d.atoms}
+    told = atoms_told((*graph.free_values, *values_with_own_dims(graph.nodes)))
+    used = atoms_named(graph.nodes)
     # and of the results: an argument of n // 2 elements does not tell n
-    missing = (used | {atom for v in body.results for d in dims_in(tuple(v.shape)) for atom in d.atoms}) - told
+    missing = used.union(*(atoms_in(v.shape) for v in body.results)) - told
     if not missing:
         return
     for outer in graph.enclosing():
-        for value in outer.free_values:
-            found = _atoms_of(value) & missing
-            if found:
-                graph.value_of(symbol(value))
-                missing -= found
+        found, missing = holders(outer.free_values, missing)
+        for value in found:
+            graph.value_of(symbol(value))
     missing &= used
     if missing:
         names = ", ".join(sorted(map(str, missing)))
         raise ValueError(at_user_line(f"{graph.name}: the dimension {names} is not that of any array in reach"))
-
-
-def _atoms_of(value: Value) -> set[Atom]:
-    return {d.atom for d in value.shape if isinstance(d, Dim) and d.is_atom}

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from .._core import dtypes
+from .._core.analysis import atoms_in, atoms_told
 from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike, dims_in, is_late, map_attribute
 from .._core.graph import Graph, quietly
@@ -21,6 +22,7 @@ from .._core.types import TensorType, type_of
 from .._core.where import at_user_line
 from .._prims.discrete import eq, logical_not
 from .._prims.structural import absent, attach, cast, concatenate, fill, full, iota, reshape, zeros_of
+from .._transforms.batch import add_lanes, batched_graph, lanes_of
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .._transforms.rows import Rows
@@ -28,7 +30,7 @@ from .call import Program, marked
 from .fitting import require_inputs, require_type
 from .halves import Halves, halves_of
 from .joint import RowsAt, extended, prepared, preparing, serving
-from .lanes import add_lanes, batched_program, guarded, is_harmless, lanes_of, neither, size_inside, some, where_live
+from .lanes import guarded, is_harmless, neither, size_inside, some, where_live
 
 
 class SwitchBackward:
@@ -131,8 +133,7 @@ def _substituted(type_: TensorType, sizes: dict[Atom, DimLike]) -> TensorType:
 
 def _unknown(shape: Any, inputs: Sequence[Any]) -> set[Atom]:
     """The dimensions in a shape that no input tells: of loops inside a branch, known once they have run."""
-    told = {d.atom for x in inputs for d in x.shape if isinstance(d, Dim) and d.is_atom}
-    return {atom for d in dims_in(tuple(shape)) for atom in d.atoms} - told
+    return atoms_in(shape) - atoms_told(inputs)
 
 
 def _shared_slots(halves: Sequence[Halves], start: int) -> tuple[list[TensorType], list[tuple[int, ...]]]:
@@ -286,7 +287,7 @@ def _dim_holders(
     taken = [*(operands[i] for i in (*given, *holders)), *others]
     untold = {atom for x in taken for atom in _unknown(x.shape, taken)}
     for i, x in enumerate(operands):
-        told = {d.atom for d in x.shape if isinstance(d, Dim) and d.is_atom} & untold
+        told = atoms_told((x,)) & untold
         if told:
             holders.append(i)
             untold -= told
@@ -412,7 +413,9 @@ def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], att
         return _chosen_by_lane(index, inputs, batched[1:], branches, size)
     everything = (True,) * len(branches.programs[0].graph.outputs)
     inside = size_inside(size)
-    programs = _of_one_length([batched_program(p, batched[1:], everything, inside) for p in branches.programs])
+    programs = _of_one_length(
+        [Program(batched_graph(p.graph, batched[1:], everything, inside)) for p in branches.programs]
+    )
     return switch_branches(index, inputs, Branches(programs, len(everything), branches.declared))
 
 
@@ -522,7 +525,7 @@ def _check(index: TensorType, operands: tuple[TensorType, ...], branches: Branch
     for program in branches.programs:
         sizes = require_inputs("switch", program.graph, operands)
         for value, result in zip(program.graph.outputs, branches.results, strict=True):
-            named = {a for d in dims_in(tuple(result.shape)) for a in d.atoms}
+            named = atoms_in(result.shape)
             wanted = _substituted(result, {a: sizes[a] for a in named if a in sizes})
             if named <= sizes.keys():
                 require_type("switch", program.graph.name, value, wanted, sizes)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .analysis import atoms_in, atoms_told
 from .dims import Atom, Dim, DimLike, check_bytes, dims_in, is_late, maximum
 from .domains import require_attributes
 from .graph import Graph, Node
 from .printer import node_text, value_names
 from .state import STATE, building
-from .tensor import Value
 from .types import Guards, TensorType
 
 VERIFIES_PROGRAMS = False  # tests switch it on: what transforms make is verified, too
@@ -55,7 +55,7 @@ class _Verifier:
         self.graph = graph
         self.is_inner = is_inner
         self.defined = {v.key for v in graph.free_values}
-        self.told = {atom for v in graph.free_values for atom in _told_by(v)}
+        self.told = atoms_told(graph.free_values)
         self.assumed = {frozenset(pair) for pair in (*graph.guards.equal, *graph.guards.elsewhere)}
 
     def run(self) -> list[tuple[DimLike, DimLike]]:
@@ -83,7 +83,7 @@ class _Verifier:
                 raise self.error(f"{node_text(node, names)} uses {shown} before its definition")
         # how long a loop is may be known to nobody before it has run
         named = dims_in((*[a for a in node.attrs if not hasattr(a, "own_dims")],))
-        self.require_told(node, {a for d in named for a in d.atoms}, "names")
+        self.require_told(node, atoms_in(named), "names")
         scratch.guards = Guards()
         require_attributes(node.op.name, node.op.attrs, node.attrs)
         types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
@@ -113,12 +113,12 @@ class _Verifier:
         shapes = [d for v in node.outputs for d in v.shape if isinstance(d, Dim)]
         if not shapes:
             return
-        fresh = {a for d in _own_dims(node) for a in d.atoms}
+        fresh = atoms_in(_own_dims(node))
         for atom in fresh & self.told:
             raise self.error(f"{self.shown(node)} tells {atom}, which is the extent of something else")
         fresh |= {a for attr in node.attrs if hasattr(attr, "own_dims") for d in dims_in(attr) for a in d.atoms}
         self.told |= {d.atom for d in shapes if d.is_atom and d.atom in fresh}
-        self.require_told(node, {a for d in shapes for a in d.atoms}, "gives")
+        self.require_told(node, atoms_in(shapes), "gives")
 
     def require_told(self, node: Node, atoms: set[Atom], does: str) -> None:
         for atom in atoms - self.told:
@@ -136,10 +136,6 @@ class _Verifier:
 
     def error(self, said: str) -> VerificationError:
         return VerificationError(f"{self.graph.name}: {said}")
-
-
-def _told_by(value: Value) -> set[Atom]:
-    return {d.atom for d in value.shape if isinstance(d, Dim) and d.is_atom}
 
 
 def _own_dims(node: Node) -> list[Dim]:

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import dims
+from .._core.analysis import dims_at_entry, dims_told, last_uses
 from .._core.dims import Atom, Dim
 from .._core.engine import Kernel
 from .._core.extents import Check, checks_of
 from .._core.graph import Graph, Node
-from .._core.tensor import Value
 
 
 class Checks:
@@ -143,59 +143,3 @@ def _execute(instructions: list[Instruction], held: list[Any], sizes: dict[Atom,
 def _evaluated(sizes: dict[Atom, int], dim: Dim) -> Any:
     """A dimension's size; the number of steps that a loop says it has may be known to nobody before it has run."""
     return dim.evaluate(sizes) if dim.atoms <= sizes.keys() else dim
-
-
-def last_uses(graph: Graph) -> list[tuple[Value, ...]]:
-    """For each node the values that nothing reads after it (inputs and outputs of the graph excepted)."""
-    seen = {v.key for v in graph.outputs} | {v.key for v in graph.inputs}
-    frees: list[tuple[Value, ...]] = [()] * len(graph.nodes)
-    for index in range(len(graph.nodes) - 1, -1, -1):
-        node = graph.nodes[index]
-        ended = []
-        for value in (*node.inputs, *node.outputs):
-            if value.key not in seen:
-                seen.add(value.key)
-                ended.append(value)
-        if ended:
-            frees[index] = tuple(ended)
-    return frees
-
-
-def dims_told(graph: Graph) -> dict[int, tuple[tuple[Atom, int, int], ...]]:
-    """Which nodes' results tell the size of a dimension that is needed and that no input tells.
-
-    Returns:
-        By the number of the node: the dimension, which result tells it, and along which axis.
-    """
-    needed = _dims_needed(graph) - dim_sources(graph.inputs).keys()
-    found: dict[int, tuple[tuple[Atom, int, int], ...]] = {}
-    for index, node in enumerate(graph.nodes if needed else ()):
-        told = {
-            dim.atom: (place, axis) for place, value in enumerate(node.outputs) for axis, dim in enumerate(value.shape)
-            if isinstance(dim, Dim) and dim.is_atom and dim.atom in needed
-        }  # fmt: skip
-        needed -= told.keys()
-        if told:
-            found[index] = (*[(atom, place, axis) for atom, (place, axis) in told.items()],)
-    return found
-
-
-def dims_at_entry(graph: Graph) -> dict[Atom, tuple[int, int]]:
-    """Where inputs tell the size of a dimension that is needed. (Rows that differ in length tell no size.)"""
-    needed = _dims_needed(graph)
-    return {atom: place for atom, place in dim_sources(graph.inputs).items() if atom in needed}
-
-
-def _dims_needed(graph: Graph) -> set[Atom]:
-    attributes = {a for node in graph.nodes for d in dims.dims_in(node.attrs) for a in d.atoms}
-    return attributes.union(*(check.atoms for check in checks_of(graph)))
-
-
-def dim_sources(inputs: Sequence[Value]) -> dict[Atom, tuple[int, int]]:
-    """Where the size of each unknown dimension is found: an input's position and axis."""
-    found: dict[Atom, tuple[int, int]] = {}
-    for index, value in enumerate(inputs):
-        for axis, dim in enumerate(value.shape):
-            if isinstance(dim, Dim) and dim.is_atom:
-                found.setdefault(dim.atom, (index, axis))
-    return found

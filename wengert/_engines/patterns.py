@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.analysis import needed_for
 from .._core.graph import Graph, Node
 from .._core.op import Facts, Op
 from .._core.tensor import Value
@@ -58,14 +59,12 @@ class Parts:
     def without_unused(self, graph: Graph, dropped: Collection[str]) -> Graph:
         """The new graph without what was fused into other kernels: of what nobody reads the ops `dropped` and the
         replaced values go. (All that has an effect or may raise stays.)"""
-        needed = {v.key for v in graph.outputs}
-        kept: list[Node] = []
-        for node in reversed(self.nodes):
-            is_kept = node.op.name not in dropped and not any(v.key in self.replaced for v in node.outputs)
-            if is_kept or any(v.key in needed for v in node.outputs):
-                kept.append(node)
-                needed.update(v.key for v in node.inputs)
-        return Graph.of(graph.name, graph.inputs, kept[::-1], graph.outputs, graph.guards)
+
+        def stays(node: Node) -> bool:
+            return node.op.name not in dropped and not any(v.key in self.replaced for v in node.outputs)
+
+        kept, _ = needed_for(self.nodes, [v.key for v in graph.outputs], stays)
+        return Graph.of(graph.name, graph.inputs, kept, graph.outputs, graph.guards)
 
 
 def is_nothing(value: Value, parts: Parts) -> bool:

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import dims
+from .._core.analysis import dims_at_entry, dims_told, last_uses
 from .._core.dims import Atom
 from .._core.engine import Kernel
 from .._core.extents import Check
 from .._core.graph import Graph, Node
 from .._core.where import at_user_line
-from .interpret import Checks, compile_instructions, dims_at_entry, dims_told, last_uses
+from .interpret import Checks, compile_instructions
 from .refine import COMPILED
 
 SOURCE_LIMIT = 2000  # nodes

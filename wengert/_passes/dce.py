@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.dims import Dim, dims_in
+from .._core.analysis import atoms_in, atoms_named, atoms_told
+from .._core.dims import Dim
 from .._core.graph import Graph, Node
 from .._core.op import BRANCHES_AND_LOOPS
 from .rewrite import with_nodes
@@ -31,11 +32,10 @@ def _tellers(graph: Graph) -> set[int]:
     made = [v for node in regions for v in node.outputs if any(map(_is_dim, v.shape))]
     if not made:
         return set()
-    needed = {a for node in graph.nodes for d in dims_in(node.attrs) for a in d.atoms}
+    needed = atoms_named(graph.nodes)
     late = graph.guards.late()
-    checked = (*(d for pair in late.equal for d in pair), *late.not_one)
-    needed |= {a for d in checked if isinstance(d, Dim) for a in d.atoms}
-    return {v.key for v in made if any(_is_dim(d) and d.is_atom and d.atom in needed for d in v.shape)}
+    needed |= atoms_in((*(d for pair in late.equal for d in pair), *late.not_one))
+    return {v.key for v in made if atoms_told((v,)) & needed}
 
 
 def _is_dim(extent: Any) -> bool:

@@ -12,6 +12,7 @@ from .._core.dims import Atom, Dim, DimLike, Shape
 from .._core.extents import require_late
 from .._core.graph import Graph, Node
 from .._core.op import repeat
+from .._core.state import building
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
 from .replay import as_quiet_as, attrs_for, bind_dims, entry_environment, run_again, store
@@ -24,9 +25,33 @@ def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], si
         graph: a finished graph of one example.
         arguments: one tensor an input; those flagged in `batched` have an extra leading axis of extent `size`.
     """
+    return lanes_of(graph, arguments, batched, (True,) * len(graph.outputs), size)
+
+
+def batched_graph(source: Graph, flags: Sequence[bool], wanted: Sequence[bool], size: DimLike) -> Graph:
+    """A graph for a batch of the inputs flagged; the outputs `wanted` have the batch axis in any case."""
+    graph = Graph(source.name)
+    with building(graph):
+        arguments = add_lanes(graph, source.inputs, flags, size)
+        graph.finish(lanes_of(source, arguments, flags, wanted, size))
+    return graph
+
+
+def add_lanes(graph: Graph, values: Sequence[Value], flags: Sequence[bool], size: DimLike) -> list[Tensor]:
+    """Inputs for a graph under construction: of these values' types, those flagged with a leading axis."""
     return [
-        x if flag or is_opaque(v) else repeat(x, size)
-        for (x, flag), v in zip(batch_some(graph, arguments, batched), graph.outputs, strict=True)
+        graph.add_input((size, *v.shape) if flag else v.shape, v.dtype, weak=v.weak)
+        for v, flag in zip(values, flags, strict=True)
+    ]
+
+
+def lanes_of(
+    graph: Graph, arguments: Sequence[Tensor], flags: Sequence[bool], wanted: Sequence[bool], size: DimLike
+) -> list[Tensor]:  # fmt: skip
+    """A graph's outputs for a batch, of which those `wanted` have the batch axis whether they depend on it or not."""
+    return [
+        repeat(x, size) if wants and not flag and not is_opaque(x) else x
+        for (x, flag), wants in zip(batch_some(graph, arguments, flags), wanted, strict=True)
     ]
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.analysis import needed_for
 from .._core.apply import apply
 from .._core.constant import constant
 from .._core.dims import Dim
@@ -94,7 +95,7 @@ def interpret(graph: Graph, inputs: Sequence[Known], width: int) -> list[Known]:
         env[value.key] = _given(tensor)
     for variable, value in graph.reads.values():
         env[value.key] = _given(variable._held)
-    for node in _live(graph):
+    for node in needed_for(graph.nodes, [v.key for v in graph.outputs])[0]:
         operands = [env[v.key] for v in node.inputs]
         for value, known in zip(node.outputs, _results(node, operands, width), strict=True):
             env[value.key] = known
@@ -103,17 +104,6 @@ def interpret(graph: Graph, inputs: Sequence[Known], width: int) -> list[Known]:
 
 def _given(tensor: Tensor) -> Known:
     return UNKNOWN if type(tensor._data) is Value else Known(tensor, None)
-
-
-def _live(graph: Graph) -> list[Node]:
-    """The nodes that outputs depend on."""
-    needed = {v.key for v in graph.outputs}
-    found: list[Node] = []
-    for node in reversed(graph.nodes):
-        if any(v.key in needed for v in node.outputs):
-            found.append(node)
-            needed.update(v.key for v in node.inputs)
-    return found[::-1]
 
 
 def _results(node: Node, operands: Sequence[Known], width: int) -> Sequence[Known]:

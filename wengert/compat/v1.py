@@ -15,6 +15,7 @@ import numpy as np
 from .._compile.cache import Compiled
 from .._compile.trace import Traced
 from .._core import dtypes, forking
+from .._core.analysis import atoms_in, atoms_named, atoms_told, needed_for
 from .._core.dims import Dim, dims_in
 from .._core.graph import Graph, Node, open_graph
 from .._core.public import public
@@ -221,14 +222,14 @@ def _part(graph: Graph, outputs: list[Value], writes: set[int], feeds: dict[int,
     part = Graph(graph.name)
     written = {key: pair for key, pair in graph.writes.items() if key in writes}
     ends = [*outputs, *(graph.value_of(tensor) for _, tensor in written.values())]
-    part.nodes, needed = _needed(graph.nodes, ends, feeds)
-    atoms = {a for node in part.nodes for d in dims_in(node.attrs) for a in d.atoms}
+    # fed values are not computed
+    part.nodes, needed = needed_for([_without_fed(node, feeds) for node in graph.nodes], [v.key for v in ends])
+    atoms = atoms_named(part.nodes)
     for value in graph.inputs:
-        own = {d.atom for d in value.shape if isinstance(d, Dim) and d.is_atom}
-        if (value.key in needed or atoms & own) and value.key not in feeds:
+        if (value.key in needed or atoms & atoms_told((value,))) and value.key not in feeds:
             raise ValueError(at_user_line(f"Session.run: the placeholder {value.name!r} needs a value in feed_dict"))
     part.inputs = [place for place, _ in feeds.values()]
-    known = {d.atom for v in part.inputs for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    known = atoms_told(part.inputs)
     for value in part.inputs:
         if any(not d.atoms <= known for d in dims_in(value.shape)):
             raise ValueError(
@@ -240,21 +241,10 @@ def _part(graph: Graph, outputs: list[Value], writes: set[int], feeds: dict[int,
     part.captures = {k: pair for k, pair in graph.captures.items() if pair[1].key in needed}
     part.reads = {k: pair for k, pair in graph.reads.items() if pair[1].key in needed or k in writes}
     part.writes = written
-    part.guards.equal = [pair for pair in graph.guards.equal if {a for d in dims_in(pair) for a in d.atoms} <= known]
+    part.guards.equal = [pair for pair in graph.guards.equal if atoms_in(pair) <= known]
     part.guards.not_one = [d for d in graph.guards.not_one if {*d.atoms} <= known]
     part.outputs, part.is_frozen = ends, True
     return Traced(part, Spec(tuple, None, (LEAF,) * len(outputs)), (*range(len(outputs)),))
-
-
-def _needed(nodes: list[Node], ends: Iterable[Value], feeds: Mapping[int, Any]) -> tuple[list[Node], set[int]]:
-    """The nodes behind some values, and the keys of all values that they read; fed values are not computed."""
-    needed = {v.key for v in ends}
-    kept: list[Node] = []
-    for node in reversed(nodes):
-        if any(v.key in needed and v.key not in feeds for v in node.outputs):
-            kept.append(_without_fed(node, feeds))
-            needed.update(v.key for v in node.inputs)
-    return kept[::-1], needed
 
 
 def _without_fed(node: Node, feeds: Mapping[int, Any]) -> Node:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.analysis import makers
 from .._core.engine import ndarray_of
 from .._core.op import Op, stated
 from .._core.state import STATE, recording
@@ -115,10 +116,10 @@ def _computed_or_written(tensor: Tensor) -> Array | None:
     builder, data = STATE.builder, tensor._data
     if type(data) is not Value or builder is None or not dtypes.is_inexact(tensor.dtype):
         return _computed(tensor)
-    makers = {value.key: node for node in builder.nodes for value in node.outputs}
+    made_by = makers(builder.nodes)
     keys, is_whole = [data.key], True
     for key in keys:  # which grows
-        node = makers.get(key)
+        node = made_by.get(key)
         if node is None:
             continue
         value = stated(node.op, node.attrs)

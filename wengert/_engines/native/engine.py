@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..._core import budget, forking
-from ..._core.dims import Atom, Dim, dims_in
+from ..._core.analysis import atoms_named, atoms_told
+from ..._core.dims import Atom
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._core.progress import stage
@@ -426,11 +427,11 @@ def _can_be_passed(part: Part) -> bool:
 
 def _tells_its_dimensions(graph: Graph) -> bool:
     """Whether each dimension that a node needs is one of an input or of a result before it, not of one in a segment."""
-    told = {d.atom for v in graph.inputs for d in v.shape if isinstance(d, Dim) and d.is_atom}
+    told = atoms_told(graph.inputs)
     for node in graph.nodes:
-        if any(not d.atoms <= told for d in dims_in(node.attrs)):
+        if not atoms_named((node,)) <= told:
             return False
-        told |= {d.atom for v in node.outputs for d in v.shape if isinstance(d, Dim) and d.is_atom}
+        told |= atoms_told(node.outputs)
     return True
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._core.analysis import atoms_in
 from ...._core.dims import Atom, Dim, map_attribute
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
@@ -196,7 +197,7 @@ class Block:
         if is_numbers(value.shape):
             return value.shape
         extents = (*map(self.extent, value.shape),)
-        if not _atoms(value.shape) <= self.setting.told and len(extents) > 1:
+        if not atoms_in(value.shape) <= self.setting.told and len(extents) > 1:
             self.check_bytes(extents, value.dtype.itemsize)
         return extents
 
@@ -593,11 +594,6 @@ class Block:
             self.forms[out.key] = Elements((), total.form.type, [total.result])
         else:
             self.forms[out.key] = self.elements(total.target) if is_small(out) else total.target
-
-
-def _atoms(shape: Sequence[Any]) -> set[Atom]:
-    """The dimensions that a shape is made of."""
-    return {atom for dim in shape if isinstance(dim, Dim) for atom in dim.atoms}
 
 
 FEW_PARTS = 6

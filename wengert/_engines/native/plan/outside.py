@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._core.dims import dims_in
+from ...._core.analysis import atoms_in, atoms_named, atoms_told
 from ...._core.engine import default_engine
 from ...._core.graph import Graph, Node
 from ...._core.op import REGISTRY, Op
 from ...._core.tensor import Value
-from ...interpret import dim_sources
 from ..lower.forms import TYPE_OF
 
 
@@ -33,12 +32,12 @@ def may_be_called(node: Node) -> bool:
     What prints, holds programs or is the user's own is none: it may do anything, and run in any order.
     """
     op = node.op
-    told = {atom for v in node.inputs for d in v.shape if type(d) is not int for atom in d.atoms}
+    told = {atom for v in node.inputs for atom in atoms_in(v.shape)}
     return (
         not op.has_effect and not op.facts.holds and not op.facts.buffer and _is_ours(op)
         and all(v.dtype in TYPE_OF for v in (*node.inputs, *node.outputs))
-        and all(d.atoms <= told for v in node.outputs for d in v.shape if type(d) is not int)
-        and all(d.atoms <= dim_sources(node.inputs).keys() for d in dims_in(node.attrs))
+        and all(atoms_in(v.shape) <= told for v in node.outputs)
+        and atoms_named((node,)) <= atoms_told(node.inputs)
         and op.name in default_engine().kernels
     )  # fmt: skip
 

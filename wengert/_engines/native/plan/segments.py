@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from ...._core.analysis import atoms_named, atoms_told, holders
 from ...._core.dims import Dim, dims_in
 from ...._core.graph import Graph, Node
 from ...._core.op import BRANCHES_AND_LOOPS
@@ -73,7 +74,7 @@ def _levels(graph: Graph, natives: list[bool]) -> list[int]:
     told: dict[Any, int] = {}
     levels: list[int] = []
     effects = 0
-    known = _told(graph.inputs)
+    known = atoms_told(graph.inputs)
     for node, native in zip(graph.nodes, natives, strict=True):
         level = 0
         for value in node.inputs:
@@ -89,7 +90,7 @@ def _levels(graph: Graph, natives: list[bool]) -> list[int]:
             effects = level
         for value in node.outputs:
             level_of[value.key] = level
-        for atom in _told(node.outputs) - known:
+        for atom in atoms_told(node.outputs) - known:
             told.setdefault(atom, level)
     return _with_constants_beside_readers(graph, levels)
 
@@ -140,11 +141,6 @@ def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
 # -- dimensions -------------------------------------------------------------------------------------------------------
 
 
-def _told(values: Iterable[Value]) -> set[Any]:
-    """The dimensions that the shapes of values tell."""
-    return {d.atom for v in values for d in v.shape if type(d) is Dim and d.is_atom}
-
-
 def _atoms_of(node: Node) -> set[Any]:
     """The dimensions that a node has to do with."""
     dims = [d for values in (node.inputs, node.outputs) for v in values for d in v.shape if type(d) is Dim]
@@ -158,29 +154,24 @@ _NO_ATOMS: set[Any] = set()  # of most nodes; nobody changes it
 
 def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value]:
     """Inputs of the graph that a part takes only because they tell a dimension."""
-    missing = {a for node in nodes for a in _atoms_of(node)} - _told(inputs)
-    found: list[Value] = []
-    for value in graph.inputs if missing else ():
-        if value.dtype != object and missing & _told([value]):
-            found.append(value)
-            missing -= _told([value])
-    return found
+    missing = {a for node in nodes for a in _atoms_of(node)} - atoms_told(inputs)
+    return holders([v for v in graph.inputs if v.dtype != object], missing)[0]
 
 
 def _untold(part: Part) -> set[Any]:
     """The dimensions of a part that nothing tells."""
-    given = _told(part.inputs)
+    given = atoms_told(part.inputs)
     regions = [node for node in part.nodes if node.op.facts.holds in BRANCHES_AND_LOOPS]
-    made = _told(v for node in regions for v in node.outputs)
+    made = atoms_told(v for node in regions for v in node.outputs)
     needed = {a for node in part.nodes for a in _atoms_of(node)}
     return needed - given - made
 
 
 def _untold_outside(graph: Graph, result: Iterable[Part]) -> set[Any]:
     """The dimensions that kernels are told as attributes and that only the inside of a native part tells."""
-    given = _told(graph.inputs) | _told(v for part in result for v in part.outputs)
+    given = atoms_told(graph.inputs) | atoms_told(v for part in result for v in part.outputs)
     others = [node for part in result if not part.is_native for node in part.nodes]
-    return {a for node in others for d in dims_in(node.attrs) for a in d.atoms} - given
+    return atoms_named(others) - given
 
 
 def _computes(node: Node) -> bool:

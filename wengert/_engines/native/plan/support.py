@@ -12,7 +12,8 @@ from typing import Any
 from ...._control.call import Program
 from ...._control.executables import once_per_program
 from ...._control.loop import History, Loop
-from ...._core.dims import Dim, dims_in
+from ...._core.analysis import atoms_in, atoms_named, atoms_told
+from ...._core.dims import Dim
 from ...._core.graph import Graph, Node
 from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import programs_of
@@ -130,17 +131,11 @@ def untold(graph: Graph) -> set[Any]:
     """The dimensions that the nodes of a graph need and that no input, no loop and no branch tells."""
     regions = [node for node in graph.nodes if node.op.facts.holds in BRANCHES_AND_LOOPS]
     tellers = [*graph.inputs, *(v for node in regions for v in node.outputs)]
-    told = {d.atom for v in tellers for d in v.shape if isinstance(d, Dim) and d.is_atom}
-    needed: set[Any] = set()
+    needed = atoms_named(graph.nodes)
     for node in graph.nodes:
         for value in (*node.inputs, *node.outputs):
-            needed |= _atoms(value)
-        needed |= {a for d in dims_in(node.attrs) for a in d.atoms}
-    return needed - told
-
-
-def _atoms(value: Value) -> set[Any]:
-    return {a for d in value.shape if isinstance(d, Dim) for a in d.atoms}
+            needed |= atoms_in(value.shape)
+    return needed - atoms_told(tellers)
 
 
 # -- by primitive -----------------------------------------------------------------------------------------------------
@@ -211,7 +206,7 @@ def _first(reasons: Iterable[str]) -> str:
 
 
 def _switch(node: Node) -> str:
-    told = {a for v in node.inputs for a in _atoms(v)}
+    told = {a for v in node.inputs for a in atoms_in(v.shape)}
     made = {d for v in node.outputs for d in v.shape if isinstance(d, Dim) and not d.atoms <= told}
     if any(not d.is_atom for d in made):
         return "results of a size that follows from one that the branch tells"
@@ -237,9 +232,9 @@ def _against_loop(spec: Loop) -> str:
 def _keeps_what_it_tells(spec: Loop) -> bool:
     """Whether a step keeps a value with a dimension that no input of the step tells."""
     graph = prepared(spec.body)
-    told = {a for v in graph.inputs for a in _atoms(v)}
+    told = {a for v in graph.inputs for a in atoms_in(v.shape)}
     places = {p for e in spec.emits for p in (e.positions if isinstance(e, History) else (e,))}
-    return any(not _atoms(graph.outputs[p]) <= told for p in places)
+    return any(not atoms_in(graph.outputs[p].shape) <= told for p in places)
 
 
 def _loop_back(node: Node) -> str:
