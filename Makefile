@@ -3,7 +3,8 @@
 #   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (one to two hours)
 #   make docs   writes the documentation to docs/_build/html; warnings are errors
 #   make release  builds a wheel and a source archive and tries them out as a user would; CONTRIBUTING.md says how
-#   make test      runs a sample of the tests, every feature touched, in a few minutes; SEED=... draws the same sample again
+#   make test      runs a sample of the tests, every feature touched, in a few minutes; SEED=... draws the same sample again,
+#                  SHARE=0.5 one of half of the cases of each test
 #   make test-all  runs all tests and doctests
 #   make test-packages  adopts packages of NumPy code (tests/packages), which it installs in an environment of their own
 #   make test-autograd  runs HIPS/autograd's own test suite, from its source distribution, on wengert.compat.autograd
@@ -41,7 +42,7 @@ PYTEST = $(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m pyt
 WORKERS ?= 2
 
 test: $(TESTED)
-	$(PYTEST) --sample=$(or $(SEED),drawn) $(TESTS)
+	$(PYTEST) --sample=$(or $(SEED),drawn) $(if $(SHARE),--share=$(SHARE)) $(TESTS)
 
 test-all: $(TESTED)
 	$(PYTEST) $(TESTS)

@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from tests.support.sampling import DRAWN, MARKS, Sampling
+from tests.support.sampling import DRAWN, MARKS, SHARE, Sampling
 
 # the top package of a framework is the name of its engine's folder, and each of its files imports it
 FRAMEWORKS = ("jax", "torch", "tensorflow")
@@ -17,6 +17,8 @@ collect_ignore.append("wengert/_engines/keras.py")  # loads only where Keras is 
 def pytest_addoption(parser: pytest.Parser) -> None:
     told = "run a sample of the suite, drawn by this seed (by one of its own if none is given)"
     parser.addoption("--sample", nargs="?", const=DRAWN, default=None, metavar="SEED", help=told)
+    told = f"of tests with many cases, run this share of them in a sample instead of {SHARE}; at least one"
+    parser.addoption("--share", type=float, default=SHARE, help=told)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -75,3 +75,10 @@ def test_without_a_seed_all_processes_draw_the_same(suite: Path) -> None:
 
 def test_without_a_sample_everything_runs(suite: Path) -> None:
     assert sum(counts(ran(suite, "-p", "no:xdist")).values()) == 100 + 50 + 30 + 2 + 1
+
+
+def test_samples_of_another_share(suite: Path) -> None:
+    found = counts(ran(suite, "-p", "no:xdist", "--sample=7", "--share=0.03"))
+    assert found == {"test_all": 6, "test_many": 3, "test_quick": 1, "test_single": 1, "test_two": 1}
+    found = counts(ran(suite, "-p", "no:xdist", "--sample=7", "--share=0.5"))
+    assert found == {"test_all": 30, "test_many": 50, "test_quick": 2, "test_single": 1, "test_two": 25}

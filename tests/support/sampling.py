@@ -38,36 +38,40 @@ class Sampling:
         # the processes of pytest-xdist are given the same option, and what this one has drawn
         given = getattr(config, "workerinput", {})
         self.seed = given.get("sample") or (str(secrets.randbelow(10**6)) if said == DRAWN else said)
+        self.share: float = config.option.share
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["sample"] = self.seed
 
     def pytest_report_header(self) -> str:
-        return f"a sample of the suite, of seed {self.seed}; `make test SEED={self.seed}` runs the same"
+        return f"a sample of the suite, of seed {self.seed}; `make test {self._told()}` runs the same"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.line(f"This was a sample of the suite. To run it again: make test SEED={self.seed}")
+        terminalreporter.line(f"This was a sample of the suite. To run it again: make test {self._told()}")
+
+    def _told(self) -> str:
+        return f"SEED={self.seed}" + (f" SHARE={self.share}" if self.share != SHARE else "")
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        kept = chosen(items, self.seed)
+        kept = chosen(items, self.seed, self.share)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = [item for item in items if item in kept]
 
 
-def chosen(items: Sequence[pytest.Item], seed: str) -> set[pytest.Item]:
-    """The items that are in the sample."""
+def chosen(items: Sequence[pytest.Item], seed: str, share: float = SHARE) -> set[pytest.Item]:
+    """The items that are in the sample; slow ones only in one that is larger than usual."""
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("slow") is None:
+        if share > SHARE or item.get_closest_marker("slow") is None:
             cases[item.nodeid.partition("[")[0]].append(item)
-    return {item for group in cases.values() for item in drawn(group, seed)}
+    return {item for group in cases.values() for item in drawn(group, seed, share)}
 
 
-def drawn(group: list[pytest.Item], seed: str) -> list[pytest.Item]:
+def drawn(group: list[pytest.Item], seed: str, share: float = SHARE) -> list[pytest.Item]:
     """Of the cases of one function those that are in the sample."""
     ranked = sorted(group, key=lambda item: (is_skipped(item), zlib.crc32(f"{seed} {item.nodeid}".encode())))
-    return ranked[: _count(group)]
+    return ranked[: max(_count(group), math.ceil(share * len(group))) if share > SHARE else _fewer(group, share)]
 
 
 def is_skipped(item: pytest.Item) -> bool:
@@ -75,7 +79,12 @@ def is_skipped(item: pytest.Item) -> bool:
     return any(mark.args[:1] == (True,) for mark in item.iter_markers("skipif"))
 
 
+def _fewer(group: list[pytest.Item], share: float) -> int:
+    return math.ceil(_count(group) * share / SHARE)
+
+
 def _count(group: list[pytest.Item]) -> int:
+    """How many cases run in a sample of the usual size."""
     if group[0].get_closest_marker("whole") is not None:
         return len(group)
     said = group[0].get_closest_marker("sampled")
