@@ -14,7 +14,20 @@ from .._core.tensor import Tensor
 from .bodies import in_float32
 from .discrete import eq, gt, isfinite, isinf, logical_and, logical_not
 from .series import Series, constant, difference, integral, power_below_one, product, quotient, whole_power
-from .structural import add, add_number, fill, mul, neg, select, stop_gradient, sub, times_number
+from .structural import (
+    add,
+    add_number,
+    as_complex,
+    fill,
+    imag,
+    mul,
+    neg,
+    real,
+    select,
+    stop_gradient,
+    sub,
+    times_number,
+)
 
 _POSITIVE = (0.2, 3.0)
 _INSIDE = (-0.9, 0.9)
@@ -159,12 +172,33 @@ def _one_minus_square(x: Tensor) -> Tensor:
     return mul(add_number(neg(x), number=1), add_number(x, number=1))
 
 
+def _moved(x: Tensor, number: int) -> Tensor:
+    """x + number; a complex x keeps the sign of a zero imaginary part, which says on which side of a cut it lies."""
+    if x.dtype.kind != "c":
+        return add_number(x, number=number)
+    return as_complex(add_number(real(x), number=number), imag(x))
+
+
+def _side_slope(x: Tensor) -> Tensor:
+    """The slope of arcsin; of complex numbers by two roots, as the root of the product is on the wrong side of cuts."""
+    if x.dtype.kind != "c":
+        return rsqrt(_one_minus_square(x))
+    return mul(rsqrt(neg(_moved(x, -1))), rsqrt(_moved(x, 1)))
+
+
+def _turned_slope(x: Tensor) -> Tensor:
+    """The slope of arcsinh, which is arcsin turned by a right angle."""
+    if x.dtype.kind != "c":
+        return rsqrt(add_number(mul(x, x), number=1))
+    return _side_slope(as_complex(neg(imag(x)), real(x)))
+
+
 arcsin = elementwise(
-    "arcsin", "x", partials=lambda x: rsqrt(_one_minus_square(x)), domain=_INSIDE,
+    "arcsin", "x", partials=lambda x: _side_slope(x), domain=_INSIDE,
     kink="infinite slope at -1 and 1", doc="the angle in radians whose sine is x",
 )  # fmt: skip
 arccos = elementwise(
-    "arccos", "x", partials=lambda x: neg(rsqrt(_one_minus_square(x))), domain=_INSIDE,
+    "arccos", "x", partials=lambda x: neg(_side_slope(x)), domain=_INSIDE,
     kink="infinite slope at -1 and 1", doc="the angle in radians whose cosine is x",
 )  # fmt: skip
 arctan = elementwise(
@@ -176,12 +210,10 @@ cosh = elementwise("cosh", "x", partials=lambda x: sinh(x), doc="the hyperbolic 
 tanh = elementwise(
     "tanh", "x", partials=lambda out: add_number(neg(mul(out, out)), number=1), doc="the hyperbolic tangent"
 )
-arcsinh = elementwise(
-    "arcsinh", "x", partials=lambda x: rsqrt(add_number(mul(x, x), number=1)), doc="the inverse of sinh"
-)
+arcsinh = elementwise("arcsinh", "x", partials=lambda x: _turned_slope(x), doc="the inverse of sinh")
 arccosh = elementwise(
     # two roots, for the root of the product is on the wrong branch for half of the complex numbers
-    "arccosh", "x", partials=lambda x: mul(rsqrt(add_number(x, number=-1)), rsqrt(add_number(x, number=1))),
+    "arccosh", "x", partials=lambda x: mul(rsqrt(_moved(x, -1)), rsqrt(_moved(x, 1))),
     domain=(1.2, 3.0), kink="infinite slope at 1", doc="the inverse of cosh",
 )  # fmt: skip
 arctanh = elementwise(
