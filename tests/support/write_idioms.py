@@ -208,6 +208,47 @@ complex_real_view: z = m + 0j; z.real[1] = x[:5]; z.real * 2
 dtype_float_into: a = np.zeros(6); a[0] = 1; a[1:] = np.arange(5); a * x
 bool_array: a = np.zeros(6, dtype=bool); a[2:4] = True; np.where(a, x, 0.0)
 integers: a = np.zeros(6, dtype=int); a[2:] += 3; x * a
+einsum_diagonal_writes: a = m[:, :4] * 1.0; d = np.einsum('ii->i', a); d += x[:4]; a
+array_shares_if_asked: a = np.array(x, copy=None); a[0] = 2.0; x * x
+set_ranges: a = m[:, :4] * 1.0; a[range(4), range(4)] = x[:4]; a
+shape_is_set: y = x * 1; y.shape = (2, 3); y[1] = 0; y
+sliding_windows: a = np.lib.stride_tricks.sliding_window_view(x, 3); a.sum(axis=1)
+triu_indices: i = np.triu_indices(4, 1); m[i] = x; m
+symmetrize: a = m[:, :4] * 1.0; i = np.tril_indices(4, -1); a[i] = a.T[i]; a
+swap_cols: m[:, [0, 2]] = m[:, [2, 0]]; m[:, 1] *= x[0]; m
+add_accumulate: np.add.accumulate(x, out=x); x * x
+np_divide_where: np.divide(x, x.sum(), out=np.zeros_like(x), where=x > 0.6)
+np_sqrt_view: np.sqrt(m[:, 1], out=m[:, 1]); m
+np_einsum_out: a = np.zeros(4); np.einsum("ij,j->i", m, x[:5], out=a); a
+np_take_out: a = np.zeros(3); np.take(x, [1, 1, 4], out=a); a
+np_stack_out: a = np.zeros((2, 6)); np.stack([x, x * 3], out=a); a
+nditer_w: it = np.nditer(x, op_flags=['readwrite']); [it_.__setitem__(..., it_ * 2) for it_ in it]; x
+zip_rows: [a.__iadd__(b) for a, b in zip(m[:2], m[2:])]; m
+attr_aug: o = type('O', (), {})(); o.a = x[1:4]; o.a *= 2; x
+tuple_swap_views: x[:3], x[3:] = x[3:], x[:3]; x
+aug_shift3: x[1:-1] += x[2:] - 2 * x[1:-1] + x[:-2]; x
+laplace2d: m[1:-1, 1:-1] += 0.1 * (m[2:, 1:-1] + m[:-2, 1:-1] + m[1:-1, 2:] + m[1:-1, :-2] - 4 * m[1:-1, 1:-1]); m
+gauss_seidel: [x.__setitem__(i, 0.5 * (x[i - 1] + x[i + 1])) for _ in range(3) for i in range(1, 5)]; x
+const_array_alias: a = np.zeros(6); b = a[2:5]; b[:] = x[:3]; a
+array_split: p = np.array_split(x, 4); p[0][:] = p[3][0]; x
+dsplit: t = m[:, :4].reshape(2, 2, 4); a, b = np.dsplit(t, 2); a[...] = b * b; m
+unstack: rows = np.unstack(m); rows[0][...] = rows[1]; m
+rollaxis: t = np.rollaxis(m, 1); t[0] = x[:4]; m
+recursion: f = lambda a: (a.__imul__(2.0), f(a[1:])) if len(a) > 1 else None; f(x); x
+quicksort: g = lambda a: None if len(a) < 2 else (a.sort(), g(a[1:])); g(x); x * np.arange(6.0)
+put_mode: np.put(x, [7, -1], [x[0], x[1]], mode='wrap'); x
+bincount: h = np.bincount([0, 1, 2, 0, 1, 1], weights=x, minlength=4); h[3] = x[0]; h
+iand: b = x > 0.5; b &= x < 0.9; np.where(b, x, 0)
+buffer_swap: a = x * 1; b = np.zeros(6); b[:] = a[::-1]; a, b = b, a; b[0] = 0; a + b
+self_T: a = m[:, :4] * 1; a += a.T; a
+givens: c, s = np.cos(x[0]), np.sin(x[0]); m[[0, 1]] = np.array([[c, -s], [s, c]]) @ m[[0, 1]]; m
+horner: r = np.zeros_like(m); [(r.__imul__(m), r.__iadd__(c)) for c in x]; r
+diag_flat_stride: a = np.zeros((4, 4)); a.ravel()[1::5] = x[:3]; a
+complex_set: z = np.zeros(4, complex); z[1] = x[0] + 1j * x[1]; z[2:] *= 2; z[3] = 1j * x[2]; z.imag + z.real
+windows_written: w = np.lib.stride_tricks.sliding_window_view(x, 2, writeable=True); w[1] = x[4:]; x[3] = x[0] * 2; w * w
+strided_writes: w = np.lib.stride_tricks.as_strided(x, (2, 2), (16, 8)); w[1] *= x[0]; x[0] = x[1] * 3; w * 1.0 + x[4]
+einsum_transposed_writes: t = np.einsum('ij->ji', m); t[1] = x[:4]; m
+shape_of_view_is_set: v = x[1:5]; v.shape = (2, 2); v[0] *= x[5]; x
 """
 for _line in filter(None, _TABLE.splitlines()):
     _name, _, _text = _line.partition(": ")

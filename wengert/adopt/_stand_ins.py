@@ -22,6 +22,7 @@ from .. import numpy as wnp
 from .. import scipy as wscipy
 from .._core.state import STATE
 from .._core.tensor import Tensor, is_tensor_or_variable
+from ..numpy._submodules import Partly
 from ._casts import SCALARS
 from ._math import CMATH, MATH
 
@@ -135,6 +136,7 @@ def _isscalar(element: Any) -> bool:
 def _numpy() -> StandIn:
     replaced = {name: _maker(name) for name in (*_BLANK, *_FROM_DATA, *_RANGES) if hasattr(np, name)}
     replaced |= {name: SCALARS[found] for name, found in _scalar_types()}
+    replaced |= {"emath": wnp.emath, "lib": wnp.lib}
     replaced |= {"isscalar": _isscalar, "__all__": [*np.__all__], "random": np.random,
                  "linalg": StandIn(np.linalg, {"__all__": [*np.linalg.__all__]}, linalg),
                  "fft": StandIn(np.fft, {"__all__": [*np.fft.__all__]}, fft)}  # fmt: skip
@@ -192,8 +194,12 @@ def stand_in(name: str) -> ModuleType:
         return _numba(name)
     real = importlib.import_module(name)
     if top == "numpy":
-        found = NUMPY if not path else vars(NUMPY).get(path)
-        return found if isinstance(found, StandIn) else real
+        found: Any = NUMPY
+        for part in path.split(".") if path else ():
+            found = vars(found).get(part)
+            if not isinstance(found, (StandIn, Partly)):
+                return real
+        return found
     try:
         return importlib.import_module(f"{wscipy.__name__}.{path}") if path else wscipy
     except ModuleNotFoundError:

@@ -27,6 +27,7 @@ from . import (
     _counting,
     _creation,
     _elementwise,
+    _emath,
     _histograms,
     _iteration,
     _kinds,
@@ -40,6 +41,8 @@ from . import (
     _sets,
     _shapes,
     _statistics,
+    _strides,
+    _submodules,
 )
 from ._building import *  # noqa: F403  # each part's __all__ is its public list
 from ._calling import *  # noqa: F403
@@ -81,6 +84,9 @@ __all__ += _statistics.__all__
 globals().update({name: getattr(_kinds, name) for name in _kinds.__all__})
 
 
+emath, lib = _submodules.emath, _submodules.lib
+
+
 def __getattr__(name: str) -> Any:
     """What this package does not write is NumPy's own."""
     if name.startswith("__"):
@@ -100,6 +106,8 @@ def _fill_tables() -> None:
     names = globals()
     _protocols.map_namespace(_numpy, names, __all__)
     _protocols.map_namespace_later("numpy.fft", fft, fft.__all__)
+    _protocols.map_namespace(_numpy.emath, _emath, _emath.__all__)
+    _protocols.map_namespace(_numpy.lib.stride_tricks, _strides, _strides.__all__)
     _protocols.map_namespace(_numpy.linalg, linalg, getattr(linalg, "__all__", ()))
     for ufunc, fold, running in (
         (_numpy.add, _reductions.sum, _reductions.cumsum),

@@ -29,7 +29,7 @@ def array(
     Args:
         object: an array, a tensor, a number or a nested list of these.
         dtype: the dtype of the result; by default that of the data.
-        copy: accepted for NumPy's sake.
+        copy: None or False let the result share with a tensor of that dtype.
         order: accepted for NumPy's sake.
         subok: accepted for NumPy's sake.
         ndmin: the least number of axes; leading ones of length 1 are added.
@@ -53,9 +53,13 @@ def array(
     wanted = _wanted(dtype, data)
     # a copy of an array: what the caller writes into it later is not ours
     x = converted(np.array(data, subok=True) if isinstance(data, np.ndarray) else data, wanted, "array")
+    if x is not object or copy:
+        x = own(x, object)
+    elif x.ndim < ndmin:
+        return x[(None,) * (ndmin - x.ndim)]
     if x.ndim < ndmin:
         x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
-    return as_array(own(x, object))
+    return as_array(x)
 
 
 _OBJECTS = (object, "O", "object", np.object_)

@@ -10,6 +10,7 @@ from .. import ops
 from .._core import dtypes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from ..ops.memory import view_of
 from ..ops.promotion import as_tensor, cast, normal_axis
 from ..ops.signals import convolved
 from ._reductions import average
@@ -127,7 +128,22 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     accept("np.einsum", order=kwargs.pop("order", None), casting=kwargs.pop("casting", None))
     if dtype is not None:
         operands = (*[cast(x, named_dtype(dtype)) if isinstance(x, Tensor) else x for x in operands],)
-    return ops.einsum(*operands, optimize=optimize, **kwargs)
+    result = ops.einsum(*operands, optimize=optimize, **kwargs)
+    return result if out is not None else _shared(operands, result)
+
+
+def _shared(operands: tuple[Any, ...], result: Any) -> Any:
+    """What NumPy gives as a view: the axes of one operand in another order, its diagonals."""
+    text = isinstance(operands[0], str)
+    x = operands[1 if text else 0]
+    if not isinstance(x, Tensor) or len(operands) > (2 if text else 3):
+        return result
+
+    def again(a: Any) -> Any:
+        return np.einsum(operands[0], a) if text else np.einsum(a, *operands[1:])
+
+    small = np.empty((1,) * x.ndim)
+    return view_of(x, result, again) if np.may_share_memory(again(small), small) else result
 
 
 @as_numpy

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._core.engine import default_engine
 from .._core.moving import moved
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Written
 from .._core.tracebacks import fold
 from .._core.where import at_user_line
 from . import choices, copies, indexing, linalg, memory, memory_methods, reductions, shapes
@@ -513,3 +513,5 @@ def attach_methods() -> None:
         setattr(Tensor, name, _refused(name, cure))
     for name, (getter, doc) in (*_PROPERTIES.items(), *memory_methods.PROPERTIES.items()):
         setattr(Tensor, name, property(getter, _SETTERS.get(name), doc=doc))
+    for kind in (Tensor, Written):
+        kind.shape = vars(kind)["shape"].setter(memory.reshape_in_place)  # pyright: ignore[reportAttributeAccessIssue]

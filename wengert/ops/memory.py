@@ -411,6 +411,41 @@ def move(x: Tensor, value: Tensor) -> None:
     family.take_in(x, place)
 
 
+def reshape_in_place(x: Tensor, shape: Any) -> None:
+    """`x.shape = shape`: the tensor lies where it did, with other extents."""
+    place = place_of(x)
+    if place.layout is None:
+        raise AttributeError(
+            at_user_line(f"the extents of a tensor of shape {x.shape} are known at run time only; use x.reshape(shape)")
+        )
+    layout = place.layout.view()
+    layout.shape = shape
+    place.family.written()
+    moved = Place(place.family, TensorType((layout.shape, x.dtype)), layout)
+    moved.origin = place.origin
+    place.family.take_in(x, moved)
+
+
+def lock(x: Tensor, is_locked: bool) -> None:
+    """Makes writes to a tensor and to views that are taken of it later the error that they are of a locked array."""
+    place = place_of(x)
+    if place.layout is None:
+        return
+    layout = place.layout.view()
+    layout.flags.writeable = not is_locked
+    blank: Any = place.family.blank
+    place.layout = blank if not is_locked and layouts.is_same(layout, blank) else layout
+
+
+def seen_at(x: Tensor, layout: np.ndarray[Any, Any]) -> Tensor:
+    """The view of a tensor's memory that lies as a view of its place does."""
+    family = place_of(x).family
+    held = family.origin if family.memory is None else family.memory._held
+    found = copy(layouts.read(held, layout, family.blank))
+    family.take_in(found, Place(family, type_of(found), layout))
+    return found
+
+
 def view_of(x: Tensor, found: Any, make: Callable[[Any], Any]) -> Any:
     """What a function gave for a tensor, sharing with it where NumPy's own function gives a view.
 

@@ -187,9 +187,9 @@ def _base(x: Tensor) -> Tensor | None:
 
 @_method
 def setflags(self: Tensor, *, write: Any = None, align: Any = None, uic: Any = None) -> None:
-    """Accepted where it changes nothing."""
-    if write is not None and not write:
-        raise TypeError(at_user_line("Tensor.setflags: a tensor cannot be locked; hand a copy on, x.copy()"))
+    """Locks the tensor for writes, or unlocks it; views that it has already are not touched."""
+    if write is not None:
+        memory.lock(self, not write)
 
 
 def _without(name: str) -> Callable[[Tensor], NoReturn]:

@@ -72,6 +72,8 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
         return tensor
     if isinstance(x, (list, tuple)):
         return _from_list(x, what)
+    if isinstance(x, range):
+        return constant(np.asarray(x))
     if hasattr(x, "__array__"):
         values = values_of(x, what)
         return as_tensor(np.asarray(x) if values is None else values, what)

@@ -117,9 +117,9 @@ def _item(item: Any, what: str) -> Any:
                 f"got {item!r}"
             )
         )
-    if isinstance(item, (list, tuple)) and not is_followed_inside(item):
+    if isinstance(item, (list, tuple, range)) and not is_followed_inside(item):
         try:
-            item = np.array(item) if item else np.zeros(0, np.int64)
+            item = np.array(item) if len(item) else np.zeros(0, np.int64)
         except ValueError:
             raise IndexError(at_user_line(f"{what}: the index is a ragged list: {item!r}")) from None
     if isinstance(item, (bool, np.ndarray, np.generic)):
