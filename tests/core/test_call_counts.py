@@ -101,6 +101,18 @@ def test_calls_grow_linearly_with_the_program():
     assert (counts[1] - counts[0]) / 10 <= 45
 
 
+def test_a_number_beside_an_array_costs_little():
+    x = wg.tensor(np.linspace(-1.0, 1.0, 5))
+    mask = np.array([True, False, True, True, False])
+    for f, most in (
+        (lambda x: wg.ops.maximum(x, 0.25), 8),
+        (lambda x: 0.25 > x, 9),  # noqa: SIM300  # the number on the left is what is counted
+        (lambda x: wg.ops.where(mask, x, 0.25), 40),  # 32 where no framework's engine is loaded
+    ):
+        f(x)
+        assert len(python_calls(f, x)) <= most
+
+
 def test_frames_from_an_op_to_its_kernel():
     x = wg.tensor([1.0, 2.0])
     for call in (lambda: wg.ops.sin(x), lambda: wg.grad(wg.ops.sin)(x)):

@@ -20,7 +20,7 @@ from .._prims import structural as S
 from . import lexicographic, promotion
 from .at import fitting
 from .elementwise import _truth, floor_divide
-from .promotion import as_tensor, broadcast_shapes, common_dtype, names_errors, normal_axis, outward, public
+from .promotion import as_tensor, broadcast_shapes, names_errors, normal_axis, outward, public
 from .shapes import flat, moved, new_shape, part, reshaped, unstack
 from .subscript import broadcast_indices, known_values, take_index
 
@@ -246,11 +246,12 @@ def where(condition: Any, x1: Any = None, x2: Any = None) -> Any:
 
 
 def _chosen(mask: Tensor, x1: Any, x2: Any, what: str) -> Tensor:
-    a, b = promotion.tensors_of(x1, x2, what)
-    dtype = common_dtype([a, b])
-    shape = broadcast_shapes(broadcast_shapes(a.shape, b.shape, what), mask.shape, what)
-    wide = (promotion.broadcast(promotion.cast(t, dtype), shape) for t in (a, b))
-    return apply(S.select, (promotion.broadcast(mask, shape), *wide))
+    a, b = promotion.meet(*promotion.tensors_of(x1, x2, what), what)
+    shape = a._data.shape
+    if mask._data.shape != shape:
+        shape = broadcast_shapes(shape, mask.shape, what)
+        a, b, mask = (promotion.broadcast(t, shape) for t in (a, b, mask))
+    return apply(S.select, (mask, a, b))
 
 
 @names_errors

@@ -29,14 +29,14 @@ from .._core.constant import (
     to_numpy_result,
 )
 from .._core.dims import Dim, DimLike, Shape, is_late
-from .._core.engine import Engine, framework_of, is_native
+from .._core.engine import KERNELS_OF, Engine, framework_of, is_native
 from .._core.foreign_arrays import require_plain
 from .._core.kinds import ARRAYS
 from .._core.labelled import values_of
 from .._core.op import Op
 from .._core.public import names_errors as names_errors
 from .._core.public import unconverted
-from .._core.state import STATE
+from .._core.state import STATE, next_serial
 from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
 from .._core.tensor import Tensor, Value, Written, entered
 from .._core.types import is_one, same_dim
@@ -48,6 +48,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _PLAIN = frozenset({float, int, bool, complex})
+_REAL = frozenset({float, int})
+_EVERYDAY = frozenset("?bBhHiIlLqQefdFD")  # the letters of NumPy's dtypes that every engine computes with
 
 # -- in ------------------------------------------------------------------------------------------------------------
 
@@ -56,6 +58,8 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     """Any array-like value as a tensor, recorded if it is a list that holds tensors."""
     if type(x) is Tensor:
         return x
+    if type(x) is np.ndarray and STATE.builder is None and x.dtype.char in _EVERYDAY and x.dtype.isnative:
+        return Tensor(x.view(), next_serial())  # as `constant` makes it, without its questions
     if isinstance(x, ARRAYS):
         return constant(checked_array(x, what))
     if is_number(x):
@@ -292,6 +296,8 @@ def for_one(kinds: str) -> Callable[[Callable[[Op, Any], Any]], Callable[[Op, An
 def for_two(kinds: str) -> Callable[[Callable[[Op, Any, Any], Any]], Callable[[Op, Any, Any], Any]]:
     """Decorates a rule for two operands: tensors of one such dtype and one shape go to the primitive as they are."""
 
+    takes_floats = "f" in kinds
+
     def decorate(rule: Callable[[Op, Any, Any], Any]) -> Callable[[Op, Any, Any], Any]:
         def quick(op: Op, x: Any, y: Any) -> Any:
             try:
@@ -299,6 +305,14 @@ def for_two(kinds: str) -> Callable[[Callable[[Op, Any, Any], Any]], Callable[[O
                     a, b = x._data, y._data
                     if a.dtype is b.dtype and a.dtype.kind in kinds and a.shape == b.shape:
                         return apply(op, (x, y))
+                elif takes_floats and type(y) in _REAL and type(x) is Tensor:
+                    beside = _filled_beside(y, x)
+                    if beside is not None:
+                        return apply(op, (x, beside))
+                elif takes_floats and type(x) in _REAL and type(y) is Tensor:
+                    beside = _filled_beside(x, y)
+                    if beside is not None:
+                        return apply(op, (beside, y))
                 return rule(op, x, y)
             except Exception as error:
                 if isinstance(error, Symbolic):
@@ -389,6 +403,19 @@ def tensors_of(x: Any, y: Any, what: str) -> tuple[Tensor, Tensor]:
     if type(y) in _PLAIN and type(x) not in _PLAIN:
         return a, _number_beside(y, a)
     return a, as_tensor(y, what)
+
+
+def _filled_beside(value: float, partner: Tensor) -> Tensor | None:
+    """A Python number in the dtype and shape of an array of NumPy's floats; None where that takes thought."""
+    data = partner._data
+    if STATE.builder is not None or type(data) is not np.ndarray or data.dtype.kind != "f":
+        return None
+    if partner._weak and data.dtype.char != "d":
+        return None
+    number = data.dtype.type(value)
+    if not data.shape:
+        return Tensor(number, next_serial())
+    return Tensor(KERNELS_OF[np.ndarray]["broadcast_to"](number, data.shape), next_serial())
 
 
 def _number_beside(value: Any, partner: Tensor) -> Tensor:
